@@ -342,6 +342,35 @@ static void test_a_damaged_checkpoint_is_set_aside(void **state)
     tear_down(&own);
 }
 
+/* What was trained in float32 is measured in it, whatever the processor could do. */
+static void test_auto_is_the_precision_of_the_checkpoint(void **state)
+{
+    (void)state;
+    double losses[2];
+    fixture own = set_up(2);
+    train_in(&own, "run", 6, 0);
+    char path[512];
+    snprintf(path, sizeof path, "%s", liana__test_path("run"));
+    liana_estimator_options options = usual(&own);
+    options.config.model_dir = path;
+    for (int i = 0; i < 2; i++) {
+        liana_results results;
+        options.config.precision = i ? LIANA_PRECISION_AUTO : LIANA_FLOAT32;
+        liana_estimator *estimator = make(&own, &options);
+        done(liana_estimator_evaluate(estimator, &(liana_eval_spec){.input.dataset = own.validation}, &results));
+        losses[i] = results.loss;
+        liana_estimator_destroy(estimator);
+    }
+    assert_true(losses[0] == losses[1]);
+    /* It is not gone on with in another one. */
+    options.config.precision = LIANA_MIXED_BFLOAT16;
+    liana_estimator *estimator = make(&own, &options);
+    liana_train_spec train = {.input.dataset = own.training, .max_steps = 8};
+    refused(liana_estimator_train(estimator, &train), LIANA_INVALID_ARGUMENT, "was trained in float32");
+    liana_estimator_destroy(estimator);
+    tear_down(&own);
+}
+
 /* Images are resized to the shape that is asked for, and enter by the scale of the data. */
 static liana_estimator_spec brightness_fn(const liana_features *features, const liana_features *labels,
                                           const liana_estimator_mode *mode, void *params)
@@ -560,6 +589,7 @@ int main(void)
         cmocka_unit_test(test_hooks_and_notes),
         cmocka_unit_test(test_devices_and_strategies),
         cmocka_unit_test(test_other_data_are_refused),
+        cmocka_unit_test(test_auto_is_the_precision_of_the_checkpoint),
         cmocka_unit_test(test_a_damaged_checkpoint_is_set_aside),
         cmocka_unit_test(test_images_have_the_shape_that_is_asked_for),
         cmocka_unit_test(test_predictions_by_name),

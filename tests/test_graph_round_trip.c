@@ -377,8 +377,8 @@ static liana_graph *update_graph(const liana__trainer_options *options, const li
     bool *updated = calloc(options->model->num_weights + 1, sizeof *updated);
     assert_non_null(updated);
     for (size_t i = 0; i < sums->count; i++) updated[sums->weights[i]] = true;
-    assert_ok(liana__update_items_create(options->model, options->optimizer, options->optimizer_options, sums->averages,
-                                         updated, &items, &context->error),
+    const liana__update_rule rule = liana__trainer_rule(options);
+    assert_ok(liana__update_items_create(options->model, &rule, sums->averages, updated, &items, &context->error),
               &context->error);
     liana__slice_piece *pieces = calloc(items.num_items, sizeof *pieces);
     assert_non_null(pieces);

@@ -388,6 +388,33 @@ static void test_any_threads_and_devices(void **state)
     }
 }
 
+/* The same by name: two replicas on one machine. */
+static void test_mirrored(void **state)
+{
+    (void)state;
+    liana_context *context = make_context(2);
+    parameters found[2];
+    for (int i = 0; i < 2; i++) {
+        liana_model *model = make_both(context);
+        liana_fit_options options = both_options();
+        liana_array arrays[4];
+        both_arrays(0, COUNT, arrays);
+        liana_dataset *data = liana_dataset_from_tensor_slices(context, arrays, 4);
+        options.training = data;
+        options.batch_size = 8;
+        options.microbatch = 3;
+        options.epochs = 2;
+        options.optimizer = "{name: Adam, learning_rate: 0.01}";
+        if (i) options.strategy = (liana_strategy){.name = "mirrored", .replicas = 2};
+        liana__tiny_done(context, liana_fit(model, &options), __FILE__, __LINE__);
+        found[i] = read_parameters(model);
+        liana_dataset_close(data);
+        liana_model_destroy(model);
+    }
+    assert_memory_equal(&found[0], &found[1], sizeof found[0]);
+    liana_context_destroy(context);
+}
+
 /* ---- a step of one's own ---- */
 
 static const liana_component step_components[] = {{.name = "words", .dtype = LIANA_S32, .shape = {1, {STEPS}}},
@@ -474,6 +501,7 @@ int main(void)
         cmocka_unit_test(test_metrics_leave_padding_out),
         cmocka_unit_test(test_nothing_but_padding),
         cmocka_unit_test(test_any_threads_and_devices),
+        cmocka_unit_test(test_mirrored),
         cmocka_unit_test(test_a_step_of_ones_own),
     };
     fill_data();

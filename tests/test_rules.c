@@ -160,7 +160,8 @@ static bool has_batch_norm(const liana_model *model)
     return found;
 }
 
-static void train(liana_model *model, const char *name, const char *const optimizer[2], int64_t microbatch)
+static void train(liana_model *model, const char *name, const char *const optimizer[2], int64_t microbatch,
+                  int64_t replicas)
 {
     static examples all;
     const keras_list losses = said(name, optimizer[0], "losses");
@@ -169,6 +170,7 @@ static void train(liana_model *model, const char *name, const char *const optimi
                                  .optimizer = optimizer[1],
                                  .batch_size = BATCH,
                                  .microbatch = microbatch};
+    if (replicas > 1) options.strategy = (liana_strategy){.name = "mirrored", .replicas = replicas};
     liana_context *context = model->context;
     liana_results results;
     liana_array arrays[2];
@@ -190,7 +192,7 @@ static void train(liana_model *model, const char *name, const char *const optimi
     near(results.loss, &evaluated, 0);
 }
 
-/* The same bits with 1 to 3 threads, whole batches and shards of one example: what each computes is compared with Keras,
+/* The same bits with 1 to 3 threads, with 2 devices, whole batches and shards of one example: what each computes is compared with Keras,
  * and the threads with each other. */
 static void check_model(const char *name, const liana__value *architecture, const char *const optimizer[2])
 {
@@ -201,7 +203,10 @@ static void check_model(const char *name, const liana__value *architecture, cons
             const liana_context_options wanted = {.num_threads = threads};
             assert_int_equal(liana_context_create(&wanted, &contexts[threads - 1]), LIANA_OK);
             liana_model *model = read_model(contexts[threads - 1], name, architecture);
-            if (!microbatch || !has_batch_norm(model)) train(model, name, optimizer, microbatch);
+            if (!microbatch || !has_batch_norm(model)) {
+                /* The last one with two devices as well. */
+                train(model, name, optimizer, microbatch, threads == 3 ? 2 : 1);
+            }
             if (first) assert_true(liana__same_weights(first, model));
             if (first) liana_model_destroy(model);
             if (!first) first = model;

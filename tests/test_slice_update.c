@@ -46,8 +46,9 @@ typedef struct fixture {
     liana_model *model;
     liana__average averages[MAX_WEIGHTS];
     bool updated[MAX_WEIGHTS];
-    const liana__optimizer *optimizer;
+    liana__update_rule rule;
     void *options;
+    liana__arena arena; /* of the options */
     size_t num_slots;
     const liana__rate_multipliers *multipliers;
     liana__update_items items;
@@ -152,16 +153,15 @@ static void draw_sums(const fixture *f, numbers *n, uint32_t update)
 /* `yaml` as a configuration would give the options. */
 static fixture make_fixture_of(liana_model *model, const liana__optimizer *optimizer, const char *yaml)
 {
-    fixture f = {.model = model, .optimizer = optimizer};
+    fixture f = {.model = model};
     liana__error error = {0};
-    liana__arena arena = {0};
     liana__value *map = NULL;
     f.options = calloc(1, optimizer->options->size);
     assert_non_null(f.options);
-    assert_ok(liana__yaml_parse(yaml, strlen(yaml), "test.yaml", &arena, &map, &error), &error);
-    assert_ok(liana__fields_read(optimizer->options, map, "optimizer", NULL, &arena, f.options, &error), &error);
-    liana__arena_free(&arena);
-    f.num_slots = liana__optimizer_num_slots(optimizer, f.options);
+    assert_ok(liana__yaml_parse(yaml, strlen(yaml), "test.yaml", &f.arena, &map, &error), &error);
+    assert_ok(liana__fields_read(optimizer->options, map, "optimizer", NULL, &f.arena, f.options, &error), &error);
+    f.rule = (liana__update_rule){.optimizer = optimizer, .options = f.options};
+    f.num_slots = liana__rule_num_slots(&f.rule);
     find_updated(&f);
     return f;
 }
@@ -175,9 +175,7 @@ static fixture make_fixture(const liana__optimizer *optimizer, const char *yaml)
 static void list_items(fixture *f)
 {
     liana__error error = {0};
-    assert_ok(liana__update_items_create(f->model, f->optimizer, f->options, f->averages, f->updated, &f->items,
-                                         &error),
-              &error);
+    assert_ok(liana__update_items_create(f->model, &f->rule, f->averages, f->updated, &f->items, &error), &error);
     f->items.rate_multipliers = f->multipliers;
     assert_true(f->items.num_items <= MAX_ITEMS);
 }
@@ -186,6 +184,7 @@ static void free_fixture(fixture *f)
 {
     liana__update_items_free(&f->items);
     liana_model_destroy(f->model);
+    liana__arena_free(&f->arena);
     free(f->options);
 }
 
@@ -213,7 +212,8 @@ static float *find_array(const step_run *r, const char *name, bool is_input)
         *bracket = 0;
     }
     for (size_t slot = 0; slot < r->f->num_slots; slot++) {
-        snprintf(prefix, sizeof prefix, "optimizer/%s/%s/", r->f->optimizer->name, r->f->optimizer->slot_names[slot]);
+        snprintf(prefix, sizeof prefix, "optimizer/%s/%s/", r->f->rule.optimizer->name,
+                 liana__rule_slot_name(&r->f->rule, slot));
         if (strncmp(base, prefix, strlen(prefix)) != 0) continue;
         int weight = liana__model_find_weight(r->f->model, base + strlen(prefix));
         assert_true(weight >= 0);
@@ -425,6 +425,17 @@ static void check_by_hand(const fixture *f, const numbers *before, const numbers
 
 /* ---- the tests ---- */
 
+/* As a training begins. */
+static void begin_slots(const fixture *f, numbers *n)
+{
+    for (size_t i = 0; i < f->model->num_weights; i++) {
+        for (size_t slot = 0; slot < f->num_slots; slot++) {
+            double begins_at = liana__rule_slot_begins_at(&f->rule, slot);
+            for (int64_t k = 0; k < n->sizes[i]; k++) n->slots[i][slot][k] = (float)begins_at;
+        }
+    }
+}
+
 static void copy_numbers(const fixture *f, numbers *to, const numbers *from)
 {
     for (size_t i = 0; i < f->model->num_weights; i++) {
@@ -453,6 +464,7 @@ static numbers run_updates(fixture *f, liana__device *device, const liana__slice
     liana__slice_end even[MAX_SLICES + 1];
     liana__error error = {0};
     numbers n = make_numbers(f->model), before = make_numbers(f->model);
+    begin_slots(f, &n);
     if (!ends) {
         assert_ok(liana__slices_choose(f->items.items, f->items.num_items, num_slices, even, &error), &error);
     }
@@ -500,6 +512,25 @@ static void test_every_optimizer_of_the_library(void **state)
 {
     (void)state;
     for (size_t i = 0; liana__optimizers[i]; i++) check_optimizer(liana__optimizers[i], "{}", (formula){0}, false);
+}
+
+/* What is around every optimizer, alone and together. */
+static void test_options_of_every_optimizer(void **state)
+{
+    (void)state;
+    static const char *const yamls[] = {
+        "{weight_decay: 0.1, clipvalue: 0.5}",
+        "{weight_decay: 0.1, exclude_from_weight_decay: [bias, gamma|beta], clipnorm: 0.5}",
+        "{global_clipnorm: 0.25, use_ema: true, ema_momentum: 0.5, ema_overwrite_frequency: 2}",
+    };
+    static const liana__optimizer *const some[] = {&liana__optimizer_SGD, &liana__optimizer_RMSprop,
+                                                   &liana__optimizer_Lamb, &liana__optimizer_LARS};
+    for (size_t i = 0; i < sizeof some / sizeof *some; i++) {
+        for (size_t k = 0; k < sizeof yamls / sizeof *yamls; k++) {
+            check_optimizer(some[i], yamls[k], (formula){0}, false);
+        }
+    }
+    check_optimizer(&liana__test_clip_and_trust, "{clipnorm: 0.5, weight_decay: 0.01}", (formula){0}, false);
 }
 
 /* Regularisers, constraints and multipliers with optimizers that read elements, sums, and whole variables. */
@@ -598,13 +629,13 @@ static void update_alone(const fixture *f, numbers *n, liana__device *device, si
     step.variable = liana_graph_input(graph, "variable", LIANA_F32, shape);
     step.gradient = liana_op_divide(liana_graph_input(graph, "sum", LIANA_F32, shape), count);
     for (size_t slot = 0; slot < f->num_slots; slot++) {
-        step.slots[slot] = liana_graph_input(graph, f->optimizer->slot_names[slot], LIANA_F32, shape);
+        step.slots[slot] = liana_graph_input(graph, liana__rule_slot_name(&f->rule, slot), LIANA_F32, shape);
         inputs[5 + slot] = (liana__test_value){LIANA_F32, shape, n->slots[weight][slot]};
     }
-    f->optimizer->update(&step);
+    f->rule.optimizer->update(&step);
     liana_graph_output(graph, "variable", step.new_variable);
     for (size_t slot = 0; slot < f->num_slots; slot++) {
-        liana_graph_output(graph, f->optimizer->slot_names[slot], step.new_slots[slot]);
+        liana_graph_output(graph, liana__rule_slot_name(&f->rule, slot), step.new_slots[slot]);
     }
     liana__test_run(device, graph, inputs, outputs);
     size_t size = (size_t)n->sizes[weight] * sizeof(float);
@@ -751,10 +782,10 @@ static void test_declarations_that_cannot_be(void **state)
                  "1 rounds", "not round 1");
     liana__update_items_free(&f.items);
     optimizer.reads = too_many_rounds;
-    assert_fails(liana__update_items_create(f.model, &optimizer, f.options, f.averages, f.updated, &f.items, &error),
+    assert_fails(liana__update_items_create(f.model, &f.rule, f.averages, f.updated, &f.items, &error),
                  LIANA_INVALID_CONFIG, &error, "'Clip' declares 3 rounds", "0 to 2");
     optimizer.reads = no_terms;
-    assert_fails(liana__update_items_create(f.model, &optimizer, f.options, f.averages, f.updated, &f.items, &error),
+    assert_fails(liana__update_items_create(f.model, &f.rule, f.averages, f.updated, &f.items, &error),
                  LIANA_INVALID_CONFIG, &error, "'Clip' declares 2 sums in round 0", "terms");
     free_fixture(&f);
 }
@@ -764,6 +795,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_elements_only),
         cmocka_unit_test(test_every_optimizer_of_the_library),
+        cmocka_unit_test(test_options_of_every_optimizer),
         cmocka_unit_test(test_regularizers_and_constraints),
         cmocka_unit_test(test_whole_variables_of_rules),
         cmocka_unit_test(test_sums_over_all),

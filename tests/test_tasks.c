@@ -148,7 +148,15 @@ static keras_task table(void)
     return own;
 }
 
-/* Sequences of 1 to 7 ids, padded with 0: whether the id 3 is there. */
+/* 1 to 7 ids, padded with 0; `good` (NULL: not wanted): whether the id 3 is there. */
+static void fill_words(int32_t *words, float *good)
+{
+    for (int k = 0; k < 7 * EXAMPLES; k++) {
+        words[k] = k % 7 < 1 + class_of("length", 7, k / 7) ? 1 + class_of("words", 8, k) : 0;
+        if (good) good[k / 7] = (k % 7 && good[k / 7] > 0) || words[k] == 3;
+    }
+}
+
 static void build_sequences(liana_model *model)
 {
     liana_input(model, .name = "words", .shape = LIANA_INTS(7), .dtype = LIANA_S32);
@@ -164,14 +172,7 @@ static keras_task sequences(void)
         "sequences", build_sequences, {.loss = "binary_crossentropy", .metrics = {"binary_accuracy"}}, 0, {{0}}};
     int32_t *words = add(&own, "words", LIANA_S32, liana_shape_of(7))->s32;
     float *good = add(&own, "good", LIANA_F32, liana_shape_of(1))->f32;
-    for (int i = 0; i < EXAMPLES; i++) {
-        int length = 1 + class_of("length", 7, i);
-        good[i] = 0;
-        for (int k = 7 * i; k < 7 * (i + 1); k++) {
-            words[k] = k % 7 < length ? 1 + class_of("words", 8, k) : 0;
-            if (words[k] == 3) good[i] = 1;
-        }
-    }
+    fill_words(words, good);
     return own;
 }
 
@@ -234,15 +235,7 @@ static keras_task labels(void)
     return own;
 }
 
-/* Sequences padded with 0; a class for each step, and examples of different weight. Padding has classes as well, which
- * must count nowhere. */
-static void fill_words(int32_t *words)
-{
-    for (int k = 0; k < 7 * EXAMPLES; k++) {
-        words[k] = k % 7 < 1 + class_of("length", 7, k / 7) ? 1 + class_of("words", 8, k) : 0;
-    }
-}
-
+/* A class for each step of padded sequences; padding has one too, which must count nowhere. Examples have weights. */
 static void build_steps(liana_model *model)
 {
     liana_input(model, .name = "words", .shape = LIANA_INTS(7), .dtype = LIANA_S32);
@@ -258,7 +251,7 @@ static keras_task steps(void)
                       {.loss = "sparse_categorical_crossentropy", .metrics = {"accuracy"}, .example_weight = "weight"},
                       0,
                       {{0}}};
-    fill_words(add(&own, "words", LIANA_S32, liana_shape_of(7))->s32);
+    fill_words(add(&own, "words", LIANA_S32, liana_shape_of(7))->s32, NULL);
     int32_t *kind = add(&own, "kind", LIANA_S32, liana_shape_of(7))->s32;
     float *weight = add(&own, "weight", LIANA_F32, LIANA_SCALAR)->f32;
     for (int i = 0; i < 7 * EXAMPLES; i++) kind[i] = class_of("kind", 3, i);
@@ -291,12 +284,8 @@ static keras_task both(void)
     int32_t *words = add(&own, "words", LIANA_S32, liana_shape_of(7))->s32;
     float *size = add(&own, "size", LIANA_F32, liana_shape_of(7, 2))->f32;
     float *good = add(&own, "good", LIANA_F32, liana_shape_of(1))->f32;
-    fill_words(words);
+    fill_words(words, good);
     for (int i = 0; i < 14 * EXAMPLES; i++) size[i] = number("size", i);
-    for (int i = 0; i < EXAMPLES; i++) good[i] = 0;
-    for (int i = 0; i < 7 * EXAMPLES; i++) {
-        if (words[i] == 3) good[i / 7] = 1;
-    }
     return own;
 }
 

@@ -1,6 +1,7 @@
 /* One update, in its three parts: what the shards' sums are, what they are divided by, and what a step costs. */
 #include "harness/command_run.h"
 #include "harness/objective.h"
+#include "harness/sum_optimizers.h"
 
 #include "base/context.h"
 #include "base/threads.h"
@@ -684,9 +685,8 @@ static void set_up_replicas(fixture *own, const liana__optimizer *optimizer, con
     set_up(own, &wanted);
 }
 
-static void test_replicas_give_one_devices_bits(void **state)
+static void check_replicas(const liana__optimizer *optimizer)
 {
-    (void)state;
     static const replica sets[][MAX_REPLICAS] = {{{"cpu", 1, 1}},
                                                  {{"cpu", 1, 1}, {"cpu", 3, 1}},
                                                  {{"cpu", 3, 3}, {"cpu", 1, 1}},
@@ -695,11 +695,11 @@ static void test_replicas_give_one_devices_bits(void **state)
     fixture one;
     float expected[NUM_OUTPUTS], outputs[NUM_OUTPUTS];
     liana__test_sums right[NUM_COMPARED] = {0}, sums[NUM_COMPARED] = {0};
-    set_up_replicas(&one, &liana__optimizer_Adam, NULL, 0);
+    set_up_replicas(&one, optimizer, NULL, 0);
     train_for_comparison(&one, expected, right);
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
         fixture own;
-        set_up_replicas(&own, &liana__optimizer_Adam, sets[i], MAX_REPLICAS);
+        set_up_replicas(&own, optimizer, sets[i], MAX_REPLICAS);
         train_for_comparison(&own, outputs, sums);
         assert_true(compare_variables(&one, &own) == 0);
         assert_memory_equal(outputs, expected, sizeof expected);
@@ -707,6 +707,54 @@ static void test_replicas_give_one_devices_bits(void **state)
         tear_down(&own);
     }
     tear_down(&one);
+}
+
+static void test_replicas_give_one_devices_bits(void **state)
+{
+    (void)state;
+    check_replicas(&liana__optimizer_Adam);
+    check_replicas(&liana__optimizer_Lamb);
+    check_replicas(&liana__test_clip_and_trust); /* two rounds of sums */
+}
+
+/* The changes of all variables by a step with rate 1, one after the other. */
+static size_t changes_of(const liana__optimizer *optimizer, double *changes)
+{
+    fixture own;
+    size_t count, total = 0;
+    set_up_replicas(&own, optimizer, NULL, 0);
+    const size_t num_weights = own.model->num_weights;
+    for (int after = 0; after < 2; after++) {
+        total = 0;
+        for (size_t i = 0; i < num_weights; i++) {
+            float *values = read_variable(&own, own.model->weights[i].name, &count);
+            bool trains = liana__weight_trainable(own.model, i);
+            for (size_t k = 0; trains && k < count; k++, total++) {
+                changes[total] = after ? changes[total] - (double)values[k] : (double)values[k];
+            }
+            free(values);
+        }
+        if (!after) step(&own, 30, 1, 1);
+    }
+    tear_down(&own);
+    return total;
+}
+
+/* Sums over all variables: gradient descent gives the gradients, clipping by their norm scales them. */
+static void test_a_training_clips_by_the_norm_of_all(void **state)
+{
+    (void)state;
+    static double plain[2000], clipped[2000];
+    size_t count = changes_of(&liana__optimizer_SGD, plain);
+    assert_true(count > 100 && count <= 2000);
+    assert_int_equal(changes_of(&liana__test_clip, clipped), count);
+    double square = 0;
+    for (size_t i = 0; i < count; i++) square += plain[i] * plain[i];
+    assert_true(sqrt(square) > 1.1 * LIANA__TEST_CLIP);
+    for (size_t i = 0; i < count; i++) {
+        double expected = plain[i] * LIANA__TEST_CLIP / sqrt(square);
+        if (fabs(clipped[i] - expected) > 1e-6) fail_msg("%zu: %g, expected %g", i, clipped[i], expected);
+    }
 }
 
 /* The reference device masks missing examples where the CPU compiles for fewer: both are what the definition says. */
@@ -771,6 +819,7 @@ int main(void)
         cmocka_unit_test(test_a_step_passes_validation),
         cmocka_unit_test(test_a_step_allocates_nothing),
         cmocka_unit_test(test_replicas_give_one_devices_bits),
+        cmocka_unit_test(test_a_training_clips_by_the_norm_of_all),
         cmocka_unit_test(test_devices_of_different_kinds_work_together),
         cmocka_unit_test(test_one_device_takes_one_device),
     };

@@ -47,8 +47,8 @@ typedef struct liana_features {
 } liana_features;
 
 /* liana_feature(features, name): a component of the data, [size, ...] with the static shape of the data. Floats are
- * f32, other numbers s32. Images are f32, with the pixel values that the input's scale says. Errors stay with the graph:
- * no such component (with the nearest name), strings, a label of an estimator that predicts. */
+ * f32, other numbers s32. Images are f32, with the pixel values that the dataset's scale says. Errors stay with the
+ * graph: no such component (with the nearest name), strings, a label of an estimator that predicts. */
 #define liana_feature(features, name) liana_feature_at(LIANA_HERE, features, name)
 LIANA_API liana_tensor liana_feature_at(liana_location here, const liana_features *features, const char *name);
 
@@ -58,7 +58,8 @@ typedef enum liana_mode_kind { LIANA_MODE_TRAIN, LIANA_MODE_EVALUATE, LIANA_MODE
 typedef struct liana_estimator_mode {
     liana_mode_kind kind;
     /* For liana_model_call and liana_layer_call. With it the estimator knows the models: their variables begin with the
-     * models' weights, frozen layers stay as they are, and moving averages follow the whole batch. */
+     * models' weights, frozen layers stay as they are, moving averages follow the whole batch, and the penalties of
+     * regularizers are part of the loss. */
     liana_call_mode call;
 } liana_estimator_mode;
 
@@ -87,12 +88,13 @@ typedef struct liana_estimator_spec {
     liana_tensor loss_mask;
     liana_prediction predictions[LIANA_MAX_PREDICTIONS]; /* needed to predict */
     liana_estimator_metric metrics[LIANA_MAX_METRICS];   /* the same ones in training and evaluation */
-    /* In training: as for liana_fit; schedules too ("{name: Adam, learning_rate: {name: CosineDecay}}"). Its `rate` and
-     * `target` are not read. */
+    /* In training: as for liana_fit; schedules too ("{name: Adam, learning_rate: {name: CosineDecay}}"). Its `rate`
+     * must be left out, and its `target` is not read. */
     liana_optimizer_options optimizer;
     /* Instead of the optimizer's update, one of its own (step.h). It may ask for the scalars "learning_rate" (of
      * `optimizer`, with its schedule) and "iteration" (from 1), and for the sums "loss" and those of metrics that are
-     * means, by name. Called with the estimator's params. */
+     * means, by name. Called with the estimator's params. Not with models that have regularizers or constraints, which
+     * the optimizer's update applies. */
     void (*update)(liana_update *update, void *params);
     /* The variables that are trained: [num_variables]. NULL: all that the loss depends on, but moving averages and
      * weights of frozen layers. */
@@ -110,8 +112,8 @@ typedef liana_estimator_spec liana_model_function(const liana_features *features
 
 /* How and where it runs. Zeros are the defaults. */
 typedef struct liana_run_config {
-    /* A local folder for checkpoints (checkpoints/step-...). What is trained goes on from the newest one; evaluate, predict
-     * and export read it. NULL: a temporary folder, which is removed with the estimator. */
+    /* A local folder for checkpoints (checkpoints/step-...). What is trained goes on from the newest one; evaluate,
+     * predict and export read it. NULL: a temporary folder, which is removed with the estimator. */
     const char *model_dir;
     const char *device; /* one of `liana list devices`; NULL: "cpu" */
     liana_strategy strategy;
@@ -123,7 +125,7 @@ typedef struct liana_run_config {
     double save_checkpoints_secs;   /* and after so many seconds; 0: not by time */
     int64_t keep_checkpoint_max;    /* 0: 5; -1: all */
     int64_t log_step_count_steps;   /* on_note is told loss, metrics and speed after every this many updates; 0: not */
-    liana_precision precision;      /* AUTO goes on in what the checkpoint was trained in */
+    liana_precision precision;      /* AUTO: that of the checkpoint, if there is one */
     liana_recompute recompute;
     int64_t memory;                                /* MiB, for recompute; as for liana_fit */
     int64_t data_memory;                           /* MiB for reading and decoding; 0: 1024 */
@@ -158,8 +160,8 @@ typedef struct liana_estimator_options {
     liana_status (*scaffold)(void *params, liana_variables *variables);
 } liana_estimator_options;
 
-/* Makes an estimator; nothing is built before it is used. Errors: INVALID_ARGUMENT (no model function, a number below 0),
- * INVALID_CONFIG (no such device or strategy), OUT_OF_MEMORY. */
+/* Makes an estimator; nothing is built before it is used. Errors: INVALID_ARGUMENT (no model function, a number below
+ * 0), INVALID_CONFIG (no such device or strategy), OUT_OF_MEMORY. */
 LIANA_API LIANA_MUST_USE liana_status liana_estimator_create(liana_context *context,
                                                              const liana_estimator_options *options,
                                                              liana_estimator **estimator);
@@ -192,8 +194,8 @@ typedef struct liana_train_spec {
 typedef struct liana_eval_spec {
     liana_estimator_input input;
     int64_t steps; /* largest number of batches; 0: all examples */
-    /* When liana_estimator_train_and_evaluate evaluates, besides the end: after every so many updates, or so many epochs.
-     * Both 0: after each epoch. */
+    /* When liana_estimator_train_and_evaluate evaluates, besides the end: after every so many updates, or so many
+     * epochs. Both 0: after each epoch. */
     int64_t every_steps;
     int64_t every_epochs;
     /* Called after each of these evaluations; may be NULL. */
@@ -231,8 +233,8 @@ typedef struct liana_predict_spec {
     liana_wanted_prediction predictions[LIANA_MAX_PREDICTIONS]; /* ended by the first without a name */
 } liana_predict_spec;
 
-/* Predicts; the data need no labels. Errors: also NOT_FOUND (a prediction that the model function does not give, with the
- * nearest name; nothing has been trained yet), INVALID_ARGUMENT (room for another number of values). */
+/* Predicts; the data need no labels. Errors: also NOT_FOUND (a prediction that the model function does not give, with
+ * the nearest name; nothing has been trained yet), INVALID_ARGUMENT (room for another number of values). */
 LIANA_API LIANA_MUST_USE liana_status liana_estimator_predict(liana_estimator *estimator,
                                                               const liana_predict_spec *predict);
 
@@ -249,8 +251,8 @@ LIANA_API LIANA_MUST_USE liana_status liana_estimator_export(liana_estimator *es
                                                              const liana_export_spec *spec);
 
 /* The variables of the newest checkpoint, those of the optimizer too. Borrowed, and valid until the next call. NULL:
- * nothing has been trained, or reading failed; the message is in the context. liana_model_from_variables takes a model's
- * weights from it. */
+ * nothing has been trained, or reading failed; the message is in the context. liana_model_from_variables takes a
+ * model's weights from it. */
 LIANA_API const liana_variables *liana_estimator_variables(liana_estimator *estimator);
 
 /* Updates that were done in all, as far as this estimator has seen; 0 at first. */

@@ -6,7 +6,7 @@
 #include "backends/leaf_programs.h"
 #include "base/threads.h"
 #include "distribute/exchange/local.h"
-#include "exec/program.h"
+#include "distribute/replica_update.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,10 +31,8 @@ typedef struct replicas {
     liana__strategy_plan plan; /* its leaves are the caller's, and gone: the members have copies */
     member *members;
     size_t count;
-    double *speeds; /* NULL: all are equally fast */
-    liana__program *update;
-    size_t *sums_read; /* by input of the update: a leaf's sum */
-    size_t num_read;
+    double *speeds;               /* NULL: all are equally fast */
+    liana__replica_update update; /* on the first device */
     /* Of several members. */
     liana__pool *pool;
     liana__leaf_range *ranges;
@@ -65,12 +63,11 @@ void liana__replicas_destroy(liana__strategy_instance *instance)
 {
     replicas *own = (replicas *)instance;
     if (!own) return;
-    liana__program_destroy(own->update);
+    liana__replica_update_free(&own->update);
     for (size_t i = 0; own->members && i < own->count; i++) free_member(&own->members[i]);
     for (int kind = 0; kind < LIANA__NUM_STEP_KINDS; kind++) liana__local_exchange_free(&own->exchanges[kind]);
     liana__tree_plan_free(&own->tree);
     liana__pool_destroy(own->pool);
-    free(own->sums_read);
     free(own->ranges);
     free(own->copied);
     free(own->speeds);
@@ -200,20 +197,6 @@ static liana_status share_out(replicas *own, const liana__leaf_batch *batch, lia
     return LIANA_OK;
 }
 
-static liana_status make_update(replicas *own, liana__error *error)
-{
-    liana_graph *graph;
-    LIANA_TRY(own->plan.build_update(own->plan.user, &graph, error));
-    LIANA_TRY(liana__program_create(own->members[0].device, graph, "update", own->plan.variables, &own->update, error));
-    own->num_read = graph->num_inputs - own->plan.num_scalars;
-    own->sums_read = calloc(own->num_read + 1, sizeof *own->sums_read);
-    if (!own->sums_read) return liana__fail_memory(error, "the update");
-    for (size_t i = 0; i < own->num_read; i++) {
-        own->sums_read[i] = own->plan.find_sum(own->plan.user, graph->inputs[i]->name);
-    }
-    return liana__program_prepare(own->update, error);
-}
-
 /* The graph of any leaf: all have the same sums. Destroy it. */
 static liana_status build_leaf(const replicas *own, liana__step_kind kind, liana_graph **graph, liana__error *error)
 {
@@ -242,7 +225,8 @@ liana_status liana__replicas_prepare(liana__strategy_instance *instance, liana__
         LIANA_TRY(each->device->backend->replica_prepare(each->replicas[kind], &each->batch, error));
     }
     LIANA_TRY(prepare_exchange(own, kind, error));
-    return kind == LIANA__STEP_TRAINING && !own->update ? make_update(own, error) : LIANA_OK;
+    if (kind != LIANA__STEP_TRAINING || own->update.programs) return LIANA_OK;
+    return liana__replica_update_create(own->members[0].device, &own->plan, &own->update, error);
 }
 
 /* ---- running ---- */
@@ -315,31 +299,24 @@ liana_status liana__replicas_sum(liana__strategy_instance *instance, liana__step
     return LIANA_OK;
 }
 
-/* Lets the update read the sums: on the device, or from the host. */
-static liana_status feed_sums(replicas *own, liana__error *error)
+/* Lets the update read a sum: on the device, or from the host. */
+static liana_status feed_sum(void *user, liana__program *program, size_t input, size_t sum, liana__error *error)
 {
-    const liana__local_exchange *exchange = &own->exchanges[LIANA__STEP_TRAINING];
-    for (size_t i = 0; i < own->num_read; i++) {
-        const size_t sum = own->sums_read[i];
-        if (own->count == 1) {
-            liana__program_bind(own->update, i, own->sums[sum]);
-            continue;
-        }
-        const liana__node *node = own->update->graph->inputs[i];
-        LIANA_TRY(liana__program_feed(own->update, i, node->dtype, &node->shape,
-                                      exchange->slots[0] + exchange->offsets[sum], error));
+    const replicas *own = user;
+    if (own->count == 1) {
+        liana__program_bind(program, input, own->sums[sum]);
+        return LIANA_OK;
     }
-    return LIANA_OK;
+    const liana__local_exchange *exchange = &own->exchanges[LIANA__STEP_TRAINING];
+    const liana__node *node = program->graph->inputs[input];
+    const float *data = exchange->slots[0] + exchange->offsets[sum];
+    return liana__program_feed(program, input, node->dtype, &node->shape, data, error);
 }
 
 liana_status liana__replicas_update(liana__strategy_instance *instance, const float *scalars, liana__error *error)
 {
     replicas *own = (replicas *)instance;
-    LIANA_TRY(feed_sums(own, error));
-    for (size_t i = 0; i < own->plan.num_scalars; i++) {
-        LIANA_TRY(liana__program_feed(own->update, own->num_read + i, LIANA_F32, &LIANA_SCALAR, &scalars[i], error));
-    }
-    return liana__program_run(own->update, error);
+    return liana__replica_update_run(&own->update, &(liana__sum_feed){feed_sum, own}, scalars, error);
 }
 
 void liana__replicas_memory(const liana__strategy_instance *instance, liana__step_kind kind,

@@ -26,8 +26,15 @@ typedef enum liana__step_kind {
 typedef struct liana__strategy_plan {
     const liana__leaf_plan *leaves[LIANA__NUM_STEP_KINDS]; /* NULL: no such batches */
     /* Builds the graph of the update of all variables, after that of a training leaf. The inputs are sums of the leaf,
-     * then `num_scalars` f32 scalars. It assigns to variables. */
+     * then `num_scalars` f32 scalars, then the finished sums of each round. It assigns to variables. */
     liana_status (*build_update)(void *user, liana_graph **graph, liana__error *error);
+    /* Rounds of sums that the update reads (train/core/slice_update.h); mostly there are none. The graph of a round has
+     * the inputs of the update, with the finished sums of the rounds before. Its one output is what `finish_sums` adds
+     * up, on the host; that gives the finished sums, which stay until the next update, and may change the scalars for
+     * what comes after. */
+    size_t num_sum_rounds;
+    liana_status (*build_sums)(void *user, size_t round, liana_graph **graph, liana__error *error);
+    const float *(*finish_sums)(void *user, size_t round, const float *chunk_sums, float *scalars);
     /* Which sum of the leaf an input of the update is. */
     size_t (*find_sum)(void *user, const char *input);
     void *user;

@@ -1,53 +1,52 @@
 /* Adam: Kingma and Ba, "Adam: a method for stochastic optimization" (2014), in the form of the paper's section 2 last
  * paragraph, which is Keras's: the bias corrections are folded into the step size and epsilon is added to the
- * uncorrected root. */
+ * uncorrected root. AMSGrad: Reddi et al., "On the convergence of Adam and beyond" (2018). AdamW: Loshchilov and
+ * Hutter, "Decoupled weight decay regularization" (2019), which is Adam with the weight decay that every optimizer
+ * has, on from the start. */
 #include "optimizers/optimizer.h"
 
 typedef struct adam_options {
+    liana__optimizer_common common;
     double beta_1;
     double beta_2;
     double epsilon;
+    bool amsgrad;
 } adam_options;
 
-static const liana__field fields[] = {
-    LIANA__FIELD_ROW(adam_options, beta_1, FLOAT, .default_text = "0.9", .minimum = 0, .maximum = 0.9999999,
-                     .doc = "Decay of the mean of gradients."),
-    LIANA__FIELD_ROW(adam_options, beta_2, FLOAT, .default_text = "0.999", .minimum = 0, .maximum = 0.9999999,
-                     .doc = "Decay of the mean of squared gradients."),
-    LIANA__FIELD_ROW(adam_options, epsilon, FLOAT, .default_text = "1e-7", .minimum = 0, .maximum = 1e3,
-                     .doc = "Added to the root, against division by zero."),
-};
+#define ADAM_FIELDS                                                                                                \
+    LIANA__FIELD_ROW(adam_options, beta_1, FLOAT, .default_text = "0.9", .minimum = 0, .maximum = 0.9999999,       \
+                     .doc = "Decay of the mean of gradients."),                                                    \
+        LIANA__FIELD_ROW(adam_options, beta_2, FLOAT, .default_text = "0.999", .minimum = 0, .maximum = 0.9999999, \
+                         .doc = "Decay of the mean of squared gradients."),                                        \
+        LIANA__FIELD_ROW(adam_options, epsilon, FLOAT, .default_text = "1e-7", .minimum = 0, .maximum = 1e3,       \
+                         .doc = "Added to the root, against division by zero."),                                   \
+        LIANA__FIELD_ROW(adam_options, amsgrad, BOOL, .default_text = "false",                                     \
+                         .doc = "Whether to divide by the largest mean of squared gradients so far (AMSGrad).")
+
+static const liana__field fields[] = {ADAM_FIELDS, LIANA__OPTIMIZER_FIELDS("null")};
 static const liana__fields options_table = LIANA__FIELD_TABLE("Adam", adam_options, fields);
 
-static liana_tensor scalar(liana_tensor like, double value)
-{
-    return liana_graph_scalar(like.graph, liana_tensor_dtype(like), value);
-}
+static const liana__field adamw_fields[] = {ADAM_FIELDS, LIANA__OPTIMIZER_FIELDS("0.004")};
+static const liana__fields adamw_table = LIANA__FIELD_TABLE("AdamW", adam_options, adamw_fields);
 
-/* decay * old + (1 - decay) * new, written as old + (1 - decay) * (new - old): one rounding less. */
-static liana_tensor moving_average(liana_tensor old, liana_tensor value, double decay)
+static size_t num_slots(const void *options)
 {
-    return liana_op_add(old, liana_op_multiply(scalar(old, 1 - decay), liana_op_subtract(value, old)));
-}
-
-/* 1 - decay^t */
-static liana_tensor correction(liana_tensor iteration, double decay)
-{
-    return liana_op_subtract(scalar(iteration, 1), liana_op_power(scalar(iteration, decay), iteration));
+    return ((const adam_options *)options)->amsgrad ? 3 : 2;
 }
 
 static void update(liana__optimizer_step *step)
 {
     const adam_options *options = step->options;
-    liana_tensor m = moving_average(step->slots[0], step->gradient, options->beta_1);
-    liana_tensor v = moving_average(step->slots[1], liana_op_square(step->gradient), options->beta_2);
-    liana_tensor rate = liana_op_multiply(step->learning_rate,
-                                          liana_op_divide(liana_op_sqrt(correction(step->iteration, options->beta_2)),
-                                                          correction(step->iteration, options->beta_1)));
-    liana_tensor root = liana_op_add(liana_op_sqrt(v), scalar(v, options->epsilon));
-    step->new_variable = liana_op_subtract(step->variable, liana_op_divide(liana_op_multiply(rate, m), root));
+    liana_tensor m = liana__optimizer_average(step->slots[0], step->gradient, options->beta_1);
+    liana_tensor v = liana__optimizer_average(step->slots[1], liana_op_square(step->gradient), options->beta_2);
     step->new_slots[0] = m;
     step->new_slots[1] = v;
+    if (options->amsgrad) v = step->new_slots[2] = liana_op_maximum(step->slots[2], v);
+    liana_tensor root_of_correction = liana_op_sqrt(liana__optimizer_correction(step->iteration, options->beta_2));
+    liana_tensor correction = liana__optimizer_correction(step->iteration, options->beta_1);
+    liana_tensor rate = liana_op_multiply(step->learning_rate, liana_op_divide(root_of_correction, correction));
+    liana_tensor root = liana_op_add(liana_op_sqrt(v), liana__optimizer_scalar(v, options->epsilon));
+    liana__optimizer_descend(step, liana_op_divide(liana_op_multiply(rate, m), root));
 }
 
 const liana__optimizer liana__optimizer_Adam = {
@@ -55,6 +54,17 @@ const liana__optimizer liana__optimizer_Adam = {
     .doc = "Steps by the mean gradient, divided by the root of the mean squared gradient.",
     .options = &options_table,
     .default_learning_rate = 1e-3,
-    .slot_names = {"m", "v"},
+    .num_slots = num_slots,
+    .slot_names = {"m", "v", "v_hat"},
+    .update = update,
+};
+
+const liana__optimizer liana__optimizer_AdamW = {
+    .name = "AdamW",
+    .doc = "Adam with weight decay.",
+    .options = &adamw_table,
+    .default_learning_rate = 1e-3,
+    .num_slots = num_slots,
+    .slot_names = {"m", "v", "v_hat"},
     .update = update,
 };

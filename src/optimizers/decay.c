@@ -23,6 +23,7 @@ const liana__schedule liana__schedule_Constant = {
     .name = "Constant",
     .doc = "The same rate for the whole run.",
     .options = &constant_table,
+    .endless = true,
     .rate = constant_rate,
 };
 
@@ -54,6 +55,36 @@ const liana__schedule liana__schedule_ExponentialDecay = {
     .doc = "initial * decay_rate^(step / decay_steps)",
     .options = &exponential_table,
     .rate = exponential_rate,
+};
+
+typedef struct inverse_time_options {
+    liana__schedule_common common;
+    double decay_rate;
+    bool staircase;
+} inverse_time_options;
+
+static const liana__field inverse_time_fields[] = {
+    LIANA__FIELD_ROW(inverse_time_options, decay_rate, FLOAT, .default_text = "1.0", .minimum = 0, .maximum = 1e12,
+                     .doc = "How much the divisor grows in decay_steps updates."),
+    LIANA__FIELD_ROW(inverse_time_options, staircase, BOOL, .default_text = "false",
+                     .doc = "Whether the rate falls in steps instead of smoothly."),
+    LIANA__SCHEDULE_FIELDS,
+};
+static const liana__fields inverse_time_table =
+    LIANA__FIELD_TABLE("InverseTimeDecay", inverse_time_options, inverse_time_fields);
+
+static double inverse_time_rate(const void *options, double step, double decay_steps, double initial)
+{
+    const inverse_time_options *own = options;
+    double times = step / decay_steps;
+    return initial / (1 + own->decay_rate * (own->staircase ? floor(times) : times));
+}
+
+const liana__schedule liana__schedule_InverseTimeDecay = {
+    .name = "InverseTimeDecay",
+    .doc = "initial / (1 + decay_rate * step / decay_steps)",
+    .options = &inverse_time_table,
+    .rate = inverse_time_rate,
 };
 
 typedef struct polynomial_options {

@@ -13,6 +13,12 @@ typedef struct own_optimizer {
 
 _Static_assert((int)LIANA_MAX_SLOTS <= (int)LIANA__MAX_SLOTS, "an own optimizer's slots have a place");
 
+/* The options of all optimizers, the part's address, then the program's struct. */
+enum {
+    STAMP = sizeof(liana__optimizer_common),
+    SHIFT = (STAMP + sizeof(void *) + LIANA__OWN_SHIFT - 1) / LIANA__OWN_SHIFT * LIANA__OWN_SHIFT,
+};
+
 static liana__update_reads read_whole(const void *options)
 {
     (void)options;
@@ -21,7 +27,7 @@ static liana__update_reads read_whole(const void *options)
 
 static void call_update(liana__optimizer_step *step)
 {
-    const own_optimizer *own = (const own_optimizer *)liana__own_part_of(step->options);
+    const own_optimizer *own = (const own_optimizer *)liana__own_part_of((const char *)step->options + STAMP);
     const size_t num_slots = liana__optimizer_num_slots(&own->optimizer, step->options);
     liana_optimizer_step given = {
         .options = liana__own_options_of(&own->part, step->options),
@@ -68,7 +74,8 @@ static liana_status fill(liana_context *context, own_optimizer *own)
 
 liana_status liana_register_optimizer(liana_context *context, const liana_optimizer_type *type)
 {
-    static const char *const reserved[] = {"learning_rate", NULL};
+    static const char *const reserved[] = {"learning_rate", "rate_multipliers", NULL};
+    static const liana__field common[] = {LIANA__OPTIMIZER_FIELDS("null")};
     LIANA__REQUIRE(NULL, context);
     LIANA__REQUIRE(&context->error, type);
     own_optimizer *own = liana__own_part_allocate(context, sizeof *own);
@@ -76,7 +83,10 @@ liana_status liana_register_optimizer(liana_context *context, const liana_optimi
     const liana__own_request request = {.kind = LIANA__PART_OPTIMIZER,
                                         .given = type,
                                         .size = sizeof *type,
-                                        .shift = LIANA__OWN_SHIFT,
+                                        .stamp = STAMP,
+                                        .shift = SHIFT,
+                                        .common = common,
+                                        .num_common = sizeof common / sizeof *common,
                                         .reserved = reserved};
     LIANA_TRY(liana__own_part_begin(context, &request, &own->part, &own->given));
     if (!own->given.update) return liana__own_part_refuse(context, &own->part, "its function 'update' is NULL");

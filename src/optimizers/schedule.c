@@ -16,6 +16,8 @@ const liana__schedule *const liana__schedules[] = {
     NULL,
 };
 
+const char *const liana__schedule_by_names[] = {"step", "epoch", NULL};
+
 enum { NUM_SCHEDULES = sizeof liana__schedules / sizeof *liana__schedules - 1 };
 
 const liana__schedule *liana__schedule_find(const liana_context *context, const char *name, const char **nearest)
@@ -27,7 +29,7 @@ const liana__schedule *liana__schedule_find(const liana_context *context, const 
 
 /* Rounds to a whole number if only rounding errors are between (0.7 epochs of 10 updates are 7 updates, not
  * 7.000000000000001): a staircase must fall at the intended update. */
-static double length_in_updates(double steps, double epochs, int64_t steps_per_epoch)
+double liana__length_in_updates(double steps, double epochs, int64_t steps_per_epoch)
 {
     double length = steps + epochs * (double)steps_per_epoch, whole = round(length);
     return fabs(length - whole) <= 1e-12 * whole ? whole : length;
@@ -36,7 +38,8 @@ static double length_in_updates(double steps, double epochs, int64_t steps_per_e
 double liana__warmup_length(const liana__learning_rate *rate)
 {
     const liana__schedule_common *common = rate->options;
-    return length_in_updates(common->warmup_steps, common->warmup_epochs, rate->steps_per_epoch);
+    double steps = common->warmup_steps + common->warmup_share * (double)rate->total_steps;
+    return liana__length_in_updates(steps, common->warmup_epochs, rate->steps_per_epoch);
 }
 
 /* The smallest rate that an update sees as more than 0: it computes in float32, where tiny numbers count as 0. */
@@ -51,6 +54,18 @@ static liana_status check_rate(double rate, const liana__value *value, const cha
                           liana__value_describe(value, found, sizeof found), usual);
 }
 
+static liana_status check_warmup(const liana__schedule_common *options, const liana__value *value, const char *where,
+                                 liana__error *error)
+{
+    const liana__value *share = liana__value_get(value, "warmup_share");
+    if (options->warmup_share <= 0 || (options->warmup_steps <= 0 && options->warmup_epochs <= 0)) return LIANA_OK;
+    char key[256];
+    snprintf(key, sizeof key, "%s.warmup_share", where);
+    return liana__fail_at(error, share ? &share->place : &value->place, key,
+                          "found beside %s, expected one length of the warm-up; remove one of them",
+                          options->warmup_steps > 0 ? "warmup_steps" : "warmup_epochs");
+}
+
 liana_status liana__schedule_check(const liana__schedule_common *options, const liana__value *value, const char *where,
                                    double default_learning_rate, liana__error *error)
 {
@@ -62,6 +77,7 @@ liana_status liana__schedule_check(const liana__schedule_common *options, const 
     char key[256];
     snprintf(key, sizeof key, "%s.initial_learning_rate", where);
     if (rate) LIANA_TRY(check_rate(options->initial_learning_rate, rate, key, default_learning_rate, error));
+    LIANA_TRY(check_warmup(options, value, where, error));
     if (options->decay_steps > 0 || options->decay_epochs > 0) return LIANA_OK;
     for (size_t i = 0; i < 2; i++) {
         const liana__value *length = liana__value_get(value, lengths[i]);
@@ -83,20 +99,40 @@ bool liana__learning_rate_has_length(const liana__learning_rate *rate)
 {
     const liana__schedule_common *common = rate->options;
     bool given = length_or_nothing(common->decay_steps) > 0 || length_or_nothing(common->decay_epochs) > 0;
-    return given || rate->schedule == &liana__schedule_Constant;
+    return (given || rate->schedule->endless) && common->warmup_share <= 0;
 }
 
-double liana__learning_rate_at(const liana__learning_rate *rate, int64_t step)
+/* The last step at which the rate changed. */
+static double last_change(const liana__learning_rate *rate, int64_t step, double warmup)
 {
     const liana__schedule_common *common = rate->options;
+    if (common->by == LIANA__BY_STEP || rate->steps_per_epoch < 1) return (double)step;
+    double begin = (double)(step / rate->steps_per_epoch * rate->steps_per_epoch);
+    return begin < warmup ? warmup : begin;
+}
+
+static double unscaled_rate(const liana__learning_rate *rate, int64_t step)
+{
+    const liana__schedule_common *common = rate->options;
+    const liana__schedule *schedule = rate->schedule;
     bool given = !isnan(common->initial_learning_rate);
     double initial = given ? common->initial_learning_rate : rate->default_learning_rate;
     double warmup = liana__warmup_length(rate);
     if ((double)step < warmup) {
         return common->warmup_learning_rate + (initial - common->warmup_learning_rate) * (double)step / warmup;
     }
-    double decay = length_in_updates(length_or_nothing(common->decay_steps), length_or_nothing(common->decay_epochs),
-                                     rate->steps_per_epoch);
+    double after = last_change(rate, step, warmup) - warmup;
+    if (schedule->rate_of_run) return schedule->rate_of_run(rate, after, initial);
+    double decay = liana__length_in_updates(length_or_nothing(common->decay_steps),
+                                            length_or_nothing(common->decay_epochs), rate->steps_per_epoch);
     if (decay <= 0) decay = (double)rate->total_steps - warmup;
-    return rate->schedule->rate(rate->options, (double)step - warmup, decay > 1 ? decay : 1, initial);
+    return schedule->rate(rate->options, after, decay > 1 ? decay : 1, initial);
+}
+
+double liana__learning_rate_at(const liana__learning_rate *rate, int64_t step)
+{
+    const liana__schedule_common *common = rate->options;
+    double scaled = unscaled_rate(rate, step) * common->scale;
+    if (common->scale_with_batch == 0 || rate->batch_size == 0) return scaled;
+    return scaled * ((double)rate->batch_size / (double)common->scale_with_batch);
 }

@@ -3,6 +3,7 @@
 #include "optimizers/optimizer.h"
 
 typedef struct sgd_options {
+    liana__optimizer_common common;
     double momentum;
     bool nesterov;
 } sgd_options;
@@ -13,6 +14,7 @@ static const liana__field fields[] = {
     LIANA__FIELD_ROW(
         sgd_options, nesterov, BOOL, .default_text = "false",
         .doc = "Whether to use Nesterov's momentum: the gradient counts as if taken after the momentum step."),
+    LIANA__OPTIMIZER_FIELDS("null"),
 };
 static const liana__fields options_table = LIANA__FIELD_TABLE("SGD", sgd_options, fields);
 
@@ -26,7 +28,7 @@ static void update(liana__optimizer_step *step)
     const sgd_options *options = step->options;
     liana_tensor descent = liana_op_multiply(step->learning_rate, step->gradient);
     if (options->momentum <= 0) {
-        step->new_variable = liana_op_subtract(step->variable, descent);
+        liana__optimizer_descend(step, descent);
         return;
     }
     liana_tensor variable = step->variable;
@@ -34,6 +36,7 @@ static void update(liana__optimizer_step *step)
     liana_tensor velocity = liana_op_subtract(liana_op_multiply(momentum, step->slots[0]), descent);
     liana_tensor change = velocity;
     if (options->nesterov) change = liana_op_subtract(liana_op_multiply(momentum, velocity), descent);
+    step->change = change;
     step->new_variable = liana_op_add(variable, change);
     step->new_slots[0] = velocity;
 }

@@ -2,6 +2,7 @@
 #include "program/optimizer.h"
 
 #include "ir/graph.h"
+#include "optimizers/update_rule.h"
 #include "program/optimizer_text.h"
 
 #include <stdio.h>
@@ -13,6 +14,7 @@ typedef struct update {
     liana_graph *graph;
     const char *target;
     liana__optimizer_choice choice;
+    liana__update_rule rule;
     liana__update_reads reads;
     size_t num_slots;
     liana_tensor rate, iteration;
@@ -153,18 +155,21 @@ static bool check_multipliers(const update *u, const liana_tensor *variables)
 
 static liana__optimizer_step begin_step(const update *u, liana_tensor variable, liana_tensor gradient)
 {
-    const liana__optimizer *optimizer = u->choice.optimizer;
-    liana__optimizer_step step = {.options = u->choice.options,
-                                  .variable = variable,
-                                  .gradient = gradient,
-                                  .learning_rate = rate_of(u, variable),
-                                  .iteration = u->iteration};
+    const char *variable_name = name_of(variable);
+    liana__optimizer_step step = liana__rule_begin(&u->rule, variable_name);
+    step.variable = variable;
+    step.gradient = gradient;
+    step.learning_rate = rate_of(u, variable);
+    step.common_rate = u->rate;
+    step.iteration = u->iteration;
     for (size_t slot = 0; slot < u->num_slots; slot++) {
-        char name[512];
-        snprintf(name, sizeof name, "optimizer/%s/%s/%.400s", optimizer->name, optimizer->slot_names[slot],
-                 liana_tensor_name(variable) ? liana_tensor_name(variable) : "");
+        char name[512], first[64] = "zeros";
+        double begins_at = liana__rule_slot_begins_at(&u->rule, slot);
+        snprintf(name, sizeof name, "optimizer/%s/%s/%.400s", u->rule.optimizer->name,
+                 liana__rule_slot_name(&u->rule, slot), variable_name);
+        if (begins_at != 0) snprintf(first, sizeof first, "constant(%.17g)", begins_at);
         step.slots[slot] = liana_graph_variable_at(u->here, u->graph, name, LIANA_F32, liana_tensor_shape(variable));
-        liana_graph_initializer_at(u->here, step.slots[slot], "zeros");
+        liana_graph_initializer_at(u->here, step.slots[slot], first);
     }
     return step;
 }
@@ -176,7 +181,7 @@ static void make_sums(update *u, size_t number)
     liana_tensor all[LIANA__MAX_ROUND_SUMS] = {{0}};
     for (size_t i = 0; i < u->count; i++) {
         liana_tensor terms[LIANA__MAX_ROUND_SUMS] = {{0}};
-        round->terms(&u->steps[i], terms);
+        liana__rule_terms(&u->rule, number, &u->steps[i], terms);
         for (size_t k = 0; k < round->num_sums; k++) {
             liana_tensor wide = liana_op_cast_at(u->here, terms[k], LIANA_F64);
             liana_tensor sum = liana_op_reduce_sum_at(u->here, wide, LIANA_ALL_AXES, false);
@@ -202,7 +207,7 @@ static void build(update *u, const liana_tensor *variables, const liana_tensor *
     for (size_t round = 0; round < u->reads.num_rounds; round++) make_sums(u, round);
     for (size_t i = 0; i < u->count && u->graph->status == LIANA_OK; i++) {
         liana__optimizer_step *step = &u->steps[i];
-        u->choice.optimizer->update(step);
+        liana__rule_update(&u->rule, step);
         assign(u, step->variable, step->new_variable);
         for (size_t slot = 0; slot < u->num_slots; slot++) assign(u, step->slots[slot], step->new_slots[slot]);
     }
@@ -216,9 +221,10 @@ void liana__apply_optimizer(liana_location here, const liana_tensor *variables, 
                 .graph = variables[0].graph,
                 .target = target,
                 .choice = *choice,
-                .reads = liana__optimizer_reads(choice->optimizer, choice->options),
-                .num_slots = liana__optimizer_num_slots(choice->optimizer, choice->options),
+                .rule = {.optimizer = choice->optimizer, .options = choice->options},
                 .count = count};
+    u.reads = liana__rule_reads(&u.rule);
+    u.num_slots = liana__rule_num_slots(&u.rule);
     u.rate = rate.id ? given_rate(&u, rate) : constant_rate(&u);
     u.steps = calloc(count, sizeof *u.steps);
     u.changed = calloc(1 + count * (1 + u.num_slots), sizeof *u.changed);

@@ -1,7 +1,8 @@
-/* Optimizers that read more than elements, for tests; none has options. */
+/* Optimizers that read more than elements, for tests; none has options of its own. */
 #include "harness/sum_optimizers.h"
 
-static const liana__fields no_options = {"none", 1, 0, NULL};
+static const liana__field common_fields[] = {LIANA__OPTIMIZER_FIELDS("null")};
+static const liana__fields no_options = LIANA__FIELD_TABLE("none", liana__optimizer_common, common_fields);
 
 static liana_tensor constant(liana_tensor like, double value)
 {

@@ -30,6 +30,7 @@ typedef struct annealing_options {
 
 typedef struct annealing {
     liana__snapshot accepted; /* the last accepted state, or the first one */
+    double adapted_rate;      /* its learning rate, by a schedule that follows the training */
     int64_t applied;          /* its number of updates, those taken back not counted */
     double reference;         /* its metric */
     bool knows_reference;
@@ -123,6 +124,7 @@ static void save(const liana__callback_item *item, liana_callback_state *state)
     const annealing *own = item->self;
     liana__snapshot_keep(&own->accepted, state, "accepted");
     liana__keep_count(state, "applied", own->applied);
+    if (own->adapted_rate > 0) liana__keep_number(state, "adapted_rate", own->adapted_rate);
     if (own->knows_reference) liana__keep_number(state, "reference", own->reference);
     liana__keep_count(state, "decided", own->decided);
     liana__keep_count(state, "count", own->count);
@@ -150,6 +152,7 @@ static liana_status load(liana__callback_item *item, const liana_fit_context *co
     LIANA_TRY(open_window(own, context, error));
     LIANA_TRY(liana__snapshot_load(&own->accepted, context, state, "accepted", error));
     liana__kept_count(state, "applied", &own->applied);
+    liana__kept_number(state, "adapted_rate", &own->adapted_rate);
     own->knows_reference = liana__kept_number(state, "reference", &own->reference);
     liana__kept_count(state, "decided", &own->decided);
     liana__kept_count(state, "count", &own->count);
@@ -233,6 +236,7 @@ static liana_status accept(annealing *own, liana_fit_context *context, double va
 {
     LIANA_TRY(liana__snapshot_take(&own->accepted, context, error));
     own->applied = liana__training_state_applied(&context->training->state);
+    own->adapted_rate = context->training->state.adapted_rate;
     own->reference = value;
     own->knows_reference = true;
     own->divergences = 0;
@@ -244,6 +248,7 @@ static liana_status go_back(const annealing *own, liana_fit_context *context, li
 {
     liana__training_state *state = &context->training->state;
     state->taken_back = state->iteration - own->applied;
+    state->adapted_rate = own->adapted_rate;
     return liana__snapshot_restore(&own->accepted, context, error);
 }
 
@@ -326,6 +331,7 @@ static liana_status train_begin(liana__callback_item *item, liana_fit_context *c
     own->measured_at = -1;
     own->decided = context->training->state.iteration;
     own->applied = liana__training_state_applied(&context->training->state);
+    own->adapted_rate = context->training->state.adapted_rate;
     return liana__snapshot_take(&own->accepted, context, error);
 }
 

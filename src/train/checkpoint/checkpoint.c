@@ -184,6 +184,9 @@ static double number_or(const liana__value *map, const char *key, double otherwi
 static liana_status read_callbacks(const liana__value *value, liana__training_state *state, liana__error *error)
 {
     state->rate_factor = number_or(value, "rate_factor", 1);
+    state->adapted_rate = number_or(value, "adapted_rate", 0);
+    const liana__value *averaged = liana__value_get(value, "averaged");
+    state->averaged = averaged && averaged->kind == LIANA__VALUE_BOOL && averaged->boolean;
     const liana__value *end = liana__value_get(value, "ended"), *kept = liana__value_get(value, "callbacks");
     state->ended = end && end->kind == LIANA__VALUE_MAP;
     if (state->ended) {

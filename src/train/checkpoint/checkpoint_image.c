@@ -122,6 +122,10 @@ static liana__value *state_value(const liana__variables *variables, const liana_
     }
     liana__value_set(arena, map, "initial_epoch", liana__value_int(arena, state->history.first_epoch));
     liana__value_set(arena, map, "rate_factor", liana__value_float(arena, state->rate_factor));
+    if (state->adapted_rate > 0) {
+        liana__value_set(arena, map, "adapted_rate", liana__value_float(arena, state->adapted_rate));
+    }
+    if (state->averaged) liana__value_set(arena, map, "averaged", liana__value_bool(arena, true));
     if (state->callbacks.values) {
         liana__value_set(arena, map, "callbacks", liana__value_copy(arena, state->callbacks.values));
     }

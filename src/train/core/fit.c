@@ -2,6 +2,7 @@
 #include "train/core/fit.h"
 
 #include "base/clock.h"
+#include "train/core/averaged_weights.h"
 #include "train/core/batch_components.h"
 #include "train/core/fit_plan.h"
 
@@ -95,7 +96,7 @@ static liana_status check_finite(const fit_run *fit, const float *sums, liana__e
 
 static void set_rate(fit_run *fit, int64_t iteration)
 {
-    fit->context.scheduled_rate = liana__learning_rate_at(&fit->learning_rate, iteration);
+    fit->context.scheduled_rate = liana__training_rate(fit->training, &fit->learning_rate, iteration);
     fit->context.learning_rate = fit->context.scheduled_rate * fit->state->rate_factor;
 }
 
@@ -126,6 +127,7 @@ static liana_status train_step(fit_run *fit, const liana__batch *batch)
     set_rate(fit, applied);
     LIANA_TRY(
         liana__trainer_step(fit->training->trainer, &data, fit->context.learning_rate, applied + 1, &sums, fit->error));
+    fit->context.learning_rate = liana__training_keep_rate(fit->training, fit->context.learning_rate);
     if (check_finite(fit, sums, NULL) != LIANA_OK) return recover(fit, sums);
     fit->context.update = (liana__update_sums){sums, batch->count, batch->num_positions - batch->count};
     liana__totals_add(&state->running, sums, batch->count, batch->num_positions - batch->count);
@@ -296,13 +298,33 @@ static void next_epoch(liana__training_state *state)
     liana__totals_clear(&state->running);
 }
 
+/* The weights become their averages, unless a callback has chosen others. */
+static liana_status take_averages(fit_run *fit)
+{
+    liana__training_state *state = fit->state;
+    if (state->changed_after_update) return LIANA_OK;
+    return liana__averaged_weights_take(fit->training, fit->error);
+}
+
+/* A callback of the training's end may have written weights of its own. */
+static liana_status mind_restored_weights(fit_run *fit)
+{
+    liana__training_state *state = fit->state;
+    if (!state->averaged) return LIANA_OK;
+    if (state->changed_after_update) return liana__averaged_weights_begin_anew(fit->training, fit->error);
+    state->changed_after_update = true;
+    return LIANA_OK;
+}
+
 /* `whole`: at the end of an epoch. In the middle of one the callbacks' states and the rate factor are those from before
  * its validation, which a longer fit does again. */
 static liana_status end_training(fit_run *fit, bool whole)
 {
     liana__training_state *state = fit->state;
     const liana_fit_context *context = &fit->context;
+    LIANA_TRY(take_averages(fit));
     LIANA_TRY(call_training(fit, LIANA__ON_TRAIN_END));
+    LIANA_TRY(mind_restored_weights(fit));
     if (context->stopping) {
         liana__note(&fit->options->notes, "%s ended the training in epoch %lld, after update %lld: %s",
                     context->stopped_by, (long long)context->epoch, (long long)state->iteration, context->reason);
@@ -422,6 +444,7 @@ static liana_status begin_training(fit_run *fit)
     liana__training_state *state = fit->state;
     state->ended = false;
     state->stopped_by[0] = 0;
+    LIANA_TRY(liana__averaged_weights_return(fit->training, fit->error));
     LIANA_TRY(find_stage(fit));
     LIANA_TRY(prepare_epoch(fit));
     /* The rate of the last update, should the epoch be over already. */

@@ -4,15 +4,17 @@
 #include "ir/shape.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 /* ---- what an update changes ---- */
 
-static liana_status check_reads(const liana__optimizer *optimizer, const liana__update_reads *reads,
-                                liana__error *error)
+static liana_status check_reads(const liana__update_rule *rule, liana__error *error)
 {
-    if (reads->num_rounds > LIANA__MAX_SUM_ROUNDS) {
+    const liana__optimizer *optimizer = rule->optimizer;
+    const liana__update_reads own = liana__optimizer_reads(optimizer, rule->options), *reads = &own;
+    if (reads->num_rounds > LIANA__MAX_OWN_ROUNDS) {
         return liana__fail(error, LIANA_INVALID_CONFIG, "optimizer '%s' declares %zu rounds of sums, expected 0 to %d",
-                           optimizer->name, reads->num_rounds, LIANA__MAX_SUM_ROUNDS);
+                           optimizer->name, reads->num_rounds, LIANA__MAX_OWN_ROUNDS);
     }
     for (size_t i = 0; i < reads->num_rounds; i++) {
         const liana__sum_round *round = &reads->rounds[i];
@@ -58,17 +60,25 @@ static void add_average(liana__update_items *items, size_t weight)
     items->weights[items->num_items++] = weight;
 }
 
-liana_status liana__update_items_create(const liana_model *model, const liana__optimizer *optimizer,
-                                        const void *optimizer_options, const liana__average *averages,
-                                        const bool *updated, liana__update_items *items, liana__error *error)
+/* Whether the rule's name patterns are about weights of the model. */
+static liana_status check_names(const liana_model *model, const liana__update_rule *rule, liana__error *error)
 {
-    *items = (liana__update_items){.model = model,
-                                   .optimizer = optimizer,
-                                   .optimizer_options = optimizer_options,
-                                   .averages = averages,
-                                   .updated = updated,
-                                   .reads = liana__optimizer_reads(optimizer, optimizer_options)};
-    LIANA_TRY(check_reads(optimizer, &items->reads, error));
+    const char **names = malloc((model->num_weights + 1) * sizeof *names);
+    if (!names) return liana__fail_memory(error, "the names of the weights");
+    for (size_t i = 0; i < model->num_weights; i++) names[i] = model->weights[i].name;
+    liana_status status = liana__rule_check_names(rule, names, model->num_weights, error);
+    free(names);
+    return status;
+}
+
+liana_status liana__update_items_create(const liana_model *model, const liana__update_rule *rule,
+                                        const liana__average *averages, const bool *updated, liana__update_items *items,
+                                        liana__error *error)
+{
+    *items = (liana__update_items){.model = model, .rule = *rule, .averages = averages, .updated = updated};
+    LIANA_TRY(check_reads(rule, error));
+    LIANA_TRY(check_names(model, rule, error));
+    items->reads = liana__rule_reads(rule);
     items->items = liana__arena_allocate(&items->arena, (model->num_weights + 1) * sizeof *items->items);
     items->weights = liana__arena_allocate(&items->arena, (model->num_weights + 1) * sizeof *items->weights);
     for (size_t weight = 0; !items->arena.failed && weight < model->num_weights; weight++) {
@@ -126,7 +136,8 @@ void liana__piece_name(const liana__update_items *items, const liana__slice_piec
 void liana__piece_slot_name(const liana__update_items *items, const liana__slice_piece *piece, size_t slot, char *name,
                             size_t size)
 {
-    int length = snprintf(name, size, "optimizer/%s/%s/", items->optimizer->name, items->optimizer->slot_names[slot]);
+    const liana__update_rule *rule = &items->rule;
+    int length = snprintf(name, size, "optimizer/%s/%s/", rule->optimizer->name, liana__rule_slot_name(rule, slot));
     if (length >= 0 && (size_t)length < size) liana__piece_name(items, piece, name + length, size - (size_t)length);
 }
 
@@ -139,7 +150,7 @@ static bool fits_chunks(const liana__slice_piece *piece, int64_t size)
 static liana_status check_piece(const liana__update_items *items, const liana__slice_piece *piece, liana__error *error)
 {
     const liana__slice_item *item = &items->items[piece->item];
-    const char *optimizer = items->optimizer->name;
+    const char *optimizer = items->rule.optimizer->name;
     long long begin = piece->begin, end = piece->end, size = item->size;
     if (begin < 0 || begin >= end || end > size) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT,
@@ -366,13 +377,14 @@ static liana__optimizer_step step_of(const builder *b, size_t index, int64_t row
     const liana_shape shape = liana__piece_shape(items, piece);
     char name[512];
     liana__piece_name(items, piece, name, sizeof name);
-    liana__optimizer_step step = {.options = items->optimizer_options,
-                                  .variable = liana_graph_variable(b->graph, name, LIANA_F32, shape),
-                                  .iteration = b->iteration};
     const char *weight = weight_of(items, piece)->name;
+    liana__optimizer_step step = liana__rule_begin(&items->rule, weight);
+    step.variable = liana_graph_variable(b->graph, name, LIANA_F32, shape);
     step.learning_rate = liana__multiply_rate(items->rate_multipliers, weight, b->learning_rate);
+    step.common_rate = b->learning_rate;
     step.gradient = gradient_of(b, index, step.variable);
-    size_t num_slots = liana__optimizer_num_slots(items->optimizer, items->optimizer_options);
+    step.iteration = b->iteration;
+    size_t num_slots = liana__rule_num_slots(&items->rule);
     for (size_t slot = 0; slot < num_slots; slot++) {
         liana__piece_slot_name(items, piece, slot, name, sizeof name);
         step.slots[slot] = liana_graph_variable(b->graph, name, LIANA_F32, shape);
@@ -412,14 +424,14 @@ static liana_tensor sum_piece(const builder *b, size_t round, size_t index, int6
     const int64_t count = piece->end - piece->begin;
     liana__optimizer_step step = step_of(b, index, row);
     liana_tensor terms[LIANA__MAX_ROUND_SUMS] = {{0}}, columns[LIANA__MAX_ROUND_SUMS];
-    known->terms(&step, terms);
+    liana__rule_terms(&b->items->rule, round, &step, terms);
     for (size_t k = 0; k < known->num_sums; k++) {
         liana_shape found = liana_tensor_shape(terms[k]), expected = liana_tensor_shape(step.variable);
         bool fits = liana_shape_equal(&found, &expected) && liana_tensor_dtype(terms[k]) == LIANA_F32;
         if (!fits && liana_graph_status(b->graph) == LIANA_OK) {
             return liana__graph_fail(b->graph, LIANA_HERE, LIANA_INVALID_ARGUMENT,
                                      "term %zu of optimizer '%s' is %s, expected the variable's type, %s", k,
-                                     b->items->optimizer->name,
+                                     b->items->rule.optimizer->name,
                                      liana__type_print(liana_tensor_dtype(terms[k]), &found).text,
                                      liana__type_print(LIANA_F32, &expected).text);
         }
@@ -450,7 +462,7 @@ liana_status liana__build_slice_sums(liana_context *context, const liana__update
     builder b;
     if (round >= items->reads.num_rounds) {
         return liana__fail(&context->error, LIANA_INVALID_ARGUMENT,
-                           "optimizer '%s' has %zu rounds of sums, not round %zu", items->optimizer->name,
+                           "optimizer '%s' has %zu rounds of sums, not round %zu", items->rule.optimizer->name,
                            items->reads.num_rounds, round);
     }
     LIANA_TRY(check_slice(items, slice, &context->error));
@@ -474,11 +486,11 @@ static void update_variable(const builder *b, size_t index, int64_t row)
 {
     const liana__update_items *items = b->items;
     liana__optimizer_step step = step_of(b, index, row);
-    items->optimizer->update(&step);
+    liana__rule_update(&items->rule, &step);
     const liana__constraint *constraint = &weight_of(items, &b->slice->pieces[index])->constraint;
     if (constraint->type) step.new_variable = constraint->type->build(constraint->arguments, step.new_variable);
     liana_graph_assign(step.variable, step.new_variable);
-    size_t num_slots = liana__optimizer_num_slots(items->optimizer, items->optimizer_options);
+    size_t num_slots = liana__rule_num_slots(&items->rule);
     for (size_t slot = 0; slot < num_slots; slot++) liana_graph_assign(step.slots[slot], step.new_slots[slot]);
 }
 

@@ -13,8 +13,7 @@
 /* What an update changes. */
 typedef struct liana__update_items {
     const liana_model *model;
-    const liana__optimizer *optimizer;
-    const void *optimizer_options;
+    liana__update_rule rule;
     const liana__rate_multipliers *rate_multipliers; /* NULL: none; set once it was created */
     const liana__average *averages;                  /* by weight of the model */
     const bool *updated;                             /* by weight of the model: it has a sum over the leaves */
@@ -29,11 +28,11 @@ typedef struct liana__update_items {
 } liana__update_items;
 
 /* Lists what changes: the trainable variables and moving averages among the `updated` weights. Everything is borrowed.
- * Errors: OUT_OF_MEMORY; INVALID_CONFIG for an optimizer that declares more sums than there may be. */
-liana_status liana__update_items_create(const liana_model *model, const liana__optimizer *optimizer,
-                                        const void *optimizer_options, const liana__average *averages,
-                                        const bool *updated, liana__update_items *items, liana__error *error)
-    LIANA_MUST_USE;
+ * Errors: OUT_OF_MEMORY; INVALID_CONFIG for an optimizer that declares more sums than there may be, and for a name
+ * pattern that matches no weight. */
+liana_status liana__update_items_create(const liana_model *model, const liana__update_rule *rule,
+                                        const liana__average *averages, const bool *updated, liana__update_items *items,
+                                        liana__error *error) LIANA_MUST_USE;
 void liana__update_items_free(liana__update_items *items);
 
 /* Pieces of a slice in the order of items, as liana__slice_pieces gives them. */

@@ -327,5 +327,6 @@ liana_status liana__build_counting_leaf(liana_context *context, const liana__tra
 
 void liana__slot_name(const liana__trainer_options *options, size_t slot, const char *weight, char *name, size_t size)
 {
-    snprintf(name, size, "optimizer/%s/%s/%s", options->optimizer->name, options->optimizer->slot_names[slot], weight);
+    const liana__update_rule rule = liana__trainer_rule(options);
+    snprintf(name, size, "optimizer/%s/%s/%s", rule.optimizer->name, liana__rule_slot_name(&rule, slot), weight);
 }

@@ -3,13 +3,10 @@
 
 #include "data/loader/cut.h"
 #include "train/core/penalty.h"
-#include "train/core/slice_update.h"
+#include "train/core/trainer_update.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* The scalars of an update. */
-enum { UPDATE_COUNT, UPDATE_RATE, UPDATE_ITERATION, NUM_UPDATE_SCALARS };
 
 struct liana__trainer {
     liana__device *device;
@@ -20,6 +17,7 @@ struct liana__trainer {
     int64_t microbatch;
     liana__component_name names[LIANA__NUM_COMPONENTS];
     liana__leaf_sums sums;
+    liana__trainer_update update;
     liana__program *penalty; /* of the weights; NULL: they have none */
     float *first_sum;        /* on the host: loss and metrics */
     char *no_targets;        /* zeros for a batch: predictions come without targets, and nobody reads their sums */
@@ -44,6 +42,7 @@ void liana__trainer_destroy(liana__trainer *trainer)
 {
     if (!trainer) return;
     if (trainer->instance) trainer->strategy->destroy(trainer->instance);
+    liana__trainer_update_free(&trainer->update);
     liana__program_destroy(trainer->penalty);
     liana__leaf_sums_free(&trainer->sums);
     free(trainer->first_sum);
@@ -77,44 +76,33 @@ static liana_status build_counting(void *user, int64_t size, bool masked, liana_
     return take_context_error(own, status, error);
 }
 
-/* One slice that has everything. */
-static liana_status build_whole_update(const liana__trainer *own, const liana__update_items *items, liana_graph **graph,
-                                       liana__error *error)
+static liana_status prepare_update(liana__trainer *own, liana__error *error)
 {
-    liana__slice_piece *pieces = calloc(items->num_items + 1, sizeof *pieces);
-    if (!pieces) return liana__fail_memory(error, "the update");
-    for (size_t i = 0; i < items->num_items; i++) pieces[i] = (liana__slice_piece){i, 0, items->items[i].size};
-    const liana__update_slice slice = {pieces, items->num_items};
-    liana_status status = liana__build_slice_update(own->device->context, items, &slice, graph);
-    free(pieces);
-    return take_context_error(own, status, error);
+    return liana__trainer_update_prepare(&own->update, own->device->context, &own->options, &own->sums, error);
 }
 
 static liana_status build_update(void *user, liana_graph **graph, liana__error *error)
 {
     liana__trainer *own = user;
-    const liana__trainer_options *options = &own->options;
     *graph = NULL;
-    if (options->function && options->function->build_update) {
-        return options->function->build_update(options->function->user, graph, error);
-    }
-    bool *updated = calloc(options->model->num_weights + 1, sizeof *updated);
-    if (!updated) return liana__fail_memory(error, "the update");
-    for (size_t i = 0; i < own->sums.count; i++) updated[own->sums.weights[i]] = true;
-    liana__update_items items;
-    liana_status status = liana__update_items_create(options->model, options->optimizer, options->optimizer_options,
-                                                     own->sums.averages, updated, &items, error);
-    if (status == LIANA_OK) {
-        items.rate_multipliers = options->rate_multipliers;
-        status = items.reads.num_rounds == 0 ? build_whole_update(own, &items, graph, error)
-                                             : liana__fail(error, LIANA_UNIMPLEMENTED,
-                                                           "the optimizer %s reads sums over variables, which a "
-                                                           "training does not compute yet",
-                                                           options->optimizer->name);
-        liana__update_items_free(&items);
-    }
-    free(updated);
-    return status;
+    const liana__leaf_function *function = own->options.function;
+    if (function && function->build_update) return function->build_update(function->user, graph, error);
+    LIANA_TRY(prepare_update(own, error));
+    return take_context_error(own, liana__trainer_update_build(&own->update, graph), error);
+}
+
+static liana_status build_sums(void *user, size_t round, liana_graph **graph, liana__error *error)
+{
+    liana__trainer *own = user;
+    *graph = NULL;
+    LIANA_TRY(prepare_update(own, error));
+    return take_context_error(own, liana__trainer_update_build_sums(&own->update, round, graph), error);
+}
+
+static const float *finish_sums(void *user, size_t round, const float *chunk_sums, float *scalars)
+{
+    liana__trainer *own = user;
+    return liana__trainer_update_finish(&own->update, round, chunk_sums, scalars);
 }
 
 /* The leaf's sum that the update reads under a weight's name. */
@@ -165,11 +153,17 @@ static liana_status make_strategy(liana__trainer *trainer, liana__error *error)
                                             &leaves[LIANA__STEP_EVALUATION],
                                             trainer->counts ? &leaves[LIANA__STEP_COUNTING] : NULL},
                                  .build_update = build_update,
+                                 .build_sums = build_sums,
+                                 .finish_sums = finish_sums,
                                  .find_sum = find_sum,
                                  .user = trainer,
-                                 .num_scalars = NUM_UPDATE_SCALARS,
+                                 .num_scalars = LIANA__NUM_UPDATE_SCALARS,
                                  .variables = trainer->variables,
                                  .num_leaf_variables = options->model->num_weights};
+    if (options->optimizer && !(options->function && options->function->build_update)) {
+        const liana__update_rule rule = liana__trainer_rule(options);
+        plan.num_sum_rounds = liana__rule_reads(&rule).num_rounds;
+    }
     size_t count = 1 + options->num_more_devices;
     liana__device **devices = malloc(count * sizeof *devices);
     if (!devices) return liana__fail_memory(error, "the strategy");
@@ -201,6 +195,38 @@ liana_status liana__trainer_prepare(liana__trainer *trainer, int64_t count, bool
                                       &batch, error);
 }
 
+static liana_status add_slot(liana__trainer *trainer, const liana__weight *weight, size_t slot, double begins_at,
+                             liana__error *error)
+{
+    char name[512];
+    float *values = NULL;
+    liana__slot_name(&trainer->options, slot, weight->name, name, sizeof name);
+    if (begins_at != 0) {
+        int64_t count = liana_shape_size(&weight->shape);
+        values = malloc((size_t)count * sizeof *values);
+        if (!values) return liana__fail_memory(error, name);
+        for (int64_t i = 0; i < count; i++) values[i] = (float)begins_at;
+    }
+    liana_status status = liana__variables_add(trainer->variables, name, LIANA_F32, &weight->shape, values, error);
+    free(values);
+    return status;
+}
+
+static liana_status add_slots(liana__trainer *trainer, liana__error *error)
+{
+    const liana_model *model = trainer->options.model;
+    const liana__update_rule rule = liana__trainer_rule(&trainer->options);
+    size_t num_slots = liana__rule_num_slots(&rule);
+    for (size_t slot = 0; slot < num_slots; slot++) {
+        double begins_at = liana__rule_slot_begins_at(&rule, slot);
+        for (size_t i = 0; i < model->num_weights; i++) {
+            if (!liana__weight_trainable(model, i)) continue;
+            LIANA_TRY(add_slot(trainer, &model->weights[i], slot, begins_at, error));
+        }
+    }
+    return LIANA_OK;
+}
+
 static liana_status add_update_variables(const liana__trainer *trainer, const liana__leaf_function *function,
                                          liana__error *error)
 {
@@ -229,16 +255,7 @@ static liana_status add_variables(liana__trainer *trainer, liana__error *error)
     if (options->function && options->function->build_update) {
         return add_update_variables(trainer, options->function, error);
     }
-    size_t num_slots = liana__optimizer_num_slots(options->optimizer, options->optimizer_options);
-    for (size_t slot = 0; slot < num_slots; slot++) {
-        for (size_t i = 0; i < model->num_weights; i++) {
-            if (!liana__weight_trainable(model, i)) continue;
-            char name[512];
-            liana__slot_name(options, slot, model->weights[i].name, name, sizeof name);
-            LIANA_TRY(liana__variables_add(trainer->variables, name, LIANA_F32, &model->weights[i].shape, NULL, error));
-        }
-    }
-    return LIANA_OK;
+    return add_slots(trainer, error);
 }
 
 static liana_status check_inputs(const liana__trainer_options *options, liana__error *error)
@@ -380,6 +397,11 @@ const char *liana__trainer_component_name(const liana__trainer *trainer, size_t 
     return trainer->names[component].text;
 }
 
+double liana__trainer_learning_rate(const liana__trainer *trainer)
+{
+    return trainer->update.learning_rate;
+}
+
 const liana__objective *liana__trainer_objective(const liana__trainer *trainer)
 {
     return trainer->options.objective;
@@ -513,15 +535,16 @@ liana_status liana__trainer_step(liana__trainer *trainer, const liana__trainer_b
                                  int64_t iteration, const float **sums, liana__error *error)
 {
     *sums = trainer->first_sum;
+    trainer->update.learning_rate = learning_rate;
     if (all_missing(trainer, batch)) return LIANA_OK;
     size_t num_leaves;
     uint64_t begin = clock_if_recorded(trainer);
     LIANA_TRY(sum_batch(trainer, batch, true, NULL, &num_leaves, error));
     record(trainer, LIANA__EVENT_SHARDS, begin, (int64_t)num_leaves);
     begin = clock_if_recorded(trainer);
-    const float scalars[NUM_UPDATE_SCALARS] = {[UPDATE_COUNT] = (float)batch->count,
-                                               [UPDATE_RATE] = (float)learning_rate,
-                                               [UPDATE_ITERATION] = (float)iteration};
+    const float scalars[LIANA__NUM_UPDATE_SCALARS] = {[LIANA__UPDATE_COUNT] = (float)batch->count,
+                                                      [LIANA__UPDATE_RATE] = (float)learning_rate,
+                                                      [LIANA__UPDATE_ITERATION] = (float)iteration};
     LIANA_TRY(trainer->strategy->update(trainer->instance, scalars, error));
     record(trainer, LIANA__EVENT_UPDATE, begin, iteration);
     return LIANA_OK;

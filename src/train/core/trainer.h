@@ -45,6 +45,9 @@ liana_status liana__trainer_prepare(liana__trainer *trainer, int64_t count, bool
 liana_status liana__trainer_step(liana__trainer *trainer, const liana__trainer_batch *batch, double learning_rate,
                                  int64_t iteration, const float **sums, liana__error *error) LIANA_MUST_USE;
 
+/* The rate of the last update: what it was asked for, or what a schedule that follows the training made of it. */
+double liana__trainer_learning_rate(const liana__trainer *trainer);
+
 /* Runs the model as in inference. `outputs` [count, liana__trainer_row_size] receives the predictions; NULL if not
  * wanted. *sums is as above. */
 liana_status liana__trainer_evaluate(liana__trainer *trainer, const liana__trainer_batch *batch, float *outputs,

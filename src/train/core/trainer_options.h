@@ -3,7 +3,7 @@
 #define LIANA_TRAIN_TRAINER_OPTIONS_H
 
 #include "distribute/strategy.h"
-#include "optimizers/optimizer.h"
+#include "optimizers/update_rule.h"
 #include "train/core/leaf_function.h"
 #include "train/core/objective.h"
 
@@ -24,6 +24,7 @@ typedef struct liana__trainer_options {
     const liana__trainer_input *inputs; /* by input; NULL: one of rank 4 is an image, others are as the model's */
     const liana__optimizer *optimizer;  /* NULL: the trainer only evaluates and predicts */
     const void *optimizer_options;
+    const liana__learning_rate *adapted_rate;        /* of a schedule that follows the training; NULL: it does not */
     const liana__rate_multipliers *rate_multipliers; /* NULL: none */
     int64_t batch_size;                              /* the largest number of examples in a batch */
     int64_t evaluation_batch_size;                   /* the same for evaluations and predictions; 0: batch_size */
@@ -45,6 +46,9 @@ typedef struct liana__trainer_options {
     const double *speeds;
     const cpu_set_t *groups;
 } liana__trainer_options;
+
+/* The optimizer with all that is around it. */
+liana__update_rule liana__trainer_rule(const liana__trainer_options *options);
 
 /* How an input arrives. */
 liana__trainer_input liana__trainer_input_of(const liana__trainer_options *options, size_t input);

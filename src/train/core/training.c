@@ -63,6 +63,8 @@ static void take_optimizer(liana__training *training, const liana__optimizer_cho
     wanted->optimizer_options = optimizer->options;
     wanted->rate_multipliers = optimizer->rate_multipliers;
     training->learning_rate = optimizer->learning_rate;
+    training->learning_rate.batch_size = wanted->batch_size;
+    wanted->adapted_rate = optimizer->learning_rate.schedule->adapt ? &training->learning_rate : NULL;
 }
 
 liana_status liana__training_open(liana__training *training, const liana__training_options *options,
@@ -161,6 +163,7 @@ liana_status liana__training_begin_stage(liana__training *training, size_t stage
     state->stage = (int64_t)stage;
     state->stage_epoch = state->epoch;
     state->rate_factor = 1;
+    state->adapted_rate = 0;
     note_stage(training, stage, notes);
     return LIANA_OK;
 }
@@ -172,4 +175,19 @@ void liana__training_close(liana__training *training)
     liana__device_set_close(&training->devices);
     liana__training_state_free(&training->state);
     *training = (liana__training){0};
+}
+
+double liana__training_rate(const liana__training *training, const liana__learning_rate *schedule, int64_t iteration)
+{
+    double adapted = training->state.adapted_rate;
+    if (schedule->schedule->adapt && adapted > 0) return adapted;
+    return liana__learning_rate_at(schedule, iteration);
+}
+
+double liana__training_keep_rate(liana__training *training, double learning_rate)
+{
+    if (!training->learning_rate.schedule->adapt) return learning_rate;
+    double used = liana__trainer_learning_rate(training->trainer);
+    if (training->state.rate_factor > 0) training->state.adapted_rate = used / training->state.rate_factor;
+    return used;
 }

@@ -66,4 +66,11 @@ liana_status liana__training_begin_stage(liana__training *training, size_t stage
 
 void liana__training_close(liana__training *training);
 
+/* The rate of update `iteration`, counted from 0, before the rate factor. `schedule` is the training's with its lengths.
+ * One that follows the training has the rate of the last update until the next one has changed it. */
+double liana__training_rate(const liana__training *training, const liana__learning_rate *schedule, int64_t iteration);
+/* After an update: keeps the rate that it came to, if the schedule follows the training. Returns the rate that was used,
+ * or `learning_rate`, which was asked for. */
+double liana__training_keep_rate(liana__training *training, double learning_rate);
+
 #endif

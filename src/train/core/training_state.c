@@ -52,7 +52,8 @@ static bool same_place(const liana__training_state *a, const liana__training_sta
     return a->earlier_epochs == b->earlier_epochs && a->epoch == b->epoch && a->step == b->step &&
            a->stage == b->stage && a->stage_epoch == b->stage_epoch && a->stage_updates == b->stage_updates &&
            a->iteration == b->iteration && a->taken_back == b->taken_back && a->rate_factor == b->rate_factor &&
-           a->ended == b->ended && same_totals(&a->running, &b->running);
+           a->adapted_rate == b->adapted_rate && a->averaged == b->averaged && a->ended == b->ended &&
+           same_totals(&a->running, &b->running);
 }
 
 static bool same_lists(const double *a, const double *b, size_t count)

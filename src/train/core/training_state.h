@@ -30,6 +30,8 @@ typedef struct liana__training_state {
     liana__history history; /* of this fit; may have one epoch more than are over: the last, which a limit cut short */
     liana__decisions decisions;   /* of train.control, in this fit */
     double rate_factor;           /* that callbacks set: the schedule's learning rate is multiplied by it; 1 at first */
+    double adapted_rate;          /* of the last update, by a schedule that follows the training; 0: none yet */
+    bool averaged;                /* weights and averages have changed places: liana__averaged_weights_take */
     liana__kept_values callbacks; /* their states, as of the last checkpoint or validation */
     bool changed_after_update;    /* by a callback: the weights are no longer those that the update gave */
     /* Whether the training ended well, how long it was to be, and the callback that ended it ("": none did). */

@@ -250,6 +250,13 @@ liana_status liana__estimator_blame(const liana_estimator *own, liana__error *er
                               own->folder);
 }
 
+liana_precision liana__estimator_precision(const liana_estimator *own, liana__arena *arena)
+{
+    const liana_precision asked = own->options.config.precision;
+    const char *recorded = asked == LIANA_PRECISION_AUTO ? liana__checkpoint_precision(own->checkpoints, arena) : NULL;
+    return recorded ? liana__precision_named(recorded) : asked;
+}
+
 /* The number behind "step-" in the name of a checkpoint. */
 static int64_t step_of(const char *path)
 {

@@ -46,6 +46,9 @@ void liana__fn_session_close(liana__fn_session *own);
 /* The batch sizes of the configuration. */
 int64_t liana__estimator_batch_size(const liana_estimator *own, bool trains);
 
+/* The precision of the configuration; for AUTO that of the newest checkpoint, if there is one. */
+liana_precision liana__estimator_precision(const liana_estimator *own, liana__arena *arena);
+
 /* The newest checkpoint, in the arena. Errors: NOT_FOUND if nothing was trained. */
 liana_status liana__estimator_newest(liana_estimator *own, liana__arena *arena, const char **path, liana__error *error)
     LIANA_MUST_USE;

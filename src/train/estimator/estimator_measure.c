@@ -24,7 +24,8 @@ static liana_status open_session(liana__fn_session *own, liana_mode_kind kind, c
     LIANA_TRY(liana__fn_session_trace(own, kind, &own->measured, error));
     LIANA_TRY(liana__estimator_newest(estimator, &own->arena, &newest, error));
     LIANA_TRY(liana__fn_input_open(&own->measured, error));
-    LIANA_TRY(liana__fn_session_compile(own, &modes, &own->measured, estimator->options.config.precision, error));
+    const liana_precision precision = liana__estimator_precision(estimator, &own->arena);
+    LIANA_TRY(liana__fn_session_compile(own, &modes, &own->measured, precision, error));
     return liana__estimator_restore(own, error);
 }
 

@@ -80,7 +80,7 @@ static liana_status build_graph(export_run *own, int64_t batch_size, liana__erro
 {
     liana_estimator *estimator = own->estimator;
     const liana__precision_choice precision =
-        liana__precision_choose(estimator->device->device, estimator->options.config.precision);
+        liana__precision_choose(estimator->device->device, liana__estimator_precision(estimator, &own->arena));
     LIANA_TRY(liana_graph_create(estimator->context, &own->graph));
     own->graph->mixed_precision = precision.precision == LIANA_MIXED_BFLOAT16 && !precision.evaluates_in_float32;
     liana__fn_call call = {.fn = &estimator->fn,

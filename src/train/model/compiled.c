@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "data/source/source.h"
 #include "program/optimizer_text.h"
+#include "train/core/averaged_weights.h"
 #include "train/model/model_objective.h"
 #include "train/model/model_values.h"
 
@@ -250,6 +251,7 @@ liana_status liana__compiled_get(const liana__compile_request *request, liana__t
     }
     if (status == LIANA_OK && (!same || item->values_version != model->values_version)) {
         status = liana__model_values_write(model, &item->training.variables, error);
+        if (status == LIANA_OK) status = liana__averaged_weights_begin_anew(&item->training, error);
         item->values_version = model->values_version;
     }
     if (status != LIANA_OK) drop(item);

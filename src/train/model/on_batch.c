@@ -1,5 +1,6 @@
 /* Training, evaluation and prediction of one batch that a program made. */
 #include "ir/shape.h"
+#include "train/core/averaged_weights.h"
 #include "train/model/compiled.h"
 #include "train/model/model_arrays.h"
 #include "train/model/model_preprocessing.h"
@@ -215,7 +216,7 @@ static liana_status find_rate(const liana__training *training, const liana_fit_o
                            "steps_per_epoch",
                            schedule.schedule->name);
     }
-    *rate = liana__learning_rate_at(&schedule, training->state.iteration) * training->state.rate_factor;
+    *rate = liana__training_rate(training, &schedule, training->state.iteration) * training->state.rate_factor;
     return LIANA_OK;
 }
 
@@ -226,7 +227,9 @@ static liana_status train(liana_model *model, liana__training *training, const l
     double rate = 0;
     LIANA_TRY(find_rate(training, options, &rate, error));
     LIANA_TRY(liana__trainer_prepare(training->trainer, batch->count, true, error));
+    LIANA_TRY(liana__averaged_weights_return(training, error));
     LIANA_TRY(liana__trainer_step(training->trainer, batch, rate, training->state.iteration + 1, &sums, error));
+    rate = liana__training_keep_rate(training, rate);
     for (size_t i = 0; i < training->objective->num_outputs; i++) {
         if (isfinite(sums[i])) continue;
         return liana__fail(error, LIANA_OUT_OF_RANGE,

@@ -1,0 +1,38 @@
+/* replica_update.h - an update on one device: a program for each round of sums that it reads, and the one that changes
+ * the variables. */
+#ifndef LIANA_DISTRIBUTE_REPLICA_UPDATE_H
+#define LIANA_DISTRIBUTE_REPLICA_UPDATE_H
+
+#include "distribute/strategy.h"
+#include "exec/program.h"
+
+typedef struct liana__update_program {
+    liana__program *program;
+    size_t *sums_read; /* by input: a leaf's sum */
+    size_t num_read;
+    float *chunk_sums; /* on the host: what a round gives */
+} liana__update_program;
+
+typedef struct liana__replica_update {
+    const liana__strategy_plan *plan;
+    liana__update_program *programs; /* of the rounds, then of the update; NULL: not made yet */
+    const float **finished;          /* by round */
+    float *scalars;
+} liana__replica_update;
+
+/* Lets an input of a program read a sum of the leaves. */
+typedef struct liana__sum_feed {
+    liana_status (*feed)(void *user, liana__program *program, size_t input, size_t sum, liana__error *error);
+    void *user;
+} liana__sum_feed;
+
+/* Compiles. The plan is borrowed. Errors: those of the plan's graphs and of compiling. Free it in any case. */
+liana_status liana__replica_update_create(liana__device *device, const liana__strategy_plan *plan,
+                                          liana__replica_update *update, liana__error *error) LIANA_MUST_USE;
+void liana__replica_update_free(liana__replica_update *update);
+
+/* One update. `scalars` are the plan's. */
+liana_status liana__replica_update_run(liana__replica_update *update, const liana__sum_feed *sums, const float *scalars,
+                                       liana__error *error) LIANA_MUST_USE;
+
+#endif

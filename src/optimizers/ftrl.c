@@ -1,0 +1,77 @@
+/* FTRL-Proximal: McMahan et al., "Ad click prediction: a view from the trenches" (2013), in Keras's form. Shrinkage adds
+ * to the gradient, the other strengths to the function that is minimised in closed form. */
+#include "optimizers/optimizer.h"
+
+typedef struct ftrl_options {
+    liana__optimizer_common common;
+    double learning_rate_power;
+    double initial_accumulator_value;
+    double l1_regularization_strength;
+    double l2_regularization_strength;
+    double l2_shrinkage_regularization_strength;
+    double beta;
+} ftrl_options;
+
+static const liana__field fields[] = {
+    LIANA__FIELD_ROW(ftrl_options, learning_rate_power, FLOAT, .default_text = "-0.5", .minimum = -10, .maximum = 0,
+                     .doc = "How the rate falls with the sum of squared gradients; 0: not at all."),
+    LIANA__FIELD_ROW(ftrl_options, initial_accumulator_value, FLOAT, .default_text = "0.1", .minimum = 0,
+                     .maximum = 1e6, .doc = "Where the sum of squared gradients begins."),
+    LIANA__FIELD_ROW(ftrl_options, l1_regularization_strength, FLOAT, .default_text = "0.0", .minimum = 0,
+                     .maximum = 1e6, .doc = "Strength of L1, which makes weights exactly 0."),
+    LIANA__FIELD_ROW(ftrl_options, l2_regularization_strength, FLOAT, .default_text = "0.0", .minimum = 0,
+                     .maximum = 1e6, .doc = "Strength of L2."),
+    LIANA__FIELD_ROW(ftrl_options, l2_shrinkage_regularization_strength, FLOAT, .default_text = "0.0", .minimum = 0,
+                     .maximum = 1e6, .doc = "Strength of an L2 penalty that only the gradient sees."),
+    LIANA__FIELD_ROW(ftrl_options, beta, FLOAT, .default_text = "0.0", .minimum = 0, .maximum = 1e6,
+                     .doc = "The paper's beta: smaller steps at the start."),
+    LIANA__OPTIMIZER_FIELDS("null"),
+};
+static const liana__fields options_table = LIANA__FIELD_TABLE("Ftrl", ftrl_options, fields);
+
+static double begins_at(const void *options, size_t slot)
+{
+    return slot == 0 ? ((const ftrl_options *)options)->initial_accumulator_value : 0;
+}
+
+static liana_tensor times(liana_tensor x, double factor)
+{
+    return liana_op_multiply(liana__optimizer_scalar(x, factor), x);
+}
+
+/* accumulator^-power / learning_rate: the inverse of an element's rate. */
+static liana_tensor inverse_rate(const liana__optimizer_step *step, liana_tensor accumulator)
+{
+    const ftrl_options *options = step->options;
+    liana_tensor power = liana__optimizer_scalar(accumulator, -options->learning_rate_power);
+    return liana_op_divide(liana_op_power(accumulator, power), step->learning_rate);
+}
+
+static void update(liana__optimizer_step *step)
+{
+    const ftrl_options *options = step->options;
+    const double l1 = options->l1_regularization_strength, l2 = options->l2_regularization_strength;
+    liana_tensor variable = step->variable, rate = step->learning_rate;
+    liana_tensor shrinkage = times(variable, 2 * options->l2_shrinkage_regularization_strength);
+    liana_tensor gradient = liana_op_add(step->gradient, shrinkage);
+    liana_tensor sum = liana_op_add(step->slots[0], liana_op_square(step->gradient));
+    liana_tensor now = inverse_rate(step, sum), before = inverse_rate(step, step->slots[0]);
+    liana_tensor moved = liana_op_multiply(liana_op_subtract(now, before), variable);
+    liana_tensor linear = liana_op_add(step->slots[1], liana_op_subtract(gradient, moved));
+    liana_tensor of_beta = liana_op_divide(liana__optimizer_scalar(rate, options->beta), rate);
+    liana_tensor strength = liana_op_add(liana__optimizer_scalar(rate, 2 * l2), of_beta);
+    liana_tensor numerator = liana_op_subtract(liana_op_clip(linear, -l1, l1), linear);
+    step->new_slots[0] = sum;
+    step->new_slots[1] = linear;
+    step->new_variable = liana_op_divide(numerator, liana_op_add(now, strength));
+}
+
+const liana__optimizer liana__optimizer_Ftrl = {
+    .name = "Ftrl",
+    .doc = "Follows the regularised leader: the minimum of all gradients so far with L1 and L2.",
+    .options = &options_table,
+    .default_learning_rate = 1e-3,
+    .slot_begins_at = begins_at,
+    .slot_names = {"accumulator", "linear"},
+    .update = update,
+};

@@ -1,0 +1,70 @@
+/* LAMB: You et al., "Large batch optimization for deep learning: training BERT in 76 minutes" (2019), in Keras's form:
+ * weight decay is the one that every optimizer has. */
+#include "optimizers/optimizer.h"
+
+typedef struct lamb_options {
+    liana__optimizer_common common;
+    double beta_1;
+    double beta_2;
+    double epsilon;
+} lamb_options;
+
+static const liana__field fields[] = {
+    LIANA__FIELD_ROW(lamb_options, beta_1, FLOAT, .default_text = "0.9", .minimum = 0, .maximum = 0.9999999,
+                     .doc = "Decay of the mean of gradients."),
+    LIANA__FIELD_ROW(lamb_options, beta_2, FLOAT, .default_text = "0.999", .minimum = 0, .maximum = 0.9999999,
+                     .doc = "Decay of the mean of squared gradients."),
+    LIANA__FIELD_ROW(lamb_options, epsilon, FLOAT, .default_text = "1e-7", .minimum = 0, .maximum = 1e3,
+                     .doc = "Added to the root, against division by zero."),
+    LIANA__OPTIMIZER_FIELDS("null"),
+};
+static const liana__fields options_table = LIANA__FIELD_TABLE("Lamb", lamb_options, fields);
+
+/* Adam's step before it is scaled. */
+typedef struct adam_step {
+    liana_tensor m, v, step;
+} adam_step;
+
+static adam_step adam_step_of(const liana__optimizer_step *step)
+{
+    const lamb_options *options = step->options;
+    liana_tensor m = liana__optimizer_average(step->slots[0], step->gradient, options->beta_1);
+    liana_tensor v = liana__optimizer_average(step->slots[1], liana_op_square(step->gradient), options->beta_2);
+    liana_tensor mean = liana_op_divide(m, liana__optimizer_correction(step->iteration, options->beta_1));
+    liana_tensor root =
+        liana_op_sqrt(liana_op_divide(v, liana__optimizer_correction(step->iteration, options->beta_2)));
+    return (adam_step){m, v,
+                       liana_op_divide(mean, liana_op_add(root, liana__optimizer_scalar(root, options->epsilon)))};
+}
+
+static void terms(const liana__optimizer_step *step, liana_tensor *terms)
+{
+    terms[0] = liana_op_square(step->variable);
+    terms[1] = liana_op_square(adam_step_of(step).step);
+}
+
+static liana__update_reads reads(const void *options)
+{
+    (void)options;
+    return (liana__update_reads){.num_rounds = 1, .rounds = {{LIANA__SUM_OF_VARIABLE, 2, terms}}};
+}
+
+static void update(liana__optimizer_step *step)
+{
+    adam_step own = adam_step_of(step);
+    step->new_slots[0] = own.m;
+    step->new_slots[1] = own.v;
+    liana_tensor ratio = liana__optimizer_ratio(liana_op_sqrt(step->sums[0][0]), liana_op_sqrt(step->sums[0][1]));
+    liana_tensor rate = liana_op_multiply(ratio, step->learning_rate);
+    liana__optimizer_descend(step, liana_op_multiply(rate, own.step));
+}
+
+const liana__optimizer liana__optimizer_Lamb = {
+    .name = "Lamb",
+    .doc = "Adam whose step has the norm of the weights that it changes, for large batches.",
+    .options = &options_table,
+    .default_learning_rate = 1e-3,
+    .slot_names = {"m", "v"},
+    .reads = reads,
+    .update = update,
+};

@@ -1,0 +1,330 @@
+/* Clipping, weight decay, averages of weights and the rate's sums around any optimizer. */
+#include "optimizers/update_rule.h"
+
+#include <math.h>
+#include <regex.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+/* No options: none of this. */
+static const liana__optimizer_common *common_of(const liana__update_rule *rule)
+{
+    static const liana__optimizer_common nothing = {.weight_decay = NAN,
+                                                    .clipnorm = NAN,
+                                                    .clipvalue = NAN,
+                                                    .global_clipnorm = NAN};
+    return rule->options ? rule->options : &nothing;
+}
+
+/* ---- slots ---- */
+
+bool liana__rule_keeps_averages(const liana__update_rule *rule)
+{
+    return common_of(rule)->use_ema;
+}
+
+static size_t direction_slot(const liana__update_rule *rule)
+{
+    return liana__optimizer_num_slots(rule->optimizer, rule->options);
+}
+
+size_t liana__rule_average_slot(const liana__update_rule *rule)
+{
+    return direction_slot(rule) + rule->adapts_rate;
+}
+
+size_t liana__rule_num_slots(const liana__update_rule *rule)
+{
+    return liana__rule_average_slot(rule) + liana__rule_keeps_averages(rule);
+}
+
+const char *liana__rule_slot_name(const liana__update_rule *rule, size_t slot)
+{
+    const size_t own = direction_slot(rule);
+    const liana__optimizer *optimizer = rule->optimizer;
+    if (slot < own && optimizer->slot_name) return optimizer->slot_name(rule->options, slot);
+    if (slot < own) return optimizer->slot_names[slot];
+    return slot == own && rule->adapts_rate ? "direction" : "average";
+}
+
+double liana__rule_slot_begins_at(const liana__update_rule *rule, size_t slot)
+{
+    const liana__optimizer *optimizer = rule->optimizer;
+    if (slot >= direction_slot(rule) || !optimizer->slot_begins_at) return 0;
+    return optimizer->slot_begins_at(rule->options, slot);
+}
+
+/* ---- rounds of sums: of the clipping, of the rate, of the optimizer ---- */
+
+static bool clips_by_norm(const liana__update_rule *rule)
+{
+    return !isnan(common_of(rule)->clipnorm) || !isnan(common_of(rule)->global_clipnorm);
+}
+
+/* The gradient, as all that comes after the clipping sees it. A norm that is not finite makes it NaN, as in Keras: it
+ * must not pass for a small gradient. */
+static liana_tensor clipped(const liana__update_rule *rule, const liana__optimizer_step *step)
+{
+    const liana__optimizer_common *common = common_of(rule);
+    if (!isnan(common->clipvalue)) return liana_op_clip(step->gradient, -common->clipvalue, common->clipvalue);
+    if (!clips_by_norm(rule)) return step->gradient;
+    liana_tensor norm = liana_op_sqrt(step->sums[0][0]);
+    double most = isnan(common->clipnorm) ? common->global_clipnorm : common->clipnorm;
+    liana_tensor limit = liana__optimizer_scalar(norm, most);
+    liana_tensor scale = liana_op_divide(limit, liana_op_maximum(norm, limit));
+    liana_tensor zero_if_finite = liana_op_subtract(norm, norm);
+    return liana_op_multiply(step->gradient, liana_op_add(scale, zero_if_finite));
+}
+
+static void clip_terms(const liana__optimizer_step *step, liana_tensor *terms)
+{
+    terms[0] = liana_op_square(step->gradient);
+}
+
+static size_t rate_round(const liana__update_rule *rule)
+{
+    return clips_by_norm(rule);
+}
+
+size_t liana__rule_rate_round(const liana__update_rule *rule)
+{
+    return rule->adapts_rate ? rate_round(rule) : SIZE_MAX;
+}
+
+static size_t first_own_round(const liana__update_rule *rule)
+{
+    return rate_round(rule) + rule->adapts_rate;
+}
+
+static void add_round(liana__update_reads *reads, liana__sum_scope scope, size_t num_sums,
+                      void (*terms)(const liana__optimizer_step *step, liana_tensor *terms))
+{
+    reads->rounds[reads->num_rounds++] = (liana__sum_round){scope, num_sums, terms};
+}
+
+static void rate_terms(liana_tensor gradient, liana_tensor direction, liana_tensor *terms)
+{
+    terms[LIANA__RATE_PRODUCT] = liana_op_multiply(gradient, direction);
+    terms[LIANA__RATE_GRADIENT] = liana_op_square(gradient);
+    terms[LIANA__RATE_DIRECTION] = liana_op_square(direction);
+}
+
+liana__update_reads liana__rule_reads(const liana__update_rule *rule)
+{
+    liana__update_reads own = liana__optimizer_reads(rule->optimizer, rule->options), reads = {.whole = own.whole};
+    if (clips_by_norm(rule)) {
+        bool global = isnan(common_of(rule)->clipnorm);
+        add_round(&reads, global ? LIANA__SUM_OF_ALL : LIANA__SUM_OF_VARIABLE, 1, clip_terms);
+    }
+    if (rule->adapts_rate) add_round(&reads, LIANA__SUM_OF_ALL, LIANA__NUM_RATE_SUMS, NULL);
+    for (size_t i = 0; i < own.num_rounds && reads.num_rounds < LIANA__MAX_SUM_ROUNDS; i++) {
+        add_round(&reads, own.rounds[i].scope, own.rounds[i].num_sums, own.rounds[i].terms);
+    }
+    return reads;
+}
+
+/* ---- weight decay ---- */
+
+static bool matches(const char *pattern, const char *name)
+{
+    regex_t compiled;
+    if (regcomp(&compiled, pattern, REG_EXTENDED | REG_NOSUB) != 0) return false;
+    bool found = regexec(&compiled, name, 0, NULL, 0) == 0;
+    regfree(&compiled);
+    return found;
+}
+
+static bool is_excluded(const liana__update_rule *rule, const char *variable)
+{
+    const liana__strings *patterns = &common_of(rule)->exclude_from_weight_decay;
+    for (size_t i = 0; i < patterns->count; i++) {
+        if (matches(patterns->items[i], variable)) return true;
+    }
+    return false;
+}
+
+liana__optimizer_step liana__rule_begin(const liana__update_rule *rule, const char *variable)
+{
+    double decay = common_of(rule)->weight_decay;
+    liana__optimizer_step step = {.options = rule->options, .excluded = is_excluded(rule, variable)};
+    step.weight_decay = isnan(decay) || step.excluded ? 0 : decay;
+    return step;
+}
+
+static bool decays_before(const liana__update_rule *rule, const liana__optimizer_step *step)
+{
+    return step->weight_decay > 0 && !rule->optimizer->own_weight_decay;
+}
+
+static liana_tensor decayed(const liana__update_rule *rule, const liana__optimizer_step *step)
+{
+    if (!decays_before(rule, step)) return step->variable;
+    liana_tensor decay = liana__optimizer_scalar(step->variable, step->weight_decay);
+    liana_tensor share = liana_op_multiply(step->learning_rate, decay);
+    return liana_op_subtract(step->variable, liana_op_multiply(step->variable, share));
+}
+
+/* ---- the update ---- */
+
+/* The step as the optimizer sees it. */
+static liana__optimizer_step inner_step(const liana__update_rule *rule, const liana__optimizer_step *step)
+{
+    liana__optimizer_step inner = *step;
+    const size_t first = first_own_round(rule);
+    inner.gradient = clipped(rule, step);
+    inner.variable = decayed(rule, step);
+    memset(inner.sums, 0, sizeof inner.sums);
+    for (size_t round = first; round < LIANA__MAX_SUM_ROUNDS; round++) {
+        memcpy(inner.sums[round - first], step->sums[round], sizeof *inner.sums);
+    }
+    return inner;
+}
+
+void liana__rule_terms(const liana__update_rule *rule, size_t round, const liana__optimizer_step *step,
+                       liana_tensor *terms)
+{
+    if (round < rate_round(rule)) {
+        clip_terms(step, terms);
+    } else if (round < first_own_round(rule)) {
+        rate_terms(clipped(rule, step), step->slots[direction_slot(rule)], terms);
+    } else {
+        liana__optimizer_step inner = inner_step(rule, step);
+        liana__update_reads own = liana__optimizer_reads(rule->optimizer, rule->options);
+        own.rounds[round - first_own_round(rule)].terms(&inner, terms);
+    }
+}
+
+/* What the update subtracts from the variable, over the learning rate. */
+static liana_tensor direction(const liana__update_rule *rule, const liana__optimizer_step *step,
+                              const liana__optimizer_step *inner)
+{
+    liana_tensor descent = inner->descent.id  ? inner->descent
+                           : inner->change.id ? liana_op_negate(inner->change)
+                                              : liana_op_subtract(inner->variable, inner->new_variable);
+    liana_tensor taken = liana_op_divide(descent, step->common_rate);
+    if (!decays_before(rule, step)) return taken;
+    liana_tensor decay = liana__optimizer_scalar(step->variable, step->weight_decay);
+    decay = liana_op_multiply(decay, liana_op_divide(step->learning_rate, step->common_rate));
+    return liana_op_add(taken, liana_op_multiply(step->variable, decay));
+}
+
+/* The first average is the weight itself. */
+static liana_tensor followed(const liana__update_rule *rule, const liana__optimizer_step *step, liana_tensor value)
+{
+    liana_tensor one = liana__optimizer_scalar(value, 1), old = step->slots[liana__rule_average_slot(rule)];
+    liana_tensor stays = liana__optimizer_scalar(value, common_of(rule)->ema_momentum);
+    liana_tensor is_later = liana_op_greater(step->iteration, one), none = liana__optimizer_scalar(value, 0);
+    liana_tensor momentum = liana_op_select(is_later, stays, none);
+    return liana_op_add(liana_op_multiply(momentum, old), liana_op_multiply(liana_op_subtract(one, momentum), value));
+}
+
+/* The average where the number of updates is a multiple of the frequency. Numbers below 2^24 are exact, and so is their
+ * quotient where it is whole. */
+static liana_tensor overwritten(const liana__update_rule *rule, const liana__optimizer_step *step, liana_tensor average,
+                                liana_tensor value)
+{
+    int64_t frequency = common_of(rule)->ema_overwrite_frequency;
+    if (frequency == 0) return value;
+    liana_tensor times = liana_op_divide(step->iteration, liana__optimizer_scalar(value, (double)frequency));
+    return liana_op_select(liana_op_equal(times, liana_op_floor(times)), average, value);
+}
+
+void liana__rule_update(const liana__update_rule *rule, liana__optimizer_step *step)
+{
+    liana__optimizer_step inner = inner_step(rule, step);
+    rule->optimizer->update(&inner);
+    memcpy(step->new_slots, inner.new_slots, sizeof step->new_slots);
+    step->new_variable = inner.new_variable;
+    if (rule->adapts_rate) step->new_slots[direction_slot(rule)] = direction(rule, step, &inner);
+    if (!liana__rule_keeps_averages(rule)) return;
+    liana_tensor average = followed(rule, step, step->new_variable);
+    step->new_slots[liana__rule_average_slot(rule)] = average;
+    step->new_variable = overwritten(rule, step, average, step->new_variable);
+}
+
+/* ---- checks ---- */
+
+liana_status liana__rule_check_names(const liana__update_rule *rule, const char *const *names, size_t count,
+                                     liana__error *error)
+{
+    const liana__strings *patterns = &common_of(rule)->exclude_from_weight_decay;
+    for (size_t i = 0; i < patterns->count; i++) {
+        bool found = false;
+        for (size_t k = 0; k < count && !found; k++) found = matches(patterns->items[i], names[k]);
+        if (found) continue;
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "optimizer.exclude_from_weight_decay: '%.100s' matches no weight, expected a part of a name "
+                           "such as '%.100s' or '%.100s'",
+                           patterns->items[i], count ? names[0] : "", count ? names[count - 1] : "");
+    }
+    return LIANA_OK;
+}
+
+static liana_status fail_at_key(const liana__value *value, const char *where, const char *key, liana__error *error,
+                                const char *message)
+{
+    char full[256];
+    const liana__value *item = liana__value_get(value, key);
+    snprintf(full, sizeof full, "%s.%s", where, key);
+    return liana__fail_at(error, item ? &item->place : &value->place, full, "%s", message);
+}
+
+static liana_status check_clipping(const liana__optimizer_common *common, const liana__value *value, const char *where,
+                                   liana__error *error)
+{
+    static const char *const names[] = {"clipnorm", "clipvalue", "global_clipnorm"};
+    const double given[] = {common->clipnorm, common->clipvalue, common->global_clipnorm};
+    const char *first = NULL;
+    for (size_t i = 0; i < 3; i++) {
+        if (isnan(given[i])) continue;
+        if (!first) {
+            first = names[i];
+            continue;
+        }
+        char message[160];
+        snprintf(message, sizeof message, "found beside %s, expected one way to clip gradients; remove one of them",
+                 first);
+        return fail_at_key(value, where, names[i], error, message);
+    }
+    return LIANA_OK;
+}
+
+static liana_status check_pattern(const char *pattern, const liana__value *value, const char *where,
+                                  liana__error *error)
+{
+    regex_t compiled;
+    char why[128], message[320];
+    int failed = regcomp(&compiled, pattern, REG_EXTENDED | REG_NOSUB);
+    if (failed == 0 && *pattern) {
+        regfree(&compiled);
+        return LIANA_OK;
+    }
+    if (failed == 0) {
+        regfree(&compiled);
+        snprintf(why, sizeof why, "it matches every name");
+    } else {
+        regerror(failed, &compiled, why, sizeof why);
+    }
+    snprintf(message, sizeof message, "found '%.100s', expected a regular expression for names of weights: %s", pattern,
+             why);
+    return fail_at_key(value, where, "exclude_from_weight_decay", error, message);
+}
+
+liana_status liana__optimizer_check_common(const liana__optimizer_common *common, const liana__value *value,
+                                           const char *where, liana__error *error)
+{
+    const liana__strings *patterns = &common->exclude_from_weight_decay;
+    LIANA_TRY(check_clipping(common, value, where, error));
+    for (size_t i = 0; i < patterns->count; i++) LIANA_TRY(check_pattern(patterns->items[i], value, where, error));
+    if (patterns->count && !(common->weight_decay > 0)) {
+        return fail_at_key(value, where, "exclude_from_weight_decay", error,
+                           "found without a weight_decay above 0, so there is nothing to exclude from; set "
+                           "weight_decay, or remove this key");
+    }
+    if (common->ema_overwrite_frequency && !common->use_ema) {
+        return fail_at_key(value, where, "ema_overwrite_frequency", error,
+                           "found without use_ema: true, so there are no averages; set use_ema, or remove this key");
+    }
+    return LIANA_OK;
+}

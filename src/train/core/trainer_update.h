@@ -1,0 +1,41 @@
+/* trainer_update.h - the graphs of a training's update, all variables in one slice, and the sums that it reads. */
+#ifndef LIANA_TRAIN_TRAINER_UPDATE_H
+#define LIANA_TRAIN_TRAINER_UPDATE_H
+
+#include "train/core/slice_update.h"
+
+/* The scalars of an update. */
+enum {
+    LIANA__UPDATE_COUNT,
+    LIANA__UPDATE_RATE,
+    LIANA__UPDATE_ITERATION,
+    LIANA__NUM_UPDATE_SCALARS,
+};
+
+typedef struct liana__trainer_update {
+    liana_context *context;
+    const liana__trainer_options *options;
+    bool *updated; /* by weight of the model */
+    liana__update_items items;
+    liana__slice_piece *pieces;
+    float *finished[LIANA__MAX_SUM_ROUNDS];
+    double learning_rate; /* of the last update */
+} liana__trainer_update;
+
+/* Lists what changes, once the sums of a leaf are known. Does nothing the second time. Errors: those of
+ * liana__update_items_create. Free it in any case. */
+liana_status liana__trainer_update_prepare(liana__trainer_update *update, liana_context *context,
+                                           const liana__trainer_options *options, const liana__leaf_sums *sums,
+                                           liana__error *error) LIANA_MUST_USE;
+void liana__trainer_update_free(liana__trainer_update *update);
+
+/* The graph of the update, or of a round of its sums. Builders leave their message in the context. */
+liana_status liana__trainer_update_build(const liana__trainer_update *update, liana_graph **graph) LIANA_MUST_USE;
+liana_status liana__trainer_update_build_sums(const liana__trainer_update *update, size_t round, liana_graph **graph)
+    LIANA_MUST_USE;
+
+/* Adds up a round. That of the learning rate changes it: in the scalars, and in `learning_rate`. */
+const float *liana__trainer_update_finish(liana__trainer_update *update, size_t round, const float *chunk_sums,
+                                          float *scalars);
+
+#endif

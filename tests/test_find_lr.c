@@ -80,6 +80,12 @@ static double growing(double decade)
     return pow(10, decade + 6);
 }
 
+/* One batch that is easier than all others, long before the fall. */
+static double with_an_easy_batch(double decade)
+{
+    return step_and_wall(decade) - (fabs(decade + 4.9) < 0.03 ? 0.6 : 0);
+}
+
 static double broken(double decade)
 {
     return decade > -5.35 ? NAN : 1;
@@ -100,6 +106,10 @@ static void test_suggestions(void **state)
     assert_true(found.rate == fmin(found.steepest, found.lowest / 10));
     assert_non_null(strstr(found.reason, "steepest"));
     assert_non_null(strstr(found.reason, "diverges"));
+    liana__rate_curve_free(&curve);
+    run_sweep(usual, with_an_easy_batch, &curve);
+    assert_ok(liana__rate_curve_suggest(&curve, &found, &error), &error);
+    assert_true(found.steepest > pow(10, -4) && found.steepest < pow(10, -3));
     liana__rate_curve_free(&curve);
     /* One fall from 10^-1.5 to 10^-1.4 and a slow decline to the end, which is lowest: a tenth of it would be above. */
     assert_true(run_sweep(usual, falling, &curve));

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { FEWEST_UPDATES = 10, SKIPPED_PART = 10, FEWEST_POINTS = 3 };
+enum { FEWEST_UPDATES = 10, SKIPPED_PART = 10, FEWEST_POINTS = 3, WINDOW_PART = 20 };
 
 liana_status liana__rate_range_check(const liana__rate_range *range, liana__error *error)
 {
@@ -78,14 +78,28 @@ bool liana__rate_curve_add(liana__rate_curve *curve, double loss)
 
 /* ---- the suggestion ---- */
 
+/* The slope of the line through the points around `at`, by least squares: a few updates alone say more about their
+ * examples than about their rate. The rates' logarithms are evenly spaced. */
+static double slope_around(const liana__rate_curve *curve, size_t at, size_t width)
+{
+    double sum = 0, squares = 0;
+    for (size_t i = 1; i <= width; i++) {
+        sum += (double)i * (curve->smoothed[at + i] - curve->smoothed[at - i]);
+        squares += 2 * (double)i * (double)i;
+    }
+    return sum / squares;
+}
+
 /* The point between the first one that counts and the lowest, at which the loss falls fastest by the logarithm of the
  * rate. Equal slopes: the first. `lowest` if it falls nowhere. */
 static size_t find_steepest(const liana__rate_curve *curve, size_t first, size_t lowest)
 {
-    size_t steepest = lowest;
+    size_t steepest = lowest, width = (size_t)(curve->range.updates / WINDOW_PART);
+    if (width > (lowest - first) / 2) width = (lowest - first) / 2;
+    if (width == 0) width = 1;
     double fastest = 0;
-    for (size_t i = first + 1; i < lowest; i++) {
-        double slope = curve->smoothed[i + 1] - curve->smoothed[i - 1]; /* the rates' logarithms are evenly spaced */
+    for (size_t i = first + width; i + width <= lowest; i++) {
+        double slope = slope_around(curve, i, width);
         if (slope >= fastest) continue;
         fastest = slope;
         steepest = i;

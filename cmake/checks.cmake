@@ -26,6 +26,9 @@ liana_add_check(docs_commands tests/docs/test_docs.sh ${PROJECT_BINARY_DIR})
 # A sanitizer asks other questions.
 if(NOT LIANA_SANITIZE)
   liana_add_check(install_and_use tests/install/test_install.sh ${PROJECT_BINARY_DIR} ${PROJECT_VERSION})
+  if(LIANA_SHARED)
+    liana_add_check(plugins tests/checks/test_plugins.sh ${PROJECT_BINARY_DIR})
+  endif()
   liana_add_check(loaded_libraries tests/checks/test_loaded_libraries.sh ${PROJECT_BINARY_DIR})
   liana_add_check(small_processors tests/checks/test_small_processors.sh ${PROJECT_BINARY_DIR})
   liana_add_check(same_bytes tests/checks/test_same_bytes.sh ${PROJECT_BINARY_DIR}

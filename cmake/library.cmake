@@ -102,14 +102,17 @@ if(LIANA_SHARED)
     target_link_options(liana_shared PRIVATE -Wl,-z,defs)
   endif()
 endif()
-if(LIANA_STATIC)
-  target_link_libraries(liana PRIVATE liana_cli)
-else()
-  # The command calls what the library hides. So that the code is not installed twice, it lies in the library too, and
-  # the program is a main that calls it.
+if(LIANA_SHARED)
+  # Plugins call the library that has loaded them, so the command links the shared one. The command calls what the
+  # library hides: its code lies in the library too, and the program is a main that calls it.
   target_sources(liana_shared PRIVATE $<TARGET_OBJECTS:liana_cli_objects>)
   target_link_libraries(liana PRIVATE liana_shared)
   target_include_directories(liana PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
   file(RELATIVE_PATH LIANA_BIN_TO_LIB ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
   set_target_properties(liana PROPERTIES INSTALL_RPATH "$ORIGIN/${LIANA_BIN_TO_LIB}")
+else()
+  # Plugins find liana's functions in the program itself, so it has all of them.
+  target_sources(liana PRIVATE $<TARGET_OBJECTS:liana_objects>)
+  target_link_libraries(liana PRIVATE liana_cli)
+  set_target_properties(liana PROPERTIES ENABLE_EXPORTS ON)
 endif()

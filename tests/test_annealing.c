@@ -94,7 +94,8 @@ static played play(int num_threads, const char *const *overrides, size_t count)
     liana_context *context;
     liana__run run;
     played result = {.status = LIANA_OK};
-    assert_ok(liana__config_load(NULL, config_path, overrides, count, &arena, &config, &error), &error);
+    assert_ok(liana__config_load(NULL, LIANA__PLUGINS_IGNORED, config_path, overrides, count, &arena, &config, &error),
+              &error);
     assert_int_equal(liana_context_create(&(liana_context_options){.num_threads = num_threads}, &context), LIANA_OK);
     liana__run_options options = {.training = true};
     assert_ok(liana__run_open(context, &config, &options, &run, &error), &error);

@@ -62,7 +62,8 @@ static int tear_down(void **state)
 static liana_status load(fixture *fixed, const char *text, size_t num_overrides, const char *const *overrides)
 {
     const char *path = liana__test_write("examples/c.yaml", text, strlen(text));
-    return liana__config_load(NULL, path, overrides, num_overrides, &fixed->arena, &fixed->config, &fixed->error);
+    return liana__config_load(NULL, LIANA__PLUGINS_IGNORED, path, overrides, num_overrides, &fixed->arena,
+                              &fixed->config, &fixed->error);
 }
 
 static void assert_path(const fixture *fixed, const char *path, const char *below)
@@ -420,7 +421,8 @@ static void test_bad_files_of_class_names(void **state)
 static void test_a_missing_file(void **state)
 {
     fixture *fixed = *state;
-    assert_fails(liana__config_load(NULL, "no/such.yaml", NULL, 0, &fixed->arena, &fixed->config, &fixed->error),
+    assert_fails(liana__config_load(NULL, LIANA__PLUGINS_IGNORED, "no/such.yaml", NULL, 0, &fixed->arena,
+                                    &fixed->config, &fixed->error),
                  LIANA_INVALID_CONFIG, &fixed->error, "no/such.yaml", "No such file");
 }
 
@@ -440,8 +442,8 @@ static void test_written_configurations_load_to_the_same(void **state)
     assert_non_null(getcwd(before, sizeof before));
     assert_int_equal(chdir("/"), 0);
     liana__config again;
-    assert_ok(liana__config_parse(NULL, first.data, first.length, "/somewhere/else/config.yaml", NULL, 0, &fixed->arena,
-                                  &again, &fixed->error),
+    assert_ok(liana__config_parse(NULL, LIANA__PLUGINS_IGNORED, first.data, first.length, "/somewhere/else/config.yaml",
+                                  NULL, 0, &fixed->arena, &again, &fixed->error),
               &fixed->error);
     assert_int_equal(chdir(before), 0);
     liana__config_write(&again, &second);

@@ -171,7 +171,8 @@ static void test_nothing_is_saved_where_the_folder_was(void **state)
         liana_context *context;
         liana__run opened;
         static const char *const overrides[] = {"checkpoint.every_steps=3"};
-        assert_ok(liana__config_load(NULL, config, overrides, 1, &arena, &loaded, &error), &error);
+        assert_ok(liana__config_load(NULL, LIANA__PLUGINS_IGNORED, config, overrides, 1, &arena, &loaded, &error),
+                  &error);
         assert_int_equal(liana_context_create(&(liana_context_options){.num_threads = 1}, &context), LIANA_OK);
         liana__run_options options = {.folder = run, .training = true, .on_event = steal, .user = &own};
         assert_ok(liana__run_open(context, &loaded, &options, &opened, &error), &error);

@@ -404,7 +404,8 @@ static void test_optimizers_are_read_as_in_a_configuration(void **state)
         liana__arena arena = {0};
         liana__config config;
         liana__error error = {0};
-        assert_int_equal(liana__config_parse(NULL, yaml, strlen(yaml), "c.yaml", NULL, 0, &arena, &config, &error),
+        assert_int_equal(liana__config_parse(NULL, LIANA__PLUGINS_IGNORED, yaml, strlen(yaml), "c.yaml", NULL, 0,
+                                             &arena, &config, &error),
                          LIANA_INVALID_CONFIG);
         const char *reason = strstr(error.message, "optimizer.learning_rate");
         assert_non_null(reason);

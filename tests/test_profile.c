@@ -29,7 +29,9 @@ static void open_run(fixture *own, const char *override)
     *own = (fixture){0};
     liana__error error = {0};
     const char *path = liana__test_tiny_run(200);
-    assert_ok(liana__config_load(NULL, path, &override, override != NULL, &own->arena, &own->config, &error), &error);
+    assert_ok(liana__config_load(NULL, LIANA__PLUGINS_IGNORED, path, &override, override != NULL, &own->arena,
+                                 &own->config, &error),
+              &error);
     assert_int_equal(liana_context_create(&(liana_context_options){.num_threads = THREADS}, &own->context), LIANA_OK);
     liana__run_options options = {.training = true};
     assert_ok(liana__run_open(own->context, &own->config, &options, &own->run, &error), &error);

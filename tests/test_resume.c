@@ -342,8 +342,8 @@ static liana_status train_in_process(const char *run_name, int num_threads, stop
     liana__arena arena = {0};
     liana__config config;
     static const char *const overrides[] = {SMALL};
-    assert_ok(liana__config_load(NULL, config_path, overrides, sizeof overrides / sizeof *overrides, &arena, &config,
-                                 error),
+    assert_ok(liana__config_load(NULL, LIANA__PLUGINS_IGNORED, config_path, overrides,
+                                 sizeof overrides / sizeof *overrides, &arena, &config, error),
               error);
     liana_context *context;
     assert_int_equal(liana_context_create(&(liana_context_options){.num_threads = num_threads}, &context), LIANA_OK);

@@ -19,6 +19,7 @@
 #include <liana/objective.h>
 #include <liana/ops.h>
 #include <liana/optimizer.h>
+#include <liana/parts.h>
 #include <liana/preprocessing.h>
 #include <liana/program.h>
 #include <liana/status.h>

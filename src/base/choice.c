@@ -51,6 +51,6 @@ liana_status liana__choice_options(const liana__fields *fields, const liana__val
     void *read = liana__arena_allocate(arena, fields->size + 1);
     if (!read) return liana__fail_memory(error, fields->name);
     LIANA_TRY(liana__fields_read(fields, map, where, ignored, arena, read, error));
-    *options = fields->count ? read : NULL;
+    *options = fields->size ? read : NULL;
     return LIANA_OK;
 }

@@ -1,9 +1,11 @@
 /* Creates a context and answers what is asked of it. */
 #include "base/context.h"
 
+#include "base/context_plugins.h"
 #include "base/format.h"
 #include "base/text.h"
 
+#include <dlfcn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,11 +57,11 @@ static liana_status read_topics(const char *text, unsigned *topics, liana__error
     return LIANA_OK;
 }
 
-static liana_status set_up(liana_context *context, const liana_context_options *options)
+liana_status liana__context_start(liana_context *context, int threads)
 {
     liana__error *error = &context->error;
     int num_threads;
-    LIANA_TRY(read_thread_count(options->num_threads, &num_threads, error));
+    LIANA_TRY(read_thread_count(threads, &num_threads, error));
     LIANA_TRY(read_topics(getenv("LIANA_LOG"), &context->log_topics, error));
     char reason[160];
     LIANA_TRY(liana__cpu_detect(getenv("LIANA_MAX_ISA"), &context->isa, reason, sizeof reason, error));
@@ -74,20 +76,26 @@ static liana_status set_up(liana_context *context, const liana_context_options *
     return liana__pool_create(num_threads, &context->pool, error);
 }
 
-liana_status liana_context_create(const liana_context_options *options, liana_context **out)
+liana_status liana__context_make(const liana_context_options *options, liana_context **out)
 {
-    LIANA__REQUIRE(NULL, out);
     *out = NULL;
     liana_context *context = calloc(1, sizeof *context);
     if (!context) return LIANA_OUT_OF_MEMORY;
-    liana_context_options plain = {0};
-    if (!options) options = &plain;
-    context->log = options->log;
-    context->log_user = options->log_user;
-    context->sticky = options->sticky_errors;
+    if (options) {
+        context->log = options->log;
+        context->log_user = options->log_user;
+        context->sticky = options->sticky_errors;
+    }
     pthread_mutex_init(&context->log_mutex, NULL);
     *out = context;
-    return set_up(context, options);
+    return LIANA_OK;
+}
+
+liana_status liana_context_create(const liana_context_options *options, liana_context **out)
+{
+    LIANA__REQUIRE(NULL, out);
+    LIANA_TRY(liana__context_make(options, out));
+    return liana__context_start(*out, options ? options->num_threads : 0);
 }
 
 void liana_context_destroy(liana_context *context)
@@ -99,6 +107,13 @@ void liana_context_destroy(liana_context *context)
         next = own->next;
         free(own->name);
         free(own);
+    }
+    liana__arena_free(&context->parts);
+    for (liana__loaded_plugin *plugin = context->plugins, *after; plugin; plugin = after) {
+        after = plugin->next;
+        dlclose(plugin->handle);
+        free(plugin->path);
+        free(plugin);
     }
     free(context);
 }
@@ -113,7 +128,7 @@ liana_status liana__context_register(liana_context *context, const char *kind, c
         free(copy);
         return liana__fail_memory(&context->error, name);
     }
-    *made = (liana__registered){context->registered, kind, copy, function, user};
+    *made = (liana__registered){context->registered, kind, copy, function, user, context->entering};
     context->registered = made;
     return LIANA_OK;
 }

@@ -4,6 +4,7 @@
 
 #include "base/cpu.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/threads.h"
 
 #include <liana/context.h>
@@ -28,6 +29,7 @@ typedef struct liana__registered {
     char *name;
     void (*function)(void);
     void *user;
+    const char *owner; /* the plugin that registered it; NULL: the program */
 } liana__registered;
 
 /* Bytes that a node should read and write for a slice of the batch. They should fit into a second-level cache, 1 to 2
@@ -51,6 +53,9 @@ struct liana_context {
     void *log_user;
     pthread_mutex_t log_mutex;
     liana__registered *registered;
+    liana__arena parts;   /* memory of own parts */
+    const char *entering; /* the plugin that registers its parts; NULL: none */
+    struct liana__loaded_plugin *plugins;
 };
 
 /* Registers a function. `kind` must stay valid; the name is copied. Errors: OUT_OF_MEMORY, in the context. */

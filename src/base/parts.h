@@ -1,4 +1,4 @@
-/* parts.h - own parts: losses, layers, optimizers, ... that a program or a plugin has registered in a context. They are
+/* parts.h - finding own parts: losses, layers, optimizers, ... that a program or a plugin has registered in a context. They are
  * found by name wherever built-in ones are. */
 #ifndef LIANA_BASE_PARTS_H
 #define LIANA_BASE_PARTS_H

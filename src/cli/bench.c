@@ -6,6 +6,7 @@
 
 static const liana__option options[] = {
     {"seconds", "S", "seconds for which each part is measured (default: 2)"},
+    LIANA__OPTION_PLUGINS,
     LIANA__OPTION_JSON,
     {0},
 };

@@ -14,6 +14,7 @@
 
 static const liana__option options[] = {
     {"quarantine", "FILE.csv", "write a list of the records to leave out, for data.quarantine (-: standard output)"},
+    LIANA__OPTION_PLUGINS,
     LIANA__OPTION_JSON,
     {0},
 };

@@ -49,6 +49,10 @@ typedef struct liana__option {
     {                                                                                    \
         "weights", "FILE", "with --model: the weights, a Keras HDF5 or safetensors file" \
     }
+#define LIANA__OPTION_PLUGINS                                                                       \
+    {                                                                                               \
+        "allow-plugins", NULL, "load the plugins that a run folder or a URL names: their code runs" \
+    }
 #define LIANA__OPTION_JSON                             \
     {                                                  \
         "json", NULL, "print JSON lines, for machines" \
@@ -82,6 +86,7 @@ typedef struct liana__invocation {
     size_t num_overrides;
     const char **values; /* one for each option of the command; NULL: not given */
     bool help;           /* --help was given */
+    bool opens_run;      /* the configuration is a run folder's */
     bool output_lost;    /* standard output has no reader any more, and the subcommand has dealt with it */
     FILE *out;
     FILE *err;

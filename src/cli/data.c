@@ -6,6 +6,7 @@
 
 static const liana__option options[] = {
     LIANA__OPTION_OUT("the folder for the pictures (required)"),
+    LIANA__OPTION_PLUGINS,
     LIANA__OPTION_JSON,
     {0},
 };

@@ -11,6 +11,7 @@ static const liana__option options[] = {
     {"checkpoint", "DIR", "the checkpoint: best, its name in the run, or a folder (default: the newest)"},
     {"by-class", NULL,
      "also precision, recall, F1 score and number of examples of each class, and who is taken for whom"},
+    LIANA__OPTION_PLUGINS,
     LIANA__OPTION_JSON,
     {0},
 };

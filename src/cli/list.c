@@ -1,7 +1,9 @@
 /* Lists the names that a configuration may use, directly from the registries. */
 #include "backends/backend.h"
+#include "base/context_plugins.h"
 #include "base/cpu.h"
-#include "base/named.h"
+#include "base/own_part.h"
+#include "base/plugin.h"
 #include "cli/session.h"
 #include "data/augment/augment.h"
 #include "data/dataset/dataset.h"
@@ -20,7 +22,11 @@
 #include "train/callbacks/callback.h"
 #include "train/sweep/sweep.h"
 
-static const liana__option options[] = {LIANA__OPTION_JSON, {0}};
+static const liana__option options[] = {
+    {"plugin", "FILE.so", "list the parts of a plugin as well"},
+    LIANA__OPTION_JSON,
+    {0},
+};
 
 /* One thing that can be named. */
 typedef struct entry {
@@ -36,11 +42,20 @@ typedef struct entries {
     entry items[MAX_ENTRIES];
     size_t count;
     liana__arena *arena;
+    const liana_context *context; /* whose own parts are listed */
 } entries;
 
 static void add(entries *list, const char *name, const char *doc, const liana__fields *fields)
 {
     if (list->count < MAX_ENTRIES) list->items[list->count++] = (entry){name, doc, NULL, fields};
+}
+
+static void add_own(entries *list, const char *kind)
+{
+    const liana__own_part *part;
+    for (size_t i = 0; (part = liana__own_part_at(list->context, kind, i)); i++) {
+        add(list, part->name, part->doc, part->options.count ? &part->options : NULL);
+    }
 }
 
 /* ---- the kinds ---- */
@@ -59,6 +74,7 @@ static void list_layers(entries *list)
     for (const liana__model_entry *own = liana__model_entries; own->name; own++) {
         add(list, own->name, own->doc, own->options);
     }
+    add_own(list, LIANA__PART_LAYER);
 }
 
 static void list_models(entries *list)
@@ -79,6 +95,7 @@ static void list_initializers(entries *list)
 {
     const char *const *names = liana__initializer_names();
     for (size_t i = 0; names[i]; i++) add(list, names[i], "", NULL);
+    add_own(list, LIANA__PART_INITIALIZER);
 }
 
 static void list_regularizers(entries *list)
@@ -100,11 +117,13 @@ static void list_constraints(entries *list)
 static void list_losses(entries *list)
 {
     for (size_t i = 0; liana__losses[i]; i++) add(list, liana__losses[i]->name, liana__losses[i]->doc, NULL);
+    add_own(list, LIANA__PART_LOSS);
 }
 
 static void list_metrics(entries *list)
 {
     for (size_t i = 0; liana__metrics[i]; i++) add(list, liana__metrics[i]->name, liana__metrics[i]->doc, NULL);
+    add_own(list, LIANA__PART_METRIC);
 }
 
 static void list_optimizers(entries *list)
@@ -112,6 +131,7 @@ static void list_optimizers(entries *list)
     for (size_t i = 0; liana__optimizers[i]; i++) {
         add(list, liana__optimizers[i]->name, liana__optimizers[i]->doc, liana__optimizers[i]->options);
     }
+    add_own(list, LIANA__PART_OPTIMIZER);
 }
 
 static void list_schedules(entries *list)
@@ -119,6 +139,7 @@ static void list_schedules(entries *list)
     for (size_t i = 0; liana__schedules[i]; i++) {
         add(list, liana__schedules[i]->name, liana__schedules[i]->doc, liana__schedules[i]->options);
     }
+    add_own(list, LIANA__PART_SCHEDULE);
 }
 
 static void list_callbacks(entries *list)
@@ -126,6 +147,7 @@ static void list_callbacks(entries *list)
     for (size_t i = 0; liana__callbacks[i]; i++) {
         add(list, liana__callbacks[i]->name, liana__callbacks[i]->doc, liana__callbacks[i]->options);
     }
+    add_own(list, LIANA__PART_CALLBACK);
 }
 
 static void list_controls(entries *list)
@@ -140,6 +162,7 @@ static void list_sources(entries *list)
 #define LIANA__SOURCE(stem, symbol) add(list, liana__source_##symbol.name, liana__source_##symbol.doc, NULL);
 #include "data/sources.def"
 #undef LIANA__SOURCE
+    add_own(list, LIANA__PART_SOURCE);
 }
 
 static void list_datasets(entries *list)
@@ -269,9 +292,9 @@ static const kind kinds[] = {
 
 enum { NUM_KINDS = sizeof kinds / sizeof *kinds };
 
-static void fill(liana__invocation *invocation, const kind *which, entries *list)
+static void fill(liana__invocation *invocation, const liana_context *context, const kind *which, entries *list)
 {
-    *list = (entries){.arena = &invocation->arena};
+    *list = (entries){.arena = &invocation->arena, .context = context};
     which->list(list);
 }
 
@@ -425,20 +448,20 @@ static void print_entries(liana__invocation *invocation, const entries *list)
     }
 }
 
-static liana_status run(liana__invocation *invocation)
+static liana_status list_kinds(liana__invocation *invocation, const liana_context *context)
 {
     bool json = liana__invocation_has(invocation, "json");
     entries *list = liana__arena_allocate(&invocation->arena, sizeof *list);
     if (!list) return liana__fail_memory(&invocation->error, "the list");
     for (size_t i = 0; i < NUM_KINDS && invocation->num_operands == 0; i++) {
-        fill(invocation, &kinds[i], list);
+        fill(invocation, context, &kinds[i], list);
         if (json) print_json(invocation, &kinds[i], list);
         if (!json) fprintf(invocation->out, "%-13s  %3zu  %s\n", kinds[i].name, list->count, kinds[i].doc);
     }
     if (invocation->num_operands == 0) return LIANA_OK;
     const kind *which;
     LIANA_TRY(find_kind(invocation, invocation->operands[0], &which));
-    fill(invocation, which, list);
+    fill(invocation, context, which, list);
     bool one = invocation->num_operands == 2;
     if (one) LIANA_TRY(select_name(invocation, which, invocation->operands[1], list));
     if (json) {
@@ -449,6 +472,19 @@ static liana_status run(liana__invocation *invocation)
         print_entries(invocation, list);
     }
     return LIANA_OK;
+}
+
+static liana_status run(liana__invocation *invocation)
+{
+    const char *plugin = liana__invocation_text(invocation, "plugin");
+    liana_context *context = NULL;
+    liana_status status = LIANA_OK;
+    if (plugin) status = liana__context_make(NULL, &context);
+    if (status != LIANA_OK) return liana__fail_memory(&invocation->error, "a context");
+    if (plugin) status = liana__plugin_load(context, plugin, &invocation->error);
+    if (status == LIANA_OK) status = list_kinds(invocation, context);
+    liana_context_destroy(context);
+    return status;
 }
 
 const liana__command liana__subcommand_list = {

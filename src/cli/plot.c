@@ -11,6 +11,7 @@ static const liana__option options[] = {
     {"out", "FILE", "the picture, .png or .svg (default: plot.png)"},
     {"measures", "LIST", "what is drawn: loss,accuracy,learning_rate (default: all)"},
     {"schedule", NULL, "draw the learning rates of configurations, before anything is trained"},
+    LIANA__OPTION_PLUGINS,
     LIANA__OPTION_JSON,
     {0},
 };

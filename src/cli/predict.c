@@ -9,6 +9,7 @@ static const liana__option options[] = {
     LIANA__OPTION_WEIGHTS,
     {"out", "FILE.csv", "write the predictions to a file, one row for each image (-: standard output)"},
     {"checkpoint", "DIR", "the checkpoint: best, its name in the run, or a folder (default: the newest)"},
+    LIANA__OPTION_PLUGINS,
     LIANA__OPTION_JSON,
     {0},
 };

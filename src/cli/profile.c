@@ -7,6 +7,7 @@ static const liana__option options[] = {
     {"warmup", "N", "number of steps before them, not measured (default: 2)"},
     {"nodes", NULL, "also print one line for each node of the graphs"},
     {"trace", "FILE", "write a trace for ui.perfetto.dev"},
+    LIANA__OPTION_PLUGINS,
     LIANA__OPTION_JSON,
     {0},
 };

@@ -10,6 +10,7 @@
 static const liana__option options[] = {
     LIANA__OPTION_OUT("the folder for the pictures (default: the run folder)"),
     {"checkpoint", "DIR", "the checkpoint: best, its name in the run, or a folder (default: the newest)"},
+    LIANA__OPTION_PLUGINS,
     LIANA__OPTION_JSON,
     {0},
 };

@@ -2,24 +2,35 @@
 #include "cli/session.h"
 
 #include "base/context.h"
+#include "base/context_plugins.h"
 #include "base/file.h"
 #include "cli/fetching.h"
 #include "train/checkpoint/remote_checkpoints.h"
 
+/* The context is made before the configuration is read, since that may load plugins, and started after it. */
 static liana_status make_context(liana__invocation *invocation, liana__session *session)
 {
-    liana_context_options options = {.num_threads = (int)session->config.train.threads};
-    liana_status status = liana_context_create(&options, &session->context);
-    if (status != LIANA_OK && session->context) invocation->error = session->context->error;
+    *session = (liana__session){0};
+    liana_status status = liana__context_make(NULL, &session->context);
+    return status == LIANA_OK ? status : liana__fail_memory(&invocation->error, "a context");
+}
+
+static liana_status start_context(liana__invocation *invocation, liana__session *session)
+{
+    liana_status status = liana__context_start(session->context, (int)session->config.train.threads);
+    if (status != LIANA_OK) invocation->error = session->context->error;
     return status;
 }
 
 liana_status liana__session_open(liana__invocation *invocation, const char *config_path, liana__session *session)
 {
-    *session = (liana__session){0};
-    LIANA_TRY(liana__config_load(NULL, config_path, invocation->overrides, invocation->num_overrides,
-                                 &invocation->arena, &session->config, &invocation->error));
-    return make_context(invocation, session);
+    const bool trusted = !invocation->opens_run && !liana__path_is_remote(config_path);
+    const bool allowed = trusted || liana__invocation_has(invocation, "allow-plugins");
+    LIANA_TRY(make_context(invocation, session));
+    LIANA_TRY(liana__config_load(session->context, allowed ? LIANA__PLUGINS_LOADED : LIANA__PLUGINS_REFUSED,
+                                 config_path, invocation->overrides, invocation->num_overrides, &invocation->arena,
+                                 &session->config, &invocation->error));
+    return start_context(invocation, session);
 }
 
 void liana__session_close(liana__session *session)
@@ -50,6 +61,7 @@ liana_status liana__session_find_run(liana__invocation *invocation, bool checkpo
     const char *folder = invocation->operands[0], *path = liana__path_join(&invocation->arena, folder, "config.yaml");
     if (!path) return liana__fail_memory(&invocation->error, "the run folder");
     *config_path = path;
+    invocation->opens_run = true;
     if (liana__file_exists(path)) return LIANA_OK;
     return liana__fail(&invocation->error, LIANA_INVALID_CONFIG, "%s: '%s' is not a run folder: %s",
                        invocation->command->name, folder,
@@ -86,14 +98,15 @@ static liana_status open_model(liana__invocation *invocation, const char *archit
     liana__value_set(arena, model, "weights", liana__value_string(arena, weights));
     liana__value_set(arena, root, "model", model);
     liana__text text = {0};
+    LIANA_TRY(make_context(invocation, session));
     if (root && !arena->failed) liana__value_write_json(root, 0, &text);
-    liana_status status =
-        text.data && !text.failed && !arena->failed
-            ? liana__config_parse(NULL, text.data, text.length, "command line", invocation->overrides,
-                                  invocation->num_overrides, arena, &session->config, &invocation->error)
-            : liana__fail_memory(&invocation->error, "the configuration");
+    liana_status status = text.data && !text.failed && !arena->failed
+                              ? liana__config_parse(session->context, LIANA__PLUGINS_LOADED, text.data, text.length,
+                                                    "command line", invocation->overrides, invocation->num_overrides,
+                                                    arena, &session->config, &invocation->error)
+                              : liana__fail_memory(&invocation->error, "the configuration");
     liana__text_free(&text);
-    return status == LIANA_OK ? make_context(invocation, session) : status;
+    return status == LIANA_OK ? start_context(invocation, session) : status;
 }
 
 liana_status liana__session_open_trained(liana__invocation *invocation, liana__session *session, const char **folder)

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-static const liana__option options[] = {LIANA__OPTION_JSON, {0}};
+static const liana__option options[] = {LIANA__OPTION_PLUGINS, LIANA__OPTION_JSON, {0}};
 
 /* Layers of nested models are listed like others. The shape is that of the first call, inputs are those of all. */
 static liana__value *layer_value(const liana_model *model, size_t index, liana__arena *arena)

@@ -11,28 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct argument_type {
-    const char *name; /* NULL: no more */
-    double standard;
-    const char *const *words; /* the argument is a word of this list, kept as its index; NULL: a number */
-} argument_type;
+typedef liana__initializer_argument argument_type;
+typedef liana__initializer_type initializer_type;
+typedef liana__drawing drawing;
 
-/* The address of a weight's draws, and what it is drawn for. */
-typedef struct drawing {
-    liana__philox_key key;
-    const double *arguments;
-    double fan_in, fan_out;
-    int64_t count;
-    float *values;
-} drawing;
-
-typedef struct liana__initializer_type {
-    const char *name;       /* as written in configurations */
-    const char *class_name; /* as Keras 2 writes it to JSON */
-    argument_type arguments[LIANA__MAX_INITIALIZER_ARGUMENTS];
-    void (*fill)(const drawing *to);
-} initializer_type;
-
+const char *const liana__initializer_truths[] = {"false", "true", NULL};
 static const char *const modes[] = {"fan_in", "fan_out", "fan_avg", NULL};
 static const char *const distributions[] = {"truncated_normal", "untruncated_normal", "uniform", "normal", NULL};
 enum { FAN_IN, FAN_OUT, FAN_AVG };
@@ -66,8 +49,7 @@ static void draw_uniform(const drawing *to, double low, double high)
     }
 }
 
-/* A standard normal number for element `index`, attempt `attempt` (Box and Muller 1958). */
-static double draw_normal(liana__philox_key key, uint64_t index, uint32_t attempt)
+double liana__draw_normal(liana__philox_key key, uint64_t index, uint32_t attempt)
 {
     uint32_t words[4];
     liana__philox(key, (const uint32_t[]){(uint32_t)index, (uint32_t)(index >> 32), attempt, 1}, words);
@@ -78,8 +60,9 @@ static double draw_normal(liana__philox_key key, uint64_t index, uint32_t attemp
 static void draw_normals(const drawing *to, double mean, double deviation, bool truncated)
 {
     for (int64_t i = 0; i < to->count; i++) {
-        double z = draw_normal(to->key, (uint64_t)i, 0);
-        for (uint32_t attempt = 1; truncated && fabs(z) > 2; attempt++) z = draw_normal(to->key, (uint64_t)i, attempt);
+        double z = liana__draw_normal(to->key, (uint64_t)i, 0);
+        for (uint32_t attempt = 1; truncated && fabs(z) > 2; attempt++)
+            z = liana__draw_normal(to->key, (uint64_t)i, attempt);
         to->values[i] = (float)(mean + deviation * z);
     }
 }
@@ -151,22 +134,33 @@ static void fill_lecun_normal(const drawing *to)
 }
 
 static const initializer_type types[] = {
-    {"zeros", "Zeros", {{0}}, fill_zeros},
-    {"ones", "Ones", {{0}}, fill_ones},
-    {"constant", "Constant", {{"value", 0, NULL}}, fill_constant},
-    {"random_uniform", "RandomUniform", {{"minval", -0.05, NULL}, {"maxval", 0.05, NULL}}, fill_random_uniform},
-    {"random_normal", "RandomNormal", {{"mean", 0, NULL}, {"stddev", 0.05, NULL}}, fill_random_normal},
-    {"truncated_normal", "TruncatedNormal", {{"mean", 0, NULL}, {"stddev", 0.05, NULL}}, fill_truncated_normal},
-    {"variance_scaling",
-     "VarianceScaling",
-     {{"scale", 1, NULL}, {"mode", FAN_IN, modes}, {"distribution", TRUNCATED_NORMAL, distributions}},
-     fill_variance_scaling},
-    {"glorot_uniform", "GlorotUniform", {{0}}, fill_glorot_uniform},
-    {"glorot_normal", "GlorotNormal", {{0}}, fill_glorot_normal},
-    {"he_uniform", "HeUniform", {{0}}, fill_he_uniform},
-    {"he_normal", "HeNormal", {{0}}, fill_he_normal},
-    {"lecun_uniform", "LecunUniform", {{0}}, fill_lecun_uniform},
-    {"lecun_normal", "LecunNormal", {{0}}, fill_lecun_normal},
+    {.name = "zeros", .class_name = "Zeros", .fill = fill_zeros},
+    {.name = "ones", .class_name = "Ones", .fill = fill_ones},
+    {.name = "constant", .class_name = "Constant", .arguments = {{.name = "value"}}, .fill = fill_constant},
+    {.name = "random_uniform",
+     .class_name = "RandomUniform",
+     .arguments = {{.name = "minval", .standard = -0.05}, {.name = "maxval", .standard = 0.05}},
+     .fill = fill_random_uniform},
+    {.name = "random_normal",
+     .class_name = "RandomNormal",
+     .arguments = {{.name = "mean", .standard = 0}, {.name = "stddev", .standard = 0.05}},
+     .fill = fill_random_normal},
+    {.name = "truncated_normal",
+     .class_name = "TruncatedNormal",
+     .arguments = {{.name = "mean", .standard = 0}, {.name = "stddev", .standard = 0.05}},
+     .fill = fill_truncated_normal},
+    {.name = "variance_scaling",
+     .class_name = "VarianceScaling",
+     .arguments = {{.name = "scale", .standard = 1},
+                   {.name = "mode", .standard = FAN_IN, .words = modes},
+                   {.name = "distribution", .standard = TRUNCATED_NORMAL, .words = distributions}},
+     .fill = fill_variance_scaling},
+    {.name = "glorot_uniform", .class_name = "GlorotUniform", .fill = fill_glorot_uniform},
+    {.name = "glorot_normal", .class_name = "GlorotNormal", .fill = fill_glorot_normal},
+    {.name = "he_uniform", .class_name = "HeUniform", .fill = fill_he_uniform},
+    {.name = "he_normal", .class_name = "HeNormal", .fill = fill_he_normal},
+    {.name = "lecun_uniform", .class_name = "LecunUniform", .fill = fill_lecun_uniform},
+    {.name = "lecun_normal", .class_name = "LecunNormal", .fill = fill_lecun_normal},
 };
 enum { NUM_TYPES = sizeof types / sizeof *types };
 
@@ -209,6 +203,32 @@ static liana_status fail_unknown(const char *word, const char *nearest, liana__e
     return LIANA_INVALID_CONFIG;
 }
 
+static bool fits(const argument_type *argument, double value)
+{
+    bool in_range =
+        argument->minimum == argument->maximum || (value >= argument->minimum && value <= argument->maximum);
+    return in_range && (!argument->whole || value == floor(value));
+}
+
+/* "a number", "a whole number from 1 to 5", "fan_in, fan_out or fan_avg". */
+static void describe(const argument_type *argument, liana__text *text)
+{
+    /* Keras's old word for truncated_normal is read, not recommended. */
+    const char *const *words = argument->words;
+    size_t count = 0;
+    while (words && words[count] && !(words == distributions && count == NORMAL)) count++;
+    for (size_t i = 0; i < count; i++) {
+        liana__text_add(text, "%s%s", i == 0 ? "" : i + 1 == count ? " or " : ", ", words[i]);
+    }
+    if (words) return;
+    liana__text_add(text, argument->whole ? "a whole number" : "a number");
+    if (argument->minimum == argument->maximum) return;
+    liana__text_add(text, " from ");
+    liana__text_add_double(text, argument->minimum);
+    liana__text_add(text, " to ");
+    liana__text_add_double(text, argument->maximum);
+}
+
 /* A number or a word of the argument's list. */
 static liana_status parse_value(const argument_type *argument, const char *text, size_t length, double *value,
                                 liana__error *error)
@@ -223,11 +243,13 @@ static liana_status parse_value(const argument_type *argument, const char *text,
     }
     char *end = word;
     if (!argument->words) *value = liana__parse_double(word, &end);
-    if (end != word && *end == 0 && isfinite(*value)) return LIANA_OK;
-    return liana__fail(error, LIANA_INVALID_CONFIG, "%s: found '%s', expected %s", argument->name, word,
-                       argument->words == modes ? "fan_in, fan_out or fan_avg"
-                       : argument->words        ? "truncated_normal, untruncated_normal or uniform"
-                                                : "a number");
+    if (end != word && *end == 0 && isfinite(*value) && fits(argument, *value)) return LIANA_OK;
+    liana__text expected = {0};
+    describe(argument, &expected);
+    liana__fail(error, LIANA_INVALID_CONFIG, "%s: found '%s', expected %s", argument->name, word,
+                expected.data ? expected.data : "");
+    liana__text_free(&expected);
+    return LIANA_INVALID_CONFIG;
 }
 
 static int find_argument(const initializer_type *type, const char *name, size_t length)
@@ -270,7 +292,7 @@ liana_status liana__initializer_parse(const liana_context *context, const char *
     *initializer = (liana__initializer){.type = type};
     for (int i = 0; i < LIANA__MAX_INITIALIZER_ARGUMENTS; i++) initializer->arguments[i] = type->arguments[i].standard;
     const char *next = strchr(text, '(');
-    if (!next) return LIANA_OK;
+    if (!next) return liana__own_initializer_check(initializer, error);
     if (text[strlen(text) - 1] != ')') {
         return liana__fail(error, LIANA_INVALID_CONFIG, "found '%.60s', expected ')' at its end", text);
     }
@@ -282,7 +304,7 @@ liana_status liana__initializer_parse(const liana_context *context, const char *
         if (trimmed) LIANA_TRY(parse_argument(next, trimmed, position, initializer, error));
         next += extent + 1;
     }
-    return LIANA_OK;
+    return liana__own_initializer_check(initializer, error);
 }
 
 /* Keras's fans: of a kernel [.., in, out] each is its axis times the window's size. */
@@ -302,6 +324,8 @@ void liana__initializer_fill(const liana__initializer *initializer, uint64_t see
                              const liana_shape *shape, float *values)
 {
     drawing to = {
+        .type = initializer->type,
+        .shape = shape,
         .key = liana__philox_make_key(seed, LIANA__STREAM_INITIALIZER, salt),
         .arguments = initializer->arguments,
         .count = liana_shape_size(shape),
@@ -344,6 +368,8 @@ const char *liana__initializer_from_keras(const liana_context *context, liana__a
         liana__text_add(&text, "%s%s=", count++ ? ", " : "(", type->arguments[i].name);
         if (argument->kind == LIANA__VALUE_STRING) {
             liana__text_add(&text, "%s", argument->string);
+        } else if (argument->kind == LIANA__VALUE_BOOL) {
+            liana__text_add(&text, argument->boolean ? "true" : "false");
         } else {
             liana__text_add_double(&text, argument->number);
         }
@@ -363,9 +389,10 @@ liana__value *liana__initializer_to_keras(const liana_context *context, liana__a
     for (int i = 0; i < LIANA__MAX_INITIALIZER_ARGUMENTS && initializer.type->arguments[i].name; i++) {
         const argument_type *argument = &initializer.type->arguments[i];
         double value = initializer.arguments[i];
-        liana__value_set(arena, config, argument->name,
-                         argument->words ? liana__value_string(arena, argument->words[(int)value])
-                                         : liana__value_float(arena, value));
+        liana__value *item = argument->words == liana__initializer_truths ? liana__value_bool(arena, value != 0)
+                             : argument->words ? liana__value_string(arena, argument->words[(int)value])
+                                               : liana__value_float(arena, value);
+        liana__value_set(arena, config, argument->name, item);
     }
     bool draws = initializer.type->fill != fill_zeros && initializer.type->fill != fill_ones &&
                  initializer.type->fill != fill_constant;

@@ -70,7 +70,7 @@ typedef struct liana__layer_update {
     size_t about; /* index of a weight of the layer, or LIANA__NO_WEIGHT */
 } liana__layer_update;
 
-enum { LIANA__MAX_LAYER_UPDATES = 2 };
+enum { LIANA__MAX_LAYER_UPDATES = 2, LIANA__MAX_LAYER_WEIGHTS = 16 };
 
 /* The activation that a result is of, so that a loss can start from the logits. */
 typedef enum liana__logits_kind {
@@ -87,6 +87,9 @@ typedef struct liana__layer_call {
     size_t num_inputs;
     liana_dtype dtype;           /* a float: that of the weights */
     const liana_tensor *weights; /* in the order of their declaration */
+    const struct liana__weight
+        *declared; /* [num_weights]: the same, as the model knows them; only in a model's graph */
+    size_t num_weights;
     bool training;
     bool trainable;
     liana_tensor positions; /* u64 [batch], for dropout; only in training */
@@ -120,7 +123,8 @@ typedef enum liana__masking {
 typedef struct liana__layer_type {
     const char *name; /* Keras's class name */
     const char *doc;
-    const liana__fields *options; /* without name, trainable and inputs, which every layer has */
+    const struct liana__own_part *own; /* of a program's own layer (own_layer.c) */
+    const liana__fields *options;      /* without name, trainable and inputs, which every layer has */
     size_t min_inputs;
     size_t max_inputs;
     bool has_data_format; /* Keras has this option, which must be channels_last */

@@ -159,6 +159,8 @@ static liana__model_result call_layer(building *own, size_t index, size_t number
         .present = mode->present,
         .seed = mode->seed,
         .salt = liana__layer_salt(index, number),
+        .declared = own->model->weights + layer->first_weight,
+        .num_weights = layer->num_weights,
     };
     liana_tensor value = liana__layer_invoke(layer->type, &call);
     keep_updates(own, layer, &call);

@@ -1,6 +1,7 @@
 /* Adding layers to a model, and calling them again: names, weights, shapes. */
 #include "layers/model.h"
 
+#include "base/own_part.h"
 #include "base/text.h"
 #include "ir/graph.h"
 
@@ -183,6 +184,8 @@ static liana_status read_options(liana_model *model, const liana__layer_request 
     if (!layer->options) return liana__fail_memory(error, "a model");
     LIANA_TRY(liana__fields_read(request->type->options, request->options, where, request->other_keys, &model->arena,
                                  layer->options, error));
+    const liana__place *place = request->options ? &request->options->place : NULL;
+    LIANA_TRY(liana__own_part_finish(request->type->own, layer->options, place, where, error));
     liana__layer_check check = {
         .context = model->context, .options = layer->options, .map = request->options, .where = where, .error = error};
     LIANA_TRY(liana__check_rules(&check, request->type->options));
@@ -204,7 +207,7 @@ static liana_status infer_result(const liana_model *model, const liana__layer *l
                                  liana__error *error)
 {
     liana_graph *graph;
-    liana_tensor inputs[LIANA_MAX_LAYER_INPUTS] = {{0}}, weights[16] = {{0}};
+    liana_tensor inputs[LIANA_MAX_LAYER_INPUTS] = {{0}}, weights[LIANA__MAX_LAYER_WEIGHTS] = {{0}};
     if (liana_graph_create(model->context, &graph) != LIANA_OK) return liana__fail_memory(error, "a graph");
     for (size_t i = 0; i < node->num_inputs; i++) {
         char name[32];

@@ -2,7 +2,7 @@
 #include "losses/loss.h"
 
 #include "base/choice.h"
-#include "base/parts.h"
+#include "base/own_part.h"
 
 #include <string.h>
 
@@ -62,5 +62,6 @@ liana_status liana__loss_read(const liana_context *context, const liana__value *
                               liana__hint(nearest).text);
     }
     LIANA_TRY(read_from_logits(liana__value_get(map, "from_logits"), where, choice, error));
-    return liana__choice_options(choice->loss->options, map, where, ignored, arena, &choice->options, error);
+    LIANA_TRY(liana__choice_options(choice->loss->options, map, where, ignored, arena, &choice->options, error));
+    return liana__own_part_finish(choice->loss->own, choice->options, &value->place, where, error);
 }

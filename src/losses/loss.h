@@ -20,6 +20,7 @@ typedef struct liana__loss_call {
 
 typedef struct liana__loss {
     const char *name;                        /* Keras's function name */
+    const struct liana__own_part *own;       /* of a program's own loss (own_loss.c) */
     const char *aliases[LIANA__MAX_ALIASES]; /* other names that Keras takes */
     const char *doc;
     const liana__fields *options; /* without from_logits, which every loss with an activation has */

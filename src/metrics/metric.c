@@ -2,7 +2,7 @@
 #include "metrics/metric.h"
 
 #include "base/choice.h"
-#include "base/parts.h"
+#include "base/own_part.h"
 
 #include <string.h>
 
@@ -64,5 +64,6 @@ liana_status liana__metric_read(const liana_context *context, const liana__value
     }
     choice->name = name;
     LIANA_TRY(read_name(liana__value_get(map, "as"), where, choice, error));
-    return liana__choice_options(choice->metric->options, map, where, ignored, arena, &choice->options, error);
+    LIANA_TRY(liana__choice_options(choice->metric->options, map, where, ignored, arena, &choice->options, error));
+    return liana__own_part_finish(choice->metric->own, choice->options, &value->place, where, error);
 }

@@ -27,8 +27,9 @@ typedef enum liana__metric_takes {
 } liana__metric_takes;
 
 typedef struct liana__metric {
-    const char *name;  /* Keras's */
-    const char *alias; /* Keras's class name or short name; NULL: it has none */
+    const char *name;                  /* Keras's */
+    const struct liana__own_part *own; /* of a program's own metric (own_metric.c) */
+    const char *alias;                 /* Keras's class name or short name; NULL: it has none */
     const char *doc;
     const liana__fields *options;
     unsigned targets; /* liana__target_kinds that it takes */

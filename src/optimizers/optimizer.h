@@ -90,7 +90,8 @@ typedef struct liana__update_reads {
 } liana__update_reads;
 
 typedef struct liana__optimizer {
-    const char *name; /* Keras's class name */
+    const char *name;                  /* Keras's class name */
+    const struct liana__own_part *own; /* of a program's own optimizer (own_optimizer.c) */
     const char *doc;
     /* Of a struct that begins with liana__optimizer_common; without learning_rate, which every optimizer has. */
     const liana__fields *options;

@@ -1,4 +1,5 @@
 /* Reading an optimizer: its name, its options and its learning rate. */
+#include "base/own_part.h"
 #include "base/text.h"
 #include "optimizers/update_rule.h"
 
@@ -79,6 +80,7 @@ static liana_status read_learning_rate(const liana_context *context, const liana
     liana__schedule_common *options = liana__arena_allocate(arena, schedule->options->size);
     if (!options) return liana__fail_memory(error, "the learning rate");
     LIANA_TRY(liana__fields_read(schedule->options, is_number ? NULL : value, key, ignored, arena, options, error));
+    LIANA_TRY(liana__own_part_finish(schedule->own, options, value ? &value->place : NULL, key, error));
     if (is_number) LIANA_TRY(read_number(schedule, value, where, arena, options, error));
     if (value) LIANA_TRY(liana__schedule_check(options, value, key, usual, error));
     if (value && !is_number && schedule->check) LIANA_TRY(schedule->check(options, value, key, error));
@@ -100,6 +102,7 @@ liana_status liana__optimizer_read(const liana_context *context, const liana__va
     void *options = liana__arena_allocate(arena, optimizer->options->size);
     if (!options) return liana__fail_memory(error, "the optimizer");
     LIANA_TRY(liana__fields_read(optimizer->options, value, where, ignored, arena, options, error));
+    LIANA_TRY(liana__own_part_finish(optimizer->own, options, &value->place, where, error));
     LIANA_TRY(liana__optimizer_check_common(options, value, where, error));
     *choice = (liana__optimizer_choice){.optimizer = optimizer, .options = options};
     char key[256];

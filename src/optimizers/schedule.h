@@ -9,7 +9,8 @@
 struct liana__learning_rate;
 
 typedef struct liana__schedule {
-    const char *name; /* Keras's class name */
+    const char *name;                  /* Keras's class name */
+    const struct liana__own_part *own; /* of a program's own schedule (own_schedule.c) */
     const char *doc;
     const liana__fields *options; /* of a struct that begins with liana__schedule_common */
     /* The rate `step` updates after the warm-up (a fraction of an update only if the warm-up's length is). decay_steps

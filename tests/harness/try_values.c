@@ -69,12 +69,13 @@ bool liana__try_config(const uint8_t *bytes, size_t size)
     liana__arena arena = {0};
     liana__error error = {0};
     liana__config config, again;
-    liana_status status = liana__config_parse(NULL, (const char *)bytes, size, NAME, NULL, 0, &arena, &config, &error);
+    liana_status status = liana__config_parse(NULL, LIANA__PLUGINS_IGNORED, (const char *)bytes, size, NAME, NULL, 0,
+                                              &arena, &config, &error);
     if (status == LIANA_OK) {
         liana__text first = {0}, second = {0};
         liana__config_write(&config, &first);
-        demand(liana__config_parse(NULL, first.data, first.length, "/x.yaml", NULL, 0, &arena, &again, &error) ==
-                   LIANA_OK,
+        demand(liana__config_parse(NULL, LIANA__PLUGINS_IGNORED, first.data, first.length, "/x.yaml", NULL, 0, &arena,
+                                   &again, &error) == LIANA_OK,
                "what is written loads", &first, &error);
         liana__config_write(&again, &second);
         demand(strcmp(first.data, second.data) == 0, "what is written loads to the same", &second, &error);
@@ -97,8 +98,8 @@ bool liana__try_override(const uint8_t *bytes, size_t size)
     liana__arena arena = {0};
     liana__error error = {0};
     liana__config config;
-    liana_status status = liana__config_parse(NULL, text, sizeof text - 1, NAME, (const char *const[]){override}, 1,
-                                              &arena, &config, &error);
+    liana_status status = liana__config_parse(NULL, LIANA__PLUGINS_IGNORED, text, sizeof text - 1, NAME,
+                                              (const char *const[]){override}, 1, &arena, &config, &error);
     demand(status == LIANA_OK || status == LIANA_INVALID_CONFIG, "the status says that the word is at fault", NULL,
            &error);
     liana__arena_free(&arena);

@@ -158,6 +158,27 @@ cc $strict "$here/../../examples/estimator.c" -o "$folder/estimator" $(pkg-confi
 [ -s "$folder/digits/digits-export/graph.liana" ] || fail "examples/estimator.c: nothing was exported"
 [ "$(wc -l <"$here/../../examples/estimator.c")" -lt 100 ] || fail "examples/estimator.c: it is to stay below 100 lines"
 
+# Parts of one's own: as a plugin of the installed command, and in a program.
+echo "examples/plugin"
+mkdir "$folder/plugin"
+(cd "$folder/plugin" && awk 'BEGIN {
+    for (i = 0; i < 240; i++) {
+        a = sin(i)
+        b = cos(5 * i)
+        print a, b, a * b > (i < 200 ? "train.numbers" : "test.numbers")
+    }
+}')
+cp "$here/../../examples/plugin/my_parts.yaml" "$folder/plugin"
+cc $strict -shared -fPIC "$here/../../examples/plugin/my_parts.c" -o "$folder/plugin/my_parts.so" \
+    $(pkg-config --cflags --libs liana) -lm
+"$there/bin/liana" train "$folder/plugin/my_parts.yaml" >"$folder/log" 2>&1 || { cat "$folder/log" && fail "a plugin"; }
+grep -q '^epoch 20/20: .*root_error' "$folder/log" || fail "examples/plugin: the metric is not told"
+cc $strict "$here/../../examples/plugin/use_my_parts.c" "$here/../../examples/plugin/my_parts.c" -o "$folder/use_my_parts" \
+    $(pkg-config --cflags --libs liana) -lm
+(cd "$folder" && LD_LIBRARY_PATH=$library ./use_my_parts plugin/train.numbers >"$folder/log") ||
+    { cat "$folder/log" && fail "examples/plugin/use_my_parts.c: it failed"; }
+grep -q '^root_error 0' "$folder/log" || fail "examples/plugin/use_my_parts.c: no result"
+
 echo "find_package"
 cmake -S "$here" -B "$folder/project" -DCMAKE_PREFIX_PATH="$there" >"$folder/log" 2>&1 &&
     cmake --build "$folder/project" >>"$folder/log" 2>&1 || { cat "$folder/log" && exit 1; }
@@ -189,7 +210,8 @@ done
 echo "symbols"
 nm -D --defined-only "$library/libliana.so" | awk '$2 ~ /[A-Z]/ { print $3 }' >"$folder/exported"
 [ "$(wc -l <"$folder/exported")" -ge 5 ] || fail "libliana.so exports next to nothing"
-if grep -vE '^liana_[a-z0-9]' "$folder/exported"; then fail "libliana.so exports these, which are not its interface"; fi
+# liana__command_main is the command's, whose code lies in the library.
+if grep -vE '^liana_[a-z0-9]|^liana__command_main$' "$folder/exported"; then fail "libliana.so exports these, which are not its interface"; fi
 # An archive cannot hide symbols, but they must not clash with those of others.
 nm -g --defined-only "$library/libliana.a" 2>/dev/null | awk 'NF == 3 { print $3 }' >"$folder/archived"
 if grep -vE '^_?liana_' "$folder/archived"; then fail "libliana.a defines these names outside of liana_"; fi
@@ -229,7 +251,7 @@ if command -v bash >/dev/null; then
     complete() { PATH=$there/bin:$PATH bash -c '. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _liana
         echo "${COMPREPLY[*]}"' bash "$(find "$there" -path '*completions/liana')" "$@"; }
     [ "$(complete liana tr)" = train ] || fail "completion of a subcommand: $(complete liana tr)"
-    [ "$(complete liana train --re)" = --resume ] || fail "completion of an option: $(complete liana train --re)"
+    [ "$(complete liana train --resume-)" = --resume-from ] || fail "completion of an option: $(complete liana train --resume-)"
     [ "$(complete liana list los)" = losses ] || fail "completion of a kind: $(complete liana list los)"
 fi
 

@@ -1,6 +1,7 @@
 /* Opens sources: finds their files and kind, and reads their records. */
 #include "data/source/source.h"
 
+#include "base/parts.h"
 #include "base/text.h"
 #include "data/source/class_list.h"
 
@@ -17,17 +18,30 @@ static const liana__source_kind *const KINDS[] = {
 };
 enum { NUM_KINDS = sizeof KINDS / sizeof *KINDS };
 
-static liana_status find_kind(const char *name, const liana__source_kind **kind, liana__error *error)
+/* liana's own kinds first, then those of the context; NULL after the last. */
+static const liana__source_kind *kind_at(const liana_context *context, size_t index)
+{
+    return index < NUM_KINDS ? KINDS[index] : liana__part_at(context, LIANA__PART_SOURCE, index - NUM_KINDS);
+}
+
+static bool recognises(const liana__source_kind *kind, const char *path, const uint8_t *head, size_t size)
+{
+    return kind->own ? liana__own_source_recognises(kind, path, head, size) : kind->recognises(path, head, size);
+}
+
+static liana_status find_kind(const liana_context *context, const char *name, const liana__source_kind **kind,
+                              liana__error *error)
 {
     *kind = NULL;
     if (!name || strcmp(name, "auto") == 0) return LIANA_OK;
     liana__nearest_search search = liana__nearest_begin(name);
     liana__nearest_add(&search, "auto");
     liana__text known = {0};
-    for (size_t i = 0; i < NUM_KINDS; i++) {
-        if (strcmp(KINDS[i]->name, name) == 0) *kind = KINDS[i];
-        liana__nearest_add(&search, KINDS[i]->name);
-        liana__text_add(&known, ", %s", KINDS[i]->name);
+    const liana__source_kind *each;
+    for (size_t i = 0; (each = kind_at(context, i)); i++) {
+        if (strcmp(each->name, name) == 0) *kind = each;
+        liana__nearest_add(&search, each->name);
+        liana__text_add(&known, ", %s", each->name);
     }
     if (!*kind) {
         const char *nearest = search.nearest;
@@ -49,18 +63,20 @@ static size_t read_head(const char *path, uint8_t head[LIANA__SOURCE_HEAD])
     return size;
 }
 
-static const liana__source_kind *recognise(const char *path)
+static const liana__source_kind *recognise(const liana_context *context, const char *path)
 {
     uint8_t head[LIANA__SOURCE_HEAD];
     size_t size = read_head(path, head);
-    for (size_t i = 0; i < NUM_KINDS; i++) {
-        if (KINDS[i]->recognises(path, head, size)) return KINDS[i];
+    const liana__source_kind *kind;
+    for (size_t i = 0; (kind = kind_at(context, i)); i++) {
+        if (recognises(kind, path, head, size)) return kind;
     }
     return NULL;
 }
 
 /* A folder is of the kind of its first known file; one that only holds folders is of the kind that takes folders. */
-static liana_status recognise_folder(const char *path, const liana__source_kind **kind, liana__error *error)
+static liana_status recognise_folder(const liana_context *context, const char *path, const liana__source_kind **kind,
+                                     liana__error *error)
 {
     liana__arena arena = {0};
     liana__paths names;
@@ -78,7 +94,7 @@ static liana_status recognise_folder(const char *path, const liana__source_kind 
         } else if (liana__folder_exists(inner)) {
             has_folders = has_folders || *names.items[i] != '.';
         } else {
-            *kind = recognise(inner);
+            *kind = recognise(context, inner);
             if (*kind && (*kind)->named_only) *kind = NULL;
         }
     }
@@ -87,15 +103,16 @@ static liana_status recognise_folder(const char *path, const liana__source_kind 
     return status;
 }
 
-static liana_status recognise_all(const liana__paths *paths, const liana__source_kind **kind, liana__error *error)
+static liana_status recognise_all(const liana_context *context, const liana__paths *paths,
+                                  const liana__source_kind **kind, liana__error *error)
 {
     *kind = NULL;
     for (size_t i = 0; i < paths->count; i++) {
         const liana__source_kind *found = NULL;
         if (liana__folder_exists(paths->items[i])) {
-            LIANA_TRY(recognise_folder(paths->items[i], &found, error));
+            LIANA_TRY(recognise_folder(context, paths->items[i], &found, error));
         } else {
-            found = recognise(paths->items[i]);
+            found = recognise(context, paths->items[i]);
         }
         if (!found) {
             return liana__fail(
@@ -152,7 +169,7 @@ static liana_status add_folder(path_list *list, const char *path, const liana__s
         if (inner && liana__folder_exists(inner)) continue;
         uint8_t head[LIANA__SOURCE_HEAD];
         size_t size = inner ? read_head(inner, head) : 0;
-        if (inner && !kind->recognises(inner, head, size)) continue;
+        if (inner && !recognises(kind, inner, head, size)) continue;
         LIANA_TRY(add_path(list, inner, error));
     }
     if (list->count > before) return LIANA_OK;
@@ -169,7 +186,10 @@ static liana_status open_paths(const path_list *list, const liana__source_kind *
         status = expand ? add_folder(&files, list->items[i], kind, error) : add_path(&files, list->items[i], error);
     }
     liana__paths paths = {files.items, files.count};
-    if (status == LIANA_OK) status = kind->open(&paths, options, source, error);
+    if (status == LIANA_OK) {
+        status = kind->own ? liana__own_source_open(kind, &paths, source, error)
+                           : kind->open(&paths, options, source, error);
+    }
     free(files.items);
     return status;
 }
@@ -240,13 +260,13 @@ static liana_status open_local(const char *const *patterns, size_t num_patterns,
     *source = NULL;
     if (num_patterns == 0) return liana__fail(error, LIANA_INVALID_ARGUMENT, "no files to read data from");
     const liana__source_kind *kind;
-    LIANA_TRY(find_kind(options->kind, &kind, error));
+    LIANA_TRY(find_kind(options->context, options->kind, &kind, error));
     liana__arena arena = {0};
     path_list list = {.arena = &arena};
     liana_status status = LIANA_OK;
     for (size_t i = 0; status == LIANA_OK && i < num_patterns; i++) status = add_pattern(&list, patterns[i], error);
     liana__paths paths = {list.items, list.count};
-    if (status == LIANA_OK && !kind) status = recognise_all(&paths, &kind, error);
+    if (status == LIANA_OK && !kind) status = recognise_all(options->context, &paths, &kind, error);
     if (status == LIANA_OK) status = open_paths(&list, kind, options, source, error);
     if (status == LIANA_OK) {
         if (options->take && options->take < (*source)->num_records) (*source)->num_records = options->take;

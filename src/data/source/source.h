@@ -6,6 +6,7 @@
 #ifndef LIANA_DATA_SOURCE_H
 #define LIANA_DATA_SOURCE_H
 
+#include "base/context.h"
 #include "base/error.h"
 #include "base/field.h"
 #include "base/file.h"
@@ -62,7 +63,9 @@ typedef enum liana__header {
 } liana__header;
 
 typedef struct liana__source_options {
-    /* A name in sources.def. NULL or "auto": detected from the files. */
+    /* Whose own kinds count besides those of sources.def; NULL: none. */
+    const liana_context *context;
+    /* A name in sources.def, or an own one. NULL or "auto": detected from the files. */
     const char *kind;
     /* The names of tf.Example features, CSV columns or extensions in a WebDataset. NULL: the usual names are tried. */
     const char *image_feature;
@@ -103,6 +106,8 @@ typedef struct liana__source liana__source;
 typedef struct liana__source_kind {
     const char *name;
     const char *doc; /* one sentence */
+    const struct liana__own_part
+        *own; /* of a program's own kind, which has neither recognises nor open (own_source.c) */
     /* Whether a file with this path, which begins with these bytes, is of this kind. */
     bool (*recognises)(const char *path, const uint8_t *head, size_t head_size);
     /* Whether `open` takes folders. Otherwise it gets the files in them that it recognises. */
@@ -147,6 +152,11 @@ typedef struct liana__source_kind {
      * none. */
     void (*take_memory)(const liana__source *source, size_t bytes);
 } liana__source_kind;
+
+/* What a built-in kind's functions of these names do, for an own kind. */
+bool liana__own_source_recognises(const liana__source_kind *kind, const char *path, const uint8_t *head, size_t size);
+liana_status liana__own_source_open(const liana__source_kind *kind, const liana__paths *paths, liana__source **source,
+                                    liana__error *error) LIANA_MUST_USE;
 
 /* The part that all sources share. A kind's own struct begins with it. */
 struct liana__source {

@@ -148,7 +148,8 @@ static liana_status open_files(liana_context *context, const char *kind, const c
                                const liana_dataset_options *options, liana__arena *arena, liana_dataset **out)
 {
     liana__error *error = &context->error;
-    liana__source_options wanted = {.kind = kind,
+    liana__source_options wanted = {.context = context,
+                                    .kind = kind,
                                     .image_feature = options->image_feature,
                                     .label_feature = options->label_feature,
                                     .id_feature = options->id_feature,

@@ -180,6 +180,18 @@ static const char *text_from_keras(const liana_context *context, liana__arena *a
     return constrains ? liana__constraint_from_keras(arena, value) : NULL;
 }
 
+/* By the name of its class, if it has one. */
+static liana_status refuse_class(const liana__value *value, const char *where, const char *key, const char *expected,
+                                 liana__error *error)
+{
+    const liana__value *name = value->kind == LIANA__VALUE_MAP ? liana__value_get(value, "class_name") : NULL;
+    if (!name || name->kind != LIANA__VALUE_STRING) return refuse(value, where, key, expected, error);
+    liana__fail_at(error, &name->place, where, "%s: found '%.60s', expected %s, or one of a plugin that is loaded", key,
+                   name->string, expected);
+    if (error) error->status = LIANA_UNIMPLEMENTED;
+    return LIANA_UNIMPLEMENTED;
+}
+
 /* *item becomes the text, if the option is one that the tables keep as text. */
 static liana_status read_text(const liana_context *context, liana__arena *arena, const char *where, const char *key,
                               liana__value **item, liana__error *error)
@@ -187,7 +199,7 @@ static liana_status read_text(const liana_context *context, liana__arena *arena,
     const liana__value *value = *item;
     const char *expected, *name = text_from_keras(context, arena, key, value, &expected);
     if (!expected) return LIANA_OK;
-    if (!name) return refuse(value, where, key, expected, error);
+    if (!name) return refuse_class(value, where, key, expected, error);
     *item = liana__value_string(arena, name);
     if (*item) (*item)->place = value->place;
     return LIANA_OK;

@@ -80,9 +80,10 @@ static liana_status add_layer(reader *r, const liana__value *layer, const size_t
     char where[160];
     snprintf(where, sizeof where, "layer '%.100s'", name ? name : class_value->string);
     if (!request.type) {
-        liana__fail_at(&r->error, &class_value->place, where, "liana has no layer class '%.60s'%s%s%s",
-                       class_value->string, nearest ? "; the nearest is '" : "", nearest ? nearest : "",
-                       nearest ? "'" : "");
+        liana__fail_at(
+            &r->error, &class_value->place, where,
+            "liana has no layer class '%.60s'%s%s%s; if it is one of your own, register it first, or load its plugin",
+            class_value->string, nearest ? "; the nearest is '" : "", nearest ? nearest : "", nearest ? "'" : "");
         r->error.status = LIANA_UNIMPLEMENTED;
         return LIANA_UNIMPLEMENTED;
     }

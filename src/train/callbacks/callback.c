@@ -2,7 +2,7 @@
 #include "train/callbacks/callback.h"
 #include "base/choice.h"
 
-#include "base/parts.h"
+#include "base/own_part.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,6 +93,7 @@ static liana_status read_item(liana__callback_list *list, const liana_context *o
     void *options = liana__arena_allocate(arena, type->options->size);
     if (!options) return liana__fail_memory(error, "the callbacks");
     LIANA_TRY(liana__fields_read(type->options, value, key, NULL, arena, options, error));
+    LIANA_TRY(liana__own_part_finish(type->own, options, place, key, error));
     if (type->check) LIANA_TRY(type->check(options, value, key, error));
     return liana__callback_list_add(list, type, options, type->name, NULL, error);
 }

@@ -39,7 +39,8 @@ typedef liana_status liana__callback_function(liana__callback_item *own, liana_f
                                               liana__error *error);
 
 typedef struct liana__callback {
-    const char *name; /* Keras's class name, if Keras has one */
+    const char *name;                  /* Keras's class name, if Keras has one */
+    const struct liana__own_part *own; /* of a program's own one that has a name (own_callback.c) */
     const char *doc;
     const liana__fields *options; /* NULL: none */
     /* Checks what options cannot check one by one. `value`: what they were read from, NULL if they are the defaults;

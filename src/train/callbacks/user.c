@@ -8,14 +8,20 @@ typedef struct user_callback {
     liana_callback given;
 } user_callback;
 
-/* The callback left its message in `error`, which is the context's, or it left none. */
-static liana_status run(const liana__callback_item *item, liana_callback_function *function, liana_fit_context *context,
-                        liana__error *error)
+/* Its functions, and what they get as `user`. */
+static const liana_callback *functions_of(const liana__callback_item *item, void **user)
 {
-    const user_callback *own = item->self;
+    const liana_callback *given = &((const user_callback *)item->self)->given;
+    *user = item->type->own ? item->self : given->user;
+    return item->type->own ? liana__own_callback_functions(item) : given;
+}
+
+/* The callback left its message in `error`, which is the context's, or it left none. */
+static liana_status run(void *user, liana_callback_function *function, liana_fit_context *context, liana__error *error)
+{
     if (!function) return LIANA_OK;
     if (error) *error = (liana__error){0};
-    liana_status status = function(own->given.user, context);
+    liana_status status = function(user, context);
     if (status == LIANA_OK) return status;
     bool told = error && error->status == status && error->message[0];
     return told ? status : liana__fail(error, status, "it returned %s", liana_status_name(status));
@@ -24,7 +30,9 @@ static liana_status run(const liana__callback_item *item, liana_callback_functio
 #define RUN(name)                                                                                         \
     static liana_status name(liana__callback_item *item, liana_fit_context *context, liana__error *error) \
     {                                                                                                     \
-        return run(item, ((const user_callback *)item->self)->given.name, context, error);                \
+        void *user;                                                                                       \
+        liana_callback_function *function = functions_of(item, &user)->name;                              \
+        return run(user, function, context, error);                                                       \
     }
 RUN(train_begin)
 RUN(train_end)
@@ -38,20 +46,22 @@ RUN(validation_end)
 
 static void save(const liana__callback_item *item, liana_callback_state *state)
 {
-    const liana_callback *given = &((const user_callback *)item->self)->given;
-    if (given->save) given->save(given->user, state);
+    void *user;
+    const liana_callback *given = functions_of(item, &user);
+    if (given->save) given->save(user, state);
 }
 
 static liana_status load(liana__callback_item *item, const liana_fit_context *context,
                          const liana_callback_state *state, liana__error *error)
 {
     (void)context;
-    const liana_callback *given = &((const user_callback *)item->self)->given;
-    liana_status status = given->load ? given->load(given->user, state) : LIANA_OK;
+    void *user;
+    const liana_callback *given = functions_of(item, &user);
+    liana_status status = given->load ? given->load(user, state) : LIANA_OK;
     return status == LIANA_OK ? status : liana__fail(error, status, "load returned %s", liana_status_name(status));
 }
 
-static const liana__callback type = {
+const liana__callback liana__user_callback = {
     .name = "callback",
     .doc = "Functions of a program.",
     .size = sizeof(user_callback),
@@ -81,7 +91,7 @@ liana_status liana__user_callback_add(liana__callback_list *list, const liana_ca
                            callback->name);
     }
     liana__callback_item *item;
-    LIANA_TRY(liana__callback_list_add(list, &type, NULL, callback->name, &item, error));
+    LIANA_TRY(liana__callback_list_add(list, &liana__user_callback, NULL, callback->name, &item, error));
     memcpy(&((user_callback *)item->self)->given, callback, callback->size);
     return LIANA_OK;
 }

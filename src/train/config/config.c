@@ -2,11 +2,13 @@
 #include "train/config/config.h"
 
 #include "base/file.h"
+#include "base/plugin.h"
 #include "formats/yaml.h"
 #include "remote/remote.h"
 #include "train/config/config_internal.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -109,8 +111,10 @@ static liana_status find_length(liana__config *config, liana__error *error)
                           "train.max_minutes)");
 }
 
-/* What is changed in the tree of a file. */
+/* What is changed in the tree of a file, and what becomes of plugins. */
 typedef struct edits {
+    liana_context *context;
+    liana__plugin_rule plugins;
     const char *const *overrides;
     size_t num_overrides;
     const liana__config_change *changes;
@@ -130,6 +134,38 @@ static liana_status apply_edits(const edits *made, liana__value **root, liana__a
     return LIANA_OK;
 }
 
+/* Plugins are loaded before anything that may name their parts is checked. */
+static liana_status load_plugins(const edits *made, const liana__config *config, liana__error *error)
+{
+    liana_context *context = made->context;
+    const liana__plugin_rule rule = made->plugins;
+    const liana__value *list = liana__value_get(config->root, "plugins");
+    for (size_t i = 0; context && i < config->plugins.count; i++) {
+        const char *path = config->plugins.items[i];
+        const liana__value *value = list->kind == LIANA__VALUE_LIST ? list->items[i] : list;
+        const bool own = value->place.file && strcmp(value->place.file, "command line") == 0 && !value->place.line;
+        char key[32];
+        snprintf(key, sizeof key, "plugins[%zu]", i);
+        if (rule == LIANA__PLUGINS_IGNORED && !own) continue;
+        if (liana__path_is_remote(path)) {
+            return liana__fail_at(error, &value->place, key,
+                                  "found the URL '%.200s', expected a local shared library (.so)", path);
+        }
+        if (rule == LIANA__PLUGINS_REFUSED && !own && !liana__plugin_is_loaded(context, path)) {
+            return liana__fail_at(
+                error, &value->place, key,
+                "the plugin '%.200s' is not loaded, since its code would run in this program and a run "
+                "folder or a URL names it; give --allow-plugins if you trust it",
+                path);
+        }
+        liana__error found = {0};
+        liana_status status = liana__plugin_load(context, path, &found);
+        if (status == LIANA_OUT_OF_MEMORY) return liana__fail_memory(error, path);
+        if (status != LIANA_OK) return liana__fail_at(error, &value->place, key, "%s", found.message);
+    }
+    return LIANA_OK;
+}
+
 static liana_status read_tree(liana__value *root, const edits *made, liana__arena *arena, liana__config *config,
                               liana__error *error)
 {
@@ -141,10 +177,10 @@ static liana_status read_tree(liana__value *root, const edits *made, liana__aren
         LIANA_TRY(liana__config_check_homes(root, error));
         LIANA_TRY(liana__config_read_class_names(root, arena, error));
     }
-    const liana_context *context = config->context;
     LIANA_TRY(liana__fields_read(liana__config_fields(), root, NULL, NULL, arena, config, error));
-    config->context = context;
+    config->context = made->context;
     config->root = root;
+    LIANA_TRY(load_plugins(made, config, error));
     liana__data_config *data = &config->data;
     if (data->class_names.count && data->num_classes == 0) data->num_classes = (int64_t)data->class_names.count;
     LIANA_TRY(find_length(config, error));
@@ -154,30 +190,30 @@ static liana_status read_tree(liana__value *root, const edits *made, liana__aren
     return liana__config_make_absolute(liana__config_fields(), arena, config, error);
 }
 
-static liana_status parse(liana_context *context, const char *text, size_t size, const char *file, const edits *made,
-                          liana__arena *arena, liana__config *config, liana__error *error)
+static liana_status parse(const char *text, size_t size, const char *file, const edits *made, liana__arena *arena,
+                          liana__config *config, liana__error *error)
 {
     liana__value *root;
-    *config = (liana__config){.context = context};
+    *config = (liana__config){.context = made->context};
     LIANA_TRY(liana__yaml_parse(text, size, file, arena, &root, error));
     LIANA_TRY(read_tree(root, made, arena, config, error));
     config->file = root->place.file;
     return LIANA_OK;
 }
 
-liana_status liana__config_parse(liana_context *context, const char *text, size_t size, const char *file,
-                                 const char *const *overrides, size_t num_overrides, liana__arena *arena,
-                                 liana__config *config, liana__error *error)
+liana_status liana__config_parse(liana_context *context, liana__plugin_rule plugins, const char *text, size_t size,
+                                 const char *file, const char *const *overrides, size_t num_overrides,
+                                 liana__arena *arena, liana__config *config, liana__error *error)
 {
-    return parse(context, text, size, file, &(edits){overrides, num_overrides, NULL, 0}, arena, config, error);
+    return parse(text, size, file, &(edits){context, plugins, overrides, num_overrides, NULL, 0}, arena, config, error);
 }
 
-static liana_status load(liana_context *context, const char *path, const edits *made, liana__arena *arena,
-                         liana__config *config, liana__error *error)
+static liana_status load(const char *path, const edits *made, liana__arena *arena, liana__config *config,
+                         liana__error *error)
 {
     char *text;
     size_t size;
-    *config = (liana__config){.context = context};
+    *config = (liana__config){.context = made->context};
     liana_status status = liana__remote_read(path, NULL, LIANA__YAML_MAX_SIZE, &text, &size, error);
     if (status == LIANA_NOT_FOUND || status == LIANA_OUT_OF_RANGE) {
         if (error) error->status = LIANA_INVALID_CONFIG;
@@ -186,22 +222,23 @@ static liana_status load(liana_context *context, const char *path, const edits *
     LIANA_TRY(status);
     /* Places are shown, and relative names are found from the file's folder: both without a query. */
     const char *shown = liana__path_shown(arena, path);
-    status = shown ? parse(context, text, size, shown, made, arena, config, error) : liana__fail_memory(error, path);
+    status = shown ? parse(text, size, shown, made, arena, config, error) : liana__fail_memory(error, path);
     free(text);
     return status;
 }
 
-liana_status liana__config_load(liana_context *context, const char *path, const char *const *overrides,
-                                size_t num_overrides, liana__arena *arena, liana__config *config, liana__error *error)
+liana_status liana__config_load(liana_context *context, liana__plugin_rule plugins, const char *path,
+                                const char *const *overrides, size_t num_overrides, liana__arena *arena,
+                                liana__config *config, liana__error *error)
 {
-    return load(context, path, &(edits){overrides, num_overrides, NULL, 0}, arena, config, error);
+    return load(path, &(edits){context, plugins, overrides, num_overrides, NULL, 0}, arena, config, error);
 }
 
-liana_status liana__config_load_changed(liana_context *context, const char *path, const liana__config_change *changes,
-                                        size_t num_changes, liana__arena *arena, liana__config *config,
-                                        liana__error *error)
+liana_status liana__config_load_changed(liana_context *context, liana__plugin_rule plugins, const char *path,
+                                        const liana__config_change *changes, size_t num_changes, liana__arena *arena,
+                                        liana__config *config, liana__error *error)
 {
-    return load(context, path, &(edits){NULL, 0, changes, num_changes}, arena, config, error);
+    return load(path, &(edits){context, plugins, NULL, 0, changes, num_changes}, arena, config, error);
 }
 
 liana__place liana__config_place(const liana__config *config, const char *key)

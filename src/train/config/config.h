@@ -216,6 +216,7 @@ typedef struct liana__config {
     liana__model_config model;
     liana__train_config train;
     liana__checkpoint_config checkpoint;
+    liana__strings plugins;     /* shared libraries with own parts */
     const liana__value *stages; /* a list as liana__training_stages_read takes it, or NULL */
     const char *output;         /* the run folder, or NULL */
     /* The tree that was read, with overrides applied and short forms written out; messages name its places. */
@@ -226,14 +227,22 @@ typedef struct liana__config {
 /* The table of the whole configuration, for lists of keys. */
 const liana__fields *liana__config_fields(void);
 
+/* What becomes of plugins that a configuration names. Those that an override names are always loaded: overrides are the
+ * user's own. */
+typedef enum liana__plugin_rule {
+    LIANA__PLUGINS_IGNORED, /* own parts are those that the context has */
+    LIANA__PLUGINS_LOADED,
+    LIANA__PLUGINS_REFUSED, /* unless they are loaded already: their code would run */
+} liana__plugin_rule;
+
 /* Reads a YAML file, applies the overrides ("train.epochs=3", "model.layers[0].Dense.units=5": dotted keys, list items
  * by index from 0, the value as in YAML), checks it, and reads the file of class names if there is one. Paths are
  * relative to the folder of the file; those in overrides to the current folder. Own parts of the context (NULL: there are none) may be named. Everything is in the arena. Errors:
  * INVALID_CONFIG ("file:line:column: key: ...", "command line: key: ..."), also for a missing file; OUT_OF_MEMORY;
  * IO_ERROR. */
-liana_status liana__config_load(liana_context *context, const char *path, const char *const *overrides,
-                                size_t num_overrides, liana__arena *arena, liana__config *config, liana__error *error)
-    LIANA_MUST_USE;
+liana_status liana__config_load(liana_context *context, liana__plugin_rule plugins, const char *path,
+                                const char *const *overrides, size_t num_overrides, liana__arena *arena,
+                                liana__config *config, liana__error *error) LIANA_MUST_USE;
 
 /* A change of a configuration by a dotted key, as another file writes it. Paths in the value are relative to the folder
  * of that file. */
@@ -243,14 +252,14 @@ typedef struct liana__config_change {
 } liana__config_change;
 
 /* Reads a YAML file, and makes the changes in their order. Errors: as above; those of a change have its place. */
-liana_status liana__config_load_changed(liana_context *context, const char *path, const liana__config_change *changes,
-                                        size_t num_changes, liana__arena *arena, liana__config *config,
-                                        liana__error *error) LIANA_MUST_USE;
+liana_status liana__config_load_changed(liana_context *context, liana__plugin_rule plugins, const char *path,
+                                        const liana__config_change *changes, size_t num_changes, liana__arena *arena,
+                                        liana__config *config, liana__error *error) LIANA_MUST_USE;
 
 /* The same from a text. `file` is its name in messages; paths are relative to its folder. */
-liana_status liana__config_parse(liana_context *context, const char *text, size_t size, const char *file,
-                                 const char *const *overrides, size_t num_overrides, liana__arena *arena,
-                                 liana__config *config, liana__error *error) LIANA_MUST_USE;
+liana_status liana__config_parse(liana_context *context, liana__plugin_rule plugins, const char *text, size_t size,
+                                 const char *file, const char *const *overrides, size_t num_overrides,
+                                 liana__arena *arena, liana__config *config, liana__error *error) LIANA_MUST_USE;
 
 /* Reads a member of `concatenate` or `sample_from`. Errors: INVALID_CONFIG. */
 liana_status liana__config_read_source(const liana__value *value, const char *where, liana__arena *arena,

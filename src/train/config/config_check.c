@@ -266,7 +266,8 @@ liana_status liana__config_check(const liana__config *config, liana__error *erro
 liana__source_options liana__config_source_options(const liana__config *config, const liana__source_config *where)
 {
     const liana__features_config *features = &config->data.features;
-    return (liana__source_options){.kind = where->kind     ? where->kind
+    return (liana__source_options){.context = config->context,
+                                   .kind = where->kind     ? where->kind
                                            : where->images ? "idx"
                                                            : "auto",
                                    .image_feature = features->image,

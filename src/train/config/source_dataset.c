@@ -128,6 +128,7 @@ liana_status liana__source_dataset(const liana__source_request *request, const l
 /* ---- for programs ---- */
 
 typedef struct opener {
+    const liana_context *context;
     const liana_dataset_options *options;
     liana__strings class_names;
     const liana__columns *columns;
@@ -142,7 +143,8 @@ static liana_status open_source(void *user, const liana__source_config *where, l
 {
     opener *own = user;
     const liana_dataset_options *options = own->options;
-    liana__source_options wanted = {.kind = where->kind     ? where->kind
+    liana__source_options wanted = {.context = own->context,
+                                    .kind = where->kind     ? where->kind
                                             : where->images ? "idx"
                                                             : "auto",
                                     .image_feature = options->image_feature,
@@ -199,7 +201,7 @@ static liana_status configure_dataset(liana_context *context, const char *text, 
     liana__error *error = &context->error;
     liana__arena arena = {0};
     liana__source_config where;
-    opener own = {.options = options};
+    opener own = {.context = context, .options = options};
     liana__source_request request = {.context = context,
                                      .open = open_source,
                                      .user = &own,

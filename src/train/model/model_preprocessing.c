@@ -186,7 +186,7 @@ static liana_status read_run(liana_model *model, const char *folder, liana__aren
     if (!path) return liana__fail_memory(error, folder);
     if (!liana__file_exists(path)) return LIANA_OK;
     liana__config config;
-    LIANA_TRY(liana__config_load(model->context, path, NULL, 0, arena, &config, error));
+    LIANA_TRY(liana__config_load(model->context, LIANA__PLUGINS_IGNORED, path, NULL, 0, arena, &config, error));
     const liana__data_config *data = &config.data;
     liana_preprocessing found = {.scale = (liana_scale)data->scale,
                                  .antialias = data->resize.antialias,

@@ -262,7 +262,7 @@ liana_status liana__run_check_folder(liana__run *run, const liana__run_options *
                            run->folder);
     }
     liana__config old;
-    LIANA_TRY(liana__config_load(run->context, path, NULL, 0, &run->arena, &old, error));
+    LIANA_TRY(liana__config_load(run->context, LIANA__PLUGINS_IGNORED, path, NULL, 0, &run->arena, &old, error));
     inherit(run->config, &old);
     bool has_columns = run->config->data.components.count > 0;
     const liana__columns *columns = has_columns ? &run->config->data.components : &old.data.components;

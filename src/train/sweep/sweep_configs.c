@@ -18,7 +18,7 @@ liana_status liana__sweep_config(const liana__sweep *sweep, const liana__sweep_r
     seed->place = sweep->seeds_place;
     if (count) memcpy(changes, setting->changes, count * sizeof *changes);
     changes[count++] = (liana__config_change){"train.seed", seed};
-    return liana__config_load_changed(NULL, sweep->base, changes, count, arena, config, error);
+    return liana__config_load_changed(NULL, LIANA__PLUGINS_IGNORED, sweep->base, changes, count, arena, config, error);
 }
 
 /* As the file of the run has it. Threads are a matter of the machine. */
@@ -39,7 +39,7 @@ static liana_status read_before(const liana__sweep_run *run, liana__arena *arena
 {
     liana__config config;
     liana__text text = {0};
-    LIANA_TRY(liana__config_load(NULL, run->config, NULL, 0, arena, &config, error));
+    LIANA_TRY(liana__config_load(NULL, LIANA__PLUGINS_IGNORED, run->config, NULL, 0, arena, &config, error));
     liana__config_write(&config, &text);
     liana_status status = text.failed ? liana__fail_memory(error, run->config)
                                       : liana__yaml_parse(text.data, text.length, run->config, arena, tree, error);

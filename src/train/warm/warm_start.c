@@ -236,6 +236,18 @@ static const char *nearest_in_file(const warm_run *own, const char *wanted)
     return search.nearest;
 }
 
+/* "(as 'fc/kernel'; did you mean 'dense/kernel'?)" */
+static void add_wanted(const warm_run *own, const char *name, const char *wanted, liana__text *text)
+{
+    const char *nearest = nearest_in_file(own, wanted);
+    bool renamed = strcmp(name, wanted) != 0;
+    if (!renamed && !nearest) return;
+    liana__text_add(text, " (");
+    if (renamed) liana__text_add(text, "as '%s'", wanted);
+    if (nearest) liana__text_add(text, "%sdid you mean '%s'?", renamed ? "; " : "", nearest);
+    liana__text_add(text, ")");
+}
+
 static size_t add_missing(const warm_run *own, liana__text *text)
 {
     size_t count = 0;
@@ -244,8 +256,7 @@ static size_t add_missing(const warm_run *own, liana__text *text)
         if (pair->skipped || pair->weight || count++ >= MOST_NAMED) continue;
         const char *name = own->model->weights[i].name;
         liana__text_add(text, "%s%s", count > 1 ? ", " : "", name);
-        if (strcmp(name, pair->wanted) != 0) liana__text_add(text, " (as '%s')", pair->wanted);
-        liana__text_add(text, "%s", liana__hint(nearest_in_file(own, pair->wanted)).text);
+        add_wanted(own, name, pair->wanted, text);
     }
     if (count > MOST_NAMED) liana__text_add(text, " and %zu more", count - MOST_NAMED);
     return count;

@@ -135,7 +135,8 @@ typedef struct liana_run_config {
 
 /* Variables that begin with the values of an earlier training. */
 typedef struct liana_warm_start {
-    /* A model_dir, a folder of checkpoints, one checkpoint, or a safetensors file. NULL: no warm start. */
+    /* A model_dir or a folder of checkpoints (the best one, if there is one that is kept as such, else the newest), one
+     * checkpoint, a folder of liana_model_save, or a safetensors file. NULL: no warm start. */
     const char *from;
     /* Which variables: shell patterns ("encoder" followed by an asterisk), ended by NULL. None: all. */
     const char *variables[LIANA_MAX_WARM_NAMES];

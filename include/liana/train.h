@@ -270,6 +270,28 @@ LIANA_API LIANA_MUST_USE liana_status liana_layer_adapt(liana_layer layer, const
  * INVALID_DATA. */
 LIANA_API LIANA_MUST_USE liana_status liana_model_load_weights(liana_model *model, const char *path, bool partial);
 
+/* What liana_model_warm_start found. */
+typedef struct liana_warm_report {
+    int64_t matched; /* weights of the model that were read */
+    int64_t skipped; /* that kept their values */
+    int64_t unused;  /* weights of the file that the model did not take, without what an optimizer keeps */
+} liana_warm_report;
+
+/* Gives a model the weights of another one, by name. `options` is YAML, as model.warm_start of a configuration:
+ * "{from: runs/first, map: {encoder: backbone}, skip: [head]}".
+ *   from  a run folder or a folder of checkpoints (its best checkpoint, if it keeps one, else its newest), a checkpoint, a
+ *         folder of liana_model_save, or a Keras HDF5 or safetensors file; or a URL
+ *   map   {pattern of names in the model: name in the file}; the last pattern that matches counts
+ *   skip  patterns of weights that keep their values
+ * A pattern is the name of a weight ("dense/kernel") or of what it is in ("dense"), with an asterisk for any text and ?
+ * for any letter. `listing` is a file to write that tells of each weight what became of it (CSV), or NULL. *report may be
+ * NULL.
+ * Errors: INVALID_CONFIG (a pattern that matches nothing, with the nearest name; wrong options), INVALID_DATA (weights that
+ * are not in the file and not skipped, weights of another shape, values that are not finite), NOT_FOUND, those of reading.
+ * Then the model is not changed; only if the listing cannot be written (IO_ERROR), it is. */
+LIANA_API LIANA_MUST_USE liana_status liana_model_warm_start(liana_model *model, const char *options,
+                                                             const char *listing, liana_warm_report *report);
+
 #ifdef __cplusplus
 }
 #endif

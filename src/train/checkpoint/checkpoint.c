@@ -331,13 +331,18 @@ static liana_status fail_to_find(const char *folder, const char *wanted, liana__
     return status;
 }
 
+const char *liana__checkpoint_best(const char *folder, liana__arena *arena)
+{
+    const liana__value *state = newest_state(folder, arena), *best = liana__value_get(state, "best");
+    return best && best->kind == LIANA__VALUE_STRING && *best->string ? best->string : NULL;
+}
+
 liana_status liana__checkpoint_find(const char *folder, const char *wanted, liana__arena *arena, const char **path,
                                     liana__error *error)
 {
     const char *name = wanted;
     if (strcmp(wanted, "best") == 0) {
-        const liana__value *state = newest_state(folder, arena), *best = liana__value_get(state, "best");
-        name = best && best->kind == LIANA__VALUE_STRING ? best->string : NULL;
+        name = liana__checkpoint_best(folder, arena);
     } else if (liana__folder_exists(wanted)) {
         *path = wanted;
         return LIANA_OK;

@@ -30,6 +30,10 @@ void liana__checkpoint_name(const liana__training_state *state, char name[LIANA_
 liana_status liana__checkpoint_find(const char *folder, const char *wanted, liana__arena *arena, const char **path,
                                     liana__error *error) LIANA_MUST_USE;
 
+/* The name of the checkpoint that the run keeps as its best one (checkpoint.best), as its newest one says, in the arena;
+ * NULL: none. Whether it is still there is not checked. */
+const char *liana__checkpoint_best(const char *folder, liana__arena *arena);
+
 /* The paths of all checkpoints, oldest first. */
 liana_status liana__checkpoint_list(const char *folder, liana__arena *arena, liana__paths *paths, liana__error *error)
     LIANA_MUST_USE;

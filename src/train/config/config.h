@@ -9,6 +9,7 @@
 #include "base/field.h"
 #include "data/loader/loader.h"
 #include "train/core/training_stages.h"
+#include "train/warm/warm_start.h"
 
 #include <liana/model.h>
 
@@ -149,18 +150,19 @@ typedef enum liana__pooling {
 typedef struct liana__model_config {
     const char *base; /* the name of an architecture, or NULL */
     double alpha;
-    bool include_top;            /* the architecture's own head instead of dropout, pooling and a Dense layer */
-    int pooling;                 /* liana__pooling */
-    double dropout;              /* before the pooling; 0: none */
-    const char *weights;         /* a weight file that is loaded by layer name, or NULL */
-    bool partial_weights;        /* layers that are not in it keep their initial weights */
-    bool trainable;              /* whether the layers of `base` are trained */
-    const char *trainable_from;  /* the first layer that is trained, or NULL */
-    double batch_norm_momentum;  /* of all batch normalisations; NaN: as their layers say */
-    const char *name;            /* NULL: the base's, or "sequential" */
-    const liana__value *layers;  /* a list of at least one layer, or NULL */
-    const char *file;            /* Keras's architecture (model.json), or NULL */
-    const liana__value *outputs; /* a name or names of layers, or NULL: the last layer */
+    bool include_top;             /* the architecture's own head instead of dropout, pooling and a Dense layer */
+    int pooling;                  /* liana__pooling */
+    double dropout;               /* before the pooling; 0: none */
+    const char *weights;          /* a weight file that is loaded by layer name, or NULL */
+    bool partial_weights;         /* layers that are not in it keep their initial weights */
+    liana__warm_start warm_start; /* after `weights` */
+    bool trainable;               /* whether the layers of `base` are trained */
+    const char *trainable_from;   /* the first layer that is trained, or NULL */
+    double batch_norm_momentum;   /* of all batch normalisations; NaN: as their layers say */
+    const char *name;             /* NULL: the base's, or "sequential" */
+    const liana__value *layers;   /* a list of at least one layer, or NULL */
+    const char *file;             /* Keras's architecture (model.json), or NULL */
+    const liana__value *outputs;  /* a name or names of layers, or NULL: the last layer */
 } liana__model_config;
 
 typedef struct liana__train_config {

@@ -180,6 +180,8 @@ static liana_status check_model(const liana__config *config, liana__error *error
     if (model->partial_weights && !model->weights) {
         return refuse(config, error, "model.partial_weights", "it needs model.weights, a file of weights");
     }
+    liana__place place = liana__config_place(config, "model.warm_start");
+    LIANA_TRY(liana__warm_start_check(&model->warm_start, "model.warm_start", &place, error));
     if (model->base && model->outputs && model->outputs->kind != LIANA__VALUE_NULL) {
         return refuse(config, error, "model.outputs",
                       "this is an option of 'layers', but the model is given by 'base'");

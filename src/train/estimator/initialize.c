@@ -3,8 +3,8 @@
 #include "formats/safetensors.h"
 #include "ir/shape.h"
 #include "program/variables_file.h"
-#include "train/checkpoint/checkpoint.h"
 #include "train/estimator/estimator.h"
+#include "train/warm/warm_source.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>
@@ -41,22 +41,6 @@ static liana_status declare_update(const liana__function_model *model, liana_var
 }
 
 /* ---- warm start ---- */
-
-/* The safetensors file that a path means. */
-static liana_status find_file(const char *from, liana__arena *arena, const char **file, liana__error *error)
-{
-    const char *folder = from, *below, *newest = NULL;
-    *file = from;
-    if (!liana__folder_exists(from)) return LIANA_OK;
-    below = liana__path_join(arena, from, "checkpoints");
-    if (below && liana__folder_exists(below)) folder = below;
-    *file = liana__path_join(arena, from, liana__checkpoint_variables);
-    if (*file && liana__file_exists(*file)) return LIANA_OK;
-    LIANA_TRY(liana__checkpoint_newest(folder, arena, &newest, error));
-    if (!newest) return liana__fail(error, LIANA_NOT_FOUND, "there is no checkpoint in '%s'", from);
-    *file = liana__path_join(arena, newest, liana__checkpoint_variables);
-    return arena->failed ? liana__fail_memory(error, "a warm start") : LIANA_OK;
-}
 
 static bool is_wanted(const liana_warm_start *warm, const char *name)
 {
@@ -142,7 +126,7 @@ static liana_status warm_start(liana__fn_session *own, liana_variables *set, lia
     const liana_warm_start *warm = &own->estimator->options.warm_start_from;
     const char *path;
     if (!warm->from) return LIANA_OK;
-    liana_status status = find_file(warm->from, &own->arena, &path, error);
+    liana_status status = liana__warm_source_find(warm->from, &own->arena, &path, error);
     if (status == LIANA_OK) status = check_names(warm, own, error);
     if (status == LIANA_OK) status = warm_from(warm, path, own, set, error);
     return status == LIANA_OK ? status : liana__fail_within(error, "%s: warm_start_from", own->estimator->options.name);

@@ -96,30 +96,23 @@ liana_status liana_model_save(liana_model *model, const char *folder)
     LIANA__CONTEXT_CALL(model->context, save_model(model, folder));
 }
 
+typedef struct weights_file {
+    const char *path;
+    size_t num_required;
+} weights_file;
+
+static liana_status load_file(liana_model *model, const void *options, float *const *values, liana__arena *arena,
+                              liana__error *error)
+{
+    const weights_file *own = options;
+    return liana__weights_load(model, own->path, own->num_required, values, arena, NULL, error);
+}
+
 static liana_status load_weights(liana_model *model, const char *path, size_t num_required, liana__arena *arena,
                                  liana__error *error)
 {
-    LIANA_TRY(liana__model_check(model, error));
-    LIANA_TRY(liana__model_values_complete(model, error));
-    /* Read into other memory, since the values must not change if there is an error. */
-    float **values = calloc(model->num_weights + 1, sizeof *values);
-    if (!values) return liana__fail_memory(error, "the weights");
-    liana_status status = LIANA_OK;
-    for (size_t i = 0; status == LIANA_OK && i < model->num_weights; i++) {
-        size_t size = liana__byte_size(LIANA_F32, &model->weights[i].shape);
-        values[i] = malloc(size);
-        if (!values[i]) status = liana__fail_memory(error, "the weights");
-        if (values[i]) memcpy(values[i], model->values[i], size);
-    }
-    if (status == LIANA_OK) status = liana__weights_load(model, path, num_required, values, arena, NULL, error);
-    float **old = status == LIANA_OK ? model->values : values;
-    if (status == LIANA_OK) {
-        model->values = values;
-        model->values_version++;
-    }
-    for (size_t i = 0; i < model->num_weights; i++) free(old[i]);
-    free(old);
-    return status;
+    const weights_file file = {path, num_required};
+    return liana__model_values_change(model, load_file, &file, arena, error);
 }
 
 static liana_status load_own_weights(liana_model *model, const char *path, bool partial)

@@ -4,7 +4,6 @@
 #include "base/format.h"
 #include "ir/shape.h"
 #include "remote/remote.h"
-#include "train/model/weight_source.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -113,8 +112,8 @@ static bool layer_fits(const liana_model *model, const liana__layer *layer, cons
     return true;
 }
 
-static liana_status read_weight(const liana__weight_source *source, const liana__source_weight *from,
-                                const liana__weight *weight, float *values, liana__error *error)
+liana_status liana__weights_read_one(const liana__weight_source *source, const liana__source_weight *from,
+                                     const liana__weight *weight, float *values, liana__error *error)
 {
     LIANA_TRY(liana__weight_source_read(source, from, values, error));
     int64_t count = liana_shape_size(&weight->shape);
@@ -133,7 +132,8 @@ static liana_status read_layer(const liana_model *model, const liana__layer *lay
     for (size_t i = 0; i < layer->num_weights; i++) {
         size_t index = layer->first_weight + i;
         const liana__weight *weight = &model->weights[index];
-        LIANA_TRY(read_weight(source, match_weight(source, found, weight, i), weight, values[index], error));
+        LIANA_TRY(
+            liana__weights_read_one(source, match_weight(source, found, weight, i), weight, values[index], error));
     }
     return LIANA_OK;
 }

@@ -3,6 +3,7 @@
 #define LIANA_TRAIN_WEIGHTS_H
 
 #include "layers/model.h"
+#include "train/model/weight_source.h"
 
 typedef struct liana__weights_report {
     size_t num_layers; /* loaded */
@@ -27,5 +28,10 @@ typedef struct liana__weights_report {
 liana_status liana__weights_load(const liana_model *model, const char *path, size_t num_required, float *const *values,
                                  liana__arena *arena, liana__weights_report *report, liana__error *error)
     LIANA_MUST_USE;
+
+/* Reads a weight of the source for one of the model that has its shape. Errors: those of reading; INVALID_DATA for a value
+ * that is not finite. */
+liana_status liana__weights_read_one(const liana__weight_source *source, const liana__source_weight *from,
+                                     const liana__weight *weight, float *values, liana__error *error) LIANA_MUST_USE;
 
 #endif

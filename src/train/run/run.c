@@ -195,7 +195,7 @@ static liana_status set_up(liana__run *run, const liana__run_options *options, l
 {
     LIANA_TRY(open_model(run, options, error));
     LIANA_TRY(liana__run_make_trainer(run, options, error));
-    bool has_weights = run->config->model.weights != NULL;
+    bool has_weights = run->config->model.weights || run->config->model.warm_start.from;
     if (options->training && !has_weights) LIANA_TRY(liana__warn_find_averages(&run->warnings, error));
     if (options->training && run->folder) LIANA_TRY(liana__run_note_data(run, error));
     if (options->training) {
@@ -208,6 +208,7 @@ static liana_status set_up(liana__run *run, const liana__run_options *options, l
     if (options->training && !run->resumed) {
         LIANA_TRY(liana__run_adapt(run, options, error));
         LIANA_TRY(liana__run_load_weights(run, options, error));
+        LIANA_TRY(liana__run_warm_start(run, options, error));
     }
     if (options->training && !run->resumed && has_weights) LIANA_TRY(liana__warn_find_averages(&run->warnings, error));
     LIANA_TRY(liana__run_start_loaders(run, options, error));

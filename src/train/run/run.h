@@ -55,6 +55,7 @@ typedef struct liana__run {
     liana__bad_records bad_records; /* found so far, with data.on_bad_record: skip */
     const double *class_weights;    /* of the loss, by class; NULL: all 1 */
     size_t num_backbone_layers;     /* the rest is a new head, which a weight file need not have */
+    const char *warm_listing;       /* what a warm start matched, for the run folder; NULL: there was none */
     liana__remote *remote;          /* the local files of the configuration's URLs */
     struct liana__run_fetch *fetch;
     liana__folder_lock lock; /* of the folder */
@@ -111,6 +112,11 @@ liana_status liana__run_load(liana__run *run, const char *folder, const char *ch
 /* Loads model.weights into the run's variables; without such a key nothing happens. Training does it when the run is
  * opened. `options` (may be NULL) are told. Errors: those of liana__weights_load. */
 liana_status liana__run_load_weights(liana__run *run, const liana__run_options *options, liana__error *error)
+    LIANA_MUST_USE;
+
+/* Does what model.warm_start says, after model.weights; without it nothing happens. Errors: those of
+ * liana__warm_start_read. */
+liana_status liana__run_warm_start(liana__run *run, const liana__run_options *options, liana__error *error)
     LIANA_MUST_USE;
 
 /* The names of the classes of an output, in the order of their numbers: those of the label, or of the category column

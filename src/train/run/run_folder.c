@@ -274,6 +274,14 @@ liana_status liana__run_check_folder(liana__run *run, const liana__run_options *
     return status;
 }
 
+static liana_status write_warm_listing(const liana__run *run, liana__arena *arena, liana__error *error)
+{
+    const char *path = in_folder(arena, run, "warm_start.csv");
+    if (!path) return liana__fail_memory(error, "the run folder");
+    if (!run->warm_listing) return LIANA_OK;
+    return liana__file_replace(path, run->warm_listing, strlen(run->warm_listing), error);
+}
+
 static liana_status begin_folder(liana__run *run, liana__arena *arena, liana__text *config, liana__error *error)
 {
     LIANA_TRY(liana__folder_make(run->folder, error));
@@ -291,6 +299,7 @@ static liana_status begin_folder(liana__run *run, liana__arena *arena, liana__te
     const char *bad_records = in_folder(arena, run, BAD_RECORDS);
     if (bad_records && run->bad_records.count == 0) unlink(bad_records);
     LIANA_TRY(write_json(run, "model.json", architecture, arena, error));
+    LIANA_TRY(write_warm_listing(run, arena, error));
     /* Before anything is trained: whether results may be written there at all. */
     return liana__run_send_all(run, error);
 }

@@ -214,30 +214,65 @@ static liana_status write_values(liana__run *run, float *const *values, liana__e
     return LIANA_OK;
 }
 
-liana_status liana__run_load_weights(liana__run *run, const liana__run_options *options, liana__error *error)
+/* What fills the values, in place of what the variables hold. */
+typedef liana_status (*value_reader)(liana__run *run, float *const *values, void *found, liana__error *error);
+
+static liana_status change_values(liana__run *run, value_reader read, void *found, liana__error *error)
 {
-    const char *path = run->config->model.weights;
-    if (!path) return LIANA_OK;
     const liana_model *model = run->model;
     float **values = calloc(model->num_weights + 1, sizeof *values);
     if (!values) return liana__fail_memory(error, "the weights");
-    liana__weights_report report = {0};
-    const char *file = path;
     liana_status status = read_values(run, values, error);
-    if (status == LIANA_OK) status = liana__remote_file(run->remote, path, &run->arena, &file, error);
-    if (status == LIANA_OK) {
-        size_t required = run->config->model.partial_weights ? 0 : run->num_backbone_layers;
-        status = liana__weights_load(model, file, required, values, &run->arena, &report, error);
-    }
+    if (status == LIANA_OK) status = read(run, values, found, error);
     if (status != LIANA_OK) liana__remote_fail_within(run->remote, error);
     if (status == LIANA_OK) status = write_values(run, values, error);
     for (size_t i = 0; i < model->num_weights; i++) free(values[i]);
     free(values);
-    if (status == LIANA_OK && options) {
+    return status;
+}
+
+static liana_status read_weights(liana__run *run, float *const *values, void *found, liana__error *error)
+{
+    const char *file;
+    LIANA_TRY(liana__remote_file(run->remote, run->config->model.weights, &run->arena, &file, error));
+    size_t required = run->config->model.partial_weights ? 0 : run->num_backbone_layers;
+    return liana__weights_load(run->model, file, required, values, &run->arena, found, error);
+}
+
+liana_status liana__run_load_weights(liana__run *run, const liana__run_options *options, liana__error *error)
+{
+    const char *path = run->config->model.weights;
+    if (!path) return LIANA_OK;
+    liana__weights_report report = {0};
+    LIANA_TRY(change_values(run, read_weights, &report, error));
+    if (options) {
         liana__run_note(options,
                         "loaded %zu weights of %zu layers from '%s'; layers with weights that are not in it: %zu",
                         report.num_weights, report.num_layers, liana__path_shown(&run->arena, path),
                         report.missing.count);
     }
-    return status;
+    return LIANA_OK;
+}
+
+static liana_status read_warm(liana__run *run, float *const *values, void *found, liana__error *error)
+{
+    static const char *const where = "model.warm_start";
+    const liana__place place = liana__config_place(run->config, where);
+    return liana__warm_start_read(run->model, &run->config->model.warm_start, where, &place, run->remote, values,
+                                  &run->arena, found, error);
+}
+
+liana_status liana__run_warm_start(liana__run *run, const liana__run_options *options, liana__error *error)
+{
+    if (!run->config->model.warm_start.from) return LIANA_OK;
+    liana__warm_result result;
+    LIANA_TRY(change_values(run, read_warm, &result, error));
+    run->warm_listing = result.listing;
+    liana__run_note(
+        options,
+        "warm start from '%s': %zu weights matched, %zu skipped, %zu of the file not used (all of them are in "
+        "warm_start.csv)",
+        liana__path_shown(&run->arena, liana__remote_name(result.file)), result.num_matched, result.num_skipped,
+        result.num_unused);
+    return LIANA_OK;
 }

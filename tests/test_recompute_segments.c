@@ -114,8 +114,8 @@ static void test_networks_of_the_zoo_train_to_the_same_bits(void **state)
         trained whole, limited;
         liana_status status = make_trainer(&whole, names[i / 2], i % 2, 0);
         assert_ok(status, &whole.context->error);
-        train_steps(&whole);
         liana__trainer_memory free_of_limit = liana__trainer_memory_of(whole.trainer);
+        train_steps(&whole);
         assert_int_equal(free_of_limit.num_segments, 0);
         size_t workspaces = free_of_limit.bytes - (size_t)whole.device->bytes_held;
         size_t limit = free_of_limit.bytes - workspaces / 25;

@@ -50,8 +50,8 @@ static void fit_by_hand(const liana__tiny_fit *given, liana_model *model, seen_e
     static const char *const from[] = {"dense", "batch_normalization", "conv2d"};
     static const char *const optimizers[] = {
         "{name: Adam, learning_rate: 0.003}",
-        "{name: Adam, learning_rate: {name: CosineDecay, initial_learning_rate: 0.01, decay_epochs: 2},"
-        " rate_multipliers: {dense: 0.5}}",
+        ("{name: Adam, learning_rate: {name: CosineDecay, initial_learning_rate: 0.01, decay_epochs: 2},"
+         " rate_multipliers: {dense: 0.5}}"),
         "{name: SGD, learning_rate: 0.05, momentum: 0.9}"};
     static const int ends[] = {2, 4, 5};
     for (int stage = 0; stage < 3; stage++) {

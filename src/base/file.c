@@ -382,6 +382,13 @@ liana_status liana__folder_make(const char *path, liana__error *error)
     return status;
 }
 
+liana_status liana__folder_make_in(const char *path, liana__error *error)
+{
+    LIANA_TRY(refuse_remote(path, error));
+    if (mkdir(path, 0777) == 0 || (errno == EEXIST && liana__folder_exists(path))) return LIANA_OK;
+    return fail_errno(error, "make the folder", path);
+}
+
 liana_status liana__folder_sync(const char *path, liana__error *error)
 {
     int descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -92,6 +92,8 @@ void liana__file_abandon(liana__file_writer *writer);
 
 /* Makes a folder and its parents. It may exist already. */
 liana_status liana__folder_make(const char *path, liana__error *error) LIANA_MUST_USE;
+/* The same in a folder that must be there. */
+liana_status liana__folder_make_in(const char *path, liana__error *error) LIANA_MUST_USE;
 /* Syncs a folder, so that renames in it survive a power cut. */
 liana_status liana__folder_sync(const char *path, liana__error *error) LIANA_MUST_USE;
 /* Renames a folder that was written and synced. Syncs its parent folder. */

@@ -216,13 +216,16 @@ static liana_status mark_kept(liana__checkpoint_image *image, const char *folder
     return path ? liana__file_replace(path, "", 0, error) : liana__fail_memory(error, "a checkpoint");
 }
 
-static liana_status write_parts(liana__checkpoint_image *image, const char *unfinished, liana__error *error)
+static liana_status write_parts(liana__checkpoint_image *image, const char *folder, const char *unfinished,
+                                liana__error *error)
 {
     const char *variables_path = liana__path_join(&image->arena, unfinished, liana__checkpoint_variables);
     const char *state_path = liana__path_join(&image->arena, unfinished, liana__checkpoint_state);
     if (image->arena.failed) return liana__fail_memory(error, "a checkpoint");
     uint32_t checksum;
-    LIANA_TRY(liana__folder_make(unfinished, error));
+    /* Not where a run folder was taken away: it would hold an end without a beginning. */
+    LIANA_TRY(liana__folder_make_in(folder, error));
+    LIANA_TRY(liana__folder_make_in(unfinished, error));
     LIANA_TRY(write_variables(image, variables_path, &checksum, error));
     if (image->kept) LIANA_TRY(mark_kept(image, unfinished, error));
     return write_state(image, state_path, checksum, error);
@@ -252,7 +255,7 @@ static liana_status write_folder(liana__checkpoint_image *image, const char *fol
     if (exists) image->kept |= liana__file_exists(liana__arena_format(&image->arena, "%s/%s", final, KEPT));
     if (image->arena.failed) return liana__fail_memory(error, "a checkpoint");
     LIANA_TRY(liana__folder_remove(unfinished, error));
-    liana_status status = write_parts(image, unfinished, error);
+    liana_status status = write_parts(image, folder, unfinished, error);
     if (status == LIANA_OK) {
         status =
             exists ? liana__folder_exchange(unfinished, final, error) : liana__folder_rename(unfinished, final, error);

@@ -280,6 +280,7 @@ liana_status liana__checkpoint_save(const char *folder, const liana__variables *
 {
     liana__checkpoint_image image = {0};
     liana_status status = liana__checkpoint_image_take(&image, variables, state, error);
+    if (status == LIANA_OK) status = liana__folder_make(folder, error);
     if (status == LIANA_OK) status = liana__checkpoint_image_write(&image, folder, keep, error);
     liana__checkpoint_image_free(&image);
     return status;

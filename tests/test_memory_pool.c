@@ -80,6 +80,7 @@ static void *work(void *argument)
                 if (all > self->largest) self->largest = all;
                 for (volatile uint32_t spin = words[i] % 500; spin > 0; spin--) {
                 }
+                if (words[i] % 8 == 0) sched_yield(); /* another one asks while this one has memory, also on one core */
             }
             atomic_fetch_sub(self->in_use, counted);
             if (done) break;

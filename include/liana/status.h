@@ -36,6 +36,7 @@ extern "C" {
     X(OUT_OF_MEMORY, "out of memory")                                      \
     X(IO_ERROR, "the operating system refused to read or write")           \
     X(UNIMPLEMENTED, "not available in this build or on this device")      \
+    X(UNAVAILABLE, "another process or a device cannot be reached")        \
     X(CANCELLED, "stopped on request")                                     \
     X(END_OF_DATA, "there are no more elements: not a failure")            \
     X(INTERNAL, "a defect in liana itself")

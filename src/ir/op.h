@@ -14,6 +14,7 @@
 
 typedef struct liana__op liana__op;
 typedef struct liana__node liana__node;
+struct liana__lowering;
 
 /* One node: an op applied to inputs. Every op has exactly one result, so differentiation, memory planning and rewriting
  * need no special cases. Several results are one stacked tensor, or several ops. */
@@ -194,6 +195,9 @@ struct liana__op {
     void (*merge)(const liana__node *node, const void *parts, size_t stride, size_t count, void *result);
     /* Puts facts about the whole node into the attributes of a part's node. NULL: nothing. */
     void (*note_whole)(const liana__node *whole, void *attributes);
+    /* Writes the node as StableHLO (stablehlo/lowering.h). NULL: a device that needs StableHLO cannot run it, and
+     * compiling for such a device names the op. */
+    liana_status (*lower)(struct liana__lowering *lowering, const liana__node *node);
     /* Best first, NULL-terminated. The last one is the plain reference loop. NULL: nothing to run (inputs, variables,
      * constants). */
     const liana__kernel *const *kernels;

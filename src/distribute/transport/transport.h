@@ -1,0 +1,68 @@
+/* transport.h - moves messages between the processes of a cluster.
+ *
+ * The processes are numbered from 0 on; the numbers are ranks. A message goes from one process to another and has a key.
+ * The receiver asks for it by sender and key, in any order: a message that nobody has asked for yet is kept. No two
+ * messages of one sender to one receiver have the same key. Nothing is summed on the way: what is added, and in which
+ * order, is the business of the caller.
+ *
+ * To add a transport: a file with the struct, and a row in transports.def. */
+#ifndef LIANA_DISTRIBUTE_TRANSPORT_H
+#define LIANA_DISTRIBUTE_TRANSPORT_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Which message. Messages of an older generation than the transport's are dropped, sent or kept. */
+typedef struct liana__message_key {
+    uint64_t generation; /* how often the members of the cluster have changed */
+    uint64_t step;       /* counts collective operations or updates, as the sender's part of the program likes */
+    uint32_t kind;       /* what it is for: one number for each place in the program */
+    uint32_t part;       /* a slice, a block */
+} liana__message_key;
+
+typedef struct liana__transport_instance liana__transport_instance;
+
+/* What a transport has done since it was opened. */
+typedef struct liana__transport_counters {
+    uint64_t messages_sent, bytes_sent;         /* to others; bytes of the messages, without headers */
+    uint64_t messages_received, bytes_received; /* from others */
+} liana__transport_counters;
+
+struct liana__cluster_place; /* who we are, and where the others are: cluster_place.h */
+
+typedef struct liana__transport {
+    const char *name;
+    const char *doc;
+    bool survives_death; /* a process that is gone is noticed, and the others may go on without it */
+    /* Joins the cluster: comes back when all processes have met, or fails after the place's timeout with the list of
+     * those that are missing and where they were looked for. Errors: UNAVAILABLE, INVALID_CONFIG, OUT_OF_MEMORY. */
+    liana_status (*open)(const struct liana__cluster_place *place, liana__transport_instance **instance,
+                         liana__error *error);
+    /* Messages that were sent are delivered first, as far as their receivers are there. */
+    void (*close)(liana__transport_instance *instance);
+    /* Sends a message. `data` may be changed afterwards. A process may send to itself. A message to a process that is
+     * gone is dropped without an error. Any thread. Errors: OUT_OF_MEMORY, UNAVAILABLE. */
+    liana_status (*send)(liana__transport_instance *instance, size_t to, liana__message_key key, const void *data,
+                         size_t size, liana__error *error);
+    /* Waits for a message and copies it to `data`. Any thread; threads may wait for different messages at the same
+     * time. `deadline`: seconds by liana__clock; 0: waits for as long as the sender lives. Errors: UNAVAILABLE with
+     * the sender's rank if it is gone, at the deadline, or when liana__transport.interrupt was called; INTERNAL for a
+     * message of another size, with both sizes. */
+    liana_status (*receive)(liana__transport_instance *instance, size_t from, liana__message_key key, void *data,
+                            size_t size, double deadline, liana__error *error);
+    /* The size of a message that has come and that nobody has received; false: there is none yet. Never waits. */
+    bool (*peek)(liana__transport_instance *instance, size_t from, liana__message_key key, size_t *size);
+    /* Whether a process is gone: dead, stopped or cut off for longer than the place's heartbeat. A process that is
+     * gone stays gone until `set_generation`. */
+    bool (*is_gone)(const liana__transport_instance *instance, size_t rank);
+    /* Ends all waits with UNAVAILABLE, until the generation changes. Any thread; async-signal-safe. */
+    void (*interrupt)(liana__transport_instance *instance);
+    /* Begins a generation: messages of older ones are dropped. `members[rank]` says who belongs to it. */
+    void (*set_generation)(liana__transport_instance *instance, uint64_t generation, const bool *members);
+    void (*counters)(const liana__transport_instance *instance, liana__transport_counters *counters);
+} liana__transport;
+
+#endif

@@ -100,10 +100,13 @@ static liana_status build_sums(void *user, size_t round, liana_graph **graph, li
     return take_context_error(own, liana__trainer_update_build_sums(&own->update, round, graph), error);
 }
 
-static const float *finish_sums(void *user, size_t round, const float *chunk_sums, float *scalars)
+static liana_status finish_sums(void *user, size_t round, const float *chunk_sums, float *scalars,
+                                const float **finished, liana__error *error)
 {
+    (void)error;
     liana__trainer *own = user;
-    return liana__trainer_update_finish(&own->update, round, chunk_sums, scalars);
+    *finished = liana__trainer_update_finish(&own->update, round, chunk_sums, scalars);
+    return LIANA_OK;
 }
 
 liana_status liana__trainer_build_leaf(liana__trainer *trainer, int64_t size, liana_graph **graph, liana__error *error)

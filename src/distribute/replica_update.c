@@ -103,8 +103,8 @@ liana_status liana__replica_update_run(liana__replica_update *update, const lian
         }
         if (number == plan->num_sum_rounds) break;
         if (own->program) LIANA_TRY(liana__program_fetch(own->program, 0, own->chunk_sums, error));
-        LIANA_TRY(plan->finish_sums(plan->user, number, own->chunk_sums, update->scalars, &update->finished[number],
-                                    error));
+        LIANA_TRY(
+            plan->finish_sums(plan->user, number, own->chunk_sums, update->scalars, &update->finished[number], error));
     }
     return LIANA_OK;
 }

@@ -11,7 +11,7 @@ typedef struct liana__update_program {
     size_t *sums_read; /* by input: a leaf's sum */
     size_t num_read;
     size_t num_finished; /* rounds whose finished sums it reads */
-    float *chunk_sums; /* on the host: what a round gives */
+    float *chunk_sums;   /* on the host: what a round gives */
 } liana__update_program;
 
 typedef struct liana__replica_update {

@@ -60,8 +60,8 @@ typedef struct liana__strategy_plan {
     size_t (*find_sum)(void *user, const char *input);
     void *user;
     size_t num_scalars;
-    liana__variables *variables; /* on the first device */
-    size_t num_leaf_variables;   /* the first so many of them are all that leaves read */
+    liana__variables *variables;          /* on the first device */
+    size_t num_leaf_variables;            /* the first so many of them are all that leaves read */
     const liana__update_slicing *slicing; /* NULL: the update cannot be cut */
 } liana__strategy_plan;
 

@@ -76,26 +76,25 @@ void liana__cluster_begin(liana__cluster *cluster)
     cluster->step++;
 }
 
-static liana__message_key key_of(const liana__cluster *cluster, liana__message_kind kind, size_t part)
+static liana__message_key key_of(const liana__cluster *cluster, liana__cluster_message kind, size_t part)
 {
     return (liana__message_key){cluster->generation, cluster->step, (uint32_t)kind, (uint32_t)part};
 }
 
-liana_status liana__cluster_send(const liana__cluster *cluster, size_t to, liana__message_kind kind, size_t part,
+liana_status liana__cluster_send(const liana__cluster *cluster, size_t to, liana__cluster_message kind, size_t part,
                                  const void *data, size_t size, liana__error *error)
 {
     return cluster->transport->send(cluster->instance, to, key_of(cluster, kind, part), data, size, error);
 }
 
-liana_status liana__cluster_receive(const liana__cluster *cluster, size_t from, liana__message_kind kind, size_t part,
+liana_status liana__cluster_receive(const liana__cluster *cluster, size_t from, liana__cluster_message kind, size_t part,
                                     void *data, size_t size, liana__error *error)
 {
     return cluster->transport->receive(cluster->instance, from, key_of(cluster, kind, part), data, size, 0, error);
 }
 
-/* To all others. */
-static liana_status send_to_all(const liana__cluster *cluster, liana__message_kind kind, const void *data, size_t size,
-                                liana__error *error)
+liana_status liana__cluster_send_to_all(const liana__cluster *cluster, liana__cluster_message kind, const void *data,
+                                        size_t size, liana__error *error)
 {
     const size_t count = liana__cluster_size(cluster), own = cluster->place.rank;
     for (size_t i = 1; i < count; i++) {
@@ -111,7 +110,7 @@ liana_status liana__cluster_gather(liana__cluster *cluster, const void *own, siz
 {
     const size_t count = liana__cluster_size(cluster), rank = cluster->place.rank;
     liana__cluster_begin(cluster);
-    LIANA_TRY(send_to_all(cluster, LIANA__MESSAGE_GATHER, own, size, error));
+    LIANA_TRY(liana__cluster_send_to_all(cluster, LIANA__MESSAGE_GATHER, own, size, error));
     for (size_t i = 0; i < count; i++) {
         char *to = (char *)all + i * size;
         if (i == rank) {
@@ -146,7 +145,7 @@ liana_status liana__cluster_gather_sized(liana__cluster *cluster, const void *ow
     all->data = malloc(all->offsets[count] + 1);
     if (!all->data) return liana__fail_memory(error, "what the processes tell each other");
     liana__cluster_begin(cluster);
-    LIANA_TRY(send_to_all(cluster, LIANA__MESSAGE_GATHER, own, size, error));
+    LIANA_TRY(liana__cluster_send_to_all(cluster, LIANA__MESSAGE_GATHER, own, size, error));
     for (size_t i = 0; i < count; i++) {
         char *to = all->data + all->offsets[i];
         const size_t expected = all->offsets[i + 1] - all->offsets[i];
@@ -163,7 +162,8 @@ liana_status liana__cluster_broadcast(liana__cluster *cluster, size_t from, void
                                       liana__error *error)
 {
     liana__cluster_begin(cluster);
-    if (cluster->place.rank == from) return send_to_all(cluster, LIANA__MESSAGE_BROADCAST, data, size, error);
+    if (cluster->place.rank == from)
+        return liana__cluster_send_to_all(cluster, LIANA__MESSAGE_BROADCAST, data, size, error);
     return liana__cluster_receive(cluster, from, LIANA__MESSAGE_BROADCAST, 0, data, size, error);
 }
 

@@ -12,7 +12,7 @@
 #include "distribute/transport/transport.h"
 
 /* What a message is for. A number each, so that no two operations take each other's messages. */
-typedef enum liana__message_kind {
+typedef enum liana__cluster_message {
     LIANA__MESSAGE_GATHER = 1,
     LIANA__MESSAGE_BROADCAST,
     LIANA__MESSAGE_ERROR,
@@ -21,7 +21,7 @@ typedef enum liana__message_kind {
     LIANA__MESSAGE_VARIABLES, /* a slice's new values, from its owner */
     LIANA__MESSAGE_SUMS,      /* a slice of one sum, or of a round of sums */
     LIANA__MESSAGE_ROWS,      /* rows of the output */
-} liana__message_kind;
+} liana__cluster_message;
 
 /* What leaves and slices a process had, since it began: a test shows with it who did what. */
 typedef struct liana__cluster_counters {
@@ -69,9 +69,12 @@ size_t liana__cluster_own_slice(const liana__cluster *cluster);
 /* Begins a collective operation. */
 void liana__cluster_begin(liana__cluster *cluster);
 /* A message of the running operation. Errors: those of the transport. */
-liana_status liana__cluster_send(const liana__cluster *cluster, size_t to, liana__message_kind kind, size_t part,
+liana_status liana__cluster_send(const liana__cluster *cluster, size_t to, liana__cluster_message kind, size_t part,
                                  const void *data, size_t size, liana__error *error) LIANA_MUST_USE;
-liana_status liana__cluster_receive(const liana__cluster *cluster, size_t from, liana__message_kind kind, size_t part,
+/* To all others. */
+liana_status liana__cluster_send_to_all(const liana__cluster *cluster, liana__cluster_message kind, const void *data,
+                                        size_t size, liana__error *error) LIANA_MUST_USE;
+liana_status liana__cluster_receive(const liana__cluster *cluster, size_t from, liana__cluster_message kind, size_t part,
                                     void *data, size_t size, liana__error *error) LIANA_MUST_USE;
 
 /* ---- collective operations: every process calls them, in the same order ---- */

@@ -5,6 +5,8 @@
 #ifndef LIANA_TRAIN_WORKER_SHARE_H
 #define LIANA_TRAIN_WORKER_SHARE_H
 
+#include "data/loader/workers.h"
+#include "distribute/cluster/cluster.h"
 #include "distribute/tree.h"
 
 /* Gives each worker a contiguous range of the shards of a batch; some may be empty. `ranges` has room for
@@ -12,10 +14,7 @@
 liana_status liana__share_shards(size_t num_shards, size_t num_workers, liana__leaf_range *ranges, liana__error *error)
     LIANA_MUST_USE;
 
-/* The positions of a batch of `num_positions`, in shards of `microbatch`, that a worker reads: [*begin, *end), counted
- * from the batch's first one. A process that is no worker reads none. Errors: those of liana__tree_assign,
- * OUT_OF_MEMORY. */
-liana_status liana__share_positions(int64_t num_positions, int64_t microbatch, size_t worker, size_t num_workers,
-                                    int64_t *begin, int64_t *end, liana__error *error) LIANA_MUST_USE;
+/* How the loaders of a cluster's processes share steps in shards of `microbatch`. The cluster is borrowed. */
+liana__input_workers liana__share_input(liana__cluster *cluster, int64_t microbatch);
 
 #endif

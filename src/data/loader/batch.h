@@ -88,7 +88,7 @@ typedef struct liana__loader_options {
     /* NULL: a record that cannot be used is an error. Otherwise it leaves a gap, and `next` reports it to this list.
      * The list must outlive the loader, and only the thread that calls `next` may use it. */
     liana__bad_records *bad_records;
-    const char *part; /* the name of these data in the list: "train" */
+    const char *part;                    /* the name of these data in the list: "train" */
     const liana__input_workers *workers; /* NULL: this process makes whole steps; must outlive the loader */
 } liana__loader_options;
 

@@ -54,11 +54,17 @@ else()
   list(APPEND LIANA_SOURCES ${PROJECT_SOURCE_DIR}/src/remote/remote_missing.c ${PROJECT_SOURCE_DIR}/src/remote/name.c)
 endif()
 
+if(LIANA_ZMQ)
+  list(FILTER LIANA_SOURCES EXCLUDE REGEX "/transport/zmq_missing\\.c$")
+else()
+  list(FILTER LIANA_SOURCES EXCLUDE REGEX "/transport/zmq(_calls|_keys|_meet|_peers|_serve|)\\.c$")
+endif()
+
 # What every part of liana is compiled with.
 add_library(liana_options INTERFACE)
 target_compile_definitions(liana_options INTERFACE _GNU_SOURCE LIANA_VERSION="${PROJECT_VERSION}"
   $<$<BOOL:${LIANA_HDF5}>:LIANA_HAVE_HDF5> $<$<BOOL:${LIANA_X86}>:LIANA_X86>
-  $<$<BOOL:${LIANA_REMOTE}>:LIANA_HAVE_REMOTE>)
+  $<$<BOOL:${LIANA_REMOTE}>:LIANA_HAVE_REMOTE> $<$<BOOL:${LIANA_ZMQ}>:LIANA_HAVE_ZMQ>)
 target_compile_options(liana_options INTERFACE -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
   -Wpointer-arith -Wundef -Wformat=2 -fno-math-errno -ffp-contract=off)
 if(LIANA_WERROR)

@@ -48,7 +48,7 @@ function rules(    lines, count, i, parts) {
         "program: exec layers optimizers formats;" \
         "remote: formats;" \
         "data: remote;" \
-        "distribute: exec;" \
+        "distribute: exec formats;" \
         "train: distribute program models losses metrics optimizers data;" \
         "report: train;" \
         "cli: report", lines, /; */)
@@ -77,6 +77,7 @@ function library_place(header) {
     if (header ~ /^cairo/) return "src/formats/cairo_calls."
     if (header ~ /^fontconfig/) return "src/formats/fontconfig_calls."
     if (header ~ /^(curl|openssl|expat)/) return "src/remote/calls."
+    if (header ~ /^zmq/) return "src/distribute/transport/zmq_calls."
     if (header ~ /^(jansson|libfyaml)/) return "src/formats/"
     return ""
 }

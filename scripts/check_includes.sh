@@ -77,6 +77,7 @@ function library_place(header) {
     if (header ~ /^cairo/) return "src/formats/cairo_calls."
     if (header ~ /^fontconfig/) return "src/formats/fontconfig_calls."
     if (header ~ /^(curl|openssl|expat)/) return "src/remote/calls."
+    if (header ~ /^mpi\.h/) return "src/distribute/transport/module/"
     if (header ~ /^zmq/) return "src/distribute/transport/zmq_calls."
     if (header ~ /^(jansson|libfyaml)/) return "src/formats/"
     return ""

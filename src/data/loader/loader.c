@@ -616,6 +616,11 @@ int liana__loader_num_threads(const liana__loader *loader)
     return loader->num_readers;
 }
 
+const liana__input_workers *liana__loader_workers(const liana__loader *loader)
+{
+    return loader->options.workers;
+}
+
 liana__image_cache *liana__loader_cache(const liana__loader *loader)
 {
     return loader->plan.cache;

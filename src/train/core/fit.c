@@ -35,14 +35,6 @@ static const liana__totals NO_TOTALS;
 
 /* ---- callbacks ---- */
 
-static const liana__callback_item *find_callback(const liana__callback_list *callbacks, const liana__callback *type)
-{
-    for (size_t i = 0; callbacks && i < callbacks->count; i++) {
-        if (callbacks->items[i].type == type) return &callbacks->items[i];
-    }
-    return NULL;
-}
-
 static liana_status call(fit_run *fit, liana__callback_event event)
 {
     fit->context.epoch = fit->state->epoch + 1;
@@ -256,7 +248,8 @@ static liana_status validate(fit_run *fit)
     begin_validation(context, &fit->validation, validation_steps(fit));
     LIANA_TRY(call(fit, LIANA__ON_VALIDATION_BEGIN));
     validation progress = {fit, liana__clock_seconds()};
-    const bool logged = find_callback(fit->options->callbacks, &liana__callback_PredictionsLogger) != NULL;
+    const bool logged = fit->options->callbacks &&
+                        liana__callback_list_has_type(fit->options->callbacks, &liana__callback_PredictionsLogger);
     LIANA_TRY((logged ? liana__evaluate : liana__evaluate_steps)(fit->training->trainer, fit->options->validation,
                                                                  context->steps, &fit->validation, report_validation,
                                                                  &progress, fit->error));
@@ -559,6 +552,14 @@ static liana_status run(fit_run *fit)
     return LIANA_OK;
 }
 
+static liana__watch *find_watch(const liana__callback_list *callbacks)
+{
+    for (size_t i = 0; callbacks && i < callbacks->count; i++) {
+        if (callbacks->items[i].type == &liana__callback_bad_numbers) return callbacks->items[i].self;
+    }
+    return NULL;
+}
+
 liana_status liana__fit(liana__training *training, const liana__fit_options *options, liana__error *error)
 {
     fit_run fit = {.options = options,
@@ -577,8 +578,7 @@ liana_status liana__fit(liana__training *training, const liana__fit_options *opt
                                .error = error}};
     LIANA_TRY(prepare_validation(&fit));
     if (liana__fit_is_over(&training->state, &options->length, options->callbacks)) return LIANA_OK;
-    const liana__callback_item *bad_numbers = find_callback(options->callbacks, &liana__callback_bad_numbers);
-    fit.watch = bad_numbers ? bad_numbers->self : NULL;
+    fit.watch = find_watch(options->callbacks);
     LIANA_TRY(liana__training_share_variables(training, error));
     make_plan(&fit);
     liana_status status = run(&fit);

@@ -1,9 +1,6 @@
 /* Shards for workers. */
 #include "train/core/worker_share.h"
 
-#include "data/loader/batch.h"
-#include "train/core/trainer.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -89,12 +86,4 @@ liana__input_workers liana__share_input(liana__cluster *cluster, int64_t microba
                                   .gather = gather,
                                   .scatter = scatter,
                                   .user = cluster};
-}
-
-void liana__share_loader(const liana__trainer *trainer, liana__input_workers *workers, liana__loader_options *options)
-{
-    liana__cluster *cluster = liana__trainer_options_of(trainer)->cluster;
-    if (!cluster) return;
-    *workers = liana__share_input(cluster, liana__trainer_microbatch(trainer));
-    options->workers = workers;
 }

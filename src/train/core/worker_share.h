@@ -14,14 +14,6 @@
 liana_status liana__share_shards(size_t num_shards, size_t num_workers, liana__leaf_range *ranges, liana__error *error)
     LIANA_MUST_USE;
 
-struct liana__trainer;
-struct liana__loader_options;
-
-/* Where the trainer belongs to a cluster, the loader of its batches makes this process's shards only. `workers` is the
- * caller's memory, and must outlive the loader. */
-void liana__share_loader(const struct liana__trainer *trainer, liana__input_workers *workers,
-                         struct liana__loader_options *options);
-
 /* How the loaders of a cluster's processes share steps in shards of `microbatch`. The cluster is borrowed. */
 liana__input_workers liana__share_input(liana__cluster *cluster, int64_t microbatch);
 

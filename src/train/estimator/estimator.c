@@ -3,7 +3,7 @@
 
 #include "program/device.h"
 #include "train/checkpoint/checkpoint.h"
-#include "train/core/worker_share.h"
+#include "train/core/shared_loader.h"
 #include "train/estimator/own_update.h"
 
 #include <stdio.h>

@@ -24,7 +24,7 @@ typedef struct process {
     const char *config; /* a file */
     const char *override;
     void (*run)(struct process *self, liana_context *context, liana__cluster *cluster);
-    bool same;
+    bool same; /* what was found, or whether others must be */
     liana_status status;
     liana__error error;
     char notes[1024];
@@ -164,22 +164,43 @@ static void test_instruction_sets_fall_to_the_lowest(void **state)
 
 /* ---- runs ---- */
 
-static const char *const WAYS[] = {"train.strategy=multi_worker"};
+static liana_status open_config(process *self, liana_context *context, liana__arena *arena, liana__run *run)
+{
+    liana__config config;
+    const char *overrides[2] = {"train.strategy=multi_worker", self->override};
+    const liana__run_options wanted = {.training = true, .on_note = keep_note, .user = self};
+    LIANA_TRY(liana__config_load(context, LIANA__PLUGINS_LOADED, self->config, overrides, self->override ? 2 : 1, arena,
+                                 &config, &self->error));
+    return liana__run_open(context, &config, &wanted, run, &self->error);
+}
 
 static void open_run(process *self, liana_context *context, liana__cluster *cluster)
 {
     (void)cluster;
     liana__arena arena = {0};
-    liana__config config;
     liana__run run;
-    const char *overrides[2] = {WAYS[0], self->override};
-    const liana__run_options wanted = {.training = true, .on_note = keep_note, .user = self};
-    self->status = liana__config_load(context, LIANA__PLUGINS_LOADED, self->config, overrides, self->override ? 2 : 1,
-                                      &arena, &config, &self->error);
+    self->status = open_config(self, context, &arena, &run);
+    if (self->status == LIANA_OK) liana__run_close(&run);
+    liana__arena_free(&arena);
+}
+
+/* A weight that only process 1 has otherwise stands for a processor that computes other bits. */
+static void compute_otherwise(process *self, liana_context *context, liana__cluster *cluster)
+{
+    (void)cluster;
+    liana__arena arena = {0};
+    liana__run run;
+    const liana__notes notes = {keep_note, self};
+    self->status = open_config(self, context, &arena, &run);
     if (self->status == LIANA_OK) {
-        if (self->isa) context->isa = self->isa - 1;
-        self->status = liana__run_open(context, &config, &wanted, &run, &self->error);
-        if (self->status == LIANA_OK) liana__run_close(&run);
+        liana__variable *weight = &run.core.variables.items[0];
+        void *zeros = calloc(1, weight->buffer->size);
+        if (self->rank == 1 && zeros) self->status = liana__variable_write(weight, zeros, &self->error);
+        free(zeros);
+        if (self->status == LIANA_OK) {
+            self->status = liana__agree_on_arithmetic(&run.core, self->same, &notes, &self->error);
+        }
+        liana__run_close(&run);
     }
     liana__arena_free(&arena);
 }
@@ -203,6 +224,29 @@ static void test_settings_are_compared(void **state)
     open_runs(other, 3);
     assert_all_refused(other, 3, LIANA_INVALID_CONFIG,
                        (const char *const[]){"train.batch_size is 32 on the chief, and 16 on process 2", NULL});
+}
+
+static void test_arithmetic_is_compared(void **state)
+{
+    (void)state;
+    liana__test_folder();
+    char config[256];
+    snprintf(config, sizeof config, "%s", liana__test_tiny_run(60));
+    for (int exact = 0; exact < 2; exact++) {
+        process processes[3];
+        memset(processes, 0, sizeof processes);
+        for (size_t i = 0; i < 3; i++) {
+            processes[i] = (process){.config = config, .run = compute_otherwise, .same = exact};
+        }
+        run_all(processes, 3);
+        const char *const texts[] = {"process 1 computes other bits", "LIANA_MAX_ISA", "cluster.exact: false", NULL};
+        if (exact) assert_all_refused(processes, 3, LIANA_UNAVAILABLE, texts);
+        for (size_t i = 0; !exact && i < 3; i++) {
+            assert_ok(processes[i].status, &processes[i].error);
+            assert_non_null(strstr(processes[i].notes, "process 1 computes other bits"));
+            assert_non_null(strstr(processes[i].notes, "will not be reproducible"));
+        }
+    }
 }
 
 static void copy(const char *from, const char *to)
@@ -267,6 +311,7 @@ int main(void)
         cmocka_unit_test(test_the_first_difference_is_named),
         cmocka_unit_test(test_instruction_sets_fall_to_the_lowest),
         cmocka_unit_test(test_settings_are_compared),
+        cmocka_unit_test(test_arithmetic_is_compared),
         cmocka_unit_test(test_data_are_compared_by_their_contents),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -30,6 +30,7 @@ typedef struct recipe {
     int64_t checkpoint_steps;
     const char *training; /* NULL: training_path */
     bool skips_bad_records, keeps_order;
+    liana_on_bad_numbers on_bad_numbers;
     bool is_wide; /* a larger network, without validation */
     bool is_step; /* a loop of one's own instead of a fit */
 } recipe;
@@ -116,6 +117,8 @@ static liana_status fit(liana_context *context, const recipe *wanted, liana_stra
                                  .validation = wanted->is_wide ? NULL : validation,
                                  .epochs = wanted->epochs ? wanted->epochs : 2,
                                  .steps = wanted->steps,
+                                 .on_bad_numbers = wanted->on_bad_numbers,
+                                 .bad_numbers_factor = wanted->on_bad_numbers ? 1e-12 : 0,
                                  .batch_size = wanted->batch_size ? wanted->batch_size : BATCH,
                                  .microbatch = wanted->microbatch ? wanted->microbatch : MICROBATCH,
                                  .optimizer = wanted->optimizer,
@@ -401,6 +404,23 @@ static void test_an_error_of_one_is_that_of_all(void **state)
     free_results(results, 4);
 }
 
+/* All processes find that a step has gone bad, and do the same about it. */
+static void test_bad_numbers_of_all(void **state)
+{
+    (void)state;
+    static const char diverging[] = "{name: SGD, learning_rate: 1.0e+25}";
+    const recipe restores = {.optimizer = diverging, .on_bad_numbers = LIANA_ON_BAD_NUMBERS_RESTORE};
+    assert_same_on(&restores, 3, 0);
+    assert_same_on(&restores, 2, 1);
+    result results[MAX_PROCESSES];
+    run_cluster(&(recipe){.optimizer = diverging}, 3, 1, results);
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(results[i].status, LIANA_OUT_OF_RANGE);
+        assert_string_equal(results[i].message, results[0].message);
+    }
+    free_results(results, 4);
+}
+
 /* ---- checkpoints ---- */
 
 static const char *newest(const char *folder, const char *file)
@@ -579,6 +599,7 @@ int main(void)
         cmocka_unit_test(test_what_else_happens_in_a_fit),
         cmocka_unit_test(test_gaps_and_draws),
         cmocka_unit_test(test_an_error_of_one_is_that_of_all),
+        cmocka_unit_test(test_bad_numbers_of_all),
         cmocka_unit_test(test_checkpoints_are_those_of_one_process),
         cmocka_unit_test(test_a_fit_goes_on_in_any_number_of_processes),
         cmocka_unit_test(test_a_loop_of_ones_own),

@@ -119,6 +119,31 @@ static void hosts_are_reached_by_ssh(void **state)
     assert_code(result, 0);
 }
 
+/* Two and three processes end with the files of one. */
+static void launched_trainings_are_those_of_one_process(void **state)
+{
+    (void)state;
+    static const char *const counts[] = {"2", "3"};
+    liana__test_folder();
+    const char *config = liana__test_tiny_run(64);
+    char one[512], first[600], second[600];
+    snprintf(one, sizeof one, "%s", liana__test_path("one"));
+    assert_code(liana__test_process(NULL, "train", config, "--out", one), 0);
+    for (size_t i = 0; i < 2; i++) {
+        char out[512], name[32];
+        snprintf(name, sizeof name, "launched%zu", i);
+        snprintf(out, sizeof out, "%s", liana__test_path(name));
+        assert_code(liana__test_process(NULL, "launch", "-n", counts[i], "--servers", i ? "1" : "0", "--out", out,
+                                        config),
+                    0);
+        snprintf(first, sizeof first, "%s/history.json", out);
+        assert_same_file(liana__test_path("one/history.json"), first);
+        snprintf(first, sizeof first, "%s/variables.safetensors", liana__test_newest_checkpoint("one"));
+        snprintf(second, sizeof second, "%s/variables.safetensors", liana__test_newest_checkpoint(name));
+        assert_same_file(first, second);
+    }
+}
+
 static void bad_command_lines(void **state)
 {
     (void)state;
@@ -145,9 +170,13 @@ static void bad_command_lines(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(processes_meet),           cmocka_unit_test(the_first_failure_counts),
-        cmocka_unit_test(requeueing_is_no_failure), cmocka_unit_test(the_others_go_on),
-        cmocka_unit_test(signals_reach_all),        cmocka_unit_test(hosts_are_reached_by_ssh),
+        cmocka_unit_test(processes_meet),
+        cmocka_unit_test(the_first_failure_counts),
+        cmocka_unit_test(requeueing_is_no_failure),
+        cmocka_unit_test(the_others_go_on),
+        cmocka_unit_test(signals_reach_all),
+        cmocka_unit_test(hosts_are_reached_by_ssh),
+        cmocka_unit_test(launched_trainings_are_those_of_one_process),
         cmocka_unit_test(bad_command_lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

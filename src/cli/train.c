@@ -1,5 +1,6 @@
 /* liana train: trains a model as a configuration says. */
 #include "base/clock.h"
+#include "cli/joined.h"
 #include "cli/reporter.h"
 #include "cli/session.h"
 
@@ -98,8 +99,9 @@ static bool stop(void *user)
     return liana__signals_caught() != 0;
 }
 
+/* `instead` takes the place of the run folder, unless it is empty. */
 static liana_status train(liana__invocation *invocation, liana_context *context, const liana__config *config,
-                          watcher *own)
+                          const char *instead, watcher *own)
 {
     liana__error *error = &invocation->error;
     const char *folder = liana__invocation_text(invocation, "out");
@@ -108,6 +110,7 @@ static liana_status train(liana__invocation *invocation, liana_context *context,
         return liana__fail(error, LIANA_INVALID_CONFIG,
                            "train: the run has no folder: give --out DIR, or 'output' in '%s'", config->file);
     }
+    if (*instead) folder = instead;
     liana__run_options wanted = {.folder = folder,
                                  .training = true,
                                  .resume = liana__invocation_has(invocation, "resume"),
@@ -135,16 +138,21 @@ static liana_status train(liana__invocation *invocation, liana_context *context,
 static liana_status run(liana__invocation *invocation)
 {
     liana__session session;
+    liana__joined joined = {0};
+    FILE *out = invocation->out;
     liana_status status = liana__session_open(invocation, invocation->operands[0], &session);
     if (status == LIANA_OK) status = liana__config_require_training_data(&session.config, &invocation->error);
+    if (status == LIANA_OK) status = liana__join_cluster(invocation, &session, &joined);
     if (status == LIANA_OK) {
         watcher own = {.invocation = invocation};
         liana__reporter_init(&own.reporter, invocation->out, liana__invocation_has(invocation, "json"));
         liana__signals_catch();
-        status = train(invocation, session.context, &session.config, &own);
+        status = train(invocation, session.context, &session.config, joined.folder, &own);
         liana__reporter_free(&own.reporter);
         notice_unread(&own);
     }
+    invocation->out = out;
+    liana__leave_cluster(&joined);
     liana__session_close(&session);
     return status;
 }

@@ -148,7 +148,8 @@ static const char *const FREE_KEYS[] = {"output",
                                         "train.threads",
                                         "train.strategy",
                                         "train.recompute",
-                                        "train.memory"};
+                                        "train.memory",
+                                        "cluster"};
 
 static void drop_free_keys(liana__value *config, liana__arena *arena)
 {

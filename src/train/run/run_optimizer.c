@@ -1,6 +1,10 @@
 /* The optimizer, schedule, loss and metrics that a configuration names. */
 #include "train/run/run_internal.h"
 
+#include "distribute/cluster/cluster.h"
+
+#include <string.h>
+
 liana_status liana__run_find_optimizer(liana__run *run, liana__optimizer_choice *choice, liana__error *error)
 {
     return liana__optimizer_read(run->context, run->config->train.optimizer, "train.optimizer", &run->arena, choice,
@@ -17,7 +21,21 @@ liana_status liana__run_find_stages(liana__run *run, liana__error *error)
 
 liana_status liana__run_find_strategy(liana__run *run, liana__strategy_choice *choice, liana__error *error)
 {
-    return liana__strategy_read(run->config->train.strategy, "train.strategy", &run->arena, choice, error);
+    static const char where[] = "train.strategy";
+    const liana__value *wanted = run->config->train.strategy;
+    const liana__cluster *cluster = liana__cluster_of(run->context);
+    LIANA_TRY(liana__strategy_read(wanted, where, &run->arena, choice, error));
+    if (!cluster || choice->strategy->needs_cluster) return LIANA_OK;
+    const size_t servers = cluster->place.num_servers;
+    if (strcmp(choice->strategy->name, "one_device") != 0) {
+        return liana__fail_at(error, wanted ? &wanted->place : NULL, where,
+                              "%s computes in one process, but this is one of %zu (%s); use multi_worker",
+                              choice->strategy->name, liana__cluster_size(cluster), cluster->place.source);
+    }
+    /* The configuration stays as it is for one process. */
+    const liana__value *chosen = liana__value_string(&run->arena, servers ? "parameter_server" : "multi_worker");
+    if (!chosen) return liana__fail_memory(error, "the strategy");
+    return liana__strategy_read(chosen, where, &run->arena, choice, error);
 }
 
 liana_status liana__run_find_objective(liana__run *run, const liana__run_options *options,

@@ -147,9 +147,9 @@ static const char *const FREE_KEYS[] = {"output",
                                         "train.callbacks",
                                         "train.threads",
                                         "train.strategy",
+                                        "cluster",
                                         "train.recompute",
-                                        "train.memory",
-                                        "cluster"};
+                                        "train.memory"};
 
 static void drop_free_keys(liana__value *config, liana__arena *arena)
 {

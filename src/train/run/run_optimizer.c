@@ -1,10 +1,6 @@
 /* The optimizer, schedule, loss and metrics that a configuration names. */
 #include "train/run/run_internal.h"
 
-#include "distribute/cluster/cluster.h"
-
-#include <string.h>
-
 liana_status liana__run_find_optimizer(liana__run *run, liana__optimizer_choice *choice, liana__error *error)
 {
     return liana__optimizer_read(run->context, run->config->train.optimizer, "train.optimizer", &run->arena, choice,
@@ -19,23 +15,19 @@ liana_status liana__run_find_stages(liana__run *run, liana__error *error)
     return LIANA_OK;
 }
 
-liana_status liana__run_find_strategy(liana__run *run, liana__strategy_choice *choice, liana__error *error)
+liana_status liana__run_find_strategy(liana__run *run, bool training, liana__strategy_choice *choice,
+                                      liana__error *error)
 {
-    static const char where[] = "train.strategy";
-    const liana__value *wanted = run->config->train.strategy;
     const liana__cluster *cluster = liana__cluster_of(run->context);
-    LIANA_TRY(liana__strategy_read(wanted, where, &run->arena, choice, error));
-    if (!cluster || choice->strategy->needs_cluster) return LIANA_OK;
-    const size_t servers = cluster->place.num_servers;
-    if (strcmp(choice->strategy->name, "one_device") != 0) {
-        return liana__fail_at(error, wanted ? &wanted->place : NULL, where,
-                              "%s computes in one process, but this is one of %zu (%s); use multi_worker",
-                              choice->strategy->name, liana__cluster_size(cluster), cluster->place.source);
+    LIANA_TRY(liana__strategy_read(run->config->train.strategy, "train.strategy", &run->arena, choice, error));
+    /* Several processes that were told nothing else train together. What is not trained, one process does alone. */
+    if (training && cluster && choice->strategy == &liana__strategy_one_device) {
+        choice->strategy =
+            cluster->place.num_servers ? &liana__strategy_parameter_server : &liana__strategy_multi_worker;
     }
-    /* The configuration stays as it is for one process. */
-    const liana__value *chosen = liana__value_string(&run->arena, servers ? "parameter_server" : "multi_worker");
-    if (!chosen) return liana__fail_memory(error, "the strategy");
-    return liana__strategy_read(chosen, where, &run->arena, choice, error);
+    if (!training && choice->strategy->needs_cluster)
+        *choice = (liana__strategy_choice){&liana__strategy_one_device, NULL};
+    return LIANA_OK;
 }
 
 liana_status liana__run_find_objective(liana__run *run, const liana__run_options *options,

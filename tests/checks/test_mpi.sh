@@ -13,6 +13,15 @@ fail() {
     exit 1
 }
 
+cd "$folder"
+"$build/liana" synth flowers classes=2 images=60 image_size=16 --out flowers >log
+cat >tiny.yaml <<'YAML'
+data: {train: flowers/train/*.tfrec, validation: flowers/val/*.tfrec, class_names: flowers/classes.txt}
+model: {layers: [Flatten, Dense: {units: 2, activation: softmax}]}
+train: {epochs: 2, batch_size: 16, microbatch: 2}
+YAML
+"$build/liana" train tiny.yaml --out one >log 2>&1 || fail "$(cat log)"
+
 run=0
 for library in openmpi mpich; do
     mpirun=$(command -v mpirun.$library || true)
@@ -43,6 +52,10 @@ for library in openmpi mpich; do
     if timeout 120 "$mpirun" $options -n 2 sh -c \
         "[ \"\${OMPI_COMM_WORLD_RANK:-\${PMI_RANK:-}}\" = 0 ] || kill -9 \$\$; exec '$build/bench_transport' check" \
         >"$folder/out" 2>&1; then fail "$library: a job with a dead process succeeds"; fi
+    # A training has the history of one process.
+    timeout 300 "$mpirun" $options -n 3 "$build/liana" train tiny.yaml --out "run-$library" >"$folder/out" 2>&1 ||
+        fail "$library: $(cat "$folder/out")"
+    cmp one/history.json "run-$library/history.json" || fail "$library: another history than that of one process"
     run=$((run + 1))
 done
 [ $run -gt 0 ] || exit 77

@@ -145,6 +145,7 @@ static const char **make_words(const launch *own, size_t *count)
         words[used++] = "/proc/self/exe";
         words[used++] = "train";
         if (liana__invocation_has(invocation, "resume")) words[used++] = "--resume";
+        if (liana__invocation_has(invocation, "requeue")) words[used++] = "--requeue";
         if (liana__invocation_has(invocation, "json")) words[used++] = "--json";
         if (out) words[used++] = "--out";
         if (out) words[used++] = out;
@@ -288,6 +289,7 @@ static const liana__option options[] = {
     {"print", NULL, "print the commands, and run nothing"},
     LIANA__OPTION_OUT("the run folder (default: output of the configuration)"),
     LIANA__OPTION_RESUME,
+    {"requeue", NULL, "exit with 75 when it is stopped and could go on, so that a scheduler starts it again"},
     LIANA__OPTION_JSON,
     {0},
 };
@@ -302,7 +304,7 @@ const liana__command liana__subcommand_launch = {
             "\n"
             "The output is that of the first process. Of the others only messages are shown, with\n"
             "'[rank N]'. SIGINT, SIGTERM and SIGHUP go to all processes. The exit code is that of\n"
-            "the process that failed first; 75 says that the run can go on with --resume.\n",
+            "the process that failed first; with --requeue 75 says that the run can go on.\n",
     .options = options,
     .min_operands = 0,
     .max_operands = -1,

@@ -1,10 +1,12 @@
 /* liana train in several processes, which meet by their configuration: the run folder is that of one process. */
 #include "harness/command_run.h"
 #include "harness/test_text.h"
+#include "harness/tiny_fit.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 enum { COUNT = 90, MAX_PROCESSES = 6, MAX_WORDS = 16 };
 
@@ -145,6 +147,59 @@ static void test_what_is_refused(void **state)
     liana__test_free_result(&got);
 }
 
+/* ---- a program of one's own ---- */
+
+/* What `liana launch --program` runs: this file with --fit, the data and the strategy. A digest of the weights. */
+static int fit_here(const char *images, const char *strategy, uint64_t *digest)
+{
+    liana_context *context = NULL;
+    liana_dataset *data = NULL;
+    liana_status status = liana_context_create(&(liana_context_options){.num_threads = 1}, &context);
+    if (status != LIANA_OK) return 1;
+    liana_model *model = liana__tiny_model(context);
+    status = liana_dataset_open(context, images, NULL, &data);
+    if (status == LIANA_OK) {
+        status = liana_fit(model, &(liana_fit_options){
+                                      .training = data, .epochs = 2, .microbatch = 4, .strategy = {.name = strategy}});
+    }
+    for (size_t i = 0; status == LIANA_OK && liana_model_weight_name(model, i); i++) {
+        liana_array weights;
+        status = liana_model_get_weights(model, liana_model_weight_name(model, i), &weights);
+        const unsigned char *bytes = weights.data;
+        for (size_t k = 0; k < (size_t)liana_shape_size(&weights.shape) * sizeof(float); k++) {
+            *digest = (*digest ^ bytes[k]) * 1099511628211u;
+        }
+    }
+    if (status != LIANA_OK) fprintf(stderr, "%s\n", liana_context_message(context));
+    liana_model_destroy(model);
+    liana_dataset_close(data);
+    liana_context_destroy(context);
+    return status == LIANA_OK ? 0 : 1;
+}
+
+static void test_a_program_of_ones_own(void **state)
+{
+    (void)state;
+    char program[512] = "", data[512], expected[64];
+    uint64_t digest = 0;
+    assert_true(readlink("/proc/self/exe", program, sizeof program - 1) > 0);
+    snprintf(data, sizeof data, "%s", liana__test_path("train-images"));
+    assert_int_equal(fit_here(data, "one_device", &digest), 0);
+    snprintf(expected, sizeof expected, "digest %llx", (unsigned long long)digest);
+    liana__test_result got =
+        liana__test_process(NULL, "launch", "-n", "3", "--program", program, "--", "--fit", data, "multi_worker");
+    if (got.code != 0) print_error("%s\n", got.err);
+    assert_int_equal(got.code, 0);
+    assert_non_null(strstr(got.out, expected));
+    liana__test_free_result(&got);
+    got = liana__test_process(NULL, "launch", "-n", "3", "--servers", "1", "--program", program, "--", "--fit", data,
+                              "parameter_server");
+    assert_int_equal(got.code, 0);
+    assert_non_null(strstr(got.out, expected));
+    liana__test_free_result(&got);
+    assert_int_equal(fit_here(data, "multi_worker", &digest), 1);
+}
+
 static int make_data(void **state)
 {
     (void)state;
@@ -153,12 +208,19 @@ static int make_data(void **state)
     return 0;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    uint64_t digest = 0;
+    if (argc == 4 && strcmp(argv[1], "--fit") == 0) {
+        const int code = fit_here(argv[2], argv[3], &digest);
+        printf("digest %llx\n", (unsigned long long)digest);
+        return code;
+    }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_run_is_that_of_one_process),
         cmocka_unit_test(test_a_run_goes_on_in_other_processes),
         cmocka_unit_test(test_what_is_refused),
+        cmocka_unit_test(test_a_program_of_ones_own),
     };
     return cmocka_run_group_tests(tests, make_data, NULL);
 }

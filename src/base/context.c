@@ -1,5 +1,6 @@
 /* Creates a context and answers what is asked of it. */
 #include "base/context.h"
+#include "base/context_end.h"
 
 #include "base/context_plugins.h"
 #include "base/format.h"
@@ -98,9 +99,39 @@ liana_status liana_context_create(const liana_context_options *options, liana_co
     return liana__context_start(*out, options ? options->num_threads : 0);
 }
 
+/* What is to be done when a context is destroyed stands among what is registered. */
+static const char AT_END[] = "at end";
+
+typedef struct end {
+    void (*call)(void *user);
+    void *user;
+} end;
+
+static void no_function(void)
+{
+}
+
+static void call_ends(const liana_context *context)
+{
+    for (liana__registered *own = context->registered; own; own = own->next) {
+        if (own->kind != AT_END) continue;
+        const end *last = own->user;
+        last->call(last->user);
+    }
+}
+
+liana_status liana__context_at_end(liana_context *context, void (*call)(void *user), void *user)
+{
+    end *made = liana__arena_allocate(&context->parts, sizeof *made);
+    if (!made) return liana__fail_memory(&context->error, "what a context ends with");
+    *made = (end){call, user};
+    return liana__context_register(context, AT_END, AT_END, no_function, made);
+}
+
 void liana_context_destroy(liana_context *context)
 {
     if (!context) return;
+    call_ends(context);
     liana__pool_destroy(context->pool);
     pthread_mutex_destroy(&context->log_mutex);
     for (liana__registered *own = context->registered, *next; own; own = next) {

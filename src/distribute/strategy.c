@@ -47,11 +47,14 @@ liana_status liana__strategy_read(const liana__value *value, const char *where, 
     return liana__choice_options(fields, map, where, ignored, arena, &choice->options, error);
 }
 
-liana__cluster *liana__strategy_cluster(const liana_context *context, const liana_strategy *options)
+liana_status liana__strategy_cluster(liana_context *context, const liana_strategy *options, liana__cluster **cluster,
+                                     liana__error *error)
 {
     const char *nearest;
     const liana__strategy *strategy = options->name ? find(options->name, &nearest) : NULL;
-    return strategy && strategy->needs_cluster ? liana__cluster_of(context) : NULL;
+    *cluster = NULL;
+    if (!strategy || !strategy->needs_cluster) return LIANA_OK;
+    return liana__cluster_require(context, strategy->name, cluster, error);
 }
 
 _Static_assert(LIANA_BIND_NODES == (int)LIANA__BIND_NODES && LIANA_BIND_CORES == (int)LIANA__BIND_CORES,

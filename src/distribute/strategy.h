@@ -136,8 +136,9 @@ liana_status liana__strategy_read(const liana__value *value, const char *where, 
 liana_status liana__strategy_of(const liana_strategy *options, liana__arena *arena, liana__strategy_choice *choice,
                                 liana__error *error) LIANA_MUST_USE;
 
-/* The cluster that a strategy computes in; NULL: it computes in this process, or there is no cluster, or no such
- * strategy. */
-struct liana__cluster *liana__strategy_cluster(const liana_context *context, const liana_strategy *options);
+/* The cluster that a strategy computes in, joined if it was not; NULL: it computes in this process, or there is no such
+ * strategy. Errors: those of liana__cluster_require. */
+liana_status liana__strategy_cluster(liana_context *context, const liana_strategy *options,
+                                     struct liana__cluster **cluster, liana__error *error) LIANA_MUST_USE;
 
 #endif

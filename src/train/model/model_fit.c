@@ -320,7 +320,7 @@ static liana_status open_fit(session *own, const liana_fit_options *options, lia
     LIANA_TRY(liana__model_check(own->model, error));
     LIANA_TRY(liana__model_data_find_preprocessing(&own->data, options->training, true, error));
     LIANA_TRY(liana__model_data_open_fit(&own->data, options, error));
-    own->cluster = liana__strategy_cluster(own->model->context, &options->strategy);
+    LIANA_TRY(liana__strategy_cluster(own->model->context, &options->strategy, &own->cluster, error));
     liana_status status = open_checkpoints(own, options, error);
     LIANA_TRY(liana__cluster_agree_status(own->cluster, status, error));
     return compile_fit(own, options, error);

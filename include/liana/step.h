@@ -94,6 +94,12 @@ LIANA_API liana_tensor liana_update_scalar_at(liana_location here, const liana_u
 #define liana_update_sum(update, name) liana_update_sum_at(LIANA_HERE, update, name)
 LIANA_API liana_tensor liana_update_sum_at(liana_location here, const liana_update *update, const char *name);
 
+/* Adds to `gradients` those of a scalar that depends on variables alone, such as liana_model_penalty(model,
+ * update->graph). Call it before the gradients are used. Its value is not among the results of a run. Variables that it
+ * does not depend on keep their gradients, bit for bit. */
+#define liana_update_add_loss(update, loss) liana_update_add_loss_at(LIANA_HERE, update, loss)
+LIANA_API void liana_update_add_loss_at(liana_location here, liana_update *update, liana_tensor loss);
+
 /* ---- a step ---- */
 
 /* Zeros are the defaults. Names and components are copied. */

@@ -387,10 +387,29 @@ liana_status liana__run_start_loaders(liana__run *run, const liana__run_options 
     return LIANA_OK;
 }
 
+/* The names of a category have the numbers that they had in training. Data that are only measured do not tell them. */
+static liana_status check_vocabularies(const liana__run *run, bool labelled, liana__error *error)
+{
+    const liana__data_config *data = &run->config->data;
+    for (size_t i = 0; i < data->components.count; i++) {
+        const liana__column *column = &data->components.items[i];
+        if (!column->category || column->vocabulary.count) continue;
+        if (!labelled && is_compared(data, column->name)) continue;
+        char key[128];
+        snprintf(key, sizeof key, "data.columns.%.100s", column->name);
+        liana__place place = liana__config_place(run->config, key);
+        return liana__fail_at(error, &place, key,
+                              "the numbers that its names had in training are not known; list the names in that order: "
+                              "{category: true, vocabulary: [first, second]}");
+    }
+    return LIANA_OK;
+}
+
 liana_status liana__run_open_data(liana__run *run, const liana__source_config *where, liana__run_data *data,
                                   liana__error *error)
 {
     *data = (liana__run_data){0};
+    if (!run->training.source) LIANA_TRY(check_vocabularies(run, false, error));
     LIANA_TRY(open_source(run, where, LABELS_IGNORED, 0, &data->source, error));
     liana_status status = start_loader(run, data, error);
     if (status != LIANA_OK) liana__run_close_data(data);
@@ -432,6 +451,7 @@ static liana_status open_others(liana__run *run, const liana__run_options *optio
 {
     const liana__data_config *data = &run->config->data;
     bool has_validation = liana__config_has_source(&data->validation);
+    if (options->validation && !options->training) LIANA_TRY(check_vocabularies(run, true, error));
     if (data->validation_split > 0 && options->validation && !options->training) {
         LIANA_TRY(open_validation_part(run, error));
     }
@@ -464,7 +484,8 @@ static bool knows_shapes(const liana__config *config)
 {
     const liana__data_config *data = &config->data;
     bool knows_classes = data->num_classes || data->class_names.count || config->model.layers || config->model.file;
-    return knows_classes && ((data->image_size[0] && data->channels) || begins_with_input(config->model.layers));
+    const bool says_inputs = config->model.file || begins_with_input(config->model.layers);
+    return knows_classes && ((data->image_size[0] && data->channels) || says_inputs);
 }
 
 /* The shapes without training data to open for good. */

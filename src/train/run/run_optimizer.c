@@ -1,4 +1,5 @@
 /* The optimizer, schedule, loss and metrics that a configuration names. */
+#include "train/model/model_objective.h"
 #include "train/run/run_internal.h"
 
 liana_status liana__run_find_optimizer(liana__run *run, liana__optimizer_choice *choice, liana__error *error)
@@ -29,13 +30,15 @@ liana_status liana__run_find_objective(liana__run *run, const liana__run_options
     for (size_t i = 0; data->source && i < LIANA__MAX_OUTPUTS; i++) {
         if (data->match.targets[i].name) targets[i] = &data->match.targets[i];
     }
-    const liana__objective_request request = {.targets = targets,
-                                              .model = run->model,
-                                              .loss = train->loss,
-                                              .loss_weights = train->loss_weights,
-                                              .metrics = train->metrics,
-                                              .where = "train",
-                                              .by_class = options->by_class};
+    liana__objective_request request = {.targets = targets,
+                                        .model = run->model,
+                                        .loss = train->loss,
+                                        .loss_weights = train->loss_weights,
+                                        .metrics = train->metrics,
+                                        .where = "train",
+                                        .by_class = options->by_class};
+    /* Beside the weights of a model that was saved stands what it was trained for. */
+    if (!options->training) liana__model_recall_objective(run->model, &request);
     liana__objective *made = liana__arena_allocate(&run->arena, sizeof *made);
     if (!made) return liana__fail_memory(error, "the loss");
     *objective = made;

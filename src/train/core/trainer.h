@@ -7,6 +7,7 @@
 #define LIANA_TRAIN_TRAINER_H
 
 #include "backends/variables.h"
+#include "data/loader/workers.h"
 #include "train/core/fault.h"
 #include "train/core/trainer_options.h"
 
@@ -23,6 +24,10 @@ typedef struct liana__trainer_batch {
      * shards are those of all positions, each of what is left of it. 0: none is missing. */
     int64_t num_positions;
     uint64_t first_position;
+    /* Where several processes share the step (data/loader/workers.h): `count` and all rows are of our shards. Leaves are
+     * the shards that have examples, in whatever process; the update divides by the examples of all. NULL: all of the
+     * step is here. */
+    const liana__step_workers *workers;
 } liana__trainer_batch;
 
 typedef struct liana__trainer liana__trainer;

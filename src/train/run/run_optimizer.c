@@ -21,6 +21,22 @@ liana_status liana__run_find_strategy(liana__run *run, liana__strategy_choice *c
     return liana__strategy_read(run->config->train.strategy, "train.strategy", &run->arena, choice, error);
 }
 
+/* Whether the configuration names a loss, and does not leave it at its default. */
+static bool names_loss(const liana__run *run)
+{
+    const liana__value *root = run->config->root;
+    const liana__value *train = root && root->kind == LIANA__VALUE_MAP ? liana__value_get(root, "train") : NULL;
+    return train && train->kind == LIANA__VALUE_MAP && liana__value_get(train, "loss");
+}
+
+/* What is measured may be known from the model's file, and what is only predicted needs no loss for each output. */
+static void find_untrained(const liana__run *run, bool measures, liana__objective_request *request)
+{
+    if (!names_loss(run)) request->loss = NULL;
+    liana__model_recall_objective(run->model, request);
+    request->predicts = !measures && !request->loss && liana__model_num_outputs(run->model) > 1;
+}
+
 liana_status liana__run_find_objective(liana__run *run, const liana__run_options *options,
                                        const liana__objective **objective, liana__error *error)
 {
@@ -37,8 +53,7 @@ liana_status liana__run_find_objective(liana__run *run, const liana__run_options
                                         .metrics = train->metrics,
                                         .where = "train",
                                         .by_class = options->by_class};
-    /* Beside the weights of a model that was saved stands what it was trained for. */
-    if (!options->training) liana__model_recall_objective(run->model, &request);
+    if (!options->training) find_untrained(run, options->validation, &request);
     liana__objective *made = liana__arena_allocate(&run->arena, sizeof *made);
     if (!made) return liana__fail_memory(error, "the loss");
     *objective = made;

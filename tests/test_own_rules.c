@@ -389,6 +389,31 @@ static liana_tensor nothing(const liana_constraint_call *call)
     return (liana_tensor){call->variable.graph, 0};
 }
 
+static liana_tensor rounded(const liana_activation_call *call)
+{
+    liana_tensor zero = liana_graph_scalar(call->x.graph, liana_tensor_dtype(call->x), 0);
+    return liana_op_cast(liana_op_greater(call->x, zero), liana_tensor_dtype(call->x));
+}
+
+/* Nothing could be learnt behind it. */
+static void test_an_activation_without_a_slope_is_refused(void **state)
+{
+    (void)state;
+    fixture own = begin(1);
+    liana_activation_type activation = own_leaky;
+    activation.name = "step";
+    activation.apply = rounded;
+    done(liana_register_activation(own.context, &activation));
+    liana_model *m;
+    done(liana_model_create(own.context, NULL, &m));
+    liana_input(m, .shape = LIANA_INTS(FEATURES));
+    liana_dense(m, .units = 1, .activation = "step");
+    liana_fit_options options = options_of(&own);
+    refused(liana_fit(m, &options), LIANA_INVALID_ARGUMENT, "there is no gradient: the loss depends on variable");
+    liana_model_destroy(m);
+    end(&own);
+}
+
 static void test_what_they_build_is_looked_at(void **state)
 {
     (void)state;
@@ -429,6 +454,7 @@ int main(void)
         cmocka_unit_test(test_they_are_saved_and_resumed),
         cmocka_unit_test(test_texts_that_are_refused),
         cmocka_unit_test(test_what_cannot_be_registered),
+        cmocka_unit_test(test_an_activation_without_a_slope_is_refused),
         cmocka_unit_test(test_what_they_build_is_looked_at),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,8 @@
 /* A run adapts its Normalizations to the training data. */
 #include "harness/command_run.h"
 
+#include "base/file.h"
+
 #include <liana/liana.h>
 #include <math.h>
 #include <stdio.h>
@@ -93,6 +95,27 @@ static void test_it_adapts_behind_other_layers(void **state)
     assert_code(got, 0);
 }
 
+/* Inputs and outputs that the model does not have, and shapes that do not fit, are named before anything is read. */
+static void test_names_and_shapes_that_do_not_fit(void **state)
+{
+    (void)state;
+    liana__test_folder();
+    const char *config = write_table();
+    assert_refused(liana__test_command("train", config, "data.inputs={z: x}"), 2, "data.inputs",
+                   "the model has no input 'z' for the component 'x'");
+    assert_refused(liana__test_command("train", config, "data.targets={dens: y}"), 2, "data.targets",
+                   "the model has no output 'dens' for the component 'y'; did you mean 'dense'?");
+    assert_refused(liana__test_command("train", config,
+                                       "model.layers=[InputLayer: {name: a, shape: [1]}, InputLayer: {name: b, shape: "
+                                       "[1]}, Concatenate: {inputs: [a, b]}, Dense: {units: 1}]"),
+                   2, "data.inputs", "the model has 2 inputs; say which one is 'x': {a: x}");
+    assert_refused(liana__test_command("train", config,
+                                       "model.layers=[InputLayer: {name: in, shape: [3]}, Normalization: {name: "
+                                       "scaled}, Dense: {units: 1}]"),
+                   1, "layer 'scaled' (Normalization): the component 'x' is [2], but the model's input 'in' is [1, 3]");
+    assert_false(liana__file_exists(liana__test_path("run/model.json")));
+}
+
 /* What a layer gives that is trained has no mean that stays. */
 static void test_what_is_not_adapted_is_said(void **state)
 {
@@ -111,6 +134,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_run_adapts_to_its_data),
         cmocka_unit_test(test_it_adapts_behind_other_layers),
+        cmocka_unit_test(test_names_and_shapes_that_do_not_fit),
         cmocka_unit_test(test_what_is_not_adapted_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -61,7 +61,8 @@ LIANA_API liana_tensor liana_leaf_input_at(liana_location here, const liana_leaf
 LIANA_API liana_tensor liana_leaf_sum_at(liana_location here, liana_leaf *leaf, const char *name, liana_tensor each);
 
 /* The gradients of a sum with respect to variables, for the update. It may be called several times, with other sums and
- * other variables: of each variable once. `loss` must leave out rows that are no examples, as liana_leaf_sum does. */
+ * other variables: of each variable once. `loss` must leave out rows that are no examples, as liana_leaf_sum does. If no gradient reaches
+ * any of the variables, that is an error of the graph. */
 #define liana_leaf_gradients(leaf, loss, variables, count) \
     liana_leaf_gradients_at(LIANA_HERE, leaf, loss, variables, count)
 LIANA_API void liana_leaf_gradients_at(liana_location here, liana_leaf *leaf, liana_tensor loss,

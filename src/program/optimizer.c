@@ -5,6 +5,7 @@
 #include "ir/shape.h"
 #include "layers/rules/constraints.h"
 #include "optimizers/update_rule.h"
+#include "passes/autodiff.h"
 #include "program/optimizer_text.h"
 
 #include <stdio.h>
@@ -343,6 +344,7 @@ static void minimize(liana_location here, liana_tensor loss, const liana_tensor 
             liana__graph_fail(graph, here, LIANA_INVALID_ARGUMENT,
                               "there is nothing to train: %s depends on no f32 variable", liana__node_print(node).text);
         }
+        (void)liana__require_gradient(here, loss, variables, count);
         liana_gradients_at(here, loss, variables, count, all + most);
         liana_apply_gradients_at(here, variables, all + most, count, options);
     }

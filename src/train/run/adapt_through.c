@@ -59,6 +59,19 @@ static size_t place_of(const liana__run *run, size_t input)
     return source->num_components;
 }
 
+/* The loader compares shapes too, but later. */
+static liana_status check_size(const liana__run *run, size_t input, size_t place, liana__error *error)
+{
+    const liana_component *component = &run->training.source->components[place];
+    const liana__model_port port = liana__model_input(run->model, input);
+    if (liana_shape_size(&component->shape) == liana_shape_size(&port.shape)) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                       "the component '%.100s' is %s, but the model's input '%.100s' is %s (with a batch of 1); change "
+                       "the data's or the model's shape",
+                       component->name, liana__shape_print(&component->shape).text, port.name,
+                       liana__shape_print(&port.shape).text);
+}
+
 liana_status liana__adapt_obstacle(liana__run *run, size_t node, const char **obstacle, liana__error *error)
 {
     const liana_model *model = run->model;
@@ -68,7 +81,12 @@ liana_status liana__adapt_obstacle(liana__run *run, size_t node, const char **ob
     if (run->training.source->streams) *obstacle = "the data are a stream";
     for (size_t i = 0; i < model->num_inputs && !*obstacle; i++) {
         if (!needed[model->inputs[i]]) continue;
-        if (place_of(run, i) == run->training.source->num_components) *obstacle = "it reads images, not numbers";
+        const size_t place = place_of(run, i);
+        if (place == run->training.source->num_components) {
+            *obstacle = "it reads images, not numbers";
+        } else {
+            LIANA_TRY(check_size(run, i, place, error));
+        }
     }
     for (size_t i = 0; i < model->num_weights && !*obstacle; i++) {
         if (!liana__weight_trainable(model, i)) continue;

@@ -77,7 +77,9 @@ static liana_status adapt(liana__run *run, size_t index, const liana__run_option
 {
     const liana__layer *layer = &run->model->layers[index];
     const char *obstacle, *from;
-    LIANA_TRY(liana__adapt_obstacle(run, node_before(run->model, index), &obstacle, error));
+    if (liana__adapt_obstacle(run, node_before(run->model, index), &obstacle, error) != LIANA_OK) {
+        return liana__fail_within(error, "layer '%s' (Normalization)", layer->name);
+    }
     if (obstacle) {
         liana__run_note(options,
                         "layer '%s' (Normalization) has mean 0 and variance 1: %s; model.weights could give others",

@@ -324,8 +324,40 @@ static liana_status find_match(liana__run *run, liana__run_data *part, liana__er
     return liana__data_match_find(run->model, part->source, &names, labelled, &part->match, error);
 }
 
+/* What the configuration names of the model must be there. */
+static liana_status check_map(const liana__run *run, const liana__component_map *map, bool of_inputs,
+                              liana__error *error)
+{
+    const liana_model *model = run->model;
+    const char *key = of_inputs ? "data.inputs" : "data.targets", *kind = of_inputs ? "input" : "output";
+    const size_t count = of_inputs ? liana__model_num_inputs(model) : liana__model_num_outputs(model);
+    const liana__place place = liana__config_place(run->config, key);
+    if (map->count == 1 && !map->names[0]) {
+        if (count == 1) return LIANA_OK;
+        return liana__fail_at(error, &place, key, "the model has %zu %ss; say which one is '%.100s': {%s: %.100s}",
+                              count, kind, map->components[0],
+                              (of_inputs ? liana__model_input(model, 0) : liana__model_output(model, 0)).name,
+                              map->components[0]);
+    }
+    for (size_t i = 0; i < map->count; i++) {
+        liana__nearest_search search = liana__nearest_begin(map->names[i]);
+        bool found = false;
+        for (size_t k = 0; k < count; k++) {
+            const char *name = (of_inputs ? liana__model_input(model, k) : liana__model_output(model, k)).name;
+            found = found || strcmp(name, map->names[i]) == 0;
+            liana__nearest_add(&search, name);
+        }
+        if (found) continue;
+        return liana__fail_at(error, &place, key, "the model has no %s '%.100s' for the component '%.100s'%s", kind,
+                              map->names[i], map->components[i], liana__hint(search.nearest).text);
+    }
+    return LIANA_OK;
+}
+
 liana_status liana__run_find_match(liana__run *run, liana__error *error)
 {
+    LIANA_TRY(check_map(run, &run->config->data.model_inputs, true, error));
+    LIANA_TRY(check_map(run, &run->config->data.model_targets, false, error));
     liana__run_data *part = run->training.source ? &run->training : &run->validation;
     return part->source ? find_match(run, part, error) : LIANA_OK;
 }

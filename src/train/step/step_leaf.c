@@ -3,6 +3,7 @@
 #include "ir/given.h"
 #include "ir/graph.h"
 #include "ir/shape.h"
+#include "passes/autodiff.h"
 #include "train/core/objective.h"
 #include "train/step/step.h"
 
@@ -143,6 +144,7 @@ void liana_leaf_gradients_at(liana_location here, liana_leaf *leaf, liana_tensor
         liana__graph_fail(leaf->graph, here, LIANA_OUT_OF_MEMORY, "out of memory for the gradients");
         return;
     }
+    if (!liana__require_gradient(here, loss, variables, count)) return;
     liana_gradients_at(here, loss, variables, count, gradients);
     for (size_t i = 0; i < count; i++) {
         if (!add_item(here, leaf, variables[i], gradients[i], (liana__step_sum){.is_gradient = true})) return;

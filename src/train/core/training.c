@@ -1,6 +1,8 @@
 /* Compiles a training. */
 #include "train/core/training.h"
 
+#include "train/core/averaged_weights.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -147,6 +149,9 @@ liana_status liana__training_begin_stage(liana__training *training, size_t stage
                                          liana__error *error)
 {
     liana__training_state *state = &training->state;
+    /* As at the end of a fit, the weights become their averages. */
+    LIANA_TRY(liana__averaged_weights_take(training, error));
+    state->averaged = false;
     float **values = calloc(training->model->num_weights + 1, sizeof *values);
     if (!values) return liana__fail_memory(error, "the weights");
     liana_status status = read_weights(training, values, error);

@@ -1,5 +1,6 @@
 /* fit, evaluate and predict of the public interface: thin users of the training core. */
 #include "train/model/model_fit.h"
+#include "base/wall_clock.h"
 #include "data/augment/augment.h"
 #include "data/dataset/dataset_source.h"
 #include "data/source/part.h"
@@ -16,6 +17,7 @@
 #include "train/core/fit.h"
 #include "train/core/warnings.h"
 #include "train/model/compiled.h"
+#include "train/model/epoch_values.h"
 #include "train/model/fit_stages.h"
 #include "train/model/model_classes.h"
 #include "train/model/model_preprocessing.h"
@@ -46,6 +48,8 @@ typedef struct session {
     bool skips_bad_records;
     liana__bad_records bad_records;
     part fitted, measured;
+    part examples;           /* the training data once more, each example once; shares the source of `fitted` */
+    int64_t stop_at;         /* in seconds since 1970; 0: not by the clock */
     liana__data_match match; /* of the data that it is fitted to, or that are measured */
     liana__source *whole;    /* the data that these two are parts of; NULL: they are not divided */
     liana__augment *augment; /* NULL: none */
@@ -160,6 +164,7 @@ static void close_part(session *own, part *data)
 
 static void close_session(session *own)
 {
+    liana__loader_destroy(own->examples.loader);
     close_part(own, &own->fitted);
     close_part(own, &own->measured);
     liana__dataset_close_view(own->whole);
@@ -313,13 +318,31 @@ static bool watch(void *user, const liana__fit_event *event)
     const liana_fit_options *options = own->options;
     if (event->kind == LIANA__FIT_EPOCH) liana__warn_after_epoch(&own->warnings);
     if (event->kind != LIANA__FIT_EPOCH || !options->on_epoch) return true;
+    liana__arena arena = {0};
     liana_epoch epoch = {.epoch = event->epoch,
                          .epochs = event->epochs,
                          .training = liana__results_of(event->training),
                          .validation = liana__results_of(event->validation),
                          .learning_rate = event->learning_rate,
                          .seconds = event->seconds};
-    return options->on_epoch(options->user, &epoch);
+    epoch.num_training_values = liana__epoch_values(event->training, &arena, &epoch.training_values);
+    epoch.num_validation_values = liana__epoch_values(event->validation, &arena, &epoch.validation_values);
+    const bool goes_on = options->on_epoch(options->user, &epoch);
+    liana__arena_free(&arena);
+    return goes_on;
+}
+
+/* Without augmentation, and with the examples in their order. */
+static liana_status open_examples(void *user, liana__loader **loader, liana__error *error)
+{
+    const watcher *watched = user;
+    session *own = watched->own;
+    own->examples.source = own->fitted.source;
+    if (!own->examples.loader) {
+        LIANA_TRY(start_loader(own, watched->options->training, NULL, &own->match, &own->examples, error));
+    }
+    *loader = own->examples.loader;
+    return LIANA_OK;
 }
 
 enum { KEPT_CHECKPOINTS = 3 };
@@ -442,16 +465,40 @@ static liana_status prepare_checkpoints(session *own, const liana_fit_options *o
     return LIANA_OK;
 }
 
+/* A time of the day is the next one from now on. */
+static liana_status find_stop(session *own, const liana_fit_options *options, liana__error *error)
+{
+    time_t moment;
+    if (!options->stop_at) return LIANA_OK;
+    if (!liana__wall_clock_read(options->stop_at, time(NULL), &moment)) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "stop_at is '%.60s', expected a time: 2026-11-23T06:00, 2026-11-23T06:00:00+01:00, or 06:00",
+                           options->stop_at);
+    }
+    own->stop_at = (int64_t)moment;
+    return LIANA_OK;
+}
+
+/* A fit that goes on from a checkpoint may be over; a new one is not to end before its first update. */
+static liana_status check_stop(const session *own, liana__error *error)
+{
+    char moment[64], now[64];
+    if (own->resumed || !own->stop_at || (time_t)own->stop_at > time(NULL)) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_ARGUMENT, "stop_at is %s, expected a time to come; now it is %s",
+                       liana__wall_clock_show((time_t)own->stop_at, moment), liana__wall_clock_show(time(NULL), now));
+}
+
 static liana__training_length length_of(const session *own, const liana_fit_options *options)
 {
     if (own->stages.count) {
         return (liana__training_length){liana__training_stages_epochs(&own->stages), options->steps,
-                                        options->max_minutes};
+                                        options->max_minutes, own->stop_at};
     }
-    bool is_limited = options->epochs || options->steps || options->max_minutes > 0;
+    bool is_limited = options->epochs || options->steps || options->max_minutes > 0 || options->stop_at;
     return (liana__training_length){.epochs = is_limited ? options->epochs : 1 + options->initial_epoch,
                                     .steps = options->steps,
-                                    .minutes = options->max_minutes};
+                                    .minutes = options->max_minutes,
+                                    .stop_at = own->stop_at};
 }
 
 /* A decay to the end of a fit needs to know the end. */
@@ -461,9 +508,9 @@ static liana_status check_decay(const session *own, const liana__training_length
     if (length->epochs || length->steps || liana__learning_rate_has_length(rate)) return LIANA_OK;
     return liana__fail(
         error, LIANA_INVALID_CONFIG,
-        "%s decays to the end of the fit, which is not known with max_minutes alone; give decay_steps or "
-        "decay_epochs, or epochs or steps as well",
-        rate->schedule->name);
+        "%s decays to the end of the fit, which is not known with %s alone; give decay_steps or decay_epochs, or "
+        "epochs or steps as well",
+        rate->schedule->name, length->stop_at ? "stop_at" : "max_minutes");
 }
 
 /* Those by name, then the program's own. */
@@ -501,6 +548,7 @@ static liana_status run_fit(session *own, const liana_fit_options *options, lian
     LIANA_TRY(liana__warn_find_classes(&watched.warnings, own->fitted.source, &own->arena, error));
     LIANA_TRY(liana__warn_find_averages(&watched.warnings, error));
     LIANA_TRY(prepare_checkpoints(own, options, error));
+    LIANA_TRY(check_stop(own, error));
     liana__warn_of_warmup(&watched.warnings, own->fitted.loader, &length);
     const liana__checkpointing_options checkpointing = {.every_epoch = true,
                                                         .every_steps = options->checkpoint_steps,
@@ -508,7 +556,7 @@ static liana_status run_fit(session *own, const liana_fit_options *options, lian
                                                         .best = {.monitor = options->best_checkpoint}};
     const liana__progress_options progress = {watch, &watched};
     const liana__numbers_options numbers = numbers_options(options);
-    const liana__standard_callbacks standard = {&checkpointing, &length.minutes, &progress, &numbers};
+    const liana__standard_callbacks standard = {&checkpointing, &length.minutes, &length.stop_at, &progress, &numbers};
     LIANA_TRY(add_callbacks(own, options, error));
     LIANA_TRY(liana__callbacks_finish(&own->callbacks, &standard, error));
     LIANA_TRY(open_writer(own, kept_checkpoints(options), error));
@@ -524,6 +572,7 @@ static liana_status run_fit(session *own, const liana_fit_options *options, lian
                                  .save = own->checkpoints ? save : NULL,
                                  .user = &watched,
                                  .callbacks = &own->callbacks,
+                                 .open_examples = own->fitted.source->streams ? NULL : open_examples,
                                  .notes = {options->on_note, options->user}};
     liana_status status = liana__fit(own->training, &wanted, error);
     status = liana__checkpoint_writer_close(own->writer, status, error);
@@ -643,6 +692,7 @@ static liana_status open_fit(session *own, const liana_fit_options *options, lia
     LIANA_TRY(liana__compiled_check_sizes(own->batch_size, options->microbatch, options->data_memory, error));
     LIANA_TRY(liana__compiled_check_sizes(own->evaluation_batch_size, 0, 0, error));
     LIANA_TRY(liana__compiled_check_modes(options->precision, options->recompute, options->memory, error));
+    LIANA_TRY(find_stop(own, options, error));
     LIANA_TRY(liana__model_check(own->model, error));
     LIANA_TRY(find_preprocessing(own, options->training, true, error));
     LIANA_TRY(find_augmentation(own, options->augment, error));
@@ -734,18 +784,13 @@ static void forget_targets(liana__data_match *match)
 /* Tells the caller what the metrics with several numbers are. */
 static liana_status tell_values(const liana_evaluate_options *options, const liana__totals *totals, liana__error *error)
 {
-    const liana__objective *objective = totals->objective;
-    for (size_t i = 0; options->on_values && objective && i < objective->num_metrics; i++) {
-        const liana__objective_metric *metric = &objective->metrics[i];
-        if (!metric->num_values) continue;
-        double *values = malloc(metric->num_values * sizeof *values);
-        if (!values) return liana__fail_memory(error, metric->name);
-        liana__totals_values(totals, i, values);
-        int64_t rows = liana__metric_num_rows(metric), columns = rows ? rows : (int64_t)metric->num_values;
-        options->on_values(options->user, &(liana_metric_values){metric->name, rows ? rows : 1, columns, values});
-        free(values);
-    }
-    return LIANA_OK;
+    liana__arena arena = {0};
+    const liana_metric_values *values;
+    const size_t count = options->on_values ? liana__epoch_values(totals, &arena, &values) : 0;
+    for (size_t i = 0; i < count; i++) options->on_values(options->user, &values[i]);
+    const bool failed = arena.failed;
+    liana__arena_free(&arena);
+    return failed ? liana__fail_memory(error, "the metrics") : LIANA_OK;
 }
 
 /* Runs over the data once; if outputs are wanted, to predict. */

@@ -205,7 +205,10 @@ static liana_status collect_leaf(const liana__bad_step *step, const liana__leaf_
                                  liana__incident *incident, liana__error *error)
 {
     incident->num_rows = leaves->leaves[number].size;
-    LIANA_TRY(liana__trainer_build_leaf(step->training->trainer, incident->num_rows, &incident->graph, error));
+    liana__trainer *trainer = step->training->trainer;
+    LIANA_TRY(step->of_validation
+                  ? liana__trainer_build_evaluation(trainer, incident->num_rows, &incident->graph, error)
+                  : liana__trainer_build_leaf(trainer, incident->num_rows, &incident->graph, error));
     LIANA_TRY(liana__incident_reserve(incident, error));
     LIANA_TRY(read_rows(step, leaves, number, incident, error));
     LIANA_TRY(read_variables(step, false, incident, error));
@@ -219,7 +222,8 @@ static liana_status find_leaf(const liana__bad_step *step, const liana__fault *f
     for (size_t i = 0; i < leaves->num_leaves; i++) {
         liana__incident_free(incident);
         LIANA_TRY(collect_leaf(step, leaves, i, incident, error));
-        LIANA_TRY(note_facts(step, fault, "shard", &leaves->leaves[i], incident, error));
+        LIANA_TRY(note_facts(step, fault, step->of_validation ? "validation shard" : "shard", &leaves->leaves[i],
+                             incident, error));
         LIANA_TRY(liana__incident_examine(incident, error));
         if (is_reproduced(incident)) return LIANA_OK;
     }
@@ -361,6 +365,6 @@ liana_status liana__incident_collect(const liana__bad_step *step, const liana__f
     if (fault->kind != LIANA__FAULT_SUMS) return collect_update(step, fault, incident, error);
     const liana__leaf_batch leaves = liana__trainer_leaves(step->training->trainer, step->batch);
     LIANA_TRY(find_leaf(step, fault, &leaves, incident, error));
-    if (is_reproduced(incident) || leaves.num_leaves < 2) return LIANA_OK;
+    if (is_reproduced(incident) || leaves.num_leaves < 2 || step->of_validation) return LIANA_OK;
     return collect_sum(step, fault, &leaves, incident, error);
 }

@@ -180,6 +180,8 @@ typedef struct explanation {
     const char *hint;
 } explanation;
 
+static const char DIVERGED[] = "try a smaller learning rate or a warm-up";
+
 static const char *text_of(const liana__value *map, const char *key)
 {
     const liana__value *value = liana__value_get(map, key);
@@ -192,7 +194,7 @@ static const char *hint_of(const liana__incident *incident)
     const bool of_shard = incident->num_rows > 0;
     if (strcmp(kind, "variable") == 0) return "these weights were bad before this step; look at where they come from";
     if (strcmp(kind, "input") == 0 && of_shard) return "check these data, or filter them";
-    return "try a smaller learning rate or a warm-up";
+    return DIVERGED;
 }
 
 /* The first example whose row is bad. */
@@ -227,7 +229,7 @@ static void write_bundle(const liana__watch *watch, liana__incident *incident, l
 /* Nothing that fails here hides the fault itself. */
 static explanation explain(const liana__bad_step *bad, const liana__fault *fault, const liana__watch *watch)
 {
-    explanation made = {.hint = "try a smaller learning rate or a warm-up"};
+    explanation made = {.hint = DIVERGED};
     liana__incident incident = {0};
     liana__error error = {0};
     if (liana__incident_collect(bad, fault, &incident, &error) == LIANA_OK) {
@@ -296,7 +298,7 @@ static liana_status restore(const liana__watched_step *step, liana__error *error
     liana__watch *watch = step->watch;
     liana__training *training = step->training;
     LIANA_TRY(write_values(&training->variables, watch->values, error));
-    training->state.taken_back = training->state.iteration - watch->applied;
+    training->state.taken_back = training->state.iteration - training->state.stage_updates - watch->applied;
     training->state.rate_factor *= watch->options->rate_factor;
     begin_here(watch, &training->state);
     watch->restored++;
@@ -355,13 +357,41 @@ liana_status liana__watch_meet(const liana__watched_step *step, const liana__bat
     liana__bad_step bad = bad_step_of(step, batch, &data);
     const bool unfit = step->watch && step->watch->unfit;
     if (fault.kind == LIANA__FAULT_UPDATE) {
-        const explanation none = {.hint = "try a smaller learning rate or a warm-up"};
+        const explanation none = {.hint = DIVERGED};
         char text[640];
         if (!unfit) return fail(step, liana__fault_describe(&fault, text, sizeof text), &none, "", error);
         bad.before = value_before;
         bad.user = step->watch->unfit;
     }
     return explain_and_apply(step, &bad, &fault, error);
+}
+
+liana_status liana__watch_meet_validation(const liana__watched_step *step, const liana__batch *batch,
+                                          const liana__totals *totals, int64_t number, liana__error *error)
+{
+    const liana__trainer_batch data = liana__trainer_batch_of(step->training->trainer, batch);
+    const liana__fault fault = liana__fault_of_validation(totals);
+    const liana__watch *watch = step->watch;
+    liana__bad_step bad = bad_step_of(step, batch, &data);
+    bad.of_validation = true;
+    bad.step = number;
+    bad.update = step->training->state.iteration;
+    char text[640];
+    explanation why = explain(&bad, &fault, watch);
+    if (strcmp(why.hint, DIVERGED) == 0) why.hint = "the weights are finite, so look at these data first";
+    const bool goes_on = step->has_control || (watch && watch->options->policy != LIANA__ON_BAD_NUMBERS_FAIL);
+    const char *found = why.text.data ? why.text.data : "";
+    liana__fault_describe(&fault, text, sizeof text);
+    liana_status status = LIANA_OK;
+    if (goes_on) {
+        liana__note(step->notes, "%s in epoch %lld, batch %lld of the validation%s; %s", text, (long long)bad.epoch,
+                    (long long)number, found, why.hint);
+    } else {
+        status = liana__fail(error, LIANA_OUT_OF_RANGE, "%s in epoch %lld, batch %lld of the validation%s; %s", text,
+                             (long long)bad.epoch, (long long)number, found, why.hint);
+    }
+    liana__text_free(&why.text);
+    return status;
 }
 
 liana_status liana__watch_explain(liana__training *training, const liana__trainer_batch *batch, double learning_rate,

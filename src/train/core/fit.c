@@ -2,6 +2,7 @@
 #include "train/core/fit.h"
 
 #include "base/clock.h"
+#include "distribute/cluster/held.h"
 #include "train/callbacks/standard.h"
 #include "train/core/averaged_weights.h"
 #include "train/core/batch_components.h"
@@ -63,7 +64,15 @@ static liana_status keep_states(fit_run *fit)
     return liana__callback_list_save(fit->options->callbacks, &fit->state->callbacks, fit->error);
 }
 
-/* ---- averages of the weights, where SwapEMAWeights asks for them ---- */
+/* The chief writes; from the others it gets what they hold. All fail if it fails. */
+static liana_status save(const fit_run *fit, liana__error *error)
+{
+    liana__cluster *cluster = fit->training->cluster;
+    if (!cluster) return fit->options->save(fit->options->user, error);
+    liana_status status = liana__cluster_is_chief(cluster) ? fit->options->save(fit->options->user, error)
+                                                           : liana__held_attend(&fit->training->variables, error);
+    return liana__cluster_agree_status(cluster, status, error);
+}
 
 /* Puts the averages in the place of the weights; *swapped: it did. */
 static liana_status begin_averages(fit_run *fit, bool wanted, bool *swapped, liana__error *error)
@@ -84,10 +93,9 @@ static liana_status end_averages(fit_run *fit, bool swapped, liana_status status
 /* A checkpoint with averages says so, and a training goes on from its weights. */
 static liana_status save_state(fit_run *fit, liana__error *error)
 {
-    const liana__fit_options *options = fit->options;
     bool swapped;
     LIANA_TRY(begin_averages(fit, fit->context.saves_averages, &swapped, error));
-    return end_averages(fit, swapped, options->save(options->user, error), error);
+    return end_averages(fit, swapped, save(fit, error), error);
 }
 
 /* ---- checkpoints ---- */
@@ -200,16 +208,18 @@ static liana_status train_step(fit_run *fit, const liana__batch *batch)
     if (status == LIANA_OUT_OF_RANGE && went_bad) return meet_bad_numbers(fit, batch);
     LIANA_TRY(status);
     fit->context.learning_rate = liana__training_keep_rate(fit->training, fit->context.learning_rate);
-    watch_good_step(fit, sums, batch->count);
-    fit->context.update = (liana__update_sums){sums, batch->count, batch->num_positions - batch->count};
-    liana__totals_add(&state->running, sums, batch->count, batch->num_positions - batch->count);
+    watch_good_step(fit, sums, liana__batch_step_count(batch));
+    fit->context.update = (liana__update_sums){sums, liana__batch_step_count(batch),
+                                               batch->num_positions - liana__batch_step_count(batch)};
+    liana__totals_add(&state->running, sums, liana__batch_step_count(batch),
+                      batch->num_positions - liana__batch_step_count(batch));
     for (int64_t i = 0; options->seen_classes && batch->labels && i < batch->count; i++) {
         options->seen_classes[batch->labels[i]] = true;
     }
     state->changed_after_update = false;
     state->iteration++;
     state->step++;
-    fit->timing.images += batch->count;
+    fit->timing.images += liana__batch_step_count(batch);
     fit->timing.wait += batch->wait_seconds;
     return LIANA_OK;
 }
@@ -588,6 +598,9 @@ static liana_status find_stage(fit_run *fit)
     const size_t stage = (size_t)fit->state->stage;
     bool over = stages && fit->state->step == 0 && fit->state->epoch >= stages->items[stage].end;
     if (!over || stage + 1 == stages->count) return LIANA_OK;
+    /* As at the end of a fit, the weights become their averages. */
+    LIANA_TRY(liana__averaged_weights_take(training, fit->error));
+    training->state.averaged = false;
     LIANA_TRY(liana__training_begin_stage(training, stage + 1, &fit->options->notes, fit->error));
     make_plan(fit);
     return prepare_validation(fit);
@@ -680,13 +693,14 @@ liana_status liana__fit(liana__training *training, const liana__fit_options *opt
                                .validates = options->validation != NULL,
                                .folder = options->folder,
                                .notes = options->notes,
-                               .is_chief = true,
+                               .is_chief = liana__cluster_is_chief(training->cluster),
                                .resumed = options->resumed,
                                .loop = &fit,
                                .error = error}};
     LIANA_TRY(prepare_validation(&fit));
     if (liana__fit_is_over(&training->state, &options->length, options->callbacks)) return LIANA_OK;
     fit.watch = find_watch(options->callbacks);
+    LIANA_TRY(liana__training_share_variables(training, error));
     make_plan(&fit);
     liana_status status = run(&fit);
     liana__totals_free(&fit.validation);
@@ -722,7 +736,8 @@ liana_status liana__evaluate(liana__trainer *trainer, liana__loader *loader, int
         if (status == LIANA_OK) status = liana__batch_check(trainer, batch, liana__loader_source(loader), error);
         if (status == LIANA_OK) status = liana__trainer_evaluate(trainer, &data, outputs, &sums, error);
         if (status == LIANA_OK) {
-            liana__totals_add(totals, sums, batch->count, batch->num_positions - batch->count);
+            liana__totals_add(totals, sums, liana__batch_step_count(batch),
+                              batch->num_positions - liana__batch_step_count(batch));
             if (on_outputs) status = on_outputs(user, batch, outputs, error);
         }
         liana__loader_release(loader, batch);

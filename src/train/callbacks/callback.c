@@ -46,12 +46,18 @@ bool liana__callback_list_has(const liana__callback_list *list, const char *name
     return false;
 }
 
-bool liana__callback_list_has_control(const liana__callback_list *list)
+bool liana__callback_list_has_type(const liana__callback_list *list, const liana__callback *type)
 {
     for (size_t i = 0; list && i < list->count; i++) {
-        for (size_t k = 0; k < NUM_CONTROLS; k++) {
-            if (list->items[i].type == liana__controls[k]) return true;
-        }
+        if (list->items[i].type == type) return true;
+    }
+    return false;
+}
+
+bool liana__callback_list_has_control(const liana__callback_list *list)
+{
+    for (size_t k = 0; k < NUM_CONTROLS; k++) {
+        if (liana__callback_list_has_type(list, liana__controls[k])) return true;
     }
     return false;
 }

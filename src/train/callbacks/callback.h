@@ -203,5 +203,6 @@ bool liana__callback_list_has_control(const liana__callback_list *list);
 
 /* Whether one of the list has this name. */
 bool liana__callback_list_has(const liana__callback_list *list, const char *name);
+bool liana__callback_list_has_type(const liana__callback_list *list, const liana__callback *type);
 
 #endif

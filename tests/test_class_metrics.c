@@ -246,7 +246,7 @@ static void test_predictions_of_training_examples(void **state)
     assert_code(liana__test_command("train", file, "--out", whole, all, logged), 0);
     assert_code(liana__test_command("train", file, "--out", parts, all, logged, "train.steps=13"), 0);
     assert_code(liana__test_command("train", file, "--out", parts, all, logged, "--resume"), 0);
-    char *history = read_text("run/history.json"), *unlogged = read_text("plain/history.json");
+    char *history = liana__test_read_text("run/history.json"), *unlogged = liana__test_read_text("plain/history.json");
     assert_string_equal(history, unlogged);
     free(unlogged);
     free(history);
@@ -254,7 +254,7 @@ static void test_predictions_of_training_examples(void **state)
         char name[2][64];
         snprintf(name[0], sizeof name[0], "run/predictions/epoch-%04d-training.csv", epoch);
         snprintf(name[1], sizeof name[1], "parts/predictions/epoch-%04d-training.csv", epoch);
-        char *text = read_text(name[0]), *again = read_text(name[1]);
+        char *text = liana__test_read_text(name[0]), *again = liana__test_read_text(name[1]);
         assert_string_equal(text, again);
         free(again);
         free(text);
@@ -262,7 +262,8 @@ static void test_predictions_of_training_examples(void **state)
     /* A second opinion: the command, on the same table. */
     char *table = path_of("table.csv"), *said = path_of("said.csv");
     assert_code(liana__test_command("predict", whole, table, "--out", said), 0);
-    char *text = read_text("run/predictions/epoch-0004-training.csv"), *expected = read_text("said.csv");
+    char *text = liana__test_read_text("run/predictions/epoch-0004-training.csv"),
+         *expected = liana__test_read_text("said.csv");
     const char *line = strchr(text, '\n') + 1, *other = strchr(expected, '\n') + 1;
     for (int i = 0; i < EXAMPLES; i++) {
         int id, truth, predicted, other_id, other_predicted;
@@ -287,7 +288,7 @@ static void test_predictions_of_training_examples(void **state)
 /* Their sum is the number of examples, their diagonal the accuracy of the history. */
 static void check_matrix(const char *name, double accuracy, int examples)
 {
-    char *text = read_text(name);
+    char *text = liana__test_read_text(name);
     int counts[CLASSES][CLASSES], sum = 0, right = 0;
     const char *line = text;
     assert_int_equal(strncmp(line, "true\\predicted,0,1,2\n", 21), 0);
@@ -312,8 +313,8 @@ static void test_matrices_of_each_epoch(void **state)
     const char *metrics = "train.metrics=[accuracy, {name: confusion_matrix, normalize: rows}]",
                *logged = "train.callbacks=[ConfusionMatrixLogger]";
     assert_code(liana__test_command("train", file, "--out", run, metrics, logged), 0);
-    char *history = read_text("run/history.json");
-    json_t *json = parse(history), *epochs = json_object_get(json, "epochs");
+    char *history = liana__test_read_text("run/history.json");
+    json_t *json = liana__test_parse_json(history), *epochs = json_object_get(json, "epochs");
     for (size_t epoch = 0; epoch < 4; epoch++) {
         char name[80];
         const json_t *one = json_array_get(epochs, epoch);

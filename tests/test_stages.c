@@ -188,7 +188,8 @@ static void test_what_a_program_may_not_say(void **state)
         {"[{epochs: 1, trainable_from: flatten_7}]", "has no layer 'flatten_7'"},
         {"[{epochs: 1, trainable_from: dense, train_all: true}]", "found beside train_all"},
         {"[{epochs: 1, optimizer: {name: Adm}}]", "stages[0].optimizer: there is no optimizer 'Adm'"},
-        {"[{epochs: 1, optimizer: {learning_rat: 1}}]", "stages[0].optimizer"},
+        {"[{epochs: 1, optimizer: {learning_rat: 1}}]",
+         "stages[0].optimizer: unknown key 'learning_rat'; did you mean 'learning_rate'?"},
         {"[{epochs: 1}, {epochs: 1, optimizer: {rate_multipliers: {dens: 2}}}]", "'dens' matches no weight"},
     };
     liana__tiny_fit own = liana__tiny_fit_open(EXAMPLES);

@@ -170,6 +170,28 @@ liana_status liana__trainer_read_sum(liana__trainer *trainer, const char *input,
     return trainer->strategy->read_sum(trainer->instance, find_sum(trainer, input), data, error);
 }
 
+size_t liana__trainer_num_sum_rounds(const liana__trainer *trainer)
+{
+    const liana__trainer_options *options = &trainer->options;
+    if (!options->optimizer || (options->function && options->function->build_update)) return 0;
+    const liana__update_rule rule = liana__trainer_rule(options);
+    return liana__rule_reads(&rule).num_rounds;
+}
+
+liana_status liana__trainer_build_sums(liana__trainer *trainer, size_t round, liana_graph **graph, liana__error *error)
+{
+    return build_sums(trainer, round, graph, error);
+}
+
+const float *liana__trainer_finish_sums(liana__trainer *trainer, size_t round, const float *chunk_sums,
+                                        float *learning_rate)
+{
+    float scalars[LIANA__NUM_UPDATE_SCALARS] = {[LIANA__UPDATE_RATE] = *learning_rate};
+    const float *finished = liana__trainer_update_finish(&trainer->update, round, chunk_sums, scalars);
+    *learning_rate = scalars[LIANA__UPDATE_RATE];
+    return finished;
+}
+
 /* The largest number of examples in a batch. */
 static int64_t largest_batch(const liana__trainer *trainer, bool training)
 {

@@ -180,6 +180,8 @@ typedef struct explanation {
     const char *hint;
 } explanation;
 
+static const char RATE_IS_ZERO[] =
+    "the learning rate is 0, and the optimizer divides by it; use a schedule that stays above 0";
 static const char DIVERGED[] = "try a smaller learning rate or a warm-up";
 
 static const char *text_of(const liana__value *map, const char *key)
@@ -239,6 +241,7 @@ static explanation explain(const liana__bad_step *bad, const liana__fault *fault
         liana__incident_summary(&incident, &made.text);
         add_bad_example(&incident, &made.text);
         made.hint = hint_of(&incident);
+        if (fault->kind == LIANA__FAULT_UPDATE && bad->learning_rate == 0) made.hint = RATE_IS_ZERO;
         write_bundle(watch, &incident, &made.text);
     } else {
         liana__text_add(&made.text, " (it could not be run again node by node: %s)", error.message);

@@ -67,7 +67,7 @@ static void test_each_kind_of_place(void **state)
     liana_model_destroy(last);
     assert_same_start(context, "gs://bucket/saved", liana__test_path("saved"));
     liana__test_serve_file("weights.safetensors", liana__test_path("saved/weights.safetensors"));
-    assert_same_start(context, liana__test_server_url("/weights.safetensors"), liana__test_path("saved"));
+    assert_same_start(context, liana__test_server_url("/web/weights.safetensors"), liana__test_path("saved"));
     liana_context_destroy(context);
 }
 
@@ -121,7 +121,7 @@ static void test_damage_is_found(void **state)
     *strrchr(path, '/') = 0;
     refuse(context, path, LIANA_DATA_LOSS, found);
     refuse(context, "gs://bucket/nothing", LIANA_NOT_FOUND, "gs://bucket/nothing");
-    refuse(context, liana__test_server_url("/nothing.safetensors"), LIANA_NOT_FOUND, "nothing.safetensors");
+    refuse(context, liana__test_server_url("/web/nothing.safetensors"), LIANA_NOT_FOUND, "nothing.safetensors");
     liana_context_destroy(context);
 }
 

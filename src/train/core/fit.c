@@ -10,7 +10,6 @@
 #include "train/numbers/watch.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -235,6 +234,7 @@ static bool halts(const fit_run *fit)
 typedef struct validation {
     fit_run *fit;
     double begin;
+    bool wants_outputs;
     bool is_bad; /* its loss is not finite, which was told */
     /* Of training examples: who gets the predictions. NULL: it is a validation. */
     liana__on_predictions on_predictions;
@@ -251,7 +251,9 @@ static liana_status watch_validation(validation *own, const liana__batch *batch,
     liana__watched_step step = watched_step(fit);
     step.loader = fit->options->validation;
     step.has_control = liana__callback_list_has_control(fit->options->callbacks);
-    return liana__watch_meet_validation(&step, batch, totals, fit->context.step, error);
+    /* Of a batch that processes share, outputs are gathered, and inputs are not. */
+    const bool gathered = fit->training->cluster && own->wants_outputs;
+    return liana__watch_meet_validation(&step, gathered ? NULL : batch, totals, fit->context.step, error);
 }
 
 static liana_status report_validation(void *user, const liana__batch *batch, const float *outputs, liana__error *error)
@@ -288,8 +290,8 @@ static liana_status evaluate(fit_run *fit, liana__loader *loader, validation *ow
     own->fit = fit;
     own->begin = liana__clock_seconds();
     LIANA_TRY(begin_averages(fit, fit->context.measures_averages, &swapped, error));
-    liana_status status =
-        liana__evaluate(fit->training->trainer, loader, fit->context.steps, totals, report_validation, own, error);
+    liana_status status = (own->wants_outputs ? liana__evaluate : liana__evaluate_steps)(
+        fit->training->trainer, loader, fit->context.steps, totals, report_validation, own, error);
     return end_averages(fit, swapped, status, error);
 }
 
@@ -308,7 +310,8 @@ static liana_status validate(fit_run *fit)
     liana__totals_clear(&fit->validation);
     begin_validation(context, &fit->validation, validation_steps(fit));
     LIANA_TRY(call(fit, LIANA__ON_VALIDATION_BEGIN));
-    validation progress = {0};
+    validation progress = {.wants_outputs = liana__callback_list_has_type(fit->options->callbacks,
+                                                                          &liana__callback_PredictionsLogger)};
     LIANA_TRY(evaluate(fit, fit->options->validation, &progress, &fit->validation, fit->error));
     return call(fit, LIANA__ON_VALIDATION_END);
 }
@@ -351,7 +354,7 @@ liana_status liana__fit_predict_training(liana_fit_context *context, liana__on_p
     }
     LIANA_TRY(options->open_examples(options->user, &loader, error));
     const int64_t steps = (int64_t)liana__loader_steps_per_epoch(loader, 0);
-    validation progress = {.on_predictions = on_predictions, .user = user};
+    validation progress = {.wants_outputs = true, .on_predictions = on_predictions, .user = user};
     return evaluate_besides(context, loader, steps, &progress, error);
 }
 
@@ -708,40 +711,4 @@ liana_status liana__fit(liana__training *training, const liana__fit_options *opt
     /* The callbacks may be gone before the state is. */
     liana_status kept = liana__kept_values_own(&training->state.callbacks, error);
     return status == LIANA_OK ? kept : status;
-}
-
-liana_status liana__evaluate(liana__trainer *trainer, liana__loader *loader, int64_t max_steps, liana__totals *totals,
-                             liana__on_outputs on_outputs, void *user, liana__error *error)
-{
-    if (!totals->objective) LIANA_TRY(liana__totals_create(liana__trainer_objective(trainer), totals, error));
-    liana__totals_clear(totals);
-    LIANA_TRY(liana__loader_begin(loader, 0, 0, error));
-    int64_t steps = (int64_t)liana__loader_steps_per_epoch(loader, 0);
-    if (max_steps && max_steps < steps) steps = max_steps;
-    float *outputs = NULL;
-    int64_t capacity = 0;
-    liana_status status = LIANA_OK;
-    for (int64_t step = 0; step < steps && status == LIANA_OK; step++) {
-        liana__batch *batch;
-        status = liana__loader_next(loader, &batch, error);
-        if (status != LIANA_OK) break;
-        if (on_outputs && batch->count > capacity) {
-            free(outputs);
-            capacity = batch->count;
-            outputs = malloc((size_t)(capacity * liana__trainer_row_size(trainer)) * sizeof *outputs);
-            if (!outputs) status = liana__fail_memory(error, "the model's outputs");
-        }
-        liana__trainer_batch data = liana__trainer_batch_of(trainer, batch);
-        const float *sums;
-        if (status == LIANA_OK) status = liana__batch_check(trainer, batch, liana__loader_source(loader), error);
-        if (status == LIANA_OK) status = liana__trainer_evaluate(trainer, &data, outputs, &sums, error);
-        if (status == LIANA_OK) {
-            liana__totals_add(totals, sums, liana__batch_step_count(batch),
-                              batch->num_positions - liana__batch_step_count(batch));
-            if (on_outputs) status = on_outputs(user, batch, outputs, error);
-        }
-        liana__loader_release(loader, batch);
-    }
-    free(outputs);
-    return status;
 }

@@ -371,29 +371,38 @@ liana_status liana__watch_meet(const liana__watched_step *step, const liana__bat
     return explain_and_apply(step, &bad, &fault, error);
 }
 
-liana_status liana__watch_meet_validation(const liana__watched_step *step, const liana__batch *batch,
-                                          const liana__totals *totals, int64_t number, liana__error *error)
+/* Why the loss of a batch of a validation is not finite. */
+static explanation explain_validation(const liana__watched_step *step, const liana__batch *batch,
+                                      const liana__fault *fault, int64_t number)
 {
     const liana__trainer_batch data = liana__trainer_batch_of(step->training->trainer, batch);
-    const liana__fault fault = liana__fault_of_validation(totals);
-    const liana__watch *watch = step->watch;
     liana__bad_step bad = bad_step_of(step, batch, &data);
     bad.of_validation = true;
     bad.step = number;
     bad.update = step->training->state.iteration;
+    return explain(&bad, fault, step->watch);
+}
+
+liana_status liana__watch_meet_validation(const liana__watched_step *step, const liana__batch *batch,
+                                          const liana__totals *totals, int64_t number, liana__error *error)
+{
+    const liana__fault fault = liana__fault_of_validation(totals);
+    const liana__watch *watch = step->watch;
+    const long long epoch = step->training->state.epoch + 1;
     char text[640];
-    explanation why = explain(&bad, &fault, watch);
+    explanation why = {.hint = DIVERGED};
+    if (batch) why = explain_validation(step, batch, &fault, number);
     if (strcmp(why.hint, DIVERGED) == 0) why.hint = "the weights are finite, so look at these data first";
     const bool goes_on = step->has_control || (watch && watch->options->policy != LIANA__ON_BAD_NUMBERS_FAIL);
     const char *found = why.text.data ? why.text.data : "";
     liana__fault_describe(&fault, text, sizeof text);
     liana_status status = LIANA_OK;
     if (goes_on) {
-        liana__note(step->notes, "%s in epoch %lld, batch %lld of the validation%s; %s", text, (long long)bad.epoch,
+        liana__note(step->notes, "%s in epoch %lld, batch %lld of the validation%s; %s", text, epoch,
                     (long long)number, found, why.hint);
     } else {
         status = liana__fail(error, LIANA_OUT_OF_RANGE, "%s in epoch %lld, batch %lld of the validation%s; %s", text,
-                             (long long)bad.epoch, (long long)number, found, why.hint);
+                             epoch, (long long)number, found, why.hint);
     }
     liana__text_free(&why.text);
     return status;

@@ -90,7 +90,8 @@ liana_status liana__watch_meet(const liana__watched_step *step, const liana__bat
 /* The same after an update that gave bad weights, if that can be replayed; all batches are released. The loader is behind the batch afterwards. */
 liana_status liana__watch_replay(const liana__watched_step *step, liana__error *error) LIANA_MUST_USE;
 
-/* A batch of a validation, counted from 1, whose loss is not finite, as `totals` show: explains it and writes a bundle. OK
+/* A batch of a validation, counted from 1, whose loss is not finite, as `totals` show: explains it and writes a bundle, unless
+ * `batch` is NULL. OK
  * after a note: the policy is not FAIL, or a control of the training will go back. Errors: OUT_OF_RANGE. */
 liana_status liana__watch_meet_validation(const liana__watched_step *step, const liana__batch *batch,
                                           const liana__totals *totals, int64_t number, liana__error *error)

@@ -290,8 +290,9 @@ static liana_status evaluate(fit_run *fit, liana__loader *loader, validation *ow
     own->fit = fit;
     own->begin = liana__clock_seconds();
     LIANA_TRY(begin_averages(fit, fit->context.measures_averages, &swapped, error));
-    liana_status status = (own->wants_outputs ? liana__evaluate : liana__evaluate_steps)(
-        fit->training->trainer, loader, fit->context.steps, totals, report_validation, own, error);
+    liana_status status = (own->wants_outputs ? liana__evaluate : liana__evaluate_steps)(fit->training->trainer, loader,
+                                                                                         fit->context.steps, totals,
+                                                                                         report_validation, own, error);
     return end_averages(fit, swapped, status, error);
 }
 
@@ -310,8 +311,8 @@ static liana_status validate(fit_run *fit)
     liana__totals_clear(&fit->validation);
     begin_validation(context, &fit->validation, validation_steps(fit));
     LIANA_TRY(call(fit, LIANA__ON_VALIDATION_BEGIN));
-    validation progress = {.wants_outputs = liana__callback_list_has_type(fit->options->callbacks,
-                                                                          &liana__callback_PredictionsLogger)};
+    validation progress = {
+        .wants_outputs = liana__callback_list_has_type(fit->options->callbacks, &liana__callback_PredictionsLogger)};
     LIANA_TRY(evaluate(fit, fit->options->validation, &progress, &fit->validation, fit->error));
     return call(fit, LIANA__ON_VALIDATION_END);
 }

@@ -398,8 +398,8 @@ liana_status liana__watch_meet_validation(const liana__watched_step *step, const
     liana__fault_describe(&fault, text, sizeof text);
     liana_status status = LIANA_OK;
     if (goes_on) {
-        liana__note(step->notes, "%s in epoch %lld, batch %lld of the validation%s; %s", text, epoch,
-                    (long long)number, found, why.hint);
+        liana__note(step->notes, "%s in epoch %lld, batch %lld of the validation%s; %s", text, epoch, (long long)number,
+                    found, why.hint);
     } else {
         status = liana__fail(error, LIANA_OUT_OF_RANGE, "%s in epoch %lld, batch %lld of the validation%s; %s", text,
                              epoch, (long long)number, found, why.hint);

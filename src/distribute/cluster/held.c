@@ -80,6 +80,14 @@ liana_status liana__held_add(liana__variables *variables, const char *name, lian
     return status;
 }
 
+liana_status liana__variable_read_own(const liana__variable *variable, void *data, liana__error *error)
+{
+    if (!liana__is_held(variable)) return liana__variable_read(variable, data, error);
+    const held *own = (const held *)variable->buffer;
+    LIANA_TRY(gone(own, error));
+    return own->holder.read_own(own->holder.user, own->place, data, error);
+}
+
 liana_status liana__held_attend(const liana__variables *variables, liana__error *error)
 {
     for (size_t i = 0; i < variables->count; i++) {

@@ -2,6 +2,7 @@
 #ifndef LIANA_TRAIN_STEP_H
 #define LIANA_TRAIN_STEP_H
 
+#include "distribute/cluster/cluster.h"
 #include "distribute/device_set.h"
 #include "program/variables.h"
 
@@ -41,6 +42,7 @@ struct liana_step {
     size_t num_known;   /* places in is_used */
     const liana__strategy *strategy;
     liana__device_set devices;
+    liana__cluster *cluster;   /* NULL: this process is alone */
     size_t num_leaf_variables; /* all that leaves read are among the first so many */
     liana__strategy_instance *instance;
     liana__leaf *leaves;

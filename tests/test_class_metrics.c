@@ -1,5 +1,5 @@
 /* Metrics by class of a run: in its history, from evaluate, report and C; names of classes that are a column. */
-#include "harness/test_text.h"
+#include "harness/text_files.h"
 #include "harness/tiny_fit.h"
 
 #include "base/file.h"

@@ -3,6 +3,7 @@
 #include "harness/tiny_fit.h"
 #include "harness/tiny_records.h"
 
+#include "base/file.h"
 #include "train/checkpoint/checkpoint.h"
 
 #include <pthread.h>
@@ -31,8 +32,9 @@ typedef struct recipe {
     const char *training; /* NULL: training_path */
     bool skips_bad_records, keeps_order;
     liana_on_bad_numbers on_bad_numbers;
-    bool is_wide; /* a larger network, without validation */
-    bool is_step; /* a loop of one's own instead of a fit */
+    bool breaks_folder; /* that of the checkpoints, once it is there */
+    bool is_wide;       /* a larger network, without validation */
+    bool is_step;       /* a loop of one's own instead of a fit */
 } recipe;
 
 /* Of one process. */
@@ -44,6 +46,7 @@ typedef struct result {
     liana_epoch epochs[MAX_EPOCHS];
     size_t num_epochs;
     int64_t num_replicas;
+    const char *broken_folder; /* NULL: none */
     const liana__cluster *cluster;
     liana__cluster_counters counters; /* at the end of the last epoch */
 } result;
@@ -61,6 +64,12 @@ static bool keep_epoch(void *user, const liana_epoch *epoch)
 
 static liana_status train_begin(void *user, liana_fit_context *context)
 {
+    const char *broken = ((result *)user)->broken_folder;
+    if (broken && liana_fit_is_chief(context)) {
+        /* A file is where the folder was: nothing can be saved any more. */
+        assert_int_equal(liana__folder_remove(broken, NULL), LIANA_OK);
+        fclose(fopen(broken, "w"));
+    }
     ((result *)user)->num_replicas = liana_fit_num_replicas_in_sync(context);
     return LIANA_OK;
 }
@@ -227,6 +236,7 @@ static void *run_process(void *user)
     result *got = own->result;
     liana_context *context = NULL;
     liana__cluster cluster = {0};
+    if (own->wanted->breaks_folder) got->broken_folder = own->wanted->checkpoints;
     got->status = liana_context_create(&(liana_context_options){.num_threads = 1}, &context);
     if (got->status == LIANA_OK && own->hub) {
         liana__hub_join(own->hub, own->rank, &cluster);
@@ -462,6 +472,23 @@ static void test_checkpoints_are_those_of_one_process(void **state)
     free(whole.weights);
 }
 
+/* What the chief cannot write ends the fit on all; nobody waits for what it did not ask for. */
+static void test_a_failing_save_is_that_of_all(void **state)
+{
+    (void)state;
+    char folder[512];
+    snprintf(folder, sizeof folder, "%s", liana__test_path("broken"));
+    const recipe wanted = {.optimizer = "Adam", .checkpoints = folder, .checkpoint_steps = 1, .breaks_folder = true};
+    result results[MAX_PROCESSES];
+    run_cluster(&wanted, 3, 0, results);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(results[i].status, results[0].status);
+        assert_int_not_equal(results[i].status, LIANA_OK);
+        assert_non_null(strstr(results[i].message, "broken"));
+    }
+    free_results(results, 3);
+}
+
 /* Three workers begin, in the middle of an epoch two workers and a server go on, one process ends it. */
 static void test_a_fit_goes_on_in_any_number_of_processes(void **state)
 {
@@ -601,6 +628,7 @@ int main(void)
         cmocka_unit_test(test_an_error_of_one_is_that_of_all),
         cmocka_unit_test(test_bad_numbers_of_all),
         cmocka_unit_test(test_checkpoints_are_those_of_one_process),
+        cmocka_unit_test(test_a_failing_save_is_that_of_all),
         cmocka_unit_test(test_a_fit_goes_on_in_any_number_of_processes),
         cmocka_unit_test(test_a_loop_of_ones_own),
         cmocka_unit_test(test_traffic_is_that_of_a_ring),

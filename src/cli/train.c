@@ -10,6 +10,7 @@ static const liana__option options[] = {
     {"resume-from", "CHECKPOINT",
      "go on from this checkpoint: best, a name in the run, or a folder; newer ones are set aside"},
     {"allow-changed", NULL, "resume with other settings or data, where the state still fits"},
+    {"requeue", NULL, "exit with 75 when it is stopped and could go on, so that a scheduler starts it again"},
     LIANA__OPTION_PLUGINS,
     LIANA__OPTION_JSON,
     {0},
@@ -72,7 +73,7 @@ static bool watch(void *user, const liana__fit_event *event)
                                 .step = event->step,
                                 .steps = event->steps,
                                 .seconds = event->seconds,
-                                .images = event->images,
+                                .examples = event->images,
                                 .no_images = own->run->image_shape[0] == 0,
                                 .loss = liana__totals_value(event->training, 0),
                                 .bad_records = event->kind == LIANA__FIT_VALIDATION ? event->validation->bad_records

@@ -212,8 +212,19 @@ static bool is_to_fail(int function)
     return function == state.fails && state.fails_after-- == 0;
 }
 
+/* The memory of a device whose limit a test has set. */
+static bool answer_for_memory(int function, void *args)
+{
+    if (function != LIANA__PJRT_DEVICE_MEMORY_STATS || !state.memory_limit) return false;
+    liana__pjrt_memory_stats_args *memory = args;
+    memory->bytes_in_use = 4096;
+    memory->bytes_limit = (liana__pjrt_known_bytes){state.memory_limit, true};
+    return true;
+}
+
 static void *call(int function, const char *name, void *args)
 {
+    if (answer_for_memory(function, args)) return NULL;
     if (is_of_errors(function) && answer_for_own(function, args)) return NULL;
     if (!inner) return function == LIANA__PJRT_CLIENT_CREATE ? fail(14, "there is no device behind this plugin") : NULL;
     pthread_mutex_lock(&mutex);

@@ -30,6 +30,7 @@ typedef struct counting_plugin_state {
     /* Makes call number `fails_after` (from 0, counted from now) of a function fail with a code; function -1: none. */
     int fails, fails_after, fails_with;
     const char *fails_saying;
+    long long memory_limit; /* bytes of a device, for a plugin that counts memory; 0: it does not */
 } counting_plugin_state;
 
 /* Exported as counting_plugin: the one state of this process. */

@@ -21,7 +21,10 @@ static liana_status name_device(liana__pjrt_device *device, liana__error *error)
 {
     liana__pjrt_device_facts facts;
     LIANA_TRY(liana__pjrt_device_describe(device->client, device->number, &facts, error));
+    const liana__pjrt_plugin *plugin = &device->client->plugin;
     snprintf(device->name, sizeof device->name, "%s:%zu (%s)", device->client->platform, device->number, facts.kind);
+    snprintf(device->base.note, sizeof device->base.note, "device %s, by the plugin %.200s (PJRT %d.%d)", device->name,
+             plugin->path, (int)plugin->api->version.major, (int)plugin->api->version.minor);
     return LIANA_OK;
 }
 

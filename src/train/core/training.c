@@ -47,6 +47,7 @@ static liana_status open_devices(liana__training *training, const liana__trainin
     liana__device_set *devices = &training->devices;
     LIANA_TRY(liana__device_set_open(training->context, options->device, &choice, NULL, devices, error));
     training->device = devices->items[0];
+    if (*training->device->note) liana__note(&options->notes, "%s", training->device->note);
     training->num_replicas = devices->count;
     training->strategy = choice.strategy->name;
     wanted->strategy = choice.strategy;

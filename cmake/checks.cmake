@@ -21,6 +21,7 @@ foreach(backend tensorflow jax)
   liana_add_check(keras_tasks_${backend} tests/checks/test_keras_tasks.sh ${backend})
 endforeach()
 liana_add_check(keras_optimizers tests/checks/test_keras_optimizers.sh)
+liana_add_check(pjrt_header tests/checks/test_pjrt_header.sh ${CMAKE_C_COMPILER})
 liana_add_check(quoted_code tests/checks/test_quoted_code.sh)
 liana_add_check(docs_commands tests/docs/test_docs.sh ${PROJECT_BINARY_DIR})
 # A sanitizer asks other questions.

@@ -1,6 +1,7 @@
 /* Regularisers and constraints are Keras's arithmetic. Models as Keras writes them to JSON begin with the same weights as in
  * Keras and see the same batches; the losses of all updates, the loss of an evaluation and the last weights must be those
  * that Keras gave (tests/samples/keras_rules.py). */
+#include "harness/keras_lists.h"
 #include "harness/tiny_fit.h"
 
 #include "formats/json.h"
@@ -15,69 +16,21 @@ enum { EXAMPLES = 18, BATCH = 4, UPDATES = 100, SIDE = 6 };
 static const char *const optimizers[][2] = {{"SGD", "{name: SGD, learning_rate: 0.05, momentum: 0.5}"},
                                             {"Adam", "{name: Adam, learning_rate: 0.01}"}};
 
-/* ---- what Keras said ---- */
-
-/* tests/samples/keras_rules.json */
-static liana__arena arena;
-static const liana__value *samples;
+/* What Keras said. Both sides compute in f32. */
+static liana__keras_lists samples;
 
 static int read_samples(void **state)
 {
     (void)state;
-    liana__value *read;
-    liana__error error = {0};
-    assert_ok(liana__json_read(LIANA_SOURCE_DIR "/tests/samples/keras_rules.json", &arena, &read, &error), &error);
-    samples = read;
+    liana__keras_lists_open(&samples, "keras_rules.json", 2e-5);
     return 0;
 }
 
 static int free_samples(void **state)
 {
     (void)state;
-    liana__arena_free(&arena);
+    liana__keras_lists_close(&samples);
     return 0;
-}
-
-/* A list of numbers. */
-typedef struct keras_list {
-    char name[128];
-    const liana__value *values;
-} keras_list;
-
-static keras_list said(const char *model, const char *optimizer, const char *what)
-{
-    keras_list list;
-    snprintf(list.name, sizeof list.name, "%s_%s_%s", model, optimizer, what);
-    for (char *at = list.name; *at; at++) {
-        if (*at == '/') *at = '_';
-    }
-    list.values = liana__value_get(liana__value_get(samples, "lists"), list.name);
-    if (!list.values) fail_msg("keras_rules.json has no list '%s'", list.name);
-    return list;
-}
-
-/* 2e-5, of numbers above 1 relative: both sides compute in f32. */
-static void near(double found, const keras_list *list, size_t index)
-{
-    assert_true(index < list->values->count);
-    double expected = list->values->items[index]->number;
-    if (fabs(found - expected) <= 2e-5 * fmax(1, fabs(expected))) return;
-    fail_msg("%s[%zu] is %.9g, Keras gives %.9g", list->name, index, found, expected);
-}
-
-/* ---- the formulas of keras_rules.py ---- */
-
-/* A whole number, 0 to 128. */
-static int draw(const char *name, int index)
-{
-    int letters = 0;
-    for (const char *letter = name; *letter; letter++) letters += *letter;
-    return (index * 37 + index / 7 * 5 + 11 * letters) % 129;
-}
-
-static float number(const char *name, int index)
-{
-    return (float)(draw(name, index) - 64) / 128;
 }
 
 typedef struct examples {
@@ -89,10 +42,11 @@ typedef struct examples {
 
 static void fill(examples *all)
 {
-    for (int i = 0; i < EXAMPLES * 6; i++) all->x[i] = number("x", i);
-    for (int i = 0; i < EXAMPLES * 4; i++) all->ids[i] = draw("ids", i) % 7;
-    for (int i = 0; i < EXAMPLES * SIDE * SIDE * 2; i++) all->image[i] = (uint8_t)(draw("image", i) * 255 / 128);
-    for (int i = 0; i < EXAMPLES * 3; i++) all->y[i] = number("y", i);
+    for (int i = 0; i < EXAMPLES * 6; i++) all->x[i] = liana__keras_number("x", i);
+    for (int i = 0; i < EXAMPLES * 4; i++) all->ids[i] = liana__keras_draw("ids", i) % 7;
+    for (int i = 0; i < EXAMPLES * SIDE * SIDE * 2; i++)
+        all->image[i] = (uint8_t)(liana__keras_draw("image", i) * 255 / 128);
+    for (int i = 0; i < EXAMPLES * 3; i++) all->y[i] = liana__keras_number("y", i);
 }
 
 /* The examples from `first` on, for the model's input. */
@@ -122,15 +76,7 @@ static void set_first_weights(liana_model *model)
 {
     for (size_t i = 0; liana_model_weight_name(model, i); i++) {
         const char *name = liana_model_weight_name(model, i);
-        liana_array array;
-        assert_int_equal(liana_model_get_weights(model, name, &array), LIANA_OK);
-        int count = (int)liana_shape_size(&array.shape);
-        float *first = malloc((size_t)count * sizeof *first);
-        assert_non_null(first);
-        for (int k = 0; k < count; k++) first[k] = number(name, k) + (float)liana__ends_with(name, "moving_variance");
-        array.data = first;
-        assert_int_equal(liana_model_set_weights(model, &array, 1), LIANA_OK);
-        free(first);
+        liana__keras_set_weight(model, name, liana__ends_with(name, "moving_variance") ? 1 : 0);
     }
 }
 
@@ -138,16 +84,10 @@ static void check_weights(liana_model *model, const char *name, const char *opti
 {
     for (size_t i = 0; liana_model_weight_name(model, i); i++) {
         const char *weight = liana_model_weight_name(model, i);
-        char what[64];
-        liana_array array;
         /* That of images is Keras 2's here: n / (n - 1) times Keras 3's. */
-        if (liana__ends_with(weight, "moving_variance")) continue;
-        snprintf(what, sizeof what, "weights/%s", weight);
-        const keras_list expected = said(name, optimizer, what);
-        assert_int_equal(liana_model_get_weights(model, weight, &array), LIANA_OK);
-        size_t step = ((size_t)liana_shape_size(&array.shape) + 7) / 8;
-        for (size_t k = 0; k < expected.values->count; k++)
-            near((double)((const float *)array.data)[k * step], &expected, k);
+        if (!liana__ends_with(weight, "moving_variance")) {
+            liana__keras_weight_near(&samples, model, name, optimizer, weight);
+        }
     }
 }
 
@@ -164,7 +104,7 @@ static void train(liana_model *model, const char *name, const char *const optimi
                   int64_t replicas)
 {
     static examples all;
-    const keras_list losses = said(name, optimizer[0], "losses");
+    const liana__keras_list losses = liana__keras_said(&samples, name, optimizer[0], "losses");
     const char *input = liana_model_input(model, 0).name;
     liana_fit_options options = {.loss = "mse",
                                  .optimizer = optimizer[1],
@@ -181,15 +121,15 @@ static void train(liana_model *model, const char *name, const char *const optimi
         int first = update % 5 * BATCH, count = first + BATCH <= EXAMPLES ? BATCH : EXAMPLES - first;
         cut(&all, input, first, count, arrays);
         liana__tiny_done(context, liana_train_on_batch(model, &options, arrays, 2, &results), __FILE__, __LINE__);
-        near(results.loss, &losses, (size_t)update);
+        liana__keras_near(results.loss, &losses, (size_t)update);
     }
     check_weights(model, name, optimizer[0]);
     if (has_batch_norm(model)) return;
     cut(&all, input, 0, EXAMPLES, arrays);
     const liana_evaluate_options measured = {.loss = "mse"};
     liana__tiny_done(context, liana_test_on_batch(model, &measured, arrays, 2, &results), __FILE__, __LINE__);
-    const keras_list evaluated = said(name, optimizer[0], "evaluated");
-    near(results.loss, &evaluated, 0);
+    const liana__keras_list evaluated = liana__keras_said(&samples, name, optimizer[0], "evaluated");
+    liana__keras_near(results.loss, &evaluated, 0);
 }
 
 /* The same bits with 1 to 3 threads, with 2 devices, whole batches and shards of one example: what each computes is compared with Keras,
@@ -219,7 +159,7 @@ static void check_model(const char *name, const liana__value *architecture, cons
 static void test_keras_arithmetic(void **state)
 {
     (void)state;
-    const liana__value *models = liana__value_get(samples, "models");
+    const liana__value *models = liana__value_get(samples.root, "models");
     assert_true(models->count >= 15);
     for (size_t i = 0; i < models->count; i++) {
         for (int k = 0; k < 2; k++) check_model(models->keys[i], models->items[i], optimizers[k]);
@@ -258,7 +198,7 @@ static void test_keras_files_are_written_again(void **state)
 {
     (void)state;
     int count = 0;
-    const liana__value *models = liana__value_get(samples, "models");
+    const liana__value *models = liana__value_get(samples.root, "models");
     for (size_t i = 0; i < models->count; i++) {
         liana_context *context;
         liana__arena own = {0};

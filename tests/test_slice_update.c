@@ -1,19 +1,15 @@
 /* Updates in any number of slices give the same bits, for the library's optimizers and for some that need sums or whole
  * variables, and the numbers of a second formula in double. */
-#include "harness/harness.h"
-
-#include "base/random.h"
-#include "formats/yaml.h"
+#include "harness/array_update.h"
 #include "harness/graph_run.h"
 #include "harness/sum_optimizers.h"
-#include "train/core/slice_update.h"
 
 #include <liana/layers.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_WEIGHTS = 24, MAX_ITEMS = 24, MAX_SLICES = 64, NUM_UPDATES = 3 };
+enum { MAX_WEIGHTS = LIANA__ARRAY_MAX_WEIGHTS, MAX_SLICES = 64, NUM_UPDATES = 3 };
 static const float COUNT = 48;
 static const double RATE = 0.02;
 
@@ -32,27 +28,7 @@ static int tear_down(void **state)
     return liana__test_close_devices(context, devices[0], devices[1]);
 }
 
-/* ---- a model, and the numbers of a run ---- */
-
-/* By weight of the model: values, what the shards' sums are, and the slots. */
-typedef struct numbers {
-    int64_t sizes[MAX_WEIGHTS];
-    float *values[MAX_WEIGHTS];
-    float *sums[MAX_WEIGHTS];
-    float *slots[MAX_WEIGHTS][LIANA__MAX_SLOTS];
-} numbers;
-
-typedef struct fixture {
-    liana_model *model;
-    liana__average averages[MAX_WEIGHTS];
-    bool updated[MAX_WEIGHTS];
-    liana__update_rule rule;
-    void *options;
-    liana__arena arena; /* of the options */
-    size_t num_slots;
-    const liana__rate_multipliers *multipliers;
-    liana__update_items items;
-} fixture;
+/* ---- models ---- */
 
 /* Kernels of 4,608 and 12,800 elements, and averages with and without images. The last layer is frozen. */
 static liana_model *build_model(void)
@@ -93,243 +69,17 @@ static liana_model *build_ruled_model(void)
     return model;
 }
 
-/* Which weights have sums, as a training shard has them. */
-static void find_updated(fixture *f)
+static liana__array_update make_update_of(liana_model *model, const liana__optimizer *optimizer, const char *yaml)
 {
-    liana_graph *graph = liana__test_new_graph(context);
-    liana_tensor x = liana_graph_input(graph, "x", LIANA_F32, liana_shape_of(2, 5, 5, 8));
-    liana__model_results results = liana__model_call(f->model, &x, &(liana__model_mode){.training = true});
-    assert_ok(liana_graph_status(graph), &context->error);
-    for (size_t i = 0; i < f->model->num_weights; i++) f->updated[i] = liana__weight_trainable(f->model, i);
-    for (size_t i = 0; i < results.num_updates; i++) {
-        const liana__model_update *update = &results.updates[i];
-        f->averages[update->weight] = (liana__average){update->momentum, update->about};
-        f->updated[update->weight] = true;
-    }
-    liana_graph_destroy(graph);
-}
-
-static float *make_floats(int64_t count)
-{
-    float *floats = calloc((size_t)count, sizeof *floats);
-    assert_non_null(floats);
-    return floats;
-}
-
-static numbers make_numbers(const liana_model *model)
-{
-    numbers made = {0};
-    for (size_t i = 0; i < model->num_weights; i++) {
-        made.sizes[i] = liana_shape_size(&model->weights[i].shape);
-        made.values[i] = make_floats(made.sizes[i]);
-        made.sums[i] = make_floats(made.sizes[i]);
-        for (int slot = 0; slot < LIANA__MAX_SLOTS; slot++) made.slots[i][slot] = make_floats(made.sizes[i]);
-        liana__model_initialize(model, 5, i, made.values[i]);
-    }
-    return made;
-}
-
-static void free_numbers(numbers *n)
-{
-    for (size_t i = 0; i < MAX_WEIGHTS; i++) {
-        free(n->values[i]);
-        free(n->sums[i]);
-        for (int slot = 0; slot < LIANA__MAX_SLOTS; slot++) free(n->slots[i][slot]);
-    }
-}
-
-static void draw_sums(const fixture *f, numbers *n, uint32_t update)
-{
-    for (size_t i = 0; i < f->model->num_weights; i++) {
-        liana__philox_key key = liana__philox_make_key(13, LIANA__STREAM_TEST, (uint32_t)i);
-        for (int64_t k = 0; k < n->sizes[i]; k++) {
-            uint32_t words[4];
-            liana__philox(key, (uint32_t[4]){(uint32_t)k, update, 0, 0}, words);
-            n->sums[i][k] = (liana__uniform_float(words[0]) - 0.4f) * ldexpf(1, (int)(words[1] % 8) - 4);
-        }
-    }
-}
-
-/* `yaml` as a configuration would give the options. */
-static fixture make_fixture_of(liana_model *model, const liana__optimizer *optimizer, const char *yaml)
-{
-    fixture f = {.model = model};
-    liana__error error = {0};
-    liana__value *map = NULL;
-    f.options = calloc(1, optimizer->options->size);
-    assert_non_null(f.options);
-    assert_ok(liana__yaml_parse(yaml, strlen(yaml), "test.yaml", &f.arena, &map, &error), &error);
-    assert_ok(liana__fields_read(optimizer->options, map, "optimizer", NULL, &f.arena, f.options, &error), &error);
-    f.rule = (liana__update_rule){.optimizer = optimizer, .options = f.options};
-    f.num_slots = liana__rule_num_slots(&f.rule);
-    find_updated(&f);
+    liana__array_update f = liana__array_update_create(model, optimizer, yaml);
+    f.count = COUNT;
+    f.learning_rate = RATE;
     return f;
 }
 
-static fixture make_fixture(const liana__optimizer *optimizer, const char *yaml)
+static liana__array_update make_update(const liana__optimizer *optimizer, const char *yaml)
 {
-    return make_fixture_of(build_model(), optimizer, yaml);
-}
-
-/* Borrows the fixture, which stays where it is from now on. */
-static void list_items(fixture *f)
-{
-    liana__error error = {0};
-    assert_ok(liana__update_items_create(f->model, &f->rule, f->averages, f->updated, &f->items, &error), &error);
-    f->items.rate_multipliers = f->multipliers;
-    assert_true(f->items.num_items <= MAX_ITEMS);
-}
-
-static void free_fixture(fixture *f)
-{
-    liana__update_items_free(&f->items);
-    liana_model_destroy(f->model);
-    liana__arena_free(&f->arena);
-    free(f->options);
-}
-
-/* ---- running an update in slices ---- */
-
-/* A run of one step: what its graphs are given. */
-typedef struct step_run {
-    fixture *f;
-    numbers *n;
-    liana__device *device;
-    float count, learning_rate, iteration;
-    float *finished[LIANA__MAX_SUM_ROUNDS]; /* sums of all variables */
-    size_t first_rows[LIANA__MAX_SUM_ROUNDS];
-} step_run;
-
-/* "optimizer/Adam/m/dense/kernel[4096:8192]": the array, from element 4096 on. */
-static float *find_array(const step_run *r, const char *name, bool is_input)
-{
-    char base[512], prefix[64];
-    long long offset = 0;
-    snprintf(base, sizeof base, "%s", name);
-    char *bracket = strchr(base, '[');
-    if (bracket) {
-        assert_int_equal(sscanf(bracket, "[%lld:", &offset), 1);
-        *bracket = 0;
-    }
-    for (size_t slot = 0; slot < r->f->num_slots; slot++) {
-        snprintf(prefix, sizeof prefix, "optimizer/%s/%s/", r->f->rule.optimizer->name,
-                 liana__rule_slot_name(&r->f->rule, slot));
-        if (strncmp(base, prefix, strlen(prefix)) != 0) continue;
-        int weight = liana__model_find_weight(r->f->model, base + strlen(prefix));
-        assert_true(weight >= 0);
-        return r->n->slots[weight][slot] + offset;
-    }
-    int weight = liana__model_find_weight(r->f->model, base);
-    assert_true(weight >= 0);
-    return (is_input ? r->n->sums[weight] : r->n->values[weight]) + offset;
-}
-
-static const float *find_input(const step_run *r, const char *name)
-{
-    size_t round;
-    if (strcmp(name, "count") == 0) return &r->count;
-    if (strcmp(name, "learning_rate") == 0) return &r->learning_rate;
-    if (strcmp(name, "iteration") == 0) return &r->iteration;
-    if (sscanf(name, "sums/%zu", &round) == 1) {
-        return r->finished[round] + r->first_rows[round] * r->f->items.reads.rounds[round].num_sums;
-    }
-    return find_array(r, name, true);
-}
-
-static liana__buffer *make_buffer(liana__device *device, const liana__node *node, const float *data)
-{
-    liana__error error = {0};
-    liana__buffer *buffer = NULL;
-    assert_ok(device->backend->upload(device, node->dtype, &node->shape, data, &buffer, NULL, &error), &error);
-    return buffer;
-}
-
-/* Runs a graph once on the numbers of the step; destroys it. `out` receives the only output, if there is one. */
-static void run_graph(const step_run *r, liana_graph *graph, float *out)
-{
-    const liana__backend *backend = r->device->backend;
-    liana__error error = {0};
-    liana__executable *executable;
-    liana__buffer *inputs[64], *variables[128], *outputs[1] = {NULL};
-    assert_true(graph->num_inputs <= 64 && graph->num_variables <= 128 && graph->num_outputs == (out ? 1 : 0));
-    assert_ok(backend->compile(r->device, graph, &executable, &error), &error);
-    for (size_t i = 0; i < graph->num_inputs; i++) {
-        inputs[i] = make_buffer(r->device, graph->inputs[i], find_input(r, graph->inputs[i]->name));
-    }
-    for (size_t i = 0; i < graph->num_variables; i++) {
-        variables[i] = make_buffer(r->device, graph->variables[i], find_array(r, graph->variables[i]->name, false));
-    }
-    liana__execution execution = {.name = "a slice", .inputs = inputs, .variables = variables, .outputs = outputs};
-    assert_ok(backend->execute(executable, &execution, &error), &error);
-    if (out) assert_ok(backend->download(outputs[0], out, &error), &error);
-    for (size_t i = 0; i < graph->num_variables; i++) {
-        assert_ok(backend->download(variables[i], find_array(r, graph->variables[i]->name, false), &error), &error);
-        backend->buffer_destroy(variables[i]);
-    }
-    for (size_t i = 0; i < graph->num_inputs; i++) backend->buffer_destroy(inputs[i]);
-    if (out) backend->buffer_destroy(outputs[0]);
-    backend->executable_destroy(executable);
-    liana_graph_destroy(graph);
-}
-
-static liana__update_slice slice_of(const fixture *f, const liana__slice_end ends[2], liana__slice_piece *pieces)
-{
-    return (liana__update_slice){pieces, liana__slice_pieces(f->items.items, f->items.num_items, ends, pieces)};
-}
-
-/* Where the sums of a slice's variables begin, for each round. */
-static void find_rows(step_run *r, const liana__update_slice *slice)
-{
-    for (size_t round = 0; round < r->f->items.reads.num_rounds; round++) {
-        liana__slice_sums_shape(&r->f->items, slice, round, &r->first_rows[round]);
-    }
-}
-
-static void sum_in_slices(step_run *r, const liana__slice_end *ends, size_t num_slices, size_t round)
-{
-    const liana__update_items *items = &r->f->items;
-    const size_t num_sums = items->reads.rounds[round].num_sums;
-    float *chunk_sums = make_floats(items->num_chunks * (int64_t)num_sums);
-    int64_t num_chunks = 0;
-    for (size_t s = 0; s < num_slices; s++) {
-        liana__slice_piece pieces[MAX_ITEMS];
-        liana__update_slice slice = slice_of(r->f, &ends[s], pieces);
-        liana_graph *graph;
-        assert_ok(liana__build_slice_sums(context, items, &slice, round, &graph), &context->error);
-        assert_true((graph != NULL) == (liana__slice_num_chunks(items, &slice) > 0));
-        if (!graph) continue;
-        const liana_shape shape = graph->outputs[0].node->shape;
-        assert_int_equal(liana__graph_find_output(graph, "chunk_sums"), 0);
-        assert_int_equal(liana__slice_first_chunk(items, &slice), num_chunks);
-        assert_int_equal(shape.dims[0], liana__slice_num_chunks(items, &slice));
-        assert_int_equal(shape.dims[1], num_sums);
-        find_rows(r, &slice);
-        run_graph(r, graph, chunk_sums + (size_t)num_chunks * num_sums);
-        num_chunks += shape.dims[0];
-    }
-    assert_int_equal(num_chunks, items->num_chunks);
-    r->finished[round] = make_floats((int64_t)(items->num_variables * num_sums));
-    liana__finish_sums(items, round, chunk_sums, r->finished[round]);
-    free(chunk_sums);
-}
-
-static void update_in_slices(fixture *f, numbers *n, liana__device *device, const liana__slice_end *ends,
-                             size_t num_slices, int iteration)
-{
-    step_run r = {.f = f, .n = n, .device = device, .count = COUNT, .learning_rate = (float)RATE};
-    r.iteration = (float)iteration;
-    for (size_t round = 0; round < f->items.reads.num_rounds; round++) sum_in_slices(&r, ends, num_slices, round);
-    for (size_t s = 0; s < num_slices; s++) {
-        liana__slice_piece pieces[MAX_ITEMS];
-        liana__update_slice slice = slice_of(f, &ends[s], pieces);
-        liana_graph *graph;
-        assert_ok(liana__build_slice_update(context, &f->items, &slice, &graph), &context->error);
-        assert_true((graph != NULL) == (slice.num_pieces > 0));
-        if (!graph) continue;
-        find_rows(&r, &slice);
-        run_graph(&r, graph, NULL);
-    }
-    for (int round = 0; round < LIANA__MAX_SUM_ROUNDS; round++) free(r.finished[round]);
+    return make_update_of(build_model(), optimizer, yaml);
 }
 
 /* ---- the second formula ---- */
@@ -358,7 +108,8 @@ static void centre_by_hand(const liana_shape *shape, double *gradient)
 }
 
 /* The gradients of the update, as the optimizer uses them. */
-static void gradients_by_hand(const fixture *f, const numbers *n, const formula *what, double *gradients[MAX_WEIGHTS])
+static void gradients_by_hand(const liana__array_update *f, const liana__update_arrays *n, const formula *what,
+                              double *gradients[MAX_WEIGHTS])
 {
     double square = 0;
     for (size_t i = 0; i < f->model->num_weights; i++) {
@@ -375,7 +126,8 @@ static void gradients_by_hand(const fixture *f, const numbers *n, const formula 
 }
 
 /* The step of a weight, to be subtracted; `change` is its gradient before. */
-static void step_by_hand(const numbers *n, size_t weight, const formula *what, int iteration, double *change)
+static void step_by_hand(const liana__update_arrays *n, size_t weight, const formula *what, int iteration,
+                         double *change)
 {
     int64_t count = n->sizes[weight];
     double rate = RATE, *values = calloc((size_t)count, sizeof *values);
@@ -393,7 +145,8 @@ static void step_by_hand(const numbers *n, size_t weight, const formula *what, i
     free(values);
 }
 
-static double average_by_hand(const fixture *f, const numbers *before, size_t weight, int64_t k)
+static double average_by_hand(const liana__array_update *f, const liana__update_arrays *before, size_t weight,
+                              int64_t k)
 {
     const liana__average *average = &f->averages[weight];
     double statistic = (double)before->sums[weight][k] / COUNT, old = before->values[weight][k];
@@ -405,8 +158,8 @@ static double average_by_hand(const fixture *f, const numbers *before, size_t we
 }
 
 /* One update, from the numbers before it to those after it. */
-static void check_by_hand(const fixture *f, const numbers *before, const numbers *after, const formula *what,
-                          int iteration)
+static void check_by_hand(const liana__array_update *f, const liana__update_arrays *before,
+                          const liana__update_arrays *after, const formula *what, int iteration)
 {
     double *changes[MAX_WEIGHTS];
     gradients_by_hand(f, before, what, changes);
@@ -426,7 +179,7 @@ static void check_by_hand(const fixture *f, const numbers *before, const numbers
 /* ---- the tests ---- */
 
 /* As a training begins. */
-static void begin_slots(const fixture *f, numbers *n)
+static void begin_slots(const liana__array_update *f, liana__update_arrays *n)
 {
     for (size_t i = 0; i < f->model->num_weights; i++) {
         for (size_t slot = 0; slot < f->num_slots; slot++) {
@@ -436,7 +189,7 @@ static void begin_slots(const fixture *f, numbers *n)
     }
 }
 
-static void copy_numbers(const fixture *f, numbers *to, const numbers *from)
+static void copy_numbers(const liana__array_update *f, liana__update_arrays *to, const liana__update_arrays *from)
 {
     for (size_t i = 0; i < f->model->num_weights; i++) {
         size_t size = (size_t)from->sizes[i] * sizeof(float);
@@ -446,7 +199,8 @@ static void copy_numbers(const fixture *f, numbers *to, const numbers *from)
     }
 }
 
-static void assert_same_numbers(const fixture *f, const numbers *a, const numbers *b)
+static void assert_same_numbers(const liana__array_update *f, const liana__update_arrays *a,
+                                const liana__update_arrays *b)
 {
     for (size_t i = 0; i < f->model->num_weights; i++) {
         size_t size = (size_t)a->sizes[i] * sizeof(float);
@@ -458,45 +212,45 @@ static void assert_same_numbers(const fixture *f, const numbers *a, const number
 }
 
 /* The numbers after all updates, in slices that end at `ends`, or NULL for even ones. */
-static numbers run_updates(fixture *f, liana__device *device, const liana__slice_end *ends, size_t num_slices,
-                           const formula *what)
+static liana__update_arrays run_updates(liana__array_update *f, liana__device *device, const liana__slice_end *ends,
+                                        size_t num_slices, const formula *what)
 {
     liana__slice_end even[MAX_SLICES + 1];
     liana__error error = {0};
-    numbers n = make_numbers(f->model), before = make_numbers(f->model);
+    liana__update_arrays n = liana__update_arrays_create(f->model), before = liana__update_arrays_create(f->model);
     begin_slots(f, &n);
     if (!ends) {
         assert_ok(liana__slices_choose(f->items.items, f->items.num_items, num_slices, even, &error), &error);
     }
     for (int t = 1; t <= NUM_UPDATES; t++) {
-        draw_sums(f, &n, (uint32_t)t);
+        liana__update_arrays_draw(f, &n, (uint32_t)t);
         copy_numbers(f, &before, &n);
-        update_in_slices(f, &n, device, ends ? ends : even, num_slices, t);
+        liana__array_update_run(f, &n, device, ends ? ends : even, num_slices, t);
         if (what) check_by_hand(f, &before, &n, what, t);
     }
-    free_numbers(&before);
+    liana__update_arrays_free(&before);
     return n;
 }
 
-static void check_slices(fixture *f, const formula *what)
+static void check_slices(liana__array_update *f, const formula *what)
 {
     static const size_t counts[] = {2, 3, 7, 33};
-    list_items(f);
+    liana__array_update_begin(f);
     for (int d = 0; d < 2; d++) {
-        numbers whole = run_updates(f, devices[d], NULL, 1, what);
+        liana__update_arrays whole = run_updates(f, devices[d], NULL, 1, what);
         for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-            numbers cut = run_updates(f, devices[d], NULL, counts[i], NULL);
+            liana__update_arrays cut = run_updates(f, devices[d], NULL, counts[i], NULL);
             assert_same_numbers(f, &cut, &whole);
-            free_numbers(&cut);
+            liana__update_arrays_free(&cut);
         }
-        free_numbers(&whole);
+        liana__update_arrays_free(&whole);
     }
-    free_fixture(f);
+    liana__array_update_free(f);
 }
 
 static void check_optimizer(const liana__optimizer *optimizer, const char *yaml, formula what, bool by_hand)
 {
-    fixture f = make_fixture(optimizer, yaml);
+    liana__array_update f = make_update(optimizer, yaml);
     check_slices(&f, by_hand ? &what : NULL);
 }
 
@@ -540,7 +294,7 @@ static void test_regularizers_and_constraints(void **state)
     const liana__optimizer *const chosen[] = {&liana__optimizer_SGD, &liana__optimizer_Adam,
                                               &liana__test_clip_and_trust, &liana__test_centre};
     for (size_t i = 0; i < sizeof chosen / sizeof *chosen; i++) {
-        fixture f = make_fixture_of(build_ruled_model(), chosen[i], "{}");
+        liana__array_update f = make_update_of(build_ruled_model(), chosen[i], "{}");
         f.multipliers =
             &(liana__rate_multipliers){"", (liana__rate_multiplier[]){{.pattern = "dense*", .factor = 0.3}}, 1};
         check_slices(&f, NULL);
@@ -551,8 +305,8 @@ static void test_regularizers_and_constraints(void **state)
 static void test_whole_variables_of_rules(void **state)
 {
     (void)state;
-    fixture f = make_fixture_of(build_ruled_model(), &liana__optimizer_Adam, "{}");
-    list_items(&f);
+    liana__array_update f = make_update_of(build_ruled_model(), &liana__optimizer_Adam, "{}");
+    liana__array_update_begin(&f);
     for (size_t i = 0; i < f.items.num_variables; i++) {
         const char *name = f.items.items[i].name;
         bool is_whole = strcmp(name, "dense_1/kernel") == 0 || strcmp(name, "dense_2/kernel") == 0;
@@ -565,7 +319,7 @@ static void test_whole_variables_of_rules(void **state)
         assert_int_equal(liana__build_slice_update(context, &f.items, &slice, &graph), LIANA_INVALID_ARGUMENT);
         assert_non_null(strstr(context->error.message, "its regularizer or constraint reads the whole variable"));
     }
-    free_fixture(&f);
+    liana__array_update_free(&f);
 }
 
 static void test_sums_over_all(void **state)
@@ -597,21 +351,22 @@ static void test_any_cut_between_elements(void **state)
 {
     (void)state;
     static const liana__slice_end ends[] = {{0, 0}, {0, 1}, {0, 4607}, {5, 5}, {5, 4101}, {9, 5999}, {11, 0}};
-    fixture f = make_fixture(&liana__optimizer_Adam, "{}");
-    list_items(&f);
+    liana__array_update f = make_update(&liana__optimizer_Adam, "{}");
+    liana__array_update_begin(&f);
     assert_int_equal(f.items.num_items, 11);
     for (int d = 0; d < 2; d++) {
-        numbers whole = run_updates(&f, devices[d], NULL, 1, NULL);
-        numbers cut = run_updates(&f, devices[d], ends, sizeof ends / sizeof *ends - 1, NULL);
+        liana__update_arrays whole = run_updates(&f, devices[d], NULL, 1, NULL);
+        liana__update_arrays cut = run_updates(&f, devices[d], ends, sizeof ends / sizeof *ends - 1, NULL);
         assert_same_numbers(&f, &cut, &whole);
-        free_numbers(&whole);
-        free_numbers(&cut);
+        liana__update_arrays_free(&whole);
+        liana__update_arrays_free(&cut);
     }
-    free_fixture(&f);
+    liana__array_update_free(&f);
 }
 
 /* One variable in its own shape, without this update's builder. */
-static void update_alone(const fixture *f, numbers *n, liana__device *device, size_t weight, int iteration)
+static void update_alone(const liana__array_update *f, liana__update_arrays *n, liana__device *device, size_t weight,
+                         int iteration)
 {
     liana_graph *graph = liana__test_new_graph(context);
     const liana_shape shape = f->model->weights[weight].shape;
@@ -647,12 +402,13 @@ static void update_alone(const fixture *f, numbers *n, liana__device *device, si
 
 static void check_alone(const liana__optimizer *optimizer, const char *yaml)
 {
-    fixture f = make_fixture(optimizer, yaml);
-    list_items(&f);
+    liana__array_update f = make_update(optimizer, yaml);
+    liana__array_update_begin(&f);
     for (int d = 0; d < 2; d++) {
-        numbers cut = run_updates(&f, devices[d], NULL, 7, NULL), alone = make_numbers(f.model);
+        liana__update_arrays cut = run_updates(&f, devices[d], NULL, 7, NULL),
+                             alone = liana__update_arrays_create(f.model);
         for (int t = 1; t <= NUM_UPDATES; t++) {
-            draw_sums(&f, &alone, (uint32_t)t);
+            liana__update_arrays_draw(&f, &alone, (uint32_t)t);
             for (size_t i = 0; i < f.model->num_weights; i++) {
                 if (liana__weight_trainable(f.model, i)) update_alone(&f, &alone, devices[d], i, t);
             }
@@ -664,10 +420,10 @@ static void check_alone(const liana__optimizer *optimizer, const char *yaml)
             }
         }
         assert_same_numbers(&f, &cut, &alone);
-        free_numbers(&cut);
-        free_numbers(&alone);
+        liana__update_arrays_free(&cut);
+        liana__update_arrays_free(&alone);
     }
-    free_fixture(&f);
+    liana__array_update_free(&f);
 }
 
 static void test_slices_are_the_whole_update(void **state)
@@ -682,8 +438,8 @@ static void test_finished_sums(void **state)
 {
     (void)state;
     static const float large[4] = {1e8f, 1, -1e8f, 1};
-    fixture f = make_fixture(&liana__test_trust, "{}");
-    list_items(&f);
+    liana__array_update f = make_update(&liana__test_trust, "{}");
+    liana__array_update_begin(&f);
     assert_int_equal(f.items.num_variables, 9);
     assert_int_equal(f.items.num_chunks, 2 + 1 + 1 + 1 + 4 + 1 + 1 + 2 + 1);
     float chunk_sums[14 * 2], sums[9 * 2];
@@ -695,22 +451,23 @@ static void test_finished_sums(void **state)
     const float expected[9][2] = {{0 + 1, 1}, {2, 0.5f},  {3, 0.5f},    {4, 0.5f}, {5 + 6 + 7 + 8, 2},
                                   {9, 0.5f},  {10, 0.5f}, {11 + 12, 1}, {13, 0.5f}};
     assert_memory_equal(sums, expected, sizeof expected);
-    free_fixture(&f);
-    f = make_fixture(&liana__test_clip, "{}");
-    list_items(&f);
+    liana__array_update_free(&f);
+    f = make_update(&liana__test_clip, "{}");
+    liana__array_update_begin(&f);
     for (int i = 0; i < 14; i++) chunk_sums[i] = i % 5 == 1 ? large[i / 5] : 0.25f;
     liana__finish_sums(&f.items, 0, chunk_sums, sums);
     assert_true(sums[0] == 1 + 11 * 0.25f);
-    free_fixture(&f);
+    liana__array_update_free(&f);
 }
 
 /* ---- errors ---- */
 
-static void refuse(fixture *f, liana__slice_piece piece, const char *found, const char *expected, const char *name)
+static void refuse(liana__array_update *f, liana__slice_piece piece, const char *found, const char *expected,
+                   const char *name)
 {
     liana_graph *graph;
     liana__update_slice slice = {&piece, 1};
-    list_items(f);
+    liana__array_update_begin(f);
     assert_fails(liana__build_slice_update(context, &f->items, &slice, &graph), LIANA_INVALID_ARGUMENT, &context->error,
                  found, expected, name);
     assert_null(graph);
@@ -719,26 +476,26 @@ static void refuse(fixture *f, liana__slice_piece piece, const char *found, cons
                      &context->error, found, expected, name);
         assert_null(graph);
     }
-    free_fixture(f);
+    liana__array_update_free(f);
 }
 
 static void test_slices_that_do_not_fit(void **state)
 {
     (void)state;
-    fixture f = make_fixture(&liana__test_centre, "{}");
+    liana__array_update f = make_update(&liana__test_centre, "{}");
     refuse(&f, (liana__slice_piece){5, 4096, 8192}, "4096 to 8192 of 'dense/kernel'", "all 12800", "'Centre'");
-    f = make_fixture(&liana__test_trust, "{}");
+    f = make_update(&liana__test_trust, "{}");
     refuse(&f, (liana__slice_piece){5, 4096, 8000}, "4096 to 8000 of 'dense/kernel'", "multiples of 4096", "'Trust'");
-    f = make_fixture(&liana__test_trust, "{}");
+    f = make_update(&liana__test_trust, "{}");
     refuse(&f, (liana__slice_piece){5, 100, 12800}, "100 to 12800 of 'dense/kernel'", "multiples of 4096", "'Trust'");
-    f = make_fixture(&liana__optimizer_Adam, "{}");
+    f = make_update(&liana__optimizer_Adam, "{}");
     refuse(&f, (liana__slice_piece){4, 0, 64}, "0 to 64 of the averages of 'batch_normalization'", "all 128",
            "one owner");
-    f = make_fixture(&liana__optimizer_Adam, "{}");
+    f = make_update(&liana__optimizer_Adam, "{}");
     refuse(&f, (liana__slice_piece){0, 0, 4609}, "0 to 4609 of 'conv2d/kernel'", "4608", "range");
-    f = make_fixture(&liana__optimizer_Adam, "{}");
+    f = make_update(&liana__optimizer_Adam, "{}");
     refuse(&f, (liana__slice_piece){0, 7, 7}, "7 to 7 of 'conv2d/kernel'", "4608", "range");
-    f = make_fixture(&liana__optimizer_Adam, "{}");
+    f = make_update(&liana__optimizer_Adam, "{}");
     refuse(&f, (liana__slice_piece){11, 0, 1}, "item 11", "below 11", "piece 0");
 }
 
@@ -771,8 +528,8 @@ static void test_declarations_that_cannot_be(void **state)
     liana__error error = {0};
     liana__optimizer optimizer = liana__test_clip;
     optimizer.reads = wrong_shape;
-    fixture f = make_fixture(&optimizer, "{}");
-    list_items(&f);
+    liana__array_update f = make_update(&optimizer, "{}");
+    liana__array_update_begin(&f);
     liana_graph *graph;
     const liana__slice_piece piece = {0, 0, 4096};
     const liana__update_slice slice = {&piece, 1};
@@ -787,7 +544,7 @@ static void test_declarations_that_cannot_be(void **state)
     optimizer.reads = no_terms;
     assert_fails(liana__update_items_create(f.model, &f.rule, f.averages, f.updated, &f.items, &error),
                  LIANA_INVALID_CONFIG, &error, "'Clip' declares 2 sums in round 0", "terms");
-    free_fixture(&f);
+    liana__array_update_free(&f);
 }
 
 int main(void)

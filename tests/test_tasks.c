@@ -1,6 +1,7 @@
 /* Training on data of any kind is Keras's arithmetic. Seven small models begin with the same weights as in Keras and see the
  * same batches in the same order; the losses of all updates, the results of all epochs and the last weights must be those
  * that Keras gave (tests/samples/keras_tasks.py). */
+#include "harness/keras_lists.h"
 #include "harness/tiny_fit.h"
 
 #include "base/text.h"
@@ -11,61 +12,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct keras_list {
-    const char *name;
-    const double *values;
-    size_t count;
-} keras_list;
-
-#include "samples/keras_tasks.h"
-
 enum { EXAMPLES = 18, BATCH = 4, EPOCHS = 20, UPDATES = 100, SIDE = 6, MOST_ARRAYS = 5 };
 
-/* ---- what Keras said ---- */
+/* What Keras said. */
+static liana__keras_lists samples;
 
-static const keras_list *said(const char *task, const char *optimizer, const char *what)
+static int read_samples(void **state)
 {
-    char name[128];
-    snprintf(name, sizeof name, "%s_%s_%s", task, optimizer, what);
-    for (char *at = name; *at; at++) {
-        if (*at == '/') *at = '_';
-    }
-    for (size_t i = 0; i < sizeof keras_lists / sizeof *keras_lists; i++) {
-        if (strcmp(keras_lists[i].name, name) == 0) return &keras_lists[i];
-    }
-    print_error("keras_tasks.h has no list '%s'\n", name);
-    fail();
-    return NULL;
+    (void)state;
+    liana__keras_lists_open(&samples, "keras_tasks.json", 1e-5);
+    return 0;
 }
 
-/* 1e-5, of numbers above 1 relative. */
-static void near(double found, const keras_list *list, size_t index)
+static int free_samples(void **state)
 {
-    assert_true(index < list->count);
-    double expected = list->values[index];
-    if (fabs(found - expected) <= 1e-5 * fmax(1, fabs(expected))) return;
-    print_error("%s[%zu] is %.9g, Keras gives %.9g\n", list->name, index, found, expected);
-    fail();
-}
-
-/* ---- the formulas of keras_tasks.py ---- */
-
-/* A whole number, 0 to 128. */
-static int draw(const char *name, int index)
-{
-    int letters = 0;
-    for (const char *letter = name; *letter; letter++) letters += *letter;
-    return (index * 37 + index / 7 * 5 + 11 * letters) % 129;
-}
-
-static float number(const char *name, int index)
-{
-    return (float)(draw(name, index) - 64) / 128;
+    (void)state;
+    liana__keras_lists_close(&samples);
+    return 0;
 }
 
 static int class_of(const char *name, int count, int index)
 {
-    return draw(name, index) % count;
+    return liana__keras_draw(name, index) % count;
 }
 
 /* ---- tasks ---- */
@@ -106,7 +74,7 @@ static keras_task line(void)
     keras_task own = {"line", build_line, {.loss = "mse", .metrics = {"mae"}}, 0, {{0}}};
     float *x = add(&own, "x", LIANA_F32, liana_shape_of(3))->f32;
     float *y = add(&own, "y", LIANA_F32, liana_shape_of(1))->f32;
-    for (int i = 0; i < 3 * EXAMPLES; i++) x[i] = number("x", i);
+    for (int i = 0; i < 3 * EXAMPLES; i++) x[i] = liana__keras_number("x", i);
     for (int i = 0; i < EXAMPLES; i++) y[i] = 2 * x[3 * i] - x[3 * i + 1] + 0.5f * x[3 * i + 2] + 0.25f;
     return own;
 }
@@ -138,12 +106,12 @@ static keras_task table(void)
     int32_t *offer = add(&own, "offer", LIANA_S32, LIANA_SCALAR)->s32;
     float *weight = add(&own, "weight", LIANA_F32, LIANA_SCALAR)->f32;
     for (int i = 0; i < EXAMPLES; i++) {
-        size[2 * i] = 40 + 100 * number("area", i);
-        size[2 * i + 1] = 3 + number("rooms", i);
+        size[2 * i] = 40 + 100 * liana__keras_number("area", i);
+        size[2 * i + 1] = 3 + liana__keras_number("rooms", i);
         city[i] = class_of("city", 5, i);
         kind[i] = class_of("kind", 4, i);
         offer[i] = class_of("offer", 3, i);
-        weight[i] = 1 + number("weight", i);
+        weight[i] = 1 + liana__keras_number("weight", i);
     }
     return own;
 }
@@ -193,7 +161,7 @@ static void build_mixed(liana_model *model)
 
 static void fill_pixels(const char *name, uint8_t *pixels, int count)
 {
-    for (int i = 0; i < count; i++) pixels[i] = (uint8_t)(draw(name, i) * 255 / 128);
+    for (int i = 0; i < count; i++) pixels[i] = (uint8_t)(liana__keras_draw(name, i) * 255 / 128);
 }
 
 static keras_task mixed(void)
@@ -209,9 +177,9 @@ static keras_task mixed(void)
     float *size = add(&own, "size", LIANA_F32, liana_shape_of(2))->f32;
     int32_t *kind = add(&own, "kind", LIANA_S32, LIANA_SCALAR)->s32;
     float *price = add(&own, "price", LIANA_F32, liana_shape_of(1))->f32;
-    for (int i = 0; i < 2 * EXAMPLES; i++) size[i] = number("size", i);
+    for (int i = 0; i < 2 * EXAMPLES; i++) size[i] = liana__keras_number("size", i);
     for (int i = 0; i < EXAMPLES; i++) kind[i] = class_of("kind", 3, i);
-    for (int i = 0; i < EXAMPLES; i++) price[i] = number("price", i);
+    for (int i = 0; i < EXAMPLES; i++) price[i] = liana__keras_number("price", i);
     return own;
 }
 
@@ -255,7 +223,7 @@ static keras_task steps(void)
     int32_t *kind = add(&own, "kind", LIANA_S32, liana_shape_of(7))->s32;
     float *weight = add(&own, "weight", LIANA_F32, LIANA_SCALAR)->f32;
     for (int i = 0; i < 7 * EXAMPLES; i++) kind[i] = class_of("kind", 3, i);
-    for (int i = 0; i < EXAMPLES; i++) weight[i] = 1 + number("weight", i);
+    for (int i = 0; i < EXAMPLES; i++) weight[i] = 1 + liana__keras_number("weight", i);
     return own;
 }
 
@@ -285,7 +253,7 @@ static keras_task both(void)
     float *size = add(&own, "size", LIANA_F32, liana_shape_of(7, 2))->f32;
     float *good = add(&own, "good", LIANA_F32, liana_shape_of(1))->f32;
     fill_words(words, good);
-    for (int i = 0; i < 14 * EXAMPLES; i++) size[i] = number("size", i);
+    for (int i = 0; i < 14 * EXAMPLES; i++) size[i] = liana__keras_number("size", i);
     return own;
 }
 
@@ -314,16 +282,7 @@ static liana_model *make(liana_context *context, const keras_task *task)
     assert_int_equal(liana_model_status(model), LIANA_OK);
     for (size_t i = 0; liana_model_weight_name(model, i); i++) {
         const char *name = liana_model_weight_name(model, i);
-        if (strncmp(name, "scaled/", 7) == 0) continue;
-        liana_array array;
-        assert_int_equal(liana_model_get_weights(model, name, &array), LIANA_OK);
-        int64_t count = liana_shape_size(&array.shape);
-        float *first = malloc((size_t)count * sizeof *first);
-        assert_non_null(first);
-        for (int k = 0; k < count; k++) first[k] = number(name, k);
-        array.data = first;
-        assert_int_equal(liana_model_set_weights(model, &array, 1), LIANA_OK);
-        free(first);
+        if (strncmp(name, "scaled/", 7) != 0) liana__keras_set_weight(model, name, 0);
     }
     adapt(context, task, model);
     return model;
@@ -333,14 +292,7 @@ static void check_weights(liana_model *model, const keras_task *task, const char
 {
     for (size_t i = 0; liana_model_weight_name(model, i); i++) {
         const char *name = liana_model_weight_name(model, i);
-        if (strncmp(name, "scaled/", 7) == 0) continue;
-        char what[64];
-        liana_array array;
-        snprintf(what, sizeof what, "weights/%s", name);
-        const keras_list *expected = said(task->name, optimizer, what);
-        assert_int_equal(liana_model_get_weights(model, name, &array), LIANA_OK);
-        size_t step = ((size_t)liana_shape_size(&array.shape) + 7) / 8;
-        for (size_t k = 0; k < expected->count; k++) near((double)((const float *)array.data)[k * step], expected, k);
+        if (strncmp(name, "scaled/", 7) != 0) liana__keras_weight_near(&samples, model, task->name, optimizer, name);
     }
 }
 
@@ -359,8 +311,8 @@ static void train_by_updates(liana_context *context, const keras_task *task, con
                              const liana_fit_options *options)
 {
     liana_model *model = make(context, task);
-    const keras_list *losses = said(task->name, optimizer, "losses");
-    assert_int_equal(losses->count, UPDATES);
+    const liana__keras_list losses = liana__keras_said(&samples, task->name, optimizer, "losses");
+    assert_int_equal(losses.values->count, UPDATES);
     int update = 0;
     for (int epoch = 0; epoch < EPOCHS; epoch++) {
         for (int first = 0; first < EXAMPLES; first += BATCH) {
@@ -369,7 +321,7 @@ static void train_by_updates(liana_context *context, const keras_task *task, con
             cut(task, first, first + BATCH <= EXAMPLES ? BATCH : EXAMPLES - first, arrays);
             liana_status status = liana_train_on_batch(model, options, arrays, task->num_arrays, &results);
             liana__tiny_done(context, status, __FILE__, __LINE__);
-            near(results.loss, losses, (size_t)update++);
+            liana__keras_near(results.loss, &losses, (size_t)update++);
         }
     }
     assert_int_equal(update, UPDATES);
@@ -387,22 +339,28 @@ static size_t num_said(const char *task, const char *optimizer)
 {
     char begin[64];
     size_t count = 0, length = (size_t)snprintf(begin, sizeof begin, "%s_%s_epochs_", task, optimizer);
-    for (size_t i = 0; i < sizeof keras_lists / sizeof *keras_lists; i++) {
-        count += strncmp(keras_lists[i].name, begin, length) == 0;
+    for (size_t i = 0; i < samples.lists->count; i++) {
+        count += strncmp(samples.lists->keys[i], begin, length) == 0;
     }
     return count;
+}
+
+static void check_result(const char *task, const char *optimizer, const char *when, const char *name, double result,
+                         size_t index)
+{
+    char what[64];
+    snprintf(what, sizeof what, "%s_%s", when, name);
+    const liana__keras_list expected = liana__keras_said(&samples, task, optimizer, what);
+    liana__keras_near(result, &expected, index);
 }
 
 static void check_results(const char *task, const char *optimizer, const char *when, const liana_results *results,
                           size_t index)
 {
-    char what[64];
-    snprintf(what, sizeof what, "%s_loss", when);
-    near(results->loss, said(task, optimizer, what), index);
+    check_result(task, optimizer, when, "loss", results->loss, index);
     assert_int_equal(1 + results->num_metrics, num_said(task, optimizer));
     for (size_t i = 0; i < results->num_metrics; i++) {
-        snprintf(what, sizeof what, "%s_%s", when, results->metric_names[i]);
-        near(results->metrics[i], said(task, optimizer, what), index);
+        check_result(task, optimizer, when, results->metric_names[i], results->metrics[i], index);
     }
 }
 
@@ -701,17 +659,18 @@ static void check_history(const char *path, const char *task, const char *optimi
     assert_ok(liana__json_read(path, &arena, &root, &error), &error);
     const liana__value *epochs = liana__value_get(root, "epochs");
     assert_int_equal(epochs->count, EPOCHS);
-    size_t compared = 0, length = strlen(task) + strlen(optimizer) + strlen("__epochs_");
-    for (size_t i = 0; i < sizeof keras_lists / sizeof *keras_lists; i++) {
-        char begin[64];
-        snprintf(begin, sizeof begin, "%s_%s_epochs_", task, optimizer);
-        if (strncmp(keras_lists[i].name, begin, length) != 0) continue;
+    size_t compared = 0;
+    char begin[64];
+    const size_t length = (size_t)snprintf(begin, sizeof begin, "%s_%s_epochs_", task, optimizer);
+    for (size_t i = 0; i < samples.lists->count; i++) {
+        if (strncmp(samples.lists->keys[i], begin, length) != 0) continue;
+        const char *name = samples.lists->keys[i] + length;
         compared++;
         for (size_t epoch = 0; epoch < EPOCHS; epoch++) {
-            const liana__value *value = liana__value_get(epochs->items[epoch], keras_lists[i].name + length);
-            if (!value) print_error("the history has no '%s'\n", keras_lists[i].name + length);
+            const liana__value *value = liana__value_get(epochs->items[epoch], name);
+            if (!value) print_error("the history has no '%s'\n", name);
             assert_non_null(value);
-            near(value->number, &keras_lists[i], epoch);
+            check_result(task, optimizer, "epochs", name, value->number, epoch);
         }
     }
     assert_int_equal(compared, num_said(task, optimizer));
@@ -796,5 +755,5 @@ int main(void)
         cmocka_unit_test(test_mixed_command), cmocka_unit_test(test_labels_command),
         cmocka_unit_test(test_steps),         cmocka_unit_test(test_both),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, read_samples, free_samples);
 }

@@ -43,6 +43,9 @@ struct liana__leaf_batch {
     size_t num_leaves;
     size_t first, end; /* the replica's range of them */
     void *outputs;     /* NULL, or the host memory for all rows of the output, [rows, ...] */
+    /* In a cluster, by worker: where its leaves end. NULL: leaves are shared out when they are computed. */
+    const size_t *worker_ends;
+    bool has_own_rows; /* the rows are those of the worker's own leaves; the leaves of others begin nowhere */
 };
 
 /* The sums of one block: the leaves [first, first + count). The buffers are borrowed until the replica's next call. */

@@ -11,7 +11,8 @@ void liana__variables_init(liana__variables *variables, liana__device *device)
 void liana__variables_free(liana__variables *variables)
 {
     for (size_t i = 0; i < variables->count; i++) {
-        variables->device->backend->buffer_destroy(variables->items[i].buffer);
+        liana__buffer *buffer = variables->items[i].buffer;
+        buffer->device->backend->buffer_destroy(buffer);
     }
     free(variables->items);
     liana__arena_free(&variables->arena);
@@ -50,8 +51,8 @@ static liana_status make_buffer(liana__device *device, liana_dtype dtype, const 
     return status;
 }
 
-liana_status liana__variables_add(liana__variables *variables, const char *name, liana_dtype dtype,
-                                  const liana_shape *shape, const void *data, liana__error *error)
+liana_status liana__variables_add_buffer(liana__variables *variables, const char *name, liana__buffer *buffer,
+                                         liana__error *error)
 {
     if (liana__variables_find(variables, name)) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "there are two variables called '%s'", name);
@@ -61,10 +62,18 @@ liana_status liana__variables_add(liana__variables *variables, const char *name,
         !liana__grow(&variables->items, variables->count, &variables->capacity, sizeof *variables->items)) {
         return liana__fail_memory(error, "the list of variables");
     }
-    liana__buffer *buffer;
-    LIANA_TRY(make_buffer(variables->device, dtype, shape, data, &buffer, error));
     variables->items[variables->count++] = (liana__variable){own_name, buffer};
     return LIANA_OK;
+}
+
+liana_status liana__variables_add(liana__variables *variables, const char *name, liana_dtype dtype,
+                                  const liana_shape *shape, const void *data, liana__error *error)
+{
+    liana__buffer *buffer;
+    LIANA_TRY(make_buffer(variables->device, dtype, shape, data, &buffer, error));
+    liana_status status = liana__variables_add_buffer(variables, name, buffer, error);
+    if (status != LIANA_OK) buffer->device->backend->buffer_destroy(buffer);
+    return status;
 }
 
 liana_status liana__variables_bind(const liana__variables *variables, const liana_graph *graph, size_t **out,

@@ -25,6 +25,8 @@ static liana_status find_sums(const liana__strategy_plan *plan, size_t num_finis
                               liana__error *error)
 {
     const liana_graph *graph = made->program->graph;
+    if (plan->updates_ignore_sums) num_finished = 0;
+    made->num_finished = num_finished;
     made->num_read = graph->num_inputs - plan->num_scalars - num_finished;
     made->sums_read = calloc(made->num_read + 1, sizeof *made->sums_read);
     if (!made->sums_read) return liana__fail_memory(error, "the update");
@@ -48,6 +50,7 @@ static liana_status make_program(liana__device *device, const liana__strategy_pl
     } else {
         LIANA_TRY(plan->build_update(plan->user, &graph, error));
     }
+    if (!graph) return LIANA_OK;
     LIANA_TRY(liana__program_create(device, graph, name, plan->variables, &made->program, error));
     LIANA_TRY(find_sums(plan, number, made, error));
     return liana__program_prepare(made->program, error);
@@ -79,7 +82,7 @@ static liana_status feed(liana__replica_update *update, size_t number, const lia
         LIANA_TRY(
             liana__program_feed(own->program, own->num_read + i, LIANA_F32, &LIANA_SCALAR, &update->scalars[i], error));
     }
-    for (size_t round = 0; round < number; round++) {
+    for (size_t round = 0; round < own->num_finished; round++) {
         const size_t input = own->num_read + num_scalars + round;
         const liana__node *node = own->program->graph->inputs[input];
         LIANA_TRY(liana__program_feed(own->program, input, node->dtype, &node->shape, update->finished[round], error));
@@ -94,11 +97,14 @@ liana_status liana__replica_update_run(liana__replica_update *update, const lian
     memcpy(update->scalars, scalars, plan->num_scalars * sizeof *scalars);
     for (size_t number = 0; number <= plan->num_sum_rounds; number++) {
         liana__update_program *own = &update->programs[number];
-        LIANA_TRY(feed(update, number, sums, error));
-        LIANA_TRY(liana__program_run(own->program, error));
+        if (own->program) {
+            LIANA_TRY(feed(update, number, sums, error));
+            LIANA_TRY(liana__program_run(own->program, error));
+        }
         if (number == plan->num_sum_rounds) break;
-        LIANA_TRY(liana__program_fetch(own->program, 0, own->chunk_sums, error));
-        update->finished[number] = plan->finish_sums(plan->user, number, own->chunk_sums, update->scalars);
+        if (own->program) LIANA_TRY(liana__program_fetch(own->program, 0, own->chunk_sums, error));
+        LIANA_TRY(
+            plan->finish_sums(plan->user, number, own->chunk_sums, update->scalars, &update->finished[number], error));
     }
     return LIANA_OK;
 }

@@ -10,7 +10,8 @@ typedef struct liana__update_program {
     liana__program *program;
     size_t *sums_read; /* by input: a leaf's sum */
     size_t num_read;
-    float *chunk_sums; /* on the host: what a round gives */
+    size_t num_finished; /* rounds whose finished sums it reads */
+    float *chunk_sums;   /* on the host: what a round gives */
 } liana__update_program;
 
 typedef struct liana__replica_update {
@@ -26,7 +27,8 @@ typedef struct liana__sum_feed {
     void *user;
 } liana__sum_feed;
 
-/* Compiles. The plan is borrowed. Errors: those of the plan's graphs and of compiling. Free it in any case. */
+/* Compiles. A plan may build no graph: then there is nothing to do, and the host's part of a round is given no sums. The
+ * plan is borrowed. Errors: those of the plan's graphs and of compiling. Free it in any case. */
 liana_status liana__replica_update_create(liana__device *device, const liana__strategy_plan *plan,
                                           liana__replica_update *update, liana__error *error) LIANA_MUST_USE;
 void liana__replica_update_free(liana__replica_update *update);

@@ -29,6 +29,18 @@ typedef enum liana__checked {
     LIANA__CHECK_VARIABLES, /* what the update assigns to */
 } liana__checked;
 
+/* How an update is cut into slices, each with one owner (slices.h). A piece of a variable or sum is called
+ * "NAME[begin:end]" in the graphs of a slice; a complete one keeps its name. `user` is that of the plan. */
+typedef struct liana__update_slicing {
+    /* Before the graphs are built, once a training leaf was. */
+    liana_status (*cut)(void *user, size_t num_slices, liana__error *error);
+    /* As in liana__strategy_plan, of one slice. *graph NULL: there is nothing to do. */
+    liana_status (*build_update)(void *user, size_t slice, liana_graph **graph, liana__error *error);
+    liana_status (*build_sums)(void *user, size_t slice, size_t round, liana_graph **graph, liana__error *error);
+    /* The first of the finished sums of a round that a slice reads. */
+    size_t (*first_finished)(void *user, size_t slice, size_t round);
+} liana__update_slicing;
+
 /* What the replicas compute. The plans' variables are those of the first device. */
 typedef struct liana__strategy_plan {
     const liana__leaf_plan *leaves[LIANA__NUM_STEP_KINDS]; /* NULL: no such batches */
@@ -40,14 +52,17 @@ typedef struct liana__strategy_plan {
      * up, on the host; that gives the finished sums, which stay until the next update, and may change the scalars for
      * what comes after. */
     size_t num_sum_rounds;
+    bool updates_ignore_sums; /* ... but the update itself reads none of them */
     liana_status (*build_sums)(void *user, size_t round, liana_graph **graph, liana__error *error);
-    const float *(*finish_sums)(void *user, size_t round, const float *chunk_sums, float *scalars);
+    liana_status (*finish_sums)(void *user, size_t round, const float *chunk_sums, float *scalars,
+                                const float **finished, liana__error *error);
     /* Which sum of the leaf an input of the update is. */
     size_t (*find_sum)(void *user, const char *input);
     void *user;
     size_t num_scalars;
-    liana__variables *variables; /* on the first device */
-    size_t num_leaf_variables;   /* the first so many of them are all that leaves read */
+    liana__variables *variables;          /* on the first device */
+    size_t num_leaf_variables;            /* the first so many of them are all that leaves read */
+    const liana__update_slicing *slicing; /* NULL: the update cannot be cut */
 } liana__strategy_plan;
 
 /* The devices to compute on, in order. The first one holds the variables. */
@@ -56,6 +71,7 @@ typedef struct liana__strategy_devices {
     size_t count;
     const double *speeds;    /* by device, in any unit: it gets leaves in proportion; NULL: all are equally fast */
     const cpu_set_t *groups; /* by device: the processors on which it computes; NULL: any */
+    struct liana__cluster *cluster; /* of a strategy of several processes (cluster/cluster.h) */
 } liana__strategy_devices;
 
 typedef struct liana__strategy_instance liana__strategy_instance;
@@ -66,6 +82,7 @@ typedef struct liana__strategy {
     const char *name;
     const char *doc;
     const liana__fields *options; /* NULL: none */
+    bool needs_cluster;           /* it computes in several processes */
     /* Says which devices it computes on (device_set.h). NULL: one, with the context's threads. Errors: INVALID_CONFIG. */
     liana_status (*lay_out)(const void *options, const liana_context *context, struct liana__device_layout *layout,
                             liana__error *error);
@@ -73,6 +90,10 @@ typedef struct liana__strategy {
     liana_status (*create)(const liana__strategy_devices *devices, const liana__strategy_plan *plan,
                            liana__strategy_instance **instance, liana__error *error);
     void (*destroy)(liana__strategy_instance *instance);
+    /* Adds a variable that updates alone read and change to the plan's variables, before anything is prepared; every
+     * element begins as `begins_at`. NULL: it is one like the others. */
+    liana_status (*hold)(liana__strategy_instance *instance, const char *name, liana_dtype dtype,
+                         const liana_shape *shape, double begins_at, liana__error *error);
     size_t (*num_replicas_in_sync)(const liana__strategy_instance *instance);
     /* Compiles what a batch with leaves of these sizes needs, and for training the update. The batch's rows may be
      * NULL, and its range is not looked at. */

@@ -2,21 +2,16 @@
 """Writes keras_rules.json: models with regularizers and constraints as Keras writes them to JSON, and what Keras says while
 it trains them. `python3 tests/samples/keras_rules.py > tests/samples/keras_rules.json` with Keras 3.15
 (bench/install-peers.sh tensorflow installs it). With `--check tests/samples/keras_rules.json` it compares the file's numbers
-with those of the Keras that is installed. Data and first weights are formulas of their
-names and indices, which tests/test_rules.c has as well."""
+with those of the Keras that is installed. Data and first weights are the formulas of
+keras_lists.py."""
 import json
-import logging
-import os
-import sys
 
-os.environ.setdefault("KERAS_BACKEND", "tensorflow")
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
+import keras_lists  # chooses Keras's backend
 import keras
 import numpy as np
 from keras import constraints, layers, regularizers
+from keras_lists import classes, numbers, pixels, some
 
-logging.getLogger("tensorflow").setLevel(logging.ERROR)
 EXAMPLES, BATCH, EPOCHS = 18, 4, 20  # 5 updates in an epoch, the last one with 2 examples: 100 in all
 OPTIMIZERS = {
     "SGD": lambda: keras.optimizers.SGD(0.05, momentum=0.5),
@@ -24,27 +19,15 @@ OPTIMIZERS = {
 }
 
 
-# ---- data and weights ----
-
-
-def draw(name, index):
-    """A whole number, 0 to 128."""
-    return (index * 37 + index // 7 * 5 + 11 * sum(map(ord, name))) % 129
-
-
-def numbers(name, *shape):
-    """-0.5 to 0.5 in steps of 1/128."""
-    return np.array([(draw(name, i) - 64) / 128 for i in range(int(np.prod(shape)))], np.float32).reshape(shape)
+# ---- data ----
 
 
 def inputs_of(name):
     if name == "x":
         return numbers("x", EXAMPLES, 6)
     if name == "ids":
-        return np.array([draw("ids", i) % 7 for i in range(EXAMPLES * 4)], np.int32).reshape(EXAMPLES, 4)
-    size = EXAMPLES * 6 * 6 * 2
-    pixels = [draw("image", i) * 255 // 128 for i in range(size)]
-    return np.array(pixels, np.float32).reshape(EXAMPLES, 6, 6, 2) / 255
+        return classes("ids", 7, EXAMPLES, 4)
+    return pixels("image", EXAMPLES, 6, 6, 2)
 
 
 # ---- the models ----
@@ -224,11 +207,6 @@ def train(name, optimizer):
 # ---- the file ----
 
 
-def some(values):
-    """At most 8, evenly spread."""
-    return values[:: (len(values) + 7) // 8]
-
-
 def lists():
     """Names and numbers of all that the file holds."""
     for name in MODELS:
@@ -238,7 +216,7 @@ def lists():
             yield begin + "losses", losses
             yield begin + "evaluated", [evaluated]
             for weight, values in weights.items():
-                yield begin + "weights_" + weight.replace("/", "_"), list(some(values))
+                yield begin + "weights_" + weight.replace("/", "_"), some(values)
 
 
 def models():
@@ -248,36 +226,4 @@ def models():
         yield name, json.loads(keras.Model(*MODELS[name](), name=name).to_json())
 
 
-def write():
-    print(f'{{"keras": "{keras.__version__}",\n"models": {{')
-    print(",\n".join(f'"{name}": {json.dumps(model)}' for name, model in models()))
-    print('},\n"lists": {')
-    print(",\n".join(f'"{name}": [{", ".join(f"{v:.9g}" for v in values)}]' for name, values in lists()))
-    print("}}")
-
-
-def check(path):
-    with open(path) as file:
-        known = json.load(file)["lists"]
-    found = dict(lists())
-    wrong = [f"{name}: in one of both only" for name in known.keys() ^ found.keys()]
-    largest = 0
-    for name in known.keys() & found.keys():
-        if len(known[name]) != len(found[name]):
-            wrong.append(f"{name}: {len(known[name])} numbers, Keras gives {len(found[name])}")
-            continue
-        for i, (a, b) in enumerate(zip(known[name], found[name])):
-            difference = abs(a - b) / (1 + abs(b))
-            largest = max(largest, difference)
-            if not difference <= 1e-5:
-                wrong.append(f"{name}[{i}] is {a:.9g}, Keras gives {b:.9g}")
-    for message in wrong[:20]:
-        print(message, file=sys.stderr)
-    print(f"{len(found)} lists of numbers of Keras {keras.__version__}; the largest difference is {largest:.2g}")
-    sys.exit(1 if wrong or not found else 0)
-
-
-if len(sys.argv) == 3 and sys.argv[1] == "--check":
-    check(sys.argv[2])
-else:
-    write()
+keras_lists.main(lists, models)

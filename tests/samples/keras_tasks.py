@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
-"""Writes keras_tasks.h: what Keras says while it trains seven small models on data of several kinds. `python3
-tests/samples/keras_tasks.py > tests/samples/keras_tasks.h` with Keras 3.15 (bench/install-peers.sh tensorflow installs
-it); the header holds its output. With `--check tests/samples/keras_tasks.h` it compares the header's numbers with those of
-the Keras that is installed. Data and first weights are formulas of their names and indices, which tests/test_tasks.c has
-as well.
+"""Writes keras_tasks.json: what Keras says while it trains seven small models on data of several kinds. `python3
+tests/samples/keras_tasks.py > tests/samples/keras_tasks.json` with Keras 3.15 (bench/install-peers.sh tensorflow installs
+it). With `--check tests/samples/keras_tasks.json` it compares the file's numbers with those of the Keras that is
+installed. Data and first weights are the formulas of keras_lists.py.
 
 Three things are not taken as they come:
 - TensorFlow gives the gradient of an Embedding as rows, one for each id that was looked up. Keras's Adam squares these rows
@@ -12,19 +11,12 @@ Three things are not taken as they come:
   know the size of its batch when it is built. Here they are means over examples, as the whole loss is.
 - Where an output has a mask, the history's loss is the mean of the batches' losses by their examples, though each batch
   divided by its unmasked steps. Here it is the mean over all unmasked steps, as Keras's metrics are."""
-import logging
-import os
-import re
-import sys
-
-os.environ.setdefault("KERAS_BACKEND", "tensorflow")
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
+import keras_lists  # chooses Keras's backend
 import keras
 import numpy as np
 from keras import layers
+from keras_lists import classes, numbers, pixels, some
 
-logging.getLogger("tensorflow").setLevel(logging.ERROR)
 EXAMPLES, BATCH, EPOCHS = 18, 4, 20  # 5 updates in an epoch, the last one with 2 examples: 100 in all
 SIDE = 6
 
@@ -43,25 +35,7 @@ class DenseAdam(keras.optimizers.Adam):
 OPTIMIZERS = {"SGD": lambda: keras.optimizers.SGD(0.1), "Adam": lambda: DenseAdam(0.01)}
 
 
-# ---- data and weights ----
-
-
-def draw(name, index):
-    """A whole number, 0 to 128."""
-    return (index * 37 + index // 7 * 5 + 11 * sum(map(ord, name))) % 129
-
-
-def numbers(name, *shape):
-    """-0.5 to 0.5 in steps of 1/128."""
-    return np.array([(draw(name, i) - 64) / 128 for i in range(int(np.prod(shape)))], np.float32).reshape(shape)
-
-
-def classes(name, count, *shape):
-    return np.array([draw(name, i) % count for i in range(int(np.prod(shape)))], np.int32).reshape(shape)
-
-
-def pixels(name, *shape):
-    return np.array([draw(name, i) * 255 // 128 for i in range(int(np.prod(shape)))], np.float32).reshape(shape) / 255
+# ---- weights ----
 
 
 def set_weights(model):
@@ -277,17 +251,11 @@ def train(task, optimizer):
     return losses, history, final, weights
 
 
-# ---- the header ----
-
-
-def some(values):
-    """At most 8, evenly spread."""
-    step = (len(values) + 7) // 8
-    return values[::step]
+# ---- the file ----
 
 
 def lists():
-    """Names and numbers of all that the header holds."""
+    """Names and numbers of all that the file holds."""
     for task in TASKS:
         for optimizer in OPTIMIZERS:
             losses, history, final, weights = train(task, optimizer)
@@ -298,51 +266,7 @@ def lists():
             for name in history:
                 yield begin + "evaluated_" + name, [final[name]]
             for name, values in weights.items():
-                yield begin + "weights_" + name.replace("/", "_"), list(some(values))
+                yield begin + "weights_" + name.replace("/", "_"), some(values)
 
 
-def write():
-    print(f"/* Written by keras_tasks.py: what Keras {keras.__version__} says while it trains. */")
-    print("/* clang-format off */")
-    known = list(lists())
-    for name, values in known:
-        print(f"static const double {name}[] = {{")
-        for i in range(0, len(values), 10):
-            print("    " + ", ".join(f"{v:.9g}" for v in values[i : i + 10]) + ",")
-        print("};")
-    print("\nstatic const keras_list keras_lists[] = {")
-    for name, _ in known:
-        print(f'    {{"{name}", {name}, sizeof {name} / sizeof *{name}}},')
-    print("};")
-    print("/* clang-format on */")
-
-
-def check(path):
-    with open(path) as file:
-        text = file.read()
-    header = {
-        name: [float(v) for v in values.split(",") if v.strip()]
-        for name, values in re.findall(r"static const double (\w+)\[\] = \{(.*?)\};", text, re.DOTALL)
-    }
-    found = dict(lists())
-    wrong = [f"{name}: in one of both only" for name in header.keys() ^ found.keys()]
-    largest = 0
-    for name in header.keys() & found.keys():
-        if len(header[name]) != len(found[name]):
-            wrong.append(f"{name}: {len(header[name])} numbers, Keras gives {len(found[name])}")
-            continue
-        for i, (a, b) in enumerate(zip(header[name], found[name])):
-            difference = abs(a - b) / (1 + abs(b))
-            largest = max(largest, difference)
-            if not difference <= 1e-5:
-                wrong.append(f"{name}[{i}] is {a:.9g}, Keras gives {b:.9g}")
-    for message in wrong[:20]:
-        print(message, file=sys.stderr)
-    print(f"{len(found)} lists of numbers of Keras {keras.__version__}; the largest difference is {largest:.2g}")
-    sys.exit(1 if wrong or not found else 0)
-
-
-if len(sys.argv) == 3 and sys.argv[1] == "--check":
-    check(sys.argv[2])
-else:
-    write()
+keras_lists.main(lists)

@@ -5,6 +5,7 @@
 #include "data/cache/image_cache.h"
 #include "data/check/bad_records.h"
 #include "data/loader/sampler.h"
+#include "data/loader/workers.h"
 
 #include <liana/augment.h>
 #include <liana/element.h>
@@ -87,7 +88,8 @@ typedef struct liana__loader_options {
     /* NULL: a record that cannot be used is an error. Otherwise it leaves a gap, and `next` reports it to this list.
      * The list must outlive the loader, and only the thread that calls `next` may use it. */
     liana__bad_records *bad_records;
-    const char *part; /* the name of these data in the list: "train" */
+    const char *part;                    /* the name of these data in the list: "train" */
+    const liana__input_workers *workers; /* NULL: this process makes whole steps; must outlive the loader */
 } liana__loader_options;
 
 /* A batch covers num_positions positions. Its examples are those whose records can be used, without gaps between them;
@@ -109,6 +111,15 @@ typedef struct liana__batch {
     uint64_t epoch;      /* from 0 */
     uint64_t step;       /* in the epoch, from 0 */
     double wait_seconds; /* seconds that liana__loader_next waited for this batch */
+    /* Where several processes share the step: `count` and all rows are of our shards, num_positions and first_position of
+     * the whole step. NULL: all of it is here. */
+    const liana__step_workers *workers;
 } liana__batch;
+
+/* The examples of the whole step, in all processes. */
+static inline int64_t liana__batch_step_count(const liana__batch *batch)
+{
+    return batch->workers ? batch->workers->num_examples : batch->count;
+}
 
 #endif

@@ -6,6 +6,8 @@
 #include "data/image/decode.h"
 #include "data/loader/ring_slot.h"
 
+#include <stdatomic.h>
+
 /* What all threads of a loader use to make examples. Borrowed. */
 typedef struct liana__example_plan {
     const liana__source *source;
@@ -29,7 +31,8 @@ typedef struct liana__example_maker {
     uint8_t *values;  /* room for the values of an example, for the cache */
     liana__decoder decoder;
     liana__memory_share share;
-    liana__record record; /* the last record, as far as it could be read */
+    liana__record record;                /* the last record, as far as it could be read */
+    atomic_ullong num_read, num_decoded; /* records, and images of them; written by the thread alone */
 } liana__example_maker;
 
 /* Initialises a maker, which must stay where it is. Errors: OUT_OF_MEMORY. */

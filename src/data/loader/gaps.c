@@ -20,11 +20,8 @@ void liana__gaps_free(liana__gaps *gaps)
     *gaps = (liana__gaps){0};
 }
 
-bool liana__gaps_add(liana__gaps *gaps, int64_t example, uint64_t index, const liana__record *record,
-                     const char *reason)
+bool liana__gaps_append(liana__gaps *gaps, int64_t example, uint64_t index, const char *id, const char *reason)
 {
-    char text[96];
-    const char *id = liana__source_id(record, text, sizeof text);
     liana__gap made = {example, index, id ? strdup(id) : NULL, strdup(reason)};
     if (made.reason && (!id || made.id) && liana__grow(&gaps->items, gaps->count, &gaps->capacity, sizeof made)) {
         gaps->items[gaps->count++] = made;
@@ -33,6 +30,13 @@ bool liana__gaps_add(liana__gaps *gaps, int64_t example, uint64_t index, const l
     free(made.id);
     free(made.reason);
     return false;
+}
+
+bool liana__gaps_add(liana__gaps *gaps, int64_t example, uint64_t index, const liana__record *record,
+                     const char *reason)
+{
+    char text[96];
+    return liana__gaps_append(gaps, example, index, liana__source_id(record, text, sizeof text), reason);
 }
 
 static int compare(const void *a, const void *b)

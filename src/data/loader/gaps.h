@@ -24,6 +24,8 @@ void liana__gaps_clear(liana__gaps *gaps);
 /* Adds a gap. `record` is what could be read. False: out of memory. */
 bool liana__gaps_add(liana__gaps *gaps, int64_t example, uint64_t index, const liana__record *record,
                      const char *reason);
+/* The same, with copies of the id (NULL: none) and the reason. */
+bool liana__gaps_append(liana__gaps *gaps, int64_t example, uint64_t index, const char *id, const char *reason);
 /* Sorts the gaps in the order of the examples. */
 void liana__gaps_sort(liana__gaps *gaps);
 /* Reports each gap to the list. Errors: those of liana__bad_records_meet. */

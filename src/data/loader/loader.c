@@ -123,7 +123,7 @@ static void expect_batch(liana__loader *loader, const liana__batch *batch)
         atomic_store(&loader->reads_disks, atomic_exchange(&loader->blocks_read, now) != now);
     }
     if (batch->epoch > loader->first_epoch && !atomic_load(&loader->reads_disks)) return;
-    for (int64_t i = 0; i < batch->num_positions; i++) {
+    for (int64_t i = 0; i < batch->count; i++) {
         uint64_t record = lays_out(loader) ? batch->records[i] : plain_record(loader, batch->positions[i]);
         if (!liana__image_cache_expect(loader->plan.cache, record)) liana__source_expect(loader->source, record);
     }
@@ -212,17 +212,22 @@ static bool can_claim(const liana__loader *loader)
 static void begin_batch(liana__loader *loader, liana__ring_slot *slot)
 {
     const cursor *at = &loader->fill;
+    const liana__input_workers *workers = loader->options.workers;
     liana__batch *batch = &slot->batch;
     uint64_t size = (uint64_t)loader->options.batch_size, left = at->span.length - at->step * size;
     slot->state = LIANA__SLOT_FILLING;
     batch->epoch = at->epoch;
     batch->step = at->step;
-    batch->count = batch->num_positions = (int64_t)(left < size ? left : size);
+    batch->num_positions = (int64_t)(left < size ? left : size);
     batch->first_position = at->span.start + at->step * size;
-    slot->remaining = slot->first_failure = batch->count;
+    int64_t begin = 0, end = batch->num_positions;
+    if (workers) liana__step_workers_divide(&slot->workers, workers, batch->num_positions, &begin, &end);
+    batch->workers = workers ? &slot->workers : NULL;
+    batch->count = slot->planned = slot->remaining = slot->first_failure = end - begin;
+    slot->finished = slot->failed = false;
     liana__gaps_clear(&slot->gaps);
     for (int64_t i = 0; i < batch->count; i++) {
-        batch->positions[i] = batch->first_position + (uint64_t)i;
+        batch->positions[i] = batch->first_position + (uint64_t)(begin + i);
         uint64_t position = batch->positions[i], num_records = loader->source->num_records;
         if (loader->table.records) batch->records[i] = sampled_record(loader, position);
         if (loader->order) {
@@ -238,9 +243,9 @@ static liana__ring_slot *claim(liana__loader *loader, int64_t *begin, int64_t *e
     liana__ring_slot *slot = slot_of(loader, &loader->fill);
     if (loader->fill_next == 0) begin_batch(loader, slot);
     *begin = loader->fill_next;
-    *end = *begin + loader->chunk < slot->batch.count ? *begin + loader->chunk : slot->batch.count;
+    *end = *begin + loader->chunk < slot->planned ? *begin + loader->chunk : slot->planned;
     loader->fill_next = *end;
-    if (*end == slot->batch.count) {
+    if (*end == slot->planned) {
         loader->fill_next = 0;
         advance(loader, &loader->fill);
     }
@@ -283,7 +288,7 @@ static void *thread_main(void *argument)
         }
         slot->remaining -= end - begin;
         const liana__mixer *mixer = loader->options.mixer;
-        bool whole = slot->remaining == 0 && slot->first_failure == slot->batch.num_positions && !loader->cancelled;
+        bool whole = slot->remaining == 0 && slot->first_failure == slot->planned && !loader->cancelled;
         if (whole && (mixer || slot->gaps.count)) {
             /* The last example of the batch, which no other thread uses until it is ready. */
             pthread_mutex_unlock(&loader->mutex);
@@ -363,6 +368,12 @@ static liana_status check_options(const liana__source *source, const liana__load
                            options->batch_size, options->steps_per_epoch, options->num_epochs, options->num_threads);
     }
     if (source->num_records == 0) return liana__fail(error, LIANA_INVALID_ARGUMENT, "the data have no records");
+    const liana__input_workers *workers = options->workers;
+    if (workers && (workers->self >= workers->count || workers->microbatch < 1)) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "process %zu of %zu, with shards of %" PRId64 " examples, cannot share steps", workers->self,
+                           workers->count, workers->microbatch);
+    }
     return LIANA_OK;
 }
 
@@ -436,6 +447,8 @@ static liana_status make_slots(liana__loader *loader, liana__error *error)
     if (!loader->slots) return liana__fail_memory(error, "batches");
     for (size_t i = 0; i < loader->num_slots; i++) {
         LIANA_TRY(liana__ring_slot_make(&loader->slots[i], room.batch_size, &loader->plan.rows, options->mixer, error));
+        if (!options->workers) continue;
+        LIANA_TRY(liana__step_workers_make(&loader->slots[i].workers, options->workers, options->batch_size, error));
     }
     return LIANA_OK;
 }
@@ -608,6 +621,17 @@ liana__image_cache *liana__loader_cache(const liana__loader *loader)
     return loader->plan.cache;
 }
 
+liana__loader_counts liana__loader_count(const liana__loader *loader)
+{
+    liana__loader_counts counts = {0};
+    for (int i = 0; i < loader->num_readers; i++) {
+        const liana__example_maker *maker = &loader->readers[i].maker;
+        counts.records_read += atomic_load_explicit(&maker->num_read, memory_order_relaxed);
+        counts.images_decoded += atomic_load_explicit(&maker->num_decoded, memory_order_relaxed);
+    }
+    return counts;
+}
+
 liana_status liana__loader_begin(liana__loader *loader, uint64_t epoch, uint64_t step, liana__error *error)
 {
     cursor start = {.epoch = epoch, .step = step, .span = find_span(loader, epoch)};
@@ -643,17 +667,42 @@ liana_status liana__loader_begin(liana__loader *loader, uint64_t epoch, uint64_t
 /* Tells of the gaps of a batch that is complete. */
 static liana_status report_gaps(const liana__loader *loader, const liana__ring_slot *slot, liana__error *error)
 {
+    const liana__gaps *gaps = slot->batch.workers ? &slot->all_gaps : &slot->gaps;
+    if (gaps->count == 0) return LIANA_OK;
     const liana__batch *batch = &slot->batch;
     liana__bad_records *list = loader->options.bad_records;
     const char *part = loader->options.part ? loader->options.part : "data";
-    LIANA_TRY(liana__gaps_report(&slot->gaps, loader->source, part, list, error));
-    if (batch->count > 0 || !list->on_note) return LIANA_OK;
+    LIANA_TRY(liana__gaps_report(gaps, loader->source, part, list, error));
+    if (liana__batch_step_count(batch) > 0 || !list->on_note) return LIANA_OK;
     char note[200];
     snprintf(note, sizeof note,
              "%s: step %" PRIu64 " of epoch %" PRIu64 " changes nothing: none of its %" PRId64 " records can be used",
              part, batch->step + 1, batch->epoch + 1, batch->num_positions);
     list->on_note(list->user, note);
     return LIANA_OK;
+}
+
+/* All processes tell what they found in the step. */
+static liana_status meet_workers(const liana__loader *loader, liana__ring_slot *slot, liana__error *error)
+{
+    const bool failed = slot->first_failure < slot->planned;
+    const liana__step_findings own = {failed ? &slot->error : NULL, &slot->gaps};
+    return liana__step_workers_meet(&slot->workers, loader->options.workers, slot->batch.num_positions, &own,
+                                    &slot->all_gaps, &slot->failed, &slot->error, error);
+}
+
+/* What is left to do for a batch that is ready; no other thread uses it. An error stays. */
+static liana_status finish_batch(const liana__loader *loader, liana__ring_slot *slot, liana__error *error)
+{
+    if (!slot->finished) {
+        slot->failed = slot->first_failure < slot->planned;
+        if (loader->options.workers) LIANA_TRY(meet_workers(loader, slot, error));
+        if (!slot->failed) slot->failed = report_gaps(loader, slot, &slot->error) != LIANA_OK;
+        slot->finished = true;
+    }
+    if (!slot->failed) return LIANA_OK;
+    if (error) *error = slot->error;
+    return slot->error.status;
 }
 
 liana_status liana__loader_next(liana__loader *loader, liana__batch **batch, liana__error *error)
@@ -668,15 +717,10 @@ liana_status liana__loader_next(liana__loader *loader, liana__batch **batch, lia
         liana__ring_slot *slot = slot_of(loader, &loader->next);
         if (slot->state != LIANA__SLOT_READY) pthread_cond_broadcast(&loader->work);
         while (slot->state != LIANA__SLOT_READY) pthread_cond_wait(&loader->ready, &loader->mutex);
-        if (slot->first_failure < slot->batch.num_positions) {
-            status = slot->error.status;
-            if (error) *error = slot->error;
-        } else if (slot->gaps.count) {
-            /* The called function may take its time; no other thread uses a batch that is ready. */
-            pthread_mutex_unlock(&loader->mutex);
-            status = report_gaps(loader, slot, error);
-            pthread_mutex_lock(&loader->mutex);
-        }
+        /* Functions that are called may take their time. */
+        pthread_mutex_unlock(&loader->mutex);
+        status = finish_batch(loader, slot, error);
+        pthread_mutex_lock(&loader->mutex);
         if (status == LIANA_OK) {
             slot->state = LIANA__SLOT_TAKEN;
             slot->batch.wait_seconds = liana__clock_seconds() - start;

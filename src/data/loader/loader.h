@@ -12,7 +12,9 @@
  * With a sampler, the sampler decides what a pass is; its length differs from pass to pass. Without steps_per_epoch an
  * epoch is then one pass.
  *
- * The loader's own threads read, decode and resize ahead, directly into the batches of a ring. */
+ * The loader's own threads read, decode and resize ahead, directly into the batches of a ring.
+ *
+ * Where several processes share steps (workers.h), each makes the examples of its own shards only. */
 #ifndef LIANA_DATA_LOADER_H
 #define LIANA_DATA_LOADER_H
 
@@ -37,6 +39,15 @@ int liana__loader_num_threads(const liana__loader *loader);             /* that 
 /* The cache of decoded images; NULL: none. Borrowed. */
 liana__image_cache *liana__loader_cache(const liana__loader *loader);
 
+/* What the loader has done since it was made. */
+typedef struct liana__loader_counts {
+    uint64_t records_read;
+    uint64_t images_decoded; /* of them; others came from the cache, or could not be used, or have no image */
+} liana__loader_counts;
+
+/* While threads are at work: what they have done by now. */
+liana__loader_counts liana__loader_count(const liana__loader *loader);
+
 /* Goes to a step of an epoch; `next` continues from there, over epochs. All batches must have been released. May be
  * called at any time, also after an error. Errors: INVALID_ARGUMENT. */
 liana_status liana__loader_begin(liana__loader *loader, uint64_t epoch, uint64_t step, liana__error *error)
@@ -45,7 +56,7 @@ liana_status liana__loader_begin(liana__loader *loader, uint64_t epoch, uint64_t
 /* Waits for the next batch, which belongs to the caller until it is released. *batch is NULL after the last batch of
  * num_epochs. An error is that of the first failing position in order, on any number of threads, and is repeated until
  * `begin`. Errors: those of the source and of decoding (with file, record and id), OUT_OF_RANGE (a label, a value); with a
- * list of bad records, those of liana__bad_records_meet. */
+ * list of bad records, those of liana__bad_records_meet; with workers, the same for all of them, and UNAVAILABLE. */
 liana_status liana__loader_next(liana__loader *loader, liana__batch **batch, liana__error *error) LIANA_MUST_USE;
 /* From now on each reading thread records its work on a track of its own, beginning with track 0. NULL: no longer; when
  * this returns, nothing is written any more. */

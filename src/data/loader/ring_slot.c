@@ -51,6 +51,8 @@ liana_status liana__ring_slot_make(liana__ring_slot *slot, size_t batch_size, co
 void liana__ring_slot_free(liana__ring_slot *slot, int64_t batch_size)
 {
     liana__gaps_free(&slot->gaps);
+    liana__gaps_free(&slot->all_gaps);
+    liana__step_workers_free(&slot->workers);
     for (int64_t i = 0; slot->id_memory && i < batch_size; i++) free(slot->id_memory[i]);
     free(slot->id_memory);
     free(slot->id_capacities);
@@ -105,7 +107,7 @@ void liana__ring_slot_close_gaps(liana__ring_slot *slot, const liana__batch_rows
     liana__gaps_sort(&slot->gaps);
     int64_t count = 0;
     size_t passed = 0;
-    for (int64_t i = 0; i < slot->batch.num_positions; i++) {
+    for (int64_t i = 0; i < slot->planned; i++) {
         if (passed < slot->gaps.count && slot->gaps.items[passed].example == i) {
             passed++;
             continue;

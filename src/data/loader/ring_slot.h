@@ -3,7 +3,7 @@
 #define LIANA_DATA_RING_SLOT_H
 
 #include "data/loader/batch_rows.h"
-#include "data/loader/gaps.h"
+#include "data/loader/step_workers.h"
 
 typedef enum liana__slot_state {
     LIANA__SLOT_FREE,
@@ -18,10 +18,16 @@ typedef struct liana__ring_slot {
     size_t *id_capacities; /* of id_memory[i] */
     char **id_memory;
     liana__slot_state state;
-    int64_t remaining;     /* examples that are not written yet */
-    int64_t first_failure; /* the lowest example that failed, or batch.num_positions */
+    int64_t planned;       /* examples that are made here: all of the batch's positions, or those of our shards */
+    int64_t remaining;     /* of them, not written yet */
+    int64_t first_failure; /* the lowest example that failed, or `planned` */
     liana__error error;
     liana__gaps gaps; /* guarded by the loader's mutex until the batch is complete */
+    /* Where several processes share steps: */
+    liana__step_workers workers;
+    liana__gaps all_gaps; /* of all processes */
+    bool finished;        /* its gaps were told, and its failure is known: */
+    bool failed;          /* here, or in another process; then `error` is the first one */
 } liana__ring_slot;
 
 /* Makes a slot; `rows` must outlive it. Errors: OUT_OF_MEMORY; what was made is freed with the slot. */

@@ -21,19 +21,6 @@ static liana_status infer_count(liana__infer *infer)
     return LIANA_OK;
 }
 
-/* The exponent of a NaN or an infinity is all ones. */
-static int32_t count_f32(const float *values, int64_t size)
-{
-    static const uint32_t EXPONENT = 0x7F800000;
-    int32_t count = 0;
-    for (int64_t i = 0; i < size; i++) {
-        uint32_t bits;
-        memcpy(&bits, &values[i], sizeof bits);
-        count += (bits & EXPONENT) == EXPONENT;
-    }
-    return count;
-}
-
 static int32_t count_any(const void *values, liana_dtype dtype, int64_t first, int64_t size)
 {
     int32_t count = 0;
@@ -41,17 +28,7 @@ static int32_t count_any(const void *values, liana_dtype dtype, int64_t first, i
     return count;
 }
 
-/* Chunk `chunk` of input `input`. */
-static int32_t count_chunk(const liana__call *call, uint32_t input, int64_t chunk, bool fast)
-{
-    const liana__node *from = call->node->inputs[input];
-    const int64_t size = liana_shape_size(&from->shape), first = chunk * LIANA__FINITE_CHUNK,
-                  left = size - first < LIANA__FINITE_CHUNK ? size - first : LIANA__FINITE_CHUNK;
-    if (fast) return count_f32((const float *)call->src[input] + first, left);
-    return count_any(call->src[input], from->dtype, first, left);
-}
-
-static liana_status run(const liana__call *call, bool fast)
+void liana__count_chunks(const liana__call *call, liana__count_elements *count)
 {
     const liana__node *node = call->node;
     const int64_t chunks = node->shape.dims[0], tiles = call->num_tiles ? (int64_t)call->num_tiles : 1;
@@ -59,33 +36,25 @@ static liana_status run(const liana__call *call, bool fast)
     int32_t *counts = call->dst;
     int64_t first = 0; /* of the input */
     for (uint32_t i = 0; i < node->num_inputs && first < end; i++) {
-        const int64_t own = liana__finite_chunks(liana__input_shape(node, i));
+        const liana__node *input = node->inputs[i];
+        const int64_t size = liana_shape_size(&input->shape), own = liana__finite_chunks(&input->shape);
         const int64_t from = first < begin ? begin : first, to = first + own < end ? first + own : end;
-        for (int64_t chunk = from; chunk < to; chunk++) counts[chunk] = count_chunk(call, i, chunk - first, fast);
+        for (int64_t chunk = from; chunk < to; chunk++) {
+            const int64_t before = (chunk - first) * LIANA__FINITE_CHUNK, left = size - before;
+            counts[chunk] =
+                count(call->src[i], input->dtype, before, left < LIANA__FINITE_CHUNK ? left : LIANA__FINITE_CHUNK);
+        }
         first += own;
     }
-    return LIANA_OK;
-}
-
-static liana_status run_f32(const liana__call *call)
-{
-    return run(call, true);
 }
 
 static liana_status run_reference(const liana__call *call)
 {
-    return run(call, false);
+    liana__count_chunks(call, count_any);
+    return LIANA_OK;
 }
 
-static bool are_f32(const liana__node *node, const char **reason)
-{
-    bool all = true;
-    for (uint32_t i = 0; i < node->num_inputs; i++) all = all && node->inputs[i]->dtype == LIANA_F32;
-    if (!all) *reason = "not all inputs are f32";
-    return all;
-}
-
-static liana_status cut(const liana__node *node, liana__prepared *prepared, liana__error *error)
+liana_status liana__count_cut(const liana__node *node, liana__prepared *prepared, liana__error *error)
 {
     (void)error;
     static const double LEAST_CHUNKS = 8;
@@ -101,7 +70,6 @@ static void cost(const liana__node *node, liana__cost *cost)
         cost->flops += (double)liana_shape_size(liana__input_shape(node, i));
 }
 
-static const liana__kernel bits = {.name = "bits", .applicable = are_f32, .run = run_f32, .cut = cut};
 static const liana__kernel reference = {.name = "reference", .run = run_reference};
 
 const liana__op liana__op_count_non_finite = {
@@ -112,7 +80,7 @@ const liana__op liana__op_count_non_finite = {
     .infer = infer_count,
     .gradient = liana__no_gradient,
     .cost = cost,
-    .kernels = (const liana__kernel *const[]){&bits, &reference, NULL},
+    .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(count_non_finite), &reference, NULL},
 };
 
 liana_tensor liana__count_non_finite_at(liana_location here, const liana_tensor *tensors, size_t count)

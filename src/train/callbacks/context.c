@@ -89,6 +89,9 @@ liana_status liana__fit_write_variable(liana_fit_context *context, liana__variab
 
 bool liana__fit_clock_decision(const liana_fit_context *context, bool own)
 {
-    (void)context;
-    return own;
+    bool decision = own;
+    liana__cluster *cluster = context->training->cluster;
+    /* A cluster that has failed fails again in the next step, which says so. */
+    const liana_status status = cluster ? liana__cluster_decide(cluster, &decision, NULL) : LIANA_OK;
+    return status == LIANA_OK ? decision : own;
 }

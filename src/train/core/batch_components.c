@@ -291,7 +291,8 @@ liana__trainer_batch liana__trainer_batch_of(const liana__trainer *trainer, cons
                                   .partners = batch->partners,
                                   .shares = batch->shares,
                                   .num_positions = batch->num_positions,
-                                  .first_position = batch->first_position};
+                                  .first_position = batch->first_position,
+                                  .workers = batch->workers};
     for (size_t i = 0; i < liana__model_num_inputs(options->model); i++) {
         given.inputs[i] = rows_of(trainer, batch, LIANA__FIRST_INPUT + i);
     }

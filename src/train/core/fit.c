@@ -2,6 +2,7 @@
 #include "train/core/fit.h"
 
 #include "base/clock.h"
+#include "distribute/cluster/held.h"
 #include "train/callbacks/standard.h"
 #include "train/core/averaged_weights.h"
 #include "train/core/batch_components.h"
@@ -61,13 +62,23 @@ static liana_status keep_states(fit_run *fit)
     return liana__callback_list_save(fit->options->callbacks, &fit->state->callbacks, fit->error);
 }
 
+/* The chief writes; from the others it gets what they hold. All fail if it fails. */
+static liana_status save(const fit_run *fit, liana__error *error)
+{
+    liana__cluster *cluster = fit->training->cluster;
+    if (!cluster) return fit->options->save(fit->options->user, error);
+    liana_status status = liana__cluster_is_chief(cluster) ? fit->options->save(fit->options->user, error)
+                                                           : liana__held_attend(&fit->training->variables, error);
+    return liana__cluster_agree_status(cluster, status, error);
+}
+
 static liana_status save_checkpoint(fit_run *fit)
 {
     const liana__fit_options *options = fit->options;
     liana_fit_context *context = &fit->context;
     context->wants_checkpoint = false;
     if (!options->save) return LIANA_OK;
-    LIANA_TRY(options->save(options->user, fit->error));
+    LIANA_TRY(save(fit, fit->error));
     context->step = fit->state->step;
     context->steps = fit->end_step;
     context->seconds = context->wait = 0;
@@ -85,7 +96,7 @@ liana_status liana__fit_save_update(liana_fit_context *context, liana__error *er
     const double factor = fit->state->rate_factor;
     if (!fit->options->save) return LIANA_OK;
     fit->state->rate_factor = fit->kept_factor;
-    liana_status status = fit->options->save(fit->options->user, error);
+    liana_status status = save(fit, error);
     fit->state->rate_factor = factor;
     return status;
 }
@@ -169,16 +180,18 @@ static liana_status train_step(fit_run *fit, const liana__batch *batch)
     if (status == LIANA_OUT_OF_RANGE && went_bad) return meet_bad_numbers(fit, batch);
     LIANA_TRY(status);
     fit->context.learning_rate = liana__training_keep_rate(fit->training, fit->context.learning_rate);
-    watch_good_step(fit, sums, batch->count);
-    fit->context.update = (liana__update_sums){sums, batch->count, batch->num_positions - batch->count};
-    liana__totals_add(&state->running, sums, batch->count, batch->num_positions - batch->count);
+    watch_good_step(fit, sums, liana__batch_step_count(batch));
+    fit->context.update = (liana__update_sums){sums, liana__batch_step_count(batch),
+                                               batch->num_positions - liana__batch_step_count(batch)};
+    liana__totals_add(&state->running, sums, liana__batch_step_count(batch),
+                      batch->num_positions - liana__batch_step_count(batch));
     for (int64_t i = 0; options->seen_classes && batch->labels && i < batch->count; i++) {
         options->seen_classes[batch->labels[i]] = true;
     }
     state->changed_after_update = false;
     state->iteration++;
     state->step++;
-    fit->timing.images += batch->count;
+    fit->timing.images += liana__batch_step_count(batch);
     fit->timing.wait += batch->wait_seconds;
     return LIANA_OK;
 }
@@ -557,13 +570,14 @@ liana_status liana__fit(liana__training *training, const liana__fit_options *opt
                                .validates = options->validation != NULL,
                                .folder = options->folder,
                                .notes = options->notes,
-                               .is_chief = true,
+                               .is_chief = liana__cluster_is_chief(training->cluster),
                                .resumed = options->resumed,
                                .loop = &fit,
                                .error = error}};
     LIANA_TRY(prepare_validation(&fit));
     if (liana__fit_is_over(&training->state, &options->length, options->callbacks)) return LIANA_OK;
     fit.watch = find_watch(options->callbacks);
+    LIANA_TRY(liana__training_share_variables(training, error));
     make_plan(&fit);
     liana_status status = run(&fit);
     liana__totals_free(&fit.validation);
@@ -599,7 +613,8 @@ liana_status liana__evaluate(liana__trainer *trainer, liana__loader *loader, int
         if (status == LIANA_OK) status = liana__batch_check(trainer, batch, liana__loader_source(loader), error);
         if (status == LIANA_OK) status = liana__trainer_evaluate(trainer, &data, outputs, &sums, error);
         if (status == LIANA_OK) {
-            liana__totals_add(totals, sums, batch->count, batch->num_positions - batch->count);
+            liana__totals_add(totals, sums, liana__batch_step_count(batch),
+                              batch->num_positions - liana__batch_step_count(batch));
             if (on_outputs) status = on_outputs(user, batch, outputs, error);
         }
         liana__loader_release(loader, batch);

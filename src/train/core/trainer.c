@@ -2,6 +2,7 @@
 #include "train/core/trainer.h"
 
 #include "data/loader/cut.h"
+#include "train/core/leaf_list.h"
 #include "train/core/penalty.h"
 #include "train/core/trainer_update.h"
 
@@ -25,7 +26,7 @@ struct liana__trainer {
     float *counts;           /* of masked outputs: how many elements of the batch count; NULL: no output is masked */
     float *scales;           /* LIANA__COMPONENT_SCALES */
     liana__fault fault;      /* of the last step */
-    liana__leaf *leaves;     /* of the running batch: those that have examples */
+    liana__leaf_list leaves; /* of the running batch: those that have examples */
 };
 
 /* Builders leave their message in the context. */
@@ -51,7 +52,7 @@ void liana__trainer_destroy(liana__trainer *trainer)
     free(trainer->no_weights);
     free(trainer->counts);
     free(trainer->scales);
-    free(trainer->leaves);
+    liana__leaf_list_free(&trainer->leaves);
     free(trainer);
 }
 
@@ -89,7 +90,7 @@ static liana_status build_update(void *user, liana_graph **graph, liana__error *
     const liana__leaf_function *function = own->options.function;
     if (function && function->build_update) return function->build_update(function->user, graph, error);
     LIANA_TRY(prepare_update(own, error));
-    return take_context_error(own, liana__trainer_update_build(&own->update, graph), error);
+    return take_context_error(own, liana__trainer_update_build(&own->update, LIANA__WHOLE_UPDATE, graph), error);
 }
 
 static liana_status build_sums(void *user, size_t round, liana_graph **graph, liana__error *error)
@@ -97,13 +98,44 @@ static liana_status build_sums(void *user, size_t round, liana_graph **graph, li
     liana__trainer *own = user;
     *graph = NULL;
     LIANA_TRY(prepare_update(own, error));
-    return take_context_error(own, liana__trainer_update_build_sums(&own->update, round, graph), error);
+    const liana_status status = liana__trainer_update_build_sums(&own->update, LIANA__WHOLE_UPDATE, round, graph);
+    return take_context_error(own, status, error);
 }
 
-static const float *finish_sums(void *user, size_t round, const float *chunk_sums, float *scalars)
+static liana_status cut_update(void *user, size_t num_slices, liana__error *error)
 {
     liana__trainer *own = user;
-    return liana__trainer_update_finish(&own->update, round, chunk_sums, scalars);
+    LIANA_TRY(prepare_update(own, error));
+    return liana__trainer_update_cut(&own->update, num_slices, error);
+}
+
+static liana_status build_slice(void *user, size_t slice, liana_graph **graph, liana__error *error)
+{
+    liana__trainer *own = user;
+    return take_context_error(own, liana__trainer_update_build(&own->update, slice, graph), error);
+}
+
+static liana_status build_slice_sums(void *user, size_t slice, size_t round, liana_graph **graph, liana__error *error)
+{
+    liana__trainer *own = user;
+    return take_context_error(own, liana__trainer_update_build_sums(&own->update, slice, round, graph), error);
+}
+
+static size_t first_finished(void *user, size_t slice, size_t round)
+{
+    liana__trainer *own = user;
+    return liana__trainer_update_first_finished(&own->update, slice, round);
+}
+
+static const liana__update_slicing slicing = {cut_update, build_slice, build_slice_sums, first_finished};
+
+static liana_status finish_sums(void *user, size_t round, const float *chunk_sums, float *scalars,
+                                const float **finished, liana__error *error)
+{
+    (void)error;
+    liana__trainer *own = user;
+    *finished = liana__trainer_update_finish(&own->update, round, chunk_sums, scalars);
+    return LIANA_OK;
 }
 
 liana_status liana__trainer_build_leaf(liana__trainer *trainer, int64_t size, liana_graph **graph, liana__error *error)
@@ -179,31 +211,22 @@ static liana_status make_strategy(liana__trainer *trainer, liana__error *error)
     if (options->optimizer && !(options->function && options->function->build_update)) {
         const liana__update_rule rule = liana__trainer_rule(options);
         plan.num_sum_rounds = liana__rule_reads(&rule).num_rounds;
+        plan.slicing = &slicing;
     }
     size_t count = 1 + options->num_more_devices;
     liana__device **devices = malloc(count * sizeof *devices);
     if (!devices) return liana__fail_memory(error, "the strategy");
     devices[0] = trainer->device;
     for (size_t i = 1; i < count; i++) devices[i] = options->more_devices[i - 1];
-    const liana__strategy_devices given = {devices, count, options->speeds, options->groups};
+    const liana__strategy_devices given = {devices, count, options->speeds, options->groups, options->cluster};
     liana_status status = trainer->strategy->create(&given, &plan, &trainer->instance, error);
     free(devices);
     return status;
 }
 
-/* The leaves of a whole batch of `count` examples. */
-static liana__leaf_batch whole_batch(liana__trainer *trainer, int64_t count)
-{
-    liana__cut cut = liana__cut_batch(count, trainer->microbatch);
-    for (int64_t i = 0; i < cut.count; i++) {
-        trainer->leaves[i] = (liana__leaf){liana__cut_begin(&cut, i), liana__cut_size(&cut, i)};
-    }
-    return (liana__leaf_batch){.leaves = trainer->leaves, .num_leaves = (size_t)cut.count, .end = (size_t)cut.count};
-}
-
 liana_status liana__trainer_prepare(liana__trainer *trainer, int64_t count, bool training, liana__error *error)
 {
-    liana__leaf_batch batch = whole_batch(trainer, count);
+    liana__leaf_batch batch = liana__leaf_list_whole(&trainer->leaves, count);
     if (training && trainer->counts) {
         LIANA_TRY(trainer->strategy->prepare(trainer->instance, LIANA__STEP_COUNTING, &batch, error));
     }
@@ -216,7 +239,11 @@ static liana_status add_slot(liana__trainer *trainer, const liana__weight *weigh
 {
     char name[512];
     float *values = NULL;
+    const liana__strategy *strategy = trainer->strategy;
     liana__slot_name(&trainer->options, slot, weight->name, name, sizeof name);
+    if (strategy->hold) {
+        return strategy->hold(trainer->instance, name, LIANA_F32, &weight->shape, begins_at, error);
+    }
     if (begins_at != 0) {
         int64_t count = liana_shape_size(&weight->shape);
         values = malloc((size_t)count * sizeof *values);
@@ -243,17 +270,28 @@ static liana_status add_slots(liana__trainer *trainer, liana__error *error)
     return LIANA_OK;
 }
 
-static liana_status add_update_variables(const liana__trainer *trainer, const liana__leaf_function *function,
-                                         liana__error *error)
+static liana_status add_function_variables(const liana__trainer *trainer, const liana__leaf_function *function,
+                                           liana__error *error)
 {
+    const liana__strategy *strategy = trainer->strategy;
     for (size_t i = 0; i < function->num_update_variables; i++) {
         const liana__update_variable *one = &function->update_variables[i];
-        LIANA_TRY(liana__variables_add(trainer->variables, one->name, one->dtype, &one->shape, NULL, error));
+        LIANA_TRY(strategy->hold
+                      ? strategy->hold(trainer->instance, one->name, one->dtype, &one->shape, 0, error)
+                      : liana__variables_add(trainer->variables, one->name, one->dtype, &one->shape, NULL, error));
     }
     return LIANA_OK;
 }
 
-static liana_status add_variables(liana__trainer *trainer, liana__error *error)
+/* Those that only updates read. */
+static liana_status add_update_variables(liana__trainer *trainer, liana__error *error)
+{
+    const liana__leaf_function *function = trainer->options.function;
+    if (function && function->build_update) return add_function_variables(trainer, function, error);
+    return add_slots(trainer, error);
+}
+
+static liana_status add_weights(liana__trainer *trainer, liana__error *error)
 {
     const liana__trainer_options *options = &trainer->options;
     const liana_model *model = options->model;
@@ -267,11 +305,7 @@ static liana_status add_variables(liana__trainer *trainer, liana__error *error)
         free(values);
         LIANA_TRY(status);
     }
-    if (!options->optimizer) return LIANA_OK;
-    if (options->function && options->function->build_update) {
-        return add_update_variables(trainer, options->function, error);
-    }
-    return add_slots(trainer, error);
+    return LIANA_OK;
 }
 
 static liana_status check_inputs(const liana__trainer_options *options, liana__error *error)
@@ -357,15 +391,15 @@ static liana_status set_up(liana__trainer *trainer, liana__error *error)
     if (trainer->microbatch > options->batch_size) trainer->microbatch = options->batch_size;
     int64_t largest = largest_batch(trainer, true), evaluated = largest_batch(trainer, false);
     if (evaluated > largest) largest = evaluated;
-    size_t num_leaves = (size_t)liana__cut_batch(largest, trainer->microbatch).count;
-    trainer->leaves = calloc(num_leaves, sizeof *trainer->leaves);
-    if (!trainer->leaves) return liana__fail_memory(error, "the trainer");
+    const struct liana__cluster *cluster = trainer->strategy->needs_cluster ? options->cluster : NULL;
+    LIANA_TRY(liana__leaf_list_create(largest, trainer->microbatch, cluster, &trainer->leaves, error));
     LIANA_TRY(make_stand_ins(trainer, error));
     LIANA_TRY(liana__leaf_sums_create(options->model, &trainer->sums, error));
-    LIANA_TRY(add_variables(trainer, error));
+    LIANA_TRY(add_weights(trainer, error));
     LIANA_TRY(liana__penalty_create(trainer->device, options->model, trainer->variables, &trainer->penalty, error));
     LIANA_TRY(make_strategy(trainer, error));
     if (!options->optimizer) return LIANA_OK;
+    LIANA_TRY(add_update_variables(trainer, error));
     return liana__trainer_prepare(trainer, options->batch_size, true, error);
 }
 
@@ -431,7 +465,8 @@ int64_t liana__trainer_microbatch(const liana__trainer *trainer)
 liana__trainer_memory liana__trainer_memory_of(const liana__trainer *trainer)
 {
     liana__replica_memory needed;
-    liana__leaf_batch batch = whole_batch((liana__trainer *)trainer, trainer->options.batch_size);
+    liana__trainer *own = (liana__trainer *)(uintptr_t)trainer;
+    liana__leaf_batch batch = liana__leaf_list_whole(&own->leaves, trainer->options.batch_size);
     trainer->strategy->memory(trainer->instance, LIANA__STEP_TRAINING, &batch, &needed);
     size_t held = atomic_load(&trainer->device->bytes_held);
     return (liana__trainer_memory){.bytes = held + needed.workspace,
@@ -458,29 +493,15 @@ int64_t liana__default_microbatch(const liana_model *model, int64_t batch_size)
 
 /* ---- running ---- */
 
-/* The leaves of a batch: those of all its positions, each of the examples of it that are there. */
-static liana__leaf_batch cut_batch(liana__trainer *trainer, const liana__trainer_batch *batch)
-{
-    if (batch->num_positions == 0 || batch->num_positions == batch->count) return whole_batch(trainer, batch->count);
-    liana__cut cut = liana__cut_batch(batch->num_positions, trainer->microbatch);
-    size_t count = 0;
-    for (int64_t i = 0; i < cut.count; i++) {
-        int64_t begin, end;
-        liana__cut_remaining(&cut, i, batch->positions, batch->count, batch->first_position, &begin, &end);
-        if (begin < end) trainer->leaves[count++] = (liana__leaf){begin, end - begin};
-    }
-    return (liana__leaf_batch){.leaves = trainer->leaves, .num_leaves = count, .end = count};
-}
-
 static liana_status check_batch(const liana__trainer *trainer, const liana__trainer_batch *batch, bool training,
                                 liana__error *error)
 {
-    int64_t largest = largest_batch(trainer, training);
-    if (batch->count < 1 || batch->count > largest || batch->num_positions > largest) {
+    int64_t largest = largest_batch(trainer, training), count = liana__step_count(batch);
+    if (count < 1 || count > largest || batch->count > largest || batch->num_positions > largest) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "a batch of %lld examples, expected 1 to %lld",
-                           (long long)batch->count, (long long)largest);
+                           (long long)count, (long long)largest);
     }
-    if (training && trainer->options.mixes && (!batch->partners || !batch->shares)) {
+    if (batch->count > 0 && training && trainer->options.mixes && (!batch->partners || !batch->shares)) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "the trainer mixes, but a batch comes without partners");
     }
     return LIANA_OK;
@@ -488,16 +509,17 @@ static liana_status check_batch(const liana__trainer *trainer, const liana__trai
 
 /* Counts the elements of masked outputs, and sets the scales so that dividing by the number of examples, as the update
  * does, divides each of these losses by its own count. A loss of which nothing counts is 0. */
-static liana_status scale_losses(liana__trainer *trainer, const liana__leaf_batch *leaves, int64_t count,
-                                 liana__error *error)
+static liana_status scale_losses(liana__trainer *trainer, const liana__leaf_batch *leaves,
+                                 const liana__trainer_batch *batch, liana__error *error)
 {
+    const int64_t count = liana__step_count(batch);
     const liana__objective *objective = trainer->options.objective;
     LIANA_TRY(trainer->strategy->sum(trainer->instance, LIANA__STEP_COUNTING, leaves, trainer->counts, error));
     size_t found = 0;
     for (size_t k = 0; k < objective->num_outputs; k++) {
         if (!objective->outputs[k].masked) continue;
         float counted = trainer->counts[found++], scale = counted > 0 ? (float)count / counted : 0;
-        for (int64_t i = 0; i < count; i++) trainer->scales[(size_t)i * objective->num_outputs + k] = scale;
+        for (int64_t i = 0; i < batch->count; i++) trainer->scales[(size_t)i * objective->num_outputs + k] = scale;
     }
     return LIANA_OK;
 }
@@ -505,7 +527,7 @@ static liana_status scale_losses(liana__trainer *trainer, const liana__leaf_batc
 liana__leaf_batch liana__trainer_leaves(liana__trainer *trainer, const liana__trainer_batch *batch)
 {
     const liana__objective *objective = trainer->options.objective;
-    liana__leaf_batch leaves = cut_batch(trainer, batch);
+    liana__leaf_batch leaves = liana__leaf_list_of(&trainer->leaves, batch);
     for (size_t i = 0; i < LIANA__MAX_INPUTS; i++) leaves.rows[LIANA__FIRST_INPUT + i] = batch->inputs[i];
     for (size_t i = 0; i < objective->num_outputs; i++) {
         leaves.rows[LIANA__FIRST_TARGET + i] = batch->targets[i] ? batch->targets[i] : trainer->no_targets;
@@ -523,14 +545,14 @@ static liana_status sum_batch(liana__trainer *trainer, const liana__trainer_batc
 {
     LIANA_TRY(check_batch(trainer, batch, training, error));
     liana__leaf_batch leaves = liana__trainer_leaves(trainer, batch);
-    if (training && trainer->counts) LIANA_TRY(scale_losses(trainer, &leaves, batch->count, error));
+    if (training && trainer->counts) LIANA_TRY(scale_losses(trainer, &leaves, batch, error));
     leaves.outputs = outputs;
     *num_leaves = leaves.num_leaves;
     liana__step_kind kind = training ? LIANA__STEP_TRAINING : LIANA__STEP_EVALUATION;
     LIANA_TRY(trainer->strategy->sum(trainer->instance, kind, &leaves, trainer->first_sum, error));
     if (!trainer->penalty) return LIANA_OK;
     float *penalty = &trainer->first_sum[trainer->options.objective->penalty_sum];
-    return liana__penalty_add(trainer->penalty, batch->count, penalty, error);
+    return liana__penalty_add(trainer->penalty, liana__step_count(batch), penalty, error);
 }
 
 /* On the callers' track. */
@@ -549,7 +571,7 @@ static uint64_t clock_if_recorded(const liana__trainer *trainer)
 /* Whether a batch has no example left; then its sums are of nothing. */
 static bool all_missing(liana__trainer *trainer, const liana__trainer_batch *batch)
 {
-    if (batch->count > 0 || batch->num_positions == 0) return false;
+    if (liana__step_count(batch) > 0 || batch->num_positions == 0) return false;
     memset(trainer->first_sum, 0, trainer->options.objective->num_sums * sizeof *trainer->first_sum);
     return true;
 }
@@ -566,7 +588,7 @@ liana_status liana__trainer_step(liana__trainer *trainer, const liana__trainer_b
     LIANA_TRY(sum_batch(trainer, batch, true, NULL, &num_leaves, error));
     record(trainer, LIANA__EVENT_SHARDS, begin, (int64_t)num_leaves);
     begin = clock_if_recorded(trainer);
-    const float scalars[LIANA__NUM_UPDATE_SCALARS] = {[LIANA__UPDATE_COUNT] = (float)batch->count,
+    const float scalars[LIANA__NUM_UPDATE_SCALARS] = {[LIANA__UPDATE_COUNT] = (float)liana__step_count(batch),
                                                       [LIANA__UPDATE_RATE] = (float)learning_rate,
                                                       [LIANA__UPDATE_ITERATION] = (float)iteration};
     const liana__fault_check check = {trainer->strategy, trainer->instance, trainer->options.objective,

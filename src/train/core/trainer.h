@@ -8,22 +8,8 @@
 
 #include "backends/variables.h"
 #include "train/core/fault.h"
+#include "train/core/trainer_batch.h"
 #include "train/core/trainer_options.h"
-
-/* Host data of up to batch_size examples. Shapes are those of the model's inputs and the objective's targets. */
-typedef struct liana__trainer_batch {
-    int64_t count;
-    const void *inputs[LIANA__MAX_INPUTS];   /* [count, ...] */
-    const void *targets[LIANA__MAX_OUTPUTS]; /* [count, ...]; NULL for predictions: sums are then meaningless */
-    const float *weights;                    /* [count]: of the examples' losses; NULL: all 1 */
-    const uint64_t *positions;               /* [count]: addresses in the run */
-    const int32_t *partners; /* [count]: second labels, and what share the first have; for training that mixes */
-    const float *shares;
-    /* Where examples are missing (loader.h): the positions that the batch covers, of which `count` are there; the
-     * shards are those of all positions, each of what is left of it. 0: none is missing. */
-    int64_t num_positions;
-    uint64_t first_position;
-} liana__trainer_batch;
 
 typedef struct liana__trainer liana__trainer;
 

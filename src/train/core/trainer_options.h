@@ -45,6 +45,7 @@ typedef struct liana__trainer_options {
     size_t num_more_devices;
     const double *speeds;
     const cpu_set_t *groups;
+    struct liana__cluster *cluster; /* of a strategy of several processes; NULL: none */
 } liana__trainer_options;
 
 /* The optimizer with all that is around it. */

@@ -14,6 +14,8 @@ void liana__trainer_update_free(liana__trainer_update *update)
     for (size_t round = 0; round < LIANA__MAX_SUM_ROUNDS; round++) free(update->finished[round]);
     free(update->updated);
     free(update->pieces);
+    free(update->cut_pieces);
+    free(update->first_pieces);
     *update = (liana__trainer_update){0};
 }
 
@@ -49,21 +51,53 @@ liana_status liana__trainer_update_prepare(liana__trainer_update *update, liana_
     return make_room(update, error);
 }
 
-static liana__update_slice whole(const liana__trainer_update *update)
+liana_status liana__trainer_update_cut(liana__trainer_update *update, size_t num_slices, liana__error *error)
 {
-    return (liana__update_slice){update->pieces, update->items.num_items};
+    const liana__update_items *items = &update->items;
+    free(update->cut_pieces);
+    free(update->first_pieces);
+    update->num_slices = num_slices;
+    update->cut_pieces = calloc(items->num_items + num_slices + 1, sizeof *update->cut_pieces);
+    update->first_pieces = calloc(num_slices + 1, sizeof *update->first_pieces);
+    liana__slice_end *ends = calloc(num_slices + 1, sizeof *ends);
+    liana_status status = update->cut_pieces && update->first_pieces && ends
+                              ? liana__slices_choose(items->items, items->num_items, num_slices, ends, error)
+                              : liana__fail_memory(error, "the slices of an update");
+    for (size_t i = 0; status == LIANA_OK && i < num_slices; i++) {
+        const size_t first = update->first_pieces[i];
+        update->first_pieces[i + 1] =
+            first + liana__slice_pieces(items->items, items->num_items, &ends[i], &update->cut_pieces[first]);
+    }
+    free(ends);
+    return status;
 }
 
-liana_status liana__trainer_update_build(const liana__trainer_update *update, liana_graph **graph)
+static liana__update_slice pieces_of(const liana__trainer_update *update, size_t slice)
 {
-    const liana__update_slice slice = whole(update);
-    return liana__build_slice_update(update->context, &update->items, &slice, graph);
+    if (slice == LIANA__WHOLE_UPDATE) return (liana__update_slice){update->pieces, update->items.num_items};
+    const size_t first = update->first_pieces[slice];
+    return (liana__update_slice){update->cut_pieces + first, update->first_pieces[slice + 1] - first};
 }
 
-liana_status liana__trainer_update_build_sums(const liana__trainer_update *update, size_t round, liana_graph **graph)
+liana_status liana__trainer_update_build(const liana__trainer_update *update, size_t slice, liana_graph **graph)
 {
-    const liana__update_slice slice = whole(update);
-    return liana__build_slice_sums(update->context, &update->items, &slice, round, graph);
+    const liana__update_slice pieces = pieces_of(update, slice);
+    return liana__build_slice_update(update->context, &update->items, &pieces, graph);
+}
+
+liana_status liana__trainer_update_build_sums(const liana__trainer_update *update, size_t slice, size_t round,
+                                              liana_graph **graph)
+{
+    const liana__update_slice pieces = pieces_of(update, slice);
+    return liana__build_slice_sums(update->context, &update->items, &pieces, round, graph);
+}
+
+size_t liana__trainer_update_first_finished(const liana__trainer_update *update, size_t slice, size_t round)
+{
+    const liana__update_slice pieces = pieces_of(update, slice);
+    size_t first;
+    liana__slice_sums_shape(&update->items, &pieces, round, &first);
+    return first * update->items.reads.rounds[round].num_sums;
 }
 
 const float *liana__trainer_update_finish(liana__trainer_update *update, size_t round, const float *chunk_sums,

@@ -1,6 +1,8 @@
 /* Compiles a training. */
 #include "train/core/training.h"
 
+#include "distribute/cluster/held.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -45,10 +47,17 @@ static liana_status open_devices(liana__training *training, const liana__trainin
     liana__strategy_choice choice = options->strategy;
     if (!choice.strategy) choice.strategy = &liana__strategy_one_device;
     liana__device_set *devices = &training->devices;
+    if (choice.strategy->needs_cluster) {
+        wanted->cluster = training->cluster = liana__cluster_of(training->context);
+        if (!training->cluster) {
+            return liana__fail(error, LIANA_INVALID_CONFIG,
+                               "the strategy %s is for several processes, but this one belongs to no cluster",
+                               choice.strategy->name);
+        }
+    }
     LIANA_TRY(liana__device_set_open(training->context, options->device, &choice, NULL, devices, error));
     training->device = devices->items[0];
-    if (*training->device->note) liana__note(&options->notes, "%s", training->device->note);
-    training->num_replicas = devices->count;
+    training->num_replicas = training->cluster ? training->cluster->place.num_workers : devices->count;
     training->strategy = choice.strategy->name;
     wanted->strategy = choice.strategy;
     wanted->more_devices = devices->items + 1;
@@ -84,6 +93,7 @@ liana_status liana__training_open(liana__training *training, const liana__traini
     LIANA_TRY(liana__totals_create(wanted.objective, &training->state.running, error));
     if (options->optimizer) take_optimizer(training, options->optimizer, &wanted);
     LIANA_TRY(open_devices(training, options, &wanted, error));
+    if (*training->device->note) liana__note(&options->notes, "%s", training->device->note);
     choose_precision(training, options, &wanted);
     liana__variables_init(&training->variables, training->device);
     liana_recompute recompute = options->optimizer ? options->recompute : LIANA_RECOMPUTE_NONE;
@@ -166,6 +176,29 @@ liana_status liana__training_begin_stage(liana__training *training, size_t stage
     state->rate_factor = 1;
     state->adapted_rate = 0;
     note_stage(training, stage, notes);
+    return LIANA_OK;
+}
+
+static liana_status share_variable(liana__cluster *cluster, liana__variable *variable, liana__error *error)
+{
+    void *values = malloc(variable->buffer->size + 1);
+    if (!values) return liana__fail_memory(error, variable->name);
+    liana_status status = liana__variable_read(variable, values, error);
+    if (status == LIANA_OK) status = liana__cluster_broadcast(cluster, 0, values, variable->buffer->size, error);
+    if (status == LIANA_OK && !liana__cluster_is_chief(cluster)) {
+        status = liana__variable_write(variable, values, error);
+    }
+    free(values);
+    return status;
+}
+
+liana_status liana__training_share_variables(liana__training *training, liana__error *error)
+{
+    if (!training->cluster) return LIANA_OK;
+    for (size_t i = 0; i < training->variables.count; i++) {
+        liana__variable *variable = &training->variables.items[i];
+        if (!liana__is_held(variable)) LIANA_TRY(share_variable(training->cluster, variable, error));
+    }
     return LIANA_OK;
 }
 

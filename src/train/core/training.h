@@ -5,6 +5,7 @@
 #ifndef LIANA_TRAIN_TRAINING_H
 #define LIANA_TRAIN_TRAINING_H
 
+#include "distribute/cluster/cluster.h"
 #include "distribute/device_set.h"
 #include "optimizers/schedule.h"
 #include "train/core/notes.h"
@@ -21,6 +22,7 @@ typedef struct liana__training {
     liana__device *device; /* the first of them, which holds the variables */
     size_t num_replicas;   /* in sync: devices that compute leaves */
     const char *strategy;
+    liana__cluster *cluster; /* borrowed; NULL: this process is alone */
     liana__variables variables;
     liana__trainer *trainer; /* NULL: not compiled */
     liana__learning_rate learning_rate;
@@ -63,6 +65,9 @@ liana_status liana__training_open(liana__training *training, const liana__traini
  * becomes the stage's first. Errors: those of compiling; the training is then of no use. */
 liana_status liana__training_begin_stage(liana__training *training, size_t stage, const liana__notes *notes,
                                          liana__error *error) LIANA_MUST_USE;
+
+/* All processes get the chief's values of the variables that none holds in slices. Alone: nothing. */
+liana_status liana__training_share_variables(liana__training *training, liana__error *error) LIANA_MUST_USE;
 
 void liana__training_close(liana__training *training);
 

@@ -267,3 +267,18 @@ liana_status liana__compiled_take_weights(liana_model *model, const liana__train
     item->values_version = model->values_version;
     return liana__model_keep_objective(model, &item->asked, error);
 }
+
+liana_results liana__results_of(const liana__totals *totals)
+{
+    liana_results results = {.num_examples = totals->count,
+                             .loss = liana__totals_value(totals, 0),
+                             .bad_records = totals->bad_records};
+    const liana__objective *objective = totals->objective;
+    size_t count = objective ? objective->num_values - 1 : 0;
+    results.num_metrics = count < LIANA_MAX_METRICS ? count : LIANA_MAX_METRICS;
+    for (size_t i = 0; i < results.num_metrics; i++) {
+        results.metrics[i] = liana__totals_value(totals, i + 1);
+        results.metric_names[i] = objective->value_names[i + 1];
+    }
+    return results;
+}

@@ -1,0 +1,50 @@
+/* workers.h - how several processes share the steps of a loader.
+ *
+ * Each process has a loader over the same data with the same options. A step is cut into shards of `microbatch`
+ * positions (cut.h). Each process makes a contiguous range of them, in the order of the processes; a range may be empty.
+ * So its batches have the rows of its own shards only, and these are the rows that one process alone would have at
+ * these positions: order, draws, mixing and gaps are functions of positions and shards.
+ *
+ * What a process finds in its range is told to all, step by step: the records that it cannot use, or its first error.
+ * So all lists of bad records, limits and errors are the same in all processes. */
+#ifndef LIANA_DATA_WORKERS_H
+#define LIANA_DATA_WORKERS_H
+
+#include "base/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* A message of one process. */
+typedef struct liana__told {
+    char *data; /* of malloc */
+    size_t size;
+} liana__told;
+
+/* The processes, for the options of a loader. */
+typedef struct liana__input_workers {
+    size_t count; /* of processes; 2 or more, or 1 for tests */
+    size_t self;  /* the number of this one */
+    int64_t microbatch;
+    /* Sets bounds[count + 1] for a step of so many shards: process w makes the shards bounds[w] to before bounds[w + 1].
+     * bounds[0] is 0, the last one num_shards. All processes must answer the same. The answer may change when all
+     * loaders begin anew (liana__loader_begin): then a process is gone, or has come. Any thread. */
+    void (*divide)(void *user, int64_t num_shards, int64_t *bounds);
+    /* Gives all processes' messages to all of them: all[count], to be freed one by one. All processes call it equally
+     * often, in one order. It is called by the thread that calls liana__loader_next. Errors: UNAVAILABLE where a process
+     * is gone; then nothing is to be freed. */
+    liana_status (*gather)(void *user, const void *data, size_t size, liana__told *all, liana__error *error);
+    void *user;
+} liana__input_workers;
+
+/* What is known of a whole step of which a batch has only some shards. */
+typedef struct liana__step_workers {
+    size_t count; /* of processes */
+    size_t self;
+    int64_t num_shards;
+    int64_t *bounds;       /* [count + 1]: process w has the shards bounds[w] to before bounds[w + 1] */
+    int64_t *shard_counts; /* [num_shards]: the examples that are there, of all processes */
+    int64_t num_examples;  /* their sum */
+} liana__step_workers;
+
+#endif

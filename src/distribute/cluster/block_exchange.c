@@ -1,0 +1,189 @@
+/* Blocks on their way to the owners of slices. */
+#include "distribute/cluster/block_exchange.h"
+
+#include "backends/host_add.h"
+#include "base/denormals.h"
+
+#include <stdlib.h>
+
+void liana__block_exchange_free(liana__block_exchange *exchange)
+{
+    for (size_t i = 0; i < exchange->num_slots; i++) free(exchange->slots[i]);
+    free(exchange->slots);
+    free(exchange->packed);
+    free(exchange->reports);
+    free(exchange->firsts);
+    free(exchange->statuses);
+    *exchange = (liana__block_exchange){.context = exchange->context};
+}
+
+static liana_status reserve_bytes(void **memory, size_t *size, size_t wanted, liana__error *error)
+{
+    if (wanted <= *size) return LIANA_OK;
+    free(*memory);
+    *size = 0;
+    *memory = malloc(wanted);
+    if (!*memory) return liana__fail_memory(error, "the exchange of sums");
+    *size = wanted;
+    return LIANA_OK;
+}
+
+static size_t blocks_of(const liana__tree_plan *tree, size_t worker)
+{
+    return tree->first_slots[worker + 1] - tree->first_slots[worker];
+}
+
+/* Adds what is there: `from` has just come. Additions are in the order of the slots that they take from. */
+static void add_up_to(const liana__tree_plan *tree, size_t from, size_t *next, float *const *slots, size_t size,
+                      const liana_context *context)
+{
+    const liana__denormals before = liana__denormals_flush();
+    while (*next < tree->num_additions && tree->additions[*next].from <= from) {
+        const liana__tree_addition *addition = &tree->additions[(*next)++];
+        liana__host_choose_add(context->isa)(slots[addition->into], slots[addition->from], (int64_t)size);
+    }
+    liana__denormals_restore(before);
+}
+
+/* ---- reports ---- */
+
+enum { STATUS_SIZE = sizeof(float) }; /* keeps the sums behind it aligned */
+
+static liana_status make_room(liana__block_exchange *exchange, const liana__cluster *cluster,
+                              const liana__tree_plan *tree, size_t size, liana__error *error)
+{
+    const size_t wanted = tree->num_replicas * STATUS_SIZE + (tree->num_slots + 1) * size * sizeof(float);
+    LIANA_TRY(reserve_bytes((void **)&exchange->reports, &exchange->reports_size, wanted, error));
+    if (!exchange->statuses) exchange->statuses = calloc(liana__cluster_size(cluster), sizeof *exchange->statuses);
+    if (!exchange->statuses) return liana__fail_memory(error, "the exchange of sums");
+    if (tree->num_slots <= exchange->num_firsts) return LIANA_OK;
+    float **firsts = realloc(exchange->firsts, tree->num_slots * sizeof *firsts);
+    if (!firsts) return liana__fail_memory(error, "the exchange of sums");
+    exchange->firsts = firsts;
+    exchange->num_firsts = tree->num_slots;
+    return LIANA_OK;
+}
+
+/* Writes the own report, unless it is another worker's, and finds where its sums lie. */
+static char *lay_out(liana__block_exchange *exchange, const liana__tree_plan *tree, const liana__local_exchange *local,
+                     size_t worker, bool own, liana_status status, size_t size, char *report)
+{
+    const int32_t said = (int32_t)status;
+    if (own) memcpy(report, &said, sizeof said);
+    float *sums = (float *)(void *)(report + STATUS_SIZE);
+    for (size_t i = 0; i < blocks_of(tree, worker); i++, sums += size) {
+        exchange->firsts[tree->first_slots[worker] + i] = sums;
+        if (own && status == LIANA_OK) memcpy(sums, local->slots[i], size * sizeof *sums);
+        if (own && status != LIANA_OK) memset(sums, 0, size * sizeof *sums);
+    }
+    return (char *)sums;
+}
+
+liana_status liana__block_exchange_report(liana__block_exchange *exchange, liana__cluster *cluster,
+                                          const liana__tree_plan *tree, const liana__local_exchange *local, size_t size,
+                                          liana_status status, float *first, liana__error *error)
+{
+    size_t next = 0;
+    const size_t rank = cluster->place.rank;
+    LIANA_TRY(make_room(exchange, cluster, tree, size, error));
+    char *report = exchange->reports;
+    for (size_t i = 0; i < tree->num_replicas; i++) {
+        char *end = lay_out(exchange, tree, local, i, i == rank, status, size, report);
+        if (i == rank) {
+            LIANA_TRY(
+                liana__cluster_send_to_all(cluster, LIANA__MESSAGE_REPORT, report, (size_t)(end - report), error));
+        }
+        report = end;
+    }
+    report = exchange->reports;
+    for (size_t i = 0; i < tree->num_replicas; i++) {
+        const size_t length = STATUS_SIZE + blocks_of(tree, i) * size * sizeof(float);
+        if (i != rank) {
+            LIANA_TRY(liana__cluster_receive(cluster, i, LIANA__MESSAGE_REPORT, 0, report, length, error));
+        }
+        memcpy(&exchange->statuses[i], report, sizeof *exchange->statuses);
+        report += length;
+    }
+    LIANA_TRY(liana__cluster_share_error(cluster, exchange->statuses, error));
+    for (size_t slot = 0; slot < tree->num_slots; slot++) {
+        add_up_to(tree, slot, &next, exchange->firsts, size, exchange->context);
+    }
+    memcpy(first, exchange->firsts[0], size * sizeof *first);
+    return LIANA_OK;
+}
+
+/* ---- blocks ---- */
+
+/* An owner's slice of a block. */
+static void pack(const liana__slice_map *map, const liana__local_exchange *local, const float *block, float *to)
+{
+    for (size_t i = 0; i < map->counts[LIANA__PARTS_OF_SUMS]; i++) {
+        const liana__slice_part *part = &map->parts[LIANA__PARTS_OF_SUMS][i];
+        const size_t count = (size_t)(part->end - part->begin);
+        memcpy(to, block + local->offsets[part->thing] + part->begin, count * sizeof *to);
+        to += count;
+    }
+}
+
+liana_status liana__block_exchange_send(liana__block_exchange *exchange, const liana__cluster *cluster,
+                                        const liana__tree_plan *tree, const liana__local_exchange *local,
+                                        const liana__slice_map *maps, liana__error *error)
+{
+    const size_t rank = cluster->place.rank, num_owners = liana__cluster_num_owners(cluster);
+    if (rank >= tree->num_replicas) return LIANA_OK;
+    const size_t count = blocks_of(tree, rank), whole = local->offsets[local->num_sums] * sizeof(float);
+    LIANA_TRY(reserve_bytes((void **)&exchange->packed, &exchange->packed_size, whole + 1, error));
+    for (size_t i = 1; i <= num_owners; i++) {
+        const size_t owner = (rank + i) % num_owners, to = liana__cluster_owner_rank(cluster, owner);
+        const size_t size = liana__slice_map_sums(&maps[owner]) * sizeof(float);
+        if (to == rank || size == 0) continue;
+        for (size_t block = 0; block < count; block++) {
+            pack(&maps[owner], local, local->slots[block], exchange->packed);
+            LIANA_TRY(liana__cluster_send(cluster, to, LIANA__MESSAGE_BLOCKS, block, exchange->packed, size, error));
+        }
+    }
+    return LIANA_OK;
+}
+
+static liana_status reserve_slots(liana__block_exchange *exchange, size_t num_slots, size_t size, liana__error *error)
+{
+    if (exchange->slot_size != size) {
+        for (size_t i = 0; i < exchange->num_slots; i++) free(exchange->slots[i]);
+        exchange->num_slots = 0;
+        exchange->slot_size = size;
+    }
+    if (num_slots <= exchange->num_slots) return LIANA_OK;
+    float **slots = realloc(exchange->slots, num_slots * sizeof *slots);
+    if (!slots) return liana__fail_memory(error, "the exchange of sums");
+    exchange->slots = slots;
+    while (exchange->num_slots < num_slots) {
+        float *slot = liana__allocate_aligned(size * sizeof *slot);
+        if (!slot) return liana__fail_memory(error, "the exchange of sums");
+        slots[exchange->num_slots++] = slot;
+    }
+    return LIANA_OK;
+}
+
+liana_status liana__block_exchange_add(liana__block_exchange *exchange, const liana__cluster *cluster,
+                                       const liana__tree_plan *tree, const liana__local_exchange *local,
+                                       const liana__slice_map *map, const float **sums, liana__error *error)
+{
+    const size_t size = liana__slice_map_sums(map), rank = cluster->place.rank;
+    size_t next = 0;
+    *sums = NULL;
+    if (size == 0) return LIANA_OK;
+    LIANA_TRY(reserve_slots(exchange, tree->num_slots, size, error));
+    for (size_t slot = 0; slot < tree->num_slots; slot++) {
+        const size_t from = tree->slots[slot].replica, block = slot - tree->first_slots[from];
+        float *to = exchange->slots[slot];
+        if (from == rank) {
+            pack(map, local, local->slots[block], to);
+        } else {
+            LIANA_TRY(
+                liana__cluster_receive(cluster, from, LIANA__MESSAGE_BLOCKS, block, to, size * sizeof *to, error));
+        }
+        add_up_to(tree, slot, &next, exchange->slots, size, exchange->context);
+    }
+    *sums = exchange->slots[0];
+    return LIANA_OK;
+}

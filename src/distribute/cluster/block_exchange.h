@@ -1,0 +1,43 @@
+/* block_exchange.h - the way of blocks from the workers that compute them to the owners that add them. */
+#ifndef LIANA_DISTRIBUTE_BLOCK_EXCHANGE_H
+#define LIANA_DISTRIBUTE_BLOCK_EXCHANGE_H
+
+#include "distribute/cluster/slice_map.h"
+#include "distribute/exchange/local.h"
+
+/* Zero-initialise but for the context; free it. */
+typedef struct liana__block_exchange {
+    const liana_context *context;
+    float **slots; /* of an owner, by block: its slice of it */
+    size_t num_slots, slot_size;
+    float *packed;
+    size_t packed_size;
+    /* The first sums of all blocks: by process, a report with its status and its blocks' first sums. */
+    char *reports;
+    size_t reports_size;
+    float **firsts; /* by block */
+    size_t num_firsts;
+    int32_t *statuses;
+} liana__block_exchange;
+
+void liana__block_exchange_free(liana__block_exchange *exchange);
+
+/* How this process fared goes to all, with the first `size` floats of its blocks, which are the first slots of `local`.
+ * Everybody adds them as the tree says; `first` receives the sum. If a process failed, all fail with the first one's error. */
+liana_status liana__block_exchange_report(liana__block_exchange *exchange, liana__cluster *cluster,
+                                          const liana__tree_plan *tree, const liana__local_exchange *local, size_t size,
+                                          liana_status status, float *first, liana__error *error) LIANA_MUST_USE;
+
+/* Sends each owner its slice of the own blocks: in the operation that the report begins, before it or after it. */
+liana_status liana__block_exchange_send(liana__block_exchange *exchange, const liana__cluster *cluster,
+                                        const liana__tree_plan *tree, const liana__local_exchange *local,
+                                        const liana__slice_map *maps, liana__error *error) LIANA_MUST_USE;
+
+/* An owner receives its slice of all blocks, and adds each as soon as the tree allows. *sums: the parts that the map
+ * lists, one behind the other, borrowed until the next call; NULL: it owns none. */
+liana_status liana__block_exchange_add(liana__block_exchange *exchange, const liana__cluster *cluster,
+                                       const liana__tree_plan *tree, const liana__local_exchange *local,
+                                       const liana__slice_map *map, const float **sums, liana__error *error)
+    LIANA_MUST_USE;
+
+#endif

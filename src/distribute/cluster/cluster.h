@@ -1,0 +1,113 @@
+/* cluster.h - the processes of one training, and what they tell each other.
+ *
+ * All processes run the same program on the same configuration, and meet in the same collective operations, in the same
+ * order: so each of them counts the operations, and the count is the key of the messages. A decision that hangs on
+ * something that only one process has - a clock, a signal, a file - is told to all by the chief before anybody acts. */
+#ifndef LIANA_DISTRIBUTE_CLUSTER_H
+#define LIANA_DISTRIBUTE_CLUSTER_H
+
+#include "base/context.h"
+#include "base/error.h"
+#include "distribute/transport/cluster_place.h"
+#include "distribute/transport/transport.h"
+
+/* What a message is for. A number each, so that no two operations take each other's messages. */
+typedef enum liana__cluster_message {
+    LIANA__MESSAGE_GATHER = 1,
+    LIANA__MESSAGE_BROADCAST,
+    LIANA__MESSAGE_ERROR,
+    LIANA__MESSAGE_REPORT,    /* how a process fared with its leaves, and their first sums */
+    LIANA__MESSAGE_BLOCKS,    /* a slice of the sums of blocks, to the owner of the slice; the part is the block */
+    LIANA__MESSAGE_VARIABLES, /* a slice's new values, from its owner */
+    LIANA__MESSAGE_SUMS,      /* a slice of one sum, or of a round of sums */
+    LIANA__MESSAGE_ROWS,      /* rows of the output */
+} liana__cluster_message;
+
+/* What leaves and slices a process had, since it began: a test shows with it who did what. */
+typedef struct liana__cluster_counters {
+    uint64_t leaves_computed;
+    uint64_t updates;
+    uint64_t slot_bytes;     /* of optimizer state that this process holds */
+    uint64_t variable_bytes; /* of slices of weights that it owns */
+    liana__transport_counters transport;
+} liana__cluster_counters;
+
+typedef struct liana__cluster {
+    liana__cluster_place place; /* borrowed from who opened the cluster */
+    const liana__transport *transport;
+    liana__transport_instance *instance;
+    uint64_t generation;
+    uint64_t step; /* collective operations so far */
+    liana__cluster_counters counters;
+} liana__cluster;
+
+/* Takes over a transport that is open, with its place. `cluster` is the caller's memory. */
+void liana__cluster_init(liana__cluster *cluster, const liana__cluster_place *place, const liana__transport *transport,
+                         liana__transport_instance *instance);
+/* Closes the transport. */
+void liana__cluster_close(liana__cluster *cluster);
+
+/* The cluster that a program's context belongs to; NULL: none. It is borrowed, and must outlive what is made with the
+ * context. Errors: OUT_OF_MEMORY, in the context. */
+liana_status liana__cluster_join(liana_context *context, liana__cluster *cluster) LIANA_MUST_USE;
+liana__cluster *liana__cluster_of(const liana_context *context);
+
+/* ---- who is who ---- */
+
+size_t liana__cluster_size(const liana__cluster *cluster); /* processes: workers, then servers */
+/* True for no cluster, too. */
+bool liana__cluster_is_chief(const liana__cluster *cluster);
+bool liana__cluster_is_worker(const liana__cluster *cluster); /* the chief is one */
+/* Who owns slices: the servers, or all workers if there are none. */
+size_t liana__cluster_num_owners(const liana__cluster *cluster);
+size_t liana__cluster_owner_rank(const liana__cluster *cluster, size_t owner);
+/* This process's number among the owners; the number of owners if it is none. */
+size_t liana__cluster_own_slice(const liana__cluster *cluster);
+
+/* ---- messages ---- */
+
+/* Begins a collective operation. */
+void liana__cluster_begin(liana__cluster *cluster);
+/* A message of the running operation. Errors: those of the transport. */
+liana_status liana__cluster_send(const liana__cluster *cluster, size_t to, liana__cluster_message kind, size_t part,
+                                 const void *data, size_t size, liana__error *error) LIANA_MUST_USE;
+/* To all others. */
+liana_status liana__cluster_send_to_all(const liana__cluster *cluster, liana__cluster_message kind, const void *data,
+                                        size_t size, liana__error *error) LIANA_MUST_USE;
+liana_status liana__cluster_receive(const liana__cluster *cluster, size_t from, liana__cluster_message kind, size_t part,
+                                    void *data, size_t size, liana__error *error) LIANA_MUST_USE;
+
+/* ---- collective operations: every process calls them, in the same order ---- */
+
+/* Everybody gets everybody's `own`: `all` is [processes, size], by rank. */
+liana_status liana__cluster_gather(liana__cluster *cluster, const void *own, size_t size, void *all,
+                                   liana__error *error) LIANA_MUST_USE;
+
+/* The same where sizes differ. Zero-initialise; free it in any case. */
+typedef struct liana__gathered {
+    char *data;      /* everybody's, one behind the other by rank */
+    size_t *offsets; /* by rank, and one more */
+} liana__gathered;
+liana_status liana__cluster_gather_sized(liana__cluster *cluster, const void *own, size_t size, liana__gathered *all,
+                                         liana__error *error) LIANA_MUST_USE;
+void liana__gathered_free(liana__gathered *gathered);
+
+/* Everybody gets what the process `from` has. */
+liana_status liana__cluster_broadcast(liana__cluster *cluster, size_t from, void *data, size_t size,
+                                      liana__error *error) LIANA_MUST_USE;
+/* The same of a size that only `from` knows: *data is malloc'ed for the others, and `from` gives its own. */
+liana_status liana__cluster_broadcast_sized(liana__cluster *cluster, size_t from, void **data, size_t *size,
+                                            liana__error *error) LIANA_MUST_USE;
+
+/* Whether it is so anywhere. */
+liana_status liana__cluster_agree(liana__cluster *cluster, bool *any, liana__error *error) LIANA_MUST_USE;
+/* What the chief says. */
+liana_status liana__cluster_decide(liana__cluster *cluster, bool *decision, liana__error *error) LIANA_MUST_USE;
+/* If a process failed, all fail with the error of the first one by rank. Without a cluster: returns `status`. */
+liana_status liana__cluster_agree_status(liana__cluster *cluster, liana_status status, liana__error *error)
+    LIANA_MUST_USE;
+/* The same where everybody knows already how all fared: by rank. */
+liana_status liana__cluster_share_error(liana__cluster *cluster, const int32_t *statuses, liana__error *error)
+    LIANA_MUST_USE;
+
+#endif

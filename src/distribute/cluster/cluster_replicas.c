@@ -1,0 +1,315 @@
+/* A device in each of several processes. */
+#include "distribute/cluster/cluster_replicas.h"
+
+#include "backends/leaf_programs.h"
+#include "distribute/cluster/block_exchange.h"
+#include "distribute/cluster/held.h"
+#include "distribute/cluster/sliced_update.h"
+
+#include <stdlib.h>
+
+typedef struct replicas {
+    liana__strategy_plan plan; /* its leaves are the caller's, and gone: there are copies */
+    liana__cluster *cluster;
+    liana__device *device;
+    liana__leaf_plan plans[LIANA__NUM_STEP_KINDS];
+    liana__replica *replicas[LIANA__NUM_STEP_KINDS];    /* NULL: a server, or no such batches */
+    liana__local_exchange local[LIANA__NUM_STEP_KINDS]; /* the own blocks on the host */
+    size_t row_size;                                    /* bytes of a row of the output; 0: there are none */
+    liana__leaf_range *ranges;                          /* by worker */
+    liana__tree_plan tree;
+    liana__block_exchange exchange;
+    liana__sliced_update update;
+    liana__leaf_batch batch; /* the running one, with the own range */
+    const float *sums;       /* of the last training batch: what this process owns */
+    float *first;            /* the first sum of it */
+    char found_name[256];
+} replicas;
+
+/* How unevenly leaves may be shared out so that ranges have few blocks. */
+static const double ASSIGN_TOLERANCE = 0.05;
+
+/* ---- setting up ---- */
+
+void liana__cluster_replicas_destroy(liana__strategy_instance *instance)
+{
+    replicas *own = (replicas *)instance;
+    if (!own) return;
+    liana__held_release(own->plan.variables, own);
+    liana__sliced_update_free(&own->update);
+    for (int kind = 0; kind < LIANA__NUM_STEP_KINDS; kind++) {
+        if (own->replicas[kind]) own->device->backend->replica_destroy(own->replicas[kind]);
+        liana__local_exchange_free(&own->local[kind]);
+    }
+    liana__block_exchange_free(&own->exchange);
+    liana__tree_plan_free(&own->tree);
+    free(own->ranges);
+    free(own->first);
+    free(own);
+}
+
+static size_t most_leaves(const liana__strategy_plan *plan)
+{
+    size_t most = 1;
+    for (int kind = 0; kind < LIANA__NUM_STEP_KINDS; kind++) {
+        if (plan->leaves[kind] && plan->leaves[kind]->max_leaves > most) most = plan->leaves[kind]->max_leaves;
+    }
+    return most;
+}
+
+static liana_status make_replicas(replicas *own, liana__error *error)
+{
+    const size_t num_workers = own->cluster->place.num_workers;
+    own->ranges = calloc(num_workers, sizeof *own->ranges);
+    if (!own->ranges) return liana__fail_memory(error, "the strategy");
+    LIANA_TRY(liana__tree_plan_create(most_leaves(&own->plan), num_workers, &own->tree, error));
+    for (int kind = 0; kind < LIANA__NUM_STEP_KINDS; kind++) {
+        if (!own->plan.leaves[kind]) continue;
+        own->plans[kind] = *own->plan.leaves[kind];
+        own->plans[kind].variables = own->plan.variables;
+        own->plans[kind].of_parts = num_workers > 1;
+        if (!liana__cluster_is_worker(own->cluster)) continue;
+        LIANA_TRY(own->device->backend->replica_create(own->device, &own->plans[kind], &own->replicas[kind], error));
+    }
+    return LIANA_OK;
+}
+
+liana_status liana__cluster_replicas_create(const liana__strategy_devices *devices, const liana__strategy_plan *plan,
+                                            liana__strategy_instance **instance, liana__error *error)
+{
+    *instance = NULL;
+    if (!devices->cluster || devices->count != 1) {
+        return liana__fail(error, LIANA_INTERNAL, "a strategy of several processes was given %zu devices and %s",
+                           devices->count, devices->cluster ? "a cluster" : "no cluster");
+    }
+    replicas *own = calloc(1, sizeof *own);
+    if (!own) return liana__fail_memory(error, "the strategy");
+    own->plan = *plan;
+    own->cluster = devices->cluster;
+    own->device = devices->items[0];
+    own->exchange.context = own->device->context;
+    liana_status status = make_replicas(own, error);
+    if (status != LIANA_OK) {
+        liana__cluster_replicas_destroy((liana__strategy_instance *)own);
+        return status;
+    }
+    *instance = (liana__strategy_instance *)own;
+    return LIANA_OK;
+}
+
+size_t liana__cluster_replicas_count(const liana__strategy_instance *instance)
+{
+    return ((const replicas *)instance)->cluster->place.num_workers;
+}
+
+/* ---- variables in slices ---- */
+
+static liana_status gather(void *user, size_t place, void *data, liana__error *error)
+{
+    replicas *own = user;
+    return liana__sliced_update_gather(&own->update, place, data, error);
+}
+
+static liana_status scatter(void *user, size_t place, const void *data, liana__error *error)
+{
+    replicas *own = user;
+    return liana__sliced_update_scatter(&own->update, place, data, error);
+}
+
+liana_status liana__cluster_replicas_hold(liana__strategy_instance *instance, const char *name, liana_dtype dtype,
+                                          const liana_shape *shape, double begins_at, liana__error *error)
+{
+    replicas *own = (replicas *)instance;
+    const liana__slice_holder holder = {gather, scatter, own};
+    return liana__held_add(own->plan.variables, name, dtype, shape, begins_at, &holder, error);
+}
+
+/* ---- preparing ---- */
+
+/* Finds each worker's range of the batch. */
+static liana_status share_out(replicas *own, const liana__leaf_batch *batch, liana__error *error)
+{
+    const liana__cluster_place *place = &own->cluster->place;
+    if (batch->worker_ends) {
+        for (size_t i = 0; i < place->num_workers; i++) {
+            own->ranges[i] = (liana__leaf_range){i ? batch->worker_ends[i - 1] : 0, batch->worker_ends[i]};
+        }
+    } else {
+        LIANA_TRY(
+            liana__tree_assign(batch->num_leaves, place->num_workers, NULL, ASSIGN_TOLERANCE, own->ranges, error));
+    }
+    own->batch = *batch;
+    const bool works = liana__cluster_is_worker(own->cluster);
+    own->batch.first = works ? own->ranges[place->rank].begin : batch->num_leaves;
+    own->batch.end = works ? own->ranges[place->rank].end : batch->num_leaves;
+    return LIANA_OK;
+}
+
+/* What a leaf gives: all have the same sums. */
+static liana_status find_sums(replicas *own, liana__step_kind kind, liana__error *error)
+{
+    const liana__leaf_plan *plan = &own->plans[kind];
+    if (own->local[kind].num_sums) return LIANA_OK;
+    liana_graph *leaf;
+    LIANA_TRY(plan->build(plan->user, plan->leaf_size, own->device->backend->static_leaves, &leaf, error));
+    const size_t num_sums = liana__leaf_num_sums(plan, leaf);
+    if (plan->gives_rows) {
+        const liana__node *rows = leaf->outputs[num_sums].node;
+        own->row_size = liana__byte_size(rows->dtype, &rows->shape) / (size_t)rows->shape.dims[0];
+    }
+    liana_status status = liana__local_exchange_create(leaf, num_sums, &own->local[kind], error);
+    liana_graph_destroy(leaf);
+    return status;
+}
+
+static liana_status prepare_here(replicas *own, liana__step_kind kind, liana__error *error)
+{
+    if (own->batch.first == own->batch.end) return LIANA_OK;
+    return own->device->backend->replica_prepare(own->replicas[kind], &own->batch, error);
+}
+
+liana_status liana__cluster_replicas_prepare(liana__strategy_instance *instance, liana__step_kind kind,
+                                             const liana__leaf_batch *batch, liana__error *error)
+{
+    replicas *own = (replicas *)instance;
+    liana_status status = find_sums(own, kind, error);
+    if (status == LIANA_OK) status = share_out(own, batch, error);
+    if (status == LIANA_OK) status = prepare_here(own, kind, error);
+    LIANA_TRY(liana__cluster_agree_status(own->cluster, status, error));
+    if (kind != LIANA__STEP_TRAINING || own->update.plan) return LIANA_OK;
+    own->first = calloc(own->local[kind].offsets[1] + 1, sizeof *own->first);
+    if (!own->first) return liana__fail_memory(error, "the strategy");
+    return liana__sliced_update_create(own->cluster, own->device, &own->plan, &own->update, error);
+}
+
+/* ---- running ---- */
+
+/* Computes the own leaves; their blocks are in the first slots of `local`. */
+static liana_status compute(replicas *own, liana__step_kind kind, liana__error *error)
+{
+    const liana__leaf_block *blocks;
+    size_t num_blocks;
+    LIANA_TRY(prepare_here(own, kind, error));
+    const size_t wanted =
+        own->tree.first_slots[own->cluster->place.rank + 1] - own->tree.first_slots[own->cluster->place.rank];
+    LIANA_TRY(own->device->backend->replica_compute(own->replicas[kind], &own->batch, &blocks, &num_blocks, error));
+    if (num_blocks != wanted) {
+        return liana__fail(error, LIANA_INTERNAL, "the device gave %zu sums of blocks, expected %zu", num_blocks,
+                           wanted);
+    }
+    LIANA_TRY(liana__local_exchange_reserve(&own->local[kind], num_blocks, error));
+    LIANA_TRY(liana__local_exchange_take(&own->local[kind], 0, blocks, num_blocks, error));
+    own->cluster->counters.leaves_computed += own->batch.end - own->batch.first;
+    return LIANA_OK;
+}
+
+/* The bytes of a worker's rows of the output, and where they begin. */
+static size_t rows_of(const replicas *own, size_t worker, size_t *offset)
+{
+    const liana__leaf_range *range = &own->ranges[worker];
+    *offset = 0;
+    if (range->begin == range->end) return 0;
+    const liana__leaf *first = &own->batch.leaves[range->begin], *last = &own->batch.leaves[range->end - 1];
+    *offset = (size_t)first->begin * own->row_size;
+    return (size_t)(last->begin + last->size - first->begin) * own->row_size;
+}
+
+/* All processes get the rows of all. */
+static liana_status exchange_rows(replicas *own, liana__error *error)
+{
+    liana__cluster *cluster = own->cluster;
+    char *rows = own->batch.outputs;
+    size_t offset;
+    liana__cluster_begin(cluster);
+    for (size_t i = 0; i < cluster->place.num_workers; i++) {
+        const size_t size = rows_of(own, i, &offset);
+        if (size && i == cluster->place.rank) {
+            LIANA_TRY(liana__cluster_send_to_all(cluster, LIANA__MESSAGE_ROWS, rows + offset, size, error));
+        }
+    }
+    for (size_t i = 0; i < cluster->place.num_workers; i++) {
+        const size_t size = rows_of(own, i, &offset);
+        if (size == 0 || i == cluster->place.rank) continue;
+        LIANA_TRY(liana__cluster_receive(cluster, i, LIANA__MESSAGE_ROWS, 0, rows + offset, size, error));
+    }
+    return LIANA_OK;
+}
+
+liana_status liana__cluster_replicas_sum(liana__strategy_instance *instance, liana__step_kind kind,
+                                         const liana__leaf_batch *batch, void *first, liana__error *error)
+{
+    replicas *own = (replicas *)instance;
+    liana__cluster *cluster = own->cluster;
+    const liana__local_exchange *local = &own->local[kind];
+    LIANA_TRY(find_sums(own, kind, error));
+    LIANA_TRY(share_out(own, batch, error));
+    LIANA_TRY(liana__tree_plan_make(&own->tree, batch->num_leaves, own->ranges, error));
+    liana_status status = own->batch.first < own->batch.end ? compute(own, kind, error) : LIANA_OK;
+    liana__cluster_begin(cluster);
+    const bool trains = kind == LIANA__STEP_TRAINING;
+    if (trains && status == LIANA_OK) {
+        LIANA_TRY(liana__block_exchange_send(&own->exchange, cluster, &own->tree, local, own->update.maps, error));
+    }
+    LIANA_TRY(liana__block_exchange_report(&own->exchange, cluster, &own->tree, local, local->offsets[1], status, first,
+                                           error));
+    if (!trains) return batch->outputs && own->row_size && !batch->has_own_rows ? exchange_rows(own, error) : LIANA_OK;
+    memcpy(own->first, first, local->offsets[1] * sizeof *own->first);
+    return liana__block_exchange_add(&own->exchange, cluster, &own->tree, local, &own->update.own, &own->sums, error);
+}
+
+liana_status liana__cluster_replicas_update(liana__strategy_instance *instance, const float *scalars,
+                                            liana__error *error)
+{
+    replicas *own = (replicas *)instance;
+    return liana__sliced_update_run(&own->update, own->sums, scalars, error);
+}
+
+/* What an owner found in its slice. */
+typedef struct finding {
+    int64_t count;
+    char name[256];
+} finding;
+
+liana_status liana__cluster_replicas_check(liana__strategy_instance *instance, liana__checked what,
+                                           liana__non_finite *found, liana__error *error)
+{
+    replicas *own = (replicas *)instance;
+    liana__cluster *cluster = own->cluster;
+    finding here = {0}, *all = calloc(liana__cluster_size(cluster), sizeof *all);
+    *found = (liana__non_finite){0};
+    if (!all) return liana__fail_memory(error, "the check of numbers");
+    liana_status status = liana__sliced_update_check(&own->update, what, own->sums, &here.count, here.name, error);
+    if (status == LIANA_OK) status = liana__cluster_gather(cluster, &here, sizeof here, all, error);
+    for (size_t i = 0; status == LIANA_OK && i < liana__cluster_num_owners(cluster); i++) {
+        const finding *one = &all[liana__cluster_owner_rank(cluster, i)];
+        if (one->count && !found->name) {
+            memcpy(own->found_name, one->name, sizeof own->found_name);
+            own->found_name[sizeof own->found_name - 1] = 0;
+            found->name = own->found_name;
+        }
+        found->count += one->count;
+    }
+    free(all);
+    return status;
+}
+
+liana_status liana__cluster_replicas_read_sum(const liana__strategy_instance *instance, size_t number, void *data,
+                                              liana__error *error)
+{
+    replicas *own = (replicas *)(void *)(uintptr_t)instance;
+    if (number > 0) return liana__sliced_update_read_sum(&own->update, number, own->sums, data, error);
+    memcpy(data, own->first, own->local[LIANA__STEP_TRAINING].offsets[1] * sizeof *own->first);
+    return LIANA_OK;
+}
+
+void liana__cluster_replicas_memory(const liana__strategy_instance *instance, liana__step_kind kind,
+                                    const liana__leaf_batch *batch, liana__replica_memory *memory)
+{
+    const replicas *own = (const replicas *)instance;
+    *memory = (liana__replica_memory){0};
+    if (!own->replicas[kind]) return;
+    liana__leaf_batch range = *batch;
+    range.first = own->batch.first;
+    range.end = own->batch.end;
+    if (range.first < range.end) own->device->backend->replica_memory(own->replicas[kind], &range, memory);
+}

@@ -1,0 +1,27 @@
+/* leaf_list.h - the leaves of a batch: its shards that have examples, and which process has which. */
+#ifndef LIANA_TRAIN_LEAF_LIST_H
+#define LIANA_TRAIN_LEAF_LIST_H
+
+#include "train/core/trainer_batch.h"
+#include "train/core/worker_share.h"
+
+/* Memory for the leaves of one batch. Zero-initialise; free it. */
+typedef struct liana__leaf_list {
+    liana__leaf *leaves;
+    int64_t microbatch;
+    size_t num_workers; /* of a cluster; 0: there is none */
+    liana__leaf_range *shards;
+    size_t *ends; /* by worker: where its leaves end */
+} liana__leaf_list;
+
+/* For batches of up to `largest` examples. `cluster` NULL: the strategy shares leaves out. Errors: OUT_OF_MEMORY. */
+liana_status liana__leaf_list_create(int64_t largest, int64_t microbatch, const struct liana__cluster *cluster,
+                                     liana__leaf_list *list, liana__error *error) LIANA_MUST_USE;
+void liana__leaf_list_free(liana__leaf_list *list);
+
+/* The leaves of a batch in which none of `count` examples is missing. */
+liana__leaf_batch liana__leaf_list_whole(liana__leaf_list *list, int64_t count);
+/* The leaves of a batch: those of all its positions, each of the examples of it that are there. */
+liana__leaf_batch liana__leaf_list_of(liana__leaf_list *list, const liana__trainer_batch *batch);
+
+#endif

@@ -1,0 +1,20 @@
+/* worker_share.h - which worker of a cluster reads and computes which positions of a batch: pure arithmetic.
+ *
+ * The shards of a batch are shared out before anybody knows which examples are missing, so each worker can read its own
+ * positions only. The leaves are the shards that have examples; a worker's leaves are those of its shards. */
+#ifndef LIANA_TRAIN_WORKER_SHARE_H
+#define LIANA_TRAIN_WORKER_SHARE_H
+
+#include "data/loader/workers.h"
+#include "distribute/cluster/cluster.h"
+#include "distribute/tree.h"
+
+/* Gives each worker a contiguous range of the shards of a batch; some may be empty. `ranges` has room for
+ * `num_workers`. Errors: those of liana__tree_assign. */
+liana_status liana__share_shards(size_t num_shards, size_t num_workers, liana__leaf_range *ranges, liana__error *error)
+    LIANA_MUST_USE;
+
+/* How the loaders of a cluster's processes share steps in shards of `microbatch`. The cluster is borrowed. */
+liana__input_workers liana__share_input(liana__cluster *cluster, int64_t microbatch);
+
+#endif

@@ -1,0 +1,73 @@
+/* model_data.h - datasets as what a model reads: which components it takes, how images become its input, and how one
+ * dataset is divided into training and validation data. For fit, evaluate and predict.
+ *
+ * The order of calls: set `model`, sizes, `seed` and `bytes`; find_preprocessing; open_fit or open_measured, which finds
+ * `match`; compile the model for it; start_fit or start_measured, which makes the loaders; close. */
+#ifndef LIANA_TRAIN_MODEL_DATA_H
+#define LIANA_TRAIN_MODEL_DATA_H
+
+#include "data/augment/augment.h"
+#include "data/loader/loader.h"
+#include "train/core/batch_components.h"
+
+#include <liana/train.h>
+
+enum { LIANA__DEFAULT_BATCH_SIZE = 32 };
+
+/* A dataset as what a training reads. */
+typedef struct liana__data_part {
+    liana__source *source;
+    liana__loader *loader;
+    liana__batch_plan plan;
+} liana__data_part;
+
+/* The data of one call. */
+typedef struct liana__model_data {
+    liana_model *model;
+    int64_t batch_size;
+    int64_t evaluation_batch_size; /* of validations, evaluations and predictions */
+    uint64_t seed;
+    size_t bytes; /* that reading, decoding and batches made ahead may take */
+    liana__arena arena;
+    bool antialias, fast_decode;
+    liana_scale scale;
+    bool skips_bad_records;
+    liana__bad_records bad_records;
+    liana__data_part fitted, measured;
+    liana__data_match match; /* of the data that it is fitted to, or that are measured */
+    liana__source *whole;    /* the data that these two are parts of; NULL: they are not divided */
+    liana__augment *augment; /* NULL: none */
+    liana__augmenter augmenter;
+    liana__mixer mixer;
+} liana__model_data;
+
+/* `bytes` of MiB as public options give them; 0: the default. */
+size_t liana__model_data_bytes(int64_t mebibytes);
+
+/* How images enter the model: as it was trained, or, in training, as the data say. Errors: INVALID_ARGUMENT if data to
+ * measure are opened with another scale. */
+liana_status liana__model_data_find_preprocessing(liana__model_data *own, const liana_dataset *data, bool training,
+                                                  liana__error *error) LIANA_MUST_USE;
+/* After a fit the model knows what it was trained on. Of data that do not say what their classes are, or have another
+ * number of them, it learns none. */
+liana_status liana__model_data_learn(const liana__model_data *own, const liana_dataset *data, int64_t num_classes,
+                                     liana__error *error) LIANA_MUST_USE;
+
+/* Opens the training data, reads `augment`, and divides the data if the options say so. */
+liana_status liana__model_data_open_fit(liana__model_data *own, const liana_fit_options *options, liana__error *error)
+    LIANA_MUST_USE;
+/* Makes the loaders of training and validation data. */
+liana_status liana__model_data_start_fit(liana__model_data *own, const liana_fit_options *options,
+                                         const liana__trainer *trainer, liana__error *error) LIANA_MUST_USE;
+
+/* The same for data that are measured only. `wants_targets` is false for predictions: what the data have of targets is
+ * then left out. */
+liana_status liana__model_data_open_measured(liana__model_data *own, const liana_dataset *data,
+                                             const liana_evaluate_options *options, bool wants_targets,
+                                             liana__error *error) LIANA_MUST_USE;
+liana_status liana__model_data_start_measured(liana__model_data *own, const liana_dataset *data,
+                                              const liana__trainer *trainer, liana__error *error) LIANA_MUST_USE;
+
+void liana__model_data_close(liana__model_data *own);
+
+#endif

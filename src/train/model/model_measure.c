@@ -1,0 +1,140 @@
+/* evaluate and predict of the public interface: thin users of the training core. */
+#include "train/core/fit.h"
+#include "train/model/compiled.h"
+#include "train/model/model_classes.h"
+#include "train/model/model_data.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Tells the caller what the metrics with several numbers are. */
+static liana_status tell_values(const liana_evaluate_options *options, const liana__totals *totals, liana__error *error)
+{
+    const liana__objective *objective = totals->objective;
+    for (size_t i = 0; options->on_values && objective && i < objective->num_metrics; i++) {
+        const liana__objective_metric *metric = &objective->metrics[i];
+        if (!metric->num_values) continue;
+        double *values = malloc(metric->num_values * sizeof *values);
+        if (!values) return liana__fail_memory(error, metric->name);
+        liana__totals_values(totals, i, values);
+        int64_t rows = liana__metric_num_rows(metric), columns = rows ? rows : (int64_t)metric->num_values;
+        options->on_values(options->user, &(liana_metric_values){metric->name, rows ? rows : 1, columns, values});
+        free(values);
+    }
+    return LIANA_OK;
+}
+
+/* Runs over the data once; if outputs are wanted, to predict. */
+static liana_status measure(liana__compile_request *request, const liana_dataset *data,
+                            const liana_evaluate_options *options, int64_t steps, liana__on_outputs on_outputs,
+                            void *user, liana_results *results, liana__error *error)
+{
+    liana_model *model = request->model;
+    if (!data) return liana__fail(error, LIANA_INVALID_ARGUMENT, "no data were given");
+    LIANA_TRY(liana__compiled_check_sizes(request->batch_size, 0, 0, error));
+    LIANA_TRY(liana__model_check(model, error));
+    liana__model_data own = {.model = model,
+                             .batch_size = request->batch_size,
+                             .evaluation_batch_size = request->batch_size,
+                             .bytes = liana__model_data_bytes(0)};
+    liana__training *training = NULL;
+    liana__totals totals = {0};
+    liana_status status = liana__model_data_find_preprocessing(&own, data, false, error);
+    request->scale = own.scale;
+    request->precision = model->precision;
+    request->match = &own.match;
+    if (status == LIANA_OK) status = liana__model_data_open_measured(&own, data, options, !on_outputs, error);
+    if (status == LIANA_OK) status = liana__compiled_get(request, &training, error);
+    if (status == LIANA_OK) status = liana__model_data_start_measured(&own, data, training->trainer, error);
+    if (status == LIANA_OK) {
+        status = liana__evaluate(training->trainer, own.measured.loader, steps, &totals, on_outputs, user, error);
+    }
+    if (status == LIANA_OK && results) *results = liana__results_of(&totals);
+    if (status == LIANA_OK && !on_outputs) status = tell_values(options, &totals, error);
+    liana__totals_free(&totals);
+    liana__model_data_close(&own);
+    return status;
+}
+
+static liana_status check_steps(int64_t steps, liana__error *error)
+{
+    if (steps >= 0) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_ARGUMENT, "steps is %lld, expected 0 or more", (long long)steps);
+}
+
+static liana_status evaluate_model(liana_model *model, const liana_dataset *dataset,
+                                   const liana_evaluate_options *options, liana_results *results)
+{
+    static const liana_evaluate_options defaults;
+    if (!options) options = &defaults;
+    liana__error *error = &model->context->error;
+    liana__compile_request request = {.model = model,
+                                      .batch_size =
+                                          options->batch_size ? options->batch_size : LIANA__DEFAULT_BATCH_SIZE,
+                                      .objective = {options->loss, options->losses, options->metrics,
+                                                    options->output_metrics}};
+    if (dataset) LIANA_TRY(liana__classes_check_model(model, dataset, error));
+    LIANA_TRY(check_steps(options->steps, error));
+    return measure(&request, dataset, options, options->steps, NULL, NULL, results, error);
+}
+
+liana_status liana_evaluate(liana_model *model, const liana_dataset *dataset, const liana_evaluate_options *options,
+                            liana_results *results)
+{
+    LIANA__REQUIRE(dataset ? &dataset->context->error : NULL, model);
+    LIANA__REQUIRE(&model->context->error, dataset);
+    LIANA__CONTEXT_CALL(model->context, evaluate_model(model, dataset, options, results));
+}
+
+typedef struct destination {
+    float *next;
+    size_t row_size;
+} destination;
+
+static liana_status copy_outputs(void *user, const liana__batch *batch, const float *outputs, liana__error *error)
+{
+    (void)error;
+    destination *own = user;
+    size_t count = (size_t)batch->count * own->row_size;
+    memcpy(own->next, outputs, count * sizeof *outputs);
+    own->next += count;
+    return LIANA_OK;
+}
+
+static liana_status predict_model(liana_model *model, const liana_dataset *dataset,
+                                  const liana_predict_options *options, float *outputs)
+{
+    static const liana_predict_options defaults;
+    if (!options) options = &defaults;
+    liana__error *error = &model->context->error;
+    liana__compile_request request = {.model = model,
+                                      .predicts = !model->objective && liana__model_num_outputs(model) > 1,
+                                      .batch_size =
+                                          options->batch_size ? options->batch_size : LIANA__DEFAULT_BATCH_SIZE};
+    liana_evaluate_options wanted = {0};
+    memcpy(wanted.inputs, options->inputs, sizeof wanted.inputs);
+    destination own = {outputs, 0};
+    for (size_t i = 0; i < liana__model_num_outputs(model); i++) {
+        liana__model_port port = liana__model_output(model, i);
+        own.row_size += (size_t)liana_shape_size(&port.shape);
+    }
+    LIANA_TRY(check_steps(options->steps, error));
+    return measure(&request, dataset, &wanted, options->steps, copy_outputs, &own, NULL, error);
+}
+
+liana_status liana_predict_batches(liana_model *model, const liana_dataset *dataset,
+                                   const liana_predict_options *options, float *outputs)
+{
+    LIANA__REQUIRE(dataset ? &dataset->context->error : NULL, model);
+    LIANA__REQUIRE(&model->context->error, dataset);
+    LIANA__REQUIRE(&model->context->error, outputs);
+    LIANA__CONTEXT_CALL(model->context, predict_model(model, dataset, options, outputs));
+}
+
+liana_status liana_predict(liana_model *model, const liana_dataset *dataset, float *outputs)
+{
+    LIANA__REQUIRE(dataset ? &dataset->context->error : NULL, model);
+    LIANA__REQUIRE(&model->context->error, dataset);
+    LIANA__REQUIRE(&model->context->error, outputs);
+    LIANA__CONTEXT_CALL(model->context, predict_model(model, dataset, NULL, outputs));
+}

@@ -1,0 +1,195 @@
+/* Messages between threads. */
+#include "harness/hub.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct letter {
+    struct letter *next;
+    size_t from;
+    liana__message_key key;
+    size_t size;
+    char data[];
+} letter;
+
+/* One rank's side. */
+struct liana__transport_instance {
+    liana__hub *hub;
+    size_t rank;
+    letter *letters;
+    bool is_gone, interrupted;
+    liana__transport_counters counters;
+};
+
+struct liana__hub {
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    size_t num_workers, num_servers;
+    liana__transport_instance *ranks;
+};
+
+liana__hub *liana__hub_create(size_t num_workers, size_t num_servers)
+{
+    liana__hub *hub = calloc(1, sizeof *hub);
+    if (!hub) return NULL;
+    hub->num_workers = num_workers;
+    hub->num_servers = num_servers;
+    hub->ranks = calloc(num_workers + num_servers, sizeof *hub->ranks);
+    pthread_mutex_init(&hub->mutex, NULL);
+    pthread_cond_init(&hub->changed, NULL);
+    for (size_t i = 0; hub->ranks && i < num_workers + num_servers; i++) {
+        hub->ranks[i].hub = hub;
+        hub->ranks[i].rank = i;
+    }
+    return hub;
+}
+
+static void drop(liana__transport_instance *own)
+{
+    while (own->letters) {
+        letter *next = own->letters->next;
+        free(own->letters);
+        own->letters = next;
+    }
+}
+
+void liana__hub_destroy(liana__hub *hub)
+{
+    if (!hub) return;
+    for (size_t i = 0; i < hub->num_workers + hub->num_servers; i++) drop(&hub->ranks[i]);
+    pthread_mutex_destroy(&hub->mutex);
+    pthread_cond_destroy(&hub->changed);
+    free(hub->ranks);
+    free(hub);
+}
+
+void liana__hub_join(liana__hub *hub, size_t rank, liana__cluster *cluster)
+{
+    const liana__cluster_place place = {.transport = "hub",
+                                        .role = rank == 0                 ? LIANA__ROLE_CHIEF
+                                                : rank < hub->num_workers ? LIANA__ROLE_WORKER
+                                                                          : LIANA__ROLE_SERVER,
+                                        .rank = rank,
+                                        .num_workers = hub->num_workers,
+                                        .num_servers = hub->num_servers,
+                                        .source = "a test"};
+    liana__cluster_init(cluster, &place, &liana__hub_transport, &hub->ranks[rank]);
+}
+
+size_t liana__hub_num_kept(liana__hub *hub)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < hub->num_workers + hub->num_servers; i++) {
+        for (const letter *each = hub->ranks[i].letters; each; each = each->next) count++;
+    }
+    return count;
+}
+
+static bool same_key(liana__message_key a, liana__message_key b)
+{
+    return a.generation == b.generation && a.step == b.step && a.kind == b.kind && a.part == b.part;
+}
+
+static letter **find(liana__transport_instance *own, size_t from, liana__message_key key)
+{
+    letter **place = &own->letters;
+    while (*place && ((*place)->from != from || !same_key((*place)->key, key))) place = &(*place)->next;
+    return place;
+}
+
+static void close_rank(liana__transport_instance *own)
+{
+    pthread_mutex_lock(&own->hub->mutex);
+    own->is_gone = true;
+    pthread_cond_broadcast(&own->hub->changed);
+    pthread_mutex_unlock(&own->hub->mutex);
+}
+
+static liana_status send_letter(liana__transport_instance *own, size_t to, liana__message_key key, const void *data,
+                                size_t size, liana__error *error)
+{
+    letter *made = malloc(sizeof *made + size);
+    if (!made) return liana__fail_memory(error, "a message");
+    *made = (letter){.from = own->rank, .key = key, .size = size};
+    if (size) memcpy(made->data, data, size);
+    liana__transport_instance *other = &own->hub->ranks[to];
+    pthread_mutex_lock(&own->hub->mutex);
+    letter **end = find(other, own->rank, key);
+    const bool is_new = *end == NULL;
+    if (is_new) *end = made;
+    own->counters.messages_sent++;
+    own->counters.bytes_sent += size;
+    pthread_cond_broadcast(&own->hub->changed);
+    pthread_mutex_unlock(&own->hub->mutex);
+    if (is_new) return LIANA_OK;
+    free(made);
+    return liana__fail(error, LIANA_INTERNAL, "two messages from %zu to %zu have the key %llu, %u, %u", own->rank, to,
+                       (unsigned long long)key.step, key.kind, key.part);
+}
+
+static liana_status receive_letter(liana__transport_instance *own, size_t from, liana__message_key key, void *data,
+                                   size_t size, double deadline, liana__error *error)
+{
+    liana__hub *hub = own->hub;
+    (void)deadline; /* tests that have one use a real transport */
+    pthread_mutex_lock(&hub->mutex);
+    letter **place = find(own, from, key);
+    while (!*place && !hub->ranks[from].is_gone && !own->interrupted) {
+        pthread_cond_wait(&hub->changed, &hub->mutex);
+        place = find(own, from, key);
+    }
+    letter *found = *place;
+    if (found) *place = found->next;
+    pthread_mutex_unlock(&hub->mutex);
+    if (!found) return liana__fail(error, LIANA_UNAVAILABLE, "process %zu is gone", from);
+    const size_t sent = found->size;
+    if (sent == size && size) memcpy(data, found->data, size);
+    own->counters.messages_received++;
+    own->counters.bytes_received += sent;
+    free(found);
+    if (sent == size) return LIANA_OK;
+    return liana__fail(error, LIANA_INTERNAL, "a message from %zu has %zu bytes, expected %zu", from, sent, size);
+}
+
+static bool peek(liana__transport_instance *own, size_t from, liana__message_key key, size_t *size)
+{
+    pthread_mutex_lock(&own->hub->mutex);
+    const letter *found = *find(own, from, key);
+    if (found) *size = found->size;
+    pthread_mutex_unlock(&own->hub->mutex);
+    return found != NULL;
+}
+
+static bool is_gone(const liana__transport_instance *own, size_t rank)
+{
+    pthread_mutex_lock(&own->hub->mutex);
+    const bool gone = own->hub->ranks[rank].is_gone;
+    pthread_mutex_unlock(&own->hub->mutex);
+    return gone;
+}
+
+static void interrupt(liana__transport_instance *own)
+{
+    pthread_mutex_lock(&own->hub->mutex);
+    own->interrupted = true;
+    pthread_cond_broadcast(&own->hub->changed);
+    pthread_mutex_unlock(&own->hub->mutex);
+}
+
+static void counters(const liana__transport_instance *own, liana__transport_counters *read)
+{
+    *read = own->counters;
+}
+
+const liana__transport liana__hub_transport = {
+    .name = "hub",
+    .doc = "Threads of a test.",
+    .close = close_rank,
+    .send = send_letter,
+    .receive = receive_letter,
+    .peek = peek,
+    .is_gone = is_gone,
+    .interrupt = interrupt,
+    .counters = counters,
+};

@@ -1,0 +1,19 @@
+/* hub.h - a cluster whose processes are threads of the test: messages go through a hub in memory. */
+#ifndef LIANA_TESTS_HUB_H
+#define LIANA_TESTS_HUB_H
+
+#include "distribute/cluster/cluster.h"
+
+typedef struct liana__hub liana__hub;
+
+extern const liana__transport liana__hub_transport;
+
+/* Workers, then servers. Destroy it when all clusters are closed. NULL: out of memory. */
+liana__hub *liana__hub_create(size_t num_workers, size_t num_servers);
+void liana__hub_destroy(liana__hub *hub);
+/* Makes the cluster of one rank; once for each. Closing it makes the rank gone for the others. */
+void liana__hub_join(liana__hub *hub, size_t rank, liana__cluster *cluster);
+/* Messages that nobody has received. */
+size_t liana__hub_num_kept(liana__hub *hub);
+
+#endif

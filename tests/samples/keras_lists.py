@@ -1,0 +1,86 @@
+"""What the scripts share that ask Keras how it trains: formulas of data and weights, and a JSON file of lists of numbers.
+tests/harness/keras_lists.h has the formulas and reads the file."""
+import json
+import logging
+import os
+import sys
+
+os.environ.setdefault("KERAS_BACKEND", "tensorflow")
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
+import keras
+import numpy as np
+
+logging.getLogger("tensorflow").setLevel(logging.ERROR)
+
+
+# ---- formulas ----
+
+
+def draw(name, index):
+    """A whole number, 0 to 128."""
+    return (index * 37 + index // 7 * 5 + 11 * sum(map(ord, name))) % 129
+
+
+def numbers(name, *shape):
+    """-0.5 to 0.5 in steps of 1/128."""
+    return np.array([(draw(name, i) - 64) / 128 for i in range(int(np.prod(shape)))], np.float32).reshape(shape)
+
+
+def classes(name, count, *shape):
+    return np.array([draw(name, i) % count for i in range(int(np.prod(shape)))], np.int32).reshape(shape)
+
+
+def pixels(name, *shape):
+    """Images with values 0 to 255, divided by 255."""
+    return np.array([draw(name, i) * 255 // 128 for i in range(int(np.prod(shape)))], np.float32).reshape(shape) / 255
+
+
+def some(values):
+    """At most 8, evenly spread."""
+    return list(values[:: (len(values) + 7) // 8])
+
+
+# ---- the file ----
+
+
+def write(lists, models):
+    print(f'{{"keras": "{keras.__version__}",')
+    if models:
+        print('"models": {')
+        print(",\n".join(f'"{name}": {json.dumps(model)}' for name, model in models()))
+        print("},")
+    print('"lists": {')
+    print(",\n".join(f'"{name}": [{", ".join(f"{v:.9g}" for v in values)}]' for name, values in lists()))
+    print("}}")
+
+
+def check(path, lists):
+    """Compares a file with what the Keras says that is installed."""
+    with open(path) as file:
+        known = json.load(file)["lists"]
+    found = dict(lists())
+    wrong = [f"{name}: in one of both only" for name in known.keys() ^ found.keys()]
+    largest = 0
+    for name in known.keys() & found.keys():
+        if len(known[name]) != len(found[name]):
+            wrong.append(f"{name}: {len(known[name])} numbers, Keras gives {len(found[name])}")
+            continue
+        for i, (a, b) in enumerate(zip(known[name], found[name])):
+            difference = abs(a - b) / (1 + abs(b))
+            largest = max(largest, difference)
+            if not difference <= 1e-5:
+                wrong.append(f"{name}[{i}] is {a:.9g}, Keras gives {b:.9g}")
+    for message in wrong[:20]:
+        print(message, file=sys.stderr)
+    print(f"{len(found)} lists of numbers of Keras {keras.__version__}; the largest difference is {largest:.2g}")
+    sys.exit(1 if wrong or not found else 0)
+
+
+def main(lists, models=None):
+    """Writes the file to standard output, or with `--check FILE` compares it. `lists` and `models` are functions that give
+    pairs of a name, and a list of numbers or an object for JSON."""
+    if len(sys.argv) == 3 and sys.argv[1] == "--check":
+        check(sys.argv[2], lists)
+    else:
+        write(lists, models)

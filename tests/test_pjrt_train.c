@@ -197,11 +197,16 @@ static void test_each_failure_is_reported(void **state)
         int function, after;
         const char *name;
     } cases[] = {
-        {LIANA__PJRT_CLIENT_CREATE, 0, "PJRT_Client_Create"},  {LIANA__PJRT_CLIENT_ADDRESSABLE_DEVICES, 0, "PJRT_Client_AddressableDevices"},
-        {LIANA__PJRT_CLIENT_COMPILE, 0, "PJRT_Client_Compile"},       {LIANA__PJRT_CLIENT_COMPILE, 2, "PJRT_Client_Compile"},
-        {LIANA__PJRT_CLIENT_BUFFER_FROM_HOST_BUFFER, 0, "PJRT_Client_BufferFromHost"}, {LIANA__PJRT_CLIENT_BUFFER_FROM_HOST_BUFFER, 40, "PJRT_Client_BufferFromHost"},
-        {LIANA__PJRT_BUFFER_TO_HOST_BUFFER, 0, "PJRT_Buffer_ToHostBuffer"}, {LIANA__PJRT_BUFFER_TO_HOST_BUFFER, 7, "PJRT_Buffer_ToHostBuffer"},
-        {LIANA__PJRT_EVENT_AWAIT, 3, "PJRT_Event_Await"},            {LIANA__PJRT_EVENT_AWAIT, 60, "PJRT_Event_Await"},
+        {LIANA__PJRT_CLIENT_CREATE, 0, "PJRT_Client_Create"},
+        {LIANA__PJRT_CLIENT_ADDRESSABLE_DEVICES, 0, "PJRT_Client_AddressableDevices"},
+        {LIANA__PJRT_CLIENT_COMPILE, 0, "PJRT_Client_Compile"},
+        {LIANA__PJRT_CLIENT_COMPILE, 2, "PJRT_Client_Compile"},
+        {LIANA__PJRT_CLIENT_BUFFER_FROM_HOST_BUFFER, 0, "PJRT_Client_BufferFromHost"},
+        {LIANA__PJRT_CLIENT_BUFFER_FROM_HOST_BUFFER, 40, "PJRT_Client_BufferFromHost"},
+        {LIANA__PJRT_BUFFER_TO_HOST_BUFFER, 0, "PJRT_Buffer_ToHostBuffer"},
+        {LIANA__PJRT_BUFFER_TO_HOST_BUFFER, 7, "PJRT_Buffer_ToHostBuffer"},
+        {LIANA__PJRT_EVENT_AWAIT, 3, "PJRT_Event_Await"},
+        {LIANA__PJRT_EVENT_AWAIT, 60, "PJRT_Event_Await"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char run[16];

@@ -34,7 +34,8 @@ function rules(    lines, count, i, parts) {
         "base:;" \
         "ir: base;" \
         "kernels: ir;" \
-        "ops: kernels;" \
+        "stablehlo: ir;" \
+        "ops: kernels stablehlo;" \
         "passes: ops;" \
         "plan: passes;" \
         "backends: plan;" \

@@ -97,6 +97,10 @@ static void check_commands(const char *url)
                                     "--out", liana__test_path("predictions.csv")),
                 0);
     char served[200];
+    assert_code(liana__test_command("evaluate", url, "--follow", "--every", "0.01"), 0);
+    assert_code(liana__test_command("evaluate", liana__test_path("local"), "--follow", "--every", "0.01"), 0);
+    snprintf(served, sizeof served, "served/%s/evaluations.json", strrchr(url, '/') + 1);
+    assert_same_file(liana__test_path(served), liana__test_path("local/evaluations.json"));
     snprintf(served, sizeof served, "served/%s.csv", strrchr(url, '/') + 1);
     assert_same_file(liana__test_path(served), liana__test_path("predictions.csv"));
 }

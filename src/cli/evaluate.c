@@ -1,7 +1,9 @@
 /* liana evaluate: loss and metrics of a trained run, or of a model with its weights. */
 #include "cli/class_table.h"
 #include "cli/session.h"
+#include "train/run/run_follow.h"
 
+#include <errno.h>
 #include <string.h>
 
 static const liana__option options[] = {
@@ -11,6 +13,8 @@ static const liana__option options[] = {
     {"checkpoint", "DIR", "the checkpoint: best, its name in the run, or a folder (default: the newest)"},
     {"by-class", NULL,
      "also precision, recall, F1 score and number of examples of each class, and who is taken for whom"},
+    {"follow", NULL, "evaluate each new checkpoint as it appears, until the run is over"},
+    {"every", "SECONDS", "with --follow: the time between looks for new checkpoints (default: 5)"},
     LIANA__OPTION_PLUGINS,
     LIANA__OPTION_JSON,
     {0},
@@ -135,8 +139,92 @@ static liana_status evaluate(liana__invocation *invocation, const liana__session
     return status;
 }
 
+/* ---- the evaluator of a run that is being trained ---- */
+
+typedef struct evaluator {
+    liana__invocation *invocation;
+    const liana__run *run;
+} evaluator;
+
+static bool stop(void *user)
+{
+    (void)user;
+    return liana__signals_caught() != 0;
+}
+
+/* Lines come as evaluations do, whoever reads them. */
+static liana_status print_followed(void *user, const char *checkpoint, const liana__totals *totals, liana__error *error)
+{
+    const evaluator *own = user;
+    liana__invocation *invocation = own->invocation;
+    liana_status status = print(invocation, own->run, checkpoint, totals);
+    if (fflush(invocation->out) == 0 || status != LIANA_OK) return status;
+    return liana__fail(error, LIANA_IO_ERROR, "cannot write to standard output: %s", strerror(errno));
+}
+
+static void note_followed(void *user, const char *note)
+{
+    fprintf(((const evaluator *)user)->invocation->err, "%s\n", note);
+}
+
+static liana_status follow_run(const liana__follow_options *how, const liana__session *session,
+                               liana__invocation *invocation)
+{
+    liana__run opened;
+    evaluator *own = how->user;
+    const liana__run_options wanted = {.validation = true,
+                                       .by_class = liana__invocation_has(invocation, "by-class"),
+                                       .on_bad_record = liana__session_bad_record,
+                                       .user = invocation};
+    LIANA_TRY(liana__run_open(session->context, &session->config, &wanted, &opened, &invocation->error));
+    own->run = &opened;
+    liana_status status = liana__run_follow(&opened, how, &invocation->error);
+    liana__run_close(&opened);
+    return status;
+}
+
+static liana_status check_follow(liana__invocation *invocation, double *interval)
+{
+    static const char *const others[] = {"model", "weights", "checkpoint"};
+    LIANA_TRY(liana__invocation_float(invocation, "every", 0.01, 86400, interval));
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        if (!liana__invocation_has(invocation, others[i])) continue;
+        return liana__fail(&invocation->error, LIANA_INVALID_CONFIG,
+                           "evaluate: --follow evaluates all checkpoints of a run; leave --%s out", others[i]);
+    }
+    if (invocation->num_operands) return LIANA_OK;
+    return liana__fail(&invocation->error, LIANA_INVALID_CONFIG, "evaluate: --follow needs the run folder to follow");
+}
+
+static liana_status follow(liana__invocation *invocation)
+{
+    const char *folder, *pattern = liana__invocation_text(invocation, "data");
+    double interval = 5;
+    evaluator own = {.invocation = invocation};
+    LIANA_TRY(check_follow(invocation, &interval));
+    liana__follow_options how = {.run = invocation->operands[0],
+                                 .interval = interval,
+                                 .stop = stop,
+                                 .on_note = note_followed,
+                                 .on_evaluation = print_followed,
+                                 .user = &own};
+    liana__signals_catch();
+    LIANA_TRY(liana__follow_wait(&how, &invocation->error));
+    liana__session session;
+    liana_status status = liana__session_open_trained(invocation, &session, &folder);
+    if (pattern) session.config.data.validation = (liana__source_config){.paths = {1, &pattern}};
+    if (pattern) session.config.data.validation_split = 0;
+    if (status == LIANA_OK) status = follow_run(&how, &session, invocation);
+    liana__session_close(&session);
+    return status;
+}
+
 static liana_status run(liana__invocation *invocation)
 {
+    if (liana__invocation_has(invocation, "follow")) return follow(invocation);
+    if (liana__invocation_has(invocation, "every")) {
+        return liana__fail(&invocation->error, LIANA_INVALID_CONFIG, "evaluate: --every belongs to --follow");
+    }
     const char *folder;
     liana__session session;
     liana_status status = liana__session_open_trained(invocation, &session, &folder);
@@ -159,7 +247,10 @@ const liana__command liana__subcommand_evaluate = {
     .summary = "Measure a trained model on labelled examples",
     .help = "Prints loss and metrics over the run's validation data, or over other data: --data PATTERN, or\n"
             "data.validation={...} as in a configuration. The training data are not needed.\n"
-            "With --model model.json --weights FILE no run is needed either.\n",
+            "With --model model.json --weights FILE no run is needed either.\n"
+            "With --follow it evaluates each checkpoint of a run that is being trained, also one that begins later,\n"
+            "and lists the results in the run's evaluations.json. It ends when the run is over. Stopped and started\n"
+            "again, it goes on with the checkpoints that are not in the list.\n",
     .options = options,
     .max_operands = 1,
     .overrides = true,

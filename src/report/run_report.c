@@ -158,6 +158,41 @@ static void add_marks(const liana__value *history, liana__curve_panel *panels, s
     }
 }
 
+/* An epoch that was not validated gets what an evaluator measured at its end, if there was one. */
+static void add_evaluation(const liana__value *evaluation, const liana__value *epochs, liana__arena *arena)
+{
+    static const char *const no_measures[] = {"checkpoint", "iteration", "epoch", "step", "examples", "bad_records"};
+    const double epoch = number_of(evaluation, "epoch");
+    if (number_of(evaluation, "step") != 0 || !(epoch >= 1 && epoch <= (double)epochs->count)) return;
+    liana__value *to = epochs->items[(size_t)epoch - 1];
+    for (size_t i = 0; to->kind == LIANA__VALUE_MAP && i < evaluation->count; i++) {
+        bool measure = true;
+        for (size_t k = 0; k < sizeof no_measures / sizeof *no_measures; k++) {
+            measure = measure && strcmp(evaluation->keys[i], no_measures[k]) != 0;
+        }
+        const char *key = measure ? liana__arena_format(arena, "val_%s", evaluation->keys[i]) : NULL;
+        const liana__value *there = key ? liana__value_get(to, key) : NULL;
+        if (!key || (there && there->kind != LIANA__VALUE_NULL)) continue;
+        liana__value_set(arena, to, key, evaluation->items[i]);
+    }
+}
+
+static liana_status add_evaluations(const char *history_path, const liana__value *epochs, liana__arena *arena,
+                                    liana__error *error)
+{
+    const char *folder = liana__path_folder(arena, history_path);
+    const char *path = folder ? liana__path_join(arena, folder, "evaluations.json") : NULL;
+    if (!path) return liana__fail_memory(error, history_path);
+    if (!liana__file_exists(path)) return LIANA_OK;
+    liana__value *root;
+    LIANA_TRY(liana__json_read(path, arena, &root, error));
+    const liana__value *list = root->kind == LIANA__VALUE_MAP ? liana__value_get(root, "evaluations") : NULL;
+    for (size_t i = 0; list && list->kind == LIANA__VALUE_LIST && i < list->count; i++) {
+        if (list->items[i]->kind == LIANA__VALUE_MAP) add_evaluation(list->items[i], epochs, arena);
+    }
+    return LIANA_OK;
+}
+
 liana_status liana__report_curves(const char *history_path, const char *path, liana__arena *arena, liana__error *error)
 {
     liana__value *history;
@@ -170,6 +205,7 @@ liana_status liana__report_curves(const char *history_path, const char *path, li
                            "'%s': expected {\"epochs\": [...]} with at least one epoch, as liana train writes it",
                            history_path);
     }
+    LIANA_TRY(add_evaluations(history_path, epochs, arena, error));
     liana__curve_panel panels[MAX_PANELS];
     size_t num_panels = 0;
     const liana__value *first = epochs->items[0];

@@ -1,6 +1,8 @@
 /* Convolution (cross-correlation) of images with a kernel, and its two gradients. */
 #include "ops/conv/conv2d.h"
 
+#include "ops/conv/conv2d.stablehlo.h"
+
 /* ---- what dense and depthwise convolutions share ---- */
 
 static const liana__field fields[] = {
@@ -368,6 +370,12 @@ static void kernel_gradient_gradient(liana__gradient *gradient)
     liana__conv_kernel_gradient_gradient(&liana__conv2d_family, gradient);
 }
 
+static liana_status lower_node(liana__lowering *lowering, const liana__node *node)
+{
+    const liana__geometry geometry = liana__conv2d_geometry(node);
+    return liana__conv_lower(lowering, node, liana__conv_pass_of(&liana__conv2d_family, node), &geometry);
+}
+
 static const liana__kernel reference = {.name = "reference", .run = run_reference};
 
 static const liana__kernel *const kernels[] = {
@@ -409,6 +417,7 @@ const liana__op liana__op_conv2d = {
     .precision = LIANA__MULTIPLIES,
     .cost = cost_of,
     .parts = liana__parts_first_input,
+    .lower = lower_node,
     .kernels = kernels,
 };
 
@@ -423,6 +432,7 @@ const liana__op liana__op_conv2d_input_gradient = {
     .precision = LIANA__MULTIPLIES,
     .cost = cost_of,
     .parts = liana__parts_first_input,
+    .lower = lower_node,
     .kernels = kernels,
 };
 
@@ -437,6 +447,7 @@ const liana__op liana__op_conv2d_kernel_gradient = {
     .precision = LIANA__MULTIPLIES_AND_SUMS,
     .cost = cost_of,
     .parts = liana__conv_kernel_gradient_parts,
+    .lower = lower_node,
     .kernels = kernels,
 };
 

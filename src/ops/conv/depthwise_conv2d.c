@@ -1,6 +1,8 @@
 /* Depthwise convolution, one for each channel, and its two gradients. */
 #include "ops/conv/depthwise_conv2d.h"
 
+#include "ops/conv/conv2d.stablehlo.h"
+
 static const char images[] = "[batch, height, width, channels]";
 static const char kernel_layout[] = "[height, width, channels, multiplier]";
 
@@ -90,6 +92,12 @@ static void cost_of(const liana__node *node, liana__cost *cost)
     cost->family = "depthwise convolutions";
 }
 
+static liana_status lower_node(liana__lowering *lowering, const liana__node *node)
+{
+    const liana__geometry geometry = liana__depthwise_conv2d_geometry(node);
+    return liana__conv_lower(lowering, node, liana__conv_pass_of(&liana__depthwise_conv2d_family, node), &geometry);
+}
+
 static const liana__kernel reference = {.name = "reference", .run = run_reference};
 
 static const liana__kernel *const kernels[] = {LIANA__DEPTHWISE_KERNELS,
@@ -112,6 +120,7 @@ const liana__op liana__op_depthwise_conv2d = {
     .precision = LIANA__MULTIPLIES,
     .cost = cost_of,
     .parts = liana__parts_first_input,
+    .lower = lower_node,
     .kernels = kernels,
 };
 
@@ -126,6 +135,7 @@ const liana__op liana__op_depthwise_conv2d_input_gradient = {
     .precision = LIANA__MULTIPLIES,
     .cost = cost_of,
     .parts = liana__parts_first_input,
+    .lower = lower_node,
     .kernels = kernels,
 };
 
@@ -140,6 +150,7 @@ const liana__op liana__op_depthwise_conv2d_kernel_gradient = {
     .precision = LIANA__MULTIPLIES_AND_SUMS,
     .cost = cost_of,
     .parts = liana__conv_kernel_gradient_parts,
+    .lower = lower_node,
     .kernels = kernels,
 };
 

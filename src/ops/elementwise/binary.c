@@ -2,6 +2,7 @@
 #include "ops/elementwise/binary.h"
 
 #include "ops/gradients.h"
+#include "stablehlo/lowering.h"
 
 #include <math.h>
 
@@ -192,6 +193,66 @@ static void swish_gradient_gradient(liana__gradient *g)
     g->input_gradients[0] = liana_op_multiply(liana_op_multiply(v, dy), second);
 }
 
+/* ---- what is not one op of StableHLO ---- */
+
+static bool is_signed(liana_dtype dtype)
+{
+    return dtype == LIANA_S32 || dtype == LIANA_S64;
+}
+
+/* Integers as in the reference: those of 64 bits wrap, others are clamped to their range. */
+static liana__hlo lower_arithmetic(liana__lowering *l, const char *op, liana__hlo a, liana__hlo b)
+{
+    if (liana__dtype_is_float(a.dtype)) return liana__hlo_binary(l, op, a, b);
+    bool may_be_negative = is_signed(a.dtype) || strcmp(op, "subtract") == 0;
+    liana__hlo x = liana__hlo_widen_integer(l, a, may_be_negative), y = liana__hlo_widen_integer(l, b, may_be_negative);
+    return liana__hlo_narrow_integer(l, liana__hlo_binary(l, op, x, y), a.dtype);
+}
+
+/* Integers divided by 0 and by -1, for which StableHLO leaves results open: x / 0 is 0 in 64 bits, else the end of the
+ * range on x's side, beyond which x 2^32 is. */
+static liana__hlo lower_divide(liana__lowering *l, liana__hlo a, liana__hlo b)
+{
+    if (liana__dtype_is_float(a.dtype)) return liana__hlo_binary(l, "divide", a, b);
+    liana__hlo x = liana__hlo_widen_integer(l, a, true), y = liana__hlo_widen_integer(l, b, true);
+    bool is_small = liana_dtype_size(a.dtype) < 8;
+    liana__hlo is_zero = liana__hlo_compare_with(l, "EQ", y, 0), open = is_zero, is_minus_one = is_zero;
+    if (is_signed(x.dtype)) {
+        is_minus_one = liana__hlo_compare_with(l, "EQ", y, -1);
+        open = liana__hlo_binary(l, "or", is_zero, is_minus_one);
+    }
+    liana__hlo one = liana__hlo_fill(l, y.dtype, LIANA_SCALAR, 1);
+    liana__hlo quotient = liana__hlo_binary(l, "divide", x, liana__hlo_select(l, open, one, y));
+    if (is_signed(x.dtype)) quotient = liana__hlo_select(l, is_minus_one, liana__hlo_unary(l, "negate", x), quotient);
+    liana__hlo by_zero = liana__hlo_binary_with(l, "multiply", x, is_small ? 0x1p32 : 0);
+    return liana__hlo_narrow_integer(l, liana__hlo_select(l, is_zero, by_zero, quotient), a.dtype);
+}
+
+static liana__hlo pass_where(liana__lowering *l, liana__hlo condition, liana__hlo dy)
+{
+    return liana__hlo_select(l, condition, dy, liana__hlo_fill(l, dy.dtype, LIANA_SCALAR, 0));
+}
+
+static liana__hlo lower_relu_gradient(liana__lowering *l, liana__hlo y, liana__hlo dy)
+{
+    return pass_where(l, liana__hlo_compare_with(l, "GT", y, 0), dy);
+}
+
+static liana__hlo lower_relu6_gradient(liana__lowering *l, liana__hlo y, liana__hlo dy)
+{
+    liana__hlo above = liana__hlo_compare_with(l, "GT", y, 0), below = liana__hlo_compare_with(l, "LT", y, 6);
+    return pass_where(l, liana__hlo_binary(l, "and", above, below), dy);
+}
+
+static liana__hlo lower_swish_gradient(liana__lowering *l, liana__hlo narrow_x, liana__hlo narrow_dy)
+{
+    liana__hlo x = liana__hlo_widen(l, narrow_x), dy = liana__hlo_widen(l, narrow_dy);
+    liana__hlo s = liana__hlo_unary(l, "logistic", x), one = liana__hlo_fill(l, x.dtype, x.shape, 1);
+    liana__hlo bend = liana__hlo_binary(l, "multiply", x, liana__hlo_binary(l, "subtract", one, s));
+    liana__hlo slope = liana__hlo_binary(l, "multiply", s, liana__hlo_binary(l, "add", one, bend));
+    return liana__hlo_convert(l, liana__hlo_binary(l, "multiply", dy, slope), narrow_x.dtype);
+}
+
 /* ---- the table ---- */
 
 enum { FLOATS = 1, INTEGERS = 2, BOOLS = 4, NUMBERS = FLOATS | INTEGERS, ANY = NUMBERS | BOOLS };
@@ -202,35 +263,45 @@ typedef struct binary_row {
     void (*gradient)(liana__gradient *gradient); /* NULL: zero */
     int accepts;
     bool gives_bool;
+    /* One op of StableHLO; the same, where small integers do not wrap; a comparison; or several ops. */
+    const char *stablehlo, *arithmetic, *comparison;
+    liana__hlo (*compose)(liana__lowering *lowering, liana__hlo a, liana__hlo b);
 } binary_row;
+#define AS(name) .stablehlo = name
+#define ARITHMETIC(name) .arithmetic = name
+#define COMPARES(direction) .comparison = direction
+#define BY(function) .compose = function
 
-/* name, value, gradient, accepted dtypes, gives bool, in mixed precision, doc */
-#define BINARY_ROWS(X)                                                                                                \
-    X(add, add_value, add_gradient, NUMBERS, false, LIANA__FOLLOWS, "a + b")                                          \
-    X(subtract, subtract_value, subtract_gradient, NUMBERS, false, LIANA__FOLLOWS, "a - b")                           \
-    X(multiply, multiply_value, multiply_gradient, NUMBERS, false, LIANA__FOLLOWS, "a * b")                           \
-    X(divide, divide_value, divide_gradient, NUMBERS, false, LIANA__STAYS_WIDE, "a / b")                              \
-    X(maximum, maximum_value, maximum_gradient, NUMBERS, false, LIANA__FOLLOWS, "The maximum; NaN if either is NaN.") \
-    X(minimum, minimum_value, minimum_gradient, NUMBERS, false, LIANA__FOLLOWS, "The minimum; NaN if either is NaN.") \
-    X(power, pow, power_gradient, FLOATS, false, LIANA__STAYS_WIDE, "a^b")                                            \
-    X(equal, equal_value, NULL, ANY, true, LIANA__FOLLOWS, "a == b")                                                  \
-    X(not_equal, not_equal_value, NULL, ANY, true, LIANA__FOLLOWS, "a != b")                                          \
-    X(less, less_value, NULL, NUMBERS, true, LIANA__FOLLOWS, "a < b")                                                 \
-    X(less_equal, less_equal_value, NULL, NUMBERS, true, LIANA__FOLLOWS, "a <= b")                                    \
-    X(greater, greater_value, NULL, NUMBERS, true, LIANA__FOLLOWS, "a > b")                                           \
-    X(greater_equal, greater_equal_value, NULL, NUMBERS, true, LIANA__FOLLOWS, "a >= b")                              \
-    X(logical_and, and_value, NULL, BOOLS, true, LIANA__FOLLOWS, "a and b")                                           \
-    X(logical_or, or_value, NULL, BOOLS, true, LIANA__FOLLOWS, "a or b")                                              \
-    X(logical_xor, xor_value, NULL, BOOLS, true, LIANA__FOLLOWS, "a exclusive-or b")                                  \
-    X(relu_gradient, relu_gradient_value, relu_gradient_gradient, FLOATS, false, LIANA__FOLLOWS, "dy where y > 0")    \
-    X(relu6_gradient, relu6_gradient_value, relu6_gradient_gradient, FLOATS, false, LIANA__FOLLOWS,                   \
-      "dy where 0 < y < 6")                                                                                           \
-    X(swish_gradient, swish_gradient_value, swish_gradient_gradient, FLOATS, false, LIANA__FOLLOWS,                   \
-      "dy times the derivative of swish at x")
+/* name, value, gradient, accepted dtypes, gives bool, in mixed precision, as StableHLO, doc */
+#define BINARY_ROWS(X)                                                                                              \
+    X(add, add_value, add_gradient, NUMBERS, false, LIANA__FOLLOWS, ARITHMETIC("add"), "a + b")                     \
+    X(subtract, subtract_value, subtract_gradient, NUMBERS, false, LIANA__FOLLOWS, ARITHMETIC("subtract"), "a - b") \
+    X(multiply, multiply_value, multiply_gradient, NUMBERS, false, LIANA__FOLLOWS, ARITHMETIC("multiply"), "a * b") \
+    X(divide, divide_value, divide_gradient, NUMBERS, false, LIANA__STAYS_WIDE, BY(lower_divide), "a / b")          \
+    X(maximum, maximum_value, maximum_gradient, NUMBERS, false, LIANA__FOLLOWS, AS("maximum"),                      \
+      "The maximum; NaN if either is NaN.")                                                                         \
+    X(minimum, minimum_value, minimum_gradient, NUMBERS, false, LIANA__FOLLOWS, AS("minimum"),                      \
+      "The minimum; NaN if either is NaN.")                                                                         \
+    X(power, pow, power_gradient, FLOATS, false, LIANA__STAYS_WIDE, AS("power"), "a^b")                             \
+    X(equal, equal_value, NULL, ANY, true, LIANA__FOLLOWS, COMPARES("EQ"), "a == b")                                \
+    X(not_equal, not_equal_value, NULL, ANY, true, LIANA__FOLLOWS, COMPARES("NE"), "a != b")                        \
+    X(less, less_value, NULL, NUMBERS, true, LIANA__FOLLOWS, COMPARES("LT"), "a < b")                               \
+    X(less_equal, less_equal_value, NULL, NUMBERS, true, LIANA__FOLLOWS, COMPARES("LE"), "a <= b")                  \
+    X(greater, greater_value, NULL, NUMBERS, true, LIANA__FOLLOWS, COMPARES("GT"), "a > b")                         \
+    X(greater_equal, greater_equal_value, NULL, NUMBERS, true, LIANA__FOLLOWS, COMPARES("GE"), "a >= b")            \
+    X(logical_and, and_value, NULL, BOOLS, true, LIANA__FOLLOWS, AS("and"), "a and b")                              \
+    X(logical_or, or_value, NULL, BOOLS, true, LIANA__FOLLOWS, AS("or"), "a or b")                                  \
+    X(logical_xor, xor_value, NULL, BOOLS, true, LIANA__FOLLOWS, AS("xor"), "a exclusive-or b")                     \
+    X(relu_gradient, relu_gradient_value, relu_gradient_gradient, FLOATS, false, LIANA__FOLLOWS,                    \
+      BY(lower_relu_gradient), "dy where y > 0")                                                                    \
+    X(relu6_gradient, relu6_gradient_value, relu6_gradient_gradient, FLOATS, false, LIANA__FOLLOWS,                 \
+      BY(lower_relu6_gradient), "dy where 0 < y < 6")                                                               \
+    X(swish_gradient, swish_gradient_value, swish_gradient_gradient, FLOATS, false, LIANA__FOLLOWS,                 \
+      BY(lower_swish_gradient), "dy times the derivative of swish at x")
 
 static const binary_row rows[] = {
-#define BINARY_ROW(name, value, gradient, accepts, gives_bool, precision, doc) \
-    {&liana__op_##name, value, gradient, accepts, gives_bool},
+#define BINARY_ROW(name, value, gradient, accepts, gives_bool, precision, stablehlo, doc) \
+    {&liana__op_##name, value, gradient, accepts, gives_bool, stablehlo},
     BINARY_ROWS(BINARY_ROW)
 #undef BINARY_ROW
 };
@@ -275,6 +346,16 @@ static void binary_gradient(liana__gradient *gradient)
         if (!gradient->wanted[i] || !wide->id) continue;
         *wide = liana__sum_to_shape(LIANA_HERE, *wide, liana__input_shape(gradient->node, (size_t)i));
     }
+}
+
+static liana_status lower_binary(liana__lowering *l, const liana__node *node)
+{
+    const binary_row *row = find_row(node->op);
+    liana__hlo a = liana__hlo_input(l, node, 0), b = liana__hlo_input(l, node, 1);
+    if (row->compose) return liana__hlo_give(l, node, row->compose(l, a, b));
+    if (row->comparison) return liana__hlo_give(l, node, liana__hlo_compare(l, row->comparison, a, b));
+    if (row->arithmetic) return liana__hlo_give(l, node, lower_arithmetic(l, row->arithmetic, a, b));
+    return liana__hlo_give(l, node, liana__hlo_binary(l, row->stablehlo, a, b));
 }
 
 /* Integers up to 64 bits do not fit a double, and overflow must wrap: they get a loop of their own. */
@@ -338,17 +419,18 @@ static const liana__kernel reference = {.name = "reference", .run = run_referenc
 static const liana__kernel *const kernels[] = {LIANA__BF16_VECTOR_KERNELS(binary), LIANA__VECTOR_KERNELS(compare),
                                                &reference, NULL};
 
-#define BINARY_OP(op_name, value_, gradient_, accepts_, gives_bool_, precision_, doc_) \
-    const liana__op liana__op_##op_name = {.name = #op_name,                           \
-                                           .doc = doc_,                                \
-                                           .min_inputs = 2,                            \
-                                           .max_inputs = 2,                            \
-                                           .infer = infer_binary,                      \
-                                           .gradient = binary_gradient,                \
-                                           .placement = LIANA__PLACE_IN_PLACE,         \
-                                           .precision = precision_,                    \
-                                           .cost = liana__cost_element_wise,           \
-                                           .parts = liana__parts_element_wise,         \
+#define BINARY_OP(op_name, value_, gradient_, accepts_, gives_bool_, precision_, stablehlo_, doc_) \
+    const liana__op liana__op_##op_name = {.name = #op_name,                                       \
+                                           .doc = doc_,                                            \
+                                           .min_inputs = 2,                                        \
+                                           .max_inputs = 2,                                        \
+                                           .infer = infer_binary,                                  \
+                                           .gradient = binary_gradient,                            \
+                                           .placement = LIANA__PLACE_IN_PLACE,                     \
+                                           .precision = precision_,                                \
+                                           .cost = liana__cost_element_wise,                       \
+                                           .parts = liana__parts_element_wise,                     \
+                                           .lower = lower_binary,                                  \
                                            .kernels = kernels};
 BINARY_ROWS(BINARY_OP)
 #undef BINARY_OP

@@ -1,6 +1,10 @@
 /* Another dtype. */
 #include "ops/elementwise/cast.h"
 
+#include "stablehlo/lowering.h"
+
+#include <math.h>
+
 typedef struct cast_attributes {
     int dtype;
 } cast_attributes;
@@ -30,6 +34,70 @@ static void cast_gradient(liana__gradient *g)
     if (passes) g->input_gradients[0] = liana_op_cast(g->output_gradient, from);
 }
 
+/* ---- StableHLO, whose convert leaves open what does not fit the new dtype ---- */
+
+static int bits_of(liana_dtype dtype)
+{
+    return 8 * (int)liana_dtype_size(dtype) - (dtype == LIANA_S32 || dtype == LIANA_S64);
+}
+
+static bool is_signed(liana_dtype dtype)
+{
+    return dtype == LIANA_S32 || dtype == LIANA_S64;
+}
+
+/* The greatest value that liana__store gives. */
+static liana__hlo greatest(liana__lowering *l, liana_dtype dtype)
+{
+    return liana__hlo_fill(l, dtype, LIANA_SCALAR, INFINITY);
+}
+
+/* NaN becomes 0; what is below the range is its least value, what is above it its greatest. Between, the number is
+ * truncated. */
+static liana__hlo float_to_integer(liana__lowering *l, liana__hlo x, liana_dtype to)
+{
+    liana__hlo wide = liana__hlo_widen(l, x), zero = liana__hlo_fill(l, wide.dtype, LIANA_SCALAR, 0);
+    double limit = ldexp(1, bits_of(to));
+    liana__hlo number = liana__hlo_select(l, liana__hlo_compare(l, "NE", wide, wide), zero, wide);
+    liana__hlo low = liana__hlo_fill(l, wide.dtype, LIANA_SCALAR, is_signed(to) ? -limit : 0);
+    liana__hlo raised = liana__hlo_binary(l, "maximum", number, low);
+    liana__hlo is_above = liana__hlo_compare_with(l, "GE", raised, limit);
+    liana__hlo inside = liana__hlo_convert(l, liana__hlo_select(l, is_above, zero, raised), to);
+    return liana__hlo_select(l, is_above, greatest(l, to), inside);
+}
+
+/* Clamped to the range. Between the kinds of 64 bits the bits are kept. */
+static liana__hlo integer_to_integer(liana__lowering *l, liana__hlo x, liana_dtype to)
+{
+    liana_dtype from = x.dtype;
+    bool keeps_bits = liana_dtype_size(from) == 8 && liana_dtype_size(to) == 8;
+    if (is_signed(from) && !is_signed(to) && !keeps_bits) x = liana__hlo_binary_with(l, "maximum", x, 0);
+    if (is_signed(from) && is_signed(to) && bits_of(to) < bits_of(from)) {
+        x = liana__hlo_binary_with(l, "maximum", x, -ldexp(1, bits_of(to)));
+    }
+    if (bits_of(to) < bits_of(from) && !keeps_bits) {
+        x = liana__hlo_binary_with(l, "minimum", x, ldexp(1, bits_of(to)) - 1);
+    }
+    return liana__hlo_convert(l, x, to);
+}
+
+static liana__hlo convert(liana__lowering *l, liana__hlo x, liana_dtype to)
+{
+    bool from_float = liana__dtype_is_float(x.dtype), to_float = liana__dtype_is_float(to);
+    if (to == LIANA_BOOL && x.dtype != LIANA_BOOL) return liana__hlo_compare_with(l, "NE", x, 0);
+    if (x.dtype == LIANA_BOOL || to == LIANA_BOOL) return liana__hlo_convert(l, x, to);
+    if (from_float && !to_float) return float_to_integer(l, x, to);
+    if (!from_float && !to_float) return integer_to_integer(l, x, to);
+    /* Everything becomes bf16 by way of f32, as in liana__store. */
+    if (to == LIANA_BF16) x = liana__hlo_convert(l, x, LIANA_F32);
+    return liana__hlo_convert(l, x, to);
+}
+
+static liana_status lower_cast(liana__lowering *l, const liana__node *node)
+{
+    return liana__hlo_give(l, node, convert(l, liana__hlo_input(l, node, 0), node->dtype));
+}
+
 static liana_status run_reference(const liana__call *call)
 {
     const liana__node *node = call->node;
@@ -57,6 +125,7 @@ const liana__op liana__op_cast = {
     .gradient = cast_gradient,
     .cost = liana__cost_element_wise,
     .parts = liana__parts_element_wise,
+    .lower = lower_cast,
     .kernels = (const liana__kernel *const[]){LIANA__BF16_VECTOR_KERNELS(cast), &reference, NULL},
 };
 

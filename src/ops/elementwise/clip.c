@@ -1,6 +1,7 @@
 /* clip: values limited to a range. */
 #include "kernels/applicable.h"
 #include "ops/ops.h"
+#include "stablehlo/lowering.h"
 
 typedef struct clip_attributes {
     double low;
@@ -33,6 +34,12 @@ static void clip_gradient(liana__gradient *g)
     liana_tensor high = liana_graph_scalar(graph, g->node->dtype, options->high);
     liana_tensor inside = liana_op_logical_and(liana_op_greater_equal(x, low), liana_op_less_equal(x, high));
     g->input_gradients[0] = liana_op_select(inside, g->output_gradient, liana_graph_scalar(graph, g->node->dtype, 0));
+}
+
+static liana_status lower_clip(liana__lowering *l, const liana__node *node)
+{
+    const clip_attributes *options = node->attributes;
+    return liana__hlo_give(l, node, liana__hlo_clamp(l, liana__hlo_input(l, node, 0), options->low, options->high));
 }
 
 /* NaN stays NaN: both comparisons are false. */
@@ -90,6 +97,7 @@ const liana__op liana__op_clip = {
     .placement = LIANA__PLACE_IN_PLACE,
     .cost = liana__cost_element_wise,
     .parts = liana__parts_element_wise,
+    .lower = lower_clip,
     .kernels = (const liana__kernel *const[]){&loop, &reference, NULL},
 };
 

@@ -1,6 +1,7 @@
 /* select: one of two values, element by element. */
 #include "kernels/strided_walk.h"
 #include "ops/ops.h"
+#include "stablehlo/lowering.h"
 
 static liana_status infer_select(liana__infer *infer)
 {
@@ -33,6 +34,12 @@ static void select_gradient(liana__gradient *g)
         liana_tensor chosen = liana_op_select(condition, zero, g->output_gradient);
         g->input_gradients[2] = liana__sum_to_shape(LIANA_HERE, chosen, liana__input_shape(g->node, 2));
     }
+}
+
+static liana_status lower_select(liana__lowering *l, const liana__node *node)
+{
+    liana__hlo a = liana__hlo_input(l, node, 1), b = liana__hlo_input(l, node, 2);
+    return liana__hlo_give(l, node, liana__hlo_select(l, liana__hlo_input(l, node, 0), a, b));
 }
 
 static liana__walk walk_node(const liana__node *node)
@@ -150,6 +157,7 @@ const liana__op liana__op_select = {
     .placement = LIANA__PLACE_IN_PLACE,
     .cost = liana__cost_element_wise,
     .parts = liana__parts_element_wise,
+    .lower = lower_select,
     .kernels = (const liana__kernel *const[]){&strided, &reference, NULL},
 };
 

@@ -2,6 +2,7 @@
 #include "ops/elementwise/unary.h"
 
 #include "ops/gradients.h"
+#include "stablehlo/lowering.h"
 
 #include <math.h>
 
@@ -151,6 +152,38 @@ static liana_tensor tanh_gradient(liana_tensor x, liana_tensor y, liana_tensor d
     return liana_op_multiply(dy, liana_op_subtract(constant_like(x, 1), liana_op_square(y)));
 }
 
+/* ---- what is not one op of StableHLO ---- */
+
+static liana__hlo lower_abs(liana__lowering *l, liana__hlo x)
+{
+    bool is_unsigned = x.dtype == LIANA_U8 || x.dtype == LIANA_U32 || x.dtype == LIANA_U64;
+    return is_unsigned ? x : liana__hlo_unary(l, "abs", x);
+}
+
+static liana__hlo lower_relu(liana__lowering *l, liana__hlo x)
+{
+    return liana__hlo_binary_with(l, "maximum", x, 0);
+}
+
+static liana__hlo lower_relu6(liana__lowering *l, liana__hlo x)
+{
+    return liana__hlo_clamp(l, x, 0, 6);
+}
+
+static liana__hlo lower_square(liana__lowering *l, liana__hlo x)
+{
+    if (liana__dtype_is_float(x.dtype)) return liana__hlo_binary(l, "multiply", x, x);
+    liana__hlo wide = liana__hlo_widen_integer(l, x, x.dtype == LIANA_S32);
+    return liana__hlo_narrow_integer(l, liana__hlo_binary(l, "multiply", wide, wide), x.dtype);
+}
+
+static liana__hlo lower_swish(liana__lowering *l, liana__hlo x)
+{
+    liana__hlo wide = liana__hlo_widen(l, x);
+    return liana__hlo_convert(l, liana__hlo_binary(l, "multiply", wide, liana__hlo_unary(l, "logistic", wide)),
+                              x.dtype);
+}
+
 /* ---- the table ---- */
 
 /* What an op accepts. */
@@ -162,35 +195,42 @@ typedef struct unary_row {
     liana_tensor (*gradient)(liana_tensor x, liana_tensor y, liana_tensor dy); /* NULL: zero */
     int accepts;
     bool gives_bool;
+    /* One op of StableHLO, or several. */
+    const char *stablehlo;
+    liana__hlo (*compose)(liana__lowering *lowering, liana__hlo x);
 } unary_row;
+#define AS(name) .stablehlo = name
+#define BY(function) .compose = function
 
-/* name, value, gradient, accepted dtypes, gives bool, in mixed precision, doc */
-#define UNARY_ROWS(X)                                                                               \
-    X(abs, fabs, abs_gradient, NUMBERS, false, LIANA__FOLLOWS, "|x|")                               \
-    X(ceil, ceil, NULL, FLOATS, false, LIANA__FOLLOWS, "The smallest whole number >= x.")           \
-    X(cos, cos, cos_gradient, FLOATS, false, LIANA__STAYS_WIDE, "Cosine.")                          \
-    X(exp, exp, exp_gradient, FLOATS, false, LIANA__STAYS_WIDE, "e^x")                              \
-    X(floor, floor, NULL, FLOATS, false, LIANA__FOLLOWS, "The largest whole number <= x.")          \
-    X(is_finite, is_finite_value, NULL, FLOATS, true, LIANA__FOLLOWS, "Neither infinite nor NaN.")  \
-    X(log, log, log_gradient, FLOATS, false, LIANA__STAYS_WIDE, "Natural logarithm.")               \
-    X(log1p, log1p, log1p_gradient, FLOATS, false, LIANA__STAYS_WIDE, "log(1 + x)")                 \
-    X(logistic, logistic_value, logistic_gradient, FLOATS, false, LIANA__FOLLOWS, "1 / (1 + e^-x)") \
-    X(logical_not, not_value, NULL, BOOLS, true, LIANA__FOLLOWS, "not x")                           \
-    X(negate, negate_value, negate_gradient, FLOATS | SIGNED, false, LIANA__FOLLOWS, "-x")          \
-    X(relu, relu_value, relu_input_gradient, FLOATS, false, LIANA__FOLLOWS, "max(x, 0)")            \
-    X(relu6, relu6_value, relu6_input_gradient, FLOATS, false, LIANA__FOLLOWS, "min(max(x, 0), 6)") \
-    X(round, rint, NULL, FLOATS, false, LIANA__FOLLOWS, "The nearest whole number, ties to even.")  \
-    X(rsqrt, rsqrt_value, rsqrt_gradient, FLOATS, false, LIANA__STAYS_WIDE, "1 / sqrt(x)")          \
-    X(sign, sign_value, NULL, FLOATS | SIGNED, false, LIANA__FOLLOWS, "-1, 0 or 1")                 \
-    X(sin, sin, sin_gradient, FLOATS, false, LIANA__STAYS_WIDE, "Sine.")                            \
-    X(sqrt, sqrt, sqrt_gradient, FLOATS, false, LIANA__STAYS_WIDE, "Square root.")                  \
-    X(square, square_value, square_gradient, NUMBERS, false, LIANA__FOLLOWS, "x * x")               \
-    X(swish, swish_value, swish_input_gradient, FLOATS, false, LIANA__FOLLOWS, "x / (1 + e^-x)")    \
-    X(tanh, tanh, tanh_gradient, FLOATS, false, LIANA__FOLLOWS, "Hyperbolic tangent.")
+/* name, value, gradient, accepted dtypes, gives bool, in mixed precision, as StableHLO, doc */
+#define UNARY_ROWS(X)                                                                                                \
+    X(abs, fabs, abs_gradient, NUMBERS, false, LIANA__FOLLOWS, BY(lower_abs), "|x|")                                 \
+    X(ceil, ceil, NULL, FLOATS, false, LIANA__FOLLOWS, AS("ceil"), "The smallest whole number >= x.")                \
+    X(cos, cos, cos_gradient, FLOATS, false, LIANA__STAYS_WIDE, AS("cosine"), "Cosine.")                             \
+    X(exp, exp, exp_gradient, FLOATS, false, LIANA__STAYS_WIDE, AS("exponential"), "e^x")                            \
+    X(floor, floor, NULL, FLOATS, false, LIANA__FOLLOWS, AS("floor"), "The largest whole number <= x.")              \
+    X(is_finite, is_finite_value, NULL, FLOATS, true, LIANA__FOLLOWS, BY(liana__hlo_is_finite),                      \
+      "Neither infinite nor NaN.")                                                                                   \
+    X(log, log, log_gradient, FLOATS, false, LIANA__STAYS_WIDE, AS("log"), "Natural logarithm.")                     \
+    X(log1p, log1p, log1p_gradient, FLOATS, false, LIANA__STAYS_WIDE, AS("log_plus_one"), "log(1 + x)")              \
+    X(logistic, logistic_value, logistic_gradient, FLOATS, false, LIANA__FOLLOWS, AS("logistic"), "1 / (1 + e^-x)")  \
+    X(logical_not, not_value, NULL, BOOLS, true, LIANA__FOLLOWS, AS("not"), "not x")                                 \
+    X(negate, negate_value, negate_gradient, FLOATS | SIGNED, false, LIANA__FOLLOWS, AS("negate"), "-x")             \
+    X(relu, relu_value, relu_input_gradient, FLOATS, false, LIANA__FOLLOWS, BY(lower_relu), "max(x, 0)")             \
+    X(relu6, relu6_value, relu6_input_gradient, FLOATS, false, LIANA__FOLLOWS, BY(lower_relu6), "min(max(x, 0), 6)") \
+    X(round, rint, NULL, FLOATS, false, LIANA__FOLLOWS, AS("round_nearest_even"),                                    \
+      "The nearest whole number, ties to even.")                                                                     \
+    X(rsqrt, rsqrt_value, rsqrt_gradient, FLOATS, false, LIANA__STAYS_WIDE, AS("rsqrt"), "1 / sqrt(x)")              \
+    X(sign, sign_value, NULL, FLOATS | SIGNED, false, LIANA__FOLLOWS, AS("sign"), "-1, 0 or 1")                      \
+    X(sin, sin, sin_gradient, FLOATS, false, LIANA__STAYS_WIDE, AS("sine"), "Sine.")                                 \
+    X(sqrt, sqrt, sqrt_gradient, FLOATS, false, LIANA__STAYS_WIDE, AS("sqrt"), "Square root.")                       \
+    X(square, square_value, square_gradient, NUMBERS, false, LIANA__FOLLOWS, BY(lower_square), "x * x")              \
+    X(swish, swish_value, swish_input_gradient, FLOATS, false, LIANA__FOLLOWS, BY(lower_swish), "x / (1 + e^-x)")    \
+    X(tanh, tanh, tanh_gradient, FLOATS, false, LIANA__FOLLOWS, AS("tanh"), "Hyperbolic tangent.")
 
 static const unary_row rows[] = {
-#define UNARY_ROW(name, value, gradient, accepts, gives_bool, precision, doc) \
-    {&liana__op_##name, value, gradient, accepts, gives_bool},
+#define UNARY_ROW(name, value, gradient, accepts, gives_bool, precision, stablehlo, doc) \
+    {&liana__op_##name, value, gradient, accepts, gives_bool, stablehlo},
     UNARY_ROWS(UNARY_ROW)
 #undef UNARY_ROW
 };
@@ -228,6 +268,13 @@ static void unary_gradient(liana__gradient *gradient)
     gradient->input_gradients[0] = row->gradient(gradient->inputs[0], gradient->output, gradient->output_gradient);
 }
 
+static liana_status lower_unary(liana__lowering *l, const liana__node *node)
+{
+    const unary_row *row = find_row(node->op);
+    liana__hlo x = liana__hlo_input(l, node, 0);
+    return liana__hlo_give(l, node, row->compose ? row->compose(l, x) : liana__hlo_unary(l, row->stablehlo, x));
+}
+
 static liana_status run_reference(const liana__call *call)
 {
     const liana__node *node = call->node;
@@ -244,21 +291,22 @@ static const liana__kernel reference = {.name = "reference", .run = run_referenc
 
 static const liana__kernel *const kernels[] = {LIANA__BF16_VECTOR_KERNELS(unary), &reference, NULL};
 
-#define UNARY_OP(op_name, value_, gradient_, accepts_, gives_bool_, precision_, doc_) \
-    const liana__op liana__op_##op_name = {.name = #op_name,                          \
-                                           .doc = doc_,                               \
-                                           .min_inputs = 1,                           \
-                                           .max_inputs = 1,                           \
-                                           .infer = infer_unary,                      \
-                                           .gradient = unary_gradient,                \
-                                           .placement = LIANA__PLACE_IN_PLACE,        \
-                                           .precision = precision_,                   \
-                                           .cost = liana__cost_element_wise,          \
-                                           .parts = liana__parts_element_wise,        \
-                                           .kernels = kernels};                       \
-    liana_tensor liana_op_##op_name##_at(liana_location here, liana_tensor x)         \
-    {                                                                                 \
-        return liana__build1(here, &liana__op_##op_name, x, NULL);                    \
+#define UNARY_OP(op_name, value_, gradient_, accepts_, gives_bool_, precision_, stablehlo_, doc_) \
+    const liana__op liana__op_##op_name = {.name = #op_name,                                      \
+                                           .doc = doc_,                                           \
+                                           .min_inputs = 1,                                       \
+                                           .max_inputs = 1,                                       \
+                                           .infer = infer_unary,                                  \
+                                           .gradient = unary_gradient,                            \
+                                           .placement = LIANA__PLACE_IN_PLACE,                    \
+                                           .precision = precision_,                               \
+                                           .cost = liana__cost_element_wise,                      \
+                                           .parts = liana__parts_element_wise,                    \
+                                           .lower = lower_unary,                                  \
+                                           .kernels = kernels};                                   \
+    liana_tensor liana_op_##op_name##_at(liana_location here, liana_tensor x)                     \
+    {                                                                                             \
+        return liana__build1(here, &liana__op_##op_name, x, NULL);                                \
     }
 UNARY_ROWS(UNARY_OP)
 #undef UNARY_OP

@@ -2,6 +2,7 @@
  * activation's input again from x instead of reading it. The pass fuse_batch_norm makes them after differentiation, so
  * they have no gradients of their own. */
 #include "ops/norm/batch_norm.h"
+#include "stablehlo/lowering.h"
 
 #include <math.h>
 
@@ -266,6 +267,7 @@ const liana__op liana__op_batch_norm_training_activation = {
     .placement = LIANA__PLACE_IN_PLACE,
     .cost = cost_of,
     .parts = training_parts,
+    .lower = liana__lower_cpu_only,
     .kernels =
         (const liana__kernel *const[]){LIANA__BF16_VECTOR_KERNELS(batch_norm_training), &training_reference, NULL},
 };
@@ -280,6 +282,7 @@ const liana__op liana__op_batch_norm_inference_activation = {
     .placement = LIANA__PLACE_IN_PLACE,
     .cost = cost_of,
     .parts = inference_parts,
+    .lower = liana__lower_cpu_only,
     .kernels =
         (const liana__kernel *const[]){LIANA__BF16_VECTOR_KERNELS(batch_norm_inference), &inference_reference, NULL},
 };
@@ -294,6 +297,7 @@ const liana__op liana__op_batch_norm_activation_gradient_sums = {
     .cost = cost_of,
     .parts = gradient_sums_parts,
     .merge = liana__batch_norm_merge_sums,
+    .lower = liana__lower_cpu_only,
     .kernels = (const liana__kernel *const[]){LIANA__BF16_VECTOR_KERNELS(batch_norm_gradient_sums),
                                               &gradient_sums_reference, NULL},
 };
@@ -309,6 +313,7 @@ const liana__op liana__op_batch_norm_activation_input_gradient = {
     .cost = cost_of,
     .parts = input_gradient_parts,
     .note_whole = liana__batch_norm_note_rows,
+    .lower = liana__lower_cpu_only,
     .kernels = (const liana__kernel *const[]){LIANA__BF16_VECTOR_KERNELS(batch_norm_input_gradient),
                                               &input_gradient_reference, NULL},
 };

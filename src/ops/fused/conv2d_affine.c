@@ -1,5 +1,6 @@
 /* Fused convolutions with their epilogue, and the factors and offsets from fixed statistics. */
 #include "ops/fused/conv2d_affine.h"
+#include "stablehlo/lowering.h"
 
 #include "ops/conv/depthwise_conv2d.h"
 
@@ -84,6 +85,7 @@ const liana__op liana__op_batch_norm_affine = {
     .max_inputs = 5,
     .infer = infer_affine,
     .cost = cost_of_affine,
+    .lower = liana__lower_cpu_only,
     .kernels = (const liana__kernel *const[]){&affine_plain, &affine_reference, NULL},
 };
 
@@ -221,6 +223,7 @@ const liana__op liana__op_conv2d_affine = {
     .infer = infer_dense,
     .cost = cost_of_dense,
     .parts = parts_of,
+    .lower = liana__lower_cpu_only,
     .kernels =
         (const liana__kernel *const[]){
 #if defined(LIANA_X86)
@@ -241,5 +244,6 @@ const liana__op liana__op_depthwise_conv2d_affine = {
     .infer = infer_depthwise,
     .cost = cost_of_depthwise,
     .parts = parts_of,
+    .lower = liana__lower_cpu_only,
     .kernels = (const liana__kernel *const[]){LIANA__DEPTHWISE_KERNELS, &depthwise_reference, NULL},
 };

@@ -1,5 +1,6 @@
 /* Convolution, bias and max pooling (and relu) in one, and the gradients. */
 #include "ops/fused/conv2d_max_pool.h"
+#include "stablehlo/lowering.h"
 
 #include "ops/conv/conv2d.h"
 
@@ -311,6 +312,7 @@ const liana__op liana__op_conv2d_max_pool = {
     .infer = infer_forward,
     .cost = cost_of,
     .continuous = count_values,
+    .lower = liana__lower_cpu_only,
     .kernels =
         (const liana__kernel *const[]){
 #if defined(LIANA_X86)
@@ -327,6 +329,7 @@ const liana__op liana__op_conv2d_max_pool_input_gradient = {
     .max_inputs = 3,
     .infer = infer_input_gradient,
     .cost = cost_of,
+    .lower = liana__lower_cpu_only,
     .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(conv2d_max_pool_input_gradient),
                                               &input_gradient_reference, NULL},
 };
@@ -339,6 +342,7 @@ const liana__op liana__op_conv2d_max_pool_kernel_gradient = {
     .max_inputs = 3,
     .infer = infer_kernel_gradient,
     .cost = cost_of,
+    .lower = liana__lower_cpu_only,
     .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(conv2d_max_pool_kernel_gradient),
                                               &kernel_gradient_reference, NULL},
 };

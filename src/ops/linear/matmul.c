@@ -1,6 +1,8 @@
 /* The matrix product of the last two axes. */
 #include "ops/linear/matmul.h"
 
+#include "stablehlo/lowering.h"
+
 static const liana__field fields[] = {
     {.name = "transpose_a",
      .kind = LIANA__FIELD_BOOL,
@@ -74,6 +76,14 @@ liana__matmul_sizes liana__matmul_sizes_of(const liana__node *node)
     return sizes;
 }
 
+static liana_status lower_matmul(liana__lowering *l, const liana__node *node)
+{
+    const liana__matmul_attributes *options = node->attributes;
+    liana__hlo a = liana__hlo_input(l, node, 0), b = liana__hlo_input(l, node, 1);
+    return liana__hlo_give(l, node,
+                           liana__hlo_matrix_product(l, a, b, options->transpose_a, options->transpose_b, node->dtype));
+}
+
 static liana_status run_reference(const liana__call *call)
 {
     const liana__matmul_attributes *options = call->node->attributes;
@@ -142,6 +152,7 @@ const liana__op liana__op_matmul = {
     .precision = LIANA__MULTIPLIES,
     .cost = cost_of,
     .parts = parts_of,
+    .lower = lower_matmul,
     .kernels = kernels,
 };
 

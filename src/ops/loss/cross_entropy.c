@@ -1,6 +1,10 @@
 /* The softmax cross-entropy of logits with integer labels, and its gradient. */
 #include "ops/loss/cross_entropy.h"
 
+#include "stablehlo/lowering.h"
+
+#include <math.h>
+
 static liana_status infer_inputs(liana__infer *infer)
 {
     LIANA_TRY(liana__infer_rank(infer, 0, 2, "logits [batch, classes]"));
@@ -57,6 +61,57 @@ static void gradient_gradient(liana__gradient *g)
         liana_tensor difference = liana_op_subtract(weighted, liana_op_multiply(chosen, dz));
         g->input_gradients[2] = liana_op_reduce_sum(difference, LIANA_AXES(1), false);
     }
+}
+
+/* ---- StableHLO ---- */
+
+/* What both ops need of each row: the logits less their greatest, e to that, the sum of it, which class is the label's,
+ * and whether the label is a class. All but the values of classes are [batch, 1]. */
+typedef struct lowered_rows {
+    liana__hlo logits, powers, sum, is_label, is_valid;
+} lowered_rows;
+
+static lowered_rows lower_rows(liana__lowering *l, const liana__node *node)
+{
+    const int64_t last = 1;
+    liana__hlo x = liana__hlo_widen(l, liana__hlo_input(l, node, 0)), labels = liana__hlo_input(l, node, 1);
+    liana__hlo column = liana__hlo_reshape(l, labels, liana_shape_of(x.shape.dims[0], 1));
+    liana__hlo greatest = liana__hlo_reduce_kept(l, LIANA__HLO_MAXIMUM, x, &last, 1);
+    lowered_rows rows = {.logits = liana__hlo_binary(l, "subtract", x, greatest)};
+    rows.powers = liana__hlo_unary(l, "exponential", rows.logits);
+    rows.sum = liana__hlo_reduce_kept(l, LIANA__HLO_ADD, rows.powers, &last, 1);
+    rows.is_label = liana__hlo_compare(l, "EQ", column, liana__hlo_iota(l, LIANA_S32, x.shape, 1));
+    rows.is_valid = liana__hlo_reduce_kept(l, LIANA__HLO_MAXIMUM, rows.is_label, &last, 1);
+    return rows;
+}
+
+static liana__hlo nan_unless(liana__lowering *l, liana__hlo condition, liana__hlo value)
+{
+    return liana__hlo_select(l, condition, value, liana__hlo_fill(l, value.dtype, LIANA_SCALAR, NAN));
+}
+
+static liana_status lower_loss(liana__lowering *l, const liana__node *node)
+{
+    const int64_t last = 1;
+    lowered_rows rows = lower_rows(l, node);
+    liana__hlo zero = liana__hlo_fill(l, rows.logits.dtype, LIANA_SCALAR, 0);
+    liana__hlo others = liana__hlo_select(l, rows.is_label, rows.logits, zero);
+    liana__hlo chosen = liana__hlo_reduce_kept(l, LIANA__HLO_ADD, others, &last, 1);
+    liana__hlo loss = liana__hlo_binary(l, "subtract", liana__hlo_unary(l, "log", rows.sum), chosen);
+    liana__hlo checked = liana__hlo_convert(l, nan_unless(l, rows.is_valid, loss), node->dtype);
+    return liana__hlo_give(l, node, liana__hlo_reshape(l, checked, node->shape));
+}
+
+static liana_status lower_gradient(liana__lowering *l, const liana__node *node)
+{
+    lowered_rows rows = lower_rows(l, node);
+    liana__hlo dy = liana__hlo_widen(l, liana__hlo_input(l, node, 2));
+    liana__hlo column = liana__hlo_reshape(l, dy, liana_shape_of(dy.shape.dims[0], 1));
+    liana__hlo target = liana__hlo_convert(l, rows.is_label, rows.logits.dtype);
+    liana__hlo probability = liana__hlo_binary(l, "divide", rows.powers, rows.sum);
+    liana__hlo difference = liana__hlo_binary(l, "subtract", probability, target);
+    liana__hlo product = liana__hlo_binary(l, "multiply", difference, nan_unless(l, rows.is_valid, column));
+    return liana__hlo_give(l, node, liana__hlo_convert(l, product, node->dtype));
 }
 
 /* ---- the reference ---- */
@@ -133,6 +188,7 @@ const liana__op liana__op_sparse_softmax_cross_entropy = {
     .gradient = cross_entropy_gradient,
     .cost = cost_of,
     .parts = liana__parts_all_inputs,
+    .lower = lower_loss,
     .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(cross_entropy), &loss_reference, NULL},
 };
 
@@ -145,6 +201,7 @@ const liana__op liana__op_sparse_softmax_cross_entropy_gradient = {
     .gradient = gradient_gradient,
     .cost = cost_of,
     .parts = liana__parts_all_inputs,
+    .lower = lower_gradient,
     .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(cross_entropy_gradient), &gradient_reference, NULL},
 };
 

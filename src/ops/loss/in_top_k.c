@@ -1,5 +1,8 @@
 /* in_top_k: whether the right class is among the k most likely. */
 #include "ops/ops.h"
+#include "stablehlo/lowering.h"
+
+#include <math.h>
 
 typedef struct in_top_k_attributes {
     int64_t k;
@@ -30,6 +33,27 @@ static liana_status infer_in_top_k(liana__infer *infer)
     if (targets->shape.dims[0] == predictions->shape.dims[0]) return LIANA_OK;
     return liana__infer_fail(infer, "there are %lld targets for %lld rows of predictions",
                              (long long)targets->shape.dims[0], (long long)predictions->shape.dims[0]);
+}
+
+/* Whether each row's greater predictions are fewer than k, all predictions finite, and the target a class. A target
+ * that is none chooses nothing, so all positive predictions would be greater: the row is false anyway. */
+static liana_status lower_in_top_k(liana__lowering *l, const liana__node *node)
+{
+    const int64_t k = ((const in_top_k_attributes *)node->attributes)->k, last = 1;
+    liana__hlo predictions = liana__hlo_input(l, node, 0), targets = liana__hlo_input(l, node, 1);
+    liana_shape column = liana_shape_of(targets.shape.dims[0], 1);
+    liana__hlo classes = liana__hlo_iota(l, LIANA_S32, predictions.shape, 1);
+    liana__hlo is_target = liana__hlo_compare(l, "EQ", liana__hlo_reshape(l, targets, column), classes);
+    liana__hlo lowest = liana__hlo_fill(l, predictions.dtype, LIANA_SCALAR, -INFINITY);
+    liana__hlo chosen = liana__hlo_select(l, is_target, predictions, lowest);
+    liana__hlo limit = liana__hlo_reduce_kept(l, LIANA__HLO_MAXIMUM, chosen, &last, 1);
+    liana__hlo greater = liana__hlo_compare(l, "GT", predictions, limit);
+    liana__hlo count = liana__hlo_reduce(l, LIANA__HLO_ADD, liana__hlo_convert(l, greater, LIANA_S32), &last, 1);
+    liana__hlo few = liana__hlo_compare_with(l, "LT", count, (double)(k < INT32_MAX ? k : INT32_MAX));
+    liana__hlo finite = liana__hlo_reduce(l, LIANA__HLO_MINIMUM, liana__hlo_is_finite(l, predictions), &last, 1);
+    liana__hlo is_class = liana__hlo_reduce(l, LIANA__HLO_MAXIMUM, is_target, &last, 1);
+    liana__hlo valid = liana__hlo_binary(l, "and", finite, is_class);
+    return liana__hlo_give(l, node, liana__hlo_binary(l, "and", few, valid));
 }
 
 static bool is_in_top_k(const liana__call *call, int64_t example, int64_t classes, int64_t k)
@@ -68,6 +92,7 @@ const liana__op liana__op_in_top_k = {
     .gradient = liana__no_gradient,
     .cost = liana__cost_reduction,
     .parts = liana__parts_all_inputs,
+    .lower = lower_in_top_k,
     .kernels = (const liana__kernel *const[]){&reference, NULL},
 };
 

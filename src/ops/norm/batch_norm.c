@@ -2,6 +2,7 @@
 #include "ops/norm/batch_norm.h"
 
 #include "ir/graph.h"
+#include "stablehlo/lowering.h"
 
 #include <math.h>
 
@@ -338,6 +339,109 @@ static liana_status run_input_gradient(const liana__call *call)
     return LIANA_OK;
 }
 
+/* ---- StableHLO: images and numbers for each channel, in the dtype of these ---- */
+
+static liana__hlo multiply(liana__lowering *l, liana__hlo a, liana__hlo b)
+{
+    return liana__hlo_binary(l, "multiply", a, b);
+}
+
+/* The sum over each channel: [channels]. */
+static liana__hlo sum_channels(liana__lowering *l, liana__hlo x)
+{
+    int64_t axes[LIANA_MAX_RANK];
+    for (int i = 0; i < x.shape.rank - 1; i++) axes[i] = i;
+    return liana__hlo_reduce(l, LIANA__HLO_ADD, x, axes, x.shape.rank - 1);
+}
+
+/* Row 0 or 1 of [2, channels], as [channels]. */
+static liana__hlo lowered_row(liana__lowering *l, liana__hlo stacked, int64_t row)
+{
+    static const int64_t ones[] = {1, 1};
+    const int64_t start[] = {row, 0}, limit[] = {row + 1, stacked.shape.dims[1]};
+    return liana__hlo_reshape(l, liana__hlo_slice(l, stacked, start, limit, ones), liana_shape_of(limit[1]));
+}
+
+static liana__hlo lowered_stack(liana__lowering *l, liana__hlo first, liana__hlo second)
+{
+    liana_shape row = liana_shape_of(1, first.shape.dims[0]);
+    liana__hlo rows[] = {liana__hlo_reshape(l, first, row), liana__hlo_reshape(l, second, row)};
+    return liana__hlo_concatenate(l, rows, 2, 0);
+}
+
+/* 1 / sqrt(variance + epsilon) */
+static liana__hlo lowered_inverse(liana__lowering *l, liana__hlo variance, double epsilon)
+{
+    return liana__hlo_unary(l, "rsqrt", liana__hlo_binary_with(l, "add", variance, epsilon));
+}
+
+static liana__hlo centred(liana__lowering *l, liana__hlo x, liana__hlo mean)
+{
+    return liana__hlo_binary(l, "subtract", x, mean);
+}
+
+/* Sums in f32 of numbers far from 0 are poor, so the first mean is only near the true one. The distances from it, small
+ * numbers, give what lacks, and the variance. */
+static liana_status lower_statistics(liana__lowering *l, const liana__node *node)
+{
+    const double rows = (double)liana__batch_norm_sizes_of(node).rows;
+    liana__hlo x = liana__hlo_widen(l, liana__hlo_input(l, node, 0));
+    liana__hlo near = liana__hlo_rounded(l, liana__hlo_binary_with(l, "divide", sum_channels(l, x), rows));
+    liana__hlo distance = centred(l, x, near);
+    liana__hlo lacks = liana__hlo_binary_with(l, "divide", sum_channels(l, distance), rows);
+    liana__hlo squares = sum_channels(l, multiply(l, distance, distance));
+    liana__hlo about_near = liana__hlo_binary_with(l, "divide", squares, rows);
+    liana__hlo variance = liana__hlo_binary(l, "subtract", about_near, multiply(l, lacks, lacks));
+    return liana__hlo_give(l, node, lowered_stack(l, liana__hlo_binary(l, "add", near, lacks), variance));
+}
+
+/* (x - mean) gamma r + beta */
+static liana_status lower_normalised(liana__lowering *l, const liana__node *node, liana__hlo mean, liana__hlo variance)
+{
+    liana__hlo x = liana__hlo_widen(l, liana__hlo_input(l, node, 0)), gamma = liana__hlo_input(l, node, 1);
+    liana__hlo scale = multiply(l, gamma, lowered_inverse(l, variance, liana__batch_norm_epsilon(node)));
+    liana__hlo scaled_x = multiply(l, centred(l, x, mean), scale);
+    liana__hlo y = liana__hlo_binary(l, "add", scaled_x, liana__hlo_input(l, node, 2));
+    return liana__hlo_give(l, node, liana__hlo_convert(l, y, node->dtype));
+}
+
+static liana_status lower_training(liana__lowering *l, const liana__node *node)
+{
+    liana__hlo statistics = liana__hlo_input(l, node, 3);
+    liana__hlo mean = lowered_row(l, statistics, 0);
+    return lower_normalised(l, node, mean, lowered_row(l, statistics, 1));
+}
+
+static liana_status lower_inference(liana__lowering *l, const liana__node *node)
+{
+    return lower_normalised(l, node, liana__hlo_input(l, node, 3), liana__hlo_input(l, node, 4));
+}
+
+static liana_status lower_gradient_sums(liana__lowering *l, const liana__node *node)
+{
+    liana__hlo x = liana__hlo_widen(l, liana__hlo_input(l, node, 0));
+    liana__hlo dy = liana__hlo_widen(l, liana__hlo_input(l, node, 1)), statistics = liana__hlo_input(l, node, 2);
+    liana__hlo mean = lowered_row(l, statistics, 0);
+    liana__hlo r = lowered_inverse(l, lowered_row(l, statistics, 1), liana__batch_norm_epsilon(node));
+    liana__hlo sum = sum_channels(l, dy), products = sum_channels(l, multiply(l, dy, centred(l, x, mean)));
+    return liana__hlo_give(l, node, lowered_stack(l, sum, multiply(l, products, r)));
+}
+
+/* gamma r (dy - sums[0] / N - xhat sums[1] / N) */
+static liana_status lower_input_gradient(liana__lowering *l, const liana__node *node)
+{
+    liana__hlo x = liana__hlo_widen(l, liana__hlo_input(l, node, 0));
+    liana__hlo dy = liana__hlo_widen(l, liana__hlo_input(l, node, 1)), statistics = liana__hlo_input(l, node, 3);
+    liana__hlo sums =
+        liana__hlo_binary_with(l, "divide", liana__hlo_input(l, node, 4), liana__batch_norm_summed_rows(node));
+    liana__hlo r = lowered_inverse(l, lowered_row(l, statistics, 1), liana__batch_norm_epsilon(node));
+    liana__hlo xhat = multiply(l, centred(l, x, lowered_row(l, statistics, 0)), r);
+    liana__hlo rest = liana__hlo_binary(l, "subtract", dy, lowered_row(l, sums, 0));
+    rest = liana__hlo_binary(l, "subtract", rest, multiply(l, xhat, lowered_row(l, sums, 1)));
+    liana__hlo dx = multiply(l, rest, multiply(l, liana__hlo_input(l, node, 2), r));
+    return liana__hlo_give(l, node, liana__hlo_convert(l, dx, node->dtype));
+}
+
 /* ---- cost: the work for each element, without the work for each channel ---- */
 
 static void image_cost(const liana__node *node, double flops_per_element, liana__cost *cost)
@@ -453,6 +557,7 @@ const liana__op liana__op_batch_norm_statistics = {
     .cost = statistics_cost,
     .parts = statistics_parts,
     .merge = merge_statistics,
+    .lower = lower_statistics,
     .kernels =
         (const liana__kernel *const[]){LIANA__BF16_VECTOR_KERNELS(batch_norm_statistics), &statistics_reference, NULL},
 };
@@ -471,6 +576,7 @@ const liana__op liana__op_batch_norm_training = {
     .placement = LIANA__PLACE_IN_PLACE,
     .cost = normalise_cost,
     .parts = normalise_parts,
+    .lower = lower_training,
     .kernels =
         (const liana__kernel *const[]){LIANA__BF16_VECTOR_KERNELS(batch_norm_training), &training_reference, NULL},
 };
@@ -489,6 +595,7 @@ const liana__op liana__op_batch_norm_inference = {
     .placement = LIANA__PLACE_IN_PLACE,
     .cost = normalise_cost,
     .parts = normalise_parts,
+    .lower = lower_inference,
     .kernels =
         (const liana__kernel *const[]){LIANA__BF16_VECTOR_KERNELS(batch_norm_inference), &inference_reference, NULL},
 };
@@ -506,6 +613,7 @@ const liana__op liana__op_batch_norm_gradient_sums = {
     .cost = gradient_sums_cost,
     .parts = gradient_sums_parts,
     .merge = liana__batch_norm_merge_sums,
+    .lower = lower_gradient_sums,
     .kernels = (const liana__kernel *const[]){LIANA__BF16_VECTOR_KERNELS(batch_norm_gradient_sums),
                                               &gradient_sums_reference, NULL},
 };
@@ -524,6 +632,7 @@ const liana__op liana__op_batch_norm_input_gradient = {
     .cost = input_gradient_cost,
     .parts = input_gradient_parts,
     .note_whole = liana__batch_norm_note_rows,
+    .lower = lower_input_gradient,
     .kernels = (const liana__kernel *const[]){LIANA__BF16_VECTOR_KERNELS(batch_norm_input_gradient),
                                               &input_gradient_reference, NULL},
 };

@@ -1,7 +1,10 @@
 /* Max and average pooling, and their gradients. */
 #include "ops/pool/pool2d.h"
 
+#include "stablehlo/lowering.h"
+
 #include <math.h>
+#include <stdlib.h>
 
 static const liana__field fields[] = {
     {.name = "size",
@@ -247,6 +250,104 @@ static liana_status run_average_gradient(const liana__call *call)
     return LIANA_OK;
 }
 
+/* ---- StableHLO ---- */
+
+/* Windows over [batch, height, width, channels], and the cells around the images. */
+typedef struct lowered_window {
+    int64_t size[4], strides[4], low[4], high[4], interior[4];
+} lowered_window;
+
+/* The windows of the pooling itself. The last ones may end before the padding does; those cells are left away. */
+static lowered_window lower_window(const liana__geometry *g)
+{
+    lowered_window w = {.size = {1, g->window[0], g->window[1], 1}, .strides = {1, g->strides[0], g->strides[1], 1}};
+    for (int i = 0; i < 2; i++) {
+        int64_t covered = (g->output[i] - 1) * g->strides[i] + g->window[i];
+        w.low[1 + i] = g->padding_low[i];
+        w.high[1 + i] = covered - g->input[i] - g->padding_low[i];
+    }
+    return w;
+}
+
+static liana__hlo pad_window(liana__lowering *l, liana__hlo x, double value, const lowered_window *w)
+{
+    bool changes = false;
+    for (int i = 0; i < 4; i++) changes = changes || w->low[i] || w->high[i] || w->interior[i];
+    return changes ? liana__hlo_pad(l, x, value, w->low, w->high, w->interior) : x;
+}
+
+static liana_status lower_max(liana__lowering *l, const liana__node *node)
+{
+    const liana__geometry g = liana__pool2d_geometry(node);
+    const lowered_window w = lower_window(&g);
+    liana__hlo x = pad_window(l, liana__hlo_input(l, node, 0), -INFINITY, &w);
+    return liana__hlo_give(l, node, liana__hlo_reduce_window(l, LIANA__HLO_MAXIMUM, x, w.size, w.strides));
+}
+
+/* Each element of dy goes to the greatest cell of its window; the cells around the images are taken away again, and
+ * those that no window reaches get zeros. */
+static liana_status lower_max_gradient(liana__lowering *l, const liana__node *node)
+{
+    const liana__geometry g = liana__pool2d_geometry(node);
+    const lowered_window w = lower_window(&g);
+    liana__hlo x = pad_window(l, liana__hlo_widen(l, liana__hlo_input(l, node, 0)), -INFINITY, &w);
+    liana__hlo dy = liana__hlo_widen(l, liana__hlo_input(l, node, 1));
+    lowered_window back = w;
+    for (int i = 0; i < 4; i++) {
+        back.low[i] = -w.low[i];
+        back.high[i] = -w.high[i];
+    }
+    liana__hlo dx = pad_window(l, liana__hlo_select_and_scatter(l, x, dy, w.size, w.strides), 0, &back);
+    return liana__hlo_give(l, node, liana__hlo_convert(l, dx, node->dtype));
+}
+
+/* The number of cells of each window that are inside the images: one number where it is always the same, else one for
+ * each window, as [1, height, width, 1]. */
+static liana_status lower_counts(liana__lowering *l, const liana__geometry *g, liana_dtype dtype, liana__hlo *counts)
+{
+    liana_shape shape = liana_shape_of(1, g->output[0], g->output[1], 1);
+    const int64_t size = liana_shape_size(&shape);
+    void *values = malloc((size_t)size * liana_dtype_size(dtype));
+    if (!values) return liana__hlo_fail_memory(l);
+    for (int64_t i = 0; i < size; i++) {
+        int64_t begin[2], end[2];
+        liana__pool_taps(g, 0, i / g->output[1], &begin[0], &end[0]);
+        liana__pool_taps(g, 1, i % g->output[1], &begin[1], &end[1]);
+        liana__store(values, dtype, i, (double)((end[0] - begin[0]) * (end[1] - begin[1])));
+    }
+    *counts = liana__hlo_constant(l, dtype, shape, values);
+    free(values);
+    return LIANA_OK;
+}
+
+static liana_status lower_average(liana__lowering *l, const liana__node *node)
+{
+    const liana__geometry g = liana__pool2d_geometry(node);
+    const lowered_window w = lower_window(&g);
+    liana__hlo x = pad_window(l, liana__hlo_widen(l, liana__hlo_input(l, node, 0)), 0, &w), counts;
+    liana__hlo sums = liana__hlo_reduce_window(l, LIANA__HLO_ADD, x, w.size, w.strides);
+    LIANA_TRY(lower_counts(l, &g, x.dtype, &counts));
+    return liana__hlo_give(l, node, liana__hlo_convert(l, liana__hlo_binary(l, "divide", sums, counts), node->dtype));
+}
+
+/* The shares of dy lie `strides` apart, so that each cell of the images sees those of its windows in one window. */
+static liana_status lower_average_gradient(liana__lowering *l, const liana__node *node)
+{
+    static const int64_t ones[] = {1, 1, 1, 1};
+    const liana__geometry g = liana__pool2d_geometry(node);
+    lowered_window w = {.size = {1, g.window[0], g.window[1], 1}};
+    for (int i = 0; i < 2; i++) {
+        w.interior[1 + i] = g.strides[i] - 1;
+        w.low[1 + i] = g.window[i] - 1 - g.padding_low[i];
+        w.high[1 + i] = g.input[i] + g.window[i] - 2 - (g.output[i] - 1) * g.strides[i] - w.low[1 + i];
+    }
+    liana__hlo dy = liana__hlo_widen(l, liana__hlo_input(l, node, 0)), counts;
+    LIANA_TRY(lower_counts(l, &g, dy.dtype, &counts));
+    liana__hlo shares = pad_window(l, liana__hlo_binary(l, "divide", dy, counts), 0, &w);
+    liana__hlo dx = liana__hlo_reduce_window(l, LIANA__HLO_ADD, shares, w.size, ones);
+    return liana__hlo_give(l, node, liana__hlo_convert(l, dx, node->dtype));
+}
+
 /* An operation for each element under each window. */
 static void cost_of(const liana__node *node, liana__cost *cost)
 {
@@ -273,6 +374,7 @@ const liana__op liana__op_max_pool2d = {
     .precision = LIANA__FOLLOWS,
     .cost = cost_of,
     .parts = liana__parts_all_inputs,
+    .lower = lower_max,
     .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(max_pool2d), &max_reference, NULL},
 };
 
@@ -286,6 +388,7 @@ const liana__op liana__op_max_pool2d_gradient = {
     .precision = LIANA__FOLLOWS,
     .cost = cost_of,
     .parts = liana__parts_all_inputs,
+    .lower = lower_max_gradient,
     .kernels =
         (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(max_pool2d_gradient), &max_gradient_reference, NULL},
 };
@@ -301,6 +404,7 @@ const liana__op liana__op_average_pool2d = {
     .precision = LIANA__FOLLOWS,
     .cost = cost_of,
     .parts = liana__parts_all_inputs,
+    .lower = lower_average,
     .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(average_pool2d), &average_reference, NULL},
 };
 
@@ -315,6 +419,7 @@ const liana__op liana__op_average_pool2d_gradient = {
     .precision = LIANA__FOLLOWS,
     .cost = cost_of,
     .parts = liana__parts_all_inputs,
+    .lower = lower_average_gradient,
     .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(average_pool2d_gradient),
                                               &average_gradient_reference, NULL},
 };

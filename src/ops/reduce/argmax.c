@@ -2,6 +2,7 @@
 #include "ops/reduce/argmax.h"
 
 #include "ops/index.h"
+#include "stablehlo/lowering.h"
 
 static const liana__field fields[] = {
     {.name = "axis",
@@ -51,6 +52,22 @@ static liana_status run_reference(const liana__call *call)
     return LIANA_OK;
 }
 
+/* The least index of a greatest element; of a NaN where there is one, which is then the maximum and equals nothing. */
+static liana_status lower_argmax(liana__lowering *l, const liana__node *node)
+{
+    const int64_t axis = ((const liana__argmax_attributes *)node->attributes)->axis;
+    liana__hlo x = liana__hlo_input(l, node, 0);
+    liana__hlo greatest = liana__hlo_reduce_kept(l, LIANA__HLO_MAXIMUM, x, &axis, 1);
+    liana__hlo found = liana__hlo_compare(l, "EQ", x, greatest);
+    if (liana__dtype_is_float(x.dtype)) {
+        found = liana__hlo_binary(l, "or", found, liana__hlo_compare(l, "NE", x, x));
+    }
+    liana__hlo index = liana__hlo_iota(l, LIANA_S32, x.shape, (int)axis);
+    liana__hlo none = liana__hlo_fill(l, LIANA_S32, LIANA_SCALAR, (double)(x.shape.dims[axis] - 1));
+    liana__hlo candidates = liana__hlo_select(l, found, index, none);
+    return liana__hlo_give(l, node, liana__hlo_reduce(l, LIANA__HLO_MINIMUM, candidates, &axis, 1));
+}
+
 static liana__parts parts_of(const liana__node *node)
 {
     bool rows_stay = ((const liana__argmax_attributes *)node->attributes)->axis > 0;
@@ -69,6 +86,7 @@ const liana__op liana__op_argmax = {
     .gradient = liana__no_gradient,
     .cost = liana__cost_reduction,
     .parts = parts_of,
+    .lower = lower_argmax,
     .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(argmax), &reference, NULL},
 };
 

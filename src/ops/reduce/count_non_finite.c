@@ -2,6 +2,8 @@
  * each step, so it reads memory once and uses all workers. */
 #include "ops/reduce/count_non_finite.h"
 
+#include "stablehlo/lowering.h"
+
 #include <math.h>
 
 int64_t liana__finite_chunks(const liana_shape *shape)
@@ -70,6 +72,25 @@ static void cost(const liana__node *node, liana__cost *cost)
         cost->flops += (double)liana_shape_size(liana__input_shape(node, i));
 }
 
+/* The counts of one tensor: s32 [chunks]. */
+static liana__hlo lower_counts(liana__lowering *l, liana__hlo x)
+{
+    const int64_t size = liana_shape_size(&x.shape), chunks = liana__finite_chunks(&x.shape), none = 0, last = 1;
+    const int64_t rest = chunks * LIANA__FINITE_CHUNK - size;
+    liana__hlo bad = liana__hlo_unary(l, "not", liana__hlo_is_finite(l, x));
+    liana__hlo flat = liana__hlo_reshape(l, liana__hlo_convert(l, bad, LIANA_S32), liana_shape_of(size));
+    liana__hlo padded = rest ? liana__hlo_pad(l, flat, 0, &none, &rest, &none) : flat;
+    liana__hlo rows = liana__hlo_reshape(l, padded, liana_shape_of(chunks, LIANA__FINITE_CHUNK));
+    return liana__hlo_reduce(l, LIANA__HLO_ADD, rows, &last, 1);
+}
+
+static liana_status lower_count(liana__lowering *l, const liana__node *node)
+{
+    liana__hlo counts[LIANA__MAX_FINITE_INPUTS];
+    for (uint32_t i = 0; i < node->num_inputs; i++) counts[i] = lower_counts(l, liana__hlo_input(l, node, i));
+    return liana__hlo_give(l, node, liana__hlo_concatenate(l, counts, node->num_inputs, 0));
+}
+
 static const liana__kernel reference = {.name = "reference", .run = run_reference};
 
 const liana__op liana__op_count_non_finite = {
@@ -80,6 +101,7 @@ const liana__op liana__op_count_non_finite = {
     .infer = infer_count,
     .gradient = liana__no_gradient,
     .cost = cost,
+    .lower = lower_count,
     .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(count_non_finite), &reference, NULL},
 };
 

@@ -1,6 +1,8 @@
 /* Reductions over axes: sum, mean, max, min, product. */
 #include "ops/reduce/reduce.h"
 
+#include "stablehlo/lowering.h"
+
 #include <math.h>
 
 static const liana__field fields[] = {
@@ -129,6 +131,33 @@ static void prod_gradient(liana__gradient *g)
     g->input_gradients[0] = liana_op_multiply(dy, factor);
 }
 
+/* ---- StableHLO ---- */
+
+static liana__hlo_fold fold_of(const liana__op *op)
+{
+    if (op == &liana__op_reduce_max) return LIANA__HLO_MAXIMUM;
+    if (op == &liana__op_reduce_min) return LIANA__HLO_MINIMUM;
+    return op == &liana__op_reduce_prod ? LIANA__HLO_MULTIPLY : LIANA__HLO_ADD;
+}
+
+/* Sums and products are computed in f32 or wider, and in 64 bits; small integers are clamped to their range at last. */
+static liana_status lower_reduce(liana__lowering *l, const liana__node *node)
+{
+    const liana__reduce_attributes *options = node->attributes;
+    liana__hlo_fold fold = fold_of(node->op);
+    liana__hlo x = liana__hlo_input(l, node, 0);
+    bool is_float = liana__dtype_is_float(x.dtype), adds = fold == LIANA__HLO_ADD || fold == LIANA__HLO_MULTIPLY;
+    if (is_float && adds) x = liana__hlo_widen(l, x);
+    if (!is_float && adds) x = liana__hlo_widen_integer(l, x, node->dtype == LIANA_S32);
+    liana__hlo total = liana__hlo_reduce(l, fold, x, options->axes.values, (int)options->axes.count);
+    if (node->op == &liana__op_reduce_mean) {
+        total = liana__hlo_binary_with(l, "divide", total, (double)reduced_count(node));
+    }
+    total = is_float || !adds ? liana__hlo_convert(l, total, node->dtype)
+                              : liana__hlo_narrow_integer(l, total, node->dtype);
+    return liana__hlo_give(l, node, liana__hlo_reshape(l, total, node->shape));
+}
+
 /* ---- the reference ---- */
 
 static double combine(const liana__op *op, double a, double b)
@@ -210,6 +239,7 @@ static const liana__kernel *const kernels[] = {LIANA__VECTOR_KERNELS(reduce), &r
                                            .precision = precision_,                                             \
                                            .cost = liana__cost_reduction,                                       \
                                            .parts = parts_of,                                                   \
+                                           .lower = lower_reduce,                                               \
                                            .kernels = kernels};                                                 \
     liana_tensor liana_op_##op_name##_at(liana_location here, liana_tensor x, liana_axes axes, bool keep_dims)  \
     {                                                                                                           \

@@ -1,6 +1,8 @@
 /* softmax and log_softmax over the last axis. */
 #include "ops/reduce/softmax.h"
 
+#include "stablehlo/lowering.h"
+
 static liana_status infer_softmax(liana__infer *infer)
 {
     LIANA_TRY(liana__infer_float(infer, 0));
@@ -66,6 +68,38 @@ static liana_status run_log_softmax(const liana__call *call)
     return LIANA_OK;
 }
 
+/* ---- StableHLO ---- */
+
+/* x less the greatest element of its row, and the sum of e to that. */
+typedef struct shifted_rows {
+    liana__hlo values, exponentials, sum;
+} shifted_rows;
+
+static shifted_rows shift_rows(liana__lowering *l, const liana__node *node)
+{
+    liana__hlo x = liana__hlo_widen(l, liana__hlo_input(l, node, 0));
+    const int64_t last = x.shape.rank - 1;
+    liana__hlo greatest = liana__hlo_reduce_kept(l, LIANA__HLO_MAXIMUM, x, &last, 1);
+    shifted_rows rows = {.values = liana__hlo_binary(l, "subtract", x, greatest)};
+    rows.exponentials = liana__hlo_unary(l, "exponential", rows.values);
+    rows.sum = liana__hlo_reduce_kept(l, LIANA__HLO_ADD, rows.exponentials, &last, 1);
+    return rows;
+}
+
+static liana_status lower_softmax(liana__lowering *l, const liana__node *node)
+{
+    shifted_rows rows = shift_rows(l, node);
+    liana__hlo quotient = liana__hlo_binary(l, "divide", rows.exponentials, rows.sum);
+    return liana__hlo_give(l, node, liana__hlo_convert(l, quotient, node->dtype));
+}
+
+static liana_status lower_log_softmax(liana__lowering *l, const liana__node *node)
+{
+    shifted_rows rows = shift_rows(l, node);
+    liana__hlo difference = liana__hlo_binary(l, "subtract", rows.values, liana__hlo_unary(l, "log", rows.sum));
+    return liana__hlo_give(l, node, liana__hlo_convert(l, difference, node->dtype));
+}
+
 /* The maximum; the difference from it, its exp and their sum; the quotient or difference. */
 static void cost_of(const liana__node *node, liana__cost *cost)
 {
@@ -93,6 +127,7 @@ const liana__op liana__op_softmax = {
     .placement = LIANA__PLACE_IN_PLACE,
     .cost = cost_of,
     .parts = parts_of,
+    .lower = lower_softmax,
     .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(softmax), &softmax_reference, NULL},
 };
 
@@ -106,6 +141,7 @@ const liana__op liana__op_log_softmax = {
     .placement = LIANA__PLACE_IN_PLACE,
     .cost = cost_of,
     .parts = parts_of,
+    .lower = lower_log_softmax,
     .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(log_softmax), &log_softmax_reference, NULL},
 };
 

@@ -1,6 +1,7 @@
 /* Repeats a tensor to a wider shape. */
 #include "kernels/strided_copy.h"
 #include "ops/ops.h"
+#include "stablehlo/lowering.h"
 
 typedef struct broadcast_attributes {
     liana__ints shape;
@@ -36,6 +37,11 @@ static liana_status infer_broadcast(liana__infer *infer)
 static void broadcast_gradient(liana__gradient *g)
 {
     g->input_gradients[0] = liana__sum_to_shape(LIANA_HERE, g->output_gradient, liana__input_shape(g->node, 0));
+}
+
+static liana_status lower_broadcast(liana__lowering *l, const liana__node *node)
+{
+    return liana__hlo_give(l, node, liana__hlo_broadcast(l, liana__hlo_input(l, node, 0), node->shape));
 }
 
 /* Element by element for any element size; numbers are not looked at. */
@@ -80,6 +86,7 @@ const liana__op liana__op_broadcast_to = {
     .gradient = broadcast_gradient,
     .parts = liana__parts_element_wise,
     .precision = LIANA__MOVES_DATA,
+    .lower = lower_broadcast,
     .kernels = (const liana__kernel *const[]){&strided, &reference, NULL},
 };
 

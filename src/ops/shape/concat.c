@@ -2,10 +2,13 @@
 #include "kernels/strided_copy.h"
 #include "ops/index.h"
 #include "ops/ops.h"
+#include "stablehlo/lowering.h"
 
 typedef struct concat_attributes {
     int64_t axis;
 } concat_attributes;
+
+enum { MAX_INPUTS = 1024 };
 
 static const liana__field fields[] = {
     {.name = "axis",
@@ -52,6 +55,14 @@ static void concat_gradient(liana__gradient *gradient)
         }
         start[attributes->axis] += part->dims[attributes->axis];
     }
+}
+
+static liana_status lower_concat(liana__lowering *l, const liana__node *node)
+{
+    liana__hlo parts[MAX_INPUTS];
+    for (uint32_t i = 0; i < node->num_inputs; i++) parts[i] = liana__hlo_input(l, node, i);
+    const int axis = (int)((const concat_attributes *)node->attributes)->axis;
+    return liana__hlo_give(l, node, liana__hlo_concatenate(l, parts, node->num_inputs, axis));
 }
 
 /* The number of pieces that are written side by side. So whole lines of the result are complete while they are in the
@@ -165,11 +176,12 @@ const liana__op liana__op_concat = {
     .doc = "Joins tensors along an axis.",
     .attributes = &concat_fields,
     .min_inputs = 1,
-    .max_inputs = 1024,
+    .max_inputs = MAX_INPUTS,
     .infer = infer_concat,
     .gradient = concat_gradient,
     .parts = parts_of,
     .precision = LIANA__MOVES_DATA,
+    .lower = lower_concat,
     .kernels = kernels,
 };
 

@@ -2,6 +2,7 @@
 #include "kernels/applicable.h"
 #include "ops/gradients.h"
 #include "ops/index.h"
+#include "stablehlo/lowering.h"
 
 typedef struct gather_attributes {
     int64_t axis; /* not negative after inference */
@@ -100,6 +101,22 @@ static void scatter_gradient(liana__gradient *g)
     g->input_gradients[0] = liana_op_gather(g->output_gradient, g->inputs[1], axis);
 }
 
+static liana_status lower_gather(liana__lowering *l, const liana__node *node)
+{
+    const int axis = (int)((const gather_attributes *)node->attributes)->axis;
+    liana__hlo x = liana__hlo_input(l, node, 0), indices = liana__hlo_input(l, node, 1);
+    return liana__hlo_give(l, node, liana__hlo_gather(l, x, indices, axis, node->shape));
+}
+
+static liana_status lower_scatter(liana__lowering *l, const liana__node *node)
+{
+    const int axis = (int)((const scatter_attributes *)node->attributes)->axis;
+    liana__hlo updates = liana__hlo_widen(l, liana__hlo_input(l, node, 0)), indices = liana__hlo_input(l, node, 1);
+    liana__hlo zeros = liana__hlo_fill(l, updates.dtype, node->shape, 0);
+    liana__hlo sums = liana__hlo_scatter_add(l, zeros, indices, updates, axis);
+    return liana__hlo_give(l, node, liana__hlo_convert(l, sums, node->dtype));
+}
+
 /* Both ops see the wide tensor as [outer, size, inner] and the other as [outer, number of indices, inner]. */
 typedef struct layout {
     int64_t outer, size, inner, count;
@@ -196,6 +213,7 @@ const liana__op liana__op_gather = {
     .gradient = gather_gradient,
     .precision = LIANA__MOVES_DATA,
     .cost = liana__cost_result_only,
+    .lower = lower_gather,
     .kernels = (const liana__kernel *const[]){&gather_rows, &gather_reference, NULL},
 };
 
@@ -208,6 +226,7 @@ const liana__op liana__op_scatter_add = {
     .infer = infer_scatter,
     .gradient = scatter_gradient,
     .cost = liana__cost_reduction,
+    .lower = lower_scatter,
     .kernels = (const liana__kernel *const[]){&scatter_f32, &scatter_reference, NULL},
 };
 

@@ -1,6 +1,7 @@
 /* iota: each element is its index along an axis. */
 #include "ops/index.h"
 #include "ops/ops.h"
+#include "stablehlo/lowering.h"
 
 typedef struct iota_attributes {
     int dtype;
@@ -60,6 +61,12 @@ static liana_status infer_iota(liana__infer *infer)
                              (long long)countable(infer->dtype));
 }
 
+static liana_status lower_iota(liana__lowering *l, const liana__node *node)
+{
+    const int axis = (int)((const iota_attributes *)node->attributes)->axis;
+    return liana__hlo_give(l, node, liana__hlo_iota(l, node->dtype, node->shape, axis));
+}
+
 static liana_status run_reference(const liana__call *call)
 {
     const liana__node *node = call->node;
@@ -79,6 +86,7 @@ const liana__op liana__op_iota = {
     .attributes = &attributes,
     .infer = infer_iota,
     .gradient = liana__no_gradient,
+    .lower = lower_iota,
     .kernels = (const liana__kernel *const[]){&reference, NULL},
 };
 

@@ -1,5 +1,6 @@
 /* one_hot: indices as rows of one 1 among zeros. */
 #include "ops/ops.h"
+#include "stablehlo/lowering.h"
 
 typedef struct one_hot_attributes {
     int64_t depth;
@@ -38,6 +39,16 @@ static liana_status infer_one_hot(liana__infer *infer)
     infer->dtype = (liana_dtype)options->dtype;
     infer->shape.dims[infer->shape.rank++] = options->depth;
     return LIANA_OK;
+}
+
+static liana_status lower_one_hot(liana__lowering *l, const liana__node *node)
+{
+    liana__hlo indices = liana__hlo_input(l, node, 0);
+    liana_shape column = indices.shape;
+    column.dims[column.rank++] = 1;
+    liana__hlo classes = liana__hlo_iota(l, LIANA_S32, node->shape, node->shape.rank - 1);
+    liana__hlo chosen = liana__hlo_compare(l, "EQ", liana__hlo_reshape(l, indices, column), classes);
+    return liana__hlo_give(l, node, liana__hlo_convert(l, chosen, node->dtype));
 }
 
 /* Zeros are all bits 0 in each dtype. */
@@ -83,6 +94,7 @@ const liana__op liana__op_one_hot = {
     .infer = infer_one_hot,
     .gradient = liana__no_gradient,
     .parts = parts_of,
+    .lower = lower_one_hot,
     .kernels = (const liana__kernel *const[]){&sparse, &reference, NULL},
 };
 

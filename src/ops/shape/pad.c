@@ -4,6 +4,7 @@
 #include "kernels/strided_copy.h"
 #include "ops/gradients.h"
 #include "ops/index.h"
+#include "stablehlo/lowering.h"
 
 static const liana__field fields[] = {
     {.name = "low",
@@ -61,6 +62,14 @@ static void pad_gradient(liana__gradient *gradient)
     }
     gradient->input_gradients[0] =
         liana_op_slice_at(gradient->node->where, gradient->output_gradient, attributes->low.values, limit, strides);
+}
+
+static liana_status lower_pad(liana__lowering *l, const liana__node *node)
+{
+    const liana__pad_attributes *attributes = node->attributes;
+    return liana__hlo_give(l, node,
+                           liana__hlo_pad(l, liana__hlo_input(l, node, 0), attributes->value, attributes->low.values,
+                                          attributes->high.values, attributes->interior.values));
 }
 
 static liana_status run_strided(const liana__call *call)
@@ -137,6 +146,7 @@ const liana__op liana__op_pad = {
     .gradient = pad_gradient,
     .parts = parts_of,
     .precision = LIANA__MOVES_DATA,
+    .lower = lower_pad,
     .kernels = kernels,
 };
 

@@ -1,5 +1,6 @@
 /* The same elements under another shape. */
 #include "ops/ops.h"
+#include "stablehlo/lowering.h"
 
 typedef struct reshape_attributes {
     liana__ints shape;
@@ -52,6 +53,11 @@ static void reshape_gradient(liana__gradient *g)
     g->input_gradients[0] = liana_op_reshape(g->output_gradient, *liana__input_shape(g->node, 0));
 }
 
+static liana_status lower_reshape(liana__lowering *l, const liana__node *node)
+{
+    return liana__hlo_give(l, node, liana__hlo_reshape(l, liana__hlo_input(l, node, 0), node->shape));
+}
+
 static liana_status run_copy(const liana__call *call)
 {
     memmove(call->dst, call->src[0], liana__byte_size(call->node->dtype, &call->node->shape));
@@ -71,6 +77,7 @@ const liana__op liana__op_reshape = {
     .precision = LIANA__MOVES_DATA,
     .placement = LIANA__PLACE_ALIAS,
     .parts = liana__parts_all_inputs,
+    .lower = lower_reshape,
     .kernels = (const liana__kernel *const[]){&reference, NULL},
 };
 

@@ -4,6 +4,7 @@
 #include "kernels/strided_copy.h"
 #include "ops/gradients.h"
 #include "ops/index.h"
+#include "stablehlo/lowering.h"
 
 static const liana__field fields[] = {
     {.name = "start",
@@ -62,6 +63,14 @@ static void slice_gradient(liana__gradient *gradient)
                                                        attributes->start.values, high, interior, 0);
 }
 
+static liana_status lower_slice(liana__lowering *l, const liana__node *node)
+{
+    const liana__slice_attributes *attributes = node->attributes;
+    return liana__hlo_give(l, node,
+                           liana__hlo_slice(l, liana__hlo_input(l, node, 0), attributes->start.values,
+                                            attributes->limit.values, attributes->strides.values));
+}
+
 static liana_status run_strided(const liana__call *call)
 {
     const liana__node *node = call->node;
@@ -109,6 +118,7 @@ const liana__op liana__op_slice = {
     .infer = infer_slice,
     .gradient = slice_gradient,
     .precision = LIANA__MOVES_DATA,
+    .lower = lower_slice,
     .cost = liana__cost_result_only,
     .parts = liana__parts_all_inputs, /* as many rows as the input has are all of them */
     .kernels = kernels,

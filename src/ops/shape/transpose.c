@@ -2,6 +2,7 @@
 #include "kernels/strided_copy.h"
 #include "ops/index.h"
 #include "ops/ops.h"
+#include "stablehlo/lowering.h"
 
 typedef struct transpose_attributes {
     liana__ints permutation; /* none negative after inference */
@@ -42,6 +43,12 @@ static void transpose_gradient(liana__gradient *g)
     liana_axes inverse = {.count = options->permutation.count};
     for (int i = 0; i < inverse.count; i++) inverse.values[options->permutation.values[i]] = i;
     g->input_gradients[0] = liana_op_transpose(g->output_gradient, inverse);
+}
+
+static liana_status lower_transpose(liana__lowering *l, const liana__node *node)
+{
+    const transpose_attributes *options = node->attributes;
+    return liana__hlo_give(l, node, liana__hlo_transpose(l, liana__hlo_input(l, node, 0), options->permutation.values));
 }
 
 static liana_status run_strided(const liana__call *call)
@@ -94,6 +101,7 @@ const liana__op liana__op_transpose = {
     .gradient = transpose_gradient,
     .parts = parts_of,
     .precision = LIANA__MOVES_DATA,
+    .lower = lower_transpose,
     .kernels = (const liana__kernel *const[]){&strided, &reference, NULL},
 };
 

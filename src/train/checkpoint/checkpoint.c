@@ -283,6 +283,22 @@ static liana_status read_state_file(const char *path, liana__arena *arena, liana
                        (long long)expected);
 }
 
+liana_status liana__checkpoint_read_place(const char *path, liana__checkpoint_place *place, liana__error *error)
+{
+    liana__arena arena = {0};
+    liana__value *state;
+    const char *file = liana__path_join(&arena, path, liana__checkpoint_state);
+    liana_status status = file ? read_state_file(file, &arena, &state, error) : liana__fail_memory(error, path);
+    if (status == LIANA_OK) status = read_count(state, "iteration", &place->iteration, error);
+    if (status == LIANA_OK) status = read_count(state, "epoch", &place->epoch, error);
+    if (status == LIANA_OK) status = read_count(state, "step", &place->step, error);
+    liana__arena_free(&arena);
+    if (status == LIANA_OK || status == LIANA_OUT_OF_MEMORY) return status;
+    if (error) error->status = LIANA_DATA_LOSS;
+    liana__fail_within(error, "the checkpoint '%s' cannot be used", path);
+    return LIANA_DATA_LOSS;
+}
+
 bool liana__checkpoint_is_at(const char *path, int64_t epoch, int64_t step, bool ended)
 {
     liana__arena arena = {0};

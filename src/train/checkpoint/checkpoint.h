@@ -56,6 +56,17 @@ int64_t liana__checkpoint_recompute_memory(const char *folder, liana__arena *are
 /* The stage of a checkpoint, from 0 (train/core/training_stages.h); -1: it cannot be read. */
 int64_t liana__checkpoint_stage(const char *path);
 
+/* Where a training was when it was saved. */
+typedef struct liana__checkpoint_place {
+    int64_t iteration; /* updates in all */
+    int64_t epoch;     /* whole epochs of its fit */
+    int64_t step;      /* updates in the epoch that was running */
+} liana__checkpoint_place;
+
+/* Errors: DATA_LOSS if state.json cannot be read. */
+liana_status liana__checkpoint_read_place(const char *path, liana__checkpoint_place *place, liana__error *error)
+    LIANA_MUST_USE;
+
 /* Loads a checkpoint into variables of the same names and types. `state` may be NULL: then only the variables are
  * loaded, and stored variables that `variables` lacks are skipped (optimizer slots, when a model only predicts).
  * Errors, with the file and the tensor: DATA_LOSS for any damage (a missing, truncated or changed file, found by its

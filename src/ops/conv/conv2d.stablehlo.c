@@ -1,0 +1,101 @@
+/* Convolutions as StableHLO: the three ops of both families by their geometry. */
+#include "ops/conv/conv2d.stablehlo.h"
+
+/* A kernel [height, width, channels of a group, filters], which a depthwise kernel [height, width, channels, multiplier]
+ * is in memory as well. */
+static liana_shape kernel_shape(const liana__geometry *g)
+{
+    return liana_shape_of(g->window[0], g->window[1], g->channels / g->groups, g->filters);
+}
+
+static liana__hlo lower_forward(liana__lowering *l, const liana__node *node, const liana__geometry *g)
+{
+    liana__hlo kernel = liana__hlo_reshape(l, liana__hlo_input(l, node, 1), kernel_shape(g));
+    liana__hlo_convolution c = {.x_axes = "b01f",
+                                .kernel_axes = "01io",
+                                .result_axes = "b01f",
+                                .feature_groups = g->groups,
+                                .batch_groups = 1,
+                                .dtype = node->dtype,
+                                .shape = node->shape};
+    for (int i = 0; i < 2; i++) {
+        c.strides[i] = g->strides[i];
+        c.x_dilations[i] = 1;
+        c.kernel_dilations[i] = g->dilations[i];
+        c.padding[i][0] = g->padding_low[i];
+        c.padding[i][1] = g->padding_high[i];
+    }
+    return liana__hlo_convolve(l, liana__hlo_input(l, node, 0), kernel, &c);
+}
+
+static int64_t extent(int64_t count, int64_t distance)
+{
+    return (count - 1) * distance + 1;
+}
+
+/* [height, width, channels of a group, groups x filters of a group] becomes [.., groups x channels, filters of a
+ * group]: each group's filters and channels change places. */
+static liana__hlo swap_groups(liana__lowering *l, liana__hlo kernel, const liana__geometry *g)
+{
+    static const int64_t permutation[] = {0, 1, 3, 2, 4};
+    const int64_t channels = g->channels / g->groups, filters = g->filters / g->groups;
+    liana_shape split = liana_shape_of(g->window[0], g->window[1], channels, g->groups, filters);
+    liana_shape joined = liana_shape_of(g->window[0], g->window[1], g->channels, filters);
+    return liana__hlo_reshape(l, liana__hlo_transpose(l, liana__hlo_reshape(l, kernel, split), permutation), joined);
+}
+
+/* The convolution of dy, its elements `strides` apart, with the kernel turned by half a circle. */
+static liana__hlo lower_input_gradient(liana__lowering *l, const liana__node *node, const liana__geometry *g)
+{
+    static const int64_t spatial[] = {0, 1};
+    liana__hlo kernel = liana__hlo_reshape(l, liana__hlo_input(l, node, 1), kernel_shape(g));
+    if (g->groups > 1) kernel = swap_groups(l, kernel, g);
+    liana__hlo_convolution c = {.x_axes = "b01f",
+                                .kernel_axes = "01oi",
+                                .result_axes = "b01f",
+                                .feature_groups = g->groups,
+                                .batch_groups = 1,
+                                .dtype = node->dtype,
+                                .shape = node->shape};
+    for (int i = 0; i < 2; i++) {
+        int64_t window = extent(g->window[i], g->dilations[i]);
+        c.strides[i] = 1;
+        c.x_dilations[i] = g->strides[i];
+        c.kernel_dilations[i] = g->dilations[i];
+        c.padding[i][0] = window - 1 - g->padding_low[i];
+        c.padding[i][1] = g->input[i] + window - 1 - extent(g->output[i], g->strides[i]) - c.padding[i][0];
+    }
+    return liana__hlo_convolve(l, liana__hlo_input(l, node, 0), liana__hlo_reverse(l, kernel, spatial, 2), &c);
+}
+
+/* The convolution of the images with dy, whose elements are `strides` apart; examples are summed as channels are. */
+static liana__hlo lower_kernel_gradient(liana__lowering *l, const liana__node *node, const liana__geometry *g)
+{
+    liana__hlo_convolution c = {.x_axes = "f01b",
+                                .kernel_axes = "i01o",
+                                .result_axes = "01bf",
+                                .feature_groups = 1,
+                                .batch_groups = g->groups,
+                                .dtype = node->dtype,
+                                .shape = kernel_shape(g)};
+    for (int i = 0; i < 2; i++) {
+        c.strides[i] = g->dilations[i];
+        c.x_dilations[i] = 1;
+        c.kernel_dilations[i] = g->strides[i];
+        c.padding[i][0] = g->padding_low[i];
+        c.padding[i][1] = extent(g->output[i], g->strides[i]) - g->input[i] + extent(g->window[i], g->dilations[i]) -
+                          1 - g->padding_low[i];
+    }
+    liana__hlo made = liana__hlo_convolve(l, liana__hlo_input(l, node, 0), liana__hlo_input(l, node, 1), &c);
+    return liana__hlo_reshape(l, made, node->shape);
+}
+
+liana_status liana__conv_lower(liana__lowering *l, const liana__node *node, liana__conv_pass pass,
+                               const liana__geometry *geometry)
+{
+    switch (pass) {
+    case LIANA__CONV_FORWARD: return liana__hlo_give(l, node, lower_forward(l, node, geometry));
+    case LIANA__CONV_INPUT_GRADIENT: return liana__hlo_give(l, node, lower_input_gradient(l, node, geometry));
+    default: return liana__hlo_give(l, node, lower_kernel_gradient(l, node, geometry));
+    }
+}

@@ -1,0 +1,168 @@
+/* What ops write themselves with: sums over axes and windows, products, convolutions. */
+#include "stablehlo/lowering.h"
+
+#include "stablehlo/lowering_internal.h"
+
+#include <math.h>
+
+/* ---- folds ---- */
+
+static const char *const fold_names[] = {
+    [LIANA__HLO_ADD] = "add",
+    [LIANA__HLO_MULTIPLY] = "multiply",
+    [LIANA__HLO_MAXIMUM] = "maximum",
+    [LIANA__HLO_MINIMUM] = "minimum",
+};
+
+/* The value that changes nothing: for integers the least or greatest one, to which liana__store clamps. */
+static liana__hlo neutral(liana__lowering *l, liana__hlo_fold fold, liana_dtype dtype)
+{
+    static const double values[] = {
+        [LIANA__HLO_ADD] = 0,
+        [LIANA__HLO_MULTIPLY] = 1,
+        [LIANA__HLO_MAXIMUM] = -INFINITY,
+        [LIANA__HLO_MINIMUM] = INFINITY,
+    };
+    bool is_wide = dtype == LIANA_S64 || dtype == LIANA_U64;
+    if (is_wide && fold == LIANA__HLO_MINIMUM) {
+        return liana__hlo_fill_integer(l, dtype, LIANA_SCALAR, dtype == LIANA_S64 ? (uint64_t)INT64_MAX : UINT64_MAX);
+    }
+    if (dtype == LIANA_BOOL) return liana__hlo_fill(l, dtype, LIANA_SCALAR, fold == LIANA__HLO_MINIMUM);
+    return liana__hlo_fill(l, dtype, LIANA_SCALAR, values[fold]);
+}
+
+static void write_fold(liana__lowering *l, liana__hlo_op *op, liana__hlo_fold fold, liana_dtype dtype)
+{
+    liana__hlo parameters[2];
+    liana__hlo_begin_region(l, op, dtype, parameters);
+    liana__hlo_end_region(l, liana__hlo_binary(l, fold_names[fold], parameters[0], parameters[1]));
+}
+
+liana__hlo liana__hlo_reduce(liana__lowering *l, liana__hlo_fold fold, liana__hlo x, const int64_t *axes, int count)
+{
+    liana__hlo operands[] = {x, neutral(l, fold, x.dtype)};
+    liana__hlo_op op = liana__hlo_begin(l, "reduce", operands, 2);
+    write_fold(l, &op, fold, x.dtype);
+    liana__text attributes = {0};
+    liana__hlo_add_array(&attributes, "dimensions", axes, count);
+    bool reduced[LIANA_MAX_RANK] = {false};
+    for (int i = 0; i < count; i++) reduced[axes[i]] = true;
+    liana_shape shape = LIANA_SCALAR;
+    for (int i = 0; i < x.shape.rank; i++) {
+        if (!reduced[i]) shape.dims[shape.rank++] = x.shape.dims[i];
+    }
+    return liana__hlo_end(l, &op, x.dtype, shape, &attributes);
+}
+
+liana__hlo liana__hlo_reduce_kept(liana__lowering *l, liana__hlo_fold fold, liana__hlo x, const int64_t *axes,
+                                  int count)
+{
+    liana_shape kept = x.shape;
+    for (int i = 0; i < count; i++) kept.dims[axes[i]] = 1;
+    return liana__hlo_reshape(l, liana__hlo_reduce(l, fold, x, axes, count), kept);
+}
+
+/* ---- windows ---- */
+
+static liana_shape windowed_shape(const liana_shape *x, const int64_t *window, const int64_t *strides)
+{
+    liana_shape shape = *x;
+    for (int i = 0; i < shape.rank; i++) shape.dims[i] = (shape.dims[i] - window[i]) / strides[i] + 1;
+    return shape;
+}
+
+liana__hlo liana__hlo_reduce_window(liana__lowering *l, liana__hlo_fold fold, liana__hlo x, const int64_t *window,
+                                    const int64_t *strides)
+{
+    liana__hlo operands[] = {x, neutral(l, fold, x.dtype)};
+    liana__hlo_op op = liana__hlo_begin(l, "reduce_window", operands, 2);
+    write_fold(l, &op, fold, x.dtype);
+    liana__text attributes = {0};
+    liana__hlo_add_array(&attributes, "window_dimensions", window, x.shape.rank);
+    liana__hlo_add_array(&attributes, "window_strides", strides, x.shape.rank);
+    return liana__hlo_end(l, &op, x.dtype, windowed_shape(&x.shape, window, strides), &attributes);
+}
+
+liana__hlo liana__hlo_select_and_scatter(liana__lowering *l, liana__hlo x, liana__hlo source, const int64_t *window,
+                                         const int64_t *strides)
+{
+    liana__hlo operands[] = {x, source, liana__hlo_fill(l, x.dtype, LIANA_SCALAR, 0)}, parameters[2];
+    liana__hlo_op op = liana__hlo_begin(l, "select_and_scatter", operands, 3);
+    /* Whether the element that was selected so far stays. */
+    liana__hlo_begin_region(l, &op, x.dtype, parameters);
+    liana__hlo greater = liana__hlo_compare(l, "GE", parameters[0], parameters[1]);
+    liana__hlo is_nan = liana__hlo_compare(l, "NE", parameters[0], parameters[0]);
+    liana__hlo_end_region(l, liana__hlo_binary(l, "or", greater, is_nan));
+    write_fold(l, &op, LIANA__HLO_ADD, x.dtype);
+    liana__text attributes = {0};
+    liana__hlo_add_array(&attributes, "window_dimensions", window, x.shape.rank);
+    liana__hlo_add_array(&attributes, "window_strides", strides, x.shape.rank);
+    return liana__hlo_end(l, &op, x.dtype, x.shape, &attributes);
+}
+
+/* ---- products ---- */
+
+static void add_precision(const liana__lowering *l, liana__text *attributes)
+{
+    if (!l->highest_precision) return;
+    liana__hlo_add(attributes, "precision_config = [#stablehlo<precision HIGHEST>, #stablehlo<precision HIGHEST>]");
+}
+
+static liana__hlo write_product(liana__lowering *l, const char *name, const liana__hlo operands[2], liana_dtype dtype,
+                                liana_shape shape, liana__text *attributes)
+{
+    if (!l->wide_products) return liana__hlo_write(l, name, operands, 2, dtype, shape, attributes);
+    liana__hlo wide[] = {liana__hlo_widen(l, operands[0]), liana__hlo_widen(l, operands[1])};
+    return liana__hlo_convert(l, liana__hlo_write(l, name, wide, 2, wide[0].dtype, shape, attributes), dtype);
+}
+
+liana__hlo liana__hlo_matrix_product(liana__lowering *l, liana__hlo a, liana__hlo b, bool transpose_a, bool transpose_b,
+                                     liana_dtype dtype)
+{
+    liana__hlo operands[] = {a, b};
+    const int last = a.shape.rank - 1;
+    liana_shape shape = a.shape;
+    shape.dims[last - 1] = a.shape.dims[transpose_a ? last : last - 1];
+    shape.dims[last] = b.shape.dims[transpose_b ? last - 1 : last];
+    liana__text attributes = {0}, batch = {0};
+    for (int i = 0; i < last - 1; i++) liana__text_add(&batch, "%s%d", i ? ", " : "", i);
+    const char *axes = batch.data ? batch.data : "";
+    liana__hlo_add(&attributes,
+                   "dot_dimension_numbers = #stablehlo.dot<lhs_batching_dimensions = [%s], rhs_batching_dimensions = "
+                   "[%s], lhs_contracting_dimensions = [%d], rhs_contracting_dimensions = [%d]>",
+                   axes, axes, transpose_a ? last - 1 : last, transpose_b ? last : last - 1);
+    attributes.failed = attributes.failed || batch.failed;
+    liana__text_free(&batch);
+    add_precision(l, &attributes);
+    return write_product(l, "dot_general", operands, dtype, shape, &attributes);
+}
+
+/* "[b, 0, 1, f]" for "b01f". */
+static void add_roles(liana__text *attributes, const char *roles)
+{
+    for (int i = 0; roles[i]; i++) liana__text_add(attributes, "%s%c", i ? ", " : "[", roles[i]);
+    liana__text_add(attributes, "]");
+}
+
+liana__hlo liana__hlo_convolve(liana__lowering *l, liana__hlo x, liana__hlo kernel, const liana__hlo_convolution *c)
+{
+    liana__hlo operands[] = {x, kernel};
+    liana__text attributes = {0};
+    liana__text_add(&attributes, "dimension_numbers = #stablehlo.conv<");
+    add_roles(&attributes, c->x_axes);
+    liana__text_add(&attributes, "x");
+    add_roles(&attributes, c->kernel_axes);
+    liana__text_add(&attributes, "->");
+    add_roles(&attributes, c->result_axes);
+    liana__text_add(&attributes, ">");
+    liana__hlo_add_array(&attributes, "window_strides", c->strides, 2);
+    liana__hlo_add(&attributes, "padding = dense<[[%lld, %lld], [%lld, %lld]]> : tensor<2x2xi64>",
+                   (long long)c->padding[0][0], (long long)c->padding[0][1], (long long)c->padding[1][0],
+                   (long long)c->padding[1][1]);
+    liana__hlo_add_array(&attributes, "lhs_dilation", c->x_dilations, 2);
+    liana__hlo_add_array(&attributes, "rhs_dilation", c->kernel_dilations, 2);
+    liana__hlo_add(&attributes, "feature_group_count = %lld : i64, batch_group_count = %lld : i64",
+                   (long long)c->feature_groups, (long long)c->batch_groups);
+    add_precision(l, &attributes);
+    return write_product(l, "convolution", operands, c->dtype, c->shape, &attributes);
+}

@@ -1,0 +1,37 @@
+/* module.h - a graph as the text of a StableHLO module. */
+#ifndef LIANA_STABLEHLO_MODULE_H
+#define LIANA_STABLEHLO_MODULE_H
+
+#include "ir/graph.h"
+
+/* Zeros are the defaults. */
+typedef struct liana__stablehlo_options {
+    const char *name;     /* the module's; NULL: "liana" */
+    const char *function; /* the function's; NULL: "main", which is public */
+    /* Only the function, private, without a module around it: for a caller that writes a larger module. */
+    bool function_only;
+    /* The buffer of each variable that the graph assigns to becomes the buffer of its new value. */
+    bool donate_variables;
+    /* By index: inputs whose buffers the program may use as it likes. NULL: none. */
+    const bool *donated_inputs;
+    /* Each op has the line of the caller's source that made it. Then the text depends on where the source lies. */
+    bool locations;
+    /* Products and convolutions of f32 are computed in f32, where a device would rather round their operands. */
+    bool highest_precision;
+    /* Products and convolutions of bf16 are computed as those of f32: for a device that would round each partial sum, as
+     * StableHLO's own interpreter does. Accelerators sum in f32 in any case. */
+    bool wide_products;
+} liana__stablehlo_options;
+
+/* Writes the graph as it is, without passes: a module with one function.
+ *
+ * Its arguments are the graph's inputs in their order, then its variables in theirs, used or not. Its results are the
+ * outputs in their order, then the new values of the assignments in theirs. dtypes are kept; bool is i1. Nodes that no
+ * result depends on are left out. The same graph gives the same text.
+ *
+ * `options` may be NULL. The caller frees *text. Errors: UNIMPLEMENTED for an op that cannot be written, with the op,
+ * the node and its place; OUT_OF_MEMORY. */
+liana_status liana__stablehlo_print(const liana_graph *graph, const liana__stablehlo_options *options, char **text,
+                                    liana__error *error) LIANA_MUST_USE;
+
+#endif

@@ -1,0 +1,250 @@
+/* Graphs as StableHLO: the text itself, its errors, and every op's samples against the reference device, run by
+ * StableHLO's own interpreter (tests/stablehlo/check.py). */
+#include "harness/harness.h"
+
+#include "harness/graph_run.h"
+#include "harness/stablehlo_cases.h"
+#include "ops/samples.h"
+#include "stablehlo/lowering.h"
+#include "stablehlo/module.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const liana__samples *const all_samples[] = {
+#define LIANA__OP(stem, name) &liana__samples_##name,
+#include "ops/ops.def"
+#undef LIANA__OP
+};
+enum { NUM_OPS = sizeof all_samples / sizeof *all_samples };
+
+static liana_context *context;
+static liana__device *reference;
+
+static int set_up(void **state)
+{
+    (void)state;
+    return liana__test_open_devices(0, &context, NULL, &reference);
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    return liana__test_close_devices(context, NULL, reference);
+}
+
+static char *print(const liana_graph *graph, const liana__stablehlo_options *options)
+{
+    char *text = NULL;
+    assert_ok(liana_graph_status(graph), &context->error);
+    liana__error error = {0};
+    assert_ok(liana__stablehlo_print(graph, options, &text, &error), &error);
+    assert_non_null(text);
+    return text;
+}
+
+static void assert_contains(const char *text, const char *part)
+{
+    if (!strstr(text, part)) fail_msg("there is no '%s' in:\n%s", part, text);
+}
+
+/* ---- every op ---- */
+
+static void test_every_op_says_how(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < NUM_OPS; i++) {
+        if (!all_samples[i]->op->lower) fail_msg("%s has no lowering", all_samples[i]->op->name);
+    }
+}
+
+static bool is_for_cpu(const liana_graph *graph)
+{
+    for (size_t id = 1; id < graph->num_nodes; id++) {
+        if (graph->nodes[id]->op->lower == liana__lower_cpu_only) return true;
+    }
+    return false;
+}
+
+static double work_of(const liana_graph *graph)
+{
+    double work = 0;
+    for (size_t id = 1; id < graph->num_nodes; id++) {
+        work += liana__node_cost(graph->nodes[id]).flops + (double)liana_shape_size(&graph->nodes[id]->shape);
+    }
+    return work;
+}
+
+/* The most terms of one sum: a product has two operations for each. */
+static double terms_of(const liana_graph *graph)
+{
+    double most = 0;
+    for (size_t id = 1; id < graph->num_nodes; id++) {
+        const liana__cost cost = liana__node_cost(graph->nodes[id]);
+        most = fmax(most, cost.flops / 2 / (double)liana_shape_size(&graph->nodes[id]->shape));
+    }
+    return most;
+}
+
+/* As in the tests of kernels: half a unit in the last place for each rounding, and what sums in f32 lack. liana's
+ * kernels add long sums in parts; others add n terms one after the other, of whose bound, n 2^-24, this is a quarter. */
+static double tolerance_of(const liana__sample *sample, const liana_graph *graph, liana_dtype dtype)
+{
+    if (dtype == LIANA_F64) return 1e-11;
+    double tolerance = (sample->tolerance > 0 ? sample->tolerance : 2e-5) + terms_of(graph) * 0x1p-26;
+    return dtype == LIANA_BF16 ? tolerance + 0x1p-7 : tolerance;
+}
+
+/* Runs a graph with drawn inputs on the reference device, and adds it to the cases. */
+static void add_graph(liana__test_cases *cases, const char *name, const liana_graph *graph, const char *text,
+                      double tolerance)
+{
+    liana__test_value inputs[64], results[64];
+    liana__test_draw_inputs(graph, 13, inputs);
+    liana__test_run(reference, graph, inputs, results);
+    liana__test_cases_add(cases, name, text, inputs, graph->num_inputs, results, graph->num_outputs, tolerance,
+                          work_of(graph));
+    liana__test_free_values(inputs, graph->num_inputs);
+    liana__test_free_values(results, graph->num_outputs);
+}
+
+/* The sample in one dtype; not if it cannot be built in it, or ignores the dtype and was added in another one. */
+static void add_sample(liana__test_cases *cases, const liana__samples *op, const liana__sample *sample,
+                       liana_dtype dtype, char **first)
+{
+    liana_graph *graph = liana__test_new_graph(context);
+    liana_graph_output(graph, "y", sample->build(graph, dtype));
+    if (liana_graph_status(graph) == LIANA_OK && !is_for_cpu(graph)) {
+        char *text = print(graph, &(liana__stablehlo_options){.wide_products = true}), name[160];
+        snprintf(name, sizeof name, "%s, sample '%s', %s", op->op->name, sample->name, liana_dtype_name(dtype));
+        if (!*first || strcmp(*first, text) != 0)
+            add_graph(cases, name, graph, text, tolerance_of(sample, graph, dtype));
+        if (*first) free(text);
+        if (!*first) *first = text;
+    }
+    liana_graph_destroy(graph);
+}
+
+static void test_samples(void **state)
+{
+    (void)state;
+    liana__test_need_jaxlib();
+    liana__test_cases cases = liana__test_cases_open();
+    for (size_t i = 0; i < NUM_OPS; i++) {
+        for (size_t k = 0; k < all_samples[i]->count; k++) {
+            char *first = NULL;
+            for (int dtype = 0; dtype < LIANA_NUM_DTYPES; dtype++) {
+                add_sample(&cases, all_samples[i], &all_samples[i]->items[k], (liana_dtype)dtype, &first);
+            }
+            free(first);
+        }
+    }
+    assert_true(cases.count > 500);
+    liana__test_cases_check(&cases);
+}
+
+/* ---- the text ---- */
+
+/* y = relu(x w + b), and b moves. */
+static liana_graph *small_graph(void)
+{
+    liana_graph *graph = liana__test_new_graph(context);
+    liana_tensor x = liana_graph_input(graph, "x", LIANA_F32, liana_shape_of(2, 3));
+    liana_tensor w = liana_graph_variable(graph, "w", LIANA_F32, liana_shape_of(3, 4));
+    liana_tensor b = liana_graph_variable(graph, "b", LIANA_F32, liana_shape_of(4));
+    liana_tensor y = liana_op_relu(liana_op_add(liana_op_matmul(x, w, false, false), b));
+    (void)liana_op_exp(x); /* nobody needs it */
+    liana_graph_output(graph, "y", y);
+    liana_graph_assign(b, liana_op_multiply(b, liana_graph_scalar(graph, LIANA_F32, 0.5)));
+    return graph;
+}
+
+/* Read by people when it changes: tests/stablehlo/small.mlir. */
+static void test_recorded_text(void **state)
+{
+    (void)state;
+    liana_graph *graph = small_graph();
+    char *text = print(graph, NULL), recorded[4096] = "";
+    FILE *file = fopen(LIANA_SOURCE_DIR "/tests/stablehlo/small.mlir", "rb");
+    assert_non_null(file);
+    recorded[fread(recorded, 1, sizeof recorded - 1, file)] = 0;
+    fclose(file);
+    if (strcmp(text, recorded) != 0) {
+        fputs(text, stderr);
+        fail_msg("the text is another one than recorded; see above");
+    }
+    free(text);
+    liana_graph_destroy(graph);
+}
+
+static void test_same_text_again(void **state)
+{
+    (void)state;
+    liana_graph *first = small_graph(), *second = small_graph();
+    char *a = print(first, NULL), *b = print(second, NULL);
+    assert_string_equal(a, b);
+    free(a);
+    free(b);
+    liana_graph_destroy(first);
+    liana_graph_destroy(second);
+}
+
+static void test_options(void **state)
+{
+    (void)state;
+    liana_graph *graph = small_graph();
+    const bool donated[] = {true};
+    char *text = print(graph, &(liana__stablehlo_options){.name = "net",
+                                                          .donate_variables = true,
+                                                          .donated_inputs = donated,
+                                                          .locations = true,
+                                                          .highest_precision = true});
+    assert_contains(text, "module @\"net\"");
+    assert_contains(text, "%0: tensor<2x3xf32> {jax.buffer_donor = true}");
+    assert_contains(text, "%1: tensor<3x4xf32>,");
+    assert_contains(text, "%2: tensor<4xf32> {tf.aliasing_output = 1 : i32}");
+    assert_contains(text, "test_stablehlo.c\":");
+    assert_contains(text, "#stablehlo<precision HIGHEST>");
+    free(text);
+    text = print(graph, &(liana__stablehlo_options){.function = "leaf", .function_only = true});
+    assert_true(strncmp(text, "  func.func private @\"leaf\"(", 27) == 0);
+    free(text);
+    liana_graph_destroy(graph);
+}
+
+/* ---- errors ---- */
+
+static void test_op_without_lowering(void **state)
+{
+    (void)state;
+    liana__op strange = liana__op_relu;
+    strange.name = "strange";
+    strange.lower = NULL;
+    liana_graph *graph = liana__test_new_graph(context);
+    liana_tensor x = liana_graph_input(graph, "x", LIANA_F32, liana_shape_of(3));
+    liana_tensor y = liana_tensor_set_name(liana_op_relu(x), "hidden");
+    liana_graph_output(graph, "y", y);
+    liana__node *node = liana__tensor_node(y);
+    node->op = &strange;
+    char *text;
+    liana__error error = {0};
+    assert_fails(liana__stablehlo_print(graph, NULL, &text, &error), LIANA_UNIMPLEMENTED, &error,
+                 "test_stablehlo.c:", "strange 'hidden'", "node 2", "cannot be written as StableHLO", "cpu");
+    assert_null(text);
+    strange.lower = liana__lower_cpu_only;
+    assert_fails(liana__stablehlo_print(graph, NULL, &text, &error), LIANA_UNIMPLEMENTED, &error, "strange 'hidden'",
+                 "only passes of the CPU device make");
+    node->op = &liana__op_relu;
+    liana_graph_destroy(graph);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_op_says_how),   cmocka_unit_test(test_recorded_text),
+        cmocka_unit_test(test_same_text_again),     cmocka_unit_test(test_options),
+        cmocka_unit_test(test_op_without_lowering), cmocka_unit_test(test_samples),
+    };
+    return cmocka_run_group_tests_name("stablehlo", tests, set_up, tear_down);
+}

@@ -32,13 +32,14 @@ test: ## build everything and run all tests (TEST_OPTIONS: more for ctest, such 
 	$(call COMPILE,$(BUILD))
 	$(call TEST,$(BUILD))
 
-test-levels: ## run all tests once for each instruction set of this processor (LIANA_MAX_ISA)
+test-levels: ## run the unit tests for each instruction set of this processor (LIANA_MAX_ISA); once those without arithmetic, and the checks
 	$(call CONFIGURE,$(BUILD))
 	$(call COMPILE,$(BUILD))
 	set -e; for level in $$($(BUILD)/liana list instruction_sets); do \
 		echo "LIANA_MAX_ISA=$$level"; \
-		LIANA_MAX_ISA=$$level $(call TEST,$(BUILD)); \
+		LIANA_MAX_ISA=$$level $(call TEST,$(BUILD)) -L unit -LE files; \
 	done
+	$(call TEST,$(BUILD)) -L 'files|checks|bench'
 
 test-builds: ## run all tests in Debug and Release builds of gcc and clang, without warnings, in $(BUILD)-COMPILER-TYPE
 	set -e; for compiler in gcc clang-14; do for type in Debug Release; do \

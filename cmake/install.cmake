@@ -14,6 +14,10 @@ if(LIANA_STATIC)
   add_dependencies(liana_product liana_static)
   install(TARGETS liana_static ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()
+if(LIANA_MPI_MODULES)
+  add_dependencies(liana_product ${LIANA_MPI_MODULES})
+  install(TARGETS ${LIANA_MPI_MODULES} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/liana)
+endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/liana DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.h")
 

@@ -54,11 +54,22 @@ else()
   list(APPEND LIANA_SOURCES ${PROJECT_SOURCE_DIR}/src/remote/remote_missing.c ${PROJECT_SOURCE_DIR}/src/remote/name.c)
 endif()
 
+# Modules that are loaded at run time.
+list(FILTER LIANA_SOURCES EXCLUDE REGEX "/transport/module/")
+file(RELATIVE_PATH LIANA_BIN_TO_LIB ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
+set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/distribute/transport/mpi_load.c APPEND PROPERTY
+  COMPILE_DEFINITIONS "LIANA_MODULES_FROM_BIN=\"${LIANA_BIN_TO_LIB}/liana\"")
+if(LIANA_ZMQ)
+  list(FILTER LIANA_SOURCES EXCLUDE REGEX "/transport/zmq_missing\\.c$")
+else()
+  list(FILTER LIANA_SOURCES EXCLUDE REGEX "/transport/zmq(_calls|_keys|_meet|_peers|_serve|)\\.c$")
+endif()
+
 # What every part of liana is compiled with.
 add_library(liana_options INTERFACE)
 target_compile_definitions(liana_options INTERFACE _GNU_SOURCE LIANA_VERSION="${PROJECT_VERSION}"
   $<$<BOOL:${LIANA_HDF5}>:LIANA_HAVE_HDF5> $<$<BOOL:${LIANA_X86}>:LIANA_X86>
-  $<$<BOOL:${LIANA_REMOTE}>:LIANA_HAVE_REMOTE>)
+  $<$<BOOL:${LIANA_REMOTE}>:LIANA_HAVE_REMOTE> $<$<BOOL:${LIANA_ZMQ}>:LIANA_HAVE_ZMQ>)
 target_compile_options(liana_options INTERFACE -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
   -Wpointer-arith -Wundef -Wformat=2 -fno-math-errno -ffp-contract=off)
 if(LIANA_WERROR)
@@ -108,11 +119,29 @@ if(LIANA_SHARED)
   target_sources(liana_shared PRIVATE $<TARGET_OBJECTS:liana_cli_objects>)
   target_link_libraries(liana PRIVATE liana_shared)
   target_include_directories(liana PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
-  file(RELATIVE_PATH LIANA_BIN_TO_LIB ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
   set_target_properties(liana PROPERTIES INSTALL_RPATH "$ORIGIN/${LIANA_BIN_TO_LIB}")
 else()
   # Plugins find liana's functions in the program itself, so it has all of them.
   target_sources(liana PRIVATE $<TARGET_OBJECTS:liana_objects>)
   target_link_libraries(liana PRIVATE liana_cli)
   set_target_properties(liana PROPERTIES ENABLE_EXPORTS ON)
+endif()
+
+# One module for each MPI whose headers are there (src/distribute/transport/mpi_module.h).
+set(LIANA_MPI_MODULES)
+function(liana_add_mpi_module library package)
+  pkg_check_modules(MPI_${library} QUIET IMPORTED_TARGET ${package})
+  if(NOT MPI_${library}_FOUND)
+    message(STATUS "no ${package}: without the module for ${library}")
+    return()
+  endif()
+  add_library(liana_${library} MODULE ${PROJECT_SOURCE_DIR}/src/distribute/transport/module/mpi_module.c)
+  target_link_libraries(liana_${library} PRIVATE PkgConfig::MPI_${library})
+  target_include_directories(liana_${library} PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  set_target_properties(liana_${library} PROPERTIES PREFIX "")
+  set(LIANA_MPI_MODULES ${LIANA_MPI_MODULES} liana_${library} PARENT_SCOPE)
+endfunction()
+if(LIANA_MPI)
+  liana_add_mpi_module(openmpi ompi-c)
+  liana_add_mpi_module(mpich mpich)
 endif()

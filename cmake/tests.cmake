@@ -25,13 +25,21 @@ add_library(liana_counting_plugin MODULE ${PROJECT_SOURCE_DIR}/tests/pjrt/counti
 target_link_libraries(liana_counting_plugin PRIVATE liana_options)
 target_compile_definitions(liana_test_harness PUBLIC LIANA_COUNTING_PLUGIN="$<TARGET_FILE:liana_counting_plugin>")
 add_dependencies(liana_test_harness liana_counting_plugin)
+# Tests without arithmetic on arrays and images: what they do depends on no instruction set. `make test-levels` runs them
+# once.
+foreach(name credentials crc32c csv csv_table example field file_target gzip gzip_index hdf5 idx json
+    listing remote remote_https remote_keys remote_names remote_outlet remote_store safetensors sampler sigv4 tar tfrecord
+    tfrecord_blocks value yaml)
+  set(LIANA_LABELS_test_${name} "files;")
+  set(LIANA_LABELS_replay_${name} "files;")
+endforeach()
 foreach(source ${LIANA_TEST_SOURCES})
   get_filename_component(name ${source} NAME_WE)
   add_executable(${name} ${source})
   target_link_libraries(${name} PRIVATE liana_test_harness)
   add_test(NAME ${name} COMMAND ${name})
   # Only against one that hangs: how fast the machine is decides nothing.
-  set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 7200)
+  set_tests_properties(${name} PROPERTIES LABELS "${LIANA_LABELS_${name}}unit" TIMEOUT 7200)
   set_tests_properties(${name} PROPERTIES ENVIRONMENT "${LIANA_TEST_ENVIRONMENT}")
   add_dependencies(${name} liana)
 endforeach()
@@ -66,7 +74,7 @@ foreach(source ${LIANA_FUZZ_SOURCES})
     add_executable(${name} ${source} ${PROJECT_SOURCE_DIR}/tests/fuzz/replay.c)
     target_link_libraries(${name} PRIVATE liana_test_harness)
     add_test(NAME ${name} COMMAND ${name} ${PROJECT_SOURCE_DIR}/tests/fuzz/corpus/${target})
-    set_tests_properties(${name} PROPERTIES LABELS unit ENVIRONMENT "${LIANA_TEST_ENVIRONMENT}")
+    set_tests_properties(${name} PROPERTIES LABELS "${LIANA_LABELS_${name}}unit" ENVIRONMENT "${LIANA_TEST_ENVIRONMENT}")
   endif()
 endforeach()
 

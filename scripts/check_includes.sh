@@ -49,7 +49,7 @@ function rules(    lines, count, i, parts) {
         "program: exec layers optimizers formats;" \
         "remote: formats;" \
         "data: remote;" \
-        "distribute: exec;" \
+        "distribute: exec formats;" \
         "train: distribute program models losses metrics optimizers data;" \
         "report: train;" \
         "cli: report", lines, /; */)
@@ -78,6 +78,8 @@ function library_place(header) {
     if (header ~ /^cairo/) return "src/formats/cairo_calls."
     if (header ~ /^fontconfig/) return "src/formats/fontconfig_calls."
     if (header ~ /^(curl|openssl|expat)/) return "src/remote/calls."
+    if (header ~ /^mpi\.h/) return "src/distribute/transport/module/"
+    if (header ~ /^zmq/) return "src/distribute/transport/zmq_calls."
     if (header ~ /^(jansson|libfyaml)/) return "src/formats/"
     return ""
 }

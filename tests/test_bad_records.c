@@ -1,5 +1,6 @@
 /* data.on_bad_record: skip. What cannot be used leaves a gap: nothing else moves, sums are of what is there, and all of
  * it is named, counted and listed. */
+#include "harness/test_text.h"
 #include "harness/tiny_records.h"
 
 #include "base/file.h"
@@ -311,15 +312,6 @@ static void assert_same_runs(const char *a, const char *b)
     assert_same_file(weights[0], weights[1]);
 }
 
-static char *read_text(const char *name)
-{
-    char *text;
-    size_t size;
-    liana__error error = {0};
-    assert_ok(liana__file_read(liana__test_path(name), 1 << 20, &text, &size, &error), &error);
-    return text;
-}
-
 static int count_of(const char *text, const char *part)
 {
     int count = 0;
@@ -329,7 +321,7 @@ static int count_of(const char *text, const char *part)
 
 static void check_history(const char *name)
 {
-    char *text = read_text(name);
+    char *text = liana__test_read_text(name);
     assert_int_equal(count_of(text, "\"bad_records\": 4"), 3);
     assert_int_equal(count_of(text, "\"val_bad_records\": 1"), 3);
     free(text);
@@ -382,13 +374,13 @@ static void test_a_run(void **state)
     check_history("run/history.json");
     check_listing("run/bad_records.csv");
     /* No prediction is invented: a row for each of the others, in their order. */
-    char *rows = read_text("run/test_predictions.csv");
+    char *rows = liana__test_read_text("run/test_predictions.csv");
     assert_int_equal(count_of(rows, "\n"), 1 + 19);
     assert_null(strstr(rows, "img203"));
     assert_says(rows, "img202,");
     assert_says(rows, "img204,");
     free(rows);
-    rows = read_text("run/validation_predictions.csv");
+    rows = liana__test_read_text("run/validation_predictions.csv");
     assert_int_equal(count_of(rows, "\n"), 1 + 19);
     assert_null(strstr(rows, "img107"));
     free(rows);
@@ -531,7 +523,7 @@ static void test_gaps_of_all_sizes(void **state)
     liana__test_tiny_records("train-0.tfrec", 1, 0, SHARDS * SIZE, odd, count);
     const char *config = write_config(PLAIN("batch_size: 1056, microbatch: 32"));
     assert_code(liana__test_command("train", config, "--out", liana__test_path("run")), 0);
-    char *text = read_text("run/history.json");
+    char *text = liana__test_read_text("run/history.json");
     assert_int_equal(count_of(text, "\"bad_records\": 528"), 2);
     free(text);
 }
@@ -572,7 +564,7 @@ static void test_sampling(void **state)
                                                  "--out", liana__test_path("over"));
     assert_says(got.out, "oversampling: epoch 1 has ");
     assert_code(got, 0);
-    char *text = read_text("over/history.json");
+    char *text = liana__test_read_text("over/history.json");
     assert_int_equal(count_of(text, "\"bad_records\": 4"), 2);
     free(text);
     got = liana__test_command("train", config, "data.sample_weights=balanced", "train.class_weights=balanced",
@@ -600,7 +592,7 @@ static void test_lost_bytes(void **state)
     assert_says(got.out, lost_text);
     assert_says(got.out, "65 training, ");
     assert_code(got, 0);
-    char *text = read_text("run/bad_records.csv");
+    char *text = liana__test_read_text("run/bad_records.csv");
     assert_says(text, "train-1.tfrec,25,");
     free(text);
 }

@@ -1,4 +1,5 @@
 /* Metrics by class of a run: in its history, from evaluate, report and C; names of classes that are a column. */
+#include "harness/test_text.h"
 #include "harness/tiny_fit.h"
 
 #include "base/file.h"
@@ -82,24 +83,6 @@ static char *make_run(void)
     return run;
 }
 
-static char *read_text(const char *name)
-{
-    char *data;
-    size_t size;
-    liana__error error = {0};
-    assert_ok(liana__file_read(liana__test_path(name), 1 << 24, &data, &size, &error), &error);
-    return data;
-}
-
-static json_t *parse(const char *text)
-{
-    json_error_t problem;
-    json_t *json = json_loads(text, 0, &problem);
-    if (!json) print_error("%s: %s\n", problem.text, text);
-    assert_non_null(json);
-    return json;
-}
-
 static double item(const json_t *json, const char *key, size_t index)
 {
     const json_t *list = json_object_get(json, key);
@@ -110,7 +93,7 @@ static double item(const json_t *json, const char *key, size_t index)
 /* Counts true and predicted classes in validation_predictions.csv. */
 static void count_pairs(double pairs[CLASSES][CLASSES])
 {
-    char *text = read_text("run/validation_predictions.csv");
+    char *text = liana__test_read_text("run/validation_predictions.csv");
     memset(pairs, 0, sizeof(double[CLASSES][CLASSES]));
     int truth, said, id;
     for (char *line = strchr(text, '\n'); line && line[1]; line = strchr(line + 1, '\n')) {
@@ -130,7 +113,7 @@ static void test_evaluate_by_class(void **state)
     count_pairs(pairs);
     liana__test_result got = liana__test_command("evaluate", run, "--by-class", "--json");
     assert_int_equal(got.code, 0);
-    json_t *json = parse(got.out);
+    json_t *json = liana__test_parse_json(got.out);
     liana__test_free_result(&got);
     for (size_t k = 0; k < CLASSES; k++) {
         double truth = 0, said = 0;
@@ -176,8 +159,8 @@ static void test_history_has_each_class(void **state)
     assert_non_null(strstr(got.out, " examples/s"));
     assert_null(strstr(got.out, "images/s"));
     liana__test_free_result(&got);
-    char *text = read_text("run/history.json");
-    json_t *json = parse(text), *epochs = json_object_get(json, "epochs"), *epoch;
+    char *text = liana__test_read_text("run/history.json");
+    json_t *json = liana__test_parse_json(text), *epochs = json_object_get(json, "epochs"), *epoch;
     size_t index;
     assert_int_equal(json_array_size(epochs), 4);
     json_array_foreach(epochs, index, epoch)
@@ -194,7 +177,7 @@ static void test_history_has_each_class(void **state)
     /* Two epochs and two more, of which the second begins in the middle. */
     assert_code(liana__test_command("train", file, "--out", parts, "train.steps=15"), 0);
     assert_code(liana__test_command("train", file, "--out", parts, "--resume"), 0);
-    char *again = read_text("parts/history.json");
+    char *again = liana__test_read_text("parts/history.json");
     assert_string_equal(text, again);
     free(again);
     free(text);
@@ -224,18 +207,18 @@ static void test_predictions_of_each_epoch(void **state)
     assert_code(liana__test_command("train", file, "--out", whole, logged), 0);
     assert_code(liana__test_command("train", file, "--out", parts, logged, "train.steps=9"), 0);
     assert_code(liana__test_command("train", file, "--out", parts, logged, "--resume"), 0);
-    char *history = read_text("run/history.json");
-    json_t *json = parse(history), *epochs = json_object_get(json, "epochs");
+    char *history = liana__test_read_text("run/history.json");
+    json_t *json = liana__test_parse_json(history), *epochs = json_object_get(json, "epochs");
     for (size_t epoch = 0; epoch < 4; epoch++) {
         char name[2][64];
         snprintf(name[0], sizeof name[0], "run/predictions/epoch-%04zu-validation.csv", epoch + 1);
         snprintf(name[1], sizeof name[1], "parts/predictions/epoch-%04zu-validation.csv", epoch + 1);
-        char *text = read_text(name[0]), *again = read_text(name[1]);
+        char *text = liana__test_read_text(name[0]), *again = liana__test_read_text(name[1]);
         double accuracy = json_number_value(json_object_get(json_array_get(epochs, epoch), "val_accuracy"));
         assert_true(fabs(share_right(text) - accuracy) < 1e-12);
         assert_string_equal(text, again);
         /* The weights at the end are those of the last epoch. */
-        char *last = read_text("run/validation_predictions.csv");
+        char *last = liana__test_read_text("run/validation_predictions.csv");
         if (epoch == 3) assert_string_equal(text, last);
         if (epoch == 0) assert_string_not_equal(text, last);
         free(last);
@@ -265,7 +248,7 @@ static void test_names_of_a_column(void **state)
     assert_null(strstr(got.out, "class 1"));
     liana__test_free_result(&got);
     assert_code(liana__test_command("predict", run, path_of("new.csv"), "--out", out), 0);
-    char *text = read_text("said.csv");
+    char *text = liana__test_read_text("said.csv");
     assert_non_null(strstr(text, "\n1,1,rose,"));
     assert_non_null(strstr(text, "\n2,2,tulip,"));
     free(text);
@@ -282,7 +265,7 @@ static void test_report_draws_the_matrix(void **state)
     assert_null(strstr(got.out, "predictions.png"));
     static const char *const files[] = {"run/confusion_matrix.png", "run/confusion_matrix_normalized.png"};
     for (size_t i = 0; i < 2; i++) {
-        char *picture = read_text(files[i]);
+        char *picture = liana__test_read_text(files[i]);
         assert_memory_equal(picture, "\x89PNG", 4);
         assert_non_null(strstr(got.out, files[i]));
         free(picture);

@@ -1,6 +1,9 @@
 /* Trainings in several processes, which are threads here: the same bits as in one, whoever computes and owns what. */
 #include "harness/hub.h"
 #include "harness/tiny_fit.h"
+#include "harness/tiny_records.h"
+
+#include "train/checkpoint/checkpoint.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -9,7 +12,7 @@
 enum { COUNT = 90, BATCH = 32, MICROBATCH = 4, MAX_PROCESSES = 12, MAX_EPOCHS = 4 };
 
 /* Of the data; the harness's own paths are for one thread. */
-static char training_path[512], validation_path[512];
+static char training_path[512], validation_path[512], odd_path[512], sampled[1600];
 
 /* ---- a fit, and what came of it ---- */
 
@@ -20,6 +23,13 @@ typedef struct recipe {
     int64_t steps;
     const char *metrics[3];
     const char *augment;
+    const char *checkpoints; /* a folder */
+    bool resume;
+    const char *callbacks;
+    const char *stages;
+    int64_t checkpoint_steps;
+    const char *training; /* NULL: training_path */
+    bool skips_bad_records, keeps_order;
 } recipe;
 
 /* Of one process. */
@@ -83,13 +93,20 @@ static liana_model *build_model(liana_context *context)
     return model;
 }
 
+/* A path, or a mapping as in YAML. */
+static liana_status open_training(liana_context *context, const char *text, liana_dataset **training)
+{
+    return *text == '{' ? liana_dataset_configure(context, text, NULL, training)
+                        : liana_dataset_open(context, text, NULL, training);
+}
+
 static liana_status fit(liana_context *context, const recipe *wanted, liana_strategy strategy, result *own)
 {
     liana_dataset *training = NULL, *validation = NULL;
     liana_model *model = build_model(context);
     if (!model) return liana_context_status(context);
     const liana_callback look = {.size = sizeof look, .train_begin = train_begin, .user = own};
-    liana_status status = liana_dataset_open(context, training_path, NULL, &training);
+    liana_status status = open_training(context, wanted->training ? wanted->training : training_path, &training);
     if (status == LIANA_OK) {
         status = liana_dataset_open(context, validation_path, NULL, &validation);
     }
@@ -101,6 +118,13 @@ static liana_status fit(liana_context *context, const recipe *wanted, liana_stra
                                  .microbatch = wanted->microbatch ? wanted->microbatch : MICROBATCH,
                                  .optimizer = wanted->optimizer,
                                  .augment = wanted->augment,
+                                 .checkpoints = wanted->checkpoints,
+                                 .resume = wanted->resume,
+                                 .checkpoint_steps = wanted->checkpoint_steps,
+                                 .named_callbacks = wanted->callbacks,
+                                 .stages = wanted->stages,
+                                 .skip_bad_records = wanted->skips_bad_records,
+                                 .keep_order = wanted->keeps_order,
                                  .strategy = strategy,
                                  .seed = 3,
                                  .callbacks = (const liana_callback *const[]){&look},
@@ -169,9 +193,6 @@ static void run_cluster(const recipe *wanted, size_t num_workers, size_t num_ser
         assert_int_equal(pthread_create(&threads[i], NULL, run_process, &processes[i]), 0);
     }
     for (size_t i = 0; i < count; i++) pthread_join(threads[i], NULL);
-    for (size_t i = 0; i < count; i++) {
-        if (results[i].status != LIANA_OK) print_error("process %zu: %s\n", i, results[i].message);
-    }
     assert_int_equal(liana__hub_num_kept(hub), 0);
     liana__hub_destroy(hub);
 }
@@ -191,6 +212,7 @@ static void assert_same_epoch(const liana_epoch *a, const liana_epoch *b)
 
 static void assert_same_result(const result *a, const result *b)
 {
+    if (b->status != LIANA_OK) print_error("%s\n", b->message);
     assert_int_equal(b->status, LIANA_OK);
     assert_int_equal(a->size, b->size);
     assert_memory_equal(a->weights, b->weights, a->size);
@@ -259,6 +281,123 @@ static void test_what_updates_read(void **state)
     }
 }
 
+/* Mixed examples, early ends that put the best weights back, stages with other optimizers. */
+static void test_what_else_happens_in_a_fit(void **state)
+{
+    (void)state;
+    static const recipe recipes[] = {
+        {.optimizer = "Adam", .augment = "[random_flip, {mixup: {alpha: 0.3}}]"},
+        {.optimizer = "Adam", .epochs = 4, .callbacks = "[EarlyStopping: {patience: 1, restore_best_weights: true}]"},
+        {.stages = "[{epochs: 1, trainable_from: dense}, {epochs: 1, optimizer: {name: SGD, momentum: 0.9}}]"},
+    };
+    for (size_t i = 0; i < sizeof recipes / sizeof *recipes; i++) {
+        assert_same_on(&recipes[i], 3, 0);
+        assert_same_on(&recipes[i], 2, 1);
+    }
+}
+
+/* Records that cannot be used leave gaps: a shard without any example is no leaf, and a worker may have none. Classes
+ * that are drawn more often than others. */
+static void test_gaps_and_draws(void **state)
+{
+    (void)state;
+    const recipe recipes[] = {
+        {.optimizer = "Adam", .training = odd_path, .skips_bad_records = true, .keeps_order = true},
+        {.optimizer = "Adam", .training = odd_path, .skips_bad_records = true},
+        {.optimizer = "Adam", .training = odd_path, .skips_bad_records = true, .keeps_order = true, .microbatch = 16},
+        {.optimizer = "Adam", .training = sampled},
+    };
+    for (size_t i = 0; i < sizeof recipes / sizeof *recipes; i++) {
+        assert_same_on(&recipes[i], 2, 0);
+        assert_same_on(&recipes[i], 3, 2);
+        assert_same_on(&recipes[i], 7, 0);
+    }
+}
+
+/* What cannot be read on one worker ends the fit on all, with the message of the one. */
+static void test_an_error_of_one_is_that_of_all(void **state)
+{
+    (void)state;
+    const recipe wanted = {.optimizer = "Adam", .training = odd_path, .keeps_order = true};
+    result results[MAX_PROCESSES];
+    run_cluster(&wanted, 3, 1, results);
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(results[i].status, results[0].status);
+        assert_int_not_equal(results[i].status, LIANA_OK);
+        assert_non_null(strstr(results[i].message, "odd"));
+    }
+    free_results(results, 4);
+}
+
+/* ---- checkpoints ---- */
+
+static const char *newest(const char *folder, const char *file)
+{
+    static char paths[4][640];
+    static size_t next;
+    liana__arena arena = {0};
+    liana__error error = {0};
+    const char *path = NULL;
+    assert_ok(liana__checkpoint_newest(folder, &arena, &path, &error), &error);
+    assert_non_null(path);
+    char *found = paths[next++ % 4];
+    snprintf(found, sizeof paths[0], "%s/%s", path, file);
+    liana__arena_free(&arena);
+    return found;
+}
+
+/* State and variables, but for the times in the history. */
+static void assert_same_checkpoint(const char *a, const char *b)
+{
+    assert_same_file(newest(a, "variables.safetensors"), newest(b, "variables.safetensors"));
+}
+
+/* The chief alone writes; the others have no folder. */
+static void test_checkpoints_are_those_of_one_process(void **state)
+{
+    (void)state;
+    char alone[512], shared[512];
+    snprintf(alone, sizeof alone, "%s", liana__test_path("alone"));
+    snprintf(shared, sizeof shared, "%s", liana__test_path("shared"));
+    const recipe one = {.optimizer = "{name: Adam, use_ema: true}", .checkpoints = alone, .checkpoint_steps = 1};
+    recipe several = one;
+    several.checkpoints = shared;
+    result results[MAX_PROCESSES], whole = run_alone(&one);
+    run_cluster(&several, 2, 2, results);
+    for (size_t i = 0; i < 4; i++) assert_same_result(&whole, &results[i]);
+    assert_same_checkpoint(alone, shared);
+    free_results(results, 4);
+    free(whole.weights);
+}
+
+/* Three workers begin, in the middle of an epoch two workers and a server go on, one process ends it. */
+static void test_a_fit_goes_on_in_any_number_of_processes(void **state)
+{
+    (void)state;
+    char folder[512];
+    snprintf(folder, sizeof folder, "%s", liana__test_path("goes_on"));
+    const recipe whole = {.optimizer = "Lamb", .epochs = 3};
+    recipe part = {.optimizer = "Lamb", .epochs = 3, .steps = 2, .checkpoints = folder};
+    result results[MAX_PROCESSES], alone = run_alone(&whole);
+    run_cluster(&part, 3, 0, results);
+    for (size_t i = 0; i < 3; i++) assert_int_equal(results[i].status, LIANA_OK);
+    free_results(results, 3);
+    part.resume = true;
+    part.steps = 5;
+    run_cluster(&part, 2, 1, results);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(results[i].status, LIANA_OK);
+        assert_int_equal(results[i].counters.updates, 3);
+    }
+    free_results(results, 3);
+    part.steps = 0;
+    result end = run_alone(&part);
+    assert_int_equal(end.size, alone.size);
+    assert_memory_equal(end.weights, alone.weights, alone.size);
+    free(end.weights);
+    free(alone.weights);
+}
+
 /* Two slots of each weight that is trained, held once in the cluster. */
 static uint64_t adam_slots(const result *results, size_t count)
 {
@@ -309,6 +448,20 @@ static int make_data(void **state)
     liana__test_tiny_run(COUNT);
     snprintf(training_path, sizeof training_path, "%s", liana__test_path("train-images"));
     snprintf(validation_path, sizeof validation_path, "%s", liana__test_path("validation-images"));
+    static const char no_image[] = "no image";
+    liana__test_odd odd[12];
+    /* The second and third shard of the first update, and single ones. */
+    for (int i = 0; i < 12; i++) {
+        odd[i] = (liana__test_odd){.record = i < 8 ? 4 + i : 30 + 7 * (i - 8),
+                                   .image = no_image,
+                                   .image_size = sizeof no_image};
+    }
+    liana__test_tiny_records("odd.tfrecord", 5, 0, COUNT, odd, 12);
+    liana__test_tiny_records("some.tfrecord", 5, 0, 50, NULL, 0);
+    liana__test_tiny_records("more.tfrecord", 6, 0, 40, NULL, 0);
+    snprintf(odd_path, sizeof odd_path, "%s", liana__test_path("odd.tfrecord"));
+    snprintf(sampled, sizeof sampled, "{sample_from: [{paths: %s, weight: 3}, %s]}", liana__test_path("some.tfrecord"),
+             liana__test_path("more.tfrecord"));
     return 0;
 }
 
@@ -319,6 +472,11 @@ int main(void)
         cmocka_unit_test(test_any_number_of_workers),
         cmocka_unit_test(test_parameter_servers),
         cmocka_unit_test(test_what_updates_read),
+        cmocka_unit_test(test_what_else_happens_in_a_fit),
+        cmocka_unit_test(test_gaps_and_draws),
+        cmocka_unit_test(test_an_error_of_one_is_that_of_all),
+        cmocka_unit_test(test_checkpoints_are_those_of_one_process),
+        cmocka_unit_test(test_a_fit_goes_on_in_any_number_of_processes),
         cmocka_unit_test(test_each_worker_computes_its_leaves_only),
         cmocka_unit_test(test_workers_of_servers_hold_no_slots),
     };

@@ -1,5 +1,6 @@
 /* liana compare and liana plot, on runs of different length; figures. */
 #include "harness/command_run.h"
+#include "harness/test_text.h"
 
 #include "base/file.h"
 #include "formats/image.h"
@@ -23,15 +24,6 @@ static void set_up(void)
     assert_code(liana__test_command("train", config, "--out", second, "train.epochs=4",
                                     "train.optimizer.learning_rate=0.01", "train.metrics=[accuracy, f1_score]"),
                 0);
-}
-
-static char *read_text(const char *name)
-{
-    liana__error error = {0};
-    char *text;
-    size_t size;
-    assert_ok(liana__file_read(liana__test_path(name), 1 << 26, &text, &size, &error), &error);
-    return text;
 }
 
 static json_t *history_of(const char *run)
@@ -142,12 +134,12 @@ static void test_plot_runs(void **state)
     /* Of the two runs the first is dashed (its key, training and validation), and goes on, dotted, in both. */
     snprintf(svg, sizeof svg, "%s", liana__test_path("two.svg"));
     assert_code(liana__test_command("plot", first, second, "--out", svg, "--measures=loss"), 0);
-    char *text = read_text("two.svg");
+    char *text = liana__test_read_text("two.svg");
     size_t dashed = count_of(text, "stroke-dasharray");
     free(text);
     assert_int_equal(dashed, 2 + 2 + 2);
     assert_code(liana__test_command("plot", second, second, "--out", svg, "--measures=loss"), 0);
-    text = read_text("two.svg");
+    text = liana__test_read_text("two.svg");
     assert_int_equal(count_of(text, "stroke-dasharray"), 2 + 2);
     free(text);
 }

@@ -1,5 +1,6 @@
 /* A small flower study: classes made unequal, oversampling, a sweep, and its page. */
 #include "harness/command_run.h"
+#include "harness/test_text.h"
 
 #include "base/file.h"
 #include "base/text.h"
@@ -109,15 +110,6 @@ static void test_imbalance_is_checked(void **state)
                    "did you mean 'ratio'");
 }
 
-static char *read_text(const char *name)
-{
-    liana__error error = {0};
-    char *text;
-    size_t size;
-    assert_ok(liana__file_read(liana__test_path(name), 1 << 26, &text, &size, &error), &error);
-    return text;
-}
-
 /* The numbers of a setting in results.json. */
 static double number(const json_t *results, size_t setting, const char *metric, const char *what)
 {
@@ -132,7 +124,7 @@ static void test_the_page_has_the_numbers(void **state)
     char page[256], row[200];
     snprintf(page, sizeof page, "%s", liana__test_path("docs/study.md"));
     assert_code(liana__test_command("sweep", study, "--report", page), 0);
-    char *text = read_text("docs/study.md"), *json = read_text("study/results.json");
+    char *text = liana__test_read_text("docs/study.md"), *json = liana__test_read_text("study/results.json");
     assert_true(liana__starts_with(text, "# A small study\n"));
     assert_non_null(strstr(text, "4 of 4 runs: 2 settings, each over 2 seeds"));
     assert_non_null(strstr(text, "| target | Oversampled. |"));
@@ -152,7 +144,7 @@ static void test_the_page_has_the_numbers(void **state)
     }
     /* Once more, from the folder alone: the same bytes. */
     assert_code(liana__test_command("sweep", study, "--report", page), 0);
-    char *again = read_text("docs/study.md");
+    char *again = liana__test_read_text("docs/study.md");
     assert_string_equal(text, again);
     free(again);
     free(text);

@@ -404,31 +404,41 @@ static void test_layers_are_trained_saved_and_resumed(void **state)
     end(&other);
 }
 
+static liana_model *model_of(const fixture *own, int64_t features)
+{
+    liana_model *m;
+    assert_int_equal(liana_model_create(own->context, NULL, &m), LIANA_OK);
+    liana_input(m, .shape = LIANA_INTS(features));
+    return m;
+}
+
+/* Takes the model. */
+static void refuse_model(const fixture *given, liana_model *m, liana_status status, const char *text)
+{
+    const fixture own = *given;
+    refused(liana_model_status(m), status, text);
+    liana_model_destroy(m);
+}
+
+static void refuse_initializer(const fixture *own, const char *initializer, const char *text)
+{
+    liana_model *m = model_of(own, 4);
+    liana_dense(m, .units = 2, .kernel_initializer = initializer);
+    refuse_model(own, m, LIANA_INVALID_CONFIG, text);
+}
+
 static void test_what_layers_refuse(void **state)
 {
     (void)state;
     fixture own = begin(1);
-    liana_model *m;
-    done(liana_model_create(own.context, NULL, &m));
-    liana_input(m, .shape = LIANA_INTS(13));
+    liana_model *m = model_of(&own, 13);
     liana_own_layer(m, "Scaled", scaled_options, .rate = 0.25);
-    refused(liana_model_status(m), LIANA_INVALID_ARGUMENT, "found an input of shape [batch, 13], expected any number");
-    liana_model_destroy(m);
-    done(liana_model_create(own.context, NULL, &m));
-    liana_input(m, .shape = LIANA_INTS(4));
+    refuse_model(&own, m, LIANA_INVALID_ARGUMENT, "found an input of shape [batch, 13], expected any number");
+    m = model_of(&own, 4);
     liana_own_layer(m, "Scaled", scaled_options, .rate = 0.95);
-    refused(liana_model_status(m), LIANA_INVALID_CONFIG, "rate: found the number 0.95");
-    liana_model_destroy(m);
-    done(liana_model_create(own.context, NULL, &m));
-    liana_input(m, .shape = LIANA_INTS(4));
-    liana_dense(m, .units = 2, .kernel_initializer = "own_uniform(minval=3, maxval=2)");
-    refused(liana_model_status(m), LIANA_INVALID_CONFIG, "minval is not below maxval");
-    liana_model_destroy(m);
-    done(liana_model_create(own.context, NULL, &m));
-    liana_input(m, .shape = LIANA_INTS(4));
-    liana_dense(m, .units = 2, .kernel_initializer = "own_uniform(kind=some)");
-    refused(liana_model_status(m), LIANA_INVALID_CONFIG, "kind: found 'some', expected all or none");
-    liana_model_destroy(m);
+    refuse_model(&own, m, LIANA_INVALID_CONFIG, "rate: found the number 0.95");
+    refuse_initializer(&own, "own_uniform(minval=3, maxval=2)", "minval is not below maxval");
+    refuse_initializer(&own, "own_uniform(kind=some)", "kind: found 'some', expected all or none");
     end(&own);
 }
 

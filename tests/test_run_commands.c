@@ -1,5 +1,6 @@
 /* evaluate, predict, summary and list, on a small run that train made. */
 #include "harness/command_run.h"
+#include "harness/test_text.h"
 
 #include "base/file.h"
 #include "formats/hdf5.h"
@@ -22,20 +23,11 @@ static const char *make_run(void)
     return run;
 }
 
-static json_t *parse(const char *text)
-{
-    json_error_t problem;
-    json_t *json = json_loads(text, 0, &problem);
-    if (!json) print_error("%s: %s\n", problem.text, text);
-    assert_non_null(json);
-    return json;
-}
-
 static json_t *command_json(liana__test_result got)
 {
     if (got.code) print_error("%s", got.err);
     assert_int_equal(got.code, 0);
-    json_t *json = parse(got.out);
+    json_t *json = liana__test_parse_json(got.out);
     liana__test_free_result(&got);
     return json;
 }
@@ -91,7 +83,7 @@ static void test_confusion_matrix(void **state)
     const char *run = make_run();
     liana__test_result got =
         liana__test_command("evaluate", run, "--json", "train.metrics=[accuracy, confusion_matrix]");
-    json_t *json = parse(got.out), *rows = json_object_get(json, "confusion_matrix"), *row, *cell;
+    json_t *json = liana__test_parse_json(got.out), *rows = json_object_get(json, "confusion_matrix"), *row, *cell;
     size_t i, k;
     json_int_t total = 0, right = 0, examples = json_integer_value(json_object_get(json, "examples"));
     assert_int_equal(json_array_size(rows), LIANA__TINY_CLASSES);
@@ -124,15 +116,6 @@ static void test_evaluate_refuses(void **state)
     assert_refused(liana__test_command("evaluate", run), 1, "has no checkpoint yet", "liana train");
 }
 
-static char *read_file(const char *name)
-{
-    char *text;
-    size_t size;
-    liana__error error = {0};
-    assert_ok(liana__file_read(liana__test_path(name), 1 << 20, &text, &size, &error), &error);
-    return text;
-}
-
 /* The rows of the run's own predictions (id,label) are the first two columns of predict's. */
 static void test_predict_agrees_with_the_run(void **state)
 {
@@ -141,7 +124,7 @@ static void test_predict_agrees_with_the_run(void **state)
     assert_code(liana__test_command("predict", run, "--data", liana__test_path("test-images"), "--out",
                                     liana__test_path("p.csv")),
                 0);
-    char *full = read_file("p.csv"), *short_form = read_file("run/test_predictions.csv");
+    char *full = liana__test_read_text("p.csv"), *short_form = liana__test_read_text("run/test_predictions.csv");
     assert_true(strncmp(full, "id,label,class,confidence\n", 26) == 0);
     assert_true(strncmp(short_form, "id,label\n", 9) == 0);
     char *row = full, *expected = short_form, *row_end, *expected_end;
@@ -181,7 +164,7 @@ static void test_predict_names_classes_and_ignores_labels(void **state)
                             liana__test_path("p.csv")));
     assert_int_equal(number(got, "examples"), 100);
     json_decref(got);
-    char *text = read_file("p.csv");
+    char *text = liana__test_read_text("p.csv");
     assert_non_null(strstr(text, ",0,\"upper, left\",0."));
     assert_non_null(strstr(text, ",3,lower right,0."));
     free(text);
@@ -201,7 +184,7 @@ static void test_predict_prints_what_a_photo_shows(void **state)
     snprintf(photo, sizeof photo, "%s", liana__test_write("photo.png", png.data, png.length));
     liana__text_free(&png);
     assert_code(liana__test_command("predict", run, photo, names, "--out", liana__test_path("p.csv")), 0);
-    char *csv = read_file("p.csv"), name;
+    char *csv = liana__test_read_text("p.csv"), name;
     int label;
     double confidence, probability, last = 2, sum = 0;
     assert_int_equal(sscanf(strchr(csv, '\n') + 1, "photo.png,%d,%c,%lf", &label, &name, &confidence), 3);
@@ -285,7 +268,7 @@ static void test_summary(void **state)
     assert_refused(liana__test_command("summary", liana__test_path("run/model.json"), "train.epochs=2"), 2,
                    "train.epochs=2");
     /* Keras's files: a whole model has its architecture, weights alone have not, and a .keras is a zip archive. */
-    char *json = read_file("run/model.json");
+    char *json = liana__test_read_text("run/model.json");
     liana__error error = {0};
     float values[9] = {0};
     const liana__hdf5_new_weight weight = {"a/kernel:0", 1, {9}, values};

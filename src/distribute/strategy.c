@@ -3,6 +3,7 @@
 
 #include "base/choice.h"
 #include "base/text.h"
+#include "distribute/cluster/cluster.h"
 
 const liana__strategy *const liana__strategies[] = {
 #define LIANA__STRATEGY(stem, name) &liana__strategy_##name,
@@ -44,6 +45,13 @@ liana_status liana__strategy_read(const liana__value *value, const char *where, 
     }
     const liana__fields *fields = choice->strategy->options ? choice->strategy->options : &none;
     return liana__choice_options(fields, map, where, ignored, arena, &choice->options, error);
+}
+
+liana__cluster *liana__strategy_cluster(const liana_context *context, const liana_strategy *options)
+{
+    const char *nearest;
+    const liana__strategy *strategy = options->name ? find(options->name, &nearest) : NULL;
+    return strategy && strategy->needs_cluster ? liana__cluster_of(context) : NULL;
 }
 
 _Static_assert(LIANA_BIND_NODES == (int)LIANA__BIND_NODES && LIANA_BIND_CORES == (int)LIANA__BIND_CORES,

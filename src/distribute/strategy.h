@@ -136,4 +136,8 @@ liana_status liana__strategy_read(const liana__value *value, const char *where, 
 liana_status liana__strategy_of(const liana_strategy *options, liana__arena *arena, liana__strategy_choice *choice,
                                 liana__error *error) LIANA_MUST_USE;
 
+/* The cluster that a strategy computes in; NULL: it computes in this process, or there is no cluster, or no such
+ * strategy. */
+struct liana__cluster *liana__strategy_cluster(const liana_context *context, const liana_strategy *options);
+
 #endif

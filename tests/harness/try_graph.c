@@ -30,8 +30,7 @@ static void open_once(void)
     }
 }
 
-/* Whether running it takes a moment and little memory. */
-static bool is_small(const liana_graph *graph)
+bool liana__graph_is_small(const liana_graph *graph)
 {
     enum { MOST = 1 << 20, MOST_NODES = 200 };
     double work = 0;
@@ -133,7 +132,7 @@ bool liana__try_graph(const uint8_t *bytes, size_t size)
     }
     demand(liana__graph_verify(graph, &error) == LIANA_OK);
     demand_round_trip(graph);
-    for (int i = 0; i < 2 && is_small(graph); i++) run(devices[i], graph);
+    for (int i = 0; i < 2 && liana__graph_is_small(graph); i++) run(devices[i], graph);
     liana_graph_destroy(graph);
     return true;
 }

@@ -3,12 +3,17 @@
 #ifndef LIANA_TESTS_TRY_GRAPH_H
 #define LIANA_TESTS_TRY_GRAPH_H
 
+#include "ir/graph.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* Makes the header and its checksums fit `size` bytes, at least the header's. The version stays. */
 void liana__repair_graph(uint8_t *bytes, size_t size);
+
+/* Whether running it takes a moment and little memory. */
+bool liana__graph_is_small(const liana_graph *graph);
 
 /* Each returns whether the reader accepted the bytes. Aborts if an error has no message or the wrong status, or if an
  * accepted graph fails the verifier, is another one after a second round trip, or cannot be run (small ones only). */

@@ -87,8 +87,8 @@ liana_status liana__cluster_send(const liana__cluster *cluster, size_t to, liana
     return cluster->transport->send(cluster->instance, to, key_of(cluster, kind, part), data, size, error);
 }
 
-liana_status liana__cluster_receive(const liana__cluster *cluster, size_t from, liana__cluster_message kind, size_t part,
-                                    void *data, size_t size, liana__error *error)
+liana_status liana__cluster_receive(const liana__cluster *cluster, size_t from, liana__cluster_message kind,
+                                    size_t part, void *data, size_t size, liana__error *error)
 {
     return cluster->transport->receive(cluster->instance, from, key_of(cluster, kind, part), data, size, 0, error);
 }

@@ -74,8 +74,8 @@ liana_status liana__cluster_send(const liana__cluster *cluster, size_t to, liana
 /* To all others. */
 liana_status liana__cluster_send_to_all(const liana__cluster *cluster, liana__cluster_message kind, const void *data,
                                         size_t size, liana__error *error) LIANA_MUST_USE;
-liana_status liana__cluster_receive(const liana__cluster *cluster, size_t from, liana__cluster_message kind, size_t part,
-                                    void *data, size_t size, liana__error *error) LIANA_MUST_USE;
+liana_status liana__cluster_receive(const liana__cluster *cluster, size_t from, liana__cluster_message kind,
+                                    size_t part, void *data, size_t size, liana__error *error) LIANA_MUST_USE;
 
 /* ---- collective operations: every process calls them, in the same order ---- */
 

@@ -1,4 +1,6 @@
-/* cluster_place.h - who this process is in a cluster, and where the others are. */
+/* cluster_place.h - who this process is in a cluster, and where the others are.
+ *
+ * cluster_read.h reads it from the configuration and the environment. */
 #ifndef LIANA_DISTRIBUTE_CLUSTER_PLACE_H
 #define LIANA_DISTRIBUTE_CLUSTER_PLACE_H
 
@@ -14,16 +16,24 @@ typedef enum liana__cluster_role {
 
 /* Ranks: the chief, the other workers, then the parameter servers. */
 typedef struct liana__cluster_place {
-    const char *transport; /* a row of transports.def */
+    const char *transport; /* a row of transports.def; NULL: there is no cluster, this process is alone */
     liana__cluster_role role;
     size_t rank;
     size_t num_workers; /* with the chief */
     size_t num_servers;
-    const char *const *addresses; /* by rank: "host:port" or "ipc:///folder/socket"; NULL: the transport knows (mpi) */
-    const char *source;           /* where this was read, for messages: "TF_CONFIG", "RANK and WORLD_SIZE", "cluster" */
-    const char *keys;             /* folder of the cluster's keys; NULL: not encrypted (ipc only) */
-    double timeout;               /* seconds until a start that does not come together ends */
-    double heartbeat;             /* seconds after which a silent process is gone */
+    /* By rank: "host:port" or "ipc:///folder/socket". NULL: the transport knows (mpi), or `master` does. */
+    const char *const *addresses;
+    const char *master;  /* "host:port" of rank 0, where the others say where they are; NULL: `addresses` are known */
+    const char *id;      /* a name that this cluster alone has; NULL: made of its sizes and addresses */
+    const char *source;  /* where this was read, for messages: "TF_CONFIG", "RANK and WORLD_SIZE", "cluster" */
+    const char *keys;    /* folder of the cluster's keys; NULL: not encrypted (ipc only) */
+    const char *library; /* of mpi: "openmpi" or "mpich" */
+    double timeout;      /* seconds until a start that does not come together ends */
+    double heartbeat;    /* seconds after which a silent process is gone */
+    size_t max_kept;     /* bytes of messages that nobody has asked for yet; 0: a quarter of the machine's memory */
+    /* Called by `open` with a line about the processes that it waits for; NULL: it waits in silence. */
+    void (*say)(void *user, const char *line);
+    void *user;
 } liana__cluster_place;
 
 #endif

@@ -50,7 +50,7 @@ typedef struct liana__transport {
     /* Waits for a message and copies it to `data`. Any thread; threads may wait for different messages at the same
      * time. `deadline`: seconds by liana__clock; 0: waits for as long as the sender lives. Errors: UNAVAILABLE with
      * the sender's rank if it is gone, at the deadline, or when liana__transport.interrupt was called; INTERNAL for a
-     * message of another size, with both sizes. */
+     * message of another size, with both sizes; OUT_OF_MEMORY if more was kept than the place's max_kept. */
     liana_status (*receive)(liana__transport_instance *instance, size_t from, liana__message_key key, void *data,
                             size_t size, double deadline, liana__error *error);
     /* The size of a message that has come and that nobody has received; false: there is none yet. Never waits. */
@@ -64,5 +64,8 @@ typedef struct liana__transport {
     void (*set_generation)(liana__transport_instance *instance, uint64_t generation, const bool *members);
     void (*counters)(const liana__transport_instance *instance, liana__transport_counters *counters);
 } liana__transport;
+
+/* The transport of that name. NULL with INVALID_CONFIG: there is none. */
+const liana__transport *liana__transport_find(const char *name, liana__error *error);
 
 #endif

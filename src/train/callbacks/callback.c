@@ -46,6 +46,14 @@ bool liana__callback_list_has(const liana__callback_list *list, const char *name
     return false;
 }
 
+bool liana__callback_list_has_type(const liana__callback_list *list, const liana__callback *type)
+{
+    for (size_t i = 0; list && i < list->count; i++) {
+        if (list->items[i].type == type) return true;
+    }
+    return false;
+}
+
 /* NAME, NAME_2, NAME_3: as layers are named. */
 static void choose_name(const liana__callback_list *list, const char *name, liana__callback_item *item)
 {

@@ -187,5 +187,6 @@ liana_status liana__callback_list_load(liana__callback_list *list, const liana_f
 
 /* Whether one of the list has this name. */
 bool liana__callback_list_has(const liana__callback_list *list, const char *name);
+bool liana__callback_list_has_type(const liana__callback_list *list, const liana__callback *type);
 
 #endif

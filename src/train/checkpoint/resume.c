@@ -2,6 +2,7 @@
 #include "train/checkpoint/resume.h"
 
 #include "remote/remote.h"
+#include "train/checkpoint/shared_checkpoint.h"
 
 #include <sys/stat.h>
 
@@ -16,6 +17,32 @@ static liana_status find_stage(const char *path, liana__training *training, lian
     }
     return liana__fail(error, LIANA_INVALID_DATA, "'%s': it is of stage %lld, but there are %zu", path,
                        (long long)stage + 1, training->stages->count);
+}
+
+/* Of a cluster: the chief finds the newest that is whole, and all load it. */
+static liana_status load_shared(const liana__paths *all, liana__training *training, const liana__notes *notes,
+                                liana__arena *arena, const char **path, liana__error *damage)
+{
+    liana__cluster *cluster = training->cluster;
+    liana_status status = LIANA_OK;
+    const bool is_chief = liana__cluster_is_chief(cluster);
+    for (size_t i = is_chief ? all->count : 0; !*path && i-- > 0;) {
+        status = liana__checkpoint_verify(all->items[i], damage);
+        if (status == LIANA_OK) *path = all->items[i];
+        if (status != LIANA_OK && status != LIANA_DATA_LOSS) break;
+        if (status != LIANA_OK) liana__note(notes, "%s", damage->message);
+    }
+    LIANA_TRY(liana__cluster_agree_status(cluster, status, damage));
+    const char *here = *path;
+    status = liana__checkpoint_share(cluster, arena, &here, damage);
+    if (status == LIANA_OK && here) status = find_stage(here, training, damage);
+    if (status == LIANA_OK && here) {
+        status = liana__checkpoint_load(here, &training->variables, &training->state, damage);
+        status = liana__cluster_agree_status(cluster, status, damage);
+    }
+    liana__checkpoint_unshare(cluster, here);
+    *path = here;
+    return status;
 }
 
 /* The newest that can be loaded; *damage is the last failure. */
@@ -37,14 +64,25 @@ static liana_status load_newest(const liana__paths *all, liana__training *traini
     return damage->status;
 }
 
+/* Only the chief of a cluster has a folder. */
+static liana_status list_own(const char *folder, liana__cluster *cluster, liana__arena *arena, liana__paths *all,
+                             liana__error *error)
+{
+    *all = (liana__paths){0};
+    liana_status status =
+        liana__cluster_is_chief(cluster) ? liana__checkpoint_list(folder, arena, all, error) : LIANA_OK;
+    return liana__cluster_agree_status(cluster, status, error);
+}
+
 liana_status liana__checkpoint_resume(const char *folder, liana__training *training, const liana__notes *notes,
                                       liana__arena *arena, const char **path, liana__error *error)
 {
     liana__paths all;
     liana__error damage = {0};
     *path = NULL;
-    LIANA_TRY(liana__checkpoint_list(folder, arena, &all, error));
-    liana_status status = load_newest(&all, training, notes, path, &damage);
+    LIANA_TRY(list_own(folder, training->cluster, arena, &all, error));
+    liana_status status = training->cluster ? load_shared(&all, training, notes, arena, path, &damage)
+                                            : load_newest(&all, training, notes, path, &damage);
     if (status != LIANA_OK) {
         if (error) *error = damage;
         if (status != LIANA_DATA_LOSS) return status;
@@ -76,17 +114,22 @@ liana_status liana__checkpoint_resume_from(const char *folder, const char *path,
                                            const liana__notes *notes, liana__arena *arena, liana__error *error)
 {
     liana__paths all;
-    LIANA_TRY(liana__checkpoint_list(folder, arena, &all, error));
-    size_t place = find_place(&all, path);
+    LIANA_TRY(list_own(folder, training->cluster, arena, &all, error));
+    size_t place = liana__cluster_is_chief(training->cluster) ? find_place(&all, path) : 0;
+    liana_status status = LIANA_OK;
     if (place == all.count && all.count) {
-        return liana__fail(
-            error, LIANA_INVALID_CONFIG,
-            "'%s' is a checkpoint of another folder, and '%s' has checkpoints of its own: choose another "
-            "folder for the run that goes on from there",
-            path, liana__remote_name(folder));
+        status =
+            liana__fail(error, LIANA_INVALID_CONFIG,
+                        "'%s' is a checkpoint of another folder, and '%s' has checkpoints of its own: choose another "
+                        "folder for the run that goes on from there",
+                        path, liana__remote_name(folder));
     }
-    LIANA_TRY(find_stage(path, training, error));
-    LIANA_TRY(liana__checkpoint_load(path, &training->variables, &training->state, error));
+    LIANA_TRY(liana__cluster_agree_status(training->cluster, status, error));
+    if (training->cluster) LIANA_TRY(liana__checkpoint_share(training->cluster, arena, &path, error));
+    status = find_stage(path, training, error);
+    if (status == LIANA_OK) status = liana__checkpoint_load(path, &training->variables, &training->state, error);
+    liana__checkpoint_unshare(training->cluster, path);
+    LIANA_TRY(liana__cluster_agree_status(training->cluster, status, error));
     training->state.recompute_memory = training->recompute == LIANA_RECOMPUTE_AUTO ? training->memory : 0;
     for (size_t i = all.count; i-- > place + 1;) {
         LIANA_TRY(liana__checkpoint_set_aside(all.items[i], ".rewound", error));

@@ -8,6 +8,7 @@
 
 #include "base/field.h"
 #include "data/loader/loader.h"
+#include "distribute/transport/cluster_options.h"
 #include "train/core/training_stages.h"
 #include "train/warm/warm_start.h"
 
@@ -216,6 +217,7 @@ typedef struct liana__config {
     liana__model_config model;
     liana__train_config train;
     liana__checkpoint_config checkpoint;
+    liana__cluster_options cluster;
     liana__strings plugins;     /* shared libraries with own parts */
     const liana__value *stages; /* a list as liana__training_stages_read takes it, or NULL */
     const char *output;         /* the run folder, or NULL */

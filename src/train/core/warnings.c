@@ -151,9 +151,26 @@ static void warn_of_averages(liana__warnings *own)
                 own->configured ? "model.batch_norm_momentum" : "liana_model_set_batch_norm_momentum");
 }
 
+/* A class is seen if any process of a cluster saw it. What cannot be told is taken as seen here only: the next step says
+ * that the cluster has failed. */
+static void share_classes(const liana__warnings *own)
+{
+    liana__cluster *cluster = own->training->cluster;
+    liana__gathered all = {0};
+    const size_t count = (size_t)own->num_classes;
+    if (!cluster) return;
+    if (liana__cluster_gather_sized(cluster, own->seen, count * sizeof *own->seen, &all, NULL) == LIANA_OK) {
+        for (size_t i = 0; i < liana__cluster_size(cluster) * count; i++) {
+            own->seen[i % count] |= all.data[i] != 0;
+        }
+    }
+    liana__gathered_free(&all);
+}
+
 void liana__warn_after_epoch(liana__warnings *own)
 {
     bool is_first = own->training->state.epoch == 0;
+    if (is_first && own->seen && !own->knows_classes) share_classes(own);
     if (is_first && own->seen && !own->knows_classes) warn_of_classes(own, " in the first epoch");
     warn_of_averages(own);
 }

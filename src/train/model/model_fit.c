@@ -9,6 +9,7 @@
 #include "train/checkpoint/folder_lock.h"
 #include "train/checkpoint/remote_checkpoints.h"
 #include "train/checkpoint/resume.h"
+#include "train/checkpoint/shared_checkpoint.h"
 #include "train/core/fit.h"
 #include "train/core/warnings.h"
 #include "train/model/compiled.h"
@@ -28,6 +29,7 @@ typedef struct session {
     liana__training *training;
     const char *checkpoints; /* a local folder; NULL: none */
     liana__outlet *outlet;   /* sends that folder to the bucket that was named; NULL: a local folder was named */
+    liana__cluster *cluster; /* NULL: this process is alone. Only its chief has checkpoints */
     liana__folder_lock lock;
     liana__checkpoint_writer *writer; /* NULL: none */
     liana__callback_list callbacks;
@@ -38,12 +40,11 @@ typedef struct session {
 /* ---- options ---- */
 
 /* What is resumed keeps its precision. */
-static liana_status find_precision(const char *resumed_from, liana__arena *arena, liana_precision *precision,
-                                   liana__error *error)
+static liana_status find_precision(const char *resumed_from, const liana__recorded *recorded,
+                                   liana_precision *precision, liana__error *error)
 {
-    const char *recorded = resumed_from ? liana__checkpoint_precision(resumed_from, arena) : NULL;
-    if (!recorded) return LIANA_OK;
-    liana_precision before = liana__precision_named(recorded);
+    if (!*recorded->precision) return LIANA_OK;
+    liana_precision before = liana__precision_named(recorded->precision);
     if (*precision == LIANA_PRECISION_AUTO) *precision = before;
     if (*precision == before) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_ARGUMENT,
@@ -53,12 +54,11 @@ static liana_status find_precision(const char *resumed_from, liana__arena *arena
 }
 
 /* And so with what it recomputes, unless it may now take another amount of memory. */
-static void find_recomputation(const char *resumed_from, liana__arena *arena, liana__compile_request *request)
+static void find_recomputation(const liana__recorded *recorded, liana__compile_request *request)
 {
-    bool is_open = request->recompute == LIANA_RECOMPUTE_AUTO && !request->memory && resumed_from;
-    int64_t recorded = is_open ? liana__checkpoint_recompute_memory(resumed_from, arena) : -1;
-    if (recorded == 0) request->recompute = LIANA_RECOMPUTE_NONE;
-    if (recorded > 0) request->memory = recorded;
+    if (request->recompute != LIANA_RECOMPUTE_AUTO || request->memory) return;
+    if (recorded->recompute_memory == 0) request->recompute = LIANA_RECOMPUTE_NONE;
+    if (recorded->recompute_memory > 0) request->memory = recorded->recompute_memory;
 }
 
 /* ---- data ---- */
@@ -136,8 +136,8 @@ static liana__numbers_options numbers_options(const liana_fit_options *options)
 /* Where checkpoints are on this machine. Those of a bucket are fetched if the fit goes on from them. */
 static liana_status open_checkpoints(session *own, const liana_fit_options *options, liana__error *error)
 {
+    if (!options->checkpoints || !liana__cluster_is_chief(own->cluster)) return LIANA_OK;
     own->checkpoints = options->checkpoints;
-    if (!options->checkpoints) return LIANA_OK;
     if (!liana__path_is_remote(options->checkpoints)) {
         return lock_checkpoints(own, error);
     }
@@ -159,7 +159,7 @@ static liana_status prepare_checkpoints(session *own, const liana_fit_options *o
 {
     liana__training_state *state = &own->training->state;
     state->data = NULL;
-    if (!own->checkpoints) return LIANA_OK;
+    if (!options->checkpoints) return LIANA_OK;
     liana__data_state *data = liana__arena_allocate(&own->arena, sizeof *data);
     if (!data) return liana__fail_memory(error, "the state of the data");
     state->data = data;
@@ -167,7 +167,10 @@ static liana_status prepare_checkpoints(session *own, const liana_fit_options *o
     const char *path = NULL;
     const liana__notes notes = {options->on_note, options->user};
     if (options->resume_from) {
-        LIANA_TRY(liana__checkpoint_find(own->checkpoints, options->resume_from, &own->arena, &path, error));
+        liana_status status =
+            own->checkpoints ? liana__checkpoint_find(own->checkpoints, options->resume_from, &own->arena, &path, error)
+                             : LIANA_OK;
+        LIANA_TRY(liana__cluster_agree_status(own->cluster, status, error));
         LIANA_TRY(liana__checkpoint_resume_from(own->checkpoints, path, own->training, &notes, &own->arena, error));
     } else if (options->resume) {
         LIANA_TRY(liana__checkpoint_resume(own->checkpoints, own->training, &notes, &own->arena, &path, error));
@@ -227,7 +230,9 @@ static liana_status run_fit(session *own, const liana_fit_options *options, lian
 {
     const liana__training_length length = length_of(own, options);
     LIANA_TRY(check_decay(own, &length, error));
-    LIANA_TRY(liana__model_data_start_fit(&own->data, options, own->training->trainer, error));
+    LIANA_TRY(add_callbacks(own, options, error));
+    const bool looks = liana__callback_list_has_type(&own->callbacks, &liana__callback_PredictionsLogger);
+    LIANA_TRY(liana__model_data_start_fit(&own->data, options, own->training->trainer, own->cluster, !looks, error));
     watcher watched = {own,
                        options,
                        {.training = own->training,
@@ -245,7 +250,6 @@ static liana_status run_fit(session *own, const liana_fit_options *options, lian
     const liana__progress_options progress = {watch, &watched};
     const liana__numbers_options numbers = numbers_options(options);
     const liana__standard_callbacks standard = {&checkpointing, &length.minutes, &progress, &numbers};
-    LIANA_TRY(add_callbacks(own, options, error));
     LIANA_TRY(liana__callbacks_finish(&own->callbacks, &standard, error));
     LIANA_TRY(open_writer(own, kept_checkpoints(options), error));
     liana__fit_options wanted = {.training = own->data.fitted.loader,
@@ -257,7 +261,7 @@ static liana_status run_fit(session *own, const liana_fit_options *options, lian
                                  .length = length,
                                  .resumed = own->resumed,
                                  .seen_classes = liana__warn_classes_to_see(&watched.warnings),
-                                 .save = own->checkpoints ? save : NULL,
+                                 .save = options->checkpoints ? save : NULL,
                                  .user = &watched,
                                  .callbacks = &own->callbacks,
                                  .notes = {options->on_note, options->user}};
@@ -274,7 +278,8 @@ static liana_status run_fit(session *own, const liana_fit_options *options, lian
 
 static liana_status compile_fit(session *own, const liana_fit_options *options, liana__error *error)
 {
-    const char *resumed_from = resumes(options) ? own->checkpoints : NULL;
+    const char *resumed_from = resumes(options) ? options->checkpoints : NULL;
+    liana__recorded recorded = {.recompute_memory = -1};
     liana__compile_request request = {.model = own->model,
                                       .strategy = options->strategy,
                                       .optimizer = options->optimizer ? options->optimizer : "Adam",
@@ -296,8 +301,11 @@ static liana_status compile_fit(session *own, const liana_fit_options *options, 
                                       .notes = {options->on_note, options->user}};
     LIANA_TRY(liana__fit_stages_begin(own->model, options, &own->arena, &own->stages, error));
     if (own->stages.count) request.stages = &own->stages;
-    LIANA_TRY(find_precision(resumed_from, &own->arena, &request.precision, error));
-    find_recomputation(resumed_from, &own->arena, &request);
+    if (resumed_from) {
+        LIANA_TRY(liana__checkpoint_recorded(own->checkpoints, own->cluster, &own->arena, &recorded, error));
+    }
+    LIANA_TRY(find_precision(resumed_from, &recorded, &request.precision, error));
+    find_recomputation(&recorded, &request);
     LIANA_TRY(liana__compiled_get(&request, &own->training, error));
     own->training->stages = request.stages;
     liana__training_state_next_fit(&own->training->state, options->initial_epoch);
@@ -313,7 +321,9 @@ static liana_status open_fit(session *own, const liana_fit_options *options, lia
     LIANA_TRY(liana__model_check(own->model, error));
     LIANA_TRY(liana__model_data_find_preprocessing(&own->data, options->training, true, error));
     LIANA_TRY(liana__model_data_open_fit(&own->data, options, error));
-    LIANA_TRY(open_checkpoints(own, options, error));
+    own->cluster = liana__strategy_cluster(own->model->context, &options->strategy);
+    liana_status status = open_checkpoints(own, options, error);
+    LIANA_TRY(liana__cluster_agree_status(own->cluster, status, error));
     return compile_fit(own, options, error);
 }
 
@@ -364,7 +374,8 @@ liana_status liana__fit_trial(liana_model *model, const liana_fit_options *optio
     session own = session_of(model, options);
     void *aside = liana__compiled_set_aside(model);
     liana_status status = open_fit(&own, options, error);
-    if (status == LIANA_OK) status = liana__model_data_start_fit(&own.data, options, own.training->trainer, error);
+    if (status == LIANA_OK)
+        status = liana__model_data_start_fit(&own.data, options, own.training->trainer, NULL, false, error);
     if (status == LIANA_OK) status = run(user, own.training, own.data.fitted.loader, error);
     if (own.stages.count) liana__training_stages_restore(&own.stages, model);
     close_session(&own);

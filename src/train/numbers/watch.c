@@ -230,6 +230,8 @@ static explanation explain(const liana__bad_step *bad, const liana__fault *fault
     explanation made = {.hint = "try a smaller learning rate or a warm-up"};
     liana__incident incident = {0};
     liana__error error = {0};
+    /* No process has all examples of a step that is shared. */
+    if (bad->batch->workers) return made;
     if (liana__incident_collect(bad, fault, &incident, &error) == LIANA_OK) {
         liana__text_add(&made.text, ": ");
         liana__incident_summary(&incident, &made.text);

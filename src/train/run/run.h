@@ -15,6 +15,7 @@
 #include "train/core/batch_components.h"
 #include "train/core/fit.h"
 #include "train/core/warnings.h"
+#include "train/core/worker_share.h"
 
 #include <liana/dataset.h>
 
@@ -28,6 +29,7 @@ typedef struct liana__run_data {
     liana__sampler *sampler; /* NULL: each record once in an epoch */
     liana__data_match match; /* which of its components are which inputs and targets */
     liana__batch_plan plan;
+    liana__input_workers workers; /* of a cluster, whose processes read their own examples only */
 } liana__run_data;
 
 typedef struct liana__run {

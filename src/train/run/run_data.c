@@ -368,6 +368,11 @@ static liana_status start_loader(liana__run *run, liana__run_data *part, liana__
         part->mixer = liana__augment_mixer(part->augment, train->microbatch);
         options.mixer = &part->mixer;
     }
+    /* A stream has no places to begin at. Validation data are written with what is predicted for them: all have all. */
+    if (training && run->core.cluster && !part->source->streams) {
+        part->workers = liana__share_input(run->core.cluster, train->microbatch);
+        options.workers = &part->workers;
+    }
     /* Without a trainer, to measure the input alone, batches are images and labels. */
     if (!run->core.trainer) return create_loader(run, part, &options, error);
     LIANA_TRY(find_match(run, part, error));

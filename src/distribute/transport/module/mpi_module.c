@@ -1,0 +1,103 @@
+/* The loadable module for one MPI library: liana_openmpi.so, liana_mpich.so. */
+#include "distribute/transport/mpi_module.h"
+
+#include <mpi.h>
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TAG = 1 };
+
+static int init(int *rank, int *size)
+{
+    int provided = 0, given = 0;
+    int code = MPI_Initialized(&given);
+    if (code == MPI_SUCCESS && !given) code = MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided);
+    if (code == MPI_SUCCESS) code = MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    if (code == MPI_SUCCESS) code = MPI_Comm_rank(MPI_COMM_WORLD, rank);
+    if (code == MPI_SUCCESS) code = MPI_Comm_size(MPI_COMM_WORLD, size);
+    return code;
+}
+
+static int begin_send(const void *bytes, size_t size, int to, void **request)
+{
+    MPI_Request *begun = malloc(sizeof *begun);
+    *request = NULL;
+    if (!begun) return MPI_ERR_NO_MEM;
+    if (size > INT_MAX) {
+        free(begun);
+        return MPI_ERR_COUNT;
+    }
+    int code = MPI_Isend(bytes, (int)size, MPI_BYTE, to, TAG, MPI_COMM_WORLD, begun);
+    if (code == MPI_SUCCESS) {
+        *request = begun;
+    } else {
+        free(begun);
+    }
+    return code;
+}
+
+static int is_sent(void *request, int *sent)
+{
+    int code = MPI_Test(request, sent, MPI_STATUS_IGNORE);
+    if (*sent || code != MPI_SUCCESS) free(request);
+    return code;
+}
+
+static int look(int *from, size_t *size, void **message)
+{
+    MPI_Status status;
+    MPI_Message found;
+    int there = 0, count = 0;
+    *message = NULL;
+    int code = MPI_Improbe(MPI_ANY_SOURCE, TAG, MPI_COMM_WORLD, &there, &found, &status);
+    if (code != MPI_SUCCESS || !there) return code;
+    code = MPI_Get_count(&status, MPI_BYTE, &count);
+    if (code != MPI_SUCCESS) return code;
+    MPI_Message *kept = malloc(sizeof *kept);
+    if (!kept) return MPI_ERR_NO_MEM;
+    *kept = found;
+    *message = kept;
+    *from = status.MPI_SOURCE;
+    *size = (size_t)count;
+    return code;
+}
+
+static int take(void *message, void *bytes, size_t size)
+{
+    int code = MPI_Mrecv(bytes, (int)size, MPI_BYTE, message, MPI_STATUS_IGNORE);
+    free(message);
+    return code;
+}
+
+static int finalize(void)
+{
+    return MPI_Finalize();
+}
+
+static void describe(int code, char *text, size_t size)
+{
+    char found[MPI_MAX_ERROR_STRING + 1] = "";
+    int length = 0;
+    if (MPI_Error_string(code, found, &length) != MPI_SUCCESS) snprintf(found, sizeof found, "error %d", code);
+    snprintf(text, size, "%s", found);
+}
+
+extern const liana__mpi_module liana_mpi_module;
+__attribute__((visibility("default"))) const liana__mpi_module liana_mpi_module = {
+    .version = LIANA__MPI_MODULE_VERSION,
+#ifdef OPEN_MPI
+    .library = "openmpi",
+#else
+    .library = "mpich",
+#endif
+    .init = init,
+    .send = begin_send,
+    .is_sent = is_sent,
+    .look = look,
+    .take = take,
+    .finalize = finalize,
+    .describe = describe,
+};

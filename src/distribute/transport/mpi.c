@@ -1,0 +1,434 @@
+/* The transport `mpi`: Open MPI or MPICH, for processes that mpirun or srun has started. One thread makes all calls of
+ * MPI. A process that dies ends the job: MPI's own launcher sees to that. */
+#include "distribute/transport/cluster_place.h"
+#include "distribute/transport/frame.h"
+#include "distribute/transport/mailbox.h"
+#include "distribute/transport/mpi_load.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+/* MPI cannot wake a thread, so the thread looks again and again: without a pause while something happens, then with
+ * longer and longer ones. Nanoseconds. */
+enum { BUSY_LOOKS = 200, SHORTEST_PAUSE = 10 * 1000, LONGEST_PAUSE = 200 * 1000 };
+
+/* A frame that is to be sent, or is on its way. */
+typedef struct parcel {
+    struct parcel *next;
+    size_t to, size;
+    void *request;
+    uint8_t bytes[];
+} parcel;
+
+typedef struct transport {
+    size_t rank, num_ranks;
+    const liana__mpi_module *module;
+    liana__mailbox *mailbox;
+    pthread_t thread;
+    pthread_mutex_t mutex;
+    pthread_cond_t opened;
+    bool has_opened, is_abandoned; /* the thread has joined the job, or failed; nobody waits for it any more */
+    liana__error error;            /* why it could not join */
+    parcel *first, *last;          /* to be sent */
+    parcel *sending;
+    bool *left;     /* by rank: it has said goodbye */
+    bool is_broken; /* a call of MPI has failed */
+    int wake;
+    atomic_bool interrupted, closing;
+    _Atomic uint64_t messages_sent, bytes_sent, messages_received, bytes_received;
+} transport;
+
+static transport *own_of(const liana__transport_instance *instance)
+{
+    return (transport *)(uintptr_t)instance;
+}
+
+static void wake_thread(const transport *own)
+{
+    static const uint64_t one = 1;
+    ssize_t written = write(own->wake, &one, sizeof one);
+    (void)written;
+}
+
+static void free_transport(transport *own)
+{
+    liana__mailbox_destroy(own->mailbox);
+    if (own->wake >= 0) close(own->wake);
+    pthread_cond_destroy(&own->opened);
+    pthread_mutex_destroy(&own->mutex);
+    free(own->left);
+    free(own);
+}
+
+/* ---- the thread ---- */
+
+/* A call of MPI has failed: nothing can be sent or received any more. */
+static void fail_all(transport *own, const char *what, int code)
+{
+    char text[256], reason[320];
+    own->module->describe(code, text, sizeof text);
+    snprintf(reason, sizeof reason, "cannot be reached: %s: %s", what, text);
+    for (size_t i = 0; i < own->num_ranks; i++) {
+        if (i != own->rank) liana__mailbox_set_gone(own->mailbox, i, reason);
+    }
+    own->is_broken = true;
+}
+
+static bool begin_parcels(transport *own)
+{
+    pthread_mutex_lock(&own->mutex);
+    parcel *first = own->first;
+    own->first = own->last = NULL;
+    pthread_mutex_unlock(&own->mutex);
+    bool any = first != NULL;
+    while (first) {
+        parcel *next = first->next;
+        int code = own->module->send(first->bytes, first->size, (int)first->to, &first->request);
+        if (code == 0) {
+            first->next = own->sending;
+            own->sending = first;
+        } else {
+            free(first);
+            fail_all(own, "a message cannot be sent", code);
+        }
+        first = next;
+    }
+    return any;
+}
+
+static bool end_parcels(transport *own)
+{
+    bool any = false;
+    for (parcel **at = &own->sending; *at;) {
+        parcel *item = *at;
+        int sent = 0;
+        int code = own->module->is_sent(item->request, &sent);
+        if (code != 0) fail_all(own, "a message was not sent", code);
+        if (sent || code != 0) {
+            *at = item->next;
+            free(item);
+            any = true;
+        } else {
+            at = &item->next;
+        }
+    }
+    return any;
+}
+
+static void take_frame(transport *own, size_t from, const uint8_t *bytes, size_t size)
+{
+    liana__frame frame;
+    liana__error error = {0};
+    if (liana__frame_read(bytes, size, &frame, &error) != LIANA_OK || frame.sender != from) {
+        liana__mailbox_set_gone(own->mailbox, from, *error.message ? error.message : "says that it is another rank");
+    } else if (frame.kind == LIANA__FRAME_BYE) {
+        own->left[from] = true;
+        liana__mailbox_set_gone(own->mailbox, from, "has left the cluster");
+    } else if (frame.kind == LIANA__FRAME_DATA) {
+        liana__mail_piece piece = {from, frame.key, frame.size, frame.offset, frame.bytes, frame.num_bytes};
+        if (liana__mailbox_put(own->mailbox, &piece, &error) == LIANA_INVALID_DATA) {
+            liana__mailbox_set_gone(own->mailbox, from, error.message);
+        }
+        own->bytes_received += frame.num_bytes;
+        if (frame.offset + frame.num_bytes == frame.size) own->messages_received++;
+    }
+}
+
+static bool take_one(transport *own, uint8_t *room)
+{
+    int from = 0;
+    size_t size = 0;
+    void *message = NULL;
+    int code = own->module->look(&from, &size, &message);
+    if (code == 0 && message && size <= LIANA__FRAME_HEADER + LIANA__FRAME_PIECE) {
+        code = own->module->take(message, room, size);
+        if (code == 0) take_frame(own, (size_t)from, room, size);
+        if (code == 0) return true;
+    }
+    if (code != 0 || message) fail_all(own, "a message cannot be received", code);
+    return false;
+}
+
+static void wait_a_moment(transport *own, long *pause, int *looks)
+{
+    uint64_t count;
+    if (++*looks < BUSY_LOOKS) return;
+    struct pollfd wakes = {.fd = own->wake, .events = POLLIN};
+    struct timespec time = {.tv_nsec = *pause};
+    if (ppoll(&wakes, 1, &time, NULL) > 0 && read(own->wake, &count, sizeof count) > 0) *looks = 0;
+    *pause = *pause * 2 < LONGEST_PAUSE ? *pause * 2 : LONGEST_PAUSE;
+}
+
+static bool all_left(transport *own)
+{
+    for (size_t i = 0; i < own->num_ranks; i++) {
+        if (i != own->rank && !own->left[i]) return false;
+    }
+    return true;
+}
+
+static liana_status send_kind(transport *own, size_t to, liana__frame_kind kind, const liana__mail_piece *piece,
+                              liana__error *error);
+
+static void serve(transport *own, uint8_t *room)
+{
+    bool said_goodbye = false;
+    long pause = SHORTEST_PAUSE;
+    int looks = 0;
+    for (;;) {
+        if (own->closing && !said_goodbye) {
+            said_goodbye = true;
+            for (size_t i = 0; i < own->num_ranks; i++) {
+                if (i != own->rank && send_kind(own, i, LIANA__FRAME_BYE, NULL, NULL) != LIANA_OK) own->left[i] = true;
+            }
+        }
+        bool begun = begin_parcels(own), ended = end_parcels(own), taken = take_one(own, room);
+        if (said_goodbye && (own->is_broken || (!own->sending && all_left(own)))) return;
+        if (own->interrupted) {
+            own->interrupted = false;
+            liana__mailbox_wake(own->mailbox);
+        }
+        if (begun || ended || taken) {
+            pause = SHORTEST_PAUSE;
+            looks = 0;
+        } else {
+            wait_a_moment(own, &pause, &looks);
+        }
+    }
+}
+
+static liana_status join(transport *own)
+{
+    int rank = 0, size = 0;
+    int code = own->module->init(&rank, &size);
+    if (code != 0) {
+        char text[256];
+        own->module->describe(code, text, sizeof text);
+        return liana__fail(&own->error, LIANA_UNAVAILABLE, "MPI cannot start: %s", text);
+    }
+    if ((size_t)rank == own->rank && (size_t)size == own->num_ranks) return LIANA_OK;
+    return liana__fail(&own->error, LIANA_INVALID_CONFIG,
+                       "the environment says that this is rank %zu of %zu, but the library %s says %d of %d: was the "
+                       "process started by another MPI's mpirun? cluster.mpi names the one to use",
+                       own->rank, own->num_ranks, own->module->library, rank, size);
+}
+
+static void *thread_main(void *user)
+{
+    transport *own = user;
+    uint8_t *room = malloc(LIANA__FRAME_HEADER + LIANA__FRAME_PIECE);
+    liana_status status = room ? join(own) : liana__fail_memory(&own->error, "messages of other processes");
+    pthread_mutex_lock(&own->mutex);
+    own->has_opened = true;
+    bool abandoned = own->is_abandoned;
+    pthread_cond_signal(&own->opened);
+    pthread_mutex_unlock(&own->mutex);
+    if (status == LIANA_OK && !abandoned) serve(own, room);
+    if (status == LIANA_OK || own->error.status == LIANA_INVALID_CONFIG) own->module->finalize();
+    free(room);
+    if (abandoned) free_transport(own);
+    return NULL;
+}
+
+/* ---- open and close ---- */
+
+/* MPI's own start cannot be ended, so after the timeout its thread is left behind. */
+static liana_status wait_for_start(transport *own, const liana__cluster_place *place, liana__error *error)
+{
+    double end = liana__clock_seconds() + place->timeout;
+    struct timespec until = {.tv_sec = (time_t)end, .tv_nsec = (long)((end - (double)(time_t)end) * 1e9)};
+    pthread_mutex_lock(&own->mutex);
+    while (!own->has_opened && liana__clock_seconds() < end) pthread_cond_timedwait(&own->opened, &own->mutex, &until);
+    bool opened = own->has_opened;
+    own->is_abandoned = !opened;
+    pthread_mutex_unlock(&own->mutex);
+    if (opened && own->error.status == LIANA_OK) return LIANA_OK;
+    if (opened) {
+        pthread_join(own->thread, NULL);
+        liana__fail(error, own->error.status, "%s", own->error.message);
+        free_transport(own);
+        return error->status;
+    }
+    pthread_detach(own->thread);
+    return liana__fail(
+        error, LIANA_UNAVAILABLE,
+        "the cluster did not come together within %g s (cluster.timeout): not all of the %zu processes of %s "
+        "have started MPI",
+        place->timeout, place->num_workers + place->num_servers, place->source);
+}
+
+static liana_status start_thread(transport *own, liana__error *error)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int code = pthread_create(&own->thread, NULL, thread_main, own);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (code == 0) return LIANA_OK;
+    return liana__fail(error, LIANA_OUT_OF_MEMORY, "no thread for messages can be started: %s", strerror(code));
+}
+
+static liana_status make_parts(transport *own, const liana__cluster_place *place, liana__error *error)
+{
+    LIANA_TRY(liana__mpi_load(place->library ? place->library : "openmpi", &own->module, error));
+    LIANA_TRY(liana__mailbox_create(own->num_ranks, place->max_kept, &own->mailbox, error));
+    own->left = calloc(own->num_ranks, sizeof *own->left);
+    own->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (!own->left || own->wake < 0) return liana__fail_memory(error, "the other processes");
+    return start_thread(own, error);
+}
+
+static liana_status open_transport(const liana__cluster_place *place, liana__transport_instance **instance,
+                                   liana__error *error)
+{
+    pthread_condattr_t monotonic;
+    *instance = NULL;
+    transport *own = calloc(1, sizeof *own);
+    if (!own) return liana__fail_memory(error, "the other processes");
+    own->rank = place->rank;
+    own->num_ranks = place->num_workers + place->num_servers;
+    own->wake = -1;
+    pthread_mutex_init(&own->mutex, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&own->opened, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    liana_status status = make_parts(own, place, error);
+    if (status != LIANA_OK) {
+        free_transport(own);
+        return status;
+    }
+    LIANA_TRY(wait_for_start(own, place, error));
+    *instance = (liana__transport_instance *)(void *)own;
+    return LIANA_OK;
+}
+
+static void close_transport(liana__transport_instance *instance)
+{
+    transport *own = own_of(instance);
+    if (!own) return;
+    own->closing = true;
+    wake_thread(own);
+    pthread_join(own->thread, NULL);
+    free_transport(own);
+}
+
+/* ---- send and receive ---- */
+
+static liana_status send_kind(transport *own, size_t to, liana__frame_kind kind, const liana__mail_piece *piece,
+                              liana__error *error)
+{
+    liana__frame frame = {.kind = kind, .sender = (uint32_t)own->rank};
+    if (piece) {
+        frame.key = piece->key;
+        frame.size = piece->size;
+        frame.offset = piece->offset;
+        frame.num_bytes = piece->num_bytes;
+    }
+    parcel *item = malloc(sizeof *item + LIANA__FRAME_HEADER + frame.num_bytes);
+    if (!item) return liana__fail_memory(error, "a message to another process");
+    item->next = NULL;
+    item->to = to;
+    item->size = LIANA__FRAME_HEADER + frame.num_bytes;
+    liana__frame_write(&frame, item->bytes);
+    if (frame.num_bytes) memcpy(item->bytes + LIANA__FRAME_HEADER, piece->bytes, frame.num_bytes);
+    pthread_mutex_lock(&own->mutex);
+    if (own->last) {
+        own->last->next = item;
+    } else {
+        own->first = item;
+    }
+    own->last = item;
+    pthread_mutex_unlock(&own->mutex);
+    return LIANA_OK;
+}
+
+static liana_status send_message(liana__transport_instance *instance, size_t to, liana__message_key key,
+                                 const void *data, size_t size, liana__error *error)
+{
+    transport *own = own_of(instance);
+    liana__mail_piece piece = {own->rank, key, size, 0, data, size};
+    if (to >= own->num_ranks) return liana__fail(error, LIANA_INTERNAL, "there is no rank %zu", to);
+    if (to == own->rank) return liana__mailbox_put(own->mailbox, &piece, error);
+    if (key.generation < liana__mailbox_generation(own->mailbox) || liana__mailbox_is_gone(own->mailbox, to)) {
+        return LIANA_OK;
+    }
+    size_t offset = 0;
+    do {
+        piece.offset = offset;
+        piece.bytes = data ? (const uint8_t *)data + offset : NULL;
+        piece.num_bytes = size - offset < LIANA__FRAME_PIECE ? size - offset : LIANA__FRAME_PIECE;
+        LIANA_TRY(send_kind(own, to, LIANA__FRAME_DATA, &piece, error));
+        offset += piece.num_bytes;
+    } while (offset < size);
+    wake_thread(own);
+    own->messages_sent++;
+    own->bytes_sent += size;
+    return LIANA_OK;
+}
+
+static liana_status receive_message(liana__transport_instance *instance, size_t from, liana__message_key key,
+                                    void *data, size_t size, double deadline, liana__error *error)
+{
+    transport *own = own_of(instance);
+    if (from >= own->num_ranks) return liana__fail(error, LIANA_INTERNAL, "there is no rank %zu", from);
+    return liana__mailbox_receive(own->mailbox, from, key, data, size, deadline, error);
+}
+
+static bool peek_message(liana__transport_instance *instance, size_t from, liana__message_key key, size_t *size)
+{
+    transport *own = own_of(instance);
+    return from < own->num_ranks && liana__mailbox_peek(own->mailbox, from, key, size);
+}
+
+static bool is_gone(const liana__transport_instance *instance, size_t rank)
+{
+    transport *own = own_of(instance);
+    return rank >= own->num_ranks || liana__mailbox_is_gone(own->mailbox, rank);
+}
+
+static void interrupt(liana__transport_instance *instance)
+{
+    transport *own = own_of(instance);
+    liana__mailbox_interrupt(own->mailbox);
+    own->interrupted = true;
+    wake_thread(own);
+}
+
+static void set_generation(liana__transport_instance *instance, uint64_t generation, const bool *members)
+{
+    liana__mailbox_set_generation(own_of(instance)->mailbox, generation, members);
+}
+
+static void read_counters(const liana__transport_instance *instance, liana__transport_counters *counters)
+{
+    transport *own = own_of(instance);
+    *counters =
+        (liana__transport_counters){own->messages_sent, own->bytes_sent, own->messages_received, own->bytes_received};
+}
+
+const liana__transport liana__transport_mpi = {
+    .name = "mpi",
+    .doc = "Open MPI or MPICH: processes that mpirun or srun has started",
+    .survives_death = false,
+    .open = open_transport,
+    .close = close_transport,
+    .send = send_message,
+    .receive = receive_message,
+    .peek = peek_message,
+    .is_gone = is_gone,
+    .interrupt = interrupt,
+    .set_generation = set_generation,
+    .counters = read_counters,
+};

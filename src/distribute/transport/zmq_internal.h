@@ -1,0 +1,93 @@
+/* zmq_internal.h - what the files of the transport `zmq` share.
+ *
+ * Each process listens on one ROUTER socket, and has one DEALER socket for each other process. A thread sends on the
+ * DEALER itself, under its mutex. All that comes in goes through the ROUTER: the opening thread reads it until all
+ * have met (zmq_meet.c), then a thread of the transport's own (zmq_serve.c). */
+#ifndef LIANA_DISTRIBUTE_TRANSPORT_ZMQ_INTERNAL_H
+#define LIANA_DISTRIBUTE_TRANSPORT_ZMQ_INTERNAL_H
+
+#include "distribute/transport/cluster_keys.h"
+#include "distribute/transport/cluster_place.h"
+#include "distribute/transport/frame.h"
+#include "distribute/transport/mailbox.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+enum { LIANA__ZMQ_ADDRESS = 256 };
+
+/* Another process. What has no mutex belongs to the thread that reads. */
+typedef struct liana__zmq_peer {
+    pthread_mutex_t mutex; /* of `socket` and `sent` */
+    void *socket;          /* DEALER to it; NULL: its address is not known yet */
+    uint64_t sent;         /* DATA frames */
+    void *monitor;         /* events of the connection */
+    char address[LIANA__ZMQ_ADDRESS];
+    bool heard;           /* its greeting has come ... */
+    bool welcomed;        /* ... and it has had ours */
+    bool ready;           /* it has met all; of rank 0: and so have all others */
+    uint64_t incarnation; /* from its greeting */
+    uint8_t id[8];        /* the number of its connection, and its size */
+    size_t id_size;
+    char whereabouts[192]; /* "process 12 on host" */
+    uint64_t received;     /* DATA frames */
+    double last_heard;
+    double lost_since; /* its connection is closed; 0: it is not */
+    unsigned closed;   /* connections that ended before the keys were agreed on */
+    bool left;         /* it has said goodbye ... */
+    bool seen_goodbye; /* ... and has had ours */
+} liana__zmq_peer;
+
+typedef struct liana__zmq {
+    size_t rank, num_ranks;
+    liana__cluster_place place;       /* its strings are valid until open returns */
+    char address[LIANA__ZMQ_ADDRESS]; /* where this process listens */
+    uint64_t cluster, incarnation;
+    liana__cluster_keys keys;
+    bool has_keys;
+    void *context, *router, *router_monitor, *gate; /* the gate answers libzmq's questions who may come in */
+    liana__zmq_peer *peers;                         /* by rank; the own one is empty */
+    size_t num_peers;                               /* whose mutex was made */
+    unsigned strangers;                             /* connections to this process that had no key, or another one */
+    liana__mailbox *mailbox;
+    liana__error failure; /* of the meeting */
+    int wake;             /* an eventfd */
+    int lock;             /* of the socket in a folder, or -1 */
+    pthread_t thread;
+    bool has_thread;
+    atomic_bool closing;
+    _Atomic uint64_t messages_sent, bytes_sent, messages_received, bytes_received;
+    double last_beat, last_turn;
+} liana__zmq;
+
+/* zmq_peers.c: sockets. */
+
+/* Listens where this process is to be found. Errors: UNAVAILABLE (port in use), INVALID_CONFIG. */
+liana_status liana__zmq_listen(liana__zmq *own, liana__error *error) LIANA_MUST_USE;
+/* Connects to a process at peers[rank].address. Does not wait for it. */
+liana_status liana__zmq_connect(liana__zmq *own, size_t rank, liana__error *error) LIANA_MUST_USE;
+/* Reads what has happened to connections. */
+void liana__zmq_look_at_connections(liana__zmq *own);
+/* Answers a question of libzmq's whether a key may come in. */
+void liana__zmq_answer_gate(liana__zmq *own);
+/* Closes all sockets. Waits a moment for what is still to be sent to processes that are there. */
+void liana__zmq_close_sockets(liana__zmq *own);
+/* Sends a control frame to a process (text may be NULL), or over the ROUTER to the connection of that id. */
+void liana__zmq_send_control(liana__zmq *own, size_t rank, liana__frame_kind kind, const char *text, size_t size);
+void liana__zmq_send_refusal(liana__zmq *own, const void *id, size_t id_size, const char *text);
+
+/* zmq_meet.c: all processes meet. */
+liana_status liana__zmq_meet(liana__zmq *own, liana__error *error) LIANA_MUST_USE;
+/* Control frames of the meeting. Late ones are answered too. */
+void liana__zmq_take_greeting(liana__zmq *own, const liana__frame *frame, const void *id, size_t id_size,
+                              const char *peer_host);
+void liana__zmq_take_table(liana__zmq *own, const liana__frame *frame);
+
+/* zmq_serve.c: reads frames. */
+
+/* Takes all frames that have come to the ROUTER. */
+void liana__zmq_take_frames(liana__zmq *own);
+/* The main function of the thread. */
+void *liana__zmq_serve(void *transport);
+
+#endif

@@ -1,0 +1,358 @@
+/* All processes meet: each greets each, rank 0 hears when all have met all, and says so.
+ *
+ * Who has not come by the deadline is named with the place where it was looked for. A process that gives up tells the
+ * others, so that none waits longer. */
+#include "distribute/transport/zmq_calls.h"
+#include "distribute/transport/zmq_internal.h"
+
+#include "base/clock.h"
+#include "base/text.h"
+
+#include <liana/context.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const double turn = 0.05, greet_again = 0.5, say_first = 3, say_again = 15; /* seconds */
+
+/* ---- greetings ---- */
+
+static size_t write_greeting(const liana__zmq *own, char text[LIANA__GREETING_SIZE])
+{
+    liana__greeting greeting = {.num_workers = own->place.num_workers,
+                                .num_servers = own->place.num_servers,
+                                .process = (uint64_t)getpid()};
+    snprintf(greeting.version, sizeof greeting.version, "%s", liana_version());
+    snprintf(greeting.address, sizeof greeting.address, "%s", own->address);
+    gethostname(greeting.host, sizeof greeting.host - 1);
+    return liana__greeting_write(&greeting, text);
+}
+
+/* Whether the greeting is of this cluster; else why not, for the other process. */
+static bool fits(const liana__zmq *own, const liana__frame *frame, const liana__greeting *greeting, liana__text *why)
+{
+    const liana__cluster_place *place = &own->place;
+    if (strcmp(greeting->version, liana_version()) != 0) {
+        liana__text_add(why, "rank %u is liana %s, rank %zu is liana %s: all processes need the same version",
+                        frame->sender, greeting->version, own->rank, liana_version());
+    } else if (greeting->num_workers != place->num_workers || greeting->num_servers != place->num_servers) {
+        liana__text_add(why,
+                        "rank %u on %s was told of %llu workers and %llu servers, rank %zu of %zu and %zu (%s): all "
+                        "processes must be told the same",
+                        frame->sender, greeting->host, (unsigned long long)greeting->num_workers,
+                        (unsigned long long)greeting->num_servers, own->rank, place->num_workers, place->num_servers,
+                        place->source);
+    } else if (frame->cluster != own->cluster) {
+        liana__text_add(why,
+                        "rank %u on %s belongs to another cluster than rank %zu: their lists of addresses differ (%s)",
+                        frame->sender, greeting->host, own->rank, place->source);
+    }
+    return why->length == 0 && !why->failed;
+}
+
+static bool is_taken(const liana__zmq *own, const liana__frame *frame, const liana__greeting *greeting,
+                     liana__text *why)
+{
+    if (frame->sender == own->rank) {
+        liana__text_add(why,
+                        "two processes say that they are rank %zu: this one is process %d, the other one is "
+                        "process %llu on %s",
+                        own->rank, (int)getpid(), (unsigned long long)greeting->process, greeting->host);
+        return true;
+    }
+    const liana__zmq_peer *peer = &own->peers[frame->sender];
+    if (!peer->heard || peer->incarnation == frame->incarnation) return false;
+    liana__text_add(why, "two processes say that they are rank %u: %s, which was first, and process %llu on %s",
+                    frame->sender, peer->whereabouts, (unsigned long long)greeting->process, greeting->host);
+    return true;
+}
+
+/* "*:port" with the host that the connection comes from. What comes from the master's own machine is reached there. */
+static void complete_address(const liana__zmq *own, const char *address, const char *host, char *completed, size_t size)
+{
+    const char *port = strrchr(address, ':'), *master = own->place.master;
+    if (!liana__starts_with(address, "*:") || !port) {
+        snprintf(completed, size, "%s", address);
+    } else if (!host || liana__starts_with(host, "127.") || strcmp(host, "::1") == 0) {
+        const char *end = strrchr(master, ':');
+        snprintf(completed, size, "%.*s%s", end ? (int)(end - master) : 0, master, port);
+    } else {
+        snprintf(completed, size, strchr(host, ':') ? "[%s]%s" : "%s%s", host, port);
+    }
+}
+
+/* As long as not all have met, no cluster comes of it: who was first with this rank need not wait either, nor this
+ * process. */
+static void refuse(liana__zmq *own, size_t rank, const void *id, size_t id_size, const char *why)
+{
+    const liana__zmq_peer *peer = &own->peers[rank];
+    liana__zmq_send_refusal(own, id, id_size, why);
+    if (own->has_thread) return;
+    liana__fail(&own->failure, LIANA_UNAVAILABLE, "%s", why);
+    if (peer->id_size) liana__zmq_send_refusal(own, peer->id, peer->id_size, why);
+}
+
+void liana__zmq_take_greeting(liana__zmq *own, const liana__frame *frame, const void *id, size_t id_size,
+                              const char *peer_host)
+{
+    liana__greeting greeting;
+    liana__error error = {0};
+    liana__text why = {0};
+    if (frame->sender >= own->num_ranks || frame->incarnation == 0) return;
+    if (liana__greeting_read(frame->bytes, frame->num_bytes, &greeting, &error) != LIANA_OK) return;
+    liana__zmq_peer *peer = &own->peers[frame->sender];
+    if (!fits(own, frame, &greeting, &why) || is_taken(own, frame, &greeting, &why)) {
+        refuse(own, frame->sender, id, id_size, why.data ? why.data : "out of memory");
+        liana__text_free(&why);
+        return;
+    }
+    liana__text_free(&why);
+    if (!peer->heard) {
+        peer->id_size = id_size <= sizeof peer->id ? id_size : 0;
+        memcpy(peer->id, id, peer->id_size);
+        snprintf(peer->whereabouts, sizeof peer->whereabouts, "process %llu on %s",
+                 (unsigned long long)greeting.process, greeting.host);
+    }
+    peer->heard = true;
+    peer->incarnation = frame->incarnation;
+    peer->last_heard = liana__clock_seconds();
+    if (!peer->socket && own->place.master && own->rank == 0) {
+        complete_address(own, greeting.address, peer_host, peer->address, sizeof peer->address);
+        if (liana__zmq_connect(own, frame->sender, &own->failure) != LIANA_OK) return;
+    }
+    liana__zmq_send_control(own, frame->sender, LIANA__FRAME_WELCOME, NULL, 0);
+}
+
+/* ---- the table of addresses, which the master sends ---- */
+
+void liana__zmq_take_table(liana__zmq *own, const liana__frame *frame)
+{
+    const char *line = (const char *)frame->bytes, *end = line + frame->num_bytes;
+    if (frame->sender != 0 || !own->place.master) return;
+    for (size_t rank = 0; rank < own->num_ranks && line < end; rank++) {
+        const char *stop = memchr(line, '\n', (size_t)(end - line));
+        if (!stop || (size_t)(stop - line) >= LIANA__ZMQ_ADDRESS || memchr(line, '\0', (size_t)(stop - line))) return;
+        liana__zmq_peer *peer = &own->peers[rank];
+        if (rank != 0 && rank != own->rank && !peer->socket && own->failure.status == LIANA_OK) {
+            snprintf(peer->address, sizeof peer->address, "%.*s", (int)(stop - line), line);
+            if (liana__zmq_connect(own, rank, &own->failure) != LIANA_OK) return;
+        }
+        line = stop + 1;
+    }
+}
+
+static void send_table(liana__zmq *own)
+{
+    liana__text table = {0};
+    for (size_t i = 0; i < own->num_ranks; i++) {
+        liana__text_add(&table, "%s\n", i == own->rank ? own->address : own->peers[i].address);
+    }
+    if (!table.failed && table.length <= LIANA__FRAME_CONTROL) {
+        for (size_t i = 1; i < own->num_ranks; i++) {
+            if (!own->peers[i].ready) {
+                liana__zmq_send_control(own, i, LIANA__FRAME_TABLE, table.data, table.length);
+            }
+        }
+    }
+    liana__text_free(&table);
+}
+
+/* ---- who is missing ---- */
+
+static bool has_met(const liana__zmq *own, size_t rank)
+{
+    return rank == own->rank || (own->peers[rank].heard && own->peers[rank].welcomed);
+}
+
+static bool has_met_all(const liana__zmq *own)
+{
+    for (size_t i = 0; i < own->num_ranks; i++) {
+        if (!has_met(own, i)) return false;
+    }
+    return true;
+}
+
+static void describe_missing(const liana__zmq *own, size_t rank, liana__text *text)
+{
+    const liana__zmq_peer *peer = &own->peers[rank];
+    liana__text_add(text, "%srank %zu", text->length ? "; " : "", rank);
+    if (!*peer->address) {
+        liana__text_add(text, ", which was to come to %s", own->place.master);
+        return;
+    }
+    liana__text_add(text, " at %s", peer->address);
+    if (peer->heard) {
+        liana__text_add(text, " (%s) is there, but does not answer", peer->whereabouts);
+    } else if (peer->closed) {
+        liana__text_add(text, ": somebody is there who does not hold the cluster's key (%s)", own->place.keys);
+    }
+}
+
+static void list_missing(const liana__zmq *own, liana__text *text)
+{
+    enum { MOST = 12 };
+    size_t count = 0;
+    for (size_t i = 0; i < own->num_ranks; i++) {
+        if (!has_met(own, i) && count++ < MOST) describe_missing(own, i, text);
+    }
+    if (count > MOST) liana__text_add(text, "; and %zu more", count - MOST);
+    if (count == 0) {
+        const char *before = "";
+        liana__text_add(text, "this process has met all, but others have not: ");
+        for (size_t i = 0; i < own->num_ranks; i++) {
+            if (i == own->rank || own->peers[i].ready || (own->rank && i)) continue;
+            liana__text_add(text, "%srank %zu (%s)", before, i, own->peers[i].whereabouts);
+            before = ", ";
+        }
+    }
+    if (own->strangers) {
+        liana__text_add(text, "; %u connections to this process were refused, which did not hold the cluster's key",
+                        own->strangers);
+    }
+}
+
+static void say_missing(const liana__zmq *own)
+{
+    liana__text text = {0}, line = {0};
+    if (!own->place.say) return;
+    list_missing(own, &text);
+    liana__text_add(&line, "rank %zu of %zu waits for %s", own->rank, own->num_ranks, text.data ? text.data : "");
+    if (!line.failed) own->place.say(own->place.user, line.data);
+    liana__text_free(&text);
+    liana__text_free(&line);
+}
+
+static liana_status fail_late(const liana__zmq *own, liana__error *error)
+{
+    liana__text text = {0};
+    list_missing(own, &text);
+    liana__fail(error, LIANA_UNAVAILABLE,
+                "the cluster did not come together within %g s (cluster.timeout); missing: %s", own->place.timeout,
+                text.data ? text.data : "out of memory");
+    liana__text_free(&text);
+    return error->status;
+}
+
+/* ---- the meeting ---- */
+
+/* What a process says on its own connection to us: why it refuses us. */
+static void take_refusals(liana__zmq *own, size_t rank)
+{
+    liana__zmq_peer *peer = &own->peers[rank];
+    liana__error error = {0};
+    zmq_msg_t message;
+    for (;;) {
+        zmq_msg_init(&message);
+        if (zmq_msg_recv(&message, peer->socket, ZMQ_DONTWAIT) < 0) break;
+        liana__frame frame;
+        liana_status status = liana__frame_read(zmq_msg_data(&message), zmq_msg_size(&message), &frame, &error);
+        if (status == LIANA_OK && frame.kind == LIANA__FRAME_REFUSAL && own->failure.status == LIANA_OK) {
+            liana__fail(&own->failure, LIANA_UNAVAILABLE, "rank %zu at %s refuses this process: %.*s", rank,
+                        peer->address, (int)(frame.num_bytes < 1024 ? frame.num_bytes : 1024),
+                        (const char *)frame.bytes);
+        } else if (status == LIANA_UNAVAILABLE && own->failure.status == LIANA_OK) {
+            liana__fail(&own->failure, LIANA_UNAVAILABLE, "rank %zu at %s: %s", rank, peer->address, error.message);
+        }
+        zmq_msg_close(&message);
+    }
+    zmq_msg_close(&message);
+}
+
+static void wait_for_frames(liana__zmq *own, zmq_pollitem_t *items)
+{
+    int count = 0;
+    items[count++] = (zmq_pollitem_t){.socket = own->router, .events = ZMQ_POLLIN};
+    if (own->gate) items[count++] = (zmq_pollitem_t){.socket = own->gate, .events = ZMQ_POLLIN};
+    for (size_t i = 0; i < own->num_ranks; i++) {
+        if (own->peers[i].socket)
+            items[count++] = (zmq_pollitem_t){.socket = own->peers[i].socket, .events = ZMQ_POLLIN};
+    }
+    zmq_poll(items, count, (long)(turn * 1000));
+    if (own->gate && items[1].revents) liana__zmq_answer_gate(own);
+    liana__zmq_take_frames(own);
+    for (size_t i = 0; i < own->num_ranks; i++) {
+        if (own->peers[i].socket) take_refusals(own, i);
+    }
+    liana__zmq_look_at_connections(own);
+}
+
+/* What is said again and again, until it is answered. */
+static void speak(liana__zmq *own)
+{
+    char text[LIANA__GREETING_SIZE];
+    size_t size = write_greeting(own, text);
+    bool all_heard = true;
+    for (size_t i = 0; i < own->num_ranks; i++) {
+        const liana__zmq_peer *peer = &own->peers[i];
+        if (i == own->rank) continue;
+        all_heard = all_heard && peer->heard;
+        if (peer->socket && !peer->welcomed) liana__zmq_send_control(own, i, LIANA__FRAME_HELLO, text, size);
+    }
+    if (own->rank == 0 && own->place.master && all_heard) send_table(own);
+    if (own->rank != 0 && has_met_all(own)) liana__zmq_send_control(own, 0, LIANA__FRAME_READY, NULL, 0);
+}
+
+/* Counts what has happened, so that an answer to it is not late. */
+static size_t progress(const liana__zmq *own)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < own->num_ranks; i++) {
+        const liana__zmq_peer *peer = &own->peers[i];
+        count += (size_t)peer->heard + (size_t)peer->welcomed + (size_t)peer->ready + (peer->socket != NULL);
+    }
+    return count;
+}
+
+static bool all_ready(const liana__zmq *own)
+{
+    if (!has_met_all(own)) return false;
+    if (own->rank != 0) return own->peers[0].ready;
+    for (size_t i = 1; i < own->num_ranks; i++) {
+        if (!own->peers[i].ready) return false;
+    }
+    return true;
+}
+
+static liana_status meet(liana__zmq *own, zmq_pollitem_t *items, liana__error *error)
+{
+    double begun = liana__clock_seconds(), spoken = 0, say_at = begun + say_first;
+    size_t known = SIZE_MAX;
+    while (own->failure.status == LIANA_OK && !all_ready(own)) {
+        double now = liana__clock_seconds();
+        if (now - begun >= own->place.timeout) return fail_late(own, error);
+        if (now - spoken >= greet_again || progress(own) != known) {
+            known = progress(own);
+            spoken = now;
+            speak(own);
+        }
+        if (now >= say_at) {
+            say_missing(own);
+            say_at = now + say_again;
+        }
+        wait_for_frames(own, items);
+    }
+    if (own->failure.status != LIANA_OK) return liana__fail(error, own->failure.status, "%s", own->failure.message);
+    for (size_t i = 1; own->rank == 0 && i < own->num_ranks; i++) {
+        liana__zmq_send_control(own, i, LIANA__FRAME_GO, NULL, 0);
+    }
+    return LIANA_OK;
+}
+
+liana_status liana__zmq_meet(liana__zmq *own, liana__error *error)
+{
+    for (size_t i = 0; i < own->num_ranks; i++) {
+        if (i != own->rank && *own->peers[i].address) LIANA_TRY(liana__zmq_connect(own, i, error));
+    }
+    zmq_pollitem_t *items = calloc(own->num_ranks + 2, sizeof *items);
+    if (!items) return liana__fail_memory(error, "the other processes");
+    liana_status status = meet(own, items, error);
+    free(items);
+    for (size_t i = 0; status != LIANA_OK && i < own->num_ranks; i++) {
+        if (own->peers[i].heard) {
+            liana__zmq_send_control(own, i, LIANA__FRAME_BYE, error->message, strlen(error->message));
+        }
+    }
+    return status;
+}

@@ -1,0 +1,345 @@
+/* The sockets of the transport `zmq`: listening, connecting, keys, and what happens to connections. */
+#include "distribute/transport/zmq_calls.h"
+#include "distribute/transport/zmq_internal.h"
+
+#include "base/clock.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { RECONNECT = 20, RECONNECT_MOST = 500, HANDSHAKE = 5000, LINGER = 200 /* milliseconds */, CURVE_BYTES = 256 };
+static const char ipc[] = "ipc://", domain[] = "liana", gate_address[] = "inproc://zeromq.zap.01";
+
+static void set_number(void *socket, int option, int value)
+{
+    zmq_setsockopt(socket, option, &value, sizeof value);
+}
+
+static bool is_ipc(const char *address)
+{
+    return liana__starts_with(address, ipc);
+}
+
+/* The events of a connection that tell how it is. */
+static void *watch(liana__zmq *own, void *socket, const char *name)
+{
+    enum {
+        EVENTS = ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
+                 ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH
+    };
+    char address[64];
+    snprintf(address, sizeof address, "inproc://liana-%s", name);
+    if (zmq_socket_monitor(socket, address, EVENTS) != 0) return NULL;
+    void *monitor = zmq_socket(own->context, ZMQ_PAIR);
+    if (monitor && zmq_connect(monitor, address) != 0) {
+        zmq_close(monitor);
+        monitor = NULL;
+    }
+    return monitor;
+}
+
+static liana_status fail_socket(liana__error *error, const char *what)
+{
+    return liana__fail(error, zmq_errno() == ENOMEM ? LIANA_OUT_OF_MEMORY : LIANA_UNAVAILABLE, "%s: %s", what,
+                       zmq_strerror(zmq_errno()));
+}
+
+/* What all sockets have in common. */
+static void *open_socket(liana__zmq *own, int type, const char *address)
+{
+    void *socket = zmq_socket(own->context, type);
+    if (!socket) return NULL;
+    /* Encryption adds some bytes to a frame. */
+    int64_t most = LIANA__FRAME_HEADER + CURVE_BYTES;
+    most += LIANA__FRAME_PIECE > LIANA__FRAME_CONTROL ? LIANA__FRAME_PIECE : LIANA__FRAME_CONTROL;
+    zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &most, sizeof most);
+    set_number(socket, ZMQ_SNDHWM, 0);
+    set_number(socket, ZMQ_RCVHWM, 0);
+    set_number(socket, ZMQ_HANDSHAKE_IVL, HANDSHAKE);
+    set_number(socket, ZMQ_LINGER, LINGER);
+    set_number(socket, ZMQ_RECONNECT_IVL, RECONNECT);
+    set_number(socket, ZMQ_RECONNECT_IVL_MAX, RECONNECT_MOST);
+    if (strchr(address, '[')) set_number(socket, ZMQ_IPV6, 1);
+    return socket;
+}
+
+/* ---- listening ---- */
+
+/* libzmq takes a socket file over from a process that still listens on it. So each holds a lock beside its own. */
+static liana_status lock_socket(liana__zmq *own, const char *path, liana__error *error)
+{
+    char lock[LIANA__ZMQ_ADDRESS + 8];
+    snprintf(lock, sizeof lock, "%s.lock", path);
+    own->lock = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (own->lock < 0) return liana__fail(error, LIANA_UNAVAILABLE, "%s: %s", lock, strerror(errno));
+    if (flock(own->lock, LOCK_EX | LOCK_NB) == 0) return LIANA_OK;
+    close(own->lock);
+    own->lock = -1;
+    return liana__fail(error, LIANA_UNAVAILABLE, "another process listens at %s: rank %zu is there already",
+                       own->address, own->rank);
+}
+
+static void unlock_socket(liana__zmq *own)
+{
+    char lock[LIANA__ZMQ_ADDRESS + 8];
+    if (own->lock < 0) return;
+    snprintf(lock, sizeof lock, "%s.lock", own->address + strlen(ipc));
+    unlink(lock);
+    close(own->lock);
+    own->lock = -1;
+}
+
+static liana_status check_ipc(liana__zmq *own, liana__error *error)
+{
+    const char *path = own->address + strlen(ipc);
+    const char *slash = strrchr(path, '/');
+    char folder[LIANA__ZMQ_ADDRESS];
+    if (*path != '/' || !slash || slash == path || strlen(path) >= sizeof((struct sockaddr_un *)0)->sun_path) {
+        return liana__fail(
+            error, LIANA_INVALID_CONFIG,
+            "'%s' is no place for a socket: expected ipc:///FOLDER/NAME with a path of at most %zu bytes", own->address,
+            sizeof((struct sockaddr_un *)0)->sun_path - 1);
+    }
+    snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
+    LIANA_TRY(liana__check_private_folder(folder, "the folder of sockets", error));
+    return lock_socket(own, path, error);
+}
+
+/* On all interfaces, since the machine may be known by a name that is none of its own; except for this machine alone. */
+static void bind_address(const liana__zmq *own, char *endpoint, size_t size)
+{
+    const char *port = strrchr(own->address, ':');
+    bool is_local = liana__starts_with(own->address, "localhost:") || liana__starts_with(own->address, "127.");
+    if (is_ipc(own->address)) {
+        snprintf(endpoint, size, "%s", own->address);
+    } else if (is_local) {
+        snprintf(endpoint, size, "tcp://127.0.0.1%s", port);
+    } else {
+        snprintf(endpoint, size, "tcp://*%s", port ? port : ":*");
+    }
+}
+
+static liana_status fail_bind(const liana__zmq *own, liana__error *error)
+{
+    if (zmq_errno() == EADDRINUSE) {
+        return liana__fail(error, LIANA_UNAVAILABLE,
+                           "the port of %s, where rank %zu is to listen, is in use by another process of this machine "
+                           "(%s); end that process, or give rank %zu another port",
+                           own->address, own->rank, own->place.source, own->rank);
+    }
+    return liana__fail(error, LIANA_UNAVAILABLE, "rank %zu cannot listen at %s (%s): %s", own->rank, own->address,
+                       own->place.source, zmq_strerror(zmq_errno()));
+}
+
+static liana_status lock_router(liana__zmq *own, liana__error *error)
+{
+    if (is_ipc(own->address)) return LIANA_OK;
+    own->gate = zmq_socket(own->context, ZMQ_REP);
+    if (!own->gate || zmq_bind(own->gate, gate_address) != 0) return fail_socket(error, "the cluster's keys");
+    set_number(own->gate, ZMQ_LINGER, 0);
+    set_number(own->router, ZMQ_CURVE_SERVER, 1);
+    zmq_setsockopt(own->router, ZMQ_CURVE_SECRETKEY, own->keys.secret_key, LIANA__CLUSTER_KEY_SIZE);
+    zmq_setsockopt(own->router, ZMQ_ZAP_DOMAIN, domain, strlen(domain));
+    return LIANA_OK;
+}
+
+/* Where the system has chosen the port: which one. */
+static void note_port(liana__zmq *own)
+{
+    char endpoint[LIANA__ZMQ_ADDRESS] = "";
+    size_t size = sizeof endpoint, length = strlen(own->address);
+    if (length < 2 || strcmp(own->address + length - 2, ":*") != 0) return;
+    if (zmq_getsockopt(own->router, ZMQ_LAST_ENDPOINT, endpoint, &size) != 0 || !strrchr(endpoint, ':')) return;
+    snprintf(own->address + length - 2, sizeof own->address - length + 2, "%s", strrchr(endpoint, ':'));
+}
+
+liana_status liana__zmq_listen(liana__zmq *own, liana__error *error)
+{
+    char endpoint[LIANA__ZMQ_ADDRESS + 16];
+    if (is_ipc(own->address)) LIANA_TRY(check_ipc(own, error));
+    own->router = open_socket(own, ZMQ_ROUTER, own->address);
+    if (!own->router) return fail_socket(error, "a socket for the other processes");
+    LIANA_TRY(lock_router(own, error));
+    own->router_monitor = watch(own, own->router, "router");
+    bind_address(own, endpoint, sizeof endpoint);
+    if (zmq_bind(own->router, endpoint) != 0) return fail_bind(own, error);
+    note_port(own);
+    return LIANA_OK;
+}
+
+/* ---- connecting ---- */
+
+liana_status liana__zmq_connect(liana__zmq *own, size_t rank, liana__error *error)
+{
+    liana__zmq_peer *peer = &own->peers[rank];
+    char endpoint[LIANA__ZMQ_ADDRESS + 16], name[32];
+    void *socket = open_socket(own, ZMQ_DEALER, peer->address);
+    if (!socket) return fail_socket(error, "a socket for another process");
+    if (!is_ipc(peer->address)) {
+        zmq_setsockopt(socket, ZMQ_CURVE_SERVERKEY, own->keys.public_key, LIANA__CLUSTER_KEY_SIZE);
+        zmq_setsockopt(socket, ZMQ_CURVE_PUBLICKEY, own->keys.public_key, LIANA__CLUSTER_KEY_SIZE);
+        zmq_setsockopt(socket, ZMQ_CURVE_SECRETKEY, own->keys.secret_key, LIANA__CLUSTER_KEY_SIZE);
+    }
+    snprintf(name, sizeof name, "%zu", rank);
+    peer->monitor = watch(own, socket, name);
+    peer->socket = socket;
+    snprintf(endpoint, sizeof endpoint, "%s%s", is_ipc(peer->address) ? "" : "tcp://", peer->address);
+    if (zmq_connect(socket, endpoint) == 0) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_CONFIG, "the address '%s' of rank %zu (%s) cannot be used: %s",
+                       peer->address, rank, own->place.source, zmq_strerror(zmq_errno()));
+}
+
+void liana__zmq_close_sockets(liana__zmq *own)
+{
+    for (size_t i = 0; i < own->num_peers; i++) {
+        liana__zmq_peer *peer = &own->peers[i];
+        if (peer->socket && liana__mailbox_is_gone(own->mailbox, i) && !peer->left) {
+            set_number(peer->socket, ZMQ_LINGER, 0);
+        }
+        if (peer->monitor) zmq_close(peer->monitor);
+        if (peer->socket) zmq_close(peer->socket);
+        peer->monitor = peer->socket = NULL;
+    }
+    void *sockets[] = {own->router_monitor, own->router, own->gate};
+    for (size_t i = 0; i < sizeof sockets / sizeof *sockets; i++) {
+        if (sockets[i]) zmq_close(sockets[i]);
+    }
+    if (own->context) zmq_ctx_term(own->context);
+    own->context = own->router = own->router_monitor = own->gate = NULL;
+    unlock_socket(own);
+}
+
+/* ---- sending what is no message ---- */
+
+static bool make_frame(const liana__zmq *own, uint64_t sequence, liana__frame_kind kind, const char *text, size_t size,
+                       zmq_msg_t *message)
+{
+    liana__frame frame = {.kind = kind,
+                          .sender = (uint32_t)own->rank,
+                          .cluster = own->cluster,
+                          .incarnation = own->incarnation,
+                          .sequence = sequence,
+                          .size = size,
+                          .num_bytes = size};
+    if (zmq_msg_init_size(message, LIANA__FRAME_HEADER + size) != 0) return false;
+    uint8_t *bytes = zmq_msg_data(message);
+    liana__frame_write(&frame, bytes);
+    if (size) memcpy(bytes + LIANA__FRAME_HEADER, text, size);
+    return true;
+}
+
+void liana__zmq_send_control(liana__zmq *own, size_t rank, liana__frame_kind kind, const char *text, size_t size)
+{
+    liana__zmq_peer *peer = &own->peers[rank];
+    zmq_msg_t message;
+    pthread_mutex_lock(&peer->mutex);
+    if (peer->socket && make_frame(own, peer->sent, kind, text, size, &message)) {
+        if (zmq_msg_send(&message, peer->socket, ZMQ_DONTWAIT) < 0) zmq_msg_close(&message);
+    }
+    pthread_mutex_unlock(&peer->mutex);
+}
+
+void liana__zmq_send_refusal(liana__zmq *own, const void *id, size_t id_size, const char *text)
+{
+    zmq_msg_t message;
+    if (!make_frame(own, 0, LIANA__FRAME_REFUSAL, text, strlen(text), &message)) return;
+    bool begun = zmq_send(own->router, id, id_size, ZMQ_DONTWAIT | ZMQ_SNDMORE) >= 0;
+    if (!begun || zmq_msg_send(&message, own->router, ZMQ_DONTWAIT) < 0) zmq_msg_close(&message);
+}
+
+/* ---- what happens to connections ---- */
+
+/* The next event of a monitor; 0: there is none. */
+static int next_event(void *monitor)
+{
+    zmq_msg_t message;
+    int event = 0;
+    if (!monitor) return 0;
+    for (int part = 0, more = 1; more; part++) {
+        zmq_msg_init(&message);
+        if (zmq_msg_recv(&message, monitor, ZMQ_DONTWAIT) < 0) {
+            zmq_msg_close(&message);
+            return 0;
+        }
+        if (part == 0 && zmq_msg_size(&message) >= 2) {
+            uint16_t number;
+            memcpy(&number, zmq_msg_data(&message), sizeof number);
+            event = number;
+        }
+        more = zmq_msg_more(&message);
+        zmq_msg_close(&message);
+    }
+    return event;
+}
+
+void liana__zmq_look_at_connections(liana__zmq *own)
+{
+    int event;
+    while ((event = next_event(own->router_monitor)) != 0) {
+        if (event != ZMQ_EVENT_DISCONNECTED && event != ZMQ_EVENT_HANDSHAKE_SUCCEEDED) own->strangers++;
+    }
+    for (size_t i = 0; i < own->num_ranks; i++) {
+        liana__zmq_peer *peer = &own->peers[i];
+        while ((event = next_event(peer->monitor)) != 0) {
+            if (event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) {
+                peer->lost_since = 0;
+                peer->closed = 0;
+            } else if (event == ZMQ_EVENT_DISCONNECTED) {
+                if (peer->lost_since == 0) peer->lost_since = liana__clock_seconds();
+            } else {
+                peer->closed++;
+            }
+        }
+    }
+}
+
+/* ---- the gate: who holds the cluster's key ---- */
+
+enum { GATE_PARTS = 7, GATE_ID = 1, GATE_DOMAIN = 2, GATE_MECHANISM = 5, GATE_KEY = 6 };
+
+static bool is_text(const zmq_msg_t *part, const char *text)
+{
+    zmq_msg_t *message = (zmq_msg_t *)part;
+    return zmq_msg_size(message) == strlen(text) && memcmp(zmq_msg_data(message), text, strlen(text)) == 0;
+}
+
+static bool holds_key(const liana__zmq *own, zmq_msg_t parts[GATE_PARTS])
+{
+    uint8_t key[32];
+    return zmq_z85_decode(key, own->keys.public_key) && is_text(&parts[0], "1.0") &&
+           is_text(&parts[GATE_DOMAIN], domain) && is_text(&parts[GATE_MECHANISM], "CURVE") &&
+           zmq_msg_size(&parts[GATE_KEY]) == sizeof key && memcmp(zmq_msg_data(&parts[GATE_KEY]), key, sizeof key) == 0;
+}
+
+void liana__zmq_answer_gate(liana__zmq *own)
+{
+    zmq_msg_t parts[GATE_PARTS];
+    int count = 0;
+    bool more = true, whole = true;
+    while (more) {
+        zmq_msg_t extra, *part = count < GATE_PARTS ? &parts[count] : &extra;
+        zmq_msg_init(part);
+        whole = zmq_msg_recv(part, own->gate, ZMQ_DONTWAIT) >= 0;
+        more = whole && zmq_msg_more(part);
+        if (part == &extra) zmq_msg_close(part);
+        count++;
+    }
+    if (whole) {
+        bool opens = count == GATE_PARTS && holds_key(own, parts);
+        zmq_send(own->gate, "1.0", 3, ZMQ_SNDMORE);
+        zmq_send(own->gate, count > GATE_ID ? zmq_msg_data(&parts[GATE_ID]) : "",
+                 count > GATE_ID ? zmq_msg_size(&parts[GATE_ID]) : 0, ZMQ_SNDMORE);
+        zmq_send(own->gate, opens ? "200" : "400", 3, ZMQ_SNDMORE);
+        zmq_send(own->gate, "", 0, ZMQ_SNDMORE);
+        zmq_send(own->gate, "", 0, ZMQ_SNDMORE);
+        zmq_send(own->gate, "", 0, 0);
+    }
+    for (int i = 0; i < count && i < GATE_PARTS; i++) zmq_msg_close(&parts[i]);
+}

@@ -1,0 +1,193 @@
+/* The thread of the transport `zmq`: reads what comes, sends heartbeats, and notices who is gone. */
+#include "distribute/transport/zmq_calls.h"
+#include "distribute/transport/zmq_internal.h"
+
+#include "base/clock.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Seconds. A connection that ends and does not come back within `lost` has lost its process. */
+static const double longest_turn = 0.1, lost = 0.5;
+
+/* ---- frames ---- */
+
+static void note_gap(liana__zmq *own, size_t rank, uint64_t sequence)
+{
+    liana__zmq_peer *peer = &own->peers[rank];
+    if (sequence == peer->received) return;
+    peer->received = sequence;
+    liana__mailbox_set_gone(own->mailbox, rank, "was cut off: messages of it were lost");
+}
+
+static void take_data(liana__zmq *own, const liana__frame *frame)
+{
+    liana__zmq_peer *peer = &own->peers[frame->sender];
+    liana__error error = {0};
+    note_gap(own, frame->sender, frame->sequence);
+    peer->received++;
+    liana__mail_piece piece = {frame->sender, frame->key, frame->size, frame->offset, frame->bytes, frame->num_bytes};
+    liana_status status = liana__mailbox_put(own->mailbox, &piece, &error);
+    if (status == LIANA_INVALID_DATA) liana__mailbox_set_gone(own->mailbox, frame->sender, "was cut off");
+    own->bytes_received += frame->num_bytes;
+    if (frame->offset + frame->num_bytes == frame->size) own->messages_received++;
+}
+
+static void take_goodbye(liana__zmq *own, const liana__frame *frame)
+{
+    liana__zmq_peer *peer = &own->peers[frame->sender];
+    char reason[320] = "has left the cluster";
+    if (frame->num_bytes) {
+        snprintf(reason, sizeof reason, "has left the cluster: %.*s",
+                 (int)(frame->num_bytes < 280 ? frame->num_bytes : 280), (const char *)frame->bytes);
+    }
+    liana__zmq_send_control(own, frame->sender, LIANA__FRAME_BYE_SEEN, NULL, 0);
+    peer->left = true;
+    liana__mailbox_set_gone(own->mailbox, frame->sender, reason);
+    if (own->has_thread || own->failure.status != LIANA_OK) return;
+    liana__fail(&own->failure, LIANA_UNAVAILABLE, "rank %u (%s) has given up: %.*s", frame->sender, peer->whereabouts,
+                (int)(frame->num_bytes < 1500 ? frame->num_bytes : 1500), (const char *)frame->bytes);
+}
+
+static void take_frame(liana__zmq *own, const liana__frame *frame)
+{
+    liana__zmq_peer *peer = &own->peers[frame->sender];
+    peer->last_heard = liana__clock_seconds();
+    switch (frame->kind) {
+    case LIANA__FRAME_WELCOME: peer->welcomed = true; break;
+    case LIANA__FRAME_TABLE: liana__zmq_take_table(own, frame); break;
+    case LIANA__FRAME_READY:
+        peer->ready = true;
+        /* It asks again, so the first answer was lost. */
+        if (own->has_thread && own->rank == 0) liana__zmq_send_control(own, frame->sender, LIANA__FRAME_GO, NULL, 0);
+        break;
+    case LIANA__FRAME_GO: peer->ready = frame->sender == 0; break;
+    case LIANA__FRAME_DATA: take_data(own, frame); break;
+    case LIANA__FRAME_BEAT: note_gap(own, frame->sender, frame->sequence); break;
+    case LIANA__FRAME_BYE: take_goodbye(own, frame); break;
+    case LIANA__FRAME_BYE_SEEN: peer->seen_goodbye = true; break;
+    default: break;
+    }
+}
+
+static void take_bytes(liana__zmq *own, zmq_msg_t *id, zmq_msg_t *body)
+{
+    liana__frame frame;
+    liana__error error = {0};
+    liana_status status = liana__frame_read(zmq_msg_data(body), zmq_msg_size(body), &frame, &error);
+    if (status == LIANA_UNAVAILABLE && own->failure.status == LIANA_OK) own->failure = error;
+    if (status != LIANA_OK) return;
+    if (frame.kind == LIANA__FRAME_HELLO) {
+        liana__zmq_take_greeting(own, &frame, zmq_msg_data(id), zmq_msg_size(id), zmq_msg_gets(body, "Peer-Address"));
+        return;
+    }
+    if (frame.sender >= own->num_ranks || frame.sender == own->rank || frame.cluster != own->cluster) return;
+    const liana__zmq_peer *peer = &own->peers[frame.sender];
+    if (peer->heard && peer->incarnation == frame.incarnation) take_frame(own, &frame);
+}
+
+/* A message of the ROUTER: the connection's number, and one frame. False: there is none. */
+static bool take_one(liana__zmq *own)
+{
+    zmq_msg_t id, body;
+    zmq_msg_init(&id);
+    zmq_msg_init(&body);
+    bool found = zmq_msg_recv(&id, own->router, ZMQ_DONTWAIT) >= 0;
+    int parts = 1;
+    for (bool more = found && zmq_msg_more(&id); more; parts++) {
+        more = zmq_msg_recv(&body, own->router, ZMQ_DONTWAIT) >= 0 && zmq_msg_more(&body);
+    }
+    if (found && parts == 2) take_bytes(own, &id, &body);
+    zmq_msg_close(&body);
+    zmq_msg_close(&id);
+    return found;
+}
+
+void liana__zmq_take_frames(liana__zmq *own)
+{
+    /* Now and then other things must be done too. */
+    for (int i = 0; i < 256 && take_one(own); i++) {
+    }
+}
+
+/* ---- heartbeats ---- */
+
+static void send_beats(liana__zmq *own, double now)
+{
+    if (now - own->last_beat < own->place.heartbeat / 4) return;
+    own->last_beat = now;
+    for (size_t i = 0; i < own->num_ranks; i++) {
+        if (i != own->rank && !own->peers[i].left) liana__zmq_send_control(own, i, LIANA__FRAME_BEAT, NULL, 0);
+    }
+}
+
+static void notice_gone(liana__zmq *own, double now)
+{
+    /* This process itself was stopped: what the others sent meanwhile has not been read yet. */
+    double pause = now - own->last_turn > own->place.heartbeat / 2 ? now - own->last_turn : 0;
+    char reason[128];
+    own->last_turn = now;
+    snprintf(reason, sizeof reason, "was silent for more than %g s (cluster.heartbeat)", own->place.heartbeat);
+    for (size_t i = 0; i < own->num_ranks; i++) {
+        liana__zmq_peer *peer = &own->peers[i];
+        if (i == own->rank || peer->left) continue;
+        peer->last_heard += pause;
+        if (peer->lost_since > 0) peer->lost_since += pause;
+        if (now - peer->last_heard > own->place.heartbeat) {
+            liana__mailbox_set_gone(own->mailbox, i, reason);
+        } else if (peer->lost_since > 0 && now - peer->lost_since > lost) {
+            liana__mailbox_set_gone(own->mailbox, i,
+                                    "has closed its connection: the process has ended, or the network is cut");
+        }
+    }
+}
+
+/* ---- the end ---- */
+
+static void say_goodbye(liana__zmq *own)
+{
+    for (size_t i = 0; i < own->num_ranks; i++) {
+        if (i != own->rank && !own->peers[i].left) liana__zmq_send_control(own, i, LIANA__FRAME_BYE, NULL, 0);
+    }
+}
+
+/* Whether all who are there have had what this process has sent. */
+static bool is_heard_out(liana__zmq *own)
+{
+    for (size_t i = 0; i < own->num_ranks; i++) {
+        const liana__zmq_peer *peer = &own->peers[i];
+        bool waits = i != own->rank && !peer->left && !peer->seen_goodbye;
+        if (waits && !liana__mailbox_is_gone(own->mailbox, i)) return false;
+    }
+    return true;
+}
+
+void *liana__zmq_serve(void *transport)
+{
+    liana__zmq *own = transport;
+    double end = 0;
+    own->last_turn = liana__clock_seconds();
+    for (;;) {
+        double now = liana__clock_seconds();
+        if (own->closing && end == 0) {
+            end = now + own->place.heartbeat;
+            say_goodbye(own);
+        }
+        if (end > 0 && (is_heard_out(own) || now > end)) return NULL;
+        send_beats(own, now);
+        double wait = own->place.heartbeat / 4 < longest_turn ? own->place.heartbeat / 4 : longest_turn;
+        zmq_pollitem_t items[3] = {{.socket = own->router, .events = ZMQ_POLLIN},
+                                   {.fd = own->wake, .events = ZMQ_POLLIN}};
+        items[2] = (zmq_pollitem_t){.socket = own->gate, .events = ZMQ_POLLIN};
+        zmq_poll(items, own->gate ? 3 : 2, (long)(wait * 1000) + 1);
+        if (items[1].revents) {
+            uint64_t count;
+            if (read(own->wake, &count, sizeof count) == (ssize_t)sizeof count) liana__mailbox_wake(own->mailbox);
+        }
+        if (own->gate && items[2].revents) liana__zmq_answer_gate(own);
+        liana__zmq_take_frames(own);
+        liana__zmq_look_at_connections(own);
+        notice_gone(own, liana__clock_seconds());
+    }
+}

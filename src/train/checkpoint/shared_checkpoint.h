@@ -1,0 +1,26 @@
+/* shared_checkpoint.h - what the chief of a cluster has of checkpoints, on all processes: only it reaches the folder. */
+#ifndef LIANA_TRAIN_SHARED_CHECKPOINT_H
+#define LIANA_TRAIN_SHARED_CHECKPOINT_H
+
+#include "train/core/training.h"
+
+/* All processes get a checkpoint that the chief has at *path (NULL: there is none). On the others *path becomes that of a
+ * copy, in a new folder of TMPDIR, which liana__checkpoint_unshare removes. Errors: those of files and of the cluster. */
+liana_status liana__checkpoint_share(liana__cluster *cluster, liana__arena *arena, const char **path,
+                                     liana__error *error) LIANA_MUST_USE;
+void liana__checkpoint_unshare(const liana__cluster *cluster, const char *path);
+
+/* Whether liana__checkpoint_load would find the checkpoint whole. Nothing is changed. */
+liana_status liana__checkpoint_verify(const char *path, liana__error *error) LIANA_MUST_USE;
+
+/* What a training that goes on takes over from its newest checkpoint before it is compiled. */
+typedef struct liana__recorded {
+    char precision[16];       /* "": there is no checkpoint */
+    int64_t recompute_memory; /* -1: none is recorded */
+} liana__recorded;
+
+/* Reads it from a folder (NULL: there is none); of a cluster, the chief's. `cluster` NULL: this process is alone. */
+liana_status liana__checkpoint_recorded(const char *folder, liana__cluster *cluster, liana__arena *arena,
+                                        liana__recorded *recorded, liana__error *error) LIANA_MUST_USE;
+
+#endif

@@ -1,0 +1,10 @@
+/* Fuzzes the readers of what comes from other processes of a cluster: frames and greetings. */
+#include "harness/try_frame.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    liana__try_frame(bytes, size);
+    return 0;
+}

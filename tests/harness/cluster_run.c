@@ -1,0 +1,144 @@
+/* Runs clusters for tests. */
+#include "harness/cluster_run.h"
+#include "harness/harness.h"
+
+#include "distribute/transport/cluster_keys.h"
+
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ---- places ---- */
+
+static char texts[LIANA__TEST_MEMBERS][128];
+static const char *addresses[LIANA__TEST_MEMBERS];
+
+const char *const *liana__test_sockets(size_t count)
+{
+    static int number;
+    char folder[64];
+    /* The test's own folder may have a name that is too long for sockets. */
+    snprintf(folder, sizeof folder, "/tmp/liana-test-%d-%d", (int)getpid(), number++);
+    assert_int_equal(mkdir(folder, 0700), 0);
+    for (size_t i = 0; i < count; i++) {
+        snprintf(texts[i], sizeof texts[i], "ipc://%s/%zu", folder, i);
+        addresses[i] = texts[i];
+    }
+    return addresses;
+}
+
+static void remove_sockets(const char *address)
+{
+    char path[128];
+    if (strncmp(address, "ipc://", 6) != 0) return;
+    snprintf(path, sizeof path, "%s", address + 6);
+    unlink(path);
+    *strrchr(path, '/') = '\0';
+    rmdir(path);
+}
+
+static int bind_any(int *port)
+{
+    struct sockaddr_in name = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof name;
+    int listener = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(bind(listener, (struct sockaddr *)&name, sizeof name), 0);
+    assert_int_equal(getsockname(listener, (struct sockaddr *)&name, &size), 0);
+    *port = ntohs(name.sin_port);
+    return listener;
+}
+
+int liana__test_free_port(void)
+{
+    int port;
+    close(bind_any(&port));
+    return port;
+}
+
+const char *const *liana__test_ports(size_t count)
+{
+    int listeners[LIANA__TEST_MEMBERS], port;
+    /* All at once, so that they differ. */
+    for (size_t i = 0; i < count; i++) {
+        listeners[i] = bind_any(&port);
+        snprintf(texts[i], sizeof texts[i], "127.0.0.1:%d", port);
+        addresses[i] = texts[i];
+    }
+    for (size_t i = 0; i < count; i++) close(listeners[i]);
+    return addresses;
+}
+
+const char *liana__test_keys(void)
+{
+    static char folder[512];
+    liana__error error = {0};
+    snprintf(folder, sizeof folder, "%s", liana__test_path("keys"));
+    if (access(folder, F_OK) != 0) assert_ok(liana__cluster_keys_make(folder, &error), &error);
+    return folder;
+}
+
+void liana__test_members(liana__test_member *members, size_t count, const char *const *where, const char *keys)
+{
+    for (size_t i = 0; i < count; i++) {
+        members[i] = (liana__test_member){
+            .place = {.transport = "zmq",
+                      .role = i == 0 ? LIANA__ROLE_CHIEF : LIANA__ROLE_WORKER,
+                      .rank = i,
+                      .num_workers = count,
+                      .addresses = where,
+                      .source = "the test",
+                      .keys = keys,
+                      .timeout = 20,
+                      .heartbeat = 5},
+        };
+    }
+}
+
+/* ---- running ---- */
+
+static void *run_member(void *user)
+{
+    liana__test_member *member = user;
+    member->transport = liana__transport_find(member->place.transport, &member->error);
+    member->status = member->transport ? member->transport->open(&member->place, &member->instance, &member->error)
+                                       : member->error.status;
+    if (member->status != LIANA_OK) return NULL;
+    if (member->body) member->body(member);
+    member->transport->close(member->instance);
+    return NULL;
+}
+
+void liana__test_run_members(liana__test_member *members, size_t count)
+{
+    pthread_t threads[LIANA__TEST_MEMBERS];
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, run_member, &members[i]), 0);
+    }
+    for (size_t i = 0; i < count; i++) pthread_join(threads[i], NULL);
+    for (size_t i = 0; i < count && members[0].place.addresses; i++) remove_sockets(members[0].place.addresses[i]);
+}
+
+pid_t liana__test_start_member(liana__test_member *member)
+{
+    fflush(NULL);
+    pid_t process = fork();
+    assert_true(process >= 0);
+    if (process > 0) return process;
+    run_member(member);
+    if (member->status != LIANA_OK) fprintf(stderr, "rank %zu: %s\n", member->place.rank, member->error.message);
+    fflush(NULL);
+    _exit(member->status == LIANA_OK ? 0 : 1);
+}
+
+int liana__test_end_member(pid_t process)
+{
+    int status = 0;
+    assert_int_equal(waitpid(process, &status, 0), process);
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}

@@ -8,7 +8,6 @@
 #include "stablehlo/lowering.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const liana__samples *const all_samples[] = {
@@ -27,8 +26,6 @@ static int set_up(void **state)
     (void)state;
     if (liana__test_open_devices(0, &context, NULL, &reference) != 0) return -1;
     if (!liana__test_plugin_is_there()) return 0;
-    /* Each program runs once: what LLVM would make faster takes longer than it saves. */
-    setenv("XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true", 1);
     const char *name = liana__test_plugin_device("?cpu_device_count=1");
     return liana__device_open(context, name, &plugin, &context->error) == LIANA_OK ? 0 : -1;
 }

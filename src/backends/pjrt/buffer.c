@@ -4,10 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct liana__fence {
+/* A liana__fence of this device. */
+typedef struct pjrt_fence {
     const liana__pjrt_device *device;
     void *event;
-};
+} pjrt_fence;
 
 static const struct {
     liana_dtype dtype;
@@ -96,7 +97,7 @@ liana_status liana__pjrt_upload(liana__device *base, liana_dtype dtype, const li
                                 liana__buffer **buffer, liana__fence **fence, liana__error *error)
 {
     liana__pjrt_device *device = (liana__pjrt_device *)base;
-    liana__fence *made = NULL;
+    pjrt_fence *made = NULL;
     if (fence) {
         *fence = NULL;
         made = calloc(1, sizeof *made);
@@ -109,8 +110,8 @@ liana_status liana__pjrt_upload(liana__device *base, liana_dtype dtype, const li
         return blame(device, "uploading", dtype, shape, error);
     }
     if (fence) {
-        *made = (liana__fence){device, args.done};
-        *fence = made;
+        *made = (pjrt_fence){device, args.done};
+        *fence = (liana__fence *)made;
     } else {
         status = liana__pjrt_await(&device->client->plugin, args.done, error);
     }
@@ -124,9 +125,10 @@ liana_status liana__pjrt_upload(liana__device *base, liana_dtype dtype, const li
 liana_status liana__pjrt_wait(liana__fence *fence, liana__error *error)
 {
     if (!fence) return LIANA_OK;
-    liana_status status = liana__pjrt_await(&fence->device->client->plugin, fence->event, error);
-    if (status != LIANA_OK) liana__fail_within(error, "%s, an upload", fence->device->name);
-    free(fence);
+    pjrt_fence *own = (pjrt_fence *)fence;
+    liana_status status = liana__pjrt_await(&own->device->client->plugin, own->event, error);
+    if (status != LIANA_OK) liana__fail_within(error, "%s, an upload", own->device->name);
+    free(own);
     return status;
 }
 

@@ -1,6 +1,7 @@
 # Each tests/**/test_*.c is one cmocka program, and one ctest. Tests see liana's insides: they link the static library.
 pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 file(GLOB_RECURSE LIANA_TEST_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/test_*.c)
+list(FILTER LIANA_TEST_SOURCES EXCLUDE REGEX "/harness/")
 if(NOT LIANA_REMOTE)
   list(FILTER LIANA_TEST_SOURCES EXCLUDE REGEX "/test_(remote.*|sigv4|listing)\\.c$")
 endif()

@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "cli/reporter.h"
 #include "cli/session.h"
+#include "train/run/run_cluster.h"
 
 static const liana__option options[] = {
     LIANA__OPTION_OUT("the run folder (default: 'output' of the configuration)"),
@@ -18,6 +19,7 @@ typedef struct watcher {
     liana__reporter reporter;
     liana__invocation *invocation;
     const liana__run *run;
+    bool silent; /* another process of the cluster reports */
     /* Of training, validation not counted: of the epochs that are over, and of the running one. */
     double seconds, wait;
     double epoch_seconds, epoch_wait;
@@ -59,7 +61,7 @@ static bool watch(void *user, const liana__fit_event *event)
 {
     watcher *own = user;
     add_time(own, event);
-    bool shown = event->kind != LIANA__FIT_CHECKPOINT && event->kind != LIANA__FIT_PREDICTION;
+    bool shown = !own->silent && event->kind != LIANA__FIT_CHECKPOINT && event->kind != LIANA__FIT_PREDICTION;
     if (!shown) return liana__signals_caught() == 0;
     static const liana__phase phases[] = {[LIANA__FIT_STEP] = LIANA__PHASE_TRAIN,
                                           [LIANA__FIT_VALIDATION] = LIANA__PHASE_VALIDATE,
@@ -98,6 +100,28 @@ static bool stop(void *user)
     return liana__signals_caught() != 0;
 }
 
+static void report_end(watcher *own, const char *folder)
+{
+    double seconds = own->seconds + own->epoch_seconds, wait = own->wait + own->epoch_wait;
+    if (seconds > 0) {
+        liana__reporter_note(&own->reporter, "trained for %.1f s, %.1f%% of it waiting for input; the run is in '%s'",
+                             seconds, 100 * wait / seconds, folder);
+    } else {
+        liana__reporter_note(&own->reporter, "the run is in '%s'", folder);
+    }
+}
+
+static liana_status train_run(liana_context *context, const liana__config *config, const liana__run_options *wanted,
+                              watcher *own, liana__error *error)
+{
+    liana__run run;
+    own->run = &run;
+    LIANA_TRY(liana__run_open(context, config, wanted, &run, error));
+    liana_status status = liana__run_train(&run, wanted, error);
+    liana__run_close(&run);
+    return status;
+}
+
 static liana_status train(liana__invocation *invocation, liana_context *context, const liana__config *config,
                           watcher *own)
 {
@@ -117,18 +141,14 @@ static liana_status train(liana__invocation *invocation, liana_context *context,
                                  .on_note = note,
                                  .stop = stop,
                                  .user = own};
-    liana__run run;
-    own->run = &run;
-    LIANA_TRY(liana__run_open(context, config, &wanted, &run, error));
-    liana_status status = liana__run_train(&run, &wanted, error);
-    double seconds = own->seconds + own->epoch_seconds, wait = own->wait + own->epoch_wait;
-    if (status == LIANA_OK && seconds > 0) {
-        liana__reporter_note(&own->reporter, "trained for %.1f s, %.1f%% of it waiting for input; the run is in '%s'",
-                             seconds, 100 * wait / seconds, folder);
-    } else if (status == LIANA_OK) {
-        liana__reporter_note(&own->reporter, "the run is in '%s'", folder);
+    liana__run_cluster joined = {0};
+    liana_status status = liana__run_cluster_join(context, config, &wanted, &joined, error);
+    if (status == LIANA_OK) {
+        own->silent = !liana__cluster_is_chief(joined.is_open ? &joined.cluster : NULL);
+        status = train_run(context, config, &wanted, own, error);
     }
-    liana__run_close(&run);
+    if (status == LIANA_OK && !own->silent) report_end(own, folder);
+    liana__run_cluster_leave(&joined);
     return status;
 }
 

@@ -48,6 +48,17 @@ static void put(const char *folder, const char *name, const void *bytes, size_t 
     demand(file && fwrite(bytes, 1, size, file) == size && fclose(file) == 0);
 }
 
+/* Whether both are written as the same JSON, in which bytes that are no UTF-8 are replaced. */
+static bool same_json(const liana__value *a, const liana__value *b)
+{
+    liana__text texts[2] = {{0}};
+    liana__value_write_json(a, 0, &texts[0]);
+    liana__value_write_json(b, 0, &texts[1]);
+    bool same = texts[0].data && texts[1].data && strcmp(texts[0].data, texts[1].data) == 0;
+    for (int i = 0; i < 2; i++) liana__text_free(&texts[i]);
+    return same;
+}
+
 /* An incident that was read is run, reported and written; what is written is read as the same. */
 static void use(liana_context *context, liana__incident *incident, const char *folder)
 {
@@ -71,7 +82,7 @@ static void use(liana_context *context, liana__incident *incident, const char *f
     demand(liana__bundle_write(incident, folder, &path, &error) == LIANA_OK && path);
     demand(liana__bundle_read(context, path, &again, &recorded, &error) == LIANA_OK);
     demand(again.num_rows == incident->num_rows && again.graph->num_nodes == incident->graph->num_nodes);
-    demand(liana__value_equal(recorded, incident->finding));
+    demand(same_json(recorded, incident->finding));
     liana__incident_free(&again);
     demand(liana__folder_remove(path, &error) == LIANA_OK);
 }
@@ -91,7 +102,8 @@ static void read_folder(liana_context *context, const char *folder)
         liana__incident_report(&before, &text);
         liana__text_free(&text);
     } else {
-        demand(status == LIANA_DATA_LOSS || status == LIANA_INVALID_DATA || status == LIANA_OUT_OF_MEMORY);
+        demand(status == LIANA_DATA_LOSS || status == LIANA_INVALID_DATA || status == LIANA_OUT_OF_RANGE ||
+               status == LIANA_OUT_OF_MEMORY);
         demand(error.status == status && strstr(error.message, folder));
     }
     liana__incident_free(&incident);

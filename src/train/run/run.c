@@ -68,7 +68,7 @@ liana_status liana__run_make_trainer(liana__run *run, const liana__run_options *
         LIANA_TRY(liana__run_find_stages(run, error));
         optimizer = run->stages.items[0].optimizer;
     }
-    LIANA_TRY(liana__run_find_strategy(run, &wanted.strategy, error));
+    LIANA_TRY(liana__run_find_strategy(run, options->training, &wanted.strategy, error));
     LIANA_TRY(liana__training_open(&run->core, &wanted, error));
     if (run->stages.count) run->core.stages = &run->stages;
     train->precision = run->core.precision;
@@ -146,7 +146,12 @@ static liana_status resume(liana__run *run, const liana__run_options *options, l
     const liana__notes notes = {options->on_note, options->user};
     if (run->core.state.data) run->core.state.data->may_change = options->allow_changed;
     if (options->resume_from) {
-        LIANA_TRY(liana__checkpoint_find(checkpoints, options->resume_from, &run->arena, &path, error));
+        liana__cluster *cluster = run->core.cluster;
+        path = options->resume_from;
+        liana_status status = liana__cluster_is_chief(cluster)
+                                  ? liana__checkpoint_find(checkpoints, options->resume_from, &run->arena, &path, error)
+                                  : LIANA_OK;
+        LIANA_TRY(liana__cluster_agree_status(cluster, status, error));
         LIANA_TRY(liana__checkpoint_resume_from(checkpoints, path, &run->core, &notes, &run->arena, error));
     } else {
         LIANA_TRY(liana__checkpoint_resume(checkpoints, &run->core, &notes, &run->arena, &path, error));
@@ -193,7 +198,9 @@ static liana_status open_model(liana__run *run, const liana__run_options *option
 
 static liana_status set_up(liana__run *run, const liana__run_options *options, liana__error *error)
 {
-    LIANA_TRY(open_model(run, options, error));
+    liana_status status = open_model(run, options, error);
+    liana__cluster *cluster = options->training ? liana__cluster_of(run->context) : NULL;
+    LIANA_TRY(liana__cluster_agree_status(cluster, status, error));
     LIANA_TRY(liana__run_make_trainer(run, options, error));
     bool has_weights = run->config->model.weights || run->config->model.warm_start.from;
     if (options->training && !has_weights) LIANA_TRY(liana__warn_find_averages(&run->warnings, error));

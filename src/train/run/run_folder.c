@@ -147,6 +147,7 @@ static const char *const FREE_KEYS[] = {"output",
                                         "train.callbacks",
                                         "train.threads",
                                         "train.strategy",
+                                        "cluster",
                                         "train.recompute",
                                         "train.memory"};
 

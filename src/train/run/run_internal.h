@@ -71,7 +71,8 @@ char *liana__run_checkpoints(liana__run *run, const char *folder);
 liana_status liana__run_find_optimizer(liana__run *run, liana__optimizer_choice *choice, liana__error *error);
 /* Reads config->stages, which are given; the model trains what the first one says. */
 liana_status liana__run_find_stages(liana__run *run, liana__error *error);
-liana_status liana__run_find_strategy(liana__run *run, liana__strategy_choice *choice, liana__error *error);
+liana_status liana__run_find_strategy(liana__run *run, bool training, liana__strategy_choice *choice,
+                                      liana__error *error);
 /* Gives Normalizations the mean and variance of the training data, unless weights are loaded. */
 liana_status liana__run_adapt(liana__run *run, const liana__run_options *options, liana__error *error);
 /* Finds which components of the data are which inputs and targets. */

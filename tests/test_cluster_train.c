@@ -1,0 +1,164 @@
+/* liana train in several processes, which meet by their configuration: the run folder is that of one process. */
+#include "harness/command_run.h"
+#include "harness/test_text.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+enum { COUNT = 90, MAX_PROCESSES = 6, MAX_WORDS = 16 };
+
+/* The addresses of workers or servers, as an override; each cluster has its own. */
+static void list_addresses(const char *key, const char *cluster, size_t count, char *text, size_t size)
+{
+    size_t length = (size_t)snprintf(text, size, "cluster.%s=[", key);
+    for (size_t i = 0; i < count; i++) {
+        length +=
+            (size_t)snprintf(text + length, size - length, "%sipc://%s", i ? ", " : "", liana__test_path(cluster));
+        length += (size_t)snprintf(text + length, size - length, "-%s%zu", key, i);
+    }
+    snprintf(text + length, size - length, "]");
+}
+
+/* Trains in workers and servers with the same words; the exit code of each, by rank. */
+static void train_in(const char *cluster, size_t num_workers, size_t num_servers, const char *const *words, int *codes)
+{
+    char workers[1024], servers[1024], task[32];
+    pid_t processes[MAX_PROCESSES];
+    list_addresses("workers", cluster, num_workers, workers, sizeof workers);
+    list_addresses("servers", cluster, num_servers, servers, sizeof servers);
+    for (size_t i = 0; i < num_workers + num_servers; i++) {
+        const char *all[MAX_WORDS] = {0};
+        size_t count = 0;
+        for (; words[count]; count++) all[count] = words[count];
+        if (i == 0) {
+            snprintf(task, sizeof task, "cluster.task=chief");
+        } else {
+            bool works = i < num_workers;
+            snprintf(task, sizeof task, "cluster.task=%s:%zu", works ? "worker" : "server",
+                     works ? i : i - num_workers);
+        }
+        all[count++] = workers;
+        if (num_servers) all[count++] = servers;
+        all[count++] = task;
+        all[count++] = "cluster.timeout=60";
+        processes[i] = liana__test_spawn(all, NULL);
+    }
+    for (size_t i = 0; i < num_workers + num_servers; i++) {
+        int status;
+        assert_int_equal(waitpid(processes[i], &status, 0), processes[i]);
+        codes[i] = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    }
+}
+
+static void assert_all_end_well(const int *codes, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (codes[i] != 0) {
+            char *said = liana__test_read_text("err");
+            print_error("process %zu ends with %d; what was said last: %s\n", i, codes[i], said);
+            free(said);
+        }
+        assert_int_equal(codes[i], 0);
+    }
+}
+
+static void assert_same_in(const char *a, const char *b, const char *name)
+{
+    char left[512], right[512];
+    snprintf(left, sizeof left, "%s/%s", liana__test_path(a), name);
+    snprintf(right, sizeof right, "%s/%s", liana__test_path(b), name);
+    assert_same_file(left, right);
+}
+
+static void assert_same_runs(const char *a, const char *b)
+{
+    char left[512], right[512];
+    snprintf(left, sizeof left, "%s/variables.safetensors", liana__test_newest_checkpoint(a));
+    snprintf(right, sizeof right, "%s/variables.safetensors", liana__test_newest_checkpoint(b));
+    assert_same_file(left, right);
+    assert_same_in(a, b, "history.json");
+    assert_same_in(a, b, "validation_predictions.csv");
+}
+
+static const char *alone(void)
+{
+    static char path[512];
+    if (*path) return "alone";
+    snprintf(path, sizeof path, "%s", liana__test_path("alone"));
+    assert_code(liana__test_command("train", liana__test_path("config.yaml"), "--out", path, "train.epochs=2",
+                                    "train.microbatch=4"),
+                0);
+    return "alone";
+}
+
+static void test_the_run_is_that_of_one_process(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        size_t workers, servers;
+    } clusters[] = {{"two", 2, 0}, {"three", 3, 0}, {"served", 2, 2}};
+    for (size_t i = 0; i < sizeof clusters / sizeof *clusters; i++) {
+        int codes[MAX_PROCESSES];
+        char config[512], out[512];
+        snprintf(config, sizeof config, "%s", liana__test_path("config.yaml"));
+        snprintf(out, sizeof out, "%s", liana__test_path(clusters[i].name));
+        const char *const words[] = {"train",           config, "--out", out, "train.epochs=2", "train.microbatch=4",
+                                     "train.threads=1", NULL};
+        train_in(clusters[i].name, clusters[i].workers, clusters[i].servers, words, codes);
+        assert_all_end_well(codes, clusters[i].workers + clusters[i].servers);
+        assert_same_runs(alone(), clusters[i].name);
+    }
+}
+
+/* Begun by three, ended by a worker and a server, and measured by one. */
+static void test_a_run_goes_on_in_other_processes(void **state)
+{
+    (void)state;
+    int codes[MAX_PROCESSES];
+    char config[512], out[512];
+    snprintf(config, sizeof config, "%s", liana__test_path("config.yaml"));
+    snprintf(out, sizeof out, "%s", liana__test_path("parts"));
+    const char *const begin[] = {"train", config, "--out", out, "train.epochs=1", "train.microbatch=4", NULL};
+    train_in("begin", 3, 0, begin, codes);
+    assert_all_end_well(codes, 3);
+    const char *const end[] = {"train", config, "--out", out, "--resume", "train.epochs=2", "train.microbatch=4", NULL};
+    train_in("end", 1, 1, end, codes);
+    assert_all_end_well(codes, 2);
+    assert_same_runs(alone(), "parts");
+    assert_code(liana__test_command("evaluate", out), 0);
+}
+
+static void test_what_is_refused(void **state)
+{
+    (void)state;
+    const char *config = liana__test_path("config.yaml"), *out = liana__test_path("refused");
+    liana__test_result got = liana__test_command("train", config, "--out", out, "train.strategy=multi_worker");
+    assert_int_not_equal(got.code, 0);
+    assert_non_null(strstr(got.err, "this process is alone"));
+    liana__test_free_result(&got);
+    got = liana__test_command("train", config, "--out", out, "train.strategy=mirrored",
+                              "cluster.workers=[ipc:///tmp/liana-a, ipc:///tmp/liana-b]", "cluster.task=chief");
+    assert_int_not_equal(got.code, 0);
+    assert_non_null(strstr(got.err, "is for one process"));
+    liana__test_free_result(&got);
+}
+
+static int make_data(void **state)
+{
+    (void)state;
+    liana__test_folder();
+    liana__test_tiny_run(COUNT);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_run_is_that_of_one_process),
+        cmocka_unit_test(test_a_run_goes_on_in_other_processes),
+        cmocka_unit_test(test_what_is_refused),
+    };
+    return cmocka_run_group_tests(tests, make_data, NULL);
+}

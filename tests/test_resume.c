@@ -280,18 +280,19 @@ static void test_signals_save_a_checkpoint(void **state)
     (void)state;
     make_data();
     static const char *const more[] = {"train.epochs=120", "checkpoint.every_epoch=false", NULL};
-    static const int signals[] = {SIGTERM, SIGINT, SIGHUP};
-    for (int i = 0; i < 3; i++) {
+    static const char *const requeued[] = {"train.epochs=120", "checkpoint.every_epoch=false", "--requeue", NULL};
+    static const int signals[] = {SIGTERM, SIGINT, SIGHUP, SIGTERM};
+    for (int i = 0; i < 4; i++) {
         liana__test_result got;
         pid_t process;
         do {
-            process = start_and_halt(1, more);
+            process = start_and_halt(1, i < 3 ? more : requeued);
             /* While it is at work, or asleep, nobody else is let in. */
             assert_refused(liana__test_command("train", config_path, "--out", liana__test_path("run"), "--resume"), 1,
                            "another process is training in '");
         } while (!stop_halted(process, signals[i], &got));
         assert_non_null(strstr(got.err, "stopped on request in epoch "));
-        assert_code(got, 128 + signals[i]);
+        assert_code(got, i < 3 ? 128 + signals[i] : 75);
         assert_true(liana__folder_exists(liana__test_newest_checkpoint("run")));
         got = liana__test_wait(start("run", 2, more));
         assert_non_null(strstr(got.out, "resumed from '"));

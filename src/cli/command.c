@@ -10,7 +10,7 @@
 #include <signal.h>
 #include <string.h>
 
-enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_SIGNAL = 128 };
+enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_REQUEUE = 75, EXIT_SIGNAL = 128 };
 
 static const liana__command *const commands[] = {
 #define LIANA__SUBCOMMAND(stem, name) &liana__subcommand_##name,
@@ -108,6 +108,8 @@ static int report(liana__invocation *invocation, liana_status status)
         liana__value_set(arena, event, "message", liana__value_string(arena, message));
         liana__invocation_print_json(invocation, event);
     }
+    bool resumable = status == LIANA_CANCELLED || status == LIANA_UNAVAILABLE;
+    if (resumable && invocation->command && liana__invocation_has(invocation, "requeue")) return EXIT_REQUEUE;
     if (status == LIANA_CANCELLED && liana__signals_caught()) return EXIT_SIGNAL + liana__signals_caught();
     return status == LIANA_INVALID_CONFIG ? EXIT_USAGE : EXIT_FAILED;
 }

@@ -10,6 +10,7 @@ static const liana__option options[] = {
     {"resume-from", "CHECKPOINT",
      "go on from this checkpoint: best, a name in the run, or a folder; newer ones are set aside"},
     {"allow-changed", NULL, "resume with other settings or data, where the state still fits"},
+    {"requeue", NULL, "exit with 75 when it is stopped and could go on, so that a scheduler starts it again"},
     LIANA__OPTION_PLUGINS,
     LIANA__OPTION_JSON,
     {0},

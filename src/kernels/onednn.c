@@ -89,19 +89,22 @@ static dnnl_data_type_t type_of(liana_dtype dtype)
     return dtype == LIANA_BF16 ? dnnl_bf16 : dnnl_f32;
 }
 
-/* Tells oneDNN of LIANA_MAX_ISA. Its refusal means that it was told before. */
-static void cap_isa(void)
+void liana__onednn_limit(liana__isa isa)
 {
-    const char *limit = getenv("LIANA_MAX_ISA");
-    liana__isa isa;
-    if (!limit || !*limit || liana__cpu_detect(limit, &isa, NULL, 0, NULL) != LIANA_OK) return;
     static const dnnl_cpu_isa_t caps[] = {dnnl_cpu_isa_sse41,
                                           dnnl_cpu_isa_avx2,
                                           dnnl_cpu_isa_avx512_core,
                                           dnnl_cpu_isa_avx512_core, /* it multiplies nothing but f32 there */
                                           dnnl_cpu_isa_avx512_core_bf16,
                                           dnnl_cpu_isa_all};
-    (void)dnnl_set_max_cpu_isa(caps[isa]);
+    (void)dnnl_set_max_cpu_isa(caps[isa]); /* a refusal means that it was told before */
+}
+
+static void cap_isa(void)
+{
+    const char *limit = getenv("LIANA_MAX_ISA");
+    liana__isa isa;
+    if (limit && *limit && liana__cpu_detect(limit, &isa, NULL, 0, NULL) == LIANA_OK) liana__onednn_limit(isa);
 }
 
 static liana_status create_plan(onednn_plan **out, liana__error *error)

@@ -22,9 +22,13 @@
 #ifndef LIANA_KERNELS_ONEDNN_H
 #define LIANA_KERNELS_ONEDNN_H
 
+#include "base/cpu.h"
 #include "ir/op.h"
 #include "kernels/geometry.h"
 #include "kernels/widened.h"
+
+/* Limits the instruction set as LIANA_MAX_ISA does, if oneDNN has not begun. */
+void liana__onednn_limit(liana__isa isa);
 
 /* c [batch, m, n] = a [batch, m, k] * b [batch, k, n], row-major and contiguous; a is stored as [batch, k, m] if
  * transpose_a, b as [batch, n, k] if transpose_b. Batch is 1 for plain matrices. Sums are in f32. */

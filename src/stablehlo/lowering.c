@@ -143,9 +143,13 @@ liana__hlo liana__hlo_widen(liana__lowering *l, liana__hlo x)
     return x.dtype == LIANA_BF16 ? liana__hlo_convert(l, x, LIANA_F32) : x;
 }
 
-liana__hlo liana__hlo_rounded(liana__lowering *l, liana__hlo x)
+liana__hlo liana__hlo_coarse(liana__lowering *l, liana__hlo x)
 {
-    return liana__hlo_unary(l, "optimization_barrier", x);
+    liana__text attributes = {0};
+    const bool is_double = x.dtype == LIANA_F64;
+    liana__hlo_add(&attributes, "exponent_bits = %d : i32, mantissa_bits = %d : i32", is_double ? 11 : 8,
+                   is_double ? 36 : 16);
+    return liana__hlo_write(l, "reduce_precision", &x, 1, x.dtype, x.shape, &attributes);
 }
 
 liana__hlo liana__hlo_widen_integer(liana__lowering *l, liana__hlo x, bool is_signed)

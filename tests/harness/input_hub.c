@@ -51,6 +51,26 @@ static liana_status gather(void *user, const void *data, size_t size, liana__tol
     return enough ? LIANA_OK : liana__fail_memory(error, "a message");
 }
 
+static liana_status scatter(void *user, const liana__told *messages, liana__told *own, liana__error *error)
+{
+    liana__hub_member *self = user;
+    liana__input_hub *hub = self->hub;
+    bool enough = true;
+    pthread_mutex_lock(&hub->mutex);
+    if (messages) hub->messages = messages;
+    meet(hub);
+    if (!messages) {
+        const liana__told *from = &hub->messages[self->workers.self];
+        own->size = from->size - (hub->spoils == 0 && from->size > 0);
+        own->data = malloc(own->size + 1);
+        enough = own->data;
+        if (own->data) memcpy(own->data, from->data, own->size);
+    }
+    meet(hub);
+    pthread_mutex_unlock(&hub->mutex);
+    return enough ? LIANA_OK : liana__fail_memory(error, "a message");
+}
+
 void liana__input_hub_open(liana__input_hub *hub, size_t count, size_t num_working, int64_t microbatch)
 {
     *hub = (liana__input_hub){.count = count, .num_working = num_working, .spoils = count};
@@ -64,6 +84,7 @@ void liana__input_hub_open(liana__input_hub *hub, size_t count, size_t num_worki
                                                   .microbatch = microbatch,
                                                   .divide = divide,
                                                   .gather = gather,
+                                                  .scatter = scatter,
                                                   .user = member}};
     }
 }

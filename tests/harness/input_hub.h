@@ -28,7 +28,8 @@ struct liana__input_hub {
     uint64_t round;
     const void *data[LIANA__HUB_MOST];
     size_t sizes[LIANA__HUB_MOST];
-    size_t spoils; /* the process whose messages arrive cut by a byte; `count`: none */
+    const liana__told *messages; /* of process 0 */
+    size_t spoils;               /* the process whose messages arrive cut by a byte; `count`: none */
     liana__hub_member members[LIANA__HUB_MOST];
 };
 

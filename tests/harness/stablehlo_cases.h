@@ -18,8 +18,9 @@ typedef struct liana__test_cases {
 liana__test_cases liana__test_cases_open(void);
 
 /* Adds a case: `text` is run with the values of inputs and variables, and must give `results` up to
- * tolerance x (1 + |expected|); integers exactly. `work` is about the number of operations: a case of more than a few
- * thousand is not interpreted, but compiled by XLA. */
+ * tolerance x (1 + |expected|); integers exactly. `work` is about the number of operations: a case of more than some
+ * thousands is not interpreted, but compiled by XLA, and with LIANA__TEST_ONLY_READ only parsed and verified. */
+enum { LIANA__TEST_COMPILED = 1000000000, LIANA__TEST_ONLY_READ = -1 };
 void liana__test_cases_add(liana__test_cases *cases, const char *name, const char *text,
                            const liana__test_value *arguments, size_t num_arguments, const liana__test_value *results,
                            size_t num_results, double tolerance, double work);

@@ -8,7 +8,7 @@
 #include "base/random.h"
 #include "data/loader/block_order.h"
 #include "data/loader/example_maker.h"
-#include "data/loader/ring_slot.h"
+#include "data/loader/row_message.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -369,6 +369,9 @@ static liana_status check_options(const liana__source *source, const liana__load
     }
     if (source->num_records == 0) return liana__fail(error, LIANA_INVALID_ARGUMENT, "the data have no records");
     const liana__input_workers *workers = options->workers;
+    if (workers && source->streams && !workers->scatter) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "these processes cannot share a stream");
+    }
     if (workers && (workers->self >= workers->count || workers->microbatch < 1)) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT,
                            "process %zu of %zu, with shards of %" PRId64 " examples, cannot share steps", workers->self,
@@ -448,7 +451,8 @@ static liana_status make_slots(liana__loader *loader, liana__error *error)
     for (size_t i = 0; i < loader->num_slots; i++) {
         LIANA_TRY(liana__ring_slot_make(&loader->slots[i], room.batch_size, &loader->plan.rows, options->mixer, error));
         if (!options->workers) continue;
-        LIANA_TRY(liana__step_workers_make(&loader->slots[i].workers, options->workers, options->batch_size, error));
+        LIANA_TRY(liana__step_workers_make(&loader->slots[i].workers, options->workers, options->batch_size,
+                                           loader->source->streams, error));
     }
     return LIANA_OK;
 }
@@ -616,6 +620,11 @@ int liana__loader_num_threads(const liana__loader *loader)
     return loader->num_readers;
 }
 
+const liana__input_workers *liana__loader_workers(const liana__loader *loader)
+{
+    return loader->options.workers;
+}
+
 liana__image_cache *liana__loader_cache(const liana__loader *loader)
 {
     return loader->plan.cache;
@@ -691,6 +700,12 @@ static liana_status meet_workers(const liana__loader *loader, liana__ring_slot *
                                     &slot->all_gaps, &slot->failed, &slot->error, error);
 }
 
+/* Of a stream, which process 0 reads. */
+static liana_status share_rows(const liana__loader *loader, liana__ring_slot *slot, liana__error *error)
+{
+    return liana__row_message_share(slot, &loader->plan.rows, loader->options.workers, error);
+}
+
 /* What is left to do for a batch that is ready; no other thread uses it. An error stays. */
 static liana_status finish_batch(const liana__loader *loader, liana__ring_slot *slot, liana__error *error)
 {
@@ -698,6 +713,7 @@ static liana_status finish_batch(const liana__loader *loader, liana__ring_slot *
         slot->failed = slot->first_failure < slot->planned;
         if (loader->options.workers) LIANA_TRY(meet_workers(loader, slot, error));
         if (!slot->failed) slot->failed = report_gaps(loader, slot, &slot->error) != LIANA_OK;
+        if (!slot->failed && slot->workers.one_reader) LIANA_TRY(share_rows(loader, slot, error));
         slot->finished = true;
     }
     if (!slot->failed) return LIANA_OK;

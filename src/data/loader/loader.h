@@ -34,8 +34,9 @@ void liana__loader_destroy(liana__loader *loader);
 /* Positions and steps in an epoch: the same in all epochs, unless there is a sampler. */
 uint64_t liana__loader_epoch_length(const liana__loader *loader, uint64_t epoch);
 uint64_t liana__loader_steps_per_epoch(const liana__loader *loader, uint64_t epoch);
-const liana__source *liana__loader_source(const liana__loader *loader); /* borrowed */
-int liana__loader_num_threads(const liana__loader *loader);             /* that read */
+const liana__source *liana__loader_source(const liana__loader *loader);         /* borrowed */
+int liana__loader_num_threads(const liana__loader *loader);                     /* that read */
+const liana__input_workers *liana__loader_workers(const liana__loader *loader); /* NULL: none */
 /* The cache of decoded images; NULL: none. Borrowed. */
 liana__image_cache *liana__loader_cache(const liana__loader *loader);
 

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 
 liana_status liana__step_workers_make(liana__step_workers *step, const liana__input_workers *workers,
-                                      int64_t batch_size, liana__error *error)
+                                      int64_t batch_size, bool one_reader, liana__error *error)
 {
     int64_t most = liana__cut_batch(batch_size, workers->microbatch).count;
-    *step = (liana__step_workers){.count = workers->count, .self = workers->self};
+    *step = (liana__step_workers){.count = workers->count, .self = workers->self, .one_reader = one_reader};
     step->bounds = calloc(workers->count + 1, sizeof *step->bounds);
     step->shard_counts = calloc((size_t)most, sizeof *step->shard_counts);
     return step->bounds && step->shard_counts ? LIANA_OK : liana__fail_memory(error, "the shards of a step");
@@ -23,11 +23,13 @@ void liana__step_workers_free(liana__step_workers *step)
     *step = (liana__step_workers){0};
 }
 
-/* The first position of a shard; behind the last one, their number. */
+/* The first position that a process makes; of the process behind the last one, their number. */
 static int64_t position_of(const liana__step_workers *step, const liana__input_workers *workers, int64_t num_positions,
-                           int64_t shard)
+                           size_t process)
 {
+    if (step->one_reader) return process == 0 ? 0 : num_positions;
     liana__cut cut = liana__cut_batch(num_positions, workers->microbatch);
+    const int64_t shard = step->bounds[process];
     return shard == step->num_shards ? num_positions : liana__cut_begin(&cut, shard);
 }
 
@@ -36,8 +38,8 @@ void liana__step_workers_divide(liana__step_workers *step, const liana__input_wo
 {
     step->num_shards = liana__cut_batch(num_positions, workers->microbatch).count;
     workers->divide(workers->user, step->num_shards, step->bounds);
-    *begin = position_of(step, workers, num_positions, step->bounds[step->self]);
-    *end = position_of(step, workers, num_positions, step->bounds[step->self + 1]);
+    *begin = position_of(step, workers, num_positions, step->self);
+    *end = position_of(step, workers, num_positions, step->self + 1);
 }
 
 /* ---- messages ---- */
@@ -106,8 +108,8 @@ static liana_status hear(const liana__step_workers *step, const liana__input_wor
 {
     for (size_t i = 0; i < workers->count && !*failed; i++) {
         liana__message_reader reader = {.data = all[i].data, .size = all[i].size};
-        int64_t begin = position_of(step, workers, num_positions, step->bounds[i]),
-                end = position_of(step, workers, num_positions, step->bounds[i + 1]);
+        int64_t begin = position_of(step, workers, num_positions, i),
+                end = position_of(step, workers, num_positions, i + 1);
         *failed = liana__message_get_below(&reader, 2) == 1;
         bool read = *failed ? read_failure(&reader, failure) : read_gaps(&reader, begin, end, gaps);
         if (read) continue;
@@ -124,7 +126,7 @@ liana_status liana__step_workers_meet(liana__step_workers *step, const liana__in
     liana__told *all = calloc(workers->count, sizeof *all);
     *failed = false;
     liana__gaps_clear(gaps);
-    write_findings(own, position_of(step, workers, num_positions, step->bounds[step->self]), &message);
+    write_findings(own, position_of(step, workers, num_positions, step->self), &message);
     liana_status status = all && !message.failed ? LIANA_OK : liana__fail_memory(error, "the shards of a step");
     if (status == LIANA_OK) status = workers->gather(workers->user, message.data, message.length, all, error);
     if (status == LIANA_OK) status = hear(step, workers, num_positions, all, gaps, failed, failure, error);

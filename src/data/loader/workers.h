@@ -5,6 +5,8 @@
  * So its batches have the rows of its own shards only, and these are the rows that one process alone would have at
  * these positions: order, draws, mixing and gaps are functions of positions and shards.
  *
+ * A stream is read by process 0 alone, which sends the others their rows.
+ *
  * What a process finds in its range is told to all, step by step: the records that it cannot use, or its first error.
  * So all lists of bad records, limits and errors are the same in all processes. */
 #ifndef LIANA_DATA_WORKERS_H
@@ -12,6 +14,7 @@
 
 #include "base/error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -34,6 +37,9 @@ typedef struct liana__input_workers {
      * often, in one order. It is called by the thread that calls liana__loader_next. Errors: UNAVAILABLE where a process
      * is gone; then nothing is to be freed. */
     liana_status (*gather)(void *user, const void *data, size_t size, liana__told *all, liana__error *error);
+    /* Process 0 gives messages[count], one for each process but itself; each of the others gets its own, to be freed.
+     * Called as `gather` is. NULL: no streams. */
+    liana_status (*scatter)(void *user, const liana__told *messages, liana__told *own, liana__error *error);
     void *user;
 } liana__input_workers;
 
@@ -41,6 +47,7 @@ typedef struct liana__input_workers {
 typedef struct liana__step_workers {
     size_t count; /* of processes */
     size_t self;
+    bool one_reader; /* process 0 makes all of the step */
     int64_t num_shards;
     int64_t *bounds;       /* [count + 1]: process w has the shards bounds[w] to before bounds[w + 1] */
     int64_t *shard_counts; /* [num_shards]: the examples that are there, of all processes */

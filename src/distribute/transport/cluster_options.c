@@ -23,6 +23,8 @@ static const liana__field rows[] = {
         .doc = "seconds after which a start that does not come together ends"),
     ROW(heartbeat, FLOAT, .default_text = "10", .minimum = 0.1, .maximum = 1e4,
         .doc = "seconds after which a process that is not heard of is taken for dead"),
+    ROW(exact, BOOL, .default_text = "true",
+        .doc = "processes that compute other bits for the same examples are an error; false: it is only told"),
 };
 const liana__fields liana__cluster_fields = LIANA__FIELD_TABLE("cluster", liana__cluster_options, rows);
 

@@ -386,7 +386,7 @@ static liana_status lower_statistics(liana__lowering *l, const liana__node *node
 {
     const double rows = (double)liana__batch_norm_sizes_of(node).rows;
     liana__hlo x = liana__hlo_widen(l, liana__hlo_input(l, node, 0));
-    liana__hlo near = liana__hlo_rounded(l, liana__hlo_binary_with(l, "divide", sum_channels(l, x), rows));
+    liana__hlo near = liana__hlo_coarse(l, liana__hlo_binary_with(l, "divide", sum_channels(l, x), rows));
     liana__hlo distance = centred(l, x, near);
     liana__hlo lacks = liana__hlo_binary_with(l, "divide", sum_channels(l, distance), rows);
     liana__hlo squares = sum_channels(l, multiply(l, distance, distance));

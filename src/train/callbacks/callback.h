@@ -2,7 +2,8 @@
  * <stem>.c with the struct, and a row in callbacks.def.
  *
  * Callbacks run in every process, with the same values. So each process comes to the same decisions. What depends on a
- * clock or on a signal is decided by the chief (liana__fit_clock_decision), and only the chief writes files. */
+ * clock is decided by the chief (liana__fit_clock_decision), a signal that any process caught is one of all
+ * (liana__fit_any_decision), and only the chief writes files. */
 #ifndef LIANA_TRAIN_CALLBACK_H
 #define LIANA_TRAIN_CALLBACK_H
 
@@ -141,10 +142,11 @@ liana_status liana__fit_write_variable(liana_fit_context *context, liana__variab
 /* Saves the state of the last update, as liana__fit_write_variable needs it. */
 liana_status liana__fit_save_update(liana_fit_context *context, liana__error *error) LIANA_MUST_USE;
 
-/* A decision that depends on a clock or a signal: `own` is what this process would decide. Returns what is decided for
- * all processes. Every process must ask at the same event. This is the one place where the chief of a cluster tells the
- * others; in a training of one process the answer is `own`. */
+/* A decision that depends on a clock: `own` is what this process would decide. Returns what the chief of a cluster
+ * decides for all. Every process must ask at the same event. In a training of one process the answer is `own`. */
 bool liana__fit_clock_decision(const liana_fit_context *context, bool own);
+/* The same, where it is so as soon as any process says so: one of them caught a signal. */
+bool liana__fit_any_decision(const liana_fit_context *context, bool own);
 
 /* ---- the list of a training ---- */
 

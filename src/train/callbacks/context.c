@@ -87,6 +87,15 @@ liana_status liana__fit_write_variable(liana_fit_context *context, liana__variab
     return LIANA_OK;
 }
 
+bool liana__fit_any_decision(const liana_fit_context *context, bool own)
+{
+    bool any = own;
+    liana__cluster *cluster = context->training->cluster;
+    /* As below. */
+    const liana_status status = cluster ? liana__cluster_agree(cluster, &any, NULL) : LIANA_OK;
+    return status == LIANA_OK ? any : own;
+}
+
 bool liana__fit_clock_decision(const liana_fit_context *context, bool own)
 {
     bool decision = own;

@@ -17,7 +17,7 @@ static void report(const liana__callback_item *item, liana_fit_context *context,
                                     .validation = context->validation,
                                     .learning_rate = context->learning_rate};
     bool goes_on = options->on_event(options->user, &event);
-    if (liana__fit_clock_decision(context, !goes_on)) liana__fit_interrupt(context);
+    if (liana__fit_any_decision(context, !goes_on)) liana__fit_interrupt(context);
 }
 
 static liana_status step_end(liana__callback_item *own, liana_fit_context *context, liana__error *error)

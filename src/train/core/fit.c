@@ -10,7 +10,6 @@
 #include "train/numbers/watch.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 /* A fit that is running. */
 typedef struct fit_run {
@@ -249,8 +248,11 @@ static liana_status validate(fit_run *fit)
     begin_validation(context, &fit->validation, validation_steps(fit));
     LIANA_TRY(call(fit, LIANA__ON_VALIDATION_BEGIN));
     validation progress = {fit, liana__clock_seconds()};
-    LIANA_TRY(liana__evaluate(fit->training->trainer, fit->options->validation, context->steps, &fit->validation,
-                              report_validation, &progress, fit->error));
+    const bool logged = fit->options->callbacks &&
+                        liana__callback_list_has_type(fit->options->callbacks, &liana__callback_PredictionsLogger);
+    LIANA_TRY((logged ? liana__evaluate : liana__evaluate_steps)(fit->training->trainer, fit->options->validation,
+                                                                 context->steps, &fit->validation, report_validation,
+                                                                 &progress, fit->error));
     return call(fit, LIANA__ON_VALIDATION_END);
 }
 
@@ -262,8 +264,8 @@ liana_status liana__fit_validate(liana_fit_context *context, const liana__totals
     liana__totals_clear(&fit->measured);
     begin_validation(context, &fit->measured, validation_steps(fit));
     validation progress = {fit, liana__clock_seconds()};
-    liana_status status = liana__evaluate(fit->training->trainer, fit->options->validation, context->steps,
-                                          &fit->measured, report_validation, &progress, error);
+    liana_status status = liana__evaluate_steps(fit->training->trainer, fit->options->validation, context->steps,
+                                                &fit->measured, report_validation, &progress, error);
     context->step = before.step;
     context->steps = before.steps;
     context->seconds = before.seconds;
@@ -585,40 +587,4 @@ liana_status liana__fit(liana__training *training, const liana__fit_options *opt
     /* The callbacks may be gone before the state is. */
     liana_status kept = liana__kept_values_own(&training->state.callbacks, error);
     return status == LIANA_OK ? kept : status;
-}
-
-liana_status liana__evaluate(liana__trainer *trainer, liana__loader *loader, int64_t max_steps, liana__totals *totals,
-                             liana__on_outputs on_outputs, void *user, liana__error *error)
-{
-    if (!totals->objective) LIANA_TRY(liana__totals_create(liana__trainer_objective(trainer), totals, error));
-    liana__totals_clear(totals);
-    LIANA_TRY(liana__loader_begin(loader, 0, 0, error));
-    int64_t steps = (int64_t)liana__loader_steps_per_epoch(loader, 0);
-    if (max_steps && max_steps < steps) steps = max_steps;
-    float *outputs = NULL;
-    int64_t capacity = 0;
-    liana_status status = LIANA_OK;
-    for (int64_t step = 0; step < steps && status == LIANA_OK; step++) {
-        liana__batch *batch;
-        status = liana__loader_next(loader, &batch, error);
-        if (status != LIANA_OK) break;
-        if (on_outputs && batch->count > capacity) {
-            free(outputs);
-            capacity = batch->count;
-            outputs = malloc((size_t)(capacity * liana__trainer_row_size(trainer)) * sizeof *outputs);
-            if (!outputs) status = liana__fail_memory(error, "the model's outputs");
-        }
-        liana__trainer_batch data = liana__trainer_batch_of(trainer, batch);
-        const float *sums;
-        if (status == LIANA_OK) status = liana__batch_check(trainer, batch, liana__loader_source(loader), error);
-        if (status == LIANA_OK) status = liana__trainer_evaluate(trainer, &data, outputs, &sums, error);
-        if (status == LIANA_OK) {
-            liana__totals_add(totals, sums, liana__batch_step_count(batch),
-                              batch->num_positions - liana__batch_step_count(batch));
-            if (on_outputs) status = on_outputs(user, batch, outputs, error);
-        }
-        liana__loader_release(loader, batch);
-    }
-    free(outputs);
-    return status;
 }

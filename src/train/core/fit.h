@@ -42,9 +42,16 @@ liana_status liana__fit(liana__training *training, const liana__fit_options *opt
 bool liana__fit_is_over(const liana__training_state *state, const liana__training_length *length,
                         const liana__callback_list *callbacks);
 
-/* What receives the predictions of a batch, in order: [batch->count, liana__trainer_row_size]. */
+/* What receives the predictions of a batch, in order: [batch->count, liana__trainer_row_size]. Where several processes
+ * share the batch, each of them gets all of it (train/core/gathered_rows.h): then of components it has those of targets
+ * only. */
 typedef liana_status (*liana__on_outputs)(void *user, const liana__batch *batch, const float *outputs,
                                           liana__error *error);
+
+/* The same, without outputs: NULL. */
+liana_status liana__evaluate_steps(liana__trainer *trainer, liana__loader *loader, int64_t max_steps,
+                                   liana__totals *totals, liana__on_outputs on_step, void *user, liana__error *error)
+    LIANA_MUST_USE;
 
 /* Runs over one epoch of a loader (epoch 0) as in inference, or over its first max_steps batches (0: all); on_outputs
  * may be NULL. `totals` is zeros at first; the caller frees it, after a failure too. */

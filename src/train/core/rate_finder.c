@@ -28,7 +28,8 @@ static liana_status update(sweep *own, const liana__batch *batch, liana__error *
     const bool diverged = status == LIANA_OUT_OF_RANGE && liana__trainer_fault(trainer)->kind != LIANA__FAULT_NONE;
     if (!diverged) LIANA_TRY(status);
     liana__totals_clear(&own->totals);
-    liana__totals_add(&own->totals, sums, batch->count, batch->num_positions - batch->count);
+    const int64_t count = liana__batch_step_count(batch);
+    liana__totals_add(&own->totals, sums, count, batch->num_positions - count);
     double loss = diverged ? NAN : liana__totals_value(&own->totals, 0);
     own->goes_on = liana__rate_curve_add(own->curve, loss);
     if (!options->on_update || options->on_update(options->user, index + 1, rate, loss)) return LIANA_OK;
@@ -45,7 +46,7 @@ static liana_status run(sweep *own, liana__error *error)
         liana__batch *batch;
         LIANA_TRY(liana__loader_next(loader, &batch, error));
         /* A batch of bad records has no loss. */
-        if (batch->count) status = update(own, batch, error);
+        if (liana__batch_step_count(batch)) status = update(own, batch, error);
         liana__loader_release(loader, batch);
     }
     return status;

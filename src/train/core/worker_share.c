@@ -49,6 +49,34 @@ static liana_status gather(void *user, const void *data, size_t size, liana__tol
     return status;
 }
 
+/* A message's size comes first. */
+enum { PART_SIZE, PART_DATA };
+
+static liana_status send_one(const liana__cluster *cluster, size_t to, const liana__told *message, liana__error *error)
+{
+    const uint64_t size = message->size;
+    LIANA_TRY(liana__cluster_send(cluster, to, LIANA__MESSAGE_ROWS, PART_SIZE, &size, sizeof size, error));
+    return liana__cluster_send(cluster, to, LIANA__MESSAGE_ROWS, PART_DATA, message->data, message->size, error);
+}
+
+static liana_status scatter(void *user, const liana__told *messages, liana__told *own, liana__error *error)
+{
+    liana__cluster *cluster = user;
+    uint64_t size;
+    liana__cluster_begin(cluster);
+    for (size_t i = 1; messages && i < liana__cluster_size(cluster); i++) {
+        LIANA_TRY(send_one(cluster, i, &messages[i], error));
+    }
+    if (messages) return LIANA_OK;
+    LIANA_TRY(liana__cluster_receive(cluster, 0, LIANA__MESSAGE_ROWS, PART_SIZE, &size, sizeof size, error));
+    *own = (liana__told){malloc((size_t)size + 1), (size_t)size};
+    liana_status status =
+        own->data ? liana__cluster_receive(cluster, 0, LIANA__MESSAGE_ROWS, PART_DATA, own->data, own->size, error)
+                  : liana__fail_memory(error, "the rows of a stream");
+    if (status != LIANA_OK) free(own->data);
+    return status;
+}
+
 liana__input_workers liana__share_input(liana__cluster *cluster, int64_t microbatch)
 {
     return (liana__input_workers){.count = liana__cluster_size(cluster),
@@ -56,5 +84,6 @@ liana__input_workers liana__share_input(liana__cluster *cluster, int64_t microba
                                   .microbatch = microbatch,
                                   .divide = divide,
                                   .gather = gather,
+                                  .scatter = scatter,
                                   .user = cluster};
 }

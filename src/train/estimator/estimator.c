@@ -3,6 +3,7 @@
 
 #include "program/device.h"
 #include "train/checkpoint/checkpoint.h"
+#include "train/core/shared_loader.h"
 #include "train/estimator/own_update.h"
 
 #include <stdio.h>
@@ -225,11 +226,12 @@ liana_status liana__fn_session_compile(liana__fn_session *own, const liana__fn_m
 liana_status liana__fn_session_load(liana__fn_session *own, liana__fn_input *input, bool trains, liana__error *error)
 {
     const liana_run_config *config = &own->estimator->options.config;
-    const liana__loader_options options = {.batch_size = liana__estimator_batch_size(own->estimator, trains),
-                                           .seed = config->seed,
-                                           .shuffle = trains && !input->given->keep_order,
-                                           .memory = data_bytes(config) / 2,
-                                           .cache_memory = trains ? (size_t)1 << 30 : 0};
+    liana__loader_options options = {.batch_size = liana__estimator_batch_size(own->estimator, trains),
+                                     .seed = config->seed,
+                                     .shuffle = trains && !input->given->keep_order,
+                                     .memory = data_bytes(config) / 2,
+                                     .cache_memory = trains ? (size_t)1 << 30 : 0};
+    liana__share_loader(own->training.trainer, &input->workers, &options);
     return liana__fn_input_load(input, liana__trainer_options_of(own->training.trainer), &own->model, options, error);
 }
 

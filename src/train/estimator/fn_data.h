@@ -16,6 +16,7 @@ typedef struct liana__fn_input {
     liana__loader *loader;
     liana__batch_component items[LIANA_MAX_COMPONENTS];
     liana__component_name names[LIANA_MAX_COMPONENTS];
+    liana__input_workers workers; /* that share its steps, in a cluster */
 } liana__fn_input;
 
 /* Finds the components. `labels` are the names of those that are labels, ended by NULL; `key` is the spec's member in

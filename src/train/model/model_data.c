@@ -5,6 +5,7 @@
 #include "formats/yaml.h"
 #include "ir/shape.h"
 #include "models/preprocessing.h"
+#include "train/core/shared_loader.h"
 #include "train/core/training.h"
 #include "train/model/model_classes.h"
 #include "train/model/model_preprocessing.h"
@@ -184,8 +185,7 @@ static liana_status start_loader(liana__model_data *own, const liana_dataset *da
     }
     if (match->has_image) LIANA_TRY(find_image(own, data, &options.image, error));
     LIANA_TRY(liana__batch_plan_make(trainer, match, &opened->plan, &options, error));
-    /* A stream has no places to begin at: every process reads all of it. */
-    if (own->workers.count && opened->is_shared && !opened->source->streams) options.workers = &own->workers;
+    liana__share_loader(trainer, &own->workers, &options);
     const liana__augment *augment = fit ? own->augment : NULL;
     if (augment) options.augmenter = &own->augmenter;
     if (augment && liana__augment_mixes(augment)) {
@@ -236,16 +236,12 @@ liana_status liana__model_data_open_fit(liana__model_data *own, const liana_fit_
 }
 
 liana_status liana__model_data_start_fit(liana__model_data *own, const liana_fit_options *options,
-                                         const liana__trainer *trainer, liana__cluster *cluster, bool shares_validation,
-                                         liana__error *error)
+                                         const liana__trainer *trainer, liana__error *error)
 {
     own->skips_bad_records = options->skip_bad_records;
     own->bad_records.most = options->max_bad_records;
     own->bad_records.on_note = options->on_bad_record;
     own->bad_records.user = options->user;
-    if (cluster) own->workers = liana__share_input(cluster, liana__trainer_microbatch(trainer));
-    own->fitted.is_shared = true;
-    own->measured.is_shared = shares_validation;
     LIANA_TRY(start_loader(own, options->training, options, &own->match, trainer, &own->fitted, error));
     if (own->whole) return start_loader(own, options->training, NULL, &own->match, trainer, &own->measured, error);
     if (!options->validation) return LIANA_OK;

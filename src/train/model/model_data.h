@@ -20,7 +20,6 @@ typedef struct liana__data_part {
     liana__source *source;
     liana__loader *loader;
     liana__batch_plan plan;
-    bool is_shared; /* in a cluster, each process reads its own examples only */
 } liana__data_part;
 
 /* The data of one call. */
@@ -59,11 +58,9 @@ liana_status liana__model_data_learn(const liana__model_data *own, const liana_d
 /* Opens the training data, reads `augment`, and divides the data if the options say so. */
 liana_status liana__model_data_open_fit(liana__model_data *own, const liana_fit_options *options, liana__error *error)
     LIANA_MUST_USE;
-/* Makes the loaders of training and validation data. `cluster` NULL: this process is alone. `shares_validation`: nobody
- * looks at the examples of the validation, or what the model says of them, so each process reads its own only. */
+/* Makes the loaders of training and validation data. */
 liana_status liana__model_data_start_fit(liana__model_data *own, const liana_fit_options *options,
-                                         const liana__trainer *trainer, liana__cluster *cluster, bool shares_validation,
-                                         liana__error *error) LIANA_MUST_USE;
+                                         const liana__trainer *trainer, liana__error *error) LIANA_MUST_USE;
 
 /* The same for data that are measured only. `wants_targets` is false for predictions: what the data have of targets is
  * then left out. */

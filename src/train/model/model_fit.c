@@ -231,8 +231,7 @@ static liana_status run_fit(session *own, const liana_fit_options *options, lian
     const liana__training_length length = length_of(own, options);
     LIANA_TRY(check_decay(own, &length, error));
     LIANA_TRY(add_callbacks(own, options, error));
-    const bool looks = liana__callback_list_has_type(&own->callbacks, &liana__callback_PredictionsLogger);
-    LIANA_TRY(liana__model_data_start_fit(&own->data, options, own->training->trainer, own->cluster, !looks, error));
+    LIANA_TRY(liana__model_data_start_fit(&own->data, options, own->training->trainer, error));
     watcher watched = {own,
                        options,
                        {.training = own->training,
@@ -374,8 +373,7 @@ liana_status liana__fit_trial(liana_model *model, const liana_fit_options *optio
     session own = session_of(model, options);
     void *aside = liana__compiled_set_aside(model);
     liana_status status = open_fit(&own, options, error);
-    if (status == LIANA_OK)
-        status = liana__model_data_start_fit(&own.data, options, own.training->trainer, NULL, false, error);
+    if (status == LIANA_OK) status = liana__model_data_start_fit(&own.data, options, own.training->trainer, error);
     if (status == LIANA_OK) status = run(user, own.training, own.data.fitted.loader, error);
     if (own.stages.count) liana__training_stages_restore(&own.stages, model);
     close_session(&own);

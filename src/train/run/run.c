@@ -198,10 +198,13 @@ static liana_status open_model(liana__run *run, const liana__run_options *option
 
 static liana_status set_up(liana__run *run, const liana__run_options *options, liana__error *error)
 {
+    LIANA_TRY(liana__run_agree_on_settings(run, options, error));
     liana_status status = open_model(run, options, error);
     liana__cluster *cluster = options->training ? liana__cluster_of(run->context) : NULL;
     LIANA_TRY(liana__cluster_agree_status(cluster, status, error));
+    LIANA_TRY(liana__run_agree_on_data(run, options, error));
     LIANA_TRY(liana__run_make_trainer(run, options, error));
+    LIANA_TRY(liana__run_agree_on_arithmetic(run, options, error));
     bool has_weights = run->config->model.weights || run->config->model.warm_start.from;
     if (options->training && !has_weights) LIANA_TRY(liana__warn_find_averages(&run->warnings, error));
     if (options->training && run->folder) LIANA_TRY(liana__run_note_data(run, error));

@@ -5,6 +5,7 @@
 #include "data/check/quarantine.h"
 #include "data/source/part.h"
 #include "train/config/source_dataset.h"
+#include "train/core/shared_loader.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -368,13 +369,9 @@ static liana_status start_loader(liana__run *run, liana__run_data *part, liana__
         part->mixer = liana__augment_mixer(part->augment, train->microbatch);
         options.mixer = &part->mixer;
     }
-    /* A stream has no places to begin at. Validation data are written with what is predicted for them: all have all. */
-    if (training && run->core.cluster && !part->source->streams) {
-        part->workers = liana__share_input(run->core.cluster, train->microbatch);
-        options.workers = &part->workers;
-    }
     /* Without a trainer, to measure the input alone, batches are images and labels. */
     if (!run->core.trainer) return create_loader(run, part, &options, error);
+    liana__share_loader(run->core.trainer, &part->workers, &options);
     LIANA_TRY(find_match(run, part, error));
     LIANA_TRY(liana__batch_plan_make(run->core.trainer, &part->match, &part->plan, &options, error));
     if (part->match.has_image) return create_loader(run, part, &options, error);

@@ -100,7 +100,11 @@ liana_status liana__run_predict(liana__run *run, const liana__run_data *data, li
         liana__text_add(&own.text, "%s", headers[columns]);
     }
     liana_status status = liana__evaluate(run->core.trainer, data->loader, 0, &own.totals, add_batch, &own, error);
-    if (status == LIANA_OK) status = liana__store_replace(path, own.text.data, own.text.length, error);
+    liana__cluster *cluster = run->core.cluster;
+    if (status == LIANA_OK && liana__cluster_is_chief(cluster)) {
+        status = liana__store_replace(path, own.text.data, own.text.length, error);
+    }
+    if (cluster) status = liana__cluster_agree_status(cluster, status, error);
     liana__text_free(&own.text);
     if (status == LIANA_OK && own.totals.bad_records && options) {
         liana__run_note(options, "'%s' has no row for %lld of %lld examples, which could not be read",

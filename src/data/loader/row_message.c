@@ -1,0 +1,101 @@
+/* Sends rows of batches from the process that reads a stream to the others. */
+#include "data/loader/row_message.h"
+
+#include "base/message.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- one message ---- */
+
+static void put(liana__text *message, const void *items, size_t size, int64_t begin, int64_t count)
+{
+    liana__message_put_bytes(message, (const char *)items + (size_t)begin * size, (size_t)count * size);
+}
+
+void liana__row_message_write(const liana__batch *batch, const liana__batch_rows *rows, int64_t begin, int64_t count,
+                              liana__text *message)
+{
+    put(message, batch->positions, sizeof *batch->positions, begin, count);
+    put(message, batch->records, sizeof *batch->records, begin, count);
+    for (int64_t i = begin; i < begin + count; i++) liana__message_put_text(message, batch->ids[i]);
+    for (size_t i = 0; i < rows->count; i++) put(message, batch->rows[i], rows->sizes[i], begin, count);
+    if (!batch->partners) return;
+    put(message, batch->partners, sizeof *batch->partners, begin, count);
+    put(message, batch->shares, sizeof *batch->shares, begin, count);
+}
+
+static void take(liana__message_reader *reader, void *items, size_t size, int64_t count)
+{
+    size_t found;
+    const void *bytes = liana__message_get_bytes(reader, &found);
+    if (found != (size_t)count * size) reader->failed = true;
+    if (bytes && !reader->failed && found) memcpy(items, bytes, found);
+}
+
+liana_status liana__row_message_read(liana__ring_slot *slot, const liana__batch_rows *rows, const liana__told *message,
+                                     int64_t count, liana__error *error)
+{
+    liana__batch *batch = &slot->batch;
+    liana__message_reader reader = {.data = message->data, .size = message->size};
+    take(&reader, batch->positions, sizeof *batch->positions, count);
+    take(&reader, batch->records, sizeof *batch->records, count);
+    for (int64_t i = 0; i < count && !reader.failed; i++) {
+        const char *id = liana__message_get_text(&reader);
+        LIANA_TRY(liana__ring_slot_keep_id(slot, i, id, id ? strlen(id) : 0, error));
+    }
+    for (size_t i = 0; i < rows->count; i++) take(&reader, batch->rows[i], rows->sizes[i], count);
+    if (batch->partners) take(&reader, batch->partners, sizeof *batch->partners, count);
+    if (batch->shares) take(&reader, batch->shares, sizeof *batch->shares, count);
+    batch->count = count;
+    if (liana__message_is_read(&reader)) return LIANA_OK;
+    return liana__fail(error, LIANA_INTERNAL, "the rows of a stream that process 0 sent cannot be read");
+}
+
+/* ---- to all ---- */
+
+static int64_t count_of(const liana__step_workers *step, size_t process)
+{
+    int64_t count = 0;
+    for (int64_t i = step->bounds[process]; i < step->bounds[process + 1]; i++) count += step->shard_counts[i];
+    return count;
+}
+
+/* Process 0 writes a message for each of the others; its own rows are the first ones, and stay where they are. */
+static bool write_all(const liana__ring_slot *slot, const liana__batch_rows *rows, size_t count, liana__told *messages)
+{
+    int64_t begin = count_of(&slot->workers, 0);
+    for (size_t i = 1; i < count; i++) {
+        const int64_t examples = count_of(&slot->workers, i);
+        liana__text message = {0};
+        liana__row_message_write(&slot->batch, rows, begin, examples, &message);
+        messages[i] = (liana__told){message.data, message.length};
+        if (message.failed) return false;
+        begin += examples;
+    }
+    return true;
+}
+
+static liana_status send_all(liana__ring_slot *slot, const liana__batch_rows *rows, const liana__input_workers *workers,
+                             liana__error *error)
+{
+    liana__told *messages = calloc(workers->count, sizeof *messages);
+    bool enough = messages && write_all(slot, rows, workers->count, messages);
+    liana_status status = enough ? workers->scatter(workers->user, messages, NULL, error)
+                                 : liana__fail_memory(error, "the rows of a stream");
+    for (size_t i = 0; messages && i < workers->count; i++) free(messages[i].data);
+    free(messages);
+    slot->batch.count = count_of(&slot->workers, 0);
+    return status;
+}
+
+liana_status liana__row_message_share(liana__ring_slot *slot, const liana__batch_rows *rows,
+                                      const liana__input_workers *workers, liana__error *error)
+{
+    if (workers->self == 0) return send_all(slot, rows, workers, error);
+    liana__told own = {0};
+    LIANA_TRY(workers->scatter(workers->user, NULL, &own, error));
+    liana_status status = liana__row_message_read(slot, rows, &own, count_of(&slot->workers, workers->self), error);
+    free(own.data);
+    return status;
+}

@@ -1,0 +1,40 @@
+/* agreement.h - what all processes of a cluster must have in common: compared before the first step.
+ *
+ * All processes call these functions in the same order, and each of them comes to the same answer. */
+#ifndef LIANA_TRAIN_AGREEMENT_H
+#define LIANA_TRAIN_AGREEMENT_H
+
+#include "base/value.h"
+#include "train/core/training.h"
+
+/* Keys with values, as texts. Zero-initialise; free with liana__facts_free. */
+typedef struct liana__facts {
+    liana__text message;
+    liana__arena arena;
+    uint64_t count;
+} liana__facts;
+
+void liana__facts_free(liana__facts *facts);
+void liana__facts_add(liana__facts *facts, const char *key, const char *value);
+/* Each leaf of a tree by its dotted key, below `key`; a list counts as a leaf unless it has maps. */
+void liana__facts_add_tree(liana__facts *facts, const char *key, const liana__value *tree);
+
+/* Compares with what the other processes say. *same: all have the same facts. Errors: those of the cluster. */
+liana_status liana__facts_compare(const liana__facts *facts, liana__cluster *cluster, bool *same, liana__error *error)
+    LIANA_MUST_USE;
+/* The same, where a difference is an error. Errors: INVALID_CONFIG with the first key that differs from the chief's, the
+ * first process that has another value, and both values. */
+liana_status liana__facts_agree(const liana__facts *facts, liana__cluster *cluster, liana__error *error) LIANA_MUST_USE;
+
+/* The instruction set becomes the highest one that all processes have, with a note where it is lowered. Before anything
+ * is compiled. Errors: those of the cluster. */
+liana_status liana__agree_on_isa(liana_context *context, liana__cluster *cluster, const liana__notes *notes,
+                                 liana__error *error) LIANA_MUST_USE;
+
+/* Equal instruction sets are not yet equal arithmetic: libraries choose by sizes of caches as well. So each process
+ * computes one leaf of made-up examples, and digests of its sums are compared. Alone: nothing. `exact`: other digests are
+ * an error; otherwise a note. Errors: UNAVAILABLE (a process computes other bits; it is named). */
+liana_status liana__agree_on_arithmetic(liana__training *training, bool exact, const liana__notes *notes,
+                                        liana__error *error) LIANA_MUST_USE;
+
+#endif

@@ -1,7 +1,8 @@
 /* bench_transport.c - messages between the processes of a cluster: whether they arrive, and how fast.
  *
  *   liana launch -n 4 --program build/bench_transport check      each sends to each, and looks at what has come
- *   mpirun -n 2 build/bench_transport measure                    latency and bandwidth between ranks 0 and 1 */
+ *   mpirun -n 2 build/bench_transport measure                    latency and bandwidth between ranks 0 and 1
+ *   liana launch -n 2 --program build/bench_transport wait       waits until another process is gone */
 #include "base/clock.h"
 #include "distribute/transport/cluster_read.h"
 #include "distribute/transport/transport.h"
@@ -87,7 +88,21 @@ static liana_status measure(cluster *own)
     return LIANA_OK;
 }
 
-/* ---- both ---- */
+/* ---- wait ---- */
+
+static liana_status wait_for_end(cluster *own)
+{
+    size_t other = own->place.rank == 0 ? 1 : 0;
+    char byte;
+    double begun = liana__clock_seconds();
+    liana_status status =
+        own->transport->receive(own->instance, other, (liana__message_key){0, 1, 3, 0}, &byte, 1, 0, &own->error);
+    if (status != LIANA_UNAVAILABLE) return status;
+    printf("rank %zu, after %.1f s: %s\n", own->place.rank, liana__clock_seconds() - begun, own->error.message);
+    return LIANA_OK;
+}
+
+/* ---- all ---- */
 
 static void say(void *user, const char *line)
 {
@@ -105,11 +120,14 @@ static liana_status run(cluster *own, const char *what, liana__arena *arena)
     }
     own->place.say = say;
     own->place.timeout = 30;
+    own->place.heartbeat = 3;
     own->transport = liana__transport_find(own->place.transport, &own->error);
     if (!own->transport) return own->error.status;
     LIANA_TRY(own->transport->open(&own->place, &own->instance, &own->error));
     if (own->place.rank == 0) fprintf(stderr, "met after %.3f s\n", liana__clock_seconds() - begun);
-    liana_status status = strcmp(what, "measure") == 0 ? measure(own) : check(own);
+    liana_status status = strcmp(what, "measure") == 0 ? measure(own)
+                          : strcmp(what, "wait") == 0  ? wait_for_end(own)
+                                                       : check(own);
     fflush(stdout);
     own->transport->close(own->instance);
     return status;
@@ -119,11 +137,12 @@ int main(int argc, char **argv)
 {
     cluster own = {0};
     liana__arena arena = {0};
-    if (argc != 2 || (strcmp(argv[1], "check") != 0 && strcmp(argv[1], "measure") != 0)) {
-        fprintf(stderr, "usage: bench_transport check|measure\n");
+    const char *what = argc == 2 ? argv[1] : "";
+    if (strcmp(what, "check") != 0 && strcmp(what, "measure") != 0 && strcmp(what, "wait") != 0) {
+        fprintf(stderr, "usage: bench_transport check|measure|wait\n");
         return 2;
     }
-    liana_status status = run(&own, argv[1], &arena);
+    liana_status status = run(&own, what, &arena);
     if (status != LIANA_OK) fprintf(stderr, "bench_transport: %s\n", own.error.message);
     liana__arena_free(&arena);
     return status == LIANA_OK ? 0 : 1;

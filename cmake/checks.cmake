@@ -23,6 +23,8 @@ foreach(backend tensorflow jax)
 endforeach()
 liana_add_check(keras_optimizers tests/checks/test_keras_optimizers.sh)
 liana_add_check(pjrt_header tests/checks/test_pjrt_header.sh ${CMAKE_C_COMPILER})
+liana_add_check(cut_network tests/checks/test_cut_network.sh ${PROJECT_BINARY_DIR})
+liana_add_check(mpi tests/checks/test_mpi.sh ${PROJECT_BINARY_DIR})
 liana_add_check(quoted_code tests/checks/test_quoted_code.sh)
 liana_add_check(docs_commands tests/docs/test_docs.sh ${PROJECT_BINARY_DIR})
 # A sanitizer asks other questions.

@@ -13,10 +13,10 @@ build="gcc libc6-dev make cmake ninja-build pkg-config
     libcurl4-openssl-dev libssl-dev libexpat1-dev libzmq3-dev libcmocka-dev"
 # The headers are checked with clang and as C++; the format with clang-format 14; processors that are not here with qemu.
 # Numbers are written under a locale with a decimal comma, which is made from the sources of locales.
-# Processes of clusters are started by both kinds of MPI.
+# Processes of clusters are started by both kinds of MPI, and have networks of their own (iproute2).
 # Remote files are read from nginx and from a small server in Python, on this machine.
 tests="clang-14 clang-format-14 g++ qemu-user nginx openssl python3 locales
-    openmpi-bin libopenmpi-dev mpich libmpich-dev"
+    openmpi-bin libopenmpi-dev mpich libmpich-dev iproute2"
 # Without OpenBLAS Debian's PyTorch multiplies matrices with the reference BLAS, 30 times slower.
 bench="python3 python3-torch python3-torchvision python3-numpy python3-pil libopenblas0-openmp"
 

@@ -122,8 +122,13 @@ static void test_the_first_difference_is_named(void **state)
     texts = (const char *const[]){"train.seed is 7 on the chief, and 8 on process 2", NULL};
     DIFFER(4, "{train: {seed: 7, epochs: 2}}", "{train: {seed: 7, epochs: 2}}", "{train: {seed: 8, epochs: 3}}",
            "{train: {seed: 9, epochs: 2}}");
-    texts = (const char *const[]){"files[1].name is \"b\" on the chief, and \"c\" on process 1", NULL};
+    texts = (const char *const[]){"files[b].name is \"b\" on the chief, and not there on process 1", NULL};
     DIFFER(2, "{files: [{name: a}, {name: b}]}", "{files: [{name: a}, {name: c}]}");
+    texts = (const char *const[]){"files[b].bytes is 3 on the chief, and 4 on process 1", NULL};
+    DIFFER(2, "{files: [{name: a, bytes: 2}, {name: b, bytes: 3}]}",
+           "{files: [{name: a, bytes: 2}, {name: b, bytes: 4}]}");
+    texts = (const char *const[]){"list[1].size is 5 on the chief, and 6 on process 1", NULL};
+    DIFFER(2, "{list: [{size: 4}, {size: 5}]}", "{list: [{size: 4}, {size: 6}]}");
     /* What one of them does not have at all. */
     texts = (const char *const[]){"b is 2 on the chief, and not there on process 1", NULL};
     DIFFER(2, "{a: 1, b: 2, c: 3}", "{a: 1, c: 3}");
@@ -302,7 +307,8 @@ static void test_data_are_compared_by_their_contents(void **state)
     process changed[2] = {{.config = configs[0]}, {.config = configs[1]}};
     open_runs(changed, 2);
     assert_all_refused(changed, 2, LIANA_INVALID_CONFIG,
-                       (const char *const[]){"data.validation.files[0].contents is ", "process 1", NULL});
+                       (const char *const[]){"data.validation.files[validation-images].contents is ", "process 1",
+                                             NULL});
 }
 
 int main(void)

@@ -3,6 +3,7 @@
 #include "harness/tiny_fit.h"
 #include "harness/tiny_records.h"
 
+#include "base/file.h"
 #include "train/checkpoint/checkpoint.h"
 
 #include <pthread.h>
@@ -30,6 +31,10 @@ typedef struct recipe {
     int64_t checkpoint_steps;
     const char *training; /* NULL: training_path */
     bool skips_bad_records, keeps_order;
+    liana_on_bad_numbers on_bad_numbers;
+    bool breaks_folder; /* that of the checkpoints, once it is there */
+    bool is_wide;       /* a larger network, without validation */
+    bool is_step;       /* a loop of one's own instead of a fit */
 } recipe;
 
 /* Of one process. */
@@ -41,6 +46,7 @@ typedef struct result {
     liana_epoch epochs[MAX_EPOCHS];
     size_t num_epochs;
     int64_t num_replicas;
+    const char *broken_folder; /* NULL: none */
     const liana__cluster *cluster;
     liana__cluster_counters counters; /* at the end of the last epoch */
 } result;
@@ -58,6 +64,12 @@ static bool keep_epoch(void *user, const liana_epoch *epoch)
 
 static liana_status train_begin(void *user, liana_fit_context *context)
 {
+    const char *broken = ((result *)user)->broken_folder;
+    if (broken && liana_fit_is_chief(context)) {
+        /* A file is where the folder was: nothing can be saved any more. */
+        assert_int_equal(liana__folder_remove(broken, NULL), LIANA_OK);
+        fclose(fopen(broken, "w"));
+    }
     ((result *)user)->num_replicas = liana_fit_num_replicas_in_sync(context);
     return LIANA_OK;
 }
@@ -78,7 +90,7 @@ static liana_status keep_weights(liana_model *model, result *own)
 }
 
 /* With batch normalisation and dropout; its dense layer is cut when there are several owners. */
-static liana_model *build_model(liana_context *context)
+static liana_model *build_model(liana_context *context, int64_t units)
 {
     liana_model *model = NULL;
     if (liana_model_create(context, NULL, &model) != LIANA_OK) return NULL;
@@ -88,7 +100,7 @@ static liana_model *build_model(liana_context *context)
     liana_max_pooling2d(model);
     liana_dropout(model, .rate = 0.25);
     liana_flatten(model);
-    liana_dense(model, .units = 70, .activation = "relu");
+    liana_dense(model, .units = units, .activation = "relu");
     liana_dense(model, .units = LIANA__TINY_CLASSES, .activation = "softmax");
     return model;
 }
@@ -103,7 +115,7 @@ static liana_status open_training(liana_context *context, const char *text, lian
 static liana_status fit(liana_context *context, const recipe *wanted, liana_strategy strategy, result *own)
 {
     liana_dataset *training = NULL, *validation = NULL;
-    liana_model *model = build_model(context);
+    liana_model *model = build_model(context, wanted->is_wide ? 3000 : 70);
     if (!model) return liana_context_status(context);
     const liana_callback look = {.size = sizeof look, .train_begin = train_begin, .user = own};
     liana_status status = open_training(context, wanted->training ? wanted->training : training_path, &training);
@@ -111,9 +123,11 @@ static liana_status fit(liana_context *context, const recipe *wanted, liana_stra
         status = liana_dataset_open(context, validation_path, NULL, &validation);
     }
     liana_fit_options options = {.training = training,
-                                 .validation = validation,
+                                 .validation = wanted->is_wide ? NULL : validation,
                                  .epochs = wanted->epochs ? wanted->epochs : 2,
                                  .steps = wanted->steps,
+                                 .on_bad_numbers = wanted->on_bad_numbers,
+                                 .bad_numbers_factor = wanted->on_bad_numbers ? 1e-12 : 0,
                                  .batch_size = wanted->batch_size ? wanted->batch_size : BATCH,
                                  .microbatch = wanted->microbatch ? wanted->microbatch : MICROBATCH,
                                  .optimizer = wanted->optimizer,
@@ -140,6 +154,72 @@ static liana_status fit(liana_context *context, const recipe *wanted, liana_stra
     return status;
 }
 
+/* ---- a loop of one's own ---- */
+
+enum { STEP_BATCH = 32, FEATURES = 6, STEPS = 3 };
+
+static void build_leaf(liana_leaf *leaf, void *user)
+{
+    (void)user;
+    liana_tensor x = liana_leaf_input(leaf, "x"), y = liana_leaf_input(leaf, "y");
+    liana_tensor weight = liana_graph_variable(leaf->graph, "weight", LIANA_F32, liana_shape_of(FEATURES, 1));
+    liana_tensor error = liana_op_subtract(liana_op_matmul(x, weight, false, false), y);
+    liana_tensor loss = liana_leaf_sum(leaf, "loss", liana_op_square(error));
+    liana_leaf_gradients(leaf, loss, &weight, 1);
+}
+
+static void build_update(liana_update *update, void *user)
+{
+    (void)user;
+    liana_apply_gradients(update->variables, update->gradients, update->num_variables,
+                          &(liana_optimizer_options){.optimizer = "Adam", .rate = liana_update_scalar(update, "rate")});
+}
+
+/* The losses of the steps, and the weights they end with. */
+static liana_status run_steps(liana_context *context, liana_strategy strategy, result *own)
+{
+    static const liana_component components[] = {{.name = "x", .dtype = LIANA_F32, .shape = {1, {FEATURES}}},
+                                                 {.name = "y", .dtype = LIANA_F32, .shape = {1, {1}}}};
+    float x[STEP_BATCH * FEATURES], y[STEP_BATCH];
+    liana_device *device = NULL;
+    liana_variables *variables = NULL;
+    liana_step *step = NULL;
+    for (int i = 0; i < STEP_BATCH * FEATURES; i++) x[i] = (float)((i * 37) % 101) / 50 - 1;
+    for (int i = 0; i < STEP_BATCH; i++) y[i] = (float)((i * 13) % 17) / 8;
+    liana_step_options options = {.leaf = build_leaf,
+                                  .update = build_update,
+                                  .components = components,
+                                  .num_components = 2,
+                                  .scalars = {"rate"},
+                                  .batch_size = STEP_BATCH,
+                                  .microbatch = 4,
+                                  .strategy = strategy};
+    liana_status status = liana_device_open(context, "cpu", &device);
+    if (status == LIANA_OK) status = liana_variables_create(device, &variables);
+    if (status == LIANA_OK) status = liana_step_create(device, variables, &options, &step);
+    const float zeros[FEATURES] = {0};
+    if (status == LIANA_OK) status = liana_variables_write(variables, "weight", zeros, sizeof zeros);
+    if (status == LIANA_OK) status = liana_variables_initialize(variables, NULL);
+    own->num_replicas = liana_step_num_replicas_in_sync(step);
+    for (int64_t i = 0; status == LIANA_OK && i < STEPS; i++) {
+        const int64_t count = i == STEPS - 1 ? STEP_BATCH - 5 : STEP_BATCH;
+        liana_step_results results;
+        status = liana_step_run(step,
+                                &(liana_step_batch){.arrays = {{"x", LIANA_F32, liana_shape_of(count, FEATURES), x},
+                                                               {"y", LIANA_F32, liana_shape_of(count, 1), y}},
+                                                    .scalars = {{"rate", 0.1}}},
+                                &results);
+        own->epochs[i].training.loss = liana_step_mean(&results, "loss");
+    }
+    own->size = FEATURES * sizeof(float);
+    own->weights = calloc(1, own->size);
+    if (status == LIANA_OK) status = liana_variables_read(variables, "weight", own->weights, own->size);
+    liana_step_destroy(step);
+    liana_variables_destroy(variables);
+    liana_device_close(device);
+    return status;
+}
+
 /* ---- processes ---- */
 
 typedef struct process {
@@ -156,13 +236,18 @@ static void *run_process(void *user)
     result *got = own->result;
     liana_context *context = NULL;
     liana__cluster cluster = {0};
+    if (own->wanted->breaks_folder) got->broken_folder = own->wanted->checkpoints;
     got->status = liana_context_create(&(liana_context_options){.num_threads = 1}, &context);
     if (got->status == LIANA_OK && own->hub) {
         liana__hub_join(own->hub, own->rank, &cluster);
         got->cluster = &cluster;
         got->status = liana__cluster_join(context, &cluster);
     }
-    if (got->status == LIANA_OK) got->status = fit(context, own->wanted, own->strategy, got);
+    if (got->status == LIANA_OK && own->wanted->is_step) {
+        got->status = run_steps(context, own->strategy, got);
+    } else if (got->status == LIANA_OK) {
+        got->status = fit(context, own->wanted, own->strategy, got);
+    }
     if (got->status != LIANA_OK) snprintf(got->message, sizeof got->message, "%s", liana_context_message(context));
     if (own->hub) liana__cluster_close(&cluster);
     liana_context_destroy(context);
@@ -329,6 +414,23 @@ static void test_an_error_of_one_is_that_of_all(void **state)
     free_results(results, 4);
 }
 
+/* All processes find that a step has gone bad, and do the same about it. */
+static void test_bad_numbers_of_all(void **state)
+{
+    (void)state;
+    static const char diverging[] = "{name: SGD, learning_rate: 1.0e+25}";
+    const recipe restores = {.optimizer = diverging, .on_bad_numbers = LIANA_ON_BAD_NUMBERS_RESTORE};
+    assert_same_on(&restores, 3, 0);
+    assert_same_on(&restores, 2, 1);
+    result results[MAX_PROCESSES];
+    run_cluster(&(recipe){.optimizer = diverging}, 3, 1, results);
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(results[i].status, LIANA_OUT_OF_RANGE);
+        assert_string_equal(results[i].message, results[0].message);
+    }
+    free_results(results, 4);
+}
+
 /* ---- checkpoints ---- */
 
 static const char *newest(const char *folder, const char *file)
@@ -368,6 +470,23 @@ static void test_checkpoints_are_those_of_one_process(void **state)
     assert_same_checkpoint(alone, shared);
     free_results(results, 4);
     free(whole.weights);
+}
+
+/* What the chief cannot write ends the fit on all; nobody waits for what it did not ask for. */
+static void test_a_failing_save_is_that_of_all(void **state)
+{
+    (void)state;
+    char folder[512];
+    snprintf(folder, sizeof folder, "%s", liana__test_path("broken"));
+    const recipe wanted = {.optimizer = "Adam", .checkpoints = folder, .checkpoint_steps = 1, .breaks_folder = true};
+    result results[MAX_PROCESSES];
+    run_cluster(&wanted, 3, 0, results);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(results[i].status, results[0].status);
+        assert_int_not_equal(results[i].status, LIANA_OK);
+        assert_non_null(strstr(results[i].message, "broken"));
+    }
+    free_results(results, 3);
 }
 
 /* Three workers begin, in the middle of an epoch two workers and a server go on, one process ends it. */
@@ -441,6 +560,38 @@ static void test_workers_of_servers_hold_no_slots(void **state)
     free_results(results, 4);
 }
 
+static void test_a_loop_of_ones_own(void **state)
+{
+    (void)state;
+    static const recipe steps = {.is_step = true};
+    assert_same_on(&steps, 2, 0);
+    assert_same_on(&steps, 7, 0);
+    assert_same_on(&steps, 3, 2);
+}
+
+/* Of the second update, without validation: half of the gradients, and half of the weights, by each worker. */
+static void test_traffic_is_that_of_a_ring(void **state)
+{
+    (void)state;
+    static const size_t counts[] = {2, 4};
+    for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
+        result one[MAX_PROCESSES], two[MAX_PROCESSES];
+        recipe wanted = {.optimizer = "Adam", .epochs = 1, .steps = 1, .is_wide = true};
+        run_cluster(&wanted, counts[k], 0, one);
+        wanted.steps = 2;
+        run_cluster(&wanted, counts[k], 0, two);
+        const double size = (double)one[0].size, workers = (double)counts[k];
+        for (size_t i = 0; i < counts[k]; i++) {
+            const double sent =
+                (double)two[i].counters.transport.bytes_sent - (double)one[i].counters.transport.bytes_sent;
+            assert_true(sent > 1.9 * (workers - 1) / workers * size);
+            assert_true(sent <= 1.05 * 2 * (workers - 1) / workers * size);
+        }
+        free_results(one, counts[k]);
+        free_results(two, counts[k]);
+    }
+}
+
 static int make_data(void **state)
 {
     (void)state;
@@ -475,8 +626,12 @@ int main(void)
         cmocka_unit_test(test_what_else_happens_in_a_fit),
         cmocka_unit_test(test_gaps_and_draws),
         cmocka_unit_test(test_an_error_of_one_is_that_of_all),
+        cmocka_unit_test(test_bad_numbers_of_all),
         cmocka_unit_test(test_checkpoints_are_those_of_one_process),
+        cmocka_unit_test(test_a_failing_save_is_that_of_all),
         cmocka_unit_test(test_a_fit_goes_on_in_any_number_of_processes),
+        cmocka_unit_test(test_a_loop_of_ones_own),
+        cmocka_unit_test(test_traffic_is_that_of_a_ring),
         cmocka_unit_test(test_each_worker_computes_its_leaves_only),
         cmocka_unit_test(test_workers_of_servers_hold_no_slots),
     };

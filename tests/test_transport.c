@@ -267,15 +267,13 @@ static void the_same_rank_twice(void **state)
 {
     (void)state;
     liana__test_member members[3];
-    const char *const *ports = liana__test_ports(3);
-    const char *second[] = {ports[0], ports[2]};
-    liana__test_members(members, 2, ports, liana__test_keys());
+    const char *const *ports = liana__test_ports(4);
+    const char *second[] = {ports[0], ports[3], ports[2]};
+    liana__test_members(members, 3, ports, liana__test_keys());
+    /* Rank 2 never comes, so all are still meeting when the second rank 1 does. */
     members[2] = members[1];
     members[2].place.addresses = second;
-    for (size_t i = 0; i < 3; i++) {
-        members[i].place.id = "one";
-        members[i].place.timeout = 5;
-    }
+    for (size_t i = 0; i < 3; i++) members[i].place.id = "one";
     liana__test_run_members(members, 3);
     for (size_t i = 0; i < 3; i++) {
         assert_fails(members[i].status, LIANA_UNAVAILABLE, &members[i].error, "two processes say that they are rank 1",

@@ -23,8 +23,7 @@ const liana__command liana__subcommand_cluster = {
     .name = "cluster",
     .operands = "keys DIR",
     .summary = "Make the key of a cluster",
-    .help = "\n"
-            "Makes the folder DIR with the secret key of a new cluster. Processes on several\n"
+    .help = "Makes the folder DIR with the secret key of a new cluster. Processes on several\n"
             "machines need the same key: who holds it gets in, and what they send is\n"
             "encrypted. Nobody but you can read the folder; keep it so.\n",
     .min_operands = 2,

@@ -53,6 +53,11 @@ void liana__command_print_overview(FILE *out)
     fprintf(out, "\n'liana SUBCOMMAND --help' says more about a subcommand.\n");
 }
 
+static const char *dashes_of(const liana__option *option)
+{
+    return option->name[1] ? "--" : "-";
+}
+
 void liana__command_print_help(const liana__command *command, FILE *out)
 {
     enum { FEW = 4 }; /* with more options, only the list shows them */
@@ -61,18 +66,20 @@ void liana__command_print_help(const liana__command *command, FILE *out)
     for (; command->options && command->options[count].name; count++) {
         const char *argument = command->options[count].argument;
         int width = (int)strlen(command->options[count].name) + (argument ? (int)strlen(argument) + 3 : 2);
+        if (!command->options[count].name[1]) width--;
         if (width > widest) widest = width;
     }
     fprintf(out, "Usage: liana %s%s%s", command->name, *command->operands ? " " : "", command->operands);
     for (size_t i = 0; count <= FEW && i < count; i++) {
         const char *argument = command->options[i].argument;
-        fprintf(out, " [--%s%s%s]", command->options[i].name, argument ? " " : "", argument ? argument : "");
+        fprintf(out, " [%s%s%s%s]", dashes_of(&command->options[i]), command->options[i].name, argument ? " " : "",
+                argument ? argument : "");
     }
     if (count > FEW) fprintf(out, " [options]");
     fprintf(out, "\n\n%s.\n%s%s\nOptions:\n", command->summary, *command->help ? "\n" : "", command->help);
     for (const liana__option *option = command->options; option && option->name; option++) {
         const char *argument = option->argument ? option->argument : "";
-        int width = fprintf(out, "  --%s%s%s", option->name, *argument ? " " : "", argument) - 2;
+        int width = fprintf(out, "  %s%s%s%s", dashes_of(option), option->name, *argument ? " " : "", argument) - 2;
         fprintf(out, "%*s  %s\n", widest - width, "", option->doc);
     }
     fprintf(out, "  --help%*s  print this help\n", widest - (int)strlen("--help"), "");
@@ -148,6 +155,7 @@ int liana__command_line(int argc, const char *const *argv, FILE *out, FILE *err)
     bool unread = done && status != LIANA_OK && liana__output_is_unread(out);
     if (status != LIANA_OK) liana__remote_clean(invocation.remote, invocation.error.message);
     int code = unread ? EXIT_SIGNAL + SIGPIPE : report(&invocation, status);
+    if (code == EXIT_DONE) code = invocation.exit_code;
     liana__remote_destroy(invocation.remote);
     liana__arena_free(&invocation.arena);
     return code;

@@ -8,6 +8,7 @@
  *   2      usage or configuration (INVALID_CONFIG)
  *   75     with --requeue: stopped by a signal, here or in another process of a cluster, or another process cannot be
  *          reached any more; the same command with --resume goes on
+ *   n      of `liana launch`: the code of the process that failed first
  *   128+n  stopped by signal n (CANCELLED after liana__signals_catch). A signal that nobody catches ends the program as
  *          always, which a shell also reports as 128+n. 128 + SIGPIPE, without a message, if standard output has no
  *          reader any more
@@ -29,7 +30,7 @@
 #include <stdio.h>
 
 typedef struct liana__option {
-    const char *name;     /* without the dashes: "out" */
+    const char *name;     /* without the dashes: "out"; a single letter has one dash: "n" is -n */
     const char *argument; /* "DIR"; NULL for a switch */
     const char *doc;      /* one line */
 } liana__option;
@@ -89,6 +90,7 @@ typedef struct liana__invocation {
     const char **values; /* one for each option of the command; NULL: not given */
     bool help;           /* --help was given */
     bool opens_run;      /* the configuration is a run folder's */
+    int exit_code;       /* of a subcommand that is done (LIANA_OK), but whose processes failed */
     bool output_lost;    /* standard output has no reader any more, and the subcommand has dealt with it */
     FILE *out;
     FILE *err;

@@ -72,10 +72,10 @@ static liana_status take_option(liana__invocation *invocation, int argc, const c
         invocation->help = true;
         return LIANA_OK;
     }
-    const char *name = word + 2, *equals = strchr(word, '=');
+    const char *name = word[1] == '-' ? word + 2 : word + 1, *equals = strchr(word, '=');
     size_t length = equals && equals > name ? (size_t)(equals - name) : strlen(name);
     size_t option = find_option(invocation->command, name, length);
-    if (word[1] != '-' || option == count_options(invocation->command)) {
+    if ((word[1] != '-' && length != 1) || option == count_options(invocation->command)) {
         return refuse_option(invocation, word, *index + 1 < argc ? argv[*index + 1] : NULL);
     }
     const liana__option *found = &invocation->command->options[option];

@@ -95,7 +95,7 @@ void liana__test_members(liana__test_member *members, size_t count, const char *
                       .source = "the test",
                       .keys = keys,
                       .timeout = 20,
-                      .heartbeat = 5},
+                      .heartbeat = 60},
         };
     }
 }

@@ -35,6 +35,15 @@ liana__cluster *liana__cluster_of(const liana_context *context)
     return found ? found->user : NULL;
 }
 
+liana_status liana__cluster_require(const liana_context *context, const char *strategy, liana__cluster **cluster,
+                                    liana__error *error)
+{
+    *cluster = liana__cluster_of(context);
+    if (*cluster) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_CONFIG,
+                       "the strategy %s is for several processes, but this one belongs to no cluster", strategy);
+}
+
 /* ---- who is who ---- */
 
 size_t liana__cluster_size(const liana__cluster *cluster)

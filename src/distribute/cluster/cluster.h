@@ -51,6 +51,9 @@ void liana__cluster_close(liana__cluster *cluster);
  * context. Errors: OUT_OF_MEMORY, in the context. */
 liana_status liana__cluster_join(liana_context *context, liana__cluster *cluster) LIANA_MUST_USE;
 liana__cluster *liana__cluster_of(const liana_context *context);
+/* The same for a strategy that needs one. Errors: INVALID_CONFIG if there is none. */
+liana_status liana__cluster_require(const liana_context *context, const char *strategy, liana__cluster **cluster,
+                                    liana__error *error) LIANA_MUST_USE;
 
 /* ---- who is who ---- */
 

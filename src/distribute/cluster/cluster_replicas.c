@@ -116,11 +116,17 @@ static liana_status scatter(void *user, size_t place, const void *data, liana__e
     return liana__sliced_update_scatter(&own->update, place, data, error);
 }
 
+static liana_status read_own(void *user, size_t place, void *data, liana__error *error)
+{
+    replicas *own = user;
+    return liana__sliced_update_read_own(&own->update, place, data, error);
+}
+
 liana_status liana__cluster_replicas_hold(liana__strategy_instance *instance, const char *name, liana_dtype dtype,
                                           const liana_shape *shape, double begins_at, liana__error *error)
 {
     replicas *own = (replicas *)instance;
-    const liana__slice_holder holder = {gather, scatter, own};
+    const liana__slice_holder holder = {gather, scatter, read_own, own};
     return liana__held_add(own->plan.variables, name, dtype, shape, begins_at, &holder, error);
 }
 

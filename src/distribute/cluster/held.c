@@ -80,11 +80,20 @@ liana_status liana__held_add(liana__variables *variables, const char *name, lian
     return status;
 }
 
-liana_status liana__held_attend(const liana__variables *variables, liana__error *error)
+liana_status liana__variable_read_own(const liana__variable *variable, void *data, liana__error *error)
 {
+    if (!liana__is_held(variable)) return liana__variable_read(variable, data, error);
+    const held *own = (const held *)variable->buffer;
+    LIANA_TRY(gone(own, error));
+    return own->holder.read_own(own->holder.user, own->place, data, error);
+}
+
+liana_status liana__held_attend(const liana__variables *variables, size_t done, liana__error *error)
+{
+    size_t number = 0;
     for (size_t i = 0; i < variables->count; i++) {
         const liana__variable *variable = &variables->items[i];
-        if (!liana__is_held(variable)) continue;
+        if (!liana__is_held(variable) || number++ < done) continue;
         void *data = malloc(variable->buffer->size + 1);
         if (!data) return liana__fail_memory(error, "what others hold");
         liana_status status = liana__variable_read(variable, data, error);

@@ -11,6 +11,7 @@
 typedef struct liana__slice_holder {
     liana_status (*gather)(void *user, size_t place, void *data, liana__error *error);
     liana_status (*scatter)(void *user, size_t place, const void *data, liana__error *error);
+    liana_status (*read_own)(void *user, size_t place, void *data, liana__error *error);
     void *user;
 } liana__slice_holder;
 
@@ -18,8 +19,12 @@ typedef struct liana__slice_holder {
  * for a name that is not new, OUT_OF_MEMORY. */
 liana_status liana__held_add(liana__variables *variables, const char *name, liana_dtype dtype, const liana_shape *shape,
                              double begins_at, const liana__slice_holder *holder, liana__error *error) LIANA_MUST_USE;
-/* Takes part while another process reads all variables of the list, in their order, and keeps nothing. */
-liana_status liana__held_attend(const liana__variables *variables, liana__error *error) LIANA_MUST_USE;
+/* Takes part while another process reads all variables of the list, in their order, and keeps nothing. `done`: so many
+ * of those that are held were read already. */
+liana_status liana__held_attend(const liana__variables *variables, size_t done, liana__error *error) LIANA_MUST_USE;
+/* Copies what this process holds to its places in `data`, and leaves the rest as it is: enough to write it back later.
+ * No other process takes part. A variable that is not held is copied whole. */
+liana_status liana__variable_read_own(const liana__variable *variable, void *data, liana__error *error) LIANA_MUST_USE;
 bool liana__is_held(const liana__variable *variable);
 /* What every element of it begins as. */
 double liana__held_begins_at(const liana__variable *variable);

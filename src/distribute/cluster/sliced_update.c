@@ -528,6 +528,19 @@ liana_status liana__sliced_update_scatter(liana__sliced_update *update, size_t p
     return LIANA_OK;
 }
 
+liana_status liana__sliced_update_read_own(const liana__sliced_update *update, size_t place, void *data,
+                                           liana__error *error)
+{
+    const size_t element = liana_dtype_size(update->plan->variables->items[place].buffer->dtype);
+    for (size_t i = 0; i < update->variables.count; i++) {
+        const liana__slice_origin *origin = &update->origins[i];
+        if (!origin->held || origin->part.thing != place) continue;
+        char *to = (char *)data + origin->part.begin * element;
+        LIANA_TRY(liana__variable_read(&update->variables.items[i], to, error));
+    }
+    return LIANA_OK;
+}
+
 liana_status liana__sliced_update_read_sum(liana__sliced_update *update, size_t sum, const float *sums, float *data,
                                            liana__error *error)
 {

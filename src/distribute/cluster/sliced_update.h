@@ -57,6 +57,9 @@ liana_status liana__sliced_update_gather(liana__sliced_update *update, size_t pl
     LIANA_MUST_USE;
 liana_status liana__sliced_update_scatter(liana__sliced_update *update, size_t place, const void *data,
                                           liana__error *error) LIANA_MUST_USE;
+/* What this process holds of it, to its places in `data`. */
+liana_status liana__sliced_update_read_own(const liana__sliced_update *update, size_t place, void *data,
+                                           liana__error *error) LIANA_MUST_USE;
 /* A sum of the leaves, from its owners to all processes. */
 liana_status liana__sliced_update_read_sum(liana__sliced_update *update, size_t sum, const float *sums, float *data,
                                            liana__error *error) LIANA_MUST_USE;

@@ -137,11 +137,11 @@ static void take_frame(transport *own, size_t from, const uint8_t *bytes, size_t
         liana__mailbox_set_gone(own->mailbox, from, "has left the cluster");
     } else if (frame.kind == LIANA__FRAME_DATA) {
         liana__mail_piece piece = {from, frame.key, frame.size, frame.offset, frame.bytes, frame.num_bytes};
+        own->bytes_received += frame.num_bytes;
+        if (frame.offset + frame.num_bytes == frame.size) own->messages_received++;
         if (liana__mailbox_put(own->mailbox, &piece, &error) == LIANA_INVALID_DATA) {
             liana__mailbox_set_gone(own->mailbox, from, error.message);
         }
-        own->bytes_received += frame.num_bytes;
-        if (frame.offset + frame.num_bytes == frame.size) own->messages_received++;
     }
 }
 

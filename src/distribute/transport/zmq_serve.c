@@ -28,10 +28,10 @@ static void take_data(liana__zmq *own, const liana__frame *frame)
     note_gap(own, frame->sender, frame->sequence);
     peer->received++;
     liana__mail_piece piece = {frame->sender, frame->key, frame->size, frame->offset, frame->bytes, frame->num_bytes};
-    liana_status status = liana__mailbox_put(own->mailbox, &piece, &error);
-    if (status == LIANA_INVALID_DATA) liana__mailbox_set_gone(own->mailbox, frame->sender, "was cut off");
     own->bytes_received += frame->num_bytes;
     if (frame->offset + frame->num_bytes == frame->size) own->messages_received++;
+    liana_status status = liana__mailbox_put(own->mailbox, &piece, &error);
+    if (status == LIANA_INVALID_DATA) liana__mailbox_set_gone(own->mailbox, frame->sender, "was cut off");
 }
 
 static void take_goodbye(liana__zmq *own, const liana__frame *frame)

@@ -35,12 +35,23 @@ static bool has_maps(const liana__value *list)
     return false;
 }
 
+/* Where a member of a map or list is: `.key`, `[name]` of a map that has one, `[number]`. */
+static const char *key_of(liana__facts *facts, const char *key, const liana__value *tree, size_t i)
+{
+    if (tree->kind == LIANA__VALUE_MAP) {
+        return liana__arena_format(&facts->arena, "%s%s%s", key, *key ? "." : "", tree->keys[i]);
+    }
+    const liana__value *item = tree->items[i];
+    const liana__value *name = item->kind == LIANA__VALUE_MAP ? liana__value_get(item, "name") : NULL;
+    if (!name || name->kind != LIANA__VALUE_STRING) return liana__arena_format(&facts->arena, "%s[%zu]", key, i);
+    return liana__arena_format(&facts->arena, "%s[%s]", key, name->string);
+}
+
 void liana__facts_add_tree(liana__facts *facts, const char *key, const liana__value *tree)
 {
     const bool is_map = tree->kind == LIANA__VALUE_MAP, is_list = tree->kind == LIANA__VALUE_LIST && has_maps(tree);
     for (size_t i = 0; (is_map || is_list) && i < tree->count; i++) {
-        const char *below = is_map ? liana__arena_format(&facts->arena, "%s%s%s", key, *key ? "." : "", tree->keys[i])
-                                   : liana__arena_format(&facts->arena, "%s[%zu]", key, i);
+        const char *below = key_of(facts, key, tree, i);
         if (below) liana__facts_add_tree(facts, below, tree->items[i]);
     }
     if (is_map || is_list) return;

@@ -16,7 +16,8 @@ typedef struct liana__facts {
 
 void liana__facts_free(liana__facts *facts);
 void liana__facts_add(liana__facts *facts, const char *key, const char *value);
-/* Each leaf of a tree by its dotted key, below `key`; a list counts as a leaf unless it has maps. */
+/* Each leaf of a tree by its dotted key, below `key`; a list counts as a leaf unless it has maps, which
+ * are called by their `name`, or by their number. */
 void liana__facts_add_tree(liana__facts *facts, const char *key, const liana__value *tree);
 
 /* Compares with what the other processes say. *same: all have the same facts. Errors: those of the cluster. */

@@ -61,13 +61,17 @@ static liana_status keep_states(fit_run *fit)
     return liana__callback_list_save(fit->options->callbacks, &fit->state->callbacks, fit->error);
 }
 
-/* The chief writes; from the others it gets what they hold. All fail if it fails. */
+/* The chief writes; from the others it gets what they hold: also what it did not ask for, since it failed before. All
+ * fail if it fails. */
 static liana_status save(const fit_run *fit, liana__error *error)
 {
     liana__cluster *cluster = fit->training->cluster;
     if (!cluster) return fit->options->save(fit->options->user, error);
-    liana_status status = liana__cluster_is_chief(cluster) ? fit->options->save(fit->options->user, error)
-                                                           : liana__held_attend(&fit->training->variables, error);
+    liana__error unread = {0};
+    const uint64_t before = cluster->step;
+    liana_status status = liana__cluster_is_chief(cluster) ? fit->options->save(fit->options->user, error) : LIANA_OK;
+    const size_t done = (size_t)(cluster->step - before);
+    LIANA_TRY(liana__held_attend(&fit->training->variables, done, status == LIANA_OK ? error : &unread));
     return liana__cluster_agree_status(cluster, status, error);
 }
 

@@ -48,12 +48,8 @@ static liana_status open_devices(liana__training *training, const liana__trainin
     if (!choice.strategy) choice.strategy = &liana__strategy_one_device;
     liana__device_set *devices = &training->devices;
     if (choice.strategy->needs_cluster) {
-        wanted->cluster = training->cluster = liana__cluster_of(training->context);
-        if (!training->cluster) {
-            return liana__fail(error, LIANA_INVALID_CONFIG,
-                               "the strategy %s is for several processes, but this one belongs to no cluster",
-                               choice.strategy->name);
-        }
+        LIANA_TRY(liana__cluster_require(training->context, choice.strategy->name, &training->cluster, error));
+        wanted->cluster = training->cluster;
     }
     LIANA_TRY(liana__device_set_open(training->context, options->device, &choice, NULL, devices, error));
     training->device = devices->items[0];

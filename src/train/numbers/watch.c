@@ -1,6 +1,7 @@
 /* Snapshots, replaying, and the policy. */
 #include "train/numbers/watch.h"
 
+#include "distribute/cluster/held.h"
 #include "train/core/batch_components.h"
 #include "train/numbers/bundle.h"
 #include "train/numbers/collect.h"
@@ -22,7 +23,8 @@ static liana_status allocate_values(const liana__variables *variables, void ***v
     *values = calloc(variables->count + 1, sizeof **values);
     bool enough = *values != NULL;
     for (size_t i = 0; enough && i < variables->count; i++) {
-        (*values)[i] = malloc(variables->items[i].buffer->size + 1);
+        /* Zeroed: of what other processes hold, nothing is read, and no memory is used. */
+        (*values)[i] = calloc(1, variables->items[i].buffer->size + 1);
         enough = (*values)[i] != NULL;
     }
     if (enough) return LIANA_OK;
@@ -31,10 +33,13 @@ static liana_status allocate_values(const liana__variables *variables, void ***v
     return liana__fail_memory(error, "a copy of the weights");
 }
 
-static liana_status read_values(const liana__variables *variables, void **values, liana__error *error)
+/* `whole`: also what other processes hold. */
+static liana_status read_values(const liana__variables *variables, bool whole, void **values, liana__error *error)
 {
     for (size_t i = 0; i < variables->count; i++) {
-        LIANA_TRY(liana__variable_read(&variables->items[i], values[i], error));
+        const liana__variable *variable = &variables->items[i];
+        LIANA_TRY(whole ? liana__variable_read(variable, values[i], error)
+                        : liana__variable_read_own(variable, values[i], error));
     }
     return LIANA_OK;
 }
@@ -112,12 +117,21 @@ static liana_status retire(liana__watch *watch, liana__error *error)
     return LIANA_OK;
 }
 
-/* Saved states refer to the values (kept_values.h), so these stay where they are. */
-static liana_status keep(liana__watch *watch, const liana__variables *variables, void *const *values,
+/* Saved states refer to the values (kept_values.h), so whole ones stay where they are. Others change places with the
+ * old ones: copying would make memory of what others hold. */
+static liana_status keep(liana__watch *watch, const liana__variables *variables, bool whole, void **values,
                          liana__error *error)
 {
     LIANA_TRY(liana__watch_reserve(watch, variables, error));
-    for (size_t i = 0; i < watch->num_values; i++) memcpy(watch->values[i], values[i], watch->sizes[i]);
+    for (size_t i = 0; i < watch->num_values; i++) {
+        if (whole) {
+            memcpy(watch->values[i], values[i], watch->sizes[i]);
+        } else {
+            void *old = watch->values[i];
+            watch->values[i] = values[i];
+            values[i] = old;
+        }
+    }
     return LIANA_OK;
 }
 
@@ -130,14 +144,18 @@ static liana_status take(liana__watch *watch, liana__training *training, liana__
     watch->unfit = NULL;
     if (!liana__watch_fits(watch, variables)) LIANA_TRY(retire(watch, error));
     LIANA_TRY(allocate_values(variables, &values, error));
-    liana_status status = read_values(variables, values, error);
-    watch->reaches = status == LIANA_OK && are_finite(variables, values);
+    /* A snapshot that goes into checkpoints is whole; else each process keeps what it holds. */
+    const bool whole = watch->options->policy == LIANA__ON_BAD_NUMBERS_RESTORE;
+    liana_status status = read_values(variables, whole, values, error);
+    bool bad = status == LIANA_OK && !are_finite(variables, values);
+    if (status == LIANA_OK && training->cluster) status = liana__cluster_agree(training->cluster, &bad, error);
+    watch->reaches = status == LIANA_OK && !bad;
     if (status == LIANA_OK && !watch->reaches) {
         watch->unfit = values;
         watch->num_values = variables->count;
         return LIANA_OK;
     }
-    if (watch->reaches) status = keep(watch, variables, values, error);
+    if (watch->reaches) status = keep(watch, variables, whole, values, error);
     free_values(values, variables->count);
     LIANA_TRY(status);
     begin_here(watch, &training->state);
@@ -446,7 +464,7 @@ liana_status liana__watch_replay(const liana__watched_step *step, liana__error *
     liana__batch *batch;
     LIANA_TRY(go_there(step, error));
     LIANA_TRY(allocate_values(&step->training->variables, &before, error));
-    liana_status status = read_values(&step->training->variables, before, error);
+    liana_status status = read_values(&step->training->variables, false, before, error);
     if (status == LIANA_OK) status = liana__loader_next(step->loader, &batch, error);
     if (status == LIANA_OK) {
         status = meet_again(step, batch, before, error);

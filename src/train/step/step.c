@@ -169,9 +169,14 @@ static liana_status make_strategy(liana_step *step, liana__error *error)
     liana__strategy_choice choice;
     liana__device_set *set = &step->devices;
     LIANA_TRY(liana__strategy_of(&options->strategy, &step->arena, &choice, error));
+    if (choice.strategy->needs_cluster)
+        LIANA_TRY(liana__cluster_require(step->context, choice.strategy->name, &step->cluster, error));
     LIANA_TRY(liana__device_set_open(step->context, step->device->backend->name, &choice, step->device, set, error));
     step->strategy = choice.strategy;
-    const liana__strategy_devices devices = {.items = set->items, .count = set->count, .groups = set->groups};
+    const liana__strategy_devices devices = {.items = set->items,
+                                             .count = set->count,
+                                             .groups = set->groups,
+                                             .cluster = step->cluster};
     LIANA_TRY(step->strategy->create(&devices, &plan, &step->instance, error));
     liana__leaf_batch batch = cut_batch(step, options->batch_size);
     return step->strategy->prepare(step->instance, kind_of(step), &batch, error);
@@ -234,7 +239,7 @@ void liana_step_destroy(liana_step *step)
 
 int64_t liana_step_num_replicas_in_sync(const liana_step *step)
 {
-    return step ? (int64_t)step->devices.count : 0;
+    return step ? (int64_t)step->strategy->num_replicas_in_sync(step->instance) : 0;
 }
 
 /* ---- running ---- */

@@ -2,6 +2,7 @@
 #ifndef LIANA_TRAIN_STEP_H
 #define LIANA_TRAIN_STEP_H
 
+#include "distribute/cluster/cluster.h"
 #include "distribute/device_set.h"
 #include "program/variables.h"
 
@@ -13,8 +14,9 @@ typedef struct liana__step_sum {
     liana_dtype dtype;
     liana_shape shape;
     bool is_gradient;
-    double momentum;   /* of a statistic */
-    const char *about; /* the variable whose statistic is the mean of this one; NULL: none */
+    double momentum;        /* of a statistic */
+    const char *constraint; /* of the variable, for the optimizer of the update; NULL: none */
+    const char *about;      /* the variable whose statistic is the mean of this one; NULL: none */
 } liana__step_sum;
 
 /* What a leaf declares. The first sum of a leaf is the vector of those that have names. */
@@ -41,6 +43,7 @@ struct liana_step {
     size_t num_known;   /* places in is_used */
     const liana__strategy *strategy;
     liana__device_set devices;
+    liana__cluster *cluster;   /* NULL: this process is alone */
     size_t num_leaf_variables; /* all that leaves read are among the first so many */
     liana__strategy_instance *instance;
     liana__leaf *leaves;

@@ -1,0 +1,312 @@
+/* liana launch: starts the processes of a cluster, on this machine or by ssh. */
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/launched.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MOST_PROCESSES = 4096, DEFAULT_PORT = 29400 };
+
+typedef struct launch {
+    liana__invocation *invocation;
+    liana__arena *arena;
+    int64_t count, num_servers, port;
+    const char *keys;
+    const char **hosts; /* by rank; NULL: this machine */
+    int64_t *slots;     /* by rank: processes on its host */
+    char folder[256];   /* of the sockets; empty: there is none */
+    char id[32];
+} launch;
+
+/* ---- hosts ---- */
+
+static liana_status add_host(launch *own, const char *item, size_t length, size_t *count)
+{
+    const char *colon = memchr(item, ':', length);
+    size_t name = colon ? (size_t)(colon - item) : length;
+    char *end = NULL;
+    long slots = colon ? strtol(colon + 1, &end, 10) : 1;
+    /* A name that begins with a dash would be an option of ssh. */
+    if (name == 0 || *item == '-' || (colon && end != item + length) || slots < 1 || slots > MOST_PROCESSES) {
+        return liana__fail(&own->invocation->error, LIANA_INVALID_CONFIG,
+                           "launch: -H: found '%.*s', expected HOST or HOST:SLOTS", (int)length, item);
+    }
+    const char *host = liana__arena_format(own->arena, "%.*s", (int)name, item);
+    for (long i = 0; i < slots && *count < (size_t)own->count; i++) {
+        own->hosts[*count] = host;
+        own->slots[(*count)++] = slots;
+    }
+    return LIANA_OK;
+}
+
+static liana_status place_processes(launch *own)
+{
+    const char *list = liana__invocation_text(own->invocation, "H");
+    size_t count = 0, room = (size_t)own->count;
+    own->hosts = liana__arena_allocate(own->arena, room * sizeof *own->hosts);
+    own->slots = liana__arena_allocate(own->arena, room * sizeof *own->slots);
+    if (!own->hosts || !own->slots) return liana__fail_memory(&own->invocation->error, "the processes");
+    for (size_t i = 0; !list && i < room; i++) own->slots[i] = own->count;
+    while (list && *list) {
+        size_t length = strcspn(list, ",");
+        LIANA_TRY(add_host(own, list, length, &count));
+        list += length + (list[length] == ',');
+    }
+    if (!liana__invocation_text(own->invocation, "H") || count == room) return LIANA_OK;
+    return liana__fail(&own->invocation->error, LIANA_INVALID_CONFIG,
+                       "launch: -n is %zu, but -H has slots for %zu processes; write HOST:SLOTS", room, count);
+}
+
+/* ---- what a process is told ---- */
+
+static liana_status make_folder(launch *own)
+{
+    const char *base = getenv("XDG_RUNTIME_DIR");
+    if (!base || !*base || strlen(base) > 60 || access(base, W_OK) != 0) base = "/tmp";
+    snprintf(own->folder, sizeof own->folder, "%s/liana-XXXXXX", base);
+    if (mkdtemp(own->folder)) return LIANA_OK;
+    own->folder[0] = '\0';
+    return liana__fail(&own->invocation->error, LIANA_IO_ERROR, "no folder for sockets can be made in %s: %s", base,
+                       strerror(errno));
+}
+
+/* The value of LIANA_CLUSTER. */
+static const char *describe_place(const launch *own, int64_t rank)
+{
+    liana__arena *arena = own->arena;
+    liana__value *map = liana__value_map(arena);
+    liana__value_set(arena, map, "rank", liana__value_int(arena, rank));
+    liana__value_set(arena, map, "num_workers", liana__value_int(arena, own->count - own->num_servers));
+    liana__value_set(arena, map, "num_servers", liana__value_int(arena, own->num_servers));
+    liana__value_set(arena, map, "id", liana__value_string(arena, own->id));
+    if (own->keys) liana__value_set(arena, map, "keys", liana__value_string(arena, own->keys));
+    if (own->hosts[0]) {
+        const char *master = liana__arena_format(arena, "%s:%lld", own->hosts[0], (long long)own->port);
+        liana__value_set(arena, map, "master", liana__value_string(arena, master ? master : ""));
+    } else {
+        liana__value *list = liana__value_list(arena);
+        for (int64_t i = 0; i < own->count; i++) {
+            const char *address = liana__arena_format(arena, "ipc://%s/%lld", own->folder, (long long)i);
+            liana__value_add(arena, list, liana__value_string(arena, address ? address : ""));
+        }
+        liana__value_set(arena, map, "addresses", list);
+    }
+    liana__text text = {0};
+    if (map) liana__value_write_json(map, 0, &text);
+    const char *json = liana__arena_format(arena, "LIANA_CLUSTER=%s", text.data ? text.data : "");
+    liana__text_free(&text);
+    return json;
+}
+
+/* The cores of this machine are shared out; what another machine has is its own affair. */
+static const char *describe_threads(const launch *own, int64_t rank)
+{
+    cpu_set_t usable;
+    if (getenv("LIANA_THREADS") || own->hosts[rank]) return NULL;
+    int cores = sched_getaffinity(0, sizeof usable, &usable) == 0 ? CPU_COUNT(&usable) : 1;
+    int64_t threads = cores / own->slots[rank];
+    return liana__arena_format(own->arena, "LIANA_THREADS=%lld", (long long)(threads > 0 ? threads : 1));
+}
+
+static const char *const *make_environment(const launch *own, int64_t rank)
+{
+    /* What others say of a cluster does not hold for this one. */
+    static const char *const unset[] = {"TF_CONFIG", "RANK", "WORLD_SIZE"};
+    const char **variables = liana__arena_allocate(own->arena, 8 * sizeof *variables);
+    size_t count = 0;
+    if (!variables) return NULL;
+    for (size_t i = 0; i < sizeof unset / sizeof *unset; i++) variables[count++] = unset[i];
+    variables[count++] = describe_place(own, rank);
+    variables[count] = describe_threads(own, rank);
+    return variables;
+}
+
+/* ---- what a process runs ---- */
+
+/* The command on its own machine: the program with its arguments, or liana train. */
+static const char **make_words(const launch *own, size_t *count)
+{
+    const liana__invocation *invocation = own->invocation;
+    const char *program = liana__invocation_text(invocation, "program"),
+               *out = liana__invocation_text(invocation, "out");
+    const char **words = liana__arena_allocate(own->arena, (invocation->num_operands + 8) * sizeof *words);
+    size_t used = 0;
+    if (!words) return NULL;
+    if (program) {
+        words[used++] = program;
+    } else {
+        words[used++] = "/proc/self/exe";
+        words[used++] = "train";
+        if (liana__invocation_has(invocation, "resume")) words[used++] = "--resume";
+        if (liana__invocation_has(invocation, "requeue")) words[used++] = "--requeue";
+        if (liana__invocation_has(invocation, "json")) words[used++] = "--json";
+        if (out) words[used++] = "--out";
+        if (out) words[used++] = out;
+    }
+    for (size_t i = 0; i < invocation->num_operands; i++) words[used++] = invocation->operands[i];
+    *count = used;
+    return words;
+}
+
+/* One word for a shell. */
+static void add_quoted(liana__text *text, const char *word)
+{
+    liana__text_add(text, "%s'", text->length ? " " : "");
+    for (const char *at = word; *at; at++) liana__text_add(text, *at == '\'' ? "'\\''" : "%c", *at);
+    liana__text_add(text, "'");
+}
+
+/* ssh -tt: the processes there end when ssh does. */
+static const char *const *wrap_in_ssh(const launch *own, const char *host, const char **words, size_t count,
+                                      const char *const *environment)
+{
+    char folder[4096];
+    liana__text line = {0};
+    const char **wrapped = liana__arena_allocate(own->arena, 8 * sizeof *wrapped);
+    if (!wrapped || !getcwd(folder, sizeof folder)) return NULL;
+    add_quoted(&line, "cd");
+    add_quoted(&line, folder);
+    liana__text_add(&line, " && env");
+    for (const char *const *variable = environment; *variable; variable++) {
+        if (strchr(*variable, '=')) add_quoted(&line, *variable);
+    }
+    for (size_t i = 0; i < count; i++) add_quoted(&line, strcmp(words[i], "/proc/self/exe") == 0 ? "liana" : words[i]);
+    size_t used = 0;
+    wrapped[used++] = "ssh";
+    wrapped[used++] = "-tt";
+    wrapped[used++] = "-o";
+    wrapped[used++] = "BatchMode=yes";
+    wrapped[used++] = host;
+    wrapped[used] = line.failed ? NULL : liana__arena_string(own->arena, line.data);
+    liana__text_free(&line);
+    return wrapped[used] ? (const char *const *)wrapped : NULL;
+}
+
+static liana_status make_processes(launch *own, liana__launched **processes)
+{
+    *processes = liana__arena_allocate(own->arena, (size_t)own->count * sizeof **processes);
+    for (int64_t rank = 0; *processes && rank < own->count; rank++) {
+        liana__launched *item = &(*processes)[rank];
+        size_t count = 0;
+        const char **words = make_words(own, &count);
+        item->environment = make_environment(own, rank);
+        item->words = words;
+        if (words && item->environment && own->hosts[rank]) {
+            item->words = wrap_in_ssh(own, own->hosts[rank], words, count, item->environment);
+        }
+        if (!item->words) own->arena->failed = true;
+    }
+    return own->arena->failed ? liana__fail_memory(&own->invocation->error, "the processes") : LIANA_OK;
+}
+
+static void print_processes(const launch *own, const liana__launched *processes)
+{
+    for (int64_t rank = 0; rank < own->count; rank++) {
+        liana__text line = {0};
+        for (const char *const *variable = processes[rank].environment; !own->hosts[rank] && *variable; variable++) {
+            if (!strchr(*variable, '=')) continue;
+            if (!line.length) liana__text_add(&line, "env");
+            add_quoted(&line, *variable);
+        }
+        for (const char *const *word = processes[rank].words; *word; word++) {
+            add_quoted(&line, strcmp(*word, "/proc/self/exe") == 0 ? "liana" : *word);
+        }
+        fprintf(own->invocation->out, "%s\n", line.data ? line.data : "");
+        liana__text_free(&line);
+    }
+}
+
+/* ---- the subcommand ---- */
+
+static liana_status read_options(launch *own)
+{
+    liana__invocation *invocation = own->invocation;
+    uint64_t number = 0;
+    char folder[4096];
+    own->port = DEFAULT_PORT;
+    if (!liana__invocation_has(invocation, "n")) {
+        return liana__fail(&invocation->error, LIANA_INVALID_CONFIG, "launch: -n is missing: how many processes?");
+    }
+    LIANA_TRY(liana__invocation_int(invocation, "n", 1, MOST_PROCESSES, &own->count));
+    LIANA_TRY(liana__invocation_int(invocation, "servers", 0, own->count - 1, &own->num_servers));
+    LIANA_TRY(liana__invocation_int(invocation, "port", 1, 65535, &own->port));
+    own->keys = liana__invocation_text(invocation, "keys");
+    if (own->keys && getcwd(folder, sizeof folder)) own->keys = liana__path_join(own->arena, folder, own->keys);
+    if (getrandom(&number, sizeof number, 0) < 0) number = (uint64_t)getpid();
+    snprintf(own->id, sizeof own->id, "launch %016llx", (unsigned long long)number);
+    LIANA_TRY(place_processes(own));
+    if (!liana__invocation_has(invocation, "program") && invocation->num_operands == 0) {
+        return liana__fail(&invocation->error, LIANA_INVALID_CONFIG, "launch: CONFIG.yaml is missing");
+    }
+    if (!own->hosts[0] || own->keys || getenv("LIANA_CLUSTER_KEYS")) return LIANA_OK;
+    return liana__fail(
+        &invocation->error, LIANA_INVALID_CONFIG,
+        "launch: processes on several machines need the cluster's key: 'liana cluster keys DIR' makes one; "
+        "copy DIR to each machine, and give --keys DIR");
+}
+
+static liana_status run_processes(launch *own, bool print)
+{
+    liana__launched *processes = NULL;
+    if (!own->hosts[0]) LIANA_TRY(make_folder(own));
+    liana_status status = make_processes(own, &processes);
+    if (status != LIANA_OK) return status;
+    if (print) {
+        print_processes(own, processes);
+        return LIANA_OK;
+    }
+    liana__signals_catch();
+    return liana__launched_run(processes, (size_t)own->count, &own->invocation->exit_code, &own->invocation->error);
+}
+
+static liana_status run(liana__invocation *invocation)
+{
+    launch own = {.invocation = invocation, .arena = &invocation->arena};
+    liana__error error = {0};
+    LIANA_TRY(read_options(&own));
+    liana_status status = run_processes(&own, liana__invocation_has(invocation, "print"));
+    /* Sockets of processes that were killed. */
+    if (*own.folder && liana__folder_remove(own.folder, &error) != LIANA_OK) {
+        fprintf(invocation->err, "liana: %s\n", error.message);
+    }
+    return status;
+}
+
+static const liana__option options[] = {
+    {"n", "N", "the number of processes"},
+    {"H", "HOST:SLOTS,...", "the machines, and how many processes each gets; started by ssh"},
+    {"servers", "N", "the last N processes are parameter servers"},
+    {"keys", "DIR", "with -H: the folder with the cluster's key, on each machine"},
+    {"port", "PORT", "with -H: where the first process listens (default: 29400)"},
+    {"program", "FILE", "run this program with the operands, instead of 'liana train'"},
+    {"print", NULL, "print the commands, and run nothing"},
+    LIANA__OPTION_OUT("the run folder (default: output of the configuration)"),
+    LIANA__OPTION_RESUME,
+    {"requeue", NULL, "exit with 75 when it is stopped and could go on, so that a scheduler starts it again"},
+    LIANA__OPTION_JSON,
+    {0},
+};
+
+const liana__command liana__subcommand_launch = {
+    .name = "launch",
+    .operands = "CONFIG.yaml [key=value ...]",
+    .summary = "Start several processes that train together",
+    .help = "Starts N processes of 'liana train CONFIG.yaml key=value ...'. On this machine they\n"
+            "meet at sockets in a private folder, and share its cores. With -H they are started\n"
+            "by ssh, in the folder of the same name, and meet over the network, encrypted.\n"
+            "\n"
+            "The output is that of the first process. Of the others only messages are shown, with\n"
+            "'[rank N]'. SIGINT, SIGTERM and SIGHUP go to all processes. The exit code is that of\n"
+            "the process that failed first; with --requeue 75 says that the run can go on.\n",
+    .options = options,
+    .min_operands = 0,
+    .max_operands = -1,
+    .run = run,
+};

@@ -1,0 +1,202 @@
+/* Runs the processes of `liana launch`. */
+#include "cli/launched.h"
+
+#include "base/clock.h"
+#include "cli/command.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { REQUEUE = 75, NOT_FOUND = 127, TURN = 10 /* milliseconds */ };
+static const double patience = 10; /* seconds from SIGTERM to SIGKILL */
+
+/* ---- a process ---- */
+
+static void become(const liana__launched *own, size_t rank, int errors, pid_t parent)
+{
+    static const int caught[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ};
+    setpgid(0, 0);
+    for (size_t i = 0; i < sizeof caught / sizeof *caught; i++) signal(caught[i], SIG_DFL);
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent) _exit(128 + SIGTERM);
+    int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    dup2(nothing, STDIN_FILENO);
+    if (rank > 0) {
+        dup2(nothing, STDOUT_FILENO);
+        dup2(errors, STDERR_FILENO);
+    }
+    for (const char *const *variable = own->environment; *variable; variable++) {
+        if (strchr(*variable, '=')) {
+            putenv((char *)(uintptr_t)*variable);
+        } else {
+            unsetenv(*variable);
+        }
+    }
+    execvp(own->words[0], (char *const *)(uintptr_t)own->words);
+    fprintf(stderr, "liana: %s cannot be run: %s\n", own->words[0], strerror(errno));
+    _exit(NOT_FOUND);
+}
+
+static liana_status start(liana__launched *own, size_t rank, liana__error *error)
+{
+    int ends[2] = {-1, -1};
+    pid_t parent = getpid();
+    own->errors = -1;
+    if (rank > 0 && pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
+        return liana__fail(error, LIANA_IO_ERROR, "no pipe for rank %zu: %s", rank, strerror(errno));
+    }
+    fflush(NULL);
+    own->process = fork();
+    if (own->process == 0) {
+        /* The child's end waits as files do. */
+        if (rank > 0) fcntl(ends[1], F_SETFL, 0);
+        become(own, rank, ends[1], parent);
+    }
+    if (ends[1] >= 0) close(ends[1]);
+    own->errors = ends[0];
+    if (own->process > 0) return LIANA_OK;
+    own->ended = true;
+    return liana__fail(error, LIANA_IO_ERROR, "rank %zu cannot be started: %s", rank, strerror(errno));
+}
+
+/* ---- output ---- */
+
+static void print_line(liana__launched *own, size_t rank)
+{
+    size_t length = own->length;
+    if (length && own->line[length - 1] == '\r') length--;
+    fprintf(stderr, "[rank %zu] %.*s\n", rank, (int)length, own->line);
+    own->length = 0;
+}
+
+static void take_output(liana__launched *own, size_t rank)
+{
+    char bytes[4096];
+    ssize_t got;
+    while (own->errors >= 0 && (got = read(own->errors, bytes, sizeof bytes)) != 0) {
+        if (got < 0) return;
+        for (ssize_t i = 0; i < got; i++) {
+            if (bytes[i] != '\n') own->line[own->length++] = bytes[i];
+            if (bytes[i] == '\n' || own->length == sizeof own->line) print_line(own, rank);
+        }
+    }
+    if (own->errors < 0) return;
+    if (own->length) print_line(own, rank);
+    close(own->errors);
+    own->errors = -1;
+}
+
+/* ---- all ---- */
+
+typedef struct group {
+    liana__launched *items;
+    size_t count, num_running;
+    int failure, requeue, death; /* codes, the first of each */
+    int passed_on;               /* the signal that was passed on */
+    double stopped;              /* when the rest was told to stop */
+    bool killed;
+} group;
+
+static void send_all(group *own, int number)
+{
+    for (size_t i = 0; i < own->count; i++) {
+        /* What it has started too. */
+        if (own->items[i].process > 0 && !own->items[i].ended) kill(-own->items[i].process, number);
+    }
+}
+
+static void stop_all(group *own)
+{
+    if (own->stopped > 0) return;
+    own->stopped = liana__clock_seconds();
+    send_all(own, SIGTERM);
+}
+
+static void note_end(group *own, size_t rank, int status)
+{
+    liana__launched *item = &own->items[rank];
+    item->ended = true;
+    own->num_running--;
+    item->code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    take_output(item, rank);
+    /* What follows from stopping them is no cause. */
+    if (item->code == 0 || own->stopped > 0) return;
+    bool died = WIFSIGNALED(status) && !own->passed_on;
+    if (died) {
+        fprintf(stderr, "liana: rank %zu was ended by signal %d (%s)\n", rank, WTERMSIG(status),
+                strsignal(WTERMSIG(status)));
+        if (!own->death) own->death = item->code;
+        item->died = true;
+    } else if (item->code == REQUEUE) {
+        own->requeue = REQUEUE;
+    } else {
+        if (!own->failure) own->failure = item->code;
+        if (own->passed_on) return;
+        fprintf(stderr, "liana: rank %zu has failed with code %d; the others are stopped\n", rank, item->code);
+        stop_all(own);
+    }
+}
+
+static void look_at_all(group *own)
+{
+    for (size_t i = 0; i < own->count; i++) {
+        int status = 0;
+        if (own->items[i].ended) continue;
+        take_output(&own->items[i], i);
+        if (waitpid(own->items[i].process, &status, WNOHANG) > 0) note_end(own, i, status);
+    }
+}
+
+static void wait_for_output(const group *own)
+{
+    struct pollfd *files = calloc(own->count, sizeof *files);
+    nfds_t count = 0;
+    for (size_t i = 0; files && i < own->count; i++) {
+        if (own->items[i].errors >= 0) files[count++] = (struct pollfd){.fd = own->items[i].errors, .events = POLLIN};
+    }
+    poll(files, files ? count : 0, TURN);
+    free(files);
+}
+
+static int code_of(const group *own)
+{
+    if (own->failure) return own->failure;
+    if (own->requeue) return own->requeue;
+    if (own->passed_on) return own->items[0].code;
+    /* The others went on without those that died, unless the chief was among them. */
+    return own->items[0].died ? own->death : own->items[0].code;
+}
+
+liana_status liana__launched_run(liana__launched *processes, size_t count, int *code, liana__error *error)
+{
+    group own = {.items = processes, .count = count};
+    liana_status status = LIANA_OK;
+    for (size_t i = 0; i < count && status == LIANA_OK; i++) {
+        status = start(&processes[i], i, error);
+        if (status == LIANA_OK) own.num_running++;
+    }
+    if (status != LIANA_OK) stop_all(&own);
+    while (own.num_running > 0) {
+        int caught = liana__signals_caught();
+        if (caught && !own.passed_on) {
+            own.passed_on = caught;
+            send_all(&own, caught);
+        }
+        if (own.stopped > 0 && !own.killed && liana__clock_seconds() - own.stopped > patience) {
+            own.killed = true;
+            send_all(&own, SIGKILL);
+        }
+        wait_for_output(&own);
+        look_at_all(&own);
+    }
+    *code = code_of(&own);
+    return status;
+}

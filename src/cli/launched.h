@@ -1,0 +1,32 @@
+/* launched.h - processes that run together as one: their output, signals and exit codes. */
+#ifndef LIANA_CLI_LAUNCHED_H
+#define LIANA_CLI_LAUNCHED_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+typedef struct liana__launched {
+    const char *const *words;       /* the command, NULL-terminated; the first one is looked for in PATH */
+    const char *const *environment; /* NAME=value to set, or NAME to unset; NULL-terminated */
+    /* Filled in. */
+    pid_t process;
+    bool ended, died; /* by a signal that was not ours */
+    int code;         /* as a shell reports it */
+    int errors;       /* its standard error; the chief's is ours: -1 */
+    char line[1024];  /* what has come of a line */
+    size_t length;
+} liana__launched;
+
+/* Starts the processes, the chief first, and waits for all. The chief's output is this process's; of the others only
+ * standard error is shown, each line with "[rank N] ". A signal (liana__signals_catch) goes to all. If one fails, the
+ * others are told to stop; those who lose one by a signal are left to go on if they can.
+ *
+ * *code is that of the process that failed first; 75 (run again) if none failed and one said so; the chief's if others
+ * died. Errors: IO_ERROR if a process cannot be started: those that were are stopped. */
+liana_status liana__launched_run(liana__launched *processes, size_t count, int *code, liana__error *error)
+    LIANA_MUST_USE;
+
+#endif

@@ -117,7 +117,7 @@ typedef struct liana_run_config {
      * needs them, and sent while training goes on. One estimator or fit of a machine at a time works with a URL. NULL: a
      * temporary folder, which is removed with the estimator. */
     const char *model_dir;
-    const char *device; /* one of `liana list devices`; NULL: "cpu" */
+    const char *device; /* as in liana_device_open; NULL: "cpu" */
     liana_strategy strategy;
     uint64_t seed;                  /* of the data's order, dropout and initialisers */
     int64_t batch_size;             /* examples of an update; 0: 32 */

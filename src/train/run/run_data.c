@@ -258,6 +258,7 @@ static const char *name_of(const liana__run *run, const liana__run_data *part)
 {
     const liana__data_config *data = &run->config->data;
     const liana__source_config *where = part == &run->training     ? &data->train
+                                        : part == &run->examples   ? &data->train
                                         : part == &run->validation ? &data->validation
                                         : part == &run->test       ? &data->test
                                                                    : NULL;
@@ -319,7 +320,7 @@ liana__strings liana__run_output_names(const liana__run *run, size_t output)
 static liana_status find_match(liana__run *run, liana__run_data *part, liana__error *error)
 {
     liana__data_names names;
-    bool labelled = part == &run->training || part == &run->validation;
+    bool labelled = part == &run->training || part == &run->validation || part == &run->examples;
     find_names(run, &names);
     if (!labelled) memset(names.targets, 0, sizeof names.targets);
     return liana__data_match_find(run->model, part->source, &names, labelled, &part->match, error);
@@ -406,7 +407,7 @@ static liana_status start_loader(liana__run *run, liana__run_data *part, liana__
     liana__share_loader(run->core.trainer, &part->workers, &options);
     LIANA_TRY(find_match(run, part, error));
     LIANA_TRY(liana__batch_plan_make(run->core.trainer, &part->match, &part->plan, &options, error));
-    if (part->match.has_image) return create_loader(run, part, &options, error);
+    if (part->match.has_image && part != &run->examples) return create_loader(run, part, &options, error);
     return liana__loader_create(part->source, &options, &part->loader, error);
 }
 
@@ -418,6 +419,16 @@ liana_status liana__run_start_loaders(liana__run *run, const liana__run_options 
         LIANA_TRY(start_loader(run, parts[i], error));
     }
     liana__run_note_caches(run, options);
+    return LIANA_OK;
+}
+
+/* Without a cache of its own: the epochs' loader has one already, of the same memory. */
+liana_status liana__run_open_examples(liana__run *run, liana__loader **loader, liana__error *error)
+{
+    liana__run_data *part = &run->examples;
+    part->source = run->training.source;
+    if (!part->loader) LIANA_TRY(start_loader(run, part, error));
+    *loader = part->loader;
     return LIANA_OK;
 }
 

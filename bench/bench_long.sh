@@ -38,7 +38,7 @@ mkdir -p "$out"
 
 # median FROM TO < timing.json: images per second of these epochs
 median() {
-    grep -o '"images_per_second": *[0-9.eE+-]*' | sed 's/.*: *//' | sed -n "$1,$2p" | sort -g |
+    grep -o '"examples_per_second": *[0-9.eE+-]*' | sed 's/.*: *//' | sed -n "$1,$2p" | sort -g |
         awk '{ rate[NR] = $1 } END { print (rate[int((NR + 1) / 2)] + rate[int(NR / 2) + 1]) / 2 }'
 }
 

@@ -21,6 +21,11 @@ if(LIANA_SANITIZE)
     "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/harness/lsan.supp:print_suppressions=0"
     "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/harness/tsan.supp:die_after_fork=0")
 endif()
+# The PJRT plugin that counts and fails on purpose; it hands calls to a real one.
+add_library(liana_counting_plugin MODULE ${PROJECT_SOURCE_DIR}/tests/pjrt/counting_plugin.c)
+target_link_libraries(liana_counting_plugin PRIVATE liana_options)
+target_compile_definitions(liana_test_harness PUBLIC LIANA_COUNTING_PLUGIN="$<TARGET_FILE:liana_counting_plugin>")
+add_dependencies(liana_test_harness liana_counting_plugin)
 # Tests without arithmetic on arrays and images: what they do depends on no instruction set. `make test-levels` runs them
 # once.
 foreach(name credentials crc32c csv csv_table example field file_target gzip gzip_index hdf5 idx json

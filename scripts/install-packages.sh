@@ -3,6 +3,7 @@
 #   scripts/install-packages.sh            what building and running need (and cmocka)
 #   scripts/install-packages.sh --tests    and what `make test` needs
 #   scripts/install-packages.sh --tfjs     and npm, for scripts/install-tfjs.sh (without it a few tests are skipped)
+#   scripts/install-packages.sh --plugins  and pip, for scripts/install-plugins.sh (likewise)
 #   scripts/install-packages.sh --bench    and the peers that `make bench` measures against
 set -eu
 
@@ -14,7 +15,7 @@ build="gcc libc6-dev make cmake ninja-build pkg-config
 # Numbers are written under a locale with a decimal comma, which is made from the sources of locales.
 # Processes of clusters are started by both kinds of MPI, and have networks of their own (iproute2).
 # Remote files are read from nginx and from a small server in Python, on this machine.
-tests="clang-14 clang-format-14 g++ qemu-user nginx openssl python3 locales
+tests="clang-14 clang-format-14 g++ qemu-user nginx openssl python3 python3-pip locales
     openmpi-bin libopenmpi-dev mpich libmpich-dev iproute2"
 # Without OpenBLAS Debian's PyTorch multiplies matrices with the reference BLAS, 30 times slower.
 bench="python3 python3-torch python3-torchvision python3-numpy python3-pil libopenblas0-openmp"
@@ -27,9 +28,10 @@ for option in "$@"; do
         # Node.js often comes from elsewhere than Debian, with its own npm, and the two do not go together.
         if ! command -v node >/dev/null || ! command -v npm >/dev/null; then wanted="$wanted nodejs npm"; fi
         ;;
+    --plugins) if ! python3 -m pip --version >/dev/null 2>&1; then wanted="$wanted python3 python3-pip"; fi ;;
     --bench) wanted="$wanted $bench" ;;
     *)
-        echo "scripts/install-packages.sh: unknown option '$option', expected --tests, --tfjs or --bench" >&2
+        echo "scripts/install-packages.sh: unknown option '$option', expected --tests, --tfjs, --plugins or --bench" >&2
         exit 2
         ;;
     esac

@@ -215,6 +215,23 @@ static void huge_rate(liana__sum_problem *own)
 }
 
 /* m and v of a weight that has no gradient are 0: 0 / (sqrt(0) + 0). */
+/* The gradient is finite, and its square is not. */
+static void clipped_norm(liana__sum_problem *own)
+{
+    own->options.optimizer = "{name: SGD, learning_rate: 0.01, clipnorm: 1}";
+    own->x[18][0] = 1e11F;
+}
+
+/* The same of the weights; the data are so small that the loss is finite. */
+static void norm_of_weights(liana__sum_problem *own)
+{
+    own->options.optimizer = "{name: Lamb, learning_rate: 0.01}";
+    for (int i = 0; i < LIANA__SUM_EXAMPLES; i++) {
+        for (int k = 0; k < LIANA__SUM_WIDTH; k++) own->x[i][k] *= 1e-16F;
+    }
+    liana__sum_problem_fill(own, "first/kernel", 1e20F);
+}
+
 static void no_epsilon(liana__sum_problem *own)
 {
     for (int i = 0; i < LIANA__SUM_EXAMPLES; i++) own->x[i][1] = 0;
@@ -275,6 +292,14 @@ static const fault_case cases[] = {
     {"a rate whose step overflows", build_wide, huge_rate, {"update", "op", "multiply", NULL, "first", 1, -1}},
     {"an optimizer that divides by 0", build_wide, no_epsilon, {"update", "op", "divide", NULL, "first", 1, -1}},
     {"the same on two devices", build_wide, two_devices, {"update", "op", "divide", NULL, "first", 1, -1}},
+    {"a norm that overflows, for clipping",
+     build_wide,
+     clipped_norm,
+     {"sums that the update reads", "op", "square", NULL, "first", 3, -1}},
+    {"a norm that overflows, for LAMB",
+     build_wide,
+     norm_of_weights,
+     {"sums that the update reads", "op", "square", NULL, "first", 1, -1}},
     {"a penalty that overflows", build_regularized, huge_penalty, {"penalty", "op", NULL, NULL, NULL, 1, -1}},
     {"an exponential in bfloat16", build_exponential, bfloat16, {"shard", "op", "exp", NULL, "explode", 4, 27}},
 };

@@ -1,6 +1,6 @@
 /* data.on_bad_record: skip. What cannot be used leaves a gap: nothing else moves, sums are of what is there, and all of
  * it is named, counted and listed. */
-#include "harness/test_text.h"
+#include "harness/text_files.h"
 #include "harness/tiny_records.h"
 
 #include "base/file.h"

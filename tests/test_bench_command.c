@@ -50,11 +50,13 @@ static void test_rows(void **state)
     json_t *pipeline = json_loads(line, 0, NULL);
     assert_string_equal(json_string_value(json_object_get(pipeline, "event")), "pipeline");
     if (longest > 0) assert_string_equal(json_string_value(json_object_get(pipeline, "bound")), slowest);
-    double rate = json_number_value(json_object_get(pipeline, "images_per_second"));
+    double rate = json_number_value(json_object_get(pipeline, "examples_per_second"));
     double threads = json_number_value(json_object_get(pipeline, "threads"));
     assert_true(rate >= 0 && threads >= 1);
-    assert_true(json_number_value(json_object_get(pipeline, "images_per_second_per_thread")) == rate / threads);
-    assert_true(json_number_value(json_object_get(pipeline, "images_per_second_cached")) == 0);
+    assert_true(json_number_value(json_object_get(pipeline, "examples_per_second_per_thread")) == rate / threads);
+    assert_true(json_number_value(json_object_get(pipeline, "examples_per_second_cached")) == 0);
+    /* An older name. */
+    assert_true(json_number_value(json_object_get(pipeline, "images_per_second")) == rate);
     json_decref(pipeline);
     assert_null(strtok(NULL, "\n"));
     assert_code(got, 0);
@@ -67,7 +69,7 @@ static void test_text(void **state)
     snprintf(cache, sizeof cache, "data.cache_dir=%s", liana__test_path("cache"));
     liana__test_result got =
         liana__test_command("bench", "data", config_path, "--seconds", "0.2", "data.cache=file", cache);
-    static const char *const texts[] = {"us/image",           "decode",
+    static const char *const texts[] = {"us/example",         "decode",
                                         "random_contrast",    "all of them",
                                         "in the first epoch", "from the cache",
                                         "limits the input",   "the first batch is ready after"};

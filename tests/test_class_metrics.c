@@ -1,5 +1,5 @@
 /* Metrics by class of a run: in its history, from evaluate, report and C; names of classes that are a column. */
-#include "harness/test_text.h"
+#include "harness/text_files.h"
 #include "harness/tiny_fit.h"
 
 #include "base/file.h"
@@ -234,6 +234,104 @@ static void test_predictions_of_each_epoch(void **state)
                    2, "train.callbacks", "the folder is empty");
 }
 
+/* Predictions of the training examples: those of `predict` with the same weights, in the order of the data, and not more than
+ * once where classes are oversampled. Training does not notice. */
+static void test_predictions_of_training_examples(void **state)
+{
+    (void)state;
+    make_config();
+    char *file = path_of("config.yaml"), *whole = path_of("run"), *parts = path_of("parts"), *plain = path_of("plain");
+    const char *logged = "train.callbacks=[PredictionsLogger: {training: true}]", *all = "data.validation_split=0";
+    assert_code(liana__test_command("train", file, "--out", plain, all), 0);
+    assert_code(liana__test_command("train", file, "--out", whole, all, logged), 0);
+    assert_code(liana__test_command("train", file, "--out", parts, all, logged, "train.steps=13"), 0);
+    assert_code(liana__test_command("train", file, "--out", parts, all, logged, "--resume"), 0);
+    char *history = liana__test_read_text("run/history.json"), *unlogged = liana__test_read_text("plain/history.json");
+    assert_string_equal(history, unlogged);
+    free(unlogged);
+    free(history);
+    for (int epoch = 1; epoch <= 4; epoch++) {
+        char name[2][64];
+        snprintf(name[0], sizeof name[0], "run/predictions/epoch-%04d-training.csv", epoch);
+        snprintf(name[1], sizeof name[1], "parts/predictions/epoch-%04d-training.csv", epoch);
+        char *text = liana__test_read_text(name[0]), *again = liana__test_read_text(name[1]);
+        assert_string_equal(text, again);
+        free(again);
+        free(text);
+    }
+    /* A second opinion: the command, on the same table. */
+    char *table = path_of("table.csv"), *said = path_of("said.csv");
+    assert_code(liana__test_command("predict", whole, table, "--out", said), 0);
+    char *text = liana__test_read_text("run/predictions/epoch-0004-training.csv"),
+         *expected = liana__test_read_text("said.csv");
+    const char *line = strchr(text, '\n') + 1, *other = strchr(expected, '\n') + 1;
+    for (int i = 0; i < EXAMPLES; i++) {
+        int id, truth, predicted, other_id, other_predicted;
+        double confidence, other_confidence;
+        assert_int_equal(sscanf(line, "%d,%d,%d,%lf", &id, &truth, &predicted, &confidence), 4);
+        assert_int_equal(sscanf(other, "%d,%d,%*[^,],%lf", &other_id, &other_predicted, &other_confidence), 3);
+        assert_int_equal(id, i);
+        assert_int_equal(other_id, i);
+        assert_in_range(truth, 0, CLASSES - 1);
+        assert_int_equal(predicted, other_predicted);
+        assert_float_equal(confidence, other_confidence, 2e-6);
+        line = strchr(line, '\n') + 1;
+        other = strchr(other, '\n') + 1;
+    }
+    assert_int_equal(*line, 0);
+    free(expected);
+    free(text);
+}
+
+/* ---- confusion matrices of each epoch ---- */
+
+/* Their sum is the number of examples, their diagonal the accuracy of the history. */
+static void check_matrix(const char *name, double accuracy, int examples)
+{
+    char *text = liana__test_read_text(name);
+    int counts[CLASSES][CLASSES], sum = 0, right = 0;
+    const char *line = text;
+    assert_int_equal(strncmp(line, "true\\predicted,0,1,2\n", 21), 0);
+    for (int row = 0; row < CLASSES; row++) {
+        int number;
+        line = strchr(line, '\n') + 1;
+        assert_int_equal(sscanf(line, "%d,%d,%d,%d", &number, &counts[row][0], &counts[row][1], &counts[row][2]), 4);
+        assert_int_equal(number, row);
+        for (int k = 0; k < CLASSES; k++) sum += counts[row][k];
+        right += counts[row][row];
+    }
+    assert_int_equal(sum, examples);
+    assert_float_equal((double)right / sum, accuracy, 1e-9);
+    free(text);
+}
+
+static void test_matrices_of_each_epoch(void **state)
+{
+    (void)state;
+    make_config();
+    char *file = path_of("config.yaml"), *run = path_of("run");
+    const char *metrics = "train.metrics=[accuracy, {name: confusion_matrix, normalize: rows}]",
+               *logged = "train.callbacks=[ConfusionMatrixLogger]";
+    assert_code(liana__test_command("train", file, "--out", run, metrics, logged), 0);
+    char *history = liana__test_read_text("run/history.json");
+    json_t *json = liana__test_parse_json(history), *epochs = json_object_get(json, "epochs");
+    for (size_t epoch = 0; epoch < 4; epoch++) {
+        char name[80];
+        const json_t *one = json_array_get(epochs, epoch);
+        snprintf(name, sizeof name, "run/confusion/epoch-%04zu-validation.csv", epoch + 1);
+        check_matrix(name, json_number_value(json_object_get(one, "val_accuracy")), EXAMPLES * 2 / 5);
+        snprintf(name, sizeof name, "run/confusion/epoch-%04zu-training.csv", epoch + 1);
+        check_matrix(name, json_number_value(json_object_get(one, "accuracy")), EXAMPLES * 3 / 5);
+    }
+    json_decref(json);
+    free(history);
+    assert_refused(liana__test_command("train", file, "--out", path_of("none"), logged), 2, "ConfusionMatrixLogger",
+                   "does not measure confusion_matrix");
+    assert_refused(liana__test_command("train", file, "--out", path_of("none"), metrics,
+                                       "train.callbacks=[ConfusionMatrixLogger: {folder: ''}]"),
+                   2, "train.callbacks", "the folder is empty");
+}
+
 /* ---- predict and report ---- */
 
 static void test_names_of_a_column(void **state)
@@ -289,6 +387,71 @@ static void on_values(void *user, const liana_metric_values *values)
     assert_int_equal(values->columns, CLASSES);
     memcpy(matrix ? own->matrix : own->f1, values->values,
            (size_t)(values->rows * values->columns) * sizeof *values->values);
+}
+
+/* What an epoch tells: the last validation is what liana_evaluate measures afterwards. */
+typedef struct seen_epoch {
+    seen_values training, validation;
+    double f1; /* the mean, of the training */
+} seen_epoch;
+
+static bool on_epoch(void *user, const liana_epoch *epoch)
+{
+    seen_epoch *own = user;
+    assert_int_equal(epoch->num_training_values, 2);
+    assert_int_equal(epoch->num_validation_values, 2);
+    for (size_t i = 0; i < 2; i++) {
+        on_values(&own->training, &epoch->training_values[i]);
+        on_values(&own->validation, &epoch->validation_values[i]);
+    }
+    own->f1 = epoch->training.metrics[0];
+    return true;
+}
+
+static void test_values_of_epochs(void **state)
+{
+    (void)state;
+    float x[EXAMPLES * 2];
+    int32_t kind[EXAMPLES];
+    for (uint32_t i = 0; i < EXAMPLES; i++) {
+        x[2 * i] = (float)draw(2 * i);
+        x[2 * i + 1] = (float)draw(2 * i + 1);
+        kind[i] = x[2 * i] > 0.6F ? 2 : x[2 * i + 1] > 0.5F;
+    }
+    liana_context *context;
+    liana_model *model;
+    assert_int_equal(liana_context_create(NULL, &context), LIANA_OK);
+    const liana_array arrays[] = {{"x", LIANA_F32, liana_shape_of(EXAMPLES, 2), x},
+                                  {"kind", LIANA_S32, liana_shape_of(EXAMPLES), kind}};
+    liana_dataset *data = liana_dataset_from_tensor_slices(context, arrays, 2);
+    assert_int_equal(liana_model_create(context, NULL, &model), LIANA_OK);
+    liana_input(model, .name = "x", .shape = LIANA_INTS(2));
+    liana_dense(model, .name = "kind", .units = CLASSES, .activation = "softmax");
+    seen_epoch seen = {.f1 = 0};
+    seen_values measured = {.calls = 0};
+    const liana_fit_options options = {.training = data,
+                                       .validation = data,
+                                       .epochs = 3,
+                                       .optimizer = "{name: Adam, learning_rate: 0.1}",
+                                       .output_metrics = {{.name = "f1_score"},
+                                                          {.name = "f1_score", .average = "none", .as = "each"},
+                                                          {.name = "confusion_matrix"}},
+                                       .on_epoch = on_epoch,
+                                       .user = &seen};
+    liana__tiny_done(context, liana_fit(model, &options), __FILE__, __LINE__);
+    assert_int_equal(seen.training.calls, 2 * 3);
+    const liana_evaluate_options again = {.on_values = on_values, .user = &measured};
+    liana__tiny_done(context, liana_evaluate(model, data, &again, NULL), __FILE__, __LINE__);
+    assert_int_equal(measured.calls, 2);
+    assert_memory_equal(measured.matrix, seen.validation.matrix, sizeof measured.matrix);
+    double sum = 0;
+    for (int i = 0; i < CLASSES; i++) assert_float_equal(measured.f1[i], seen.validation.f1[i], 1e-12);
+    for (int i = 0; i < CLASSES * CLASSES; i++) sum += seen.training.matrix[i];
+    assert_float_equal(sum, EXAMPLES, 1e-9);
+    assert_float_equal(seen.f1, (seen.training.f1[0] + seen.training.f1[1] + seen.training.f1[2]) / CLASSES, 1e-12);
+    liana_model_destroy(model);
+    liana_dataset_close(data);
+    liana_context_destroy(context);
 }
 
 static void test_values_from_c(void **state)
@@ -375,7 +538,8 @@ int main(void)
         cmocka_unit_test(test_evaluate_by_class),         cmocka_unit_test(test_history_has_each_class),
         cmocka_unit_test(test_predictions_of_each_epoch), cmocka_unit_test(test_names_of_a_column),
         cmocka_unit_test(test_report_draws_the_matrix),   cmocka_unit_test(test_values_from_c),
-        cmocka_unit_test(test_metrics_that_do_not_fit),
+        cmocka_unit_test(test_metrics_that_do_not_fit),   cmocka_unit_test(test_predictions_of_training_examples),
+        cmocka_unit_test(test_matrices_of_each_epoch),    cmocka_unit_test(test_values_of_epochs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

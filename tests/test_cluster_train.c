@@ -1,6 +1,6 @@
 /* liana train in several processes, which meet by their configuration: the run folder is that of one process. */
 #include "harness/command_run.h"
-#include "harness/test_text.h"
+#include "harness/text_files.h"
 #include "harness/tiny_fit.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* liana compare and liana plot, on runs of different length; figures. */
 #include "harness/command_run.h"
-#include "harness/test_text.h"
+#include "harness/text_files.h"
 
 #include "base/file.h"
 #include "formats/image.h"

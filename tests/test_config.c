@@ -256,7 +256,7 @@ static void test_mistakes_are_named_with_their_place(void **state)
          "c.yaml:2:46: data.example_weight: there is no component 'wieght'; did you mean 'weight'?"},
         {MODEL "train: {epochs: 0}\n",
          "c.yaml:2:17: train.epochs: found the number 0, expected a whole number from 1 to 1000000 (0 only with "
-         "train.steps or train.max_minutes)"},
+         "train.steps, train.max_minutes or train.stop_at)"},
         {MODEL "train: {epochs: many}\n",
          "c.yaml:2:17: train.epochs: found the text 'many', expected a whole number from 0 to 1000000"},
         {MODEL "train: {batch_size: 8, microbatch: 16}\n",

@@ -17,6 +17,13 @@
 
 enum { MAX_BATCH = 8, MAX_PIXELS = 21 * 5 * 3, CLASSES = 3, STEPS = 3 };
 
+/* Allocations of liana's own code fail when they are told to. */
+static struct {
+    bool armed;
+    int left;    /* allocations until one fails */
+    bool failed; /* it has */
+} memory;
+
 /* ---- set-up ---- */
 
 typedef struct recipe {
@@ -64,8 +71,13 @@ static liana_status set_up(fixture *own, const recipe *wanted, const char *devic
     void *sgd = liana__arena_allocate(&own->arena, liana__optimizer_SGD.options->size);
     if (!sgd) return liana__fail_memory(error, "the optimizer's options");
     LIANA_TRY(liana__fields_default(liana__optimizer_SGD.options, &own->arena, sgd, error));
+    /* The harness has memory of its own, whose failure would be the test's. */
+    const bool armed = memory.armed;
+    memory.armed = false;
+    const liana__objective *objective = liana__test_objective(own->model, "[]");
+    memory.armed = armed;
     liana__trainer_options options = {.model = own->model,
-                                      .objective = liana__test_objective(own->model, "[]"),
+                                      .objective = objective,
                                       .optimizer = &liana__optimizer_SGD,
                                       .optimizer_options = sgd,
                                       .batch_size = wanted->batch_size,
@@ -348,12 +360,7 @@ static void test_memory_that_cannot_be_had(void **state)
                    1, "out of memory for ", "microbatch");
 }
 
-/* These take the place of the C library's functions; those asked for by liana's own code fail when they are told to. */
-static struct {
-    bool armed;
-    int left;    /* allocations until one fails */
-    bool failed; /* it has */
-} memory;
+/* These take the place of the C library's functions. */
 
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);

@@ -1,6 +1,6 @@
 /* A small flower study: classes made unequal, oversampling, a sweep, and its page. */
 #include "harness/command_run.h"
-#include "harness/test_text.h"
+#include "harness/text_files.h"
 
 #include "base/file.h"
 #include "base/text.h"

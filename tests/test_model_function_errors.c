@@ -233,7 +233,7 @@ static void test_options_that_are_refused(void **state)
         {{.keep_checkpoint_max = -2}, LIANA_INVALID_ARGUMENT, "config.keep_checkpoint_max is -2"},
         {{.save_checkpoints_secs = -1}, LIANA_INVALID_ARGUMENT, "config.save_checkpoints_secs is -1"},
         {{.precision = (liana_precision)7}, LIANA_INVALID_ARGUMENT, "config.precision is 7"},
-        {{.model_dir = "gs://bucket/run"}, LIANA_UNIMPLEMENTED, "the URL 'gs://bucket/run', expected a folder"},
+        {{.model_dir = "https://example.com/run"}, LIANA_INVALID_ARGUMENT, "web servers take no files"},
         {{.device = "cpi"}, LIANA_INVALID_CONFIG, "did you mean 'cpu'?"},
         {{.strategy = {.name = "mirored"}}, LIANA_INVALID_CONFIG, "mirrored"},
     };

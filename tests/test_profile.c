@@ -94,7 +94,7 @@ static void check_counts(const liana__profile *profile)
     int64_t counts[LIANA__NUM_EVENTS];
     count_events(profile, counts);
     assert_int_equal(profile->dropped, 0);
-    assert_int_equal(profile->images, STEPS * BATCH);
+    assert_int_equal(profile->examples, STEPS * BATCH);
     assert_int_equal(counts[LIANA__EVENT_STEP], STEPS);
     assert_int_equal(counts[LIANA__EVENT_WAIT], STEPS);
     assert_int_equal(counts[LIANA__EVENT_SHARDS], STEPS);
@@ -349,8 +349,8 @@ static void test_command_prints(void **state)
     static const char *const expected[] = {
         "machine: 2 workers",
         "GFLOP/s (f32",
-        "2 steps of 32 images:",
-        "images/s",
+        "2 steps of 32 examples:",
+        "examples/s",
         "op (times: all workers together)",
         "conv2d_kernel_gradient 3x3",
         "batch_norm_training",
@@ -376,7 +376,7 @@ static void test_command_json(void **state)
         liana__test_command("profile", config, "--steps=3", "--json", "--nodes", "train.threads=2");
     json_t *whole = find_event(got.out, "profile", NULL);
     assert_int_equal(number(whole, "steps"), 3);
-    assert_int_equal(number(whole, "images"), 96);
+    assert_int_equal(number(whole, "examples"), 96);
     assert_int_equal(number(whole, "workers"), 2);
     assert_true(number(whole, "busy") >= 0 && number(whole, "busy") <= 1.0001);
     assert_true(number(whole, "undisturbed") >= 0 && number(whole, "undisturbed") <= 1);
@@ -571,8 +571,13 @@ static void test_packing_is_time_of_its_node(void **state)
                                          .subject = node,
                                          .how = &made};
     }
-    liana__profile profile = {
-        .context = context, .num_workers = 1, .num_events = 8, .events = events, .steps = 2, .images = 2, .seconds = 8};
+    liana__profile profile = {.context = context,
+                              .num_workers = 1,
+                              .num_events = 8,
+                              .events = events,
+                              .steps = 2,
+                              .examples = 2,
+                              .seconds = 8};
     profile.roofline = (liana__roofline){.num_workers = 1, .flops = 1e9, .bf16_flops = 1e9};
     for (int i = 0; i < LIANA__ROOFLINE_SIZES; i++) profile.roofline.memory[i] = (liana__bandwidth){1u << i, 1e9};
     assert_ok(liana__profile_add_up(&profile, &error), &error);

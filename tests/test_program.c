@@ -2,6 +2,7 @@
 #include "harness/harness.h"
 
 #include "harness/graph_run.h"
+#include "harness/pjrt_plugin.h"
 
 #include "exec/program.h"
 
@@ -11,19 +12,25 @@
 #include <string.h>
 
 static liana_context *context;
-static liana__device *devices[2]; /* cpu, reference */
-enum { NUM_DEVICES = 2, SIZE = 5 };
+static liana__device *devices[3]; /* cpu, reference, and a PJRT plugin's if that is there */
+static int num_devices = 2;
+enum { SIZE = 5 };
 static const liana_shape row = {1, {SIZE}};
 
 static int open_devices(void **state)
 {
     (void)state;
-    return liana__test_open_devices(2, &context, &devices[0], &devices[1]);
+    if (liana__test_open_devices(2, &context, &devices[0], &devices[1]) != 0) return -1;
+    num_devices = 2;
+    if (!liana__test_plugin_is_there()) return 0;
+    const char *name = liana__test_plugin_device("");
+    return liana__device_open(context, name, &devices[num_devices++], &context->error) == LIANA_OK ? 0 : -1;
 }
 
 static int close_devices(void **state)
 {
     (void)state;
+    if (num_devices > 2) liana__device_close(devices[2]);
     return liana__test_close_devices(context, devices[0], devices[1]);
 }
 
@@ -81,7 +88,7 @@ static const float numbers[SIZE] = {1, -2, 3, 0.5f, 8};
 static void test_values_stay_on_the_device(void **state)
 {
     (void)state;
-    for (int d = 0; d < NUM_DEVICES; d++) {
+    for (int d = 0; d < num_devices; d++) {
         liana__variables variables;
         liana__program *program = compile(devices[d], &variables);
         liana__error error = {0};
@@ -108,7 +115,7 @@ static void test_values_stay_on_the_device(void **state)
 static void test_wrong_feeds_are_named(void **state)
 {
     (void)state;
-    for (int d = 0; d < NUM_DEVICES; d++) {
+    for (int d = 0; d < num_devices; d++) {
         liana__variables variables;
         liana__program *program = compile(devices[d], &variables);
         liana__error error = {0};
@@ -140,7 +147,7 @@ static void test_wrong_feeds_are_named(void **state)
 static void test_bound_buffers_are_checked(void **state)
 {
     (void)state;
-    for (int d = 0; d < NUM_DEVICES; d++) {
+    for (int d = 0; d < num_devices; d++) {
         liana__variables variables;
         liana__program *program = compile(devices[d], &variables);
         const liana__backend *backend = devices[d]->backend;
@@ -164,7 +171,7 @@ static void test_bound_buffers_are_checked(void **state)
 static void test_uploads_complete_at_their_fence(void **state)
 {
     (void)state;
-    for (int d = 0; d < NUM_DEVICES; d++) {
+    for (int d = 0; d < num_devices; d++) {
         const liana__backend *backend = devices[d]->backend;
         liana__error error = {0};
         liana__fence *fence;

@@ -17,7 +17,7 @@ static liana__progress sample(void)
         .step = 7,
         .steps = 26,
         .seconds = 3.5,
-        .images = 448,
+        .examples = 448,
         .loss = 1.23456,
         .metrics = {{"accuracy", 0.45212}},
         .num_metrics = 1,
@@ -90,7 +90,7 @@ static void test_the_ends_of_a_bar(void **state)
     liana__progress progress = sample();
     progress.step = 0;
     progress.seconds = 0;
-    progress.images = 0;
+    progress.examples = 0;
     assert_bar(
         &progress, 200,
         " 0/26 [..............................] - 0s - loss: 1.2346 - accuracy: 0.4521 - 0.0 images/s - input 3%");
@@ -159,7 +159,11 @@ static void test_json_for_machines(void **state)
     assert_true(json_real_value(json_object_get(json, "loss")) == 1.23456);
     assert_true(json_real_value(json_object_get(json, "accuracy")) == 0.45212);
     assert_true(json_is_null(json_object_get(json, "val_loss")));
+    assert_true(json_real_value(json_object_get(json, "examples_per_second")) == 128);
+    assert_int_equal(json_integer_value(json_object_get(json, "examples")), 448);
+    /* Older names. */
     assert_true(json_real_value(json_object_get(json, "images_per_second")) == 128);
+    assert_int_equal(json_integer_value(json_object_get(json, "images")), 448);
     assert_true(json_real_value(json_object_get(json, "input_wait")) == 0.034);
     json_decref(json);
     liana__text_free(&text);
@@ -182,7 +186,7 @@ static char *report_epoch(liana__reporter_mode mode)
     for (int step = 1; step <= 26; step++) {
         progress.step = step;
         progress.seconds = 0.5 * step;
-        progress.images = 64 * step;
+        progress.examples = 64 * step;
         liana__reporter_update(&reporter, &progress, 100 + progress.seconds);
         if (step == 13) liana__reporter_note(&reporter, "saved %s", "step-13");
     }

@@ -319,7 +319,7 @@ static void test_wrong_options_are_named(void **state)
 static void test_wrong_tensors_are_named(void **state)
 {
     (void)state;
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 10; i++) {
         liana_graph *graph = new_graph();
         liana_tensor v = liana_graph_variable(graph, "v", LIANA_F32, liana_shape_of(2)), none = {graph, 0};
         liana_tensor w = liana_graph_variable(graph, "w", LIANA_F64, liana_shape_of(2));
@@ -332,7 +332,9 @@ static void test_wrong_tensors_are_named(void **state)
                                "learning rate is input 'g' f32[3]",
                                "reduce_sum depends on no f32 variable",
                                "target 'train' already",
-                               "a gradient for each"};
+                               "a gradient for each",
+                               "depends on variable 'v' only through argmax, which passes none",
+                               "there is no gradient: the loss does not depend on variable 'v'"};
         if (i == 0) liana_apply_gradients(&v, &g, 1, NULL);
         if (i == 1) liana_apply_gradients(&g, &g, 1, NULL);
         if (i == 2) liana_apply_gradients(&v, &none, 1, NULL);
@@ -343,6 +345,8 @@ static void test_wrong_tensors_are_named(void **state)
         if (i == 6)
             liana_minimize(liana_op_square(liana_graph_variable(graph, "u", LIANA_F32, LIANA_SCALAR)), NULL, 0, NULL);
         if (i == 7) liana_apply_gradients(&v, NULL, 1, NULL);
+        if (i == 8) liana_minimize(liana_op_cast(liana_op_argmax(v, 0), LIANA_F32), NULL, 0, NULL);
+        if (i == 9) liana_minimize(s, &v, 1, NULL);
         assert_fails(liana_graph_status(graph), LIANA_INVALID_ARGUMENT, &context->error, "test_public_optimizer.c",
                      found[i]);
         liana_graph_destroy(graph);

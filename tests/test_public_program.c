@@ -3,6 +3,7 @@
 
 #include "base/context.h"
 #include "formats/safetensors.h"
+#include "harness/pjrt_plugin.h"
 #include "program/program.h"
 
 #include <liana/liana.h>
@@ -10,22 +11,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NUM_DEVICES = 2, SIZE = 3 };
+enum { MAX_DEVICES = 3, SIZE = 3 };
 static liana_context *context;
-static liana_device *devices[NUM_DEVICES];
+static liana_device *devices[MAX_DEVICES];
+static int num_devices = 2; /* and the PJRT plugin, if it is there */
 
 static int set_up(void **state)
 {
     (void)state;
     if (liana_context_create(&(liana_context_options){.num_threads = 2}, &context) != LIANA_OK) return -1;
     if (liana_device_open(context, NULL, &devices[0]) != LIANA_OK) return -1;
-    return liana_device_open(context, "reference", &devices[1]) == LIANA_OK ? 0 : -1;
+    if (liana_device_open(context, "reference", &devices[1]) != LIANA_OK) return -1;
+    if (!liana__test_plugin_is_there()) return 0;
+    return liana_device_open(context, liana__test_plugin_device(""), &devices[num_devices++]) == LIANA_OK ? 0 : -1;
 }
 
 static int tear_down(void **state)
 {
     (void)state;
-    for (int d = 0; d < NUM_DEVICES; d++) liana_device_close(devices[d]);
+    for (int d = 0; d < num_devices; d++) liana_device_close(devices[d]);
     liana_context_destroy(context);
     return 0;
 }
@@ -102,7 +106,7 @@ static void assert_variable(const liana_variables *variables, const char *name, 
 static void test_any_set_of_results(void **state)
 {
     (void)state;
-    for (int d = 0; d < NUM_DEVICES; d++) {
+    for (int d = 0; d < num_devices; d++) {
         fixture f = begin(devices[d]);
         float a[SIZE], b[SIZE], c[SIZE], e[SIZE];
         assert_ok(liana_run(f.program, .feeds = LIANA_FEEDS(FEED_X), .fetches = LIANA_FETCHES(FETCH("double", a))),
@@ -134,7 +138,7 @@ static void test_sets_are_compiled_once(void **state)
 {
     (void)state;
     enum { MANY = LIANA__MAX_COMPILED_SETS + 9 };
-    for (int d = 0; d < NUM_DEVICES; d++) {
+    for (int d = 0; d < num_devices; d++) {
         liana_graph *graph;
         assert_ok(liana_graph_create(context, &graph), &context->error);
         liana_tensor x = liana_graph_input(graph, "x", LIANA_F32, LIANA_SCALAR), y[MANY];
@@ -168,7 +172,7 @@ static void test_sets_are_compiled_once(void **state)
 static void test_assignments_are_asked_for(void **state)
 {
     (void)state;
-    for (int d = 0; d < NUM_DEVICES; d++) {
+    for (int d = 0; d < num_devices; d++) {
         fixture f = begin(devices[d]);
         int64_t count = 41;
         float got[SIZE];
@@ -205,7 +209,7 @@ static void test_assignments_are_asked_for(void **state)
 static void test_assigning_gives_a_value(void **state)
 {
     (void)state;
-    for (int d = 0; d < NUM_DEVICES; d++) {
+    for (int d = 0; d < num_devices; d++) {
         liana_graph *graph;
         liana_program *program;
         assert_ok(liana_graph_create(context, &graph), &context->error);
@@ -225,7 +229,7 @@ static void test_assigning_gives_a_value(void **state)
 static void test_variables_are_listed_and_shared(void **state)
 {
     (void)state;
-    for (int d = 0; d < NUM_DEVICES; d++) {
+    for (int d = 0; d < num_devices; d++) {
         fixture f = begin(devices[d]);
         liana_variable_info info;
         assert_int_equal(liana_variables_count(f.variables), 2);
@@ -263,8 +267,8 @@ static void test_initialisers(void **state)
 {
     (void)state;
     enum { COUNT = 200 };
-    float values[NUM_DEVICES][COUNT], other[COUNT];
-    for (int d = 0; d < NUM_DEVICES; d++) {
+    float values[MAX_DEVICES][COUNT], other[COUNT];
+    for (int d = 0; d < num_devices; d++) {
         liana_variables *variables;
         assert_ok(liana_variables_create(devices[d], &variables), &context->error);
         if (d) assert_ok(liana_variables_add(variables, "first", LIANA_F32, ROW, numbers), &context->error);
@@ -352,7 +356,7 @@ static void test_saving_and_loading(void **state)
 static void test_wrong_feeds_are_named(void **state)
 {
     (void)state;
-    for (int d = 0; d < NUM_DEVICES; d++) {
+    for (int d = 0; d < num_devices; d++) {
         fixture f = begin(devices[d]);
         float got[SIZE];
         const liana_fetches product = LIANA_FETCHES(FETCH("product", got));

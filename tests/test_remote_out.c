@@ -161,6 +161,40 @@ static void test_pictures(void **state)
     assert_int_equal(count_left(liana__test_path("cache")), 0);
 }
 
+/* Single files: what to leave out, and a trace. */
+static void test_lists_and_traces(void **state)
+{
+    (void)state;
+    const char *config = liana__test_tiny_run(32);
+    char bad[300];
+    snprintf(bad, sizeof bad, "%s", liana__test_path("bad.tfrec"));
+    assert_code(liana__test_command("convert", liana__test_path("train-images"), "--out", liana__test_path("shards")),
+                0);
+    char *data;
+    size_t size;
+    liana__error error = {0};
+    liana__paths names;
+    liana__arena arena = {0};
+    assert_ok(liana__file_match(liana__test_path("shards/*tfrec*"), &arena, &names, &error), &error);
+    assert_ok(liana__file_read(names.items[0], 1 << 24, &data, &size, &error), &error);
+    data[size / 2] ^= 1;
+    assert_ok(liana__file_replace(bad, data, size, &error), &error);
+    free(data);
+    liana__arena_free(&arena);
+    assert_code(liana__test_command("check", bad, "--quarantine", liana__test_path("local.csv")), 1);
+    liana__test_result got = liana__test_command("check", bad, "--quarantine", "s3://bucket/sent.csv");
+    assert_non_null(strstr(got.out, "'s3://bucket/sent.csv'"));
+    assert_code(got, 1);
+    assert_same_file(liana__test_path("served/sent.csv"), liana__test_path("local.csv"));
+    assert_refused(liana__test_command("check", bad, "--quarantine", "gs://readonly/sent.csv"), 1,
+                   "gs://readonly/sent.csv");
+    assert_code(liana__test_command("profile", config, "--steps", "1", "--trace", "gs://bucket/trace.json"), 0);
+    assert_text("served/trace.json", "\"traceEvents\"", true);
+    assert_text("served/trace.json", "\"process_name\"", true);
+    assert_refused(liana__test_command("profile", config, "--steps", "1", "--trace", "s3://missing/trace.json"), 1,
+                   "s3://missing/trace.json");
+}
+
 /* ---- runs that are interrupted ---- */
 
 static void run_until_killed(const char *config, const char *url, int sent)
@@ -410,6 +444,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, liana__test_server_set_up, liana__test_server_tear_down)
         TEST(test_runs_in_buckets),
         TEST(test_pictures),
+        TEST(test_lists_and_traces),
         TEST(test_killed_runs),
         TEST(test_a_bucket_that_refuses_later),
         TEST(test_places_that_cannot_be_written),

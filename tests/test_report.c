@@ -208,6 +208,46 @@ static void test_curves_take_odd_values(void **state)
                  &error, "a.png", "0 panels");
 }
 
+/* Width and height that an SVG says of itself. */
+static void read_size(const char *path, double *width, double *height)
+{
+    char *svg;
+    size_t size;
+    liana__error error = {0};
+    assert_ok(liana__file_read(path, 1 << 24, &svg, &size, &error), &error);
+    const char *w = strstr(svg, "width=\""), *h = strstr(svg, "height=\"");
+    assert_true(w && h);
+    *width = strtod(w + 7, NULL);
+    *height = strtod(h + 8, NULL);
+    free(svg);
+}
+
+/* Many panels go into rows: two of two, then rows of three. */
+static void test_panels_stand_in_rows(void **state)
+{
+    (void)state;
+    liana__error error = {0};
+    liana__test_folder();
+    static const struct {
+        size_t count;
+        int columns, rows;
+    } cases[] = {{1, 1, 1}, {2, 2, 1}, {3, 3, 1}, {4, 2, 2}, {5, 3, 2}, {7, 3, 3}, {25, 3, 9}};
+    static const double values[] = {0.5, 0.4, 0.3};
+    liana__curve_panel panels[25];
+    for (size_t i = 0; i < 25; i++) panels[i] = (liana__curve_panel){.name = "loss", .train = values};
+    double margin = 0, width = 0, height = 0, wide, high;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *path = liana__test_path("rows.svg");
+        assert_ok(liana__curves_write(path, NULL, panels, cases[i].count, 3, &error), &error);
+        read_size(path, &wide, &high);
+        if (i == 0) width = wide, height = high;
+        if (i == 1) margin = 2 * width - wide;
+        if (i == 0) continue;
+        assert_float_equal(wide, cases[i].columns * (width - margin) + margin, 2);
+        assert_float_equal(high, cases[i].rows * height, 2);
+    }
+}
+
 static void test_axis_steps_are_round(void **state)
 {
     (void)state;
@@ -223,6 +263,7 @@ int main(void)
         cmocka_unit_test(test_grid_shows_images_and_frames), cmocka_unit_test(test_grid_refuses_what_it_cannot_draw),
         cmocka_unit_test(test_decisions_are_drawn),          cmocka_unit_test(test_curves_follow_their_values),
         cmocka_unit_test(test_curves_take_odd_values),       cmocka_unit_test(test_axis_steps_are_round),
+        cmocka_unit_test(test_panels_stand_in_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -77,13 +77,16 @@ static char config_path[256];
 
 /* Two epochs of 4 updates, the last of which is partial; a checkpoint every 3 updates and after each epoch. Callbacks
  * keep a text, numbers and weights. */
-#define CALLBACKS                                                                      \
-    "train.callbacks=[CSVLogger, EarlyStopping: {patience: 5, monitor: val_accuracy, " \
-    "restore_best_weights: true}, ReduceLROnPlateau: {patience: 0, min_delta: 9}]"
+#define CALLBACKS                                                                                                   \
+    "train.callbacks=[CSVLogger, EarlyStopping: {patience: 5, monitor: val_accuracy, "                              \
+    "restore_best_weights: true}, ReduceLROnPlateau: {patience: 0, min_delta: 9}, SwapEMAWeights: {swap_on_epoch: " \
+    "true}]"
 /* Some of its decisions go on, some back, some are drawn. */
 #define CONTROL \
     "train.control={name: annealing, monitor: loss, every_steps: 2, energy: 1, cooling_rate: 0.1, factor_high: 2}"
-#define SMALL "train.epochs=2", "checkpoint.every_steps=3", CALLBACKS, CONTROL
+/* Averages of the weights are measured, saved and restored. */
+#define AVERAGES "train.optimizer={name: Adam, learning_rate: 0.01, use_ema: true, ema_momentum: 0.8}"
+#define SMALL "train.epochs=2", "checkpoint.every_steps=3", CALLBACKS, CONTROL, AVERAGES
 
 static void make_data(void)
 {

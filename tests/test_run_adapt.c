@@ -1,12 +1,15 @@
 /* A run adapts its Normalizations to the training data. */
 #include "harness/command_run.h"
 
+#include "base/file.h"
+
 #include <liana/liana.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { ROWS = 40, COLUMNS = 2 };
+/* More rows than are computed together. */
+enum { ROWS = 300, COLUMNS = 2 };
 
 static double cell(int row, int column)
 {
@@ -15,7 +18,7 @@ static double cell(int row, int column)
 
 static const char *write_table(void)
 {
-    char text[4096] = "a,b,y\n";
+    char text[8192] = "a,b,y\n";
     for (int i = 0; i < ROWS; i++) {
         snprintf(text + strlen(text), sizeof text - strlen(text), "%g,%g,%g\n", cell(i, 0), cell(i, 1), cell(i, 0));
     }
@@ -38,13 +41,9 @@ static void read_weight(liana_model *model, const char *name, float *values, siz
     memcpy(values, array.data, count * sizeof *values);
 }
 
-static void test_a_run_adapts_to_its_data(void **state)
+/* Holds the weights of the run's Normalization to the moments of `scale` * cell + `offset`, in double. */
+static void hold_to_data(double scale, double offset)
 {
-    (void)state;
-    liana__test_folder();
-    liana__test_result got = liana__test_command("train", write_table());
-    assert_non_null(strstr(got.out, "layer 'scaled' (Normalization) is adapted to 'x' of 40 training examples"));
-    assert_code(got, 0);
     liana_context *context;
     liana_model *model;
     assert_int_equal(liana_context_create(NULL, &context), LIANA_OK);
@@ -55,8 +54,8 @@ static void test_a_run_adapts_to_its_data(void **state)
     read_weight(model, "scaled/count", &count, 1);
     for (int c = 0; c < COLUMNS; c++) {
         double sum = 0, squares = 0;
-        for (int i = 0; i < ROWS; i++) sum += cell(i, c);
-        for (int i = 0; i < ROWS; i++) squares += pow(cell(i, c) - sum / ROWS, 2);
+        for (int i = 0; i < ROWS; i++) sum += scale * cell(i, c) + offset;
+        for (int i = 0; i < ROWS; i++) squares += pow(scale * cell(i, c) + offset - sum / ROWS, 2);
         assert_true(fabs((double)mean[c] - sum / ROWS) < 1e-5 * (1 + sum / ROWS));
         assert_true(fabs((double)variance[c] - squares / ROWS) < 1e-5 * (1 + squares / ROWS));
     }
@@ -65,7 +64,59 @@ static void test_a_run_adapts_to_its_data(void **state)
     liana_context_destroy(context);
 }
 
-/* Behind another layer there are no data to adapt to, which is said. */
+static void test_a_run_adapts_to_its_data(void **state)
+{
+    (void)state;
+    liana__test_folder();
+    liana__test_result got = liana__test_command("train", write_table());
+    assert_non_null(strstr(got.out, "layer 'scaled' (Normalization) is adapted to 'x' of 300 training examples"));
+    assert_code(got, 0);
+    hold_to_data(1, 0);
+}
+
+/* Layers that are not trained may stand between: here they join two inputs, and rescale them. */
+static void test_it_adapts_behind_other_layers(void **state)
+{
+    (void)state;
+    liana__test_folder();
+    liana__test_result got =
+        liana__test_command("train", write_table(), "data.columns={a: a, b: b, y: y}", "data.inputs={a: a, b: b}",
+                            "model.layers=[InputLayer: {name: a, shape: [1]}, InputLayer: {name: b, shape: [1]}, "
+                            "Concatenate: {inputs: [a, b]}, Rescaling: {name: twice, scale: 2.0, offset: 1.0}, "
+                            "Normalization: {name: scaled}, Dense: {units: 1}]");
+    assert_non_null(strstr(got.out, "layer 'scaled' (Normalization) is adapted to 'twice' of 300 training examples"));
+    assert_code(got, 0);
+    hold_to_data(2, 1);
+    /* One behind the other: the second reads what the first gives, which has mean 0 and variance 1. */
+    got = liana__test_command("train", write_table(), "--out", liana__test_path("two"),
+                              "model.layers=[Normalization: {name: first}, Normalization: {name: second}, Dense: "
+                              "{units: 1}]");
+    assert_non_null(strstr(got.out, "layer 'second' (Normalization) is adapted to 'first' of 300 training examples"));
+    assert_code(got, 0);
+}
+
+/* Inputs and outputs that the model does not have, and shapes that do not fit, are named before anything is read. */
+static void test_names_and_shapes_that_do_not_fit(void **state)
+{
+    (void)state;
+    liana__test_folder();
+    const char *config = write_table();
+    assert_refused(liana__test_command("train", config, "data.inputs={z: x}"), 2, "data.inputs",
+                   "the model has no input 'z' for the component 'x'");
+    assert_refused(liana__test_command("train", config, "data.targets={dens: y}"), 2, "data.targets",
+                   "the model has no output 'dens' for the component 'y'; did you mean 'dense'?");
+    assert_refused(liana__test_command("train", config,
+                                       "model.layers=[InputLayer: {name: a, shape: [1]}, InputLayer: {name: b, shape: "
+                                       "[1]}, Concatenate: {inputs: [a, b]}, Dense: {units: 1}]"),
+                   2, "data.inputs", "the model has 2 inputs; say which one is 'x': {a: x}");
+    assert_refused(liana__test_command("train", config,
+                                       "model.layers=[InputLayer: {name: in, shape: [3]}, Normalization: {name: "
+                                       "scaled}, Dense: {units: 1}]"),
+                   1, "layer 'scaled' (Normalization): the component 'x' is [2], but the model's input 'in' is [1, 3]");
+    assert_false(liana__file_exists(liana__test_path("run/model.json")));
+}
+
+/* What a layer gives that is trained has no mean that stays. */
 static void test_what_is_not_adapted_is_said(void **state)
 {
     (void)state;
@@ -73,7 +124,8 @@ static void test_what_is_not_adapted_is_said(void **state)
     liana__test_result got =
         liana__test_command("train", write_table(),
                             "model.layers=[Dense: {units: 3}, Normalization: {name: scaled}, Dense: {units: 1}]");
-    assert_non_null(strstr(got.out, "layer 'scaled' (Normalization) has mean 0 and variance 1"));
+    assert_non_null(strstr(got.out, "layer 'scaled' (Normalization) has mean 0 and variance 1: layer 'dense' before it "
+                                    "is trained"));
     assert_code(got, 0);
 }
 
@@ -81,6 +133,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_run_adapts_to_its_data),
+        cmocka_unit_test(test_it_adapts_behind_other_layers),
+        cmocka_unit_test(test_names_and_shapes_that_do_not_fit),
         cmocka_unit_test(test_what_is_not_adapted_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* evaluate, predict, summary and list, on a small run that train made. */
 #include "harness/command_run.h"
-#include "harness/test_text.h"
+#include "harness/text_files.h"
 
 #include "base/file.h"
 #include "formats/hdf5.h"

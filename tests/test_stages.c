@@ -101,6 +101,79 @@ static void test_fits_one_after_the_other(void **state)
     liana__tiny_fit_close(&own);
 }
 
+/* With averages of the weights each fit ends with them, and the next one begins with them; so does each stage. */
+static void test_averages_at_the_end_of_a_stage(void **state)
+{
+    (void)state;
+    liana__tiny_fit own = liana__tiny_fit_open(EXAMPLES);
+    static const char *const optimizers[] = {"{name: Adam, learning_rate: 0.02, use_ema: true, ema_momentum: 0.9}",
+                                             "{name: Adam, learning_rate: 0.01}",
+                                             "{name: SGD, learning_rate: 0.05, use_ema: true, ema_momentum: 0.5}"};
+    static const char *const from[] = {"dense", "batch_normalization", "conv2d"};
+    liana_model *expected = liana__tiny_model(own.context), *model = liana__tiny_model(own.context);
+    liana_fit_options options = options_of(&own);
+    for (int stage = 0; stage < 3; stage++) {
+        done(liana_model_train_from(expected, from[stage]));
+        options.optimizer = optimizers[stage];
+        options.initial_epoch = stage;
+        options.epochs = stage + 1;
+        done(liana_fit(expected, &options));
+    }
+    options.initial_epoch = options.epochs = 0;
+    options.optimizer = optimizers[0];
+    options.stages = "[{epochs: 1, trainable_from: dense}, {epochs: 1, trainable_from: batch_normalization, optimizer: "
+                     "{name: Adam, learning_rate: 0.01}}, {epochs: 1, train_all: true, optimizer: {name: SGD, "
+                     "learning_rate: 0.05, use_ema: true, ema_momentum: 0.5}}]";
+    done(liana_fit(model, &options));
+    assert_true(liana__same_weights(model, expected));
+    liana_model_destroy(expected);
+    liana_model_destroy(model);
+    liana__tiny_fit_close(&own);
+}
+
+/* ---- stages and a control ---- */
+
+/* The first stage ends with weights that are worse than those it began with: the next one begins with the first ones. */
+static void test_a_stage_goes_back_at_its_end(void **state)
+{
+    (void)state;
+    liana__tiny_fit own = liana__tiny_fit_open(EXAMPLES);
+    liana__notebook notes = {""};
+    liana_model *expected = liana__tiny_model(own.context), *model = liana__tiny_model(own.context);
+    liana_fit_options options = options_of(&own);
+    /* What the second stage does by itself; the data of its epoch are those of the second one. */
+    options.initial_epoch = 1;
+    options.epochs = 2;
+    options.optimizer = "{name: SGD, learning_rate: 0.001}";
+    done(liana_model_train_from(expected, "dense"));
+    options.stages = NULL;
+    liana_fit_options first = options;
+    first.initial_epoch = 0;
+    first.epochs = 1;
+    first.optimizer =
+        "{name: SGD, learning_rate: 1.0e-37}"; /* reads the first epoch, and changes nothing of what is trained */
+    done(liana_fit(expected, &first));
+    done(liana_fit(expected, &options));
+    options = options_of(&own);
+    options.stages = "[{epochs: 1, trainable_from: dense, optimizer: {name: SGD, learning_rate: 200}}, {epochs: 1, "
+                     "trainable_from: dense, optimizer: {name: SGD, learning_rate: 0.001}}]";
+    options.control = "{name: annealing, every_steps: 1000, energy: 0}";
+    options.on_note = liana__write_note;
+    options.user = &notes;
+    done(liana_fit(model, &options));
+    assert_non_null(strstr(notes.text, "back by 4 updates"));
+    const char *const same[] = {"dense/kernel", "dense/bias"};
+    for (size_t i = 0; i < 2; i++) {
+        liana_array left, right;
+        done(liana_model_get_weights(model, same[i], &left));
+        done(liana_model_get_weights(expected, same[i], &right));
+        assert_memory_equal(left.data, right.data, (size_t)liana_shape_size(&left.shape) * sizeof(float));
+    }
+    liana_model_destroy(expected);
+    liana_model_destroy(model);
+    liana__tiny_fit_close(&own);
+}
+
 static void test_what_a_program_may_not_say(void **state)
 {
     (void)state;
@@ -115,7 +188,8 @@ static void test_what_a_program_may_not_say(void **state)
         {"[{epochs: 1, trainable_from: flatten_7}]", "has no layer 'flatten_7'"},
         {"[{epochs: 1, trainable_from: dense, train_all: true}]", "found beside train_all"},
         {"[{epochs: 1, optimizer: {name: Adm}}]", "stages[0].optimizer: there is no optimizer 'Adm'"},
-        {"[{epochs: 1, optimizer: {learning_rat: 1}}]", "stages[0].optimizer"},
+        {"[{epochs: 1, optimizer: {learning_rat: 1}}]",
+         "stages[0].optimizer: unknown key 'learning_rat'; did you mean 'learning_rate'?"},
         {"[{epochs: 1}, {epochs: 1, optimizer: {rate_multipliers: {dens: 2}}}]", "'dens' matches no weight"},
     };
     liana__tiny_fit own = liana__tiny_fit_open(EXAMPLES);
@@ -129,9 +203,6 @@ static void test_what_a_program_may_not_say(void **state)
     options.epochs = 4;
     refused(liana_fit(model, &options), LIANA_INVALID_CONFIG, "the stages have 3 epochs in all, but epochs is 4");
     options.epochs = 3;
-    options.control = "{name: annealing, monitor: loss, every_steps: 2}";
-    refused(liana_fit(model, &options), LIANA_INVALID_CONFIG, "stages and control are both set");
-    options.control = NULL;
     done(liana_fit(model, &options));
     liana_model_destroy(model);
     model = liana__tiny_model(own.context);
@@ -248,6 +319,39 @@ static void test_resumed_after_each_checkpoint(void **state)
     }
 }
 
+/* The same with a control that goes back in each stage and at its end, and with averages of the weights. */
+#define CONTROLLED                                                                                             \
+    "stages=[{epochs: 2, trainable_from: dense}, {epochs: 2, trainable_from: batch_normalization, optimizer: " \
+    "{learning_rate: 5}}, {epochs: 1, train_all: true, optimizer: {name: SGD, learning_rate: {online: "        \
+    "hypergradient, initial_learning_rate: 0.1}}}]",                                                           \
+        "train.optimizer={name: Adam, learning_rate: 0.5, use_ema: true}", "train.epochs=5",                   \
+        "checkpoint.every_steps=1", "checkpoint.keep=0",                                                       \
+        "train.control={name: annealing, monitor: val_loss, every_steps: 3, energy: 0.02, factor_low: 0.5}"
+
+static void test_a_control_in_each_stage(void **state)
+{
+    (void)state;
+    liana__test_folder();
+    snprintf(config_path, sizeof config_path, "%s", liana__test_tiny_run(EXAMPLES));
+    char run[300];
+    snprintf(run, sizeof run, "%s", liana__test_path("whole"));
+    assert_code(liana__test_command("train", config_path, CONTROLLED, "--out", run), 0);
+    char *text;
+    size_t size;
+    assert_ok(liana__file_read(liana__test_path("whole/history.json"), 1 << 20, &text, &size, NULL), NULL);
+    assert_non_null(strstr(text, "\"accepted\": true"));
+    assert_non_null(strstr(text, "\"accepted\": false"));
+    free(text);
+    size_t count = count_checkpoints("whole");
+    assert_true(count >= 4 * EPOCHS);
+    snprintf(run, sizeof run, "%s", liana__test_path("run"));
+    for (size_t i = 0; i + 1 < count; i += 3) {
+        copy_until("whole", "run", i);
+        assert_code(liana__test_command("train", config_path, CONTROLLED, "--out", run, "--resume"), 0);
+        assert_same_run("run", "whole");
+    }
+}
+
 /* A damaged checkpoint of a later stage: the run goes on from one of an earlier stage. */
 static void test_damage_in_a_later_stage(void **state)
 {
@@ -283,9 +387,6 @@ static void test_what_a_configuration_may_not_say(void **state)
     assert_refused(liana__test_command("train", config_path, "stages=[{epochs: 3, trainable_from: nothing}]", "--out",
                                        run),
                    2, "stages[0].trainable_from", "no layer 'nothing'");
-    assert_refused(liana__test_command("train", config_path, "stages=[{epochs: 3}]",
-                                       "train.control={name: annealing, monitor: loss, every_steps: 2}", "--out", run),
-                   2, "train.control", "found beside stages");
     assert_refused(liana__test_command("train", config_path, "train.optimizer.rate_multipliers={block: 2}", "--out",
                                        run),
                    2, "train.optimizer.rate_multipliers", "'block' matches no weight and no layer");
@@ -300,7 +401,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fits_one_after_the_other),         cmocka_unit_test(test_what_a_program_may_not_say),
         cmocka_unit_test(test_resumed_after_each_checkpoint),    cmocka_unit_test(test_damage_in_a_later_stage),
-        cmocka_unit_test(test_what_a_configuration_may_not_say),
+        cmocka_unit_test(test_what_a_configuration_may_not_say), cmocka_unit_test(test_averages_at_the_end_of_a_stage),
+        cmocka_unit_test(test_a_stage_goes_back_at_its_end),     cmocka_unit_test(test_a_control_in_each_stage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -117,12 +117,14 @@ static void test_what_a_run_leaves(void **state)
     json_decref(json);
     json = read_json("run", "timing.json");
     const json_t *timing = json_array_get(json_object_get(json, "epochs"), 2);
-    assert_int_equal(json_object_size(timing), 4);
+    assert_int_equal(json_object_size(timing), 5);
     assert_int_equal(json_integer_value(json_object_get(timing, "epoch")), 3);
     double seconds = json_number_value(json_object_get(timing, "seconds"));
     double wait = json_number_value(json_object_get(timing, "input_wait"));
     assert_true(seconds > 0 && wait >= 0 && wait <= 1);
-    assert_true(fabs(json_number_value(json_object_get(timing, "images_per_second")) * seconds - 100) < 1e-6);
+    double rate = json_number_value(json_object_get(timing, "examples_per_second"));
+    assert_true(fabs(rate * seconds - 100) < 1e-6);
+    assert_true(json_number_value(json_object_get(timing, "images_per_second")) == rate);
     json_decref(json);
     json = read_json("run", "model.json");
     assert_non_null(json_object_get(json, "class_name"));

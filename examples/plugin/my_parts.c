@@ -367,6 +367,83 @@ static const liana_source_type numbers_source = {
     .read = numbers_read,
 };
 
+/* ---- an activation, a regularizer and a constraint ---- */
+
+typedef struct leak_options {
+    double slope;
+} leak_options;
+
+static const liana_option leak_rows[] = {
+    {.name = "slope",
+     .kind = LIANA_OPTION_FLOAT,
+     .offset = offsetof(leak_options, slope),
+     .default_text = "0.2",
+     .minimum = 0,
+     .maximum = 1,
+     .doc = "below 0"},
+};
+
+static liana_tensor leak(const liana_activation_call *call)
+{
+    const leak_options *options = call->options;
+    liana_tensor slope = liana_graph_scalar(call->x.graph, liana_tensor_dtype(call->x), options->slope);
+    return liana_op_maximum(call->x, liana_op_multiply(call->x, slope));
+}
+
+static const liana_activation_type leak_activation = {
+    LIANA_PART(liana_activation_type, "leak", "max(x, slope x)"),
+    LIANA_PART_OPTIONS(leak_options, leak_rows),
+    .apply = leak,
+};
+
+typedef struct mild_options {
+    double strength;
+} mild_options;
+
+static const liana_option mild_rows[] = {
+    {.name = "strength",
+     .kind = LIANA_OPTION_FLOAT,
+     .offset = offsetof(mild_options, strength),
+     .default_text = "0.001",
+     .minimum = 0,
+     .maximum = 1,
+     .doc = "a factor"},
+};
+
+/* Like l2 near 0, like l1 far from it. */
+static liana_tensor mild_elements(const liana_regularizer_call *call)
+{
+    const mild_options *options = call->options;
+    liana_tensor one = liana_graph_scalar(call->x.graph, liana_tensor_dtype(call->x), 1);
+    liana_tensor strength = liana_graph_scalar(call->x.graph, liana_tensor_dtype(call->x), options->strength);
+    liana_tensor root = liana_op_sqrt(liana_op_add(liana_op_square(call->x), one));
+    return liana_op_multiply(strength, liana_op_subtract(root, one));
+}
+
+static const liana_regularizer_type mild_regularizer = {
+    LIANA_PART(liana_regularizer_type, "mild", "strength * sum(sqrt(x^2 + 1) - 1)"),
+    LIANA_PART_OPTIONS(mild_options, mild_rows),
+    .elements = mild_elements,
+};
+
+/* The rows of a matrix keep the sum 0. */
+static liana_tensor centered(const liana_constraint_call *call)
+{
+    return liana_op_subtract(call->variable, liana_op_reduce_mean(call->variable, LIANA_AXES(-1), true));
+}
+
+static const char *centered_refuse(const void *options, const liana_shape *shape)
+{
+    (void)options;
+    return shape->rank >= 2 ? NULL : "a matrix";
+}
+
+static const liana_constraint_type centered_constraint = {
+    LIANA_PART(liana_constraint_type, "centered", "The last axis of the weight has the mean 0."),
+    .apply = centered,
+    .refuse = centered_refuse,
+};
+
 /* ---- all of them ---- */
 
 liana_status register_my_parts(liana_context *context)
@@ -378,6 +455,9 @@ liana_status register_my_parts(liana_context *context)
     LIANA_TRY(liana_register_schedule(context, &triangle_schedule));
     LIANA_TRY(liana_register_initializer(context, &spread_initializer));
     LIANA_TRY(liana_register_callback(context, &good_enough_callback));
+    LIANA_TRY(liana_register_activation(context, &leak_activation));
+    LIANA_TRY(liana_register_regularizer(context, &mild_regularizer));
+    LIANA_TRY(liana_register_constraint(context, &centered_constraint));
     return liana_register_source(context, &numbers_source);
 }
 

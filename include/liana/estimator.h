@@ -112,10 +112,12 @@ typedef liana_estimator_spec liana_model_function(const liana_features *features
 
 /* How and where it runs. Zeros are the defaults. */
 typedef struct liana_run_config {
-    /* A local folder for checkpoints (checkpoints/step-...). What is trained goes on from the newest one; evaluate,
-     * predict and export read it. NULL: a temporary folder, which is removed with the estimator. */
+    /* A folder for checkpoints (checkpoints/step-...). What is trained goes on from the newest one; evaluate, predict and
+     * export read it. It may be gs://bucket/folder or s3://bucket/folder: checkpoints are fetched at the first call that
+     * needs them, and sent while training goes on. One estimator or fit of a machine at a time works with a URL. NULL: a
+     * temporary folder, which is removed with the estimator. */
     const char *model_dir;
-    const char *device; /* one of `liana list devices`; NULL: "cpu" */
+    const char *device; /* as in liana_device_open; NULL: "cpu" */
     liana_strategy strategy;
     uint64_t seed;                  /* of the data's order, dropout and initialisers */
     int64_t batch_size;             /* examples of an update; 0: 32 */
@@ -247,7 +249,8 @@ typedef struct liana_export_spec {
 
 /* Writes what predicts: folder/graph.liana and folder/variables.safetensors. The graph (liana_graph_load) has the
  * features as inputs and the predictions as outputs, by name; images are u8 and enter by their scale within the graph.
- * A program runs it with the variables of the other file. Errors: as liana_estimator_predict; IO_ERROR. */
+ * A program runs it with the variables of the other file. The folder may be gs://bucket/folder or s3://bucket/folder; the
+ * graph is sent last. Errors: as liana_estimator_predict; IO_ERROR. */
 LIANA_API LIANA_MUST_USE liana_status liana_estimator_export(liana_estimator *estimator, const char *folder,
                                                              const liana_export_spec *spec);
 

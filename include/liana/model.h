@@ -166,6 +166,9 @@ typedef struct liana_call_effects {
     const liana_variable_update *updates; /* of the batch normalisations that are trained */
     size_t num_updates;
     const liana_tensor *masks; /* bool, one for each output; an invalid tensor: none */
+    /* Floats [batch]: the penalties of activity regularizers, for each example; add them to its loss. Invalid: there are
+     * none. */
+    liana_tensor penalties;
 } liana_call_effects;
 
 /* Calls a model on its inputs, and sets `outputs` [num_outputs]. Inputs are [batch, ...], with one batch size; floats
@@ -188,6 +191,13 @@ LIANA_API liana_tensor liana_layer_call_at(liana_location here, liana_layer laye
  * liana_leaf_gradients. `variables` has room for liana_model_num_weights. Returns how many there are. Those that the
  * graph does not have are left out: call the model first. */
 LIANA_API size_t liana_model_variables(const liana_model *model, const liana_graph *graph, liana_tensor *variables);
+
+/* liana_model_penalty(model, graph): what the regularizers of a model's weights add to the loss, as a scalar of the graph,
+ * f32; 0 if there are none. A weight counts if training changes it (Keras 3's rule). Variables of weights that the graph
+ * does not have are added. With a loss that is the mean over the whole batch, add it to the loss (Keras's model.losses);
+ * in a step, give it to liana_update_add_loss. liana_apply_gradients applies the constraints of weights by itself. */
+#define liana_model_penalty(model, graph) liana_model_penalty_at(LIANA_HERE, model, graph)
+LIANA_API liana_tensor liana_model_penalty_at(liana_location here, const liana_model *model, liana_graph *graph);
 
 /* Assigns all updates. A variable can be assigned once in a graph: of two training calls, assign those of one. */
 #define liana_effects_assign(effects) liana_effects_assign_at(LIANA_HERE, effects)

@@ -48,9 +48,16 @@ LIANA_API void liana_apply_gradients_at(liana_location here, const liana_tensor 
                                         const liana_tensor *gradients, size_t count,
                                         const liana_optimizer_options *options);
 
+/* liana_graph_constraint(variable, "max_norm(2, axis=0)"): what liana_apply_gradients makes of the new value of a f32
+ * variable, in the words of layers' options (`liana list constraints`). liana_model_call does this for the weights whose
+ * layers have constraints. A later one replaces it. Returns the variable. Errors stay with the graph: INVALID_ARGUMENT
+ * (not a variable), INVALID_CONFIG (no such constraint, or one that does not fit the shape). */
+#define liana_graph_constraint(variable, constraint) liana_graph_constraint_at(LIANA_HERE, variable, constraint)
+LIANA_API liana_tensor liana_graph_constraint_at(liana_location here, liana_tensor variable, const char *constraint);
+
 /* liana_minimize(loss, variables, count, options): liana_gradients of the sum of `loss`, and their update. `variables`
- * NULL (and `count` 0): all f32 variables that `loss` depends on. Errors: as above; INVALID_ARGUMENT if there are
- * none. */
+ * NULL (and `count` 0): all f32 variables that `loss` depends on. Errors: as above; INVALID_ARGUMENT if there are none,
+ * or if no gradient reaches any of them, with the op at which gradients end. */
 #define liana_minimize(loss, variables, ...) liana_minimize_at(LIANA_HERE, loss, variables, __VA_ARGS__)
 LIANA_API void liana_minimize_at(liana_location here, liana_tensor loss, const liana_tensor *variables, size_t count,
                                  const liana_optimizer_options *options);

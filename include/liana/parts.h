@@ -1,5 +1,5 @@
-/* parts.h - own parts: layers, losses, metrics, optimizers, schedules, initialisers, callbacks and kinds of data that a
- * program or a plugin adds to liana. Use them if `liana list` does not have what you need.
+/* parts.h - own parts: layers, activations, regularisers, constraints, initialisers, losses, metrics, optimizers,
+ * schedules, callbacks and kinds of data that a program or a plugin adds to liana. Use them if `liana list` does not have what you need.
  *
  *     typedef struct power_options {
  *         double exponent;
@@ -276,6 +276,64 @@ typedef struct liana_initializer_type {
 } liana_initializer_type;
 LIANA_API LIANA_MUST_USE liana_status liana_register_initializer(liana_context *context,
                                                                  const liana_initializer_type *type);
+
+/* ---- activations, regularisers, constraints ---- */
+
+/* They are named in options of layers, as an initialiser is: "leaky(slope=0.1)", "my_max_norm(2, axis=[0, 1])". Their
+ * options are numbers, words and lists of numbers. */
+
+typedef struct liana_activation_call {
+    liana_location here; /* where the layer was written, for liana_op_..._at */
+    const void *options;
+    liana_tensor x; /* a float dtype, [batch, ...] */
+} liana_activation_call;
+
+/* An activation. The loss of its result is not computed from logits, as that of a softmax or sigmoid is. */
+typedef struct liana_activation_type {
+    LIANA_PART_MEMBERS;
+    /* The result: of x's shape and dtype. */
+    liana_tensor (*apply)(const liana_activation_call *call);
+} liana_activation_type;
+LIANA_API LIANA_MUST_USE liana_status liana_register_activation(liana_context *context,
+                                                                const liana_activation_type *type);
+
+typedef struct liana_regularizer_call {
+    const void *options;
+    liana_tensor x; /* a weight, or what a layer gives */
+} liana_regularizer_call;
+
+/* A regulariser has one of two functions. */
+typedef struct liana_regularizer_type {
+    LIANA_PART_MEMBERS;
+    /* The penalty of each element: of x's shape and dtype. It must read no other element, since x may be a flat range of
+     * a weight. Their sum is added to the loss. Only these can be an activity_regularizer. */
+    liana_tensor (*elements)(const liana_regularizer_call *call);
+    /* The penalty of a whole weight in its shape: a scalar of x's dtype. */
+    liana_tensor (*whole)(const liana_regularizer_call *call);
+    /* Refuses weights by their shape: returns what is expected, such as "a matrix", or NULL. NULL: takes all. */
+    const char *(*refuse)(const void *options, const liana_shape *shape);
+} liana_regularizer_type;
+LIANA_API LIANA_MUST_USE liana_status liana_register_regularizer(liana_context *context,
+                                                                 const liana_regularizer_type *type);
+
+typedef struct liana_constraint_call {
+    const void *options;
+    liana_tensor variable; /* as the optimizer has changed it */
+} liana_constraint_call;
+
+/* A constraint: what becomes of a weight after each update. */
+typedef struct liana_constraint_type {
+    LIANA_PART_MEMBERS;
+    /* The result of an element depends on this element alone. Then `apply` may be given a flat range of the weight; else
+     * it gets the whole weight in its shape. */
+    bool is_by_element;
+    /* The result: of the variable's shape and dtype. */
+    liana_tensor (*apply)(const liana_constraint_call *call);
+    /* As in liana_regularizer_type. */
+    const char *(*refuse)(const void *options, const liana_shape *shape);
+} liana_constraint_type;
+LIANA_API LIANA_MUST_USE liana_status liana_register_constraint(liana_context *context,
+                                                                const liana_constraint_type *type);
 
 /* ---- callbacks ---- */
 

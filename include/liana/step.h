@@ -61,7 +61,8 @@ LIANA_API liana_tensor liana_leaf_input_at(liana_location here, const liana_leaf
 LIANA_API liana_tensor liana_leaf_sum_at(liana_location here, liana_leaf *leaf, const char *name, liana_tensor each);
 
 /* The gradients of a sum with respect to variables, for the update. It may be called several times, with other sums and
- * other variables: of each variable once. `loss` must leave out rows that are no examples, as liana_leaf_sum does. */
+ * other variables: of each variable once. `loss` must leave out rows that are no examples, as liana_leaf_sum does. If no gradient reaches
+ * any of the variables, that is an error of the graph. */
 #define liana_leaf_gradients(leaf, loss, variables, count) \
     liana_leaf_gradients_at(LIANA_HERE, leaf, loss, variables, count)
 LIANA_API void liana_leaf_gradients_at(liana_location here, liana_leaf *leaf, liana_tensor loss,
@@ -93,6 +94,12 @@ LIANA_API liana_tensor liana_update_scalar_at(liana_location here, const liana_u
 /* A sum of the leaves over the whole batch, f32 scalar. */
 #define liana_update_sum(update, name) liana_update_sum_at(LIANA_HERE, update, name)
 LIANA_API liana_tensor liana_update_sum_at(liana_location here, const liana_update *update, const char *name);
+
+/* Adds to `gradients` those of a scalar that depends on variables alone, such as liana_model_penalty(model,
+ * update->graph). Call it before the gradients are used. Its value is not among the results of a run. Variables that it
+ * does not depend on keep their gradients, bit for bit. */
+#define liana_update_add_loss(update, loss) liana_update_add_loss_at(LIANA_HERE, update, loss)
+LIANA_API void liana_update_add_loss_at(liana_location here, liana_update *update, liana_tensor loss);
 
 /* ---- a step ---- */
 

@@ -41,6 +41,10 @@ typedef struct liana_epoch {
     liana_results validation;
     double learning_rate; /* of the epoch's last update */
     double seconds;       /* of training */
+    /* Metrics that have several numbers: one for each class, or a confusion matrix. Of the training, and of the
+     * validation (count 0: there was none). Valid during the call. */
+    const liana_metric_values *training_values, *validation_values;
+    size_t num_training_values, num_validation_values;
 } liana_epoch;
 
 /* Which part of the forward pass is computed twice, to train with batches that would otherwise not fit. Results are
@@ -79,10 +83,14 @@ typedef struct liana_fit_options {
     /* How long: up to the first of these that is reached. All 0: one epoch. A fit that ends in the middle of an epoch
      * validates, and calls on_epoch, as at an epoch's end. With `resume` and more than before the fit goes on, and ends
      * in the same bits as if it had been as long at once. A schedule without decay_steps or decay_epochs decays to the
-     * end of the epochs or steps; it cannot with max_minutes alone. */
-    int64_t epochs;                /* 0: no limit */
-    int64_t steps;                 /* updates; 0: no limit */
-    double max_minutes;            /* with validation, over all parts of a resumed fit; 0: no limit */
+     * end of the epochs or steps; it cannot with max_minutes or stop_at alone. */
+    int64_t epochs;     /* 0: no limit */
+    int64_t steps;      /* updates; 0: no limit */
+    double max_minutes; /* with validation, over all parts of a resumed fit; 0: no limit */
+    /* When the fit ends: "2026-11-23T06:00" (with "Z" or "+01:00" behind it: in that zone, else in this machine's), or
+     * "06:00", the next one. It ends well, as at another limit, and goes on with `resume`. A moment that is past is an
+     * error, unless the fit goes on from a checkpoint. NULL: not by the clock. */
+    const char *stop_at;
     int64_t initial_epoch;         /* epochs that count as done; less than `epochs`, which is counted with them */
     int64_t steps_per_epoch;       /* 0: every example once (a stream of unknown length is counted first) */
     int64_t batch_size;            /* examples in one update; 0: 32 */
@@ -163,6 +171,13 @@ typedef struct liana_fit_options {
  * and record), INVALID_CONFIG (a name or option), INVALID_ARGUMENT, OUT_OF_RANGE (numbers are not finite), CANCELLED,
  * OUT_OF_MEMORY (the message says what would fit). */
 LIANA_API LIANA_MUST_USE liana_status liana_fit(liana_model *model, const liana_fit_options *options);
+
+/* Finds the best checkpoint (liana_fit_options.best_checkpoint, or checkpoint.best of a configuration) of a run folder or
+ * a folder of checkpoints on this machine; the newest checkpoint says which one it is. Copies its path, at most `size` bytes
+ * with the ending zero: for `resume_from`, and for `from` of liana_model_warm_start. Errors: NOT_FOUND (no checkpoint, none
+ * that was chosen as the best, or one that is no longer there), INVALID_ARGUMENT (the path is longer). */
+LIANA_API LIANA_MUST_USE liana_status liana_checkpoint_best(liana_context *context, const char *folder, char *path,
+                                                            size_t size);
 
 /* Zeros are the defaults, as for liana_fit. */
 typedef struct liana_evaluate_options {

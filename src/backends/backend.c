@@ -1,7 +1,10 @@
 /* The list of backends, and finding one by its name. */
 #include "backends/backend.h"
 
+#include "base/context.h"
 #include "base/text.h"
+
+#include <stdio.h>
 
 const liana__backend *const liana__backends[] = {
 #define LIANA__BACKEND(folder, name) &liana__backend_##name,
@@ -12,6 +15,75 @@ const liana__backend *const liana__backends[] = {
 
 enum { NUM_BACKENDS = sizeof liana__backends / sizeof *liana__backends - 1 };
 
+/* ---- names ---- */
+
+/* Whether a name begins with this one as a whole. */
+static bool begins_with(const char *name, const char *kind)
+{
+    size_t length = strlen(kind);
+    return strncmp(name, kind, length) == 0 && (name[length] == '\0' || name[length] == ':' || name[length] == '?');
+}
+
+static const liana__backend *find_backend(const char *name, liana__nearest_search *search)
+{
+    for (int i = 0; i < NUM_BACKENDS; i++) {
+        const liana__backend *backend = liana__backends[i];
+        if (!backend->device_names) {
+            liana__nearest_add(search, backend->name);
+            if (strcmp(name, backend->name) == 0) return backend;
+        }
+        for (size_t k = 0; backend->device_names && backend->device_names[k]; k++) {
+            liana__nearest_add(search, backend->device_names[k]);
+            if (begins_with(name, backend->device_names[k])) return backend;
+        }
+    }
+    return NULL;
+}
+
+static liana_status open_named(liana_context *context, const liana__device_request *request, liana__device **device,
+                               liana__error *error)
+{
+    liana__nearest_search search = liana__nearest_begin(request->name);
+    const liana__backend *backend = find_backend(request->name, &search);
+    if (backend) return backend->open(context, request, device, error);
+    return liana__fail(error, LIANA_INVALID_CONFIG,
+                       "there is no device '%s' among those that 'liana list devices' shows%s", request->name,
+                       liana__hint(search.nearest).text);
+}
+
+/* ---- opening ---- */
+
+/* A TPU or GPU if there is one, and else the CPU, with a note that says why. */
+static liana_status open_any(liana_context *context, const liana__device_request *request, liana__device **device,
+                             liana__error *error)
+{
+    static const char *const accelerators[] = {"tpu", "gpu"};
+    liana__error reasons[2];
+    for (int i = 0; i < 2; i++) {
+        liana__device_request wanted = *request;
+        wanted.name = accelerators[i];
+        if (open_named(context, &wanted, device, &reasons[i]) != LIANA_OK) continue;
+        snprintf((*device)->note, sizeof(*device)->note, "device auto: %s", accelerators[i]);
+        return LIANA_OK;
+    }
+    liana__device_request cpu = *request;
+    cpu.name = "cpu";
+    LIANA_TRY(open_named(context, &cpu, device, error));
+    snprintf((*device)->note, sizeof(*device)->note, "device auto: cpu (%.200s; %.200s)", reasons[0].message,
+             reasons[1].message);
+    return LIANA_OK;
+}
+
+liana_status liana__device_open_request(liana_context *context, const liana__device_request *request,
+                                        liana__device **device, liana__error *error)
+{
+    *device = NULL;
+    if (strcmp(request->name, "auto") != 0) return open_named(context, request, device, error);
+    LIANA_TRY(open_any(context, request, device, error));
+    liana__log(context, LIANA__LOG_EXEC, "%s", (*device)->note);
+    return LIANA_OK;
+}
+
 liana_status liana__device_open(liana_context *context, const char *name, liana__device **device, liana__error *error)
 {
     return liana__device_open_with(context, name, 0, device, error);
@@ -20,16 +92,8 @@ liana_status liana__device_open(liana_context *context, const char *name, liana_
 liana_status liana__device_open_with(liana_context *context, const char *name, int num_threads, liana__device **device,
                                      liana__error *error)
 {
-    *device = NULL;
-    const char *names[NUM_BACKENDS];
-    for (int i = 0; i < NUM_BACKENDS; i++) {
-        names[i] = liana__backends[i]->name;
-        if (strcmp(name, names[i]) == 0) return liana__backends[i]->open(context, num_threads, device, error);
-    }
-    const char *nearest = liana__nearest(name, names, NUM_BACKENDS);
-    return liana__fail(error, LIANA_INVALID_CONFIG,
-                       "there is no device '%s' among those that 'liana list devices' shows%s", name,
-                       liana__hint(nearest).text);
+    const liana__device_request request = {.name = name, .num_threads = num_threads};
+    return liana__device_open_request(context, &request, device, error);
 }
 
 void liana__device_close(liana__device *device)

@@ -38,6 +38,7 @@ typedef struct liana__device {
     /* Bytes that buffers and executions of graphs with a gradient may take together; 0: no limit. Below it, parts of
      * the forward pass are recomputed (plan/recompute.h), which changes no result. */
     size_t memory_limit;
+    char note[512]; /* what is to be said about the choice of this device; "": nothing */
 } liana__device;
 
 typedef struct liana__buffer {
@@ -53,6 +54,13 @@ typedef struct liana__buffer {
 
 /* An upload under way. */
 typedef struct liana__fence liana__fence;
+
+/* Which device is to be opened. */
+typedef struct liana__device_request {
+    const char *name; /* "cpu", "gpu:1", "pjrt:/path/plugin.so?cpu_device_count=8" */
+    int num_threads;  /* of its own, on a CPU; 0: the context's */
+    size_t index;     /* of several devices that are opened by one name, from 0 */
+} liana__device_request;
 
 typedef struct liana__executable {
     liana__device *device;
@@ -84,8 +92,14 @@ struct liana__backend {
     /* The device wants leaves of one static size, in which missing examples are masked. false: it compiles a program
      * for each size of a leaf. Both give what the definition says. */
     bool static_leaves;
-    liana_status (*open)(liana_context *context, int num_threads, liana__device **device, liana__error *error);
+    /* Names of devices begin with one of these, which ends there or before a ':' or '?'. NULL-terminated; NULL: devices
+     * are called as the backend. */
+    const char *const *device_names;
+    liana_status (*open)(liana_context *context, const liana__device_request *request, liana__device **device,
+                         liana__error *error);
     void (*close)(liana__device *device);
+    /* How many devices there are of the kind and plugin of an open one. NULL: as many as are opened. */
+    size_t (*count)(const liana__device *device);
 
     /* Begins to copy `data` to the device. *buffer is NULL, or a buffer of this type that is donated; afterwards it is
      * the new one. `data` must stay as they are until liana__backend.wait has taken the fence; `fence` NULL: the call
@@ -126,7 +140,8 @@ struct liana__backend {
 /* All backends, NULL-terminated. */
 extern const liana__backend *const liana__backends[];
 
-/* Opens a device by its backend's name, with the context's threads. Errors: INVALID_CONFIG with the nearest known name.
+/* Opens a device by its name, with the context's threads. "auto" is a TPU or a GPU if there is one that can be opened,
+ * and else the CPU; LIANA_LOG=exec says why. Errors: INVALID_CONFIG with the nearest known name; those of the backend.
  */
 liana_status liana__device_open(liana_context *context, const char *name, liana__device **device, liana__error *error)
     LIANA_MUST_USE;
@@ -134,6 +149,9 @@ liana_status liana__device_open(liana_context *context, const char *name, liana_
  * can compute at the same time. */
 liana_status liana__device_open_with(liana_context *context, const char *name, int num_threads, liana__device **device,
                                      liana__error *error) LIANA_MUST_USE;
+/* The same with all that can be asked for. */
+liana_status liana__device_open_request(liana_context *context, const liana__device_request *request,
+                                        liana__device **device, liana__error *error) LIANA_MUST_USE;
 void liana__device_close(liana__device *device);
 
 /* Checks the buffers of an execution against a list of nodes. `what` is "input", "variable" or "output"; an output may

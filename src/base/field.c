@@ -323,11 +323,15 @@ liana_status liana__fields_default(const liana__fields *fields, liana__arena *ar
     return LIANA_OK;
 }
 
+/* `besides`: keys that somebody else reads, or NULL. */
 static liana_status fail_unknown(const liana__fields *fields, const liana__value *map, size_t index, const char *where,
-                                 liana__error *error)
+                                 const char *const *besides, liana__error *error)
 {
     const char *key = map->keys[index];
-    const char *nearest = liana__named_nearest(list_of(fields), key);
+    liana__nearest_search search = liana__nearest_begin(key);
+    for (size_t i = 0; i < fields->count; i++) liana__nearest_add(&search, fields->items[i].name);
+    for (; besides && *besides; besides++) liana__nearest_add(&search, *besides);
+    const char *nearest = search.nearest;
     liana__text known = {0};
     for (size_t i = 0; i < fields->count; i++) {
         liana__text_add(&known, "%s%s", i ? ", " : "", fields->items[i].name);
@@ -350,7 +354,7 @@ static liana_status check_keys(const liana__fields *fields, const liana__value *
         for (const char *const *name = ignored; !known && name && *name; name++) {
             known = strcmp(*name, map->keys[i]) == 0;
         }
-        if (!known) return fail_unknown(fields, map, i, where, error);
+        if (!known) return fail_unknown(fields, map, i, where, ignored, error);
     }
     return LIANA_OK;
 }

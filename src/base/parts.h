@@ -13,6 +13,9 @@
 #define LIANA__PART_OPTIMIZER "optimizer"
 #define LIANA__PART_SCHEDULE "schedule"
 #define LIANA__PART_INITIALIZER "initializer"
+#define LIANA__PART_ACTIVATION "activation"
+#define LIANA__PART_REGULARIZER "regularizer"
+#define LIANA__PART_CONSTRAINT "constraint"
 #define LIANA__PART_CALLBACK "callback"
 #define LIANA__PART_SOURCE "source"
 

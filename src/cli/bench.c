@@ -26,6 +26,16 @@ static void set_float(liana__invocation *invocation, liana__value *event, const 
     liana__value_set(&invocation->arena, event, key, liana__value_float(&invocation->arena, number));
 }
 
+/* Examples per second, also by their older name. */
+static void set_rate(liana__invocation *invocation, liana__value *event, const char *end, double number)
+{
+    static const char *const begins[] = {"examples_per_second", "images_per_second"};
+    for (int i = 0; i < 2; i++) {
+        const char *key = liana__arena_format(&invocation->arena, "%s%s", begins[i], end);
+        if (key) set_float(invocation, event, key, number);
+    }
+}
+
 static double rate_of(double seconds)
 {
     return seconds > 0 ? 1 / seconds : 0;
@@ -38,16 +48,16 @@ static void print_json(liana__invocation *invocation, const liana__data_bench *b
         liana__value *event = liana__session_event(invocation, "stage");
         liana__value_set(arena, event, "stage", liana__value_string(arena, bench->stages[i].name));
         set_float(invocation, event, "seconds", bench->stages[i].seconds);
-        set_float(invocation, event, "images_per_second_per_thread", rate_of(bench->stages[i].seconds));
+        set_rate(invocation, event, "_per_thread", rate_of(bench->stages[i].seconds));
         liana__invocation_print_json(invocation, event);
     }
     liana__value *event = liana__session_event(invocation, "pipeline");
     liana__text verdict = {0};
     describe_verdict(bench, &verdict);
     liana__value_set(arena, event, "threads", liana__value_int(arena, bench->num_threads));
-    set_float(invocation, event, "images_per_second", bench->first_rate);
-    set_float(invocation, event, "images_per_second_per_thread", bench->first_rate / bench->num_threads);
-    set_float(invocation, event, "images_per_second_cached", bench->cached_rate);
+    set_rate(invocation, event, "", bench->first_rate);
+    set_rate(invocation, event, "_per_thread", bench->first_rate / bench->num_threads);
+    set_rate(invocation, event, "_cached", bench->cached_rate);
     set_float(invocation, event, "first_batch_seconds", bench->start_seconds);
     liana__value_set(arena, event, "bound", liana__value_string(arena, liana__data_bench_slowest(bench)->name));
     liana__value_set(arena, event, "verdict", liana__value_string(arena, verdict.data ? verdict.data : ""));
@@ -68,15 +78,15 @@ static void print_row(FILE *out, const char *name, double seconds, double all)
 static void print_text(liana__invocation *invocation, const liana__data_bench *bench)
 {
     FILE *out = invocation->out;
-    fprintf(out, "%-28s %10s %12s %7s\n", "stage, on one thread", "us/image", "images/s", "share");
+    fprintf(out, "%-28s %10s %12s %7s\n", "stage, on one thread", "us/example", "examples/s", "share");
     for (size_t i = 0; i < bench->num_stages; i++) {
         print_row(out, bench->stages[i].name, bench->stages[i].seconds, bench->seconds);
     }
     print_row(out, "all of them", bench->seconds, bench->seconds);
-    fprintf(out, "the pipeline on %d thread%s: %.0f images/s in the first epoch (%.0f for each thread)",
+    fprintf(out, "the pipeline on %d thread%s: %.0f examples/s in the first epoch (%.0f for each thread)",
             bench->num_threads, bench->num_threads == 1 ? "" : "s", bench->first_rate,
             bench->first_rate / bench->num_threads);
-    if (bench->cached_rate > 0) fprintf(out, ", %.0f images/s from the cache", bench->cached_rate);
+    if (bench->cached_rate > 0) fprintf(out, ", %.0f examples/s from the cache", bench->cached_rate);
     fprintf(out, "\nthe first batch is ready after %.1f ms\n", bench->start_seconds * 1e3);
     liana__text verdict = {0};
     describe_verdict(bench, &verdict);

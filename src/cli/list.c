@@ -89,6 +89,7 @@ static void list_activations(entries *list)
     for (size_t i = 0; liana__activations[i].name; i++) {
         add(list, liana__activations[i].name, liana__activations[i].doc, NULL);
     }
+    add_own(list, LIANA__PART_ACTIVATION);
 }
 
 static void list_initializers(entries *list)
@@ -104,6 +105,7 @@ static void list_regularizers(entries *list)
         const liana__regularizer_type *type = liana__regularizer_types[i];
         add(list, type->call.name, type->doc, type->call.arguments);
     }
+    add_own(list, LIANA__PART_REGULARIZER);
 }
 
 static void list_constraints(entries *list)
@@ -112,6 +114,7 @@ static void list_constraints(entries *list)
         const liana__constraint_type *type = liana__constraint_types[i];
         add(list, type->call.name, type->doc, type->call.arguments);
     }
+    add_own(list, LIANA__PART_CONSTRAINT);
 }
 
 static void list_losses(entries *list)

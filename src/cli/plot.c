@@ -81,7 +81,7 @@ static liana_status find_rates(liana__invocation *invocation, liana__session *se
     liana__run run;
     LIANA_TRY(
         liana__run_open(session->context, &session->config, &(liana__run_options){.training = true}, &run, error));
-    const liana__training_length length = {train->epochs, train->steps, train->max_minutes};
+    const liana__training_length length = {.epochs = train->epochs, .steps = train->steps};
     liana__learning_rate rate = run.core.learning_rate;
     liana__fit_plan_make(&run.core.state, run.training.loader, &length, &rate);
     liana_status status = LIANA_OK;

@@ -1,4 +1,4 @@
-/* liana predict: classes of images, as lines or as a file. */
+/* liana predict: what a model says of each example, as lines or as a file. */
 #include "cli/session.h"
 
 enum { TOP_CLASSES = 5 };
@@ -38,7 +38,7 @@ static void print_totals(liana__invocation *invocation, const char *path, const 
 typedef struct printer {
     liana__invocation *invocation;
     const liana__run *run;
-    liana__strings names; /* of the classes */
+    liana__strings names; /* of the classes of the only output */
 } printer;
 
 /* The indices of the largest outputs, the largest first; returns how many. */
@@ -68,50 +68,110 @@ static void print_lines(const printer *own, const char *id, const float *output,
     }
 }
 
-static liana_status print_event(const printer *own, const char *id, const float *output, const size_t *top,
-                                size_t count, liana__error *error)
+static liana__value *begin_event(liana__arena *arena, const char *id)
 {
-    const liana__strings *names = &own->names;
-    liana__arena arena = {0};
-    liana__value *event = liana__value_map(&arena), *classes = liana__value_list(&arena);
-    for (size_t i = 0; i < count; i++) {
-        liana__value *item = liana__value_map(&arena);
-        liana__value_set(&arena, item, "label", liana__value_int(&arena, (int64_t)top[i]));
-        if (top[i] < names->count) {
-            liana__value_set(&arena, item, "class", liana__value_string(&arena, names->items[top[i]]));
-        }
-        liana__value_set(&arena, item, "probability", liana__value_float(&arena, (double)output[top[i]]));
-        liana__value_add(&arena, classes, item);
-    }
-    liana__value_set(&arena, event, "event", liana__value_string(&arena, "prediction"));
-    liana__value_set(&arena, event, "id", liana__value_string(&arena, id));
-    liana__value_set(&arena, event, "classes", classes);
-    bool enough = !arena.failed;
+    liana__value *event = liana__value_map(arena);
+    liana__value_set(arena, event, "event", liana__value_string(arena, "prediction"));
+    liana__value_set(arena, event, "id", liana__value_string(arena, id));
+    return event;
+}
+
+static liana_status end_event(const printer *own, liana__arena *arena, const liana__value *event, liana__error *error)
+{
+    const bool enough = event && !arena->failed;
     if (enough) liana__invocation_print_json(own->invocation, event);
-    liana__arena_free(&arena);
+    liana__arena_free(arena);
     return enough ? LIANA_OK : liana__fail_memory(error, "the predictions");
 }
 
-/* Of a model that does not say classes. */
-static void print_values(const printer *own, const char *id, const float *output, size_t count)
+static liana__value *list_classes(liana__arena *arena, const liana__strings *names, const float *output,
+                                  const size_t *top, size_t count)
 {
-    FILE *out = own->invocation->out;
-    if (liana__invocation_has(own->invocation, "json")) {
-        liana__arena arena = {0};
-        liana__value *event = liana__value_map(&arena), *values = liana__value_list(&arena);
-        for (size_t i = 0; i < count; i++) {
-            liana__value_add(&arena, values, liana__value_float(&arena, (double)output[i]));
+    liana__value *classes = liana__value_list(arena);
+    for (size_t i = 0; i < count; i++) {
+        liana__value *item = liana__value_map(arena);
+        liana__value_set(arena, item, "label", liana__value_int(arena, (int64_t)top[i]));
+        if (top[i] < names->count) {
+            liana__value_set(arena, item, "class", liana__value_string(arena, names->items[top[i]]));
         }
-        liana__value_set(&arena, event, "event", liana__value_string(&arena, "prediction"));
-        liana__value_set(&arena, event, "id", liana__value_string(&arena, id));
-        liana__value_set(&arena, event, "values", values);
-        if (!arena.failed) liana__invocation_print_json(own->invocation, event);
-        liana__arena_free(&arena);
-        return;
+        liana__value_set(arena, item, "probability", liana__value_float(arena, (double)output[top[i]]));
+        liana__value_add(arena, classes, item);
     }
-    fprintf(out, "%s\n ", id);
-    for (size_t i = 0; i < count; i++) fprintf(out, " %.6g", (double)output[i]);
-    fprintf(out, "\n");
+    return classes;
+}
+
+static liana_status print_event(const printer *own, const char *id, const float *output, const size_t *top,
+                                size_t count, liana__error *error)
+{
+    liana__arena arena = {0};
+    liana__value *event = begin_event(&arena, id);
+    liana__value_set(&arena, event, "classes", list_classes(&arena, &own->names, output, top, count));
+    return end_event(own, &arena, event, error);
+}
+
+/* ---- other models: the values of each output ---- */
+
+/* The names of an output's values; none: they are numbers. */
+static liana__strings value_names(const printer *own, size_t index, size_t count)
+{
+    const liana__strings names = liana__run_output_names(own->run, index);
+    return count > 1 && names.count == count ? names : (liana__strings){0};
+}
+
+static liana__value *list_values(liana__arena *arena, const float *values, size_t count)
+{
+    liana__value *list = liana__value_list(arena);
+    for (size_t i = 0; i < count; i++) liana__value_add(arena, list, liana__value_float(arena, (double)values[i]));
+    return list;
+}
+
+/* All values in a row, and of several outputs each by its name. */
+static liana_status print_values_event(const printer *own, const char *id, const float *output, liana__error *error)
+{
+    const liana__objective *objective = liana__trainer_objective(own->run->core.trainer);
+    liana__arena arena = {0};
+    liana__value *event = begin_event(&arena, id), *outputs = liana__value_map(&arena);
+    const size_t row_size = (size_t)liana__trainer_row_size(own->run->core.trainer);
+    liana__value_set(&arena, event, "values", list_values(&arena, output, row_size));
+    for (size_t i = 0; i < objective->num_outputs; i++) {
+        const size_t count = (size_t)liana_shape_size(&objective->outputs[i].shape);
+        const liana__strings names = value_names(own, i, count);
+        liana__value *one = liana__value_map(&arena);
+        liana__value_set(&arena, one, "values", list_values(&arena, output, count));
+        if (names.count) {
+            size_t top[TOP_CLASSES], found = find_top(output, count, top);
+            liana__value_set(&arena, one, "classes", list_classes(&arena, &names, output, top, found));
+        }
+        liana__value_set(&arena, outputs, objective->outputs[i].name, one);
+        output += count;
+    }
+    if (objective->num_outputs > 1) liana__value_set(&arena, event, "outputs", outputs);
+    return end_event(own, &arena, event, error);
+}
+
+static void print_named(const printer *own, const float *output, size_t count, const liana__strings *names)
+{
+    size_t top[TOP_CLASSES], found = find_top(output, count, top);
+    for (size_t i = 0; i < found; i++) {
+        fprintf(own->invocation->out, "%s %.4f %s", i ? "," : "", (double)output[top[i]], names->items[top[i]]);
+    }
+}
+
+static void print_values(const printer *own, const char *id, const float *output)
+{
+    const liana__objective *objective = liana__trainer_objective(own->run->core.trainer);
+    FILE *out = own->invocation->out;
+    fprintf(out, "%s\n", id);
+    for (size_t i = 0; i < objective->num_outputs; i++) {
+        const size_t count = (size_t)liana_shape_size(&objective->outputs[i].shape);
+        const liana__strings names = value_names(own, i, count);
+        fprintf(out, " ");
+        if (objective->num_outputs > 1) fprintf(out, " %s:", objective->outputs[i].name);
+        if (names.count) print_named(own, output, count, &names);
+        for (size_t k = 0; !names.count && k < count; k++) fprintf(out, " %.6g", (double)output[k]);
+        fprintf(out, "\n");
+        output += count;
+    }
 }
 
 static liana_status print_batch(void *user, const liana__batch *batch, const float *outputs, liana__error *error)
@@ -125,8 +185,12 @@ static liana_status print_batch(void *user, const liana__batch *batch, const flo
         snprintf(number, sizeof number, "%llu", (unsigned long long)batch->records[i]);
         const char *id = batch->ids[i] ? batch->ids[i] : number;
         const float *output = outputs + i * row_size;
+        if (of_values && liana__invocation_has(own->invocation, "json")) {
+            LIANA_TRY(print_values_event(own, id, output, error));
+            continue;
+        }
         if (of_values) {
-            print_values(own, id, output, row_size);
+            print_values(own, id, output);
             continue;
         }
         size_t top[TOP_CLASSES], count = find_top(output, num_classes, top);
@@ -191,7 +255,7 @@ static liana_status find_images(liana__invocation *invocation, const char **patt
     }
     if (!count && !*pattern) {
         return liana__fail(&invocation->error, LIANA_INVALID_CONFIG,
-                           "predict: no images: name them after the run, or give --data PATTERN");
+                           "predict: no images or other data: name them after the run, or give --data PATTERN");
     }
     where->paths = count ? (liana__strings){count, images} : (liana__strings){1, pattern};
     return LIANA_OK;
@@ -212,13 +276,16 @@ static liana_status run(liana__invocation *invocation)
 
 const liana__command liana__subcommand_predict = {
     .name = "predict",
-    .operands = "[RUN] [IMAGE ...] [key=value ...]",
-    .summary = "Predict the classes of new images with a trained model",
+    .operands = "[RUN] [DATA ...] [key=value ...]",
+    .summary = "Predict the classes of new images, or the outputs for new examples, with a trained model",
     .help = "Prints the most likely classes of each image, with their probabilities. With --out, writes a CSV\n"
             "file instead. It has one row for each image, with the columns id, label, class, confidence: the\n"
             "number and the name of the most likely class, and its probability. The images are image files,\n"
             "folders of them, TFRecords or IDX files. Labels are not read.\n"
-            "With --model model.json --weights FILE no run is needed, and all arguments are images.\n",
+            "Other data, such as tables, are read as in training. A model with several outputs, or with one of\n"
+            "numbers, gives the values of each.\n"
+            "With --model model.json --weights FILE no run is needed, and all arguments are data; data.columns,\n"
+            "data.inputs and so on say what is in them.\n",
     .options = options,
     .max_operands = -1,
     .overrides = true,

@@ -94,10 +94,15 @@ static void print_json(liana__invocation *invocation, const liana__profile *prof
     liana__value_set(arena, event, "bandwidths", bandwidths);
     set_number(invocation, event, "peak_undisturbed", roofline->undisturbed);
     liana__value_set(arena, event, "steps", liana__value_int(arena, profile->steps));
-    liana__value_set(arena, event, "images", liana__value_int(arena, profile->images));
+    /* Also by older names. */
+    static const char *const counts[] = {"examples", "images"};
+    static const char *const rates[] = {"examples_per_second", "images_per_second"};
+    for (int i = 0; i < 2; i++) {
+        liana__value_set(arena, event, counts[i], liana__value_int(arena, profile->examples));
+        set_number(invocation, event, rates[i],
+                   profile->seconds > 0 ? (double)profile->examples / profile->seconds : 0);
+    }
     set_number(invocation, event, "step_seconds", profile->seconds / steps);
-    set_number(invocation, event, "images_per_second",
-               profile->seconds > 0 ? (double)profile->images / profile->seconds : 0);
     set_number(invocation, event, "wait_seconds", profile->wait / steps);
     set_number(invocation, event, "shards_seconds", profile->shards / steps);
     set_number(invocation, event, "update_seconds", profile->update / steps);

@@ -7,14 +7,14 @@
 
 enum { WIDEST_BAR = 30, NARROWEST_BAR = 10, MOST_PARTS = LIANA__PROGRESS_MAX_METRICS + 4 };
 
-static double images_per_second(const liana__progress *progress)
+static double examples_per_second(const liana__progress *progress)
 {
-    return progress->seconds > 0 ? (double)progress->images / progress->seconds : 0;
+    return progress->seconds > 0 ? (double)progress->examples / progress->seconds : 0;
 }
 
 static void add_rate(liana__text *text, const liana__progress *progress)
 {
-    double rate = images_per_second(progress);
+    double rate = examples_per_second(progress);
     liana__text_add(text, rate < 9.95 ? "%.1f %s/s" : "%.0f %s/s", rate, progress->no_images ? "examples" : "images");
 }
 
@@ -252,8 +252,13 @@ void liana__progress_render_json(const liana__progress *progress, liana__text *t
     liana__value_set(&arena, event, "step", liana__value_int(&arena, progress->step));
     liana__value_set(&arena, event, "steps", steps);
     liana__value_set(&arena, event, "seconds", liana__value_float(&arena, progress->seconds));
-    liana__value_set(&arena, event, "images", liana__value_int(&arena, progress->images));
-    liana__value_set(&arena, event, "images_per_second", liana__value_float(&arena, images_per_second(progress)));
+    /* Both by their old names too. */
+    static const char *const counts[] = {"examples", "images"};
+    static const char *const rates[] = {"examples_per_second", "images_per_second"};
+    for (int i = 0; i < 2; i++) {
+        liana__value_set(&arena, event, counts[i], liana__value_int(&arena, progress->examples));
+        liana__value_set(&arena, event, rates[i], liana__value_float(&arena, examples_per_second(progress)));
+    }
     liana__value_set(&arena, event, "loss", liana__value_float(&arena, progress->loss));
     for (size_t i = 0; i < progress->num_metrics && i < LIANA__PROGRESS_MAX_METRICS; i++) {
         const liana__progress_metric *metric = &progress->metrics[i];

@@ -24,14 +24,14 @@ enum { LIANA__PROGRESS_MAX_METRICS = 16 };
 
 typedef struct liana__progress {
     liana__phase phase;
-    int64_t epoch;  /* from 1 */
-    int64_t epochs; /* 0: not known */
-    int64_t step;   /* updates done in the epoch (batches, while validating) */
-    int64_t steps;  /* 0: not known */
-    double seconds; /* seconds since the phase began; when it is done, of the whole epoch */
-    int64_t images; /* examples in that time */
-    bool no_images; /* the model has no image input: what is counted is called examples */
-    double loss;    /* the mean over the epoch so far */
+    int64_t epoch;    /* from 1 */
+    int64_t epochs;   /* 0: not known */
+    int64_t step;     /* updates done in the epoch (batches, while validating) */
+    int64_t steps;    /* 0: not known */
+    double seconds;   /* seconds since the phase began; when it is done, of the whole epoch */
+    int64_t examples; /* in that time */
+    bool no_images;   /* the model has no image input: what is counted is called examples */
+    double loss;      /* the mean over the epoch so far */
     liana__progress_metric metrics[LIANA__PROGRESS_MAX_METRICS];
     size_t num_metrics;
     int64_t bad_records; /* left out in the epoch so far */
@@ -49,8 +49,9 @@ void liana__progress_render_bar(const liana__progress *progress, int width, lian
 /* "epoch 1/5: step 7/26, 3.4 s, loss 1.2346, accuracy 0.4521, 131 images/s, input wait 3%" */
 void liana__progress_render_line(const liana__progress *progress, liana__text *text);
 
-/* {"event": "step" | "validation" | "epoch", "epoch", "epochs", "step", "steps", "seconds", "images",
- * "images_per_second", "loss", each metric, "input_wait"}; epochs and steps are null if they are not known */
+/* {"event": "step" | "validation" | "epoch", "epoch", "epochs", "step", "steps", "seconds", "examples",
+ * "examples_per_second", "loss", each metric, "input_wait"}; epochs and steps are null if they are not known. "images" and
+ * "images_per_second" are older names, with the same values. */
 void liana__progress_render_json(const liana__progress *progress, liana__text *text);
 
 #endif

@@ -2,6 +2,7 @@
 #include "cli/jobs.h"
 #include "cli/session.h"
 
+#include "base/context_plugins.h"
 #include "base/file.h"
 #include "report/sweep_report.h"
 #include "train/sweep/results.h"
@@ -68,10 +69,12 @@ static liana_status check_run(const sweeper *own, const liana__sweep_run *planne
     liana__arena arena = {0};
     liana__config config;
     liana_context *context = NULL;
-    liana_status status = liana__sweep_config(&own->sweep, planned, &arena, &config, error);
+    liana_status status = liana__context_make(NULL, &context);
+    if (status != LIANA_OK) liana__fail_memory(error, own->sweep.file);
+    if (status == LIANA_OK) status = liana__sweep_config(&own->sweep, planned, context, &arena, &config, error);
     if (status == LIANA_OK) {
-        status = liana_context_create(&(liana_context_options){.num_threads = 1}, &context);
-        if (status != LIANA_OK) liana__fail(error, status, "the sweep cannot begin");
+        status = liana__context_start(context, 1);
+        if (status != LIANA_OK) liana__fail(error, status, "%s", liana_context_message(context));
     }
     liana__run run;
     if (status == LIANA_OK) {

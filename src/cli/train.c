@@ -73,7 +73,7 @@ static bool watch(void *user, const liana__fit_event *event)
                                 .step = event->step,
                                 .steps = event->steps,
                                 .seconds = event->seconds,
-                                .images = event->images,
+                                .examples = event->images,
                                 .no_images = own->run->image_shape[0] == 0,
                                 .loss = liana__totals_value(event->training, 0),
                                 .bad_records = event->kind == LIANA__FIT_VALIDATION ? event->validation->bad_records

@@ -15,6 +15,22 @@ static liana_status bind_groups(const liana__device_layout *layout, liana__devic
     return status;
 }
 
+/* Where the strategy takes all devices, and the first one knows how many there are, makes room for them. */
+static liana_status take_all(liana__device_layout *layout, liana__device_set *set, liana__error *error)
+{
+    const liana__backend *backend = set->items[0]->backend;
+    if (!layout->all || !backend->count) return LIANA_OK;
+    size_t count = backend->count(set->items[0]);
+    liana__device **items = realloc(set->items, count * sizeof(liana__device *));
+    if (!items) return liana__fail_memory(error, "the devices");
+    set->items = items;
+    free(set->groups);
+    set->groups = NULL;
+    layout->count = count;
+    layout->all = false;
+    return LIANA_OK;
+}
+
 liana_status liana__device_set_open(liana_context *context, const char *name, const liana__strategy_choice *choice,
                                     liana__device *first, liana__device_set *set, liana__error *error)
 {
@@ -26,15 +42,17 @@ liana_status liana__device_set_open(liana_context *context, const char *name, co
     LIANA_TRY(bind_groups(&layout, set, error));
     set->borrows_first = first != NULL;
     if (first) set->items[set->count++] = first;
-    liana_status status = LIANA_OK;
+    liana_status status = first ? take_all(&layout, set, error) : LIANA_OK;
     while (status == LIANA_OK && set->count < layout.count) {
         /* The device's threads stay where the thread that starts them is. */
         const cpu_set_t *group = set->groups ? &set->groups[set->count] : NULL;
         cpu_set_t before;
         liana__cpu_enter(group, &before);
-        status = liana__device_open_with(context, name, layout.num_threads, &set->items[set->count], error);
+        const liana__device_request request = {name, layout.num_threads, set->count};
+        status = liana__device_open_request(context, &request, &set->items[set->count], error);
         liana__cpu_leave(group, &before);
         set->count += status == LIANA_OK;
+        if (status == LIANA_OK) status = take_all(&layout, set, error);
     }
     return status;
 }

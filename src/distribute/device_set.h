@@ -7,6 +7,7 @@
 /* How many devices of a kind a strategy wants, and with which threads. */
 typedef struct liana__device_layout {
     size_t count;
+    bool all;        /* instead, all devices that there are, where the first one knows how many (an accelerator) */
     int num_threads; /* of each; 0: the context's, which devices can only use one at a time */
     liana__cpu_binding binding;
 } liana__device_layout;

@@ -14,7 +14,8 @@ enum { MOST_REPLICAS = 1024 };
 
 static const liana__field rows[] = {
     LIANA__FIELD_ROW(mirrored_options, replicas, INT, .minimum = 0, .maximum = MOST_REPLICAS,
-                     .doc = "number of devices; on a CPU, of groups of threads; 0: one for each NUMA node"),
+                     .doc = "number of devices; on a CPU, of groups of threads; 0: all devices, on a CPU one for each "
+                            "NUMA node"),
     LIANA__FIELD_ROW(mirrored_options, threads, INT, .minimum = 0, .maximum = 65536,
                      .doc = "threads of each group; 0: those of train.threads, shared out"),
     LIANA__FIELD_ROW(mirrored_options, bind, ENUM, .default_text = "auto", .names = liana__cpu_binding_names,
@@ -30,6 +31,7 @@ static liana_status lay_out(const void *chosen, const liana_context *context, li
     (void)error;
     const int threads = liana_context_num_threads(context);
     layout->count = own->replicas ? (size_t)own->replicas : liana__cpu_num_nodes();
+    layout->all = own->replicas == 0;
     layout->num_threads = (int)own->threads;
     if (!layout->num_threads) layout->num_threads = threads > (int)layout->count ? threads / (int)layout->count : 1;
     layout->binding = (liana__cpu_binding)own->bind;

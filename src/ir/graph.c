@@ -61,6 +61,7 @@ void liana_graph_destroy(liana_graph *graph)
     free(graph->outputs);
     free(graph->assignments);
     free(graph->targets);
+    free(graph->constraints);
     free(graph->named);
     for (size_t i = 0; i < graph->num_values; i++) free(graph->values[i]);
     free(graph->values);

@@ -23,6 +23,12 @@ typedef struct liana__target {
     size_t assignment; /* its index */
 } liana__target;
 
+/* What an optimizer makes of a variable's new value. */
+typedef struct liana__variable_constraint {
+    const liana__node *variable;
+    const char *text; /* "max_norm(2)" */
+} liana__variable_constraint;
+
 struct liana_graph {
     liana_context *context;
     liana__arena arena;
@@ -54,6 +60,9 @@ struct liana_graph {
     liana__target *targets;
     size_t num_targets;
     size_t target_capacity;
+    liana__variable_constraint *constraints;
+    size_t num_constraints;
+    size_t constraint_capacity;
     /* Nodes, not inputs or variables, that were given names. */
     liana__node **named;
     size_t num_named;
@@ -95,6 +104,11 @@ liana__node_text liana__node_print(const liana__node *node);
 
 /* Names a node that has no name, as long as no other node has that name; else does nothing. For copies of graphs. */
 void liana__graph_copy_name(liana_graph *graph, liana_tensor tensor, const char *name);
+
+/* Keeps a variable's constraint, instead of an earlier one; out of memory is an error of the graph. The text of a
+ * variable's constraint; NULL: it has none. */
+void liana__graph_constrain(liana_graph *graph, liana_location here, const liana__node *variable, const char *text);
+const char *liana__graph_constraint(const liana_graph *graph, const liana__node *variable);
 
 /* Sets needed[id] for each node that an output or assignment depends on. `needed` has num_nodes elements. */
 void liana__graph_mark_needed(const liana_graph *graph, bool *needed);

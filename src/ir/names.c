@@ -145,3 +145,33 @@ liana_tensor liana_graph_initializer_at(liana_location here, liana_tensor variab
     if (node->initializer) return variable;
     return liana__graph_fail(graph, here, LIANA_OUT_OF_MEMORY, "out of memory for the graph");
 }
+
+/* ---- constraints ---- */
+
+static liana__variable_constraint *find_constraint(const liana_graph *graph, const liana__node *variable)
+{
+    for (size_t i = 0; i < graph->num_constraints; i++) {
+        if (graph->constraints[i].variable == variable) return &graph->constraints[i];
+    }
+    return NULL;
+}
+
+void liana__graph_constrain(liana_graph *graph, liana_location here, const liana__node *variable, const char *text)
+{
+    liana__variable_constraint *kept = find_constraint(graph, variable);
+    const char *copy = liana__arena_string(&graph->arena, text);
+    bool has_room = kept || liana__grow(&graph->constraints, graph->num_constraints, &graph->constraint_capacity,
+                                        sizeof *graph->constraints);
+    if (!copy || !has_room) {
+        liana__graph_fail(graph, here, LIANA_OUT_OF_MEMORY, "out of memory for the graph");
+        return;
+    }
+    if (!kept) kept = &graph->constraints[graph->num_constraints++];
+    *kept = (liana__variable_constraint){variable, copy};
+}
+
+const char *liana__graph_constraint(const liana_graph *graph, const liana__node *variable)
+{
+    const liana__variable_constraint *kept = find_constraint(graph, variable);
+    return kept ? kept->text : NULL;
+}

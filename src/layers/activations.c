@@ -1,7 +1,7 @@
 /* The table of activations. */
 #include "layers/activations.h"
 
-#include "base/named.h"
+#include "base/parts.h"
 
 #include <string.h>
 
@@ -81,10 +81,18 @@ const liana__activation liana__activations[] = {
 
 enum { NUM_ACTIVATIONS = sizeof liana__activations / sizeof *liana__activations - 1 };
 
+static const liana__named list = LIANA__NAMED(liana__activation, liana__activations, NUM_ACTIVATIONS);
+
+const char *liana__activation_nearest(const liana_context *context, const char *name)
+{
+    const char *nearest = NULL;
+    (void)liana__part_find(context, LIANA__PART_ACTIVATION, list, name, &nearest);
+    return nearest;
+}
+
 const liana__activation *liana__activation_find(const char *name, const char **nearest)
 {
     if (!name || !*name) return &liana__activations[0];
-    const liana__named list = LIANA__NAMED(liana__activation, liana__activations, NUM_ACTIVATIONS);
     size_t index = liana__named_find(list, name, nearest);
     return index < list.count ? &liana__activations[index] : NULL;
 }
@@ -92,6 +100,7 @@ const liana__activation *liana__activation_find(const char *name, const char **n
 liana_tensor liana__activate(liana__layer_call *call, const char *name, liana_tensor x)
 {
     const liana__activation *activation = liana__activation_find(name, NULL);
+    if (!activation) return liana__own_activate(call->here, name, x);
     if (activation->logits_kind != LIANA__LOGITS_NONE) {
         call->logits = x;
         call->logits_kind = activation->logits_kind;

@@ -88,8 +88,13 @@ liana_status liana__option_fail(liana__layer_check *check, const char *option, c
 
 liana_status liana__check_activation(liana__layer_check *check, const char *option, const char *name)
 {
-    const char *nearest = NULL;
-    if (liana__activation_find(name, &nearest)) return LIANA_OK;
+    if (liana__activation_find(name, NULL)) return LIANA_OK;
+    if (liana__own_activation_is_named(check->context, name)) {
+        liana__error reason = {0};
+        liana_status status = liana__own_activation_check(check->context, name, &reason);
+        return status == LIANA_OK ? LIANA_OK : liana__option_fail(check, option, "%s", reason.message);
+    }
+    const char *nearest = liana__activation_nearest(check->context, name);
     if (nearest) {
         return liana__option_fail(check, option, "found '%.60s', which is not an activation; did you mean '%s'?", name,
                                   nearest);

@@ -1,4 +1,5 @@
 /* What programs ask of models and do with them: inputs, outputs, weights, and calls on tensors of a graph. */
+#include "ir/given.h"
 #include "ir/graph.h"
 #include "layers/model.h"
 
@@ -105,7 +106,19 @@ static liana_call_effects find_effects(liana_location here, const liana__model_r
             updates[i].about = results->weights[results->updates[i].about - first];
         }
     }
-    return (liana_call_effects){updates, results->num_updates, masks};
+    return (liana_call_effects){updates, results->num_updates, masks, results->penalties};
+}
+
+/* The optimizers of the graph apply the constraints of layers, as Keras's do. */
+static void tell_constraints(liana_location here, const liana_model *model, const liana__model_results *results,
+                             size_t first, size_t count)
+{
+    liana_graph *graph = results->outputs[0].value.graph;
+    for (size_t i = 0; i < count; i++) {
+        const liana__constraint *constraint = &model->weights[first + i].constraint;
+        if (!constraint->type) continue;
+        liana__graph_constrain(graph, here, liana__tensor_node(results->weights[i]), constraint->text);
+    }
 }
 
 /* Gives them to the caller, and to whoever listens to the mode. */
@@ -147,6 +160,7 @@ void liana_model_call_at(liana_location here, const liana_model *model, const li
     liana__model_results results = liana__model_call(model, inputs, &internal);
     if (graph->status != LIANA_OK) return;
     for (size_t i = 0; i < results.num_outputs; i++) outputs[i] = results.outputs[i].value;
+    tell_constraints(here, model, &results, 0, model->num_weights);
     tell_effects(here, model, mode, &results, 0, effects);
 }
 
@@ -176,7 +190,9 @@ liana_tensor liana_layer_call_at(liana_location here, liana_layer layer, const l
     liana__model_results results =
         liana__model_call_layer(layer.model, node->layer, node->number, inputs, num_inputs, &internal);
     if (graph->status != LIANA_OK) return invalid;
-    tell_effects(here, layer.model, mode, &results, layer.model->layers[node->layer].first_weight, effects);
+    const liana__layer *called = &layer.model->layers[node->layer];
+    tell_constraints(here, layer.model, &results, called->first_weight, called->num_weights);
+    tell_effects(here, layer.model, mode, &results, called->first_weight, effects);
     return results.outputs[0].value;
 }
 
@@ -196,4 +212,13 @@ void liana_effects_assign_at(liana_location here, const liana_call_effects *effe
     for (size_t i = 0; effects && i < effects->num_updates; i++) {
         liana_graph_assign_at(here, effects->updates[i].variable, effects->updates[i].value);
     }
+}
+
+liana_tensor liana_model_penalty_at(liana_location here, const liana_model *model, liana_graph *graph)
+{
+    if (!graph && model) liana__fail_null(&model->context->error, __func__, "graph");
+    if (!graph || graph->status != LIANA_OK) return (liana_tensor){graph, 0};
+    if (!LIANA__GRAPH_REQUIRE(graph, here, model)) return (liana_tensor){graph, 0};
+    liana_tensor total = liana__model_penalty(model, graph);
+    return total.id || graph->status != LIANA_OK ? total : liana_graph_scalar_at(here, graph, LIANA_F32, 0);
 }

@@ -1,4 +1,6 @@
 /* Reverse-mode differentiation: walks the graph from the target back and lets each op build its own gradient. */
+#include "passes/autodiff.h"
+
 #include "ir/given.h"
 #include "ops/ops.h"
 
@@ -12,12 +14,17 @@ typedef struct autodiff {
 } autodiff;
 
 /* Integers and bools carry no gradient, and ops that stop it are the end of the way. */
+static bool stops(const liana__node *node)
+{
+    return node->op->gradient == liana__no_gradient || !liana__dtype_is_float(node->dtype);
+}
+
 static void mark_dependent(autodiff *ad, const liana_tensor *wrt, size_t count)
 {
     for (size_t i = 0; i < count; i++) ad->depends[wrt[i].id] = true;
     for (size_t id = 1; id < ad->num_nodes; id++) {
         const liana__node *node = ad->graph->nodes[id];
-        if (node->op->gradient == liana__no_gradient || !liana__dtype_is_float(node->dtype)) continue;
+        if (stops(node)) continue;
         for (uint32_t i = 0; i < node->num_inputs; i++) {
             if (ad->depends[node->inputs[i]->id]) ad->depends[id] = true;
         }
@@ -131,4 +138,58 @@ void liana_gradients_at(liana_location here, liana_tensor target, const liana_te
     }
     free(ad.depends);
     free(ad.gradients);
+}
+
+/* ---- whether there is a gradient ---- */
+
+/* The first op on the way to the target at which gradients end. NULL: there is none. */
+static const liana__node *find_stop(const autodiff *ad, liana_tensor target)
+{
+    const liana__node *found = NULL;
+    bool *needed = calloc(ad->num_nodes, sizeof *needed);
+    if (!needed) return NULL;
+    needed[target.id] = true;
+    for (size_t id = target.id; id > 0; id--) {
+        const liana__node *node = ad->graph->nodes[id];
+        for (uint32_t i = 0; needed[id] && i < node->num_inputs; i++) {
+            needed[node->inputs[i]->id] = true;
+            if (stops(node) && ad->depends[node->inputs[i]->id]) found = node;
+        }
+    }
+    free(needed);
+    return found;
+}
+
+static void fail_without(const autodiff *ad, liana_location here, liana_tensor target, const liana_tensor *wrt,
+                         size_t count)
+{
+    const liana__node *stop = find_stop(ad, target), *first = liana__tensor_node(wrt[0]);
+    const char *others = count > 1 ? " and the others" : "";
+    if (!first) return;
+    if (stop) {
+        liana__graph_fail(ad->graph, here, LIANA_INVALID_ARGUMENT,
+                          "there is no gradient: the loss depends on %s%s only through %s, which passes none",
+                          liana__node_print(first).text, others, liana__node_print(stop).text);
+    } else {
+        liana__graph_fail(ad->graph, here, LIANA_INVALID_ARGUMENT,
+                          "there is no gradient: the loss does not depend on %s%s", liana__node_print(first).text,
+                          others);
+    }
+}
+
+bool liana__require_gradient(liana_location here, liana_tensor target, const liana_tensor *wrt, size_t count)
+{
+    liana_graph *graph = target.graph;
+    if (!graph || graph->status != LIANA_OK || count == 0 || !check_arguments(here, target, wrt, count)) return true;
+    autodiff ad = {.graph = graph, .num_nodes = graph->num_nodes};
+    ad.depends = calloc(ad.num_nodes, sizeof *ad.depends);
+    if (!ad.depends) {
+        liana__graph_fail(graph, here, LIANA_OUT_OF_MEMORY, "out of memory for the gradient");
+        return false;
+    }
+    mark_dependent(&ad, wrt, count);
+    const bool reaches = ad.depends[target.id];
+    if (!reaches) fail_without(&ad, here, target, wrt, count);
+    free(ad.depends);
+    return reaches;
 }

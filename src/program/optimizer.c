@@ -2,7 +2,10 @@
 #include "program/optimizer.h"
 
 #include "ir/graph.h"
+#include "ir/shape.h"
+#include "layers/rules/constraints.h"
 #include "optimizers/update_rule.h"
+#include "passes/autodiff.h"
 #include "program/optimizer_text.h"
 
 #include <stdio.h>
@@ -100,6 +103,49 @@ static bool check_pair(const update *u, size_t number, liana_tensor variable, li
                       "the variable '%s' is %s, its gradient %s; an optimizer needs f32 and equal shapes", to->name,
                       liana__type_print(to->dtype, &to->shape).text, liana__type_print(from->dtype, &from->shape).text);
     return false;
+}
+
+/* ---- constraints ---- */
+
+static bool read_constraint(liana_location here, const liana__node *variable, liana_graph *graph, const char *text,
+                            liana__constraint *constraint)
+{
+    liana__error error = {0};
+    liana_status status = liana__constraint_read(graph->context, text, &graph->arena, constraint, &error);
+    if (status == LIANA_OK && constraint->type->check) {
+        status = constraint->type->check(constraint->arguments, &variable->shape, &error);
+    }
+    if (status == LIANA_OK) return true;
+    liana__graph_fail(graph, here, status, "the constraint '%.60s' of the variable '%s' %s: %s", text, variable->name,
+                      liana__shape_print(&variable->shape).text, error.message);
+    return false;
+}
+
+liana_tensor liana_graph_constraint_at(liana_location here, liana_tensor variable, const char *text)
+{
+    liana_graph *graph = variable.graph;
+    liana__constraint constraint;
+    if (!graph || graph->status != LIANA_OK) return (liana_tensor){graph, 0};
+    const liana__node *node = liana__tensor_node(variable);
+    if (!node || !liana__is_variable(node) || node->dtype != LIANA_F32 || !text) {
+        return liana__graph_fail(graph, here, LIANA_INVALID_ARGUMENT,
+                                 "a constraint needs a f32 variable and a text such as \"non_neg\"; found %s",
+                                 !node  ? "no tensor"
+                                 : text ? liana__node_print(node).text
+                                        : "no text");
+    }
+    if (!read_constraint(here, node, graph, text, &constraint)) return (liana_tensor){graph, 0};
+    liana__graph_constrain(graph, here, node, text);
+    return graph->status == LIANA_OK ? variable : (liana_tensor){graph, 0};
+}
+
+static liana_tensor constrained(const update *u, liana_tensor variable, liana_tensor value)
+{
+    const liana__node *node = liana__tensor_node(variable);
+    const char *text = node ? liana__graph_constraint(u->graph, node) : NULL;
+    liana__constraint constraint;
+    if (!text || !read_constraint(u->here, node, u->graph, text, &constraint)) return value;
+    return constraint.type->build(constraint.arguments, value);
 }
 
 /* ---- building ---- */
@@ -208,7 +254,7 @@ static void build(update *u, const liana_tensor *variables, const liana_tensor *
     for (size_t i = 0; i < u->count && u->graph->status == LIANA_OK; i++) {
         liana__optimizer_step *step = &u->steps[i];
         liana__rule_update(&u->rule, step);
-        assign(u, step->variable, step->new_variable);
+        assign(u, step->variable, constrained(u, step->variable, step->new_variable));
         for (size_t slot = 0; slot < u->num_slots; slot++) assign(u, step->slots[slot], step->new_slots[slot]);
     }
     liana_graph_target_at(u->here, u->graph, u->target, u->changed, u->num_changed);
@@ -298,6 +344,7 @@ static void minimize(liana_location here, liana_tensor loss, const liana_tensor 
             liana__graph_fail(graph, here, LIANA_INVALID_ARGUMENT,
                               "there is nothing to train: %s depends on no f32 variable", liana__node_print(node).text);
         }
+        (void)liana__require_gradient(here, loss, variables, count);
         liana_gradients_at(here, loss, variables, count, all + most);
         liana_apply_gradients_at(here, variables, all + most, count, options);
     }

@@ -17,7 +17,8 @@ enum {
     RIGHT = 58,
     WIDTH = 420,
     HEIGHT = 260,
-    MAX_PANELS = 8
+    MOST_IN_ROW = 3,
+    MAX_PANELS = LIANA__CURVES_MOST_PANELS
 };
 static const double scale = 2;
 
@@ -268,6 +269,13 @@ static void draw_panel(panel_plot *plot)
     draw_ends(plot);
 }
 
+/* Four panels are two rows of two, five two rows of three: the page is not much wider than it is high. */
+static size_t count_columns(size_t num_panels)
+{
+    if (num_panels == 4) return 2;
+    return num_panels < MOST_IN_ROW ? num_panels : MOST_IN_ROW;
+}
+
 liana_status liana__curves_write(const char *path, const char *title, const liana__curve_panel *panels,
                                  size_t num_panels, size_t num_epochs, liana__error *error)
 {
@@ -276,19 +284,23 @@ liana_status liana__curves_write(const char *path, const char *title, const lian
                            MAX_PANELS);
     }
     liana__canvas canvas;
-    double top = TOP + (title ? TITLE : 0), page = LEFT + WIDTH + RIGHT;
-    LIANA_TRY(
-        liana__canvas_begin(&canvas, path, page * (double)num_panels + MARGIN, top + HEIGHT + BOTTOM, scale, error));
+    const size_t columns = count_columns(num_panels), rows = (num_panels + columns - 1) / columns;
+    const double head = title ? TITLE : 0, width = LEFT + WIDTH + RIGHT, height = TOP + HEIGHT + BOTTOM;
+    LIANA_TRY(liana__canvas_begin(&canvas, path, width * (double)columns + MARGIN, head + height * (double)rows, scale,
+                                  error));
     if (title) {
         const liana__label label = {.size = 18,
                                     .bold = true,
-                                    .max_width = page * (double)num_panels - MARGIN,
+                                    .max_width = width * (double)columns - MARGIN,
                                     .ink = liana__ink_text};
         liana__canvas_text(&canvas, MARGIN, MARGIN + 12, &label, title);
     }
     for (size_t i = 0; i < num_panels; i++) {
-        panel_plot plot = {
-            .canvas = &canvas, .panel = &panels[i], .num_epochs = num_epochs, .x = LEFT + page * (double)i, .y = top};
+        panel_plot plot = {.canvas = &canvas,
+                           .panel = &panels[i],
+                           .num_epochs = num_epochs,
+                           .x = LEFT + width * (double)(i % columns),
+                           .y = head + TOP + height * (double)(i / columns)};
         draw_panel(&plot);
     }
     return liana__canvas_finish(&canvas, path, error);

@@ -194,12 +194,13 @@ static void print_machine(const liana__profile *profile, liana__text *text)
 static void print_steps(const liana__profile *profile, liana__text *text)
 {
     double steps = (double)profile->steps, ms = 1e3 / steps;
-    double rate = profile->seconds > 0 ? (double)profile->images / profile->seconds : 0;
-    liana__text_add(text,
-                    "%lld steps of %lld images: %.2f ms each, %.1f images/s; parallel efficiency (the workers' time at "
-                    "work) %.0f%%\n",
-                    (long long)profile->steps, (long long)(profile->images / profile->steps), profile->seconds * ms,
-                    rate, percent(profile, profile->busy));
+    double rate = profile->seconds > 0 ? (double)profile->examples / profile->seconds : 0;
+    liana__text_add(
+        text,
+        "%lld steps of %lld examples: %.2f ms each, %.1f examples/s; parallel efficiency (the workers' time at "
+        "work) %.0f%%\n",
+        (long long)profile->steps, (long long)(profile->examples / profile->steps), profile->seconds * ms, rate,
+        percent(profile, profile->busy));
     liana__text_add(text, "a step: %.2f ms waiting for input, %.2f ms shards and reduction, %.2f ms update\n",
                     profile->wait * ms, profile->shards * ms, profile->update * ms);
     if (profile->recomputed_seconds > 0) {

@@ -31,7 +31,7 @@ void liana__profile_print(const liana__profile *profile, bool nodes, liana__text
 
 /* Writes a trace for ui.perfetto.dev or chrome://tracing ("Trace Event Format"): a track for each worker with its
  * shards, nodes and reductions, one for the steps with waiting, shards and update, one for each reading thread.
- * Errors: IO_ERROR, OUT_OF_MEMORY. */
+ * The path may be a gs:// or s3:// URL. Errors: those of writing, OUT_OF_MEMORY. */
 liana_status liana__profile_write_trace(const liana__profile *profile, const char *path, liana__error *error)
     LIANA_MUST_USE;
 

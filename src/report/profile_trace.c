@@ -1,6 +1,7 @@
 /* The trace, as "Trace Event Format" (Duan, Chromium project): complete events in microseconds. */
 #include "base/file.h"
 #include "base/value.h"
+#include "remote/store.h"
 #include "report/profile_report.h"
 
 #include <stdio.h>
@@ -76,10 +77,11 @@ static void add_event(const liana__profile *profile, const liana__profile_event 
 
 enum { PIECE = 1 << 16 };
 
+/* Without a writer all stays in the text. */
 static liana_status flush(liana__file_writer *writer, liana__text *text, size_t least, liana__error *error)
 {
     if (text->failed) return liana__fail_memory(error, "the trace");
-    if (text->length < least) return LIANA_OK;
+    if (!writer || text->length < least) return LIANA_OK;
     LIANA_TRY(liana__file_write(writer, text->data, text->length, error));
     text->length = 0;
     return LIANA_OK;
@@ -101,8 +103,19 @@ static liana_status write_events(const liana__profile *profile, liana__file_writ
     return flush(writer, text, 1, error);
 }
 
+/* An object of a bucket is sent whole. */
+static liana_status send_trace(const liana__profile *profile, const char *url, liana__error *error)
+{
+    liana__text text = {0};
+    liana_status status = write_events(profile, NULL, &text, error);
+    if (status == LIANA_OK) status = liana__store_replace(url, text.data, text.length, error);
+    liana__text_free(&text);
+    return status;
+}
+
 liana_status liana__profile_write_trace(const liana__profile *profile, const char *path, liana__error *error)
 {
+    if (liana__path_is_remote(path)) return send_trace(profile, path, error);
     liana__file_writer writer;
     liana__text text = {0};
     LIANA_TRY(liana__file_begin(&writer, path, error));

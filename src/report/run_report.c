@@ -4,6 +4,7 @@
 #include "formats/json.h"
 #include "report/curves.h"
 #include "report/grid.h"
+#include "train/callbacks/monitor.h"
 #include "train/core/batch_components.h"
 
 #include <math.h>
@@ -12,7 +13,7 @@
 #include <string.h>
 
 /* Cells are wide enough for the names of most classes. */
-enum { MAX_IMAGES = 24, CELL_SIZE = 168, MAX_PANELS = 1 + LIANA__MAX_METRICS };
+enum { MAX_IMAGES = 24, CELL_SIZE = 168, MAX_PANELS = LIANA__CURVES_MOST_PANELS };
 
 /* ---- predictions ---- */
 
@@ -211,7 +212,9 @@ liana_status liana__report_curves(const char *history_path, const char *path, li
     const liana__value *first = epochs->items[0];
     for (size_t i = 0; i < first->count && num_panels < MAX_PANELS; i++) {
         const char *key = first->keys[i];
-        bool drawn = strcmp(key, "epoch") != 0 && strcmp(key, "learning_rate") != 0 && strcmp(key, "bad_records") != 0;
+        bool drawn = strcmp(key, "epoch") != 0 && strcmp(key, "learning_rate") != 0 &&
+                     strcmp(key, "bad_records") != 0 && strcmp(key, "skipped_updates") != 0 &&
+                     strcmp(key, "restores") != 0;
         if (!drawn || strncmp(key, "val_", 4) == 0) continue;
         const char *validation_key = liana__arena_format(arena, "val_%s", key);
         if (!validation_key) break;
@@ -221,7 +224,7 @@ liana_status liana__report_curves(const char *history_path, const char *path, li
             .name = key,
             .train = train,
             .validation = curve(epochs, validation_key, arena),
-            .higher_is_better = strcmp(key, "loss") != 0,
+            .higher_is_better = !liana__monitor_falls(key),
         };
     }
     add_marks(history, panels, num_panels, arena);

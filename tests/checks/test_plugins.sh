@@ -40,10 +40,11 @@ cp "$source/examples/plugin/my_parts.yaml" .
 
 echo "lists"
 for part in "layers Swish2 beta" "losses power_error exponent" "metrics root_error root" "optimizers SignDescent momentum" \
-    "schedules Triangle turns" "initializers spread width" "callbacks GoodEnough below" "sources numbers rows"; do
+    "schedules Triangle turns" "initializers spread width" "activations leak slope" \
+    "regularizers mild strength" "constraints centered mean" "callbacks GoodEnough below" "sources numbers rows"; do
     set -- $part
     "$liana" list "$1" "$2" --plugin my_parts.so >log || fail "liana list $1 $2"
-    grep -q "$3" log || [ "$3" = root ] || [ "$3" = rows ] || { cat log && fail "list $1 $2: no $3"; }
+    grep -q "$3" log || [ "$3" = root ] || [ "$3" = mean ] || [ "$3" = rows ] || { cat log && fail "list $1 $2: no $3"; }
     "$liana" list "$1" --plugin my_parts.so --json | grep -q "\"$2\"" || fail "liana list $1 --json"
     if "$liana" list "$1" "$2" >log 2>&1; then fail "$2 is there without the plugin"; fi
 done
@@ -61,6 +62,28 @@ cmp "one/checkpoints/$last/variables.safetensors" "three/checkpoints/$last/varia
 cmp "one/checkpoints/$last/variables.safetensors" "parts/checkpoints/$last/variables.safetensors"
 "$liana" train my_parts.yaml --out early train.callbacks='[GoodEnough: {below: 0.05, epochs: 3}]' >log 2>&1
 grep -q 'GoodEnough.*the loss is good enough' log || { cat log && fail "the callback did not end the training"; }
+
+echo "a sweep"
+cat >sweep.yaml <<'END'
+base: my_parts.yaml
+output: sweep
+seeds: [1]
+set: {train.epochs: 2}
+grid: {train.loss: [{name: power_error, exponent: 1.5}, {name: power_error, exponent: 2.5}]}
+metrics: [val_root_error]
+END
+"$liana" sweep sweep.yaml >log 2>&1 || { cat log && fail "sweep"; }
+grep -q '2 of 2 runs are finished' log || { cat log && fail "the sweep is not finished"; }
+"$liana" sweep sweep.yaml >log 2>&1 || { cat log && fail "the same sweep again"; }
+"$liana" train my_parts.yaml train.epochs=2 --out alone >log 2>&1 || { cat log && fail "the run alone"; }
+two=$(ls alone/checkpoints | tail -n 1)
+cmp "alone/checkpoints/$two/variables.safetensors" "sweep/loss=1/seed-1/checkpoints/$two/variables.safetensors"
+sed 's/exponent: 2.5/exponent: 99/' sweep.yaml >bad_sweep.yaml
+refused "bad_sweep.yaml
+exponent: found the number 99" "$liana" sweep bad_sweep.yaml --out none
+sed 's/^set: {/set: {plugins: [no_such.so], /' sweep.yaml >bad_sweep.yaml
+refused "plugins[0]
+there is no plugin" "$liana" sweep bad_sweep.yaml --out none
 
 echo "whose plugins are loaded"
 refused "one/config.yaml:

@@ -5,6 +5,7 @@
 #   <!-- test: long -->      takes minutes or needs the network: run with --long only (make check-docs-long), when
 #                            every block is run, in a build of its own
 #   <!-- test: data -->      needs the test data: skipped where it is missing
+#   <!-- test: plugin -->    needs the PJRT plugin for CPUs: skipped where it is missing
 #   <!-- test: not run: REASON -->
 #   test_docs.sh BUILD_FOLDER|--long
 set -eu
@@ -53,6 +54,9 @@ for document in "$source"/README.md "$source"/CONTRIBUTING.md "$source"/docs/*.m
         *"test: not run: "*) reason=$(echo "$mark" | sed 's/.*not run: \(.*\) -->/\1/') ;;
         *"test: long "*) [ -n "$long" ] || reason="takes long" ;;
         *"test: data "*) [ -d "$data" ] || reason="no data" ;;
+        *"test: plugin "*)
+            "$folder/house/liana/build/liana" devices pjrt:cpu >"$folder/output" 2>&1 || reason="no PJRT plugin"
+            ;;
         "") ;;
         *)
             echo "$name:$line: unknown mark: $mark" >&2

@@ -103,7 +103,7 @@ static void read_folder(liana_context *context, const char *folder)
         liana__text_free(&text);
     } else {
         demand(status == LIANA_DATA_LOSS || status == LIANA_INVALID_DATA || status == LIANA_OUT_OF_RANGE ||
-               status == LIANA_OUT_OF_MEMORY);
+               status == LIANA_UNIMPLEMENTED || status == LIANA_OUT_OF_MEMORY);
         demand(error.status == status && strstr(error.message, folder));
     }
     liana__incident_free(&incident);

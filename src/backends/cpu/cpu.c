@@ -25,8 +25,10 @@ static void close_cpu(liana__device *base)
     free(device);
 }
 
-static liana_status open_cpu(liana_context *context, int num_threads, liana__device **out, liana__error *error)
+static liana_status open_cpu(liana_context *context, const liana__device_request *request, liana__device **out,
+                             liana__error *error)
 {
+    const int num_threads = request->num_threads;
     liana__cpu_device *device = calloc(1, sizeof *device);
     if (!device) return liana__fail_memory(error, "the CPU device");
     device->pool = context->pool;

@@ -24,9 +24,10 @@ typedef struct reference_executable {
     void **values; /* by node id; those of inputs and variables are borrowed for the time of an execution */
 } reference_executable;
 
-static liana_status open_reference(liana_context *context, int num_threads, liana__device **out, liana__error *error)
+static liana_status open_reference(liana_context *context, const liana__device_request *request, liana__device **out,
+                                   liana__error *error)
 {
-    (void)num_threads;
+    (void)request;
     liana__reference_device *device = calloc(1, sizeof *device);
     if (!device) return liana__fail_memory(error, "the reference device");
     device->base = (liana__device){.backend = &liana__backend_reference, .context = context, .num_tracks = 1};

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "formats/csv.h"
+#include "remote/store.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -123,7 +124,7 @@ liana_status liana__bad_records_write(const liana__bad_records *list, const char
         liana__text_add(&text, "\n");
     }
     liana_status status =
-        text.failed ? liana__fail_memory(error, path) : liana__file_replace(path, text.data, text.length, error);
+        text.failed ? liana__fail_memory(error, path) : liana__store_replace(path, text.data, text.length, error);
     liana__text_free(&text);
     return status;
 }

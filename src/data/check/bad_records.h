@@ -47,7 +47,7 @@ liana_status liana__bad_records_add(liana__bad_records *list, const liana__bad_r
 liana_status liana__bad_records_meet(liana__bad_records *list, const liana__bad_record *record, liana__error *error)
     LIANA_MUST_USE;
 
-/* Writes the list, atomically. Errors: those of writing. */
+/* Writes the list, atomically; the path may be a gs:// or s3:// URL. Errors: those of writing. */
 liana_status liana__bad_records_write(const liana__bad_records *list, const char *path, liana__error *error)
     LIANA_MUST_USE;
 

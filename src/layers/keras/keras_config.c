@@ -173,11 +173,11 @@ static const char *text_from_keras(const liana_context *context, liana__arena *a
     }
     if (liana__ends_with(key, "_regularizer")) {
         *expected = "a regulariser of liana";
-        return liana__regularizer_from_keras(arena, value);
+        return liana__regularizer_from_keras(context, arena, value);
     }
     bool constrains = liana__ends_with(key, "_constraint");
     *expected = constrains ? "a constraint of liana" : NULL;
-    return constrains ? liana__constraint_from_keras(arena, value) : NULL;
+    return constrains ? liana__constraint_from_keras(context, arena, value) : NULL;
 }
 
 /* By the name of its class, if it has one. */

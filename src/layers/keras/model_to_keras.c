@@ -24,8 +24,8 @@ static liana__value *write_reference(liana__arena *arena, const liana_model *mod
 static liana__value *write_text(const liana_context *context, liana__arena *arena, const char *key, const char *text)
 {
     if (liana__ends_with(key, "_initializer")) return liana__initializer_to_keras(context, arena, text);
-    if (liana__ends_with(key, "_regularizer")) return liana__regularizer_to_keras(arena, text);
-    return liana__ends_with(key, "_constraint") ? liana__constraint_to_keras(arena, text) : NULL;
+    if (liana__ends_with(key, "_regularizer")) return liana__regularizer_to_keras(context, arena, text);
+    return liana__ends_with(key, "_constraint") ? liana__constraint_to_keras(context, arena, text) : NULL;
 }
 
 /* Options that the tables keep as text become objects; no activation becomes "linear". */

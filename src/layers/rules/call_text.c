@@ -1,6 +1,8 @@
 /* Reads and writes options that are written as a call. */
 #include "layers/rules/call_text.h"
 
+#include "base/parts.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -24,31 +26,69 @@ static bool is_name(const char *name, span word)
     return strlen(name) == word.length && memcmp(name, word.begin, word.length) == 0;
 }
 
+/* Kind `index`; NULL after the last one. */
+static const liana__callable *kind_at(liana__callables kinds, size_t index)
+{
+    size_t builtin = 0;
+    while (kinds.at && kinds.at(builtin)) builtin++;
+    return index < builtin ? kinds.at(index) : liana__part_at(kinds.context, kinds.part, index - builtin);
+}
+
 /* NULL: there is none of that name. */
-static const liana__callable *find_kind(liana__callable_at kinds, span word, size_t *index)
+static const liana__callable *find_kind(liana__callables kinds, span word)
 {
     const liana__callable *kind;
-    for (*index = 0; (kind = kinds(*index)) != NULL; ++*index) {
+    for (size_t i = 0; (kind = kind_at(kinds, i)) != NULL; i++) {
         if (is_name(kind->name, word) || is_name(kind->class_name, word)) return kind;
     }
     return NULL;
 }
 
-static liana_status fail_unknown(liana__callable_at kinds, span word, const char *what, liana__error *error)
+static span name_of(const char *text)
+{
+    const char *open = strchr(text, '(');
+    return trimmed(text, open ? open : text + strlen(text));
+}
+
+const liana__callable *liana__call_text_kind(const char *text, liana__callables kinds)
+{
+    return find_kind(kinds, name_of(text));
+}
+
+bool liana__call_text_is_builtin(const char *name, liana__callables kinds)
+{
+    kinds.context = NULL;
+    return find_kind(kinds, (span){name, strlen(name)}) != NULL;
+}
+
+liana_status liana__call_text_check_part(liana_context *context, const liana__own_part *own)
+{
+    for (size_t i = 0; i < own->options.count; i++) {
+        if (own->options.items[i].kind != LIANA__FIELD_STRING) continue;
+        return liana__own_part_refuse(context, own,
+                                      "its option '%s' is a text; options that are written as \"%s(...)\" are numbers, "
+                                      "words and lists of numbers",
+                                      own->options.items[i].name, own->name);
+    }
+    return LIANA_OK;
+}
+
+static liana_status fail_unknown(liana__callables kinds, span word, liana__error *error)
 {
     char found[MAX_NAME + 1];
     snprintf(found, sizeof found, "%.*s", (int)(word.length < MAX_NAME ? word.length : MAX_NAME), word.begin);
     liana__nearest_search search = liana__nearest_begin(found);
     liana__text known = {0};
-    for (size_t i = 0; kinds(i); i++) {
-        liana__nearest_add(&search, kinds(i)->name);
-        liana__text_add(&known, "%s%s", i ? ", " : "", kinds(i)->name);
+    const liana__callable *kind;
+    for (size_t i = 0; (kind = kind_at(kinds, i)) != NULL; i++) {
+        liana__nearest_add(&search, kind->name);
+        liana__text_add(&known, "%s%s", i ? ", " : "", kind->name);
     }
     if (search.nearest) {
-        liana__fail(error, LIANA_INVALID_CONFIG, "found '%s', which is not %s; did you mean '%s'?", found, what,
+        liana__fail(error, LIANA_INVALID_CONFIG, "found '%s', which is not %s; did you mean '%s'?", found, kinds.what,
                     search.nearest);
     } else {
-        liana__fail(error, LIANA_INVALID_CONFIG, "found '%s', expected %s: %s", found, what,
+        liana__fail(error, LIANA_INVALID_CONFIG, "found '%s', expected %s: %s", found, kinds.what,
                     known.data ? known.data : "");
     }
     liana__text_free(&known);
@@ -121,13 +161,12 @@ static liana_status read_arguments(const liana__callable *kind, const char *text
     return LIANA_OK;
 }
 
-liana_status liana__call_text_read(const char *text, liana__callable_at kinds, const char *what, liana__arena *arena,
-                                   size_t *index, const void **arguments, liana__error *error)
+liana_status liana__call_text_read(const char *text, liana__callables kinds, liana__arena *arena,
+                                   const liana__callable **found, const void **arguments, liana__error *error)
 {
     const char *open = strchr(text, '('), *end = text + strlen(text);
-    span word = trimmed(text, open ? open : end);
-    const liana__callable *kind = find_kind(kinds, word, index);
-    if (!kind) return fail_unknown(kinds, word, what, error);
+    const liana__callable *kind = find_kind(kinds, name_of(text));
+    if (!kind) return fail_unknown(kinds, name_of(text), error);
     if (open && end[-1] != ')') {
         return liana__fail(error, LIANA_INVALID_CONFIG, "found '%.60s', expected ')' at its end", text);
     }
@@ -135,8 +174,10 @@ liana_status liana__call_text_read(const char *text, liana__callable_at kinds, c
     void *made = liana__arena_allocate(arena, kind->arguments->size);
     if (!map || !made) return liana__fail_memory(error, kind->name);
     if (open) LIANA_TRY(read_arguments(kind, open + 1, end - 1, arena, map, error));
+    LIANA_TRY(liana__fields_read(kind->arguments, map, kind->name, NULL, arena, made, error));
+    *found = kind;
     *arguments = made;
-    return liana__fields_read(kind->arguments, map, kind->name, NULL, arena, made, error);
+    return liana__own_part_finish(kind->own, made, NULL, kind->name, error);
 }
 
 /* ---- Keras ---- */
@@ -154,18 +195,20 @@ static void write_value(liana__text *text, const liana__value *value)
             write_value(text, value->items[i]);
         }
         liana__text_add(text, "]");
+    } else if (value->kind == LIANA__VALUE_BOOL) {
+        liana__text_add(text, value->boolean ? "true" : "false");
     } else {
         liana__text_add(text, "%s", value->kind == LIANA__VALUE_STRING ? value->string : "null");
     }
 }
 
-const char *liana__call_text_from_keras(liana__arena *arena, const liana__value *value, liana__callable_at kinds)
+const char *liana__call_text_from_keras(liana__arena *arena, const liana__value *value, liana__callables kinds)
 {
     bool is_map = value->kind == LIANA__VALUE_MAP;
     const liana__value *name = is_map ? liana__value_get(value, "class_name") : value;
     if (!name || name->kind != LIANA__VALUE_STRING) return NULL;
-    size_t index;
-    const liana__callable *kind = find_kind(kinds, trimmed(name->string, name->string + strlen(name->string)), &index);
+    const liana__callable *kind = find_kind(kinds, trimmed(name->string, name->string + strlen(name->string)));
+    if (!kind && is_map) return NULL;
     const liana__value *config = is_map ? liana__value_get(value, "config") : NULL;
     if (!kind || !config || config->kind != LIANA__VALUE_MAP) return kind ? kind->name : name->string;
     liana__text text = {0};
@@ -180,12 +223,11 @@ const char *liana__call_text_from_keras(liana__arena *arena, const liana__value 
     return copy;
 }
 
-liana__value *liana__call_text_to_keras(liana__arena *arena, const char *text, liana__callable_at kinds)
+liana__value *liana__call_text_to_keras(liana__arena *arena, const char *text, liana__callables kinds)
 {
-    size_t index;
+    const liana__callable *kind;
     const void *arguments;
-    if (liana__call_text_read(text, kinds, "", arena, &index, &arguments, NULL) != LIANA_OK) return NULL;
-    const liana__callable *kind = kinds(index);
+    if (liana__call_text_read(text, kinds, arena, &kind, &arguments, NULL) != LIANA_OK) return NULL;
     liana__value *map = liana__value_map(arena), *config = liana__fields_write(kind->arguments, arena, arguments);
     if (!map || !config) return NULL;
     for (size_t i = 0; i < config->count; i++) {

@@ -9,7 +9,7 @@
 #include <liana/ops.h>
 
 typedef struct liana__constraint_type {
-    liana__callable call; /* names and arguments */
+    liana__callable call; /* names and arguments; the first member */
     const char *doc;      /* the formula */
     /* Changes each element by itself. Otherwise it reads the whole variable. */
     bool is_by_element;
@@ -30,15 +30,19 @@ extern const liana__constraint_type *const liana__constraint_types[];
 typedef struct liana__constraint {
     const liana__constraint_type *type;
     const void *arguments;
+    const char *text; /* as it was read; borrowed */
 } liana__constraint;
 
-/* Reads "non_neg", "max_norm(2)", "max_norm(max_value=2, axis=[0, 1, 2])". The arguments are in the arena. Errors:
+/* Reads "non_neg", "max_norm(2)", "max_norm(max_value=2, axis=[0, 1, 2])". The name may be one of the context's own (NULL: there are none). The
+ * arguments are in the arena. Errors:
  * INVALID_CONFIG without a place; OUT_OF_MEMORY. */
-liana_status liana__constraint_read(const char *text, liana__arena *arena, liana__constraint *constraint,
-                                    liana__error *error) LIANA_MUST_USE;
+liana_status liana__constraint_read(const liana_context *context, const char *text, liana__arena *arena,
+                                    liana__constraint *constraint, liana__error *error) LIANA_MUST_USE;
+/* All kinds: those of the list, and the context's own (NULL: there are none). */
+liana__callables liana__constraint_kinds(const liana_context *context);
 
 /* Keras's form to the text above, and back, as of call_text.h. */
-const char *liana__constraint_from_keras(liana__arena *arena, const liana__value *value);
-liana__value *liana__constraint_to_keras(liana__arena *arena, const char *text);
+const char *liana__constraint_from_keras(const liana_context *context, liana__arena *arena, const liana__value *value);
+liana__value *liana__constraint_to_keras(const liana_context *context, liana__arena *arena, const char *text);
 
 #endif

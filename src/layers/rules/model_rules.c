@@ -21,12 +21,14 @@ static liana_status check_option(liana__layer_check *check, const liana__field *
     liana__error reason = {0};
     if (!text) return LIANA_OK;
     bool regularizes = liana__ends_with(field->name, regularizer_end);
-    liana_status status = regularizes ? liana__regularizer_read(text, arena, &regularizer, &reason)
-                                      : liana__constraint_read(text, arena, &constraint, &reason);
+    liana_status status = regularizes ? liana__regularizer_read(check->context, text, arena, &regularizer, &reason)
+                                      : liana__constraint_read(check->context, text, arena, &constraint, &reason);
     if (status != LIANA_OK) return liana__option_fail(check, field->name, "%s", reason.message);
     if (strcmp(field->name, activity_option) != 0 || regularizer.type->is_by_element) return LIANA_OK;
-    return liana__option_fail(check, field->name,
-                              "found '%s', which reads several examples at once; expected l1, l2 or l1_l2", text);
+    return liana__option_fail(
+        check, field->name,
+        "found '%s', which reads several examples at once; expected one that works by element, such as l1, l2 or l1_l2",
+        text);
 }
 
 liana_status liana__check_rules(liana__layer_check *check, const liana__fields *fields)
@@ -67,14 +69,15 @@ liana_status liana__read_activity_rule(liana_model *model, liana__layer *layer, 
         text = layer->type->activity_regularizer(&model->arena, layer->options);
         if (!text) return liana__fail_memory(error, "a model");
     }
-    return text ? liana__regularizer_read(text, &model->arena, &layer->activity_regularizer, error) : LIANA_OK;
+    if (!text) return LIANA_OK;
+    return liana__regularizer_read(model->context, text, &model->arena, &layer->activity_regularizer, error);
 }
 
 static liana_status read_regularizer(liana_model *model, liana__weight *weight, const char *option, const char *text,
                                      liana__error *error)
 {
     liana__regularizer *made = &weight->regularizer;
-    LIANA_TRY(liana__regularizer_read(text, &model->arena, made, error));
+    LIANA_TRY(liana__regularizer_read(model->context, text, &model->arena, made, error));
     const char *expected = made->type->refuse ? made->type->refuse(made->arguments, &weight->shape) : NULL;
     if (!expected) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_CONFIG, "%s: the weight '%s' is %s, but %s needs %s", option,
@@ -85,7 +88,7 @@ static liana_status read_constraint(liana_model *model, liana__weight *weight, c
                                     liana__error *error)
 {
     liana__constraint *made = &weight->constraint;
-    LIANA_TRY(liana__constraint_read(text, &model->arena, made, error));
+    LIANA_TRY(liana__constraint_read(model->context, text, &model->arena, made, error));
     liana_status status = made->type->check ? made->type->check(made->arguments, &weight->shape, error) : LIANA_OK;
     if (status == LIANA_OK) return LIANA_OK;
     return liana__fail_within(error, "%s: %s of the weight '%s' %s", option, made->type->call.name, weight->short_name,

@@ -9,7 +9,7 @@
 #include <liana/ops.h>
 
 typedef struct liana__regularizer_type {
-    liana__callable call; /* names and arguments */
+    liana__callable call; /* names and arguments; the first member */
     const char *doc;      /* the formula */
     /* The penalty is a sum over elements, each by itself. Otherwise it is of a whole variable. */
     bool is_by_element;
@@ -32,17 +32,20 @@ typedef struct liana__regularizer {
     const void *arguments;
 } liana__regularizer;
 
-/* Reads "l2", "l2(0.01)", "l1_l2(l1=0.01, l2=0.001)". The arguments are in the arena. Errors: INVALID_CONFIG without a
+/* Reads "l2", "l2(0.01)", "l1_l2(l1=0.01, l2=0.001)". The name may be one of the context's own (NULL: there are none). The
+ * arguments are in the arena. Errors: INVALID_CONFIG without a
  * place; OUT_OF_MEMORY. */
-liana_status liana__regularizer_read(const char *text, liana__arena *arena, liana__regularizer *regularizer,
-                                     liana__error *error) LIANA_MUST_USE;
+liana_status liana__regularizer_read(const liana_context *context, const char *text, liana__arena *arena,
+                                     liana__regularizer *regularizer, liana__error *error) LIANA_MUST_USE;
+/* All kinds: those of the list, and the context's own (NULL: there are none). */
+liana__callables liana__regularizer_kinds(const liana_context *context);
 
 /* The penalty of a variable, a scalar; that of each example of an activation [batch, ...], [batch]. */
 liana_tensor liana__regularizer_of_variable(const liana__regularizer *regularizer, liana_tensor variable);
 liana_tensor liana__regularizer_by_example(const liana__regularizer *regularizer, liana_tensor activation);
 
 /* Keras's form to the text above, and back, as of call_text.h. */
-const char *liana__regularizer_from_keras(liana__arena *arena, const liana__value *value);
-liana__value *liana__regularizer_to_keras(liana__arena *arena, const char *text);
+const char *liana__regularizer_from_keras(const liana_context *context, liana__arena *arena, const liana__value *value);
+liana__value *liana__regularizer_to_keras(const liana_context *context, liana__arena *arena, const char *text);
 
 #endif

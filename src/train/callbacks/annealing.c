@@ -11,6 +11,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef enum cooling { COOLING_EXPONENTIAL, COOLING_LINEAR, COOLING_CONSTANT } cooling;
@@ -30,9 +31,13 @@ typedef struct annealing_options {
 
 typedef struct annealing {
     liana__snapshot accepted; /* the last accepted state, or the first one */
-    double adapted_rate;      /* its learning rate, by a schedule that follows the training */
-    int64_t applied;          /* its number of updates, those taken back not counted */
-    double reference;         /* its metric */
+    int64_t stage;            /* that it is of */
+    /* Those of earlier stages, which had other variables: saved states may refer to them. */
+    liana__snapshot *retired;
+    size_t num_retired, retired_capacity;
+    double adapted_rate; /* its learning rate, by a schedule that follows the training */
+    int64_t applied;     /* its number of updates, those taken back not counted */
+    double reference;    /* its metric */
     bool knows_reference;
     int64_t decided;      /* the update after which the last decision was made, or the first state was taken */
     int64_t count;        /* of decisions */
@@ -124,6 +129,7 @@ static void save(const liana__callback_item *item, liana_callback_state *state)
     const annealing *own = item->self;
     liana__snapshot_keep(&own->accepted, state, "accepted");
     liana__keep_count(state, "applied", own->applied);
+    liana__keep_count(state, "stage", own->stage);
     if (own->adapted_rate > 0) liana__keep_number(state, "adapted_rate", own->adapted_rate);
     if (own->knows_reference) liana__keep_number(state, "reference", own->reference);
     liana__keep_count(state, "decided", own->decided);
@@ -150,7 +156,10 @@ static liana_status load(liana__callback_item *item, const liana_fit_context *co
     own->measured_at = -1;
     own->accepted.everything = true;
     LIANA_TRY(open_window(own, context, error));
-    LIANA_TRY(liana__snapshot_load(&own->accepted, context, state, "accepted", error));
+    liana__kept_count(state, "stage", &own->stage);
+    if (own->stage == context->training->state.stage) {
+        LIANA_TRY(liana__snapshot_load(&own->accepted, context, state, "accepted", error));
+    }
     liana__kept_count(state, "applied", &own->applied);
     liana__kept_number(state, "adapted_rate", &own->adapted_rate);
     own->knows_reference = liana__kept_number(state, "reference", &own->reference);
@@ -174,6 +183,8 @@ static void destroy(liana__callback_item *item)
 {
     annealing *own = item->self;
     liana__snapshot_free(&own->accepted);
+    for (size_t i = 0; i < own->num_retired; i++) liana__snapshot_free(&own->retired[i]);
+    free(own->retired);
     liana__totals_free(&own->window);
 }
 
@@ -247,7 +258,7 @@ static liana_status accept(annealing *own, liana_fit_context *context, double va
 static liana_status go_back(const annealing *own, liana_fit_context *context, liana__error *error)
 {
     liana__training_state *state = &context->training->state;
-    state->taken_back = state->iteration - own->applied;
+    state->taken_back = state->iteration - state->stage_updates - own->applied;
     state->adapted_rate = own->adapted_rate;
     return liana__snapshot_restore(&own->accepted, context, error);
 }
@@ -319,6 +330,39 @@ static void forget_end(liana__decisions *decisions)
     }
 }
 
+static liana_status retire(annealing *own, liana__error *error)
+{
+    if (!own->accepted.values) return LIANA_OK;
+    if (!liana__grow(&own->retired, own->num_retired, &own->retired_capacity, sizeof *own->retired)) {
+        return liana__fail_memory(error, "the accepted state");
+    }
+    own->retired[own->num_retired++] = own->accepted;
+    own->accepted = (liana__snapshot){0};
+    return LIANA_OK;
+}
+
+/* The state as it is now is the first accepted one: of a training, or of a stage, which has other variables. */
+static liana_status begin_here(annealing *own, const liana_fit_context *context, liana__error *error)
+{
+    const liana__training_state *state = &context->training->state;
+    LIANA_TRY(retire(own, error));
+    own->accepted.everything = true;
+    own->stage = state->stage;
+    own->measured_at = -1;
+    own->decided = state->iteration;
+    own->applied = liana__training_state_applied(state);
+    own->adapted_rate = state->adapted_rate;
+    own->knows_reference = false;
+    own->divergences = 0;
+    liana__totals_clear(&own->window);
+    return liana__snapshot_take(&own->accepted, context, error);
+}
+
+static bool is_of_this_stage(const annealing *own, const liana_fit_context *context)
+{
+    return own->accepted.taken && own->stage == context->training->state.stage;
+}
+
 static liana_status train_begin(liana__callback_item *item, liana_fit_context *context, liana__error *error)
 {
     const annealing_options *options = item->options;
@@ -326,13 +370,7 @@ static liana_status train_begin(liana__callback_item *item, liana_fit_context *c
     forget_end(&context->training->state.decisions);
     LIANA_TRY(liana__monitor_check(&options->watched, context, error));
     LIANA_TRY(open_window(own, context, error));
-    if (own->accepted.taken) return LIANA_OK;
-    own->accepted.everything = true;
-    own->measured_at = -1;
-    own->decided = context->training->state.iteration;
-    own->applied = liana__training_state_applied(&context->training->state);
-    own->adapted_rate = context->training->state.adapted_rate;
-    return liana__snapshot_take(&own->accepted, context, error);
+    return is_of_this_stage(own, context) ? LIANA_OK : begin_here(own, context, error);
 }
 
 /* The first state is measured before its first update. For a metric of the training that is the first batch's, which is
@@ -341,6 +379,7 @@ static liana_status step_begin(liana__callback_item *item, liana_fit_context *co
 {
     const annealing_options *options = item->options;
     annealing *own = item->self;
+    if (!is_of_this_stage(own, context)) LIANA_TRY(begin_here(own, context, error));
     const int64_t since = context->training->state.iteration - own->decided;
     if (since == 0 && !own->knows_reference && uses_validation(options)) {
         LIANA_TRY(measure(options, own, context, &own->reference, error));
@@ -392,19 +431,20 @@ static liana_status divergence(liana__callback_item *item, liana_fit_context *co
     return LIANA_OK;
 }
 
-/* The training does not end worse than the state that was accepted last. Nothing is drawn. */
-static liana_status train_end(liana__callback_item *item, liana_fit_context *context, liana__error *error)
+/* Neither a stage nor the training ends worse than the state that was accepted last. Nothing is drawn. A longer training
+ * makes the decision at its end later; that at the end of a stage stays. */
+static liana_status last_step(liana__callback_item *item, liana_fit_context *context, liana__error *error)
 {
     const annealing_options *options = item->options;
     const annealing *own = item->self;
     liana__training_state *state = &context->training->state;
-    if (state->iteration == own->decided) return LIANA_OK;
+    if (state->iteration == own->decided || !is_of_this_stage(own, context)) return LIANA_OK;
     liana__decision decision = {.epoch = context->epoch,
                                 .update = state->iteration,
                                 .reference = own->knows_reference ? own->reference : NAN,
                                 .learning_rate = context->learning_rate,
                                 .rate_factor = state->rate_factor,
-                                .at_end = true};
+                                .at_end = !context->ends_stage};
     name_metric(options, &decision);
     LIANA_TRY(measure(options, own, context, &decision.value, error));
     decision.probability = probability_of(options, own, decision.value, 0);
@@ -431,5 +471,5 @@ const liana__callback liana__control_annealing = {
            [LIANA__ON_STEP_END] = step_end,
            [LIANA__ON_DIVERGENCE] = divergence,
            [LIANA__ON_EPOCH_END] = epoch_end,
-           [LIANA__ON_TRAIN_END] = train_end},
+           [LIANA__ON_LAST_STEP] = last_step},
 };

@@ -54,6 +54,14 @@ bool liana__callback_list_has_type(const liana__callback_list *list, const liana
     return false;
 }
 
+bool liana__callback_list_has_control(const liana__callback_list *list)
+{
+    for (size_t k = 0; k < NUM_CONTROLS; k++) {
+        if (liana__callback_list_has_type(list, liana__controls[k])) return true;
+    }
+    return false;
+}
+
 /* NAME, NAME_2, NAME_3: as layers are named. */
 static void choose_name(const liana__callback_list *list, const char *name, liana__callback_item *item)
 {

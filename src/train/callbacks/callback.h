@@ -22,6 +22,7 @@ typedef enum liana__callback_event {
     LIANA__ON_VALIDATION_STEP, /* a batch of the validation is done */
     LIANA__ON_VALIDATION_END,
     LIANA__ON_EPOCH_END,  /* after the validation, if there was one */
+    LIANA__ON_LAST_STEP,  /* of a stage or of a training that ends well: before averages take the place of weights */
     LIANA__ON_TRAIN_END,  /* of a training that ends well, before its last checkpoint */
     LIANA__ON_CHECKPOINT, /* the state was saved */
     LIANA__NUM_CALLBACK_EVENTS
@@ -111,6 +112,9 @@ struct liana_fit_context {
     bool is_best;             /* the state is the best so far, as checkpoint.best says */
     bool saves_before_change; /* its checkpoint is written before weights are changed */
     bool recovered;           /* from a loss that is not finite */
+    bool measures_averages;   /* validations are of the averages of the weights (SwapEMAWeights) */
+    bool saves_averages;      /* ... and so are the ends of epochs, and checkpoints */
+    bool ends_stage;          /* at the last step: another stage follows */
     void *loop;               /* for liana__fit_validate */
     char stopped_by[64];
     char reason[256];
@@ -127,6 +131,15 @@ liana_status liana__fit_metric(const liana_fit_context *context, const char *nam
  * liana__evaluate; CANCELLED if a callback interrupted it. */
 liana_status liana__fit_validate(liana_fit_context *context, const liana__totals **measured, liana__error *error)
     LIANA_MUST_USE;
+
+/* Receives what the model predicts for a batch: [batch->count, liana__trainer_row_size]. */
+typedef liana_status (*liana__on_predictions)(void *user, const struct liana__batch *batch, const float *outputs,
+                                              liana__error *error);
+/* What the model predicts for each training example, once each, in the order of the data and without augmentation. At the
+ * end of an epoch. Callbacks get its steps as those of a validation. Errors: UNIMPLEMENTED where the data cannot be read
+ * so; those of liana__evaluate; CANCELLED if a callback interrupted it. */
+liana_status liana__fit_predict_training(liana_fit_context *context, liana__on_predictions on_predictions, void *user,
+                                         liana__error *error) LIANA_MUST_USE;
 
 /* Ends the training well: after this update if it is asked for at a step, else after this epoch. The state is saved.
  * The first one to ask is named with its reason. */
@@ -186,6 +199,9 @@ liana_status liana__callback_list_save(const liana__callback_list *list, liana__
  * are told so. */
 liana_status liana__callback_list_load(liana__callback_list *list, const liana_fit_context *context,
                                        liana__kept_values *states, liana__error *error) LIANA_MUST_USE;
+
+/* Whether one of the list is a control. */
+bool liana__callback_list_has_control(const liana__callback_list *list);
 
 /* Whether one of the list has this name. */
 bool liana__callback_list_has(const liana__callback_list *list, const char *name);

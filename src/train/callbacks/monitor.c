@@ -18,6 +18,11 @@ static const char *const falling[] = {"loss", "error", "mse", "mae", "crossentro
 static const char *const rising[] = {"accuracy", "precision", "recall",   "auc", "f1",
                                      "fbeta",    "kappa",     "matthews", NULL};
 
+bool liana__monitor_falls(const char *name)
+{
+    return names_one(name, falling);
+}
+
 static bool smaller_is_better(const liana__monitor_options *options)
 {
     if (options->mode != LIANA__MONITOR_AUTO) return options->mode == LIANA__MONITOR_MIN;

@@ -23,6 +23,9 @@ typedef struct liana__monitor_options {
         LIANA__FIELD_ROW(liana__monitor_options, min_delta, FLOAT, .default_text = (delta), .minimum = 0,           \
                          .maximum = 1e30, .doc = "Smaller improvements than this count as none.")
 
+/* Whether a metric of this name is better if it is smaller: losses and errors. */
+bool liana__monitor_falls(const char *name);
+
 /* Whether `value` is better than `reference` by more than min_delta. */
 bool liana__monitor_improves(const liana__monitor_options *options, double value, double reference);
 

@@ -1,5 +1,6 @@
-/* PredictionsLogger: what the model predicts for each validation example, in a file for each epoch. A file is written as
- * a whole, when its validation is over; a validation that was stopped is repeated when the training goes on. */
+/* PredictionsLogger: what the model predicts for each validation example, and for each training example if wanted, in a
+ * file for each epoch. A file is written as a whole, when all is predicted; what was stopped is repeated when the training
+ * goes on. */
 #include "base/file.h"
 #include "train/callbacks/callback.h"
 #include "train/core/prediction_rows.h"
@@ -8,6 +9,7 @@
 
 typedef struct logger_options {
     const char *folder;
+    bool training;
 } logger_options;
 
 typedef struct logger {
@@ -20,6 +22,9 @@ static const liana__field fields[] = {
                      .doc =
                          "The folder of the files, epoch-0001-validation.csv and so on; a relative name is in the run "
                          "folder, of C programs in the current folder."),
+    LIANA__FIELD_ROW(logger_options, training, BOOL, .default_text = "false",
+                     .doc = "Whether to predict the training examples as well after each epoch, without augmentation: "
+                            "epoch-0001-training.csv."),
 };
 static const liana__fields options_table = LIANA__FIELD_TABLE("PredictionsLogger", logger_options, fields);
 
@@ -35,10 +40,11 @@ static liana_status check(const void *given, const liana__value *value, const ch
 /* Without validation data it would write nothing. */
 static liana_status train_begin(liana__callback_item *item, liana_fit_context *context, liana__error *error)
 {
-    (void)item;
-    if (context->validates) return LIANA_OK;
+    const logger_options *options = item->options;
+    if (context->validates || options->training) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_CONFIG,
-                       "there are no validation data whose predictions could be written; give some, or remove it");
+                       "there are no validation data whose predictions could be written; give some, or "
+                       "training: true, or remove it");
 }
 
 static void destroy(liana__callback_item *item)
@@ -64,22 +70,53 @@ static liana_status validation_step(liana__callback_item *item, liana_fit_contex
     return own->rows.failed ? liana__fail_memory(error, "the predictions") : LIANA_OK;
 }
 
-static liana_status validation_end(liana__callback_item *item, liana_fit_context *context, liana__error *error)
+static liana_status write_rows(const liana__callback_item *item, const liana_fit_context *context, const char *part,
+                               liana__error *error)
 {
     const logger_options *options = item->options;
-    logger *own = item->self;
-    own->validating = false;
-    if (!context->is_chief) return LIANA_OK;
+    const logger *own = item->self;
     char name[64];
     liana__arena arena = {0};
+    if (!context->is_chief) return LIANA_OK;
     bool inside = context->folder && options->folder[0] != '/';
     const char *folder = inside ? liana__path_join(&arena, context->folder, options->folder) : options->folder;
-    snprintf(name, sizeof name, "epoch-%04lld-validation.csv", (long long)context->epoch);
+    snprintf(name, sizeof name, "epoch-%04lld-%s.csv", (long long)context->epoch, part);
     const char *path = folder ? liana__path_join(&arena, folder, name) : NULL;
     liana_status status = path ? liana__folder_make(folder, error) : liana__fail_memory(error, "the predictions");
     if (status == LIANA_OK) status = liana__file_replace(path, own->rows.data, own->rows.length, error);
     liana__arena_free(&arena);
     return status;
+}
+
+static liana_status validation_end(liana__callback_item *item, liana_fit_context *context, liana__error *error)
+{
+    ((logger *)item->self)->validating = false;
+    return write_rows(item, context, "validation", error);
+}
+
+/* Where rows of training examples go. */
+typedef struct destination {
+    const liana__trainer *trainer;
+    liana__text *rows;
+} destination;
+
+static liana_status add_rows(void *user, const liana__batch *batch, const float *outputs, liana__error *error)
+{
+    const destination *own = user;
+    liana__add_prediction_rows(own->trainer, batch, outputs, own->rows);
+    return own->rows->failed ? liana__fail_memory(error, "the predictions") : LIANA_OK;
+}
+
+static liana_status epoch_end(liana__callback_item *item, liana_fit_context *context, liana__error *error)
+{
+    const logger_options *options = item->options;
+    logger *own = item->self;
+    if (!options->training) return LIANA_OK;
+    own->rows.length = 0;
+    liana__add_prediction_header(context->training->objective, &own->rows);
+    destination rows = {context->training->trainer, &own->rows};
+    LIANA_TRY(liana__fit_predict_training(context, add_rows, &rows, error));
+    return write_rows(item, context, "training", error);
 }
 
 const liana__callback liana__callback_PredictionsLogger = {
@@ -92,5 +129,6 @@ const liana__callback liana__callback_PredictionsLogger = {
     .on = {[LIANA__ON_TRAIN_BEGIN] = train_begin,
            [LIANA__ON_VALIDATION_BEGIN] = validation_begin,
            [LIANA__ON_VALIDATION_STEP] = validation_step,
-           [LIANA__ON_VALIDATION_END] = validation_end},
+           [LIANA__ON_VALIDATION_END] = validation_end,
+           [LIANA__ON_EPOCH_END] = epoch_end},
 };

@@ -13,6 +13,9 @@ liana_status liana__callbacks_finish(liana__callback_list *list, const liana__st
         LIANA_TRY(liana__callback_list_add(list, &liana__callback_max_minutes, options->max_minutes, "max_minutes",
                                            NULL, error));
     }
+    if (options->stop_at && *options->stop_at) {
+        LIANA_TRY(liana__callback_list_add(list, &liana__callback_stop_at, options->stop_at, "stop_at", NULL, error));
+    }
     if (options->numbers) {
         LIANA_TRY(
             liana__callback_list_add(list, &liana__callback_bad_numbers, options->numbers, "bad_numbers", NULL, error));

@@ -1,4 +1,4 @@
-/* standard.h - the callbacks that every training has: history, the length in minutes, progress, what is
+/* standard.h - the callbacks that every training has: history, the length by the clock, progress, what is
  * done about bad numbers, and when checkpoints are saved. */
 #ifndef LIANA_TRAIN_STANDARD_H
 #define LIANA_TRAIN_STANDARD_H
@@ -16,13 +16,14 @@ typedef struct liana__checkpointing_options {
     liana__monitor_options best; /* what tells the best one; monitor NULL: none is */
 } liana__checkpointing_options;
 
-extern const liana__callback liana__callback_history, liana__callback_max_minutes, liana__callback_checkpointing,
-    liana__callback_bad_numbers, liana__callback_best_checkpoint;
+extern const liana__callback liana__callback_history, liana__callback_max_minutes, liana__callback_stop_at,
+    liana__callback_checkpointing, liana__callback_bad_numbers, liana__callback_best_checkpoint;
 
 /* Options may be NULL where nobody asks for them. */
 typedef struct liana__standard_callbacks {
     const liana__checkpointing_options *checkpointing;
     const double *max_minutes; /* of training and validation, over all parts of a run; 0: no limit */
+    const int64_t *stop_at;    /* when it ends, in seconds since 1970; 0: no such limit */
     const liana__progress_options *progress;
     const struct liana__numbers_options *numbers; /* what bad numbers lead to (train/numbers/watch.h) */
 } liana__standard_callbacks;

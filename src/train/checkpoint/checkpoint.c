@@ -427,3 +427,26 @@ liana_status liana__checkpoint_load(const char *path, liana__variables *variable
     liana__arena_free(&arena);
     return status;
 }
+
+static liana_status check_variables(const char *path, uint32_t checksum, liana__error *error)
+{
+    liana__variables none = {0};
+    return load_variables(path, checksum, &none, NULL, error);
+}
+
+liana_status liana__checkpoint_check(const char *state_path, const char *variables_path, liana__error *error)
+{
+    liana__arena arena = {0};
+    liana__value *value;
+    int64_t checksum = 0;
+    liana_status status = read_state_file(state_path, &arena, &value, error);
+    if (status != LIANA_OK) {
+        status = call_damaged(state_path, status, error);
+    } else {
+        status = check_version(value, error);
+        if (status == LIANA_OK) status = read_count(value, "variables_crc32", &checksum, error);
+        if (status != LIANA_OK) status = liana__fail_within(error, "'%s'", state_path);
+    }
+    liana__arena_free(&arena);
+    return status == LIANA_OK ? check_variables(variables_path, (uint32_t)checksum, error) : status;
+}

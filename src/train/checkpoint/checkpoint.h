@@ -67,6 +67,11 @@ typedef struct liana__checkpoint_place {
 liana_status liana__checkpoint_read_place(const char *path, liana__checkpoint_place *place, liana__error *error)
     LIANA_MUST_USE;
 
+/* Whether the variables of a checkpoint are what its state says was written. The two files need not lie in one folder.
+ * Errors, with the file: DATA_LOSS (damaged, also the state), INVALID_DATA (of a newer version), OUT_OF_MEMORY. */
+liana_status liana__checkpoint_check(const char *state_path, const char *variables_path, liana__error *error)
+    LIANA_MUST_USE;
+
 /* Loads a checkpoint into variables of the same names and types. `state` may be NULL: then only the variables are
  * loaded, and stored variables that `variables` lacks are skipped (optimizer slots, when a model only predicts).
  * Errors, with the file and the tensor: DATA_LOSS for any damage (a missing, truncated or changed file, found by its

@@ -102,13 +102,13 @@ static liana_status find_length(liana__config *config, liana__error *error)
     liana__train_config *train = &config->train;
     if (config->stages) return find_stages(config, error);
     const bool is_given = liana__value_get(liana__value_get(config->root, "train"), "epochs") != NULL;
-    const bool is_limited = train->steps || train->max_minutes > 0;
+    const bool is_limited = train->steps || train->max_minutes > 0 || train->stop_at;
     if (!is_given) train->epochs = is_limited ? 0 : 1 + train->initial_epoch;
     if (train->epochs || is_limited) return LIANA_OK;
     liana__place place = liana__config_place(config, "train.epochs");
     return liana__fail_at(error, &place, "train.epochs",
-                          "found the number 0, expected a whole number from 1 to 1000000 (0 only with train.steps or "
-                          "train.max_minutes)");
+                          "found the number 0, expected a whole number from 1 to 1000000 (0 only with train.steps, "
+                          "train.max_minutes or train.stop_at)");
 }
 
 /* What is changed in the tree of a file, and what becomes of plugins. */

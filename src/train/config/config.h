@@ -171,6 +171,7 @@ typedef struct liana__train_config {
     int64_t epochs;
     int64_t steps; /* updates */
     double max_minutes;
+    const char *stop_at; /* as liana__wall_clock_read takes it, or NULL */
     int64_t initial_epoch;
     int64_t steps_per_epoch;       /* updates; 0: as many as the data give */
     int64_t batch_size;            /* examples of one update */

@@ -4,6 +4,7 @@
 #include "train/config/config_internal.h"
 
 #include "base/format.h"
+#include "base/wall_clock.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -206,6 +207,12 @@ static liana_status check_model(const liana__config *config, liana__error *error
 static liana_status check_length(const liana__config *config, liana__error *error)
 {
     const liana__train_config *train = &config->train;
+    time_t moment;
+    if (train->stop_at && !liana__wall_clock_read(train->stop_at, time(NULL), &moment)) {
+        return refuse(config, error, "train.stop_at",
+                      "found '%.60s', expected a time: 2026-11-23T06:00, 2026-11-23T06:00:00+01:00, or 06:00",
+                      train->stop_at);
+    }
     if (!train->epochs || train->initial_epoch < train->epochs) return LIANA_OK;
     return refuse(config, error, "train.initial_epoch",
                   "found the number %lld, expected less than train.epochs, which is %lld: epochs counts the initial "
@@ -218,10 +225,11 @@ static liana_status check_decay(const liana__config *config, const liana__learni
 {
     const liana__train_config *train = &config->train;
     if (train->epochs || train->steps || liana__learning_rate_has_length(rate)) return LIANA_OK;
-    return refuse(config, error, "train.optimizer.learning_rate",
-                  "%s decays to the end of the run, which is not known with train.max_minutes alone; give decay_steps "
-                  "or decay_epochs, or train.epochs or train.steps as well",
-                  rate->schedule->name);
+    return refuse(
+        config, error, "train.optimizer.learning_rate",
+        "%s decays to the end of the run, which is not known with %s alone; give decay_steps or decay_epochs, "
+        "or train.epochs or train.steps as well",
+        rate->schedule->name, train->stop_at ? "train.stop_at" : "train.max_minutes");
 }
 
 static liana_status check_train(const liana__config *config, liana__error *error)
@@ -233,12 +241,6 @@ static liana_status check_train(const liana__config *config, liana__error *error
                       (long long)train->batch_size);
     }
     if (!train->loss) return refuse(config, error, "train.loss", "found null, expected the name of a loss");
-    if (config->stages && train->control) {
-        return refuse(
-            config, error, "train.control",
-            "found beside stages; a training in stages has no state of an earlier stage to go back to: remove "
-            "one of them");
-    }
     LIANA_TRY(check_length(config, error));
     liana__arena arena = {0};
     liana__optimizer_choice choice;

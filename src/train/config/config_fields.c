@@ -480,7 +480,8 @@ static const liana__field train_items[] = {
      AT(epochs),
      .default_text = "1",
      .maximum = 1000000,
-     .doc = "number of passes over the training examples (with steps or max_minutes the default is 0: no limit)"},
+     .doc =
+         "number of passes over the training examples (with steps, max_minutes or stop_at the default is 0: no limit)"},
     {.name = "steps",
      .kind = LIANA__FIELD_INT,
      AT(steps),
@@ -491,6 +492,12 @@ static const liana__field train_items[] = {
      AT(max_minutes),
      .maximum = 1e7,
      .doc = "minutes of training with validation, over all parts of a run, after which it ends (0: no limit)"},
+    {.name = "stop_at",
+     .kind = LIANA__FIELD_STRING,
+     AT(stop_at),
+     .doc = "when training ends: 2026-11-23T06:00 (with Z or +01:00 behind it: in that zone), or 06:00, the next one "
+            "after "
+            "it begins or goes on (null: not by the clock)"},
     {.name = "initial_epoch",
      .kind = LIANA__FIELD_INT,
      AT(initial_epoch),
@@ -603,7 +610,9 @@ static const liana__field train_items[] = {
      .kind = LIANA__FIELD_STRING,
      AT(device),
      .default_text = "cpu",
-     .doc = "the device that computes; reference is slow and simple, for checking"},
+     .doc = "the device that computes: cpu, gpu, gpu:1, tpu, auto or pjrt:/path/plugin.so (liana devices; "
+            "docs/devices.md); "
+            "reference is slow and simple, for checking"},
     {.name = "strategy",
      .kind = LIANA__FIELD_VALUE,
      AT(strategy),

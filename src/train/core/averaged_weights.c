@@ -13,6 +13,17 @@ static bool keeps_averages(const liana__training *training)
     return liana__rule_keeps_averages(&rule);
 }
 
+bool liana__averaged_weights_are_kept(const liana__training *training)
+{
+    const liana__training_stages *stages = training->stages;
+    for (size_t i = 0; stages && i < stages->count; i++) {
+        const liana__optimizer_choice *choice = &stages->items[i].optimizer;
+        const liana__update_rule rule = {.optimizer = choice->optimizer, .options = choice->options};
+        if (liana__rule_keeps_averages(&rule)) return true;
+    }
+    return keeps_averages(training);
+}
+
 static liana__variable *average_of(const liana__training *training, size_t weight)
 {
     const liana__trainer_options *options = liana__trainer_options_of(training->trainer);

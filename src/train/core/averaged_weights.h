@@ -5,6 +5,9 @@
 
 #include "train/core/training.h"
 
+/* Whether the optimizer keeps averages; in a training in stages, that of any stage. */
+bool liana__averaged_weights_are_kept(const liana__training *training);
+
 /* Exchanges weights and averages at the end of a training, if it keeps averages and an update was done. */
 liana_status liana__averaged_weights_take(liana__training *training, liana__error *error) LIANA_MUST_USE;
 

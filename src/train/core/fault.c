@@ -10,14 +10,17 @@ const char *liana__fault_describe(const liana__fault *fault, char *text, size_t 
     switch (fault->kind) {
     case LIANA__FAULT_SUMS:
         if (fault->is_loss) {
-            snprintf(text, size, "the loss%s%.200s%s is %g", *fault->name ? " of '" : "", fault->name,
-                     *fault->name ? "'" : "", fault->value);
+            snprintf(text, size, "the %sloss%s%.200s%s is %g", fault->of_validation ? "validation " : "",
+                     *fault->name ? " of '" : "", fault->name, *fault->name ? "'" : "", fault->value);
         } else {
             snprintf(text, size, "the sum for '%.300s', of gradients or statistics, has %lld %s not finite",
                      fault->name, (long long)fault->count, numbers);
         }
         break;
-    case LIANA__FAULT_PENALTY: snprintf(text, size, "the loss is %g: the penalty of the weights", fault->value); break;
+    case LIANA__FAULT_PENALTY:
+        snprintf(text, size, "the %sloss is %g: the penalty of the weights", fault->of_validation ? "validation " : "",
+                 fault->value);
+        break;
     case LIANA__FAULT_RATE: snprintf(text, size, "the learning rate is %g", fault->value); break;
     case LIANA__FAULT_UPDATE:
         snprintf(text, size, "the update gives '%.300s' %lld %s not finite", fault->name, (long long)fault->count,
@@ -50,6 +53,32 @@ static bool find_bad_loss(const liana__fault_check *check, liana__fault *fault)
     if (isfinite(penalty)) return false;
     *fault = (liana__fault){.kind = LIANA__FAULT_PENALTY, .value = penalty, .count = 1};
     return true;
+}
+
+bool liana__losses_are_finite(const liana__totals *totals)
+{
+    return liana__fault_of_validation(totals).kind == LIANA__FAULT_NONE;
+}
+
+/* Sums of float32 in double do not overflow by themselves. */
+liana__fault liana__fault_of_validation(const liana__totals *totals)
+{
+    const liana__objective *objective = totals->objective;
+    liana__fault fault = {.of_validation = true};
+    for (size_t i = 0; i < objective->num_outputs; i++) {
+        if (isfinite(totals->sums[i])) continue;
+        fault.kind = LIANA__FAULT_SUMS;
+        fault.is_loss = true;
+        fault.value = totals->sums[i];
+        fault.count = 1;
+        if (objective->num_outputs > 1) snprintf(fault.name, sizeof fault.name, "%s", objective->outputs[i].name);
+        return fault;
+    }
+    if (!objective->is_regularized || isfinite(totals->sums[objective->penalty_sum])) return fault;
+    fault.kind = LIANA__FAULT_PENALTY;
+    fault.value = totals->sums[objective->penalty_sum];
+    fault.count = 1;
+    return fault;
 }
 
 static liana_status look(const liana__fault_check *check, liana__checked what, liana__fault_kind kind,

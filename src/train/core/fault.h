@@ -17,8 +17,9 @@ typedef struct liana__fault {
     liana__fault_kind kind;
     char name[512]; /* of the weight whose gradient or value it is; of the output whose loss it is; or "" */
     bool is_loss;   /* of SUMS */
-    double value;   /* of a loss, or of the rate */
-    int64_t count;  /* numbers that are not finite */
+    bool of_validation;
+    double value;  /* of a loss, or of the rate */
+    int64_t count; /* numbers that are not finite */
 } liana__fault;
 
 /* "the loss is nan", "the gradient of 'dense/kernel' has 12 numbers that are not finite". In `text`. */
@@ -32,6 +33,10 @@ typedef struct liana__fault_check {
     const float *first_sum; /* on the host: losses and metrics. Metrics may be what they like */
     double learning_rate;
 } liana__fault_check;
+
+/* Whether the losses of a validation so far are finite, and what the fault is if one is not. */
+bool liana__losses_are_finite(const liana__totals *totals);
+liana__fault liana__fault_of_validation(const liana__totals *totals);
 
 /* Before the update, and after it. Errors: OUT_OF_RANGE for a fault, which `fault` describes; those of the device. */
 liana_status liana__fault_before_update(const liana__fault_check *check, liana__fault *fault, liana__error *error)

@@ -10,6 +10,8 @@
 #include "train/numbers/watch.h"
 
 #include <stdio.h>
+#include <string.h>
+#include <time.h>
 
 /* A fit that is running. */
 typedef struct fit_run {
@@ -50,7 +52,7 @@ static liana_status call_training(fit_run *fit, liana__callback_event event)
     context->seconds = fit->timing.seconds;
     context->wait = fit->timing.wait;
     context->images = fit->timing.images;
-    bool validated = event == LIANA__ON_EPOCH_END || event == LIANA__ON_TRAIN_END;
+    bool validated = event == LIANA__ON_EPOCH_END || event == LIANA__ON_LAST_STEP || event == LIANA__ON_TRAIN_END;
     context->validation = validated ? &fit->validation : &NO_TOTALS;
     return call(fit, event);
 }
@@ -75,13 +77,39 @@ static liana_status save(const fit_run *fit, liana__error *error)
     return liana__cluster_agree_status(cluster, status, error);
 }
 
+/* Puts the averages in the place of the weights; *swapped: it did. */
+static liana_status begin_averages(fit_run *fit, bool wanted, bool *swapped, liana__error *error)
+{
+    *swapped = wanted && !fit->state->averaged;
+    if (!*swapped) return LIANA_OK;
+    return liana__averaged_weights_take(fit->training, error);
+}
+
+/* Takes that back. Returns the status of what was done meanwhile, or the failure to do so. */
+static liana_status end_averages(fit_run *fit, bool swapped, liana_status status, liana__error *error)
+{
+    if (!swapped) return status;
+    liana_status returned = liana__averaged_weights_return(fit->training, status == LIANA_OK ? error : NULL);
+    return status == LIANA_OK ? returned : status;
+}
+
+/* A checkpoint with averages says so, and a training goes on from its weights. */
+static liana_status save_state(fit_run *fit, liana__error *error)
+{
+    bool swapped;
+    LIANA_TRY(begin_averages(fit, fit->context.saves_averages, &swapped, error));
+    return end_averages(fit, swapped, save(fit, error), error);
+}
+
+/* ---- checkpoints ---- */
+
 static liana_status save_checkpoint(fit_run *fit)
 {
     const liana__fit_options *options = fit->options;
     liana_fit_context *context = &fit->context;
     context->wants_checkpoint = false;
     if (!options->save) return LIANA_OK;
-    LIANA_TRY(save(fit, fit->error));
+    LIANA_TRY(save_state(fit, fit->error));
     context->step = fit->state->step;
     context->steps = fit->end_step;
     context->seconds = context->wait = 0;
@@ -99,7 +127,7 @@ liana_status liana__fit_save_update(liana_fit_context *context, liana__error *er
     const double factor = fit->state->rate_factor;
     if (!fit->options->save) return LIANA_OK;
     fit->state->rate_factor = fit->kept_factor;
-    liana_status status = save(fit, error);
+    liana_status status = save_state(fit, error);
     fit->state->rate_factor = factor;
     return status;
 }
@@ -210,7 +238,27 @@ static bool halts(const fit_run *fit)
 typedef struct validation {
     fit_run *fit;
     double begin;
+    bool wants_outputs;
+    bool is_bad; /* its loss is not finite, which was told */
+    /* Of training examples: who gets the predictions. NULL: it is a validation. */
+    liana__on_predictions on_predictions;
+    void *user;
 } validation;
+
+/* The first batch whose loss is not finite is explained. A control that watches the validation goes back by itself. */
+static liana_status watch_validation(validation *own, const liana__batch *batch, liana__error *error)
+{
+    fit_run *fit = own->fit;
+    const liana__totals *totals = fit->context.validation;
+    if (own->is_bad || own->on_predictions || liana__losses_are_finite(totals)) return LIANA_OK;
+    own->is_bad = true;
+    liana__watched_step step = watched_step(fit);
+    step.loader = fit->options->validation;
+    step.has_control = liana__callback_list_has_control(fit->options->callbacks);
+    /* Of a batch that processes share, outputs are gathered, and inputs are not. */
+    const bool gathered = fit->training->cluster && own->wants_outputs;
+    return liana__watch_meet_validation(&step, gathered ? NULL : batch, totals, fit->context.step, error);
+}
 
 static liana_status report_validation(void *user, const liana__batch *batch, const float *outputs, liana__error *error)
 {
@@ -218,6 +266,8 @@ static liana_status report_validation(void *user, const liana__batch *batch, con
     liana_fit_context *context = &own->fit->context;
     context->wait += batch->wait_seconds;
     context->step++;
+    LIANA_TRY(watch_validation(own, batch, error));
+    if (own->on_predictions) LIANA_TRY(own->on_predictions(own->user, batch, outputs, error));
     context->seconds = liana__clock_seconds() - own->begin;
     context->images = context->validation->count;
     context->batch = batch;
@@ -236,6 +286,20 @@ static int64_t validation_steps(const fit_run *fit)
     return options->validation_steps && options->validation_steps < steps ? options->validation_steps : steps;
 }
 
+/* The totals are those of the context. */
+static liana_status evaluate(fit_run *fit, liana__loader *loader, validation *own, liana__totals *totals,
+                             liana__error *error)
+{
+    bool swapped;
+    own->fit = fit;
+    own->begin = liana__clock_seconds();
+    LIANA_TRY(begin_averages(fit, fit->context.measures_averages, &swapped, error));
+    liana_status status = (own->wants_outputs ? liana__evaluate : liana__evaluate_steps)(fit->training->trainer, loader,
+                                                                                         fit->context.steps, totals,
+                                                                                         report_validation, own, error);
+    return end_averages(fit, swapped, status, error);
+}
+
 static void begin_validation(liana_fit_context *context, const liana__totals *totals, int64_t steps)
 {
     context->step = 0;
@@ -251,25 +315,21 @@ static liana_status validate(fit_run *fit)
     liana__totals_clear(&fit->validation);
     begin_validation(context, &fit->validation, validation_steps(fit));
     LIANA_TRY(call(fit, LIANA__ON_VALIDATION_BEGIN));
-    validation progress = {fit, liana__clock_seconds()};
-    const bool logged = fit->options->callbacks &&
-                        liana__callback_list_has_type(fit->options->callbacks, &liana__callback_PredictionsLogger);
-    LIANA_TRY((logged ? liana__evaluate : liana__evaluate_steps)(fit->training->trainer, fit->options->validation,
-                                                                 context->steps, &fit->validation, report_validation,
-                                                                 &progress, fit->error));
+    validation progress = {
+        .wants_outputs = liana__callback_list_has_type(fit->options->callbacks, &liana__callback_PredictionsLogger)};
+    LIANA_TRY(evaluate(fit, fit->options->validation, &progress, &fit->validation, fit->error));
     return call(fit, LIANA__ON_VALIDATION_END);
 }
 
-liana_status liana__fit_validate(liana_fit_context *context, const liana__totals **measured, liana__error *error)
+/* An evaluation that a callback asks for, at another event. */
+static liana_status evaluate_besides(liana_fit_context *context, liana__loader *loader, int64_t steps, validation *own,
+                                     liana__error *error)
 {
     fit_run *fit = context->loop;
     const liana_fit_context before = *context;
-    *measured = &fit->measured;
     liana__totals_clear(&fit->measured);
-    begin_validation(context, &fit->measured, validation_steps(fit));
-    validation progress = {fit, liana__clock_seconds()};
-    liana_status status = liana__evaluate_steps(fit->training->trainer, fit->options->validation, context->steps,
-                                                &fit->measured, report_validation, &progress, error);
+    begin_validation(context, &fit->measured, steps);
+    liana_status status = evaluate(fit, loader, own, &fit->measured, error);
     context->step = before.step;
     context->steps = before.steps;
     context->seconds = before.seconds;
@@ -278,6 +338,29 @@ liana_status liana__fit_validate(liana_fit_context *context, const liana__totals
     context->validation = before.validation;
     context->running = before.running;
     return status;
+}
+
+liana_status liana__fit_validate(liana_fit_context *context, const liana__totals **measured, liana__error *error)
+{
+    fit_run *fit = context->loop;
+    validation progress = {0};
+    *measured = &fit->measured;
+    return evaluate_besides(context, fit->options->validation, validation_steps(fit), &progress, error);
+}
+
+liana_status liana__fit_predict_training(liana_fit_context *context, liana__on_predictions on_predictions, void *user,
+                                         liana__error *error)
+{
+    fit_run *fit = context->loop;
+    const liana__fit_options *options = fit->options;
+    liana__loader *loader = NULL;
+    if (!options->open_examples) {
+        return liana__fail(error, LIANA_UNIMPLEMENTED, "the training data of this fit cannot be read a second time");
+    }
+    LIANA_TRY(options->open_examples(options->user, &loader, error));
+    const int64_t steps = (int64_t)liana__loader_steps_per_epoch(loader, 0);
+    validation progress = {.wants_outputs = true, .on_predictions = on_predictions, .user = user};
+    return evaluate_besides(context, loader, steps, &progress, error);
 }
 
 static bool validates_by_steps(const fit_run *fit)
@@ -364,9 +447,9 @@ static void next_epoch(liana__training_state *state)
 static liana_status take_averages(fit_run *fit)
 {
     liana__training_state *state = fit->state;
-    if (state->changed_after_update) return LIANA_OK;
+    const bool changed = state->changed_after_update; /* by a control that went back */
     LIANA_TRY(liana__averaged_weights_take(fit->training, fit->error));
-    if (!state->averaged || !fit->context.is_best) return LIANA_OK;
+    if (!state->averaged || !fit->context.is_best || changed) return LIANA_OK;
     /* The best checkpoint is that of the weights which were measured. */
     LIANA_TRY(liana__averaged_weights_return(fit->training, fit->error));
     LIANA_TRY(liana__fit_save_update(&fit->context, fit->error));
@@ -374,14 +457,40 @@ static liana_status take_averages(fit_run *fit)
     return liana__averaged_weights_take(fit->training, fit->error);
 }
 
-/* A callback of the training's end may have written weights of its own. */
-static liana_status mind_restored_weights(fit_run *fit)
+/* Whether another stage follows this epoch. */
+static bool ends_stage(const fit_run *fit)
+{
+    const liana__training_stages *stages = fit->training->stages;
+    const liana__training_state *state = fit->state;
+    const bool whole = state->step >= fit->steps_per_epoch;
+    return whole && stages && (size_t)state->stage + 1 < stages->count &&
+           state->epoch + 1 >= stages->items[state->stage].end;
+}
+
+/* The update is the last one of its kind: a control has its last word about it. */
+static liana_status end_updates(fit_run *fit)
+{
+    liana_fit_context *context = &fit->context;
+    context->ends_stage = ends_stage(fit);
+    context->saves_before_change = context->is_best && !fit->state->changed_after_update;
+    liana_status status = call_training(fit, LIANA__ON_LAST_STEP);
+    context->saves_before_change = false;
+    return status;
+}
+
+/* Calls what may put weights of its own in place of those that training came to. */
+static liana_status call_end(fit_run *fit)
 {
     liana__training_state *state = fit->state;
-    if (!state->averaged) return LIANA_OK;
-    if (state->changed_after_update) return liana__averaged_weights_begin_anew(fit->training, fit->error);
-    state->changed_after_update = true;
-    return LIANA_OK;
+    const bool changed = state->changed_after_update;
+    fit->context.saves_before_change = fit->context.is_best && !changed;
+    state->changed_after_update = false;
+    liana_status status = call_training(fit, LIANA__ON_TRAIN_END);
+    fit->context.saves_before_change = false;
+    LIANA_TRY(status);
+    const bool restored = state->changed_after_update;
+    state->changed_after_update = changed || restored || state->averaged;
+    return restored ? liana__averaged_weights_begin_anew(fit->training, fit->error) : LIANA_OK;
 }
 
 /* `whole`: at the end of an epoch. In the middle of one the callbacks' states and the rate factor are those from before
@@ -390,11 +499,10 @@ static liana_status end_training(fit_run *fit, bool whole)
 {
     liana__training_state *state = fit->state;
     liana_fit_context *context = &fit->context;
-    LIANA_TRY(take_averages(fit));
-    context->saves_before_change = context->is_best && !state->changed_after_update;
-    LIANA_TRY(call_training(fit, LIANA__ON_TRAIN_END));
-    context->saves_before_change = false;
-    LIANA_TRY(mind_restored_weights(fit));
+    const bool chosen = state->changed_after_update; /* before: weights that an earlier end restored */
+    LIANA_TRY(end_updates(fit));
+    if (!chosen) LIANA_TRY(take_averages(fit));
+    LIANA_TRY(call_end(fit));
     if (context->stopping) {
         liana__note(&fit->options->notes, "%s ended the training in epoch %lld, after update %lld: %s",
                     context->stopped_by, (long long)context->epoch, (long long)state->iteration, context->reason);
@@ -410,6 +518,13 @@ static liana_status end_training(fit_run *fit, bool whole)
     return save_checkpoint(fit);
 }
 
+static liana_status call_epoch_end(fit_run *fit)
+{
+    bool swapped;
+    LIANA_TRY(begin_averages(fit, fit->context.saves_averages, &swapped, fit->error));
+    return end_averages(fit, swapped, call_training(fit, LIANA__ON_EPOCH_END), fit->error);
+}
+
 static liana_status finish_epoch(fit_run *fit)
 {
     liana__training_state *state = fit->state;
@@ -417,8 +532,9 @@ static liana_status finish_epoch(fit_run *fit)
     LIANA_TRY(keep_states(fit));
     LIANA_TRY(validate_epoch(fit));
     fit->context.is_best = false;
-    LIANA_TRY(call_training(fit, LIANA__ON_EPOCH_END));
+    LIANA_TRY(call_epoch_end(fit));
     if (fit->context.stopping || is_long_enough(fit, state->epoch + whole)) return end_training(fit, whole);
+    if (ends_stage(fit)) LIANA_TRY(end_updates(fit));
     next_epoch(state);
     if (!fit->context.wants_checkpoint) return LIANA_OK;
     LIANA_TRY(keep_states(fit));
@@ -428,7 +544,11 @@ static liana_status finish_epoch(fit_run *fit)
 /* A stop on request: what was done is kept. `validating`: the states are those from before the validation. */
 static liana_status interrupt(fit_run *fit, bool validating)
 {
-    if (!validating) LIANA_TRY(keep_states(fit));
+    if (validating) {
+        fit->state->rate_factor = fit->kept_factor;
+    } else {
+        LIANA_TRY(keep_states(fit));
+    }
     LIANA_TRY(save_checkpoint(fit));
     return liana__fail(fit->error, LIANA_CANCELLED,
                        "stopped on request in epoch %lld after step %lld; --resume goes on "
@@ -486,6 +606,9 @@ static liana_status find_stage(fit_run *fit)
     const size_t stage = (size_t)fit->state->stage;
     bool over = stages && fit->state->step == 0 && fit->state->epoch >= stages->items[stage].end;
     if (!over || stage + 1 == stages->count) return LIANA_OK;
+    /* As at the end of a fit, the weights become their averages. */
+    LIANA_TRY(liana__averaged_weights_take(training, fit->error));
+    training->state.averaged = false;
     LIANA_TRY(liana__training_begin_stage(training, stage + 1, &fit->options->notes, fit->error));
     make_plan(fit);
     return prepare_validation(fit);
@@ -506,6 +629,7 @@ bool liana__fit_is_over(const liana__training_state *state, const liana__trainin
                   is_raised((double)length->steps, (double)before->steps) ||
                   is_raised(length->minutes, before->minutes);
     if (longer) return false;
+    if (strcmp(state->stopped_by, "stop_at") == 0) return length->stop_at && time(NULL) >= (time_t)length->stop_at;
     return !*state->stopped_by || liana__callback_list_has(callbacks, state->stopped_by);
 }
 
@@ -515,6 +639,7 @@ static liana_status begin_training(fit_run *fit)
     liana__training_state *state = fit->state;
     state->ended = false;
     state->stopped_by[0] = 0;
+    if (state->averaged) state->changed_after_update = false; /* only their averages are another thing */
     LIANA_TRY(liana__averaged_weights_return(fit->training, fit->error));
     LIANA_TRY(find_stage(fit));
     LIANA_TRY(prepare_epoch(fit));

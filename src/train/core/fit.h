@@ -24,6 +24,9 @@ typedef struct liana__fit_options {
     void *user;
     liana__callback_list *callbacks; /* NULL: none */
     const char *folder;              /* for files of callbacks; NULL: none */
+    /* Opens the training data anew, each example once, in order and not augmented; *loader stays the user's. NULL: they
+     * cannot be read so. */
+    liana_status (*open_examples)(void *user, liana__loader **loader, liana__error *error);
     liana__notes notes;
 } liana__fit_options;
 
@@ -38,7 +41,8 @@ liana_status liana__fit(liana__training *training, const liana__fit_options *opt
     LIANA_MUST_USE;
 
 /* Whether a training of this length is over in a state, as far as it can be told without its data: it ended, and
- * neither is it longer now, nor is the callback gone that ended it. */
+ * neither is it longer now, nor is the callback gone that ended it. One that ended at a time of the clock is over if that
+ * time, or the one that is now given, is past. */
 bool liana__fit_is_over(const liana__training_state *state, const liana__training_length *length,
                         const liana__callback_list *callbacks);
 

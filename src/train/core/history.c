@@ -116,8 +116,10 @@ liana__value *liana__timing_value(const liana__history *history, liana__arena *a
         liana__value *map = liana__value_map(arena);
         liana__value_set(arena, map, "epoch", liana__value_int(arena, history->first_epoch + (int64_t)i + 1));
         liana__value_set(arena, map, "seconds", liana__value_float(arena, timing->seconds));
-        liana__value_set(arena, map, "images_per_second", liana__value_float(arena, (double)timing->images / seconds));
+        const double rate = (double)timing->images / seconds;
+        liana__value_set(arena, map, "examples_per_second", liana__value_float(arena, rate));
         liana__value_set(arena, map, "input_wait", liana__value_float(arena, timing->wait / seconds));
+        liana__value_set(arena, map, "images_per_second", liana__value_float(arena, rate)); /* its old name */
         liana__value_add(arena, epochs, map);
     }
     liana__value_set(arena, root, "epochs", epochs);

@@ -53,7 +53,8 @@ bool liana__history_add(liana__history *history, const liana__history_epoch *epo
  * names. */
 liana__value *liana__history_value(const liana__history *history, const liana__objective *objective,
                                    liana__arena *arena);
-/* {"epochs": [{"epoch", "seconds", "images_per_second", "input_wait"}, ...]} */
+/* {"epochs": [{"epoch", "seconds", "examples_per_second", "input_wait", "images_per_second"}, ...]}; the last is an older
+ * name of the third */
 liana__value *liana__timing_value(const liana__history *history, liana__arena *arena);
 
 /* The exact state, for checkpoints. liana__totals_read writes into totals of the same objective. Reading errors:

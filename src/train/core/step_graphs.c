@@ -2,6 +2,7 @@
 #include "train/core/step_graphs.h"
 
 #include "models/preprocessing.h"
+#include "passes/autodiff.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -215,6 +216,14 @@ static liana_status finish_graph(liana_graph *graph, liana_graph **out)
     return status;
 }
 
+/* Where the model's last layer was written. */
+static liana_location end_of(const liana_model *model)
+{
+    const liana_location here = LIANA_HERE;
+    const liana_location where = model->num_nodes ? model->nodes[model->num_nodes - 1].where : here;
+    return where.file ? where : here;
+}
+
 static void add_gradients(const liana_model *model, liana_graph *graph, const shard *made, liana__leaf_sums *sums)
 {
     liana_tensor *wrt = liana__arena_allocate(&graph->arena, 2 * (model->num_weights + 1) * sizeof *wrt);
@@ -227,6 +236,7 @@ static void add_gradients(const liana_model *model, liana_graph *graph, const sh
     for (size_t i = 0; i < model->num_weights; i++) {
         if (liana__weight_trainable(model, i)) wrt[count++] = made->results.weights[i];
     }
+    if (!liana__require_gradient(end_of(model), made->measured.loss, wrt, count)) return;
     liana_gradients(made->measured.loss, wrt, count, gradients);
     for (size_t i = 0; i < model->num_weights; i++) {
         if (!liana__weight_trainable(model, i)) continue;

@@ -143,6 +143,12 @@ liana_status liana__trainer_build_leaf(liana__trainer *trainer, int64_t size, li
     return build_training(trainer, size, false, graph, error);
 }
 
+liana_status liana__trainer_build_evaluation(liana__trainer *trainer, int64_t size, liana_graph **graph,
+                                             liana__error *error)
+{
+    return build_evaluation(trainer, size, false, graph, error);
+}
+
 liana_status liana__trainer_build_update(liana__trainer *trainer, liana_graph **graph, liana__error *error)
 {
     return build_update(trainer, graph, error);
@@ -162,6 +168,28 @@ static size_t find_sum(void *user, const char *input)
 liana_status liana__trainer_read_sum(liana__trainer *trainer, const char *input, void *data, liana__error *error)
 {
     return trainer->strategy->read_sum(trainer->instance, find_sum(trainer, input), data, error);
+}
+
+size_t liana__trainer_num_sum_rounds(const liana__trainer *trainer)
+{
+    const liana__trainer_options *options = &trainer->options;
+    if (!options->optimizer || (options->function && options->function->build_update)) return 0;
+    const liana__update_rule rule = liana__trainer_rule(options);
+    return liana__rule_reads(&rule).num_rounds;
+}
+
+liana_status liana__trainer_build_sums(liana__trainer *trainer, size_t round, liana_graph **graph, liana__error *error)
+{
+    return build_sums(trainer, round, graph, error);
+}
+
+const float *liana__trainer_finish_sums(liana__trainer *trainer, size_t round, const float *chunk_sums,
+                                        float *learning_rate)
+{
+    float scalars[LIANA__NUM_UPDATE_SCALARS] = {[LIANA__UPDATE_RATE] = *learning_rate};
+    const float *finished = liana__trainer_update_finish(&trainer->update, round, chunk_sums, scalars);
+    *learning_rate = scalars[LIANA__UPDATE_RATE];
+    return finished;
 }
 
 /* The largest number of examples in a batch. */

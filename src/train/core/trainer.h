@@ -41,10 +41,20 @@ const liana__fault *liana__trainer_fault(const liana__trainer *trainer);
 liana__leaf_batch liana__trainer_leaves(liana__trainer *trainer, const liana__trainer_batch *batch);
 liana_status liana__trainer_build_leaf(liana__trainer *trainer, int64_t size, liana_graph **graph, liana__error *error)
     LIANA_MUST_USE;
+liana_status liana__trainer_build_evaluation(liana__trainer *trainer, int64_t size, liana_graph **graph,
+                                             liana__error *error) LIANA_MUST_USE;
 liana_status liana__trainer_build_update(liana__trainer *trainer, liana_graph **graph, liana__error *error)
     LIANA_MUST_USE;
 liana_status liana__trainer_read_sum(liana__trainer *trainer, const char *input, void *data, liana__error *error)
     LIANA_MUST_USE;
+/* The rounds of sums that the update reads besides, for clipping by norms and such: how many, the graph of each, whose
+ * inputs are those of the update with the finished sums "sums/0", ... of the rounds before, and what its output comes to,
+ * borrowed. A round may change the learning rate. */
+size_t liana__trainer_num_sum_rounds(const liana__trainer *trainer);
+liana_status liana__trainer_build_sums(liana__trainer *trainer, size_t round, liana_graph **graph, liana__error *error)
+    LIANA_MUST_USE;
+const float *liana__trainer_finish_sums(liana__trainer *trainer, size_t round, const float *chunk_sums,
+                                        float *learning_rate);
 
 /* The rate of the last update: what it was asked for, or what a schedule that follows the training made of it. */
 double liana__trainer_learning_rate(const liana__trainer *trainer);

@@ -89,6 +89,7 @@ liana_status liana__training_open(liana__training *training, const liana__traini
     LIANA_TRY(liana__totals_create(wanted.objective, &training->state.running, error));
     if (options->optimizer) take_optimizer(training, options->optimizer, &wanted);
     LIANA_TRY(open_devices(training, options, &wanted, error));
+    if (*training->device->note) liana__note(&options->notes, "%s", training->device->note);
     choose_precision(training, options, &wanted);
     liana__variables_init(&training->variables, training->device);
     liana_recompute recompute = options->optimizer ? options->recompute : LIANA_RECOMPUTE_NONE;

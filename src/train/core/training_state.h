@@ -14,6 +14,7 @@ typedef struct liana__training_length {
     int64_t epochs;
     int64_t steps; /* updates of this fit */
     double minutes;
+    int64_t stop_at; /* a moment, in seconds since 1970 */
 } liana__training_length;
 
 /* Where a training is. With the variables - weights, slots, moving averages - it is all that goes on needs. */

@@ -2,7 +2,7 @@
 #include "train/estimator/estimator.h"
 
 #include "program/device.h"
-#include "train/checkpoint/checkpoint.h"
+#include "train/checkpoint/remote_checkpoints.h"
 #include "train/core/shared_loader.h"
 #include "train/estimator/own_update.h"
 
@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEFAULT_BATCH_SIZE = 32 };
+enum { DEFAULT_BATCH_SIZE = 32, KEPT_CHECKPOINTS = 5 };
+static const char CHECKPOINTS[] = "checkpoints/";
 
 /* ---- options ---- */
 
@@ -99,9 +100,12 @@ static liana_status find_folder(liana_estimator *own, liana__error *error)
     const char *temporary = getenv("TMPDIR");
     own->folder = own->options.config.model_dir;
     if (own->folder && liana__path_is_remote(own->folder)) {
-        return liana__fail(error, LIANA_UNIMPLEMENTED,
-                           "%s: config.model_dir is the URL '%s', expected a folder of this machine", own->options.name,
-                           own->folder);
+        const liana__outlet_options options = {.url = own->folder,
+                                               .last = liana__checkpoint_state,
+                                               .hint = "training again with the same model_dir sends it and goes on"};
+        liana_status status = liana__outlet_open(&options, &own->outlet, error);
+        if (status != LIANA_OK) return liana__fail_within(error, "%s: config.model_dir", own->options.name);
+        own->folder = liana__outlet_folder(own->outlet);
     }
     if (!own->folder) {
         char *made =
@@ -157,6 +161,7 @@ void liana_estimator_destroy(liana_estimator *own)
     if (own->is_temporary && liana__folder_remove(own->folder, NULL) != LIANA_OK) own->is_temporary = false;
     liana_variables_destroy(own->variables);
     liana_device_close(own->device);
+    liana__outlet_close(own->outlet);
     liana__arena_free(&own->results);
     liana__arena_free(&own->arena);
     free(own);
@@ -249,7 +254,32 @@ void liana__fn_session_close(liana__fn_session *own)
 liana_status liana__estimator_blame(const liana_estimator *own, liana__error *error)
 {
     return liana__fail_within(error, "%s: model_dir '%s' does not fit this model function", own->options.name,
-                              own->folder);
+                              liana__remote_name(own->folder));
+}
+
+int64_t liana__estimator_kept(const liana_estimator *own)
+{
+    const int64_t keep = own->options.config.keep_checkpoint_max;
+    return keep == 0 ? KEPT_CHECKPOINTS : keep < 0 ? 0 : keep;
+}
+
+static liana_status fetch_checkpoints(liana_estimator *own, liana__arena *arena, liana__error *error)
+{
+    liana__paths names;
+    liana__newest_checkpoint newest;
+    LIANA_TRY(liana__outlet_list(own->outlet, arena, &names, error));
+    LIANA_TRY(liana__checkpoints_fetch(own->outlet, CHECKPOINTS, &names, liana__estimator_kept(own), &newest, error));
+    own->is_fetched = true;
+    return LIANA_OK;
+}
+
+liana_status liana__estimator_fetch(liana_estimator *own, liana__error *error)
+{
+    if (!own->outlet || own->is_fetched) return LIANA_OK;
+    liana__arena arena = {0};
+    liana_status status = fetch_checkpoints(own, &arena, error);
+    liana__arena_free(&arena);
+    return status == LIANA_OK ? LIANA_OK : liana__fail_within(error, "%s: config.model_dir", own->options.name);
 }
 
 liana_precision liana__estimator_precision(const liana_estimator *own, liana__arena *arena)
@@ -268,13 +298,14 @@ static int64_t step_of(const char *path)
 
 liana_status liana__estimator_newest(liana_estimator *own, liana__arena *arena, const char **path, liana__error *error)
 {
+    LIANA_TRY(liana__estimator_fetch(own, error));
     LIANA_TRY(liana__checkpoint_newest(own->checkpoints, arena, path, error));
     if (*path) {
         own->global_step = step_of(*path);
         return LIANA_OK;
     }
     return liana__fail(error, LIANA_NOT_FOUND, "%s: there is no checkpoint in '%s'; train first", own->options.name,
-                       own->folder);
+                       liana__remote_name(own->folder));
 }
 
 liana_status liana__estimator_restore(liana__fn_session *own, liana__error *error)

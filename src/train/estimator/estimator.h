@@ -3,6 +3,7 @@
 #define LIANA_TRAIN_ESTIMATOR_ESTIMATOR_H
 
 #include "program/variables.h"
+#include "remote/outlet.h"
 #include "train/core/training.h"
 #include "train/estimator/fn_data.h"
 
@@ -15,6 +16,8 @@ struct liana_estimator {
     const char *folder;      /* model_dir, or a temporary folder */
     const char *checkpoints; /* in it */
     bool is_temporary;       /* the folder is removed with the estimator */
+    liana__outlet *outlet;   /* sends the folder to the bucket that model_dir names; NULL: it is local */
+    bool is_fetched;         /* the bucket's checkpoints are in the folder */
     int64_t global_step;     /* of the newest checkpoint */
     liana_device *device;    /* on the host: where variables are shown */
     liana_variables *variables;
@@ -48,6 +51,11 @@ int64_t liana__estimator_batch_size(const liana_estimator *own, bool trains);
 
 /* The precision of the configuration; for AUTO that of the newest checkpoint, if there is one. */
 liana_precision liana__estimator_precision(const liana_estimator *own, liana__arena *arena);
+
+/* Brings the checkpoints of a bucket into the folder, once: called before the folder is read. */
+liana_status liana__estimator_fetch(liana_estimator *own, liana__error *error) LIANA_MUST_USE;
+/* How many of the newest checkpoints stay; 0: all. */
+int64_t liana__estimator_kept(const liana_estimator *own);
 
 /* The newest checkpoint, in the arena. Errors: NOT_FOUND if nothing was trained. */
 liana_status liana__estimator_newest(liana_estimator *own, liana__arena *arena, const char **path, liana__error *error)

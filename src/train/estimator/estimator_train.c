@@ -12,8 +12,6 @@
 
 #include <string.h>
 
-enum { KEPT_CHECKPOINTS = 5 };
-
 /* A training that runs. */
 typedef struct job {
     liana_estimator *estimator;
@@ -151,11 +149,10 @@ static liana_status save(void *user, liana__error *error)
     const job *own = user;
     liana_estimator *estimator = own->estimator;
     const liana__training *training = &own->session.training;
-    int64_t keep = estimator->options.config.keep_checkpoint_max;
-    keep = keep == 0 ? KEPT_CHECKPOINTS : keep < 0 ? 0 : keep;
+    const int64_t keep = liana__estimator_kept(estimator);
     LIANA_TRY(liana__checkpoint_save(estimator->checkpoints, &training->variables, &training->state, keep, error));
     estimator->global_step = training->state.iteration;
-    return LIANA_OK;
+    return estimator->outlet ? liana__outlet_changed(estimator->outlet, error) : LIANA_OK;
 }
 
 /* A checkpoint with more variables is of another function too. */
@@ -213,8 +210,8 @@ static liana_status find_precision(const job *own, liana_precision *precision, l
     if (*precision == before) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_ARGUMENT,
                        "%s: config.precision is %s, but '%s' was trained in %s; ask for that, or for auto",
-                       estimator->options.name, liana__precision_names[*precision], estimator->folder,
-                       liana__precision_names[before]);
+                       estimator->options.name, liana__precision_names[*precision],
+                       liana__remote_name(estimator->folder), liana__precision_names[before]);
 }
 
 /* ---- training ---- */
@@ -238,6 +235,7 @@ static liana_status prepare(job *own, liana__error *error)
     liana__fn_session *session = &own->session;
     liana_precision precision;
     LIANA_TRY(check_counts(own, error));
+    LIANA_TRY(liana__estimator_fetch(own->estimator, error));
     LIANA_TRY(open_data(own, error));
     LIANA_TRY(find_precision(own, &precision, error));
     const liana__fn_modes modes = {.train = &session->built[LIANA_MODE_TRAIN],
@@ -277,6 +275,17 @@ static liana_status fit(job *own, liana__error *error)
     return liana__fit(&own->session.training, &options, error);
 }
 
+/* A training that ended, and one that failed, leave in the bucket what they leave here. */
+static liana_status send_after(const liana_estimator *estimator, liana_status status, liana__error *error)
+{
+    liana__error unsent = {0};
+    if (!estimator->outlet) return status;
+    liana_status sent = liana__outlet_flush(estimator->outlet, &unsent);
+    if (sent == LIANA_OK || (status != LIANA_OK && status != LIANA_CANCELLED)) return status;
+    *error = unsent;
+    return sent;
+}
+
 static liana_status train(liana_estimator *estimator, const liana_train_spec *spec, const liana_eval_spec *eval)
 {
     liana__error *error = &estimator->context->error;
@@ -287,7 +296,7 @@ static liana_status train(liana_estimator *estimator, const liana_train_spec *sp
                .session = {.estimator = estimator},
                .notes = {config->on_note, config->user}};
     liana_status status = prepare(&own, error);
-    if (status == LIANA_OK) status = fit(&own, error);
+    if (status == LIANA_OK) status = send_after(estimator, fit(&own, error), error);
     own.session.training.state.data = NULL;
     liana__fn_session_close(&own.session);
     liana__callback_list_free(&own.callbacks);

@@ -9,6 +9,8 @@
 #include <liana/program.h>
 #include <string.h>
 
+static const char GRAPH_FILE[] = "graph.liana";
+
 /* ---- variables of the newest checkpoint ---- */
 
 static liana_status declare_tensor(const liana__safetensors_tensor *tensor, liana_variables *set)
@@ -115,12 +117,24 @@ static liana_status load_weights(export_run *own, liana__error *error)
 
 static liana_status write_files(export_run *own, const char *folder, liana__error *error)
 {
-    const char *graph = liana__path_join(&own->arena, folder, "graph.liana"),
+    const char *graph = liana__path_join(&own->arena, folder, GRAPH_FILE),
                *weights = liana__path_join(&own->arena, folder, liana__checkpoint_variables);
     if (own->arena.failed) return liana__fail_memory(error, "an export");
     LIANA_TRY(liana__folder_make(folder, error));
     LIANA_TRY(liana_graph_save(own->graph, graph));
     return liana_variables_save(own->variables, weights);
+}
+
+/* The graph is sent last: who finds it finds its variables too. */
+static liana_status send_files(export_run *own, const char *url, liana__error *error)
+{
+    liana__outlet *outlet;
+    LIANA_TRY(
+        liana__outlet_open(&(liana__outlet_options){.url = url, .last = GRAPH_FILE, .fresh = true}, &outlet, error));
+    liana_status status = write_files(own, liana__outlet_folder(outlet), error);
+    if (status == LIANA_OK) status = liana__outlet_flush(outlet, error);
+    liana__outlet_close(outlet);
+    return status;
 }
 
 static liana_status export_to(export_run *own, const char *folder, const liana_export_spec *spec, liana__error *error)
@@ -129,15 +143,11 @@ static liana_status export_to(export_run *own, const char *folder, const liana_e
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "%s: batch_size is %lld, expected 0 to %d",
                            own->estimator->options.name, (long long)spec->batch_size, INT32_MAX);
     }
-    if (liana__path_is_remote(folder)) {
-        return liana__fail(error, LIANA_UNIMPLEMENTED,
-                           "%s: the folder of the export is the URL '%s', expected a folder of this machine",
-                           own->estimator->options.name, folder);
-    }
     LIANA_TRY(liana__fn_input_describe(&spec->input, own->estimator->options.labels, "export", &own->input, error));
+    LIANA_TRY(liana__estimator_fetch(own->estimator, error));
     LIANA_TRY(build_graph(own, spec->batch_size ? spec->batch_size : 1, error));
     LIANA_TRY(load_weights(own, error));
-    return write_files(own, folder, error);
+    return (liana__path_is_remote(folder) ? send_files : write_files)(own, folder, error);
 }
 
 static liana_status export_model(liana_estimator *estimator, const char *folder, const liana_export_spec *spec)

@@ -13,11 +13,6 @@ liana_status liana__fit_stages_begin(liana_model *model, const liana_fit_options
     liana__value *list = NULL, *optimizer = NULL;
     *stages = (liana__training_stages){0};
     if (!text) return LIANA_OK;
-    if (options->control) {
-        return liana__fail(error, LIANA_INVALID_CONFIG,
-                           "stages and control are both set; a training in stages has no state of an earlier stage to "
-                           "go back to: remove one of them");
-    }
     LIANA_TRY(liana__yaml_parse(text, strlen(text), "stages", arena, &list, error));
     LIANA_TRY(liana__optimizer_text_read(options->optimizer ? options->optimizer : "Adam", arena, &optimizer, error));
     const liana__training_stages_request request = {.context = model->context,

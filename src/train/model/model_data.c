@@ -73,6 +73,7 @@ static void close_part(liana__model_data *own, liana__data_part *data)
 
 void liana__model_data_close(liana__model_data *own)
 {
+    liana__loader_destroy(own->examples.loader);
     close_part(own, &own->fitted);
     close_part(own, &own->measured);
     liana__dataset_close_view(own->whole);
@@ -260,6 +261,17 @@ static void forget_targets(liana__data_match *match)
 {
     memset(match->targets, 0, sizeof match->targets);
     match->has_label = false;
+}
+
+liana_status liana__model_data_start_examples(liana__model_data *own, const liana_dataset *data,
+                                              const liana__trainer *trainer, liana__loader **loader,
+                                              liana__error *error)
+{
+    liana__data_part *part = &own->examples;
+    part->source = own->fitted.source;
+    if (!part->loader) LIANA_TRY(start_loader(own, data, NULL, &own->match, trainer, part, error));
+    *loader = part->loader;
+    return LIANA_OK;
 }
 
 liana_status liana__model_data_open_measured(liana__model_data *own, const liana_dataset *data,

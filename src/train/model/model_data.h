@@ -35,9 +35,10 @@ typedef struct liana__model_data {
     bool skips_bad_records;
     liana__bad_records bad_records;
     liana__data_part fitted, measured;
-    liana__data_match match; /* of the data that it is fitted to, or that are measured */
-    liana__source *whole;    /* the data that these two are parts of; NULL: they are not divided */
-    liana__augment *augment; /* NULL: none */
+    liana__data_part examples; /* the training data once more, each example once; shares the source of `fitted` */
+    liana__data_match match;   /* of the data that it is fitted to, or that are measured */
+    liana__source *whole;      /* the data that these two are parts of; NULL: they are not divided */
+    liana__augment *augment;   /* NULL: none */
     liana__augmenter augmenter;
     liana__mixer mixer;
     liana__input_workers workers; /* count 0: this process is alone */
@@ -61,6 +62,12 @@ liana_status liana__model_data_open_fit(liana__model_data *own, const liana_fit_
 /* Makes the loaders of training and validation data. */
 liana_status liana__model_data_start_fit(liana__model_data *own, const liana_fit_options *options,
                                          const liana__trainer *trainer, liana__error *error) LIANA_MUST_USE;
+
+/* A loader of the training data without augmentation, in order and each example once; made when it is asked for the first
+ * time. It is closed with the data. */
+liana_status liana__model_data_start_examples(liana__model_data *own, const liana_dataset *data,
+                                              const liana__trainer *trainer, liana__loader **loader,
+                                              liana__error *error) LIANA_MUST_USE;
 
 /* The same for data that are measured only. `wants_targets` is false for predictions: what the data have of targets is
  * then left out. */

@@ -1,5 +1,6 @@
 /* fit of the public interface: a thin user of the training core. */
 #include "train/model/model_fit.h"
+#include "base/wall_clock.h"
 #include "data/dataset/dataset_source.h"
 #include "formats/yaml.h"
 #include "train/callbacks/standard.h"
@@ -13,6 +14,7 @@
 #include "train/core/fit.h"
 #include "train/core/warnings.h"
 #include "train/model/compiled.h"
+#include "train/model/epoch_values.h"
 #include "train/model/fit_checks.h"
 #include "train/model/fit_stages.h"
 #include "train/model/model_data.h"
@@ -35,6 +37,7 @@ typedef struct session {
     liana__callback_list callbacks;
     liana__training_stages stages; /* count 0: none */
     bool resumed;                  /* from a checkpoint */
+    int64_t stop_at;               /* in seconds since 1970; 0: not by the clock */
 } session;
 
 /* ---- options ---- */
@@ -61,8 +64,6 @@ static void find_recomputation(const liana__recorded *recorded, liana__compile_r
     if (recorded->recompute_memory > 0) request->memory = recorded->recompute_memory;
 }
 
-/* ---- data ---- */
-
 /* ---- fit ---- */
 
 typedef struct watcher {
@@ -83,7 +84,20 @@ static bool watch(void *user, const liana__fit_event *event)
                          .validation = liana__results_of(event->validation),
                          .learning_rate = event->learning_rate,
                          .seconds = event->seconds};
-    return options->on_epoch(options->user, &epoch);
+    liana__arena arena = {0};
+    epoch.num_training_values = liana__epoch_values(event->training, &arena, &epoch.training_values);
+    epoch.num_validation_values = liana__epoch_values(event->validation, &arena, &epoch.validation_values);
+    const bool goes_on = options->on_epoch(options->user, &epoch);
+    liana__arena_free(&arena);
+    return goes_on;
+}
+
+/* Without augmentation, and with the examples in their order. */
+static liana_status open_examples(void *user, liana__loader **loader, liana__error *error)
+{
+    const watcher *own = user;
+    const liana__trainer *trainer = own->own->training->trainer;
+    return liana__model_data_start_examples(&own->own->data, own->options->training, trainer, loader, error);
 }
 
 enum { KEPT_CHECKPOINTS = 3 };
@@ -181,16 +195,40 @@ static liana_status prepare_checkpoints(session *own, const liana_fit_options *o
     return LIANA_OK;
 }
 
+/* A time of the day is the next one from now on. */
+static liana_status find_stop(session *own, const liana_fit_options *options, liana__error *error)
+{
+    time_t moment;
+    if (!options->stop_at) return LIANA_OK;
+    if (!liana__wall_clock_read(options->stop_at, time(NULL), &moment)) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "stop_at is '%.60s', expected a time: 2026-11-23T06:00, 2026-11-23T06:00:00+01:00, or 06:00",
+                           options->stop_at);
+    }
+    own->stop_at = (int64_t)moment;
+    return LIANA_OK;
+}
+
+/* A fit that goes on from a checkpoint may be over; a new one is not to end before its first update. */
+static liana_status check_stop(const session *own, liana__error *error)
+{
+    char moment[64], now[64];
+    if (own->resumed || !own->stop_at || (time_t)own->stop_at > time(NULL)) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_ARGUMENT, "stop_at is %s, expected a time to come; now it is %s",
+                       liana__wall_clock_show((time_t)own->stop_at, moment), liana__wall_clock_show(time(NULL), now));
+}
+
 static liana__training_length length_of(const session *own, const liana_fit_options *options)
 {
     if (own->stages.count) {
         return (liana__training_length){liana__training_stages_epochs(&own->stages), options->steps,
-                                        options->max_minutes};
+                                        options->max_minutes, own->stop_at};
     }
-    bool is_limited = options->epochs || options->steps || options->max_minutes > 0;
+    bool is_limited = options->epochs || options->steps || options->max_minutes > 0 || options->stop_at;
     return (liana__training_length){.epochs = is_limited ? options->epochs : 1 + options->initial_epoch,
                                     .steps = options->steps,
-                                    .minutes = options->max_minutes};
+                                    .minutes = options->max_minutes,
+                                    .stop_at = own->stop_at};
 }
 
 /* A decay to the end of a fit needs to know the end. */
@@ -200,9 +238,9 @@ static liana_status check_decay(const session *own, const liana__training_length
     if (length->epochs || length->steps || liana__learning_rate_has_length(rate)) return LIANA_OK;
     return liana__fail(
         error, LIANA_INVALID_CONFIG,
-        "%s decays to the end of the fit, which is not known with max_minutes alone; give decay_steps or "
-        "decay_epochs, or epochs or steps as well",
-        rate->schedule->name);
+        "%s decays to the end of the fit, which is not known with %s alone; give decay_steps or decay_epochs, or "
+        "epochs or steps as well",
+        rate->schedule->name, length->stop_at ? "stop_at" : "max_minutes");
 }
 
 /* Those by name, then the program's own. */
@@ -241,6 +279,7 @@ static liana_status run_fit(session *own, const liana_fit_options *options, lian
     LIANA_TRY(liana__warn_find_classes(&watched.warnings, own->data.fitted.source, &own->arena, error));
     LIANA_TRY(liana__warn_find_averages(&watched.warnings, error));
     LIANA_TRY(prepare_checkpoints(own, options, error));
+    LIANA_TRY(check_stop(own, error));
     liana__warn_of_warmup(&watched.warnings, own->data.fitted.loader, &length);
     const liana__checkpointing_options checkpointing = {.every_epoch = true,
                                                         .every_steps = options->checkpoint_steps,
@@ -248,7 +287,7 @@ static liana_status run_fit(session *own, const liana_fit_options *options, lian
                                                         .best = {.monitor = options->best_checkpoint}};
     const liana__progress_options progress = {watch, &watched};
     const liana__numbers_options numbers = numbers_options(options);
-    const liana__standard_callbacks standard = {&checkpointing, &length.minutes, &progress, &numbers};
+    const liana__standard_callbacks standard = {&checkpointing, &length.minutes, &length.stop_at, &progress, &numbers};
     LIANA_TRY(liana__callbacks_finish(&own->callbacks, &standard, error));
     LIANA_TRY(open_writer(own, kept_checkpoints(options), error));
     liana__fit_options wanted = {.training = own->data.fitted.loader,
@@ -263,6 +302,7 @@ static liana_status run_fit(session *own, const liana_fit_options *options, lian
                                  .save = options->checkpoints ? save : NULL,
                                  .user = &watched,
                                  .callbacks = &own->callbacks,
+                                 .open_examples = own->data.fitted.source->streams ? NULL : open_examples,
                                  .notes = {options->on_note, options->user}};
     liana_status status = liana__fit(own->training, &wanted, error);
     status = liana__checkpoint_writer_close(own->writer, status, error);
@@ -317,6 +357,7 @@ static liana_status open_fit(session *own, const liana_fit_options *options, lia
     LIANA_TRY(liana__compiled_check_sizes(own->data.batch_size, options->microbatch, options->data_memory, error));
     LIANA_TRY(liana__compiled_check_sizes(own->data.evaluation_batch_size, 0, 0, error));
     LIANA_TRY(liana__compiled_check_modes(options->precision, options->recompute, options->memory, error));
+    LIANA_TRY(find_stop(own, options, error));
     LIANA_TRY(liana__model_check(own->model, error));
     LIANA_TRY(liana__model_data_find_preprocessing(&own->data, options->training, true, error));
     LIANA_TRY(liana__model_data_open_fit(&own->data, options, error));

@@ -1,6 +1,7 @@
 /* evaluate and predict of the public interface: thin users of the training core. */
 #include "train/core/fit.h"
 #include "train/model/compiled.h"
+#include "train/model/epoch_values.h"
 #include "train/model/model_classes.h"
 #include "train/model/model_data.h"
 
@@ -10,18 +11,13 @@
 /* Tells the caller what the metrics with several numbers are. */
 static liana_status tell_values(const liana_evaluate_options *options, const liana__totals *totals, liana__error *error)
 {
-    const liana__objective *objective = totals->objective;
-    for (size_t i = 0; options->on_values && objective && i < objective->num_metrics; i++) {
-        const liana__objective_metric *metric = &objective->metrics[i];
-        if (!metric->num_values) continue;
-        double *values = malloc(metric->num_values * sizeof *values);
-        if (!values) return liana__fail_memory(error, metric->name);
-        liana__totals_values(totals, i, values);
-        int64_t rows = liana__metric_num_rows(metric), columns = rows ? rows : (int64_t)metric->num_values;
-        options->on_values(options->user, &(liana_metric_values){metric->name, rows ? rows : 1, columns, values});
-        free(values);
-    }
-    return LIANA_OK;
+    liana__arena arena = {0};
+    const liana_metric_values *values;
+    const size_t count = options->on_values ? liana__epoch_values(totals, &arena, &values) : 0;
+    for (size_t i = 0; i < count; i++) options->on_values(options->user, &values[i]);
+    const bool failed = arena.failed;
+    liana__arena_free(&arena);
+    return failed ? liana__fail_memory(error, "the metrics") : LIANA_OK;
 }
 
 /* Runs over the data once; if outputs are wanted, to predict. */

@@ -21,7 +21,8 @@ liana_status liana__bundle_write(liana__incident *incident, const char *folder, 
 
 /* Reads one; `recorded` receives the finding of the report, in the incident's arena, and the incident has none. Free it
  * in any case. Errors, with the file: NOT_FOUND, IO_ERROR, DATA_LOSS (damaged), INVALID_DATA (no bundle, or of a newer
- * version), OUT_OF_RANGE (a file that claims to be larger than is read), OUT_OF_MEMORY. */
+ * version), OUT_OF_RANGE (a file that claims to be larger than is read), UNIMPLEMENTED (a dtype of safetensors that
+ * liana does not have), OUT_OF_MEMORY. */
 liana_status liana__bundle_read(liana_context *context, const char *path, liana__incident *incident,
                                 const liana__value **recorded, liana__error *error) LIANA_MUST_USE;
 

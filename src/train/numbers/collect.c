@@ -77,6 +77,25 @@ static liana_status note_update_layers(liana__incident *incident, const liana_mo
     return liana__incident_note_layers(incident, layer_of_update_node, &all, error);
 }
 
+/* Of the graph of sums: the layer of all weights that a node depends on. */
+static liana_status note_sum_layers(liana__incident *incident, const liana_model *model, liana__error *error)
+{
+    const liana_graph *graph = incident->graph;
+    owners all = {liana__arena_allocate(&incident->arena, graph->num_nodes * sizeof *all.layers),
+                  liana__arena_allocate(&incident->arena, graph->num_nodes * sizeof *all.shared)};
+    if (!all.layers || !all.shared) return liana__fail_memory(error, "the layers of a step");
+    for (size_t id = 1; id < graph->num_nodes; id++) {
+        const liana__node *node = graph->nodes[id];
+        if (node->name && node->num_inputs == 0) own(&all, node->id, layer_of_variable(model, node->name));
+        for (uint32_t i = 0; i < node->num_inputs; i++) {
+            if (all.shared[node->inputs[i]->id]) all.shared[id] = true;
+            own(&all, node->id, all.layers[node->inputs[i]->id]);
+        }
+        if (all.shared[id]) all.layers[id] = NULL;
+    }
+    return liana__incident_note_layers(incident, layer_of_update_node, &all, error);
+}
+
 /* ---- what a program read ---- */
 
 static liana_status read_variables(const liana__bad_step *step, bool before, liana__incident *incident,
@@ -124,15 +143,36 @@ static liana_status read_rows(const liana__bad_step *step, const liana__leaf_bat
     return LIANA_OK;
 }
 
-/* The sum of an input of the update, or one of its scalars. */
-static liana_status read_update_input(const liana__bad_step *step, const liana__node *node, void *data,
-                                      liana__error *error)
+/* What the rounds before have come to. */
+typedef struct round_sums {
+    const float *finished[LIANA__MAX_SUM_ROUNDS];
+    size_t count;
+    float learning_rate;
+} round_sums;
+
+/* Finished sums; false: the input is something else. */
+static bool read_finished(const round_sums *sums, const liana__node *node, void *data)
 {
+    for (size_t round = 0; round < sums->count; round++) {
+        char name[32];
+        snprintf(name, sizeof name, "sums/%zu", round);
+        if (strcmp(node->name, name) != 0) continue;
+        memcpy(data, sums->finished[round], liana__byte_size(node->dtype, &node->shape));
+        return true;
+    }
+    return false;
+}
+
+/* The sum of an input of the update, or one of its scalars. */
+static liana_status read_update_input(const liana__bad_step *step, const round_sums *sums, const liana__node *node,
+                                      void *data, liana__error *error)
+{
+    if (read_finished(sums, node, data)) return LIANA_OK;
     const struct {
         const char *name;
         float value;
     } scalars[] = {{"count", (float)step->batch->count},
-                   {"learning_rate", (float)step->learning_rate},
+                   {"learning_rate", sums->learning_rate},
                    {"iteration", (float)step->applied}};
     for (size_t i = 0; i < sizeof scalars / sizeof *scalars; i++) {
         if (strcmp(node->name, scalars[i].name) != 0) continue;
@@ -205,7 +245,10 @@ static liana_status collect_leaf(const liana__bad_step *step, const liana__leaf_
                                  liana__incident *incident, liana__error *error)
 {
     incident->num_rows = leaves->leaves[number].size;
-    LIANA_TRY(liana__trainer_build_leaf(step->training->trainer, incident->num_rows, &incident->graph, error));
+    liana__trainer *trainer = step->training->trainer;
+    LIANA_TRY(step->of_validation
+                  ? liana__trainer_build_evaluation(trainer, incident->num_rows, &incident->graph, error)
+                  : liana__trainer_build_leaf(trainer, incident->num_rows, &incident->graph, error));
     LIANA_TRY(liana__incident_reserve(incident, error));
     LIANA_TRY(read_rows(step, leaves, number, incident, error));
     LIANA_TRY(read_variables(step, false, incident, error));
@@ -219,7 +262,8 @@ static liana_status find_leaf(const liana__bad_step *step, const liana__fault *f
     for (size_t i = 0; i < leaves->num_leaves; i++) {
         liana__incident_free(incident);
         LIANA_TRY(collect_leaf(step, leaves, i, incident, error));
-        LIANA_TRY(note_facts(step, fault, "shard", &leaves->leaves[i], incident, error));
+        LIANA_TRY(note_facts(step, fault, step->of_validation ? "validation shard" : "shard", &leaves->leaves[i],
+                             incident, error));
         LIANA_TRY(liana__incident_examine(incident, error));
         if (is_reproduced(incident)) return LIANA_OK;
     }
@@ -316,15 +360,53 @@ static liana_status collect_sum(const liana__bad_step *step, const liana__fault 
 
 /* ---- the update ---- */
 
+/* What the graph of an update, or of its sums, read. */
+static liana_status read_update(const liana__bad_step *step, const round_sums *sums, liana__incident *incident,
+                                liana__error *error)
+{
+    LIANA_TRY(liana__incident_reserve(incident, error));
+    for (size_t i = 0; i < incident->graph->num_inputs; i++) {
+        LIANA_TRY(read_update_input(step, sums, incident->graph->inputs[i], (void *)incident->inputs[i], error));
+    }
+    return read_variables(step, true, incident, error);
+}
+
+/* A round of sums: for clipping by norms, for the ratios of LAMB and LARS, for a rate that follows the training. If it is
+ * good, `sums` has what it comes to. */
+static liana_status collect_round(const liana__bad_step *step, const liana__fault *fault, round_sums *sums,
+                                  liana__incident *incident, liana__error *error)
+{
+    liana__trainer *trainer = step->training->trainer;
+    LIANA_TRY(liana__trainer_build_sums(trainer, sums->count, &incident->graph, error));
+    LIANA_TRY(read_update(step, sums, incident, error));
+    LIANA_TRY(note_sum_layers(incident, step->training->model, error));
+    LIANA_TRY(note_facts(step, fault, "sums that the update reads", NULL, incident, error));
+    LIANA_TRY(liana__incident_examine(incident, error));
+    if (is_reproduced(incident)) return LIANA_OK;
+    liana__node_check check = {0};
+    const liana__node_check_options options = {.inputs = incident->inputs,
+                                               .variables = incident->variables,
+                                               .keep_results = true};
+    LIANA_TRY(liana__node_check_run(incident->graph, &options, &check, error));
+    sums->finished[sums->count] =
+        liana__trainer_finish_sums(trainer, sums->count, check.results[0], &sums->learning_rate);
+    sums->count++;
+    liana__node_check_free(&check);
+    return LIANA_OK;
+}
+
 static liana_status collect_update(const liana__bad_step *step, const liana__fault *fault, liana__incident *incident,
                                    liana__error *error)
 {
-    LIANA_TRY(liana__trainer_build_update(step->training->trainer, &incident->graph, error));
-    LIANA_TRY(liana__incident_reserve(incident, error));
-    for (size_t i = 0; i < incident->graph->num_inputs; i++) {
-        LIANA_TRY(read_update_input(step, incident->graph->inputs[i], (void *)incident->inputs[i], error));
+    round_sums sums = {.learning_rate = (float)step->learning_rate};
+    const size_t num_rounds = liana__trainer_num_sum_rounds(step->training->trainer);
+    while (sums.count < num_rounds) {
+        LIANA_TRY(collect_round(step, fault, &sums, incident, error));
+        if (is_reproduced(incident)) return LIANA_OK;
+        liana__incident_free(incident);
     }
-    LIANA_TRY(read_variables(step, true, incident, error));
+    LIANA_TRY(liana__trainer_build_update(step->training->trainer, &incident->graph, error));
+    LIANA_TRY(read_update(step, &sums, incident, error));
     LIANA_TRY(note_update_layers(incident, step->training->model, error));
     LIANA_TRY(note_facts(step, fault, "update", NULL, incident, error));
     return liana__incident_examine(incident, error);
@@ -361,6 +443,6 @@ liana_status liana__incident_collect(const liana__bad_step *step, const liana__f
     if (fault->kind != LIANA__FAULT_SUMS) return collect_update(step, fault, incident, error);
     const liana__leaf_batch leaves = liana__trainer_leaves(step->training->trainer, step->batch);
     LIANA_TRY(find_leaf(step, fault, &leaves, incident, error));
-    if (is_reproduced(incident) || leaves.num_leaves < 2) return LIANA_OK;
+    if (is_reproduced(incident) || leaves.num_leaves < 2 || step->of_validation) return LIANA_OK;
     return collect_sum(step, fault, &leaves, incident, error);
 }

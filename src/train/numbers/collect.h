@@ -13,6 +13,7 @@ typedef struct liana__bad_step {
     int64_t epoch, step, update; /* from 1; updates in all, those that were taken back among them */
     int64_t applied;             /* the update's number for the optimizer */
     double learning_rate;
+    bool of_validation;   /* the batch is one of a validation, and `step` counts those */
     const double *losses; /* of the last good updates, the newest last */
     size_t num_losses;
     /* Where the examples come from; NULL: positions are all that is known. */

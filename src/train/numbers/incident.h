@@ -1,7 +1,7 @@
 /* incident.h - a program whose numbers went bad, with all that it read: enough to run it again, here or elsewhere.
  *
  * The program is the graph of a shard, of the sum over shards, of the weights' penalty, or of an update. Facts are a map:
- * "what" ("shard", "sum over shards", "penalty" or "update"), "fault" (a sentence), "epoch" and "step" from 1, "update", "learning_rate", "losses" of the last good
+ * "what" ("shard", "validation shard", "sum over shards", "penalty" or "update"), "fault" (a sentence), "epoch" and "step" from 1, "update", "learning_rate", "losses" of the last good
  * updates, "examples" of the shard ({"position", "file", "record", "id"}), "instruction_set", "precision". Numbers that
  * are not finite are texts: "nan", "inf", "-inf". */
 #ifndef LIANA_TRAIN_INCIDENT_H

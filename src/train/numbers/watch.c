@@ -198,6 +198,10 @@ typedef struct explanation {
     const char *hint;
 } explanation;
 
+static const char RATE_IS_ZERO[] =
+    "the learning rate is 0, and the optimizer divides by it; use a schedule that stays above 0";
+static const char DIVERGED[] = "try a smaller learning rate or a warm-up";
+
 static const char *text_of(const liana__value *map, const char *key)
 {
     const liana__value *value = liana__value_get(map, key);
@@ -210,7 +214,7 @@ static const char *hint_of(const liana__incident *incident)
     const bool of_shard = incident->num_rows > 0;
     if (strcmp(kind, "variable") == 0) return "these weights were bad before this step; look at where they come from";
     if (strcmp(kind, "input") == 0 && of_shard) return "check these data, or filter them";
-    return "try a smaller learning rate or a warm-up";
+    return DIVERGED;
 }
 
 /* The first example whose row is bad. */
@@ -245,7 +249,7 @@ static void write_bundle(const liana__watch *watch, liana__incident *incident, l
 /* Nothing that fails here hides the fault itself. */
 static explanation explain(const liana__bad_step *bad, const liana__fault *fault, const liana__watch *watch)
 {
-    explanation made = {.hint = "try a smaller learning rate or a warm-up"};
+    explanation made = {.hint = DIVERGED};
     liana__incident incident = {0};
     liana__error error = {0};
     /* No process has all examples of a step that is shared. */
@@ -255,6 +259,7 @@ static explanation explain(const liana__bad_step *bad, const liana__fault *fault
         liana__incident_summary(&incident, &made.text);
         add_bad_example(&incident, &made.text);
         made.hint = hint_of(&incident);
+        if (fault->kind == LIANA__FAULT_UPDATE && bad->learning_rate == 0) made.hint = RATE_IS_ZERO;
         write_bundle(watch, &incident, &made.text);
     } else {
         liana__text_add(&made.text, " (it could not be run again node by node: %s)", error.message);
@@ -316,7 +321,7 @@ static liana_status restore(const liana__watched_step *step, liana__error *error
     liana__watch *watch = step->watch;
     liana__training *training = step->training;
     LIANA_TRY(write_values(&training->variables, watch->values, error));
-    training->state.taken_back = training->state.iteration - watch->applied;
+    training->state.taken_back = training->state.iteration - training->state.stage_updates - watch->applied;
     training->state.rate_factor *= watch->options->rate_factor;
     begin_here(watch, &training->state);
     watch->restored++;
@@ -375,13 +380,50 @@ liana_status liana__watch_meet(const liana__watched_step *step, const liana__bat
     liana__bad_step bad = bad_step_of(step, batch, &data);
     const bool unfit = step->watch && step->watch->unfit;
     if (fault.kind == LIANA__FAULT_UPDATE) {
-        const explanation none = {.hint = "try a smaller learning rate or a warm-up"};
+        const explanation none = {.hint = DIVERGED};
         char text[640];
         if (!unfit) return fail(step, liana__fault_describe(&fault, text, sizeof text), &none, "", error);
         bad.before = value_before;
         bad.user = step->watch->unfit;
     }
     return explain_and_apply(step, &bad, &fault, error);
+}
+
+/* Why the loss of a batch of a validation is not finite. */
+static explanation explain_validation(const liana__watched_step *step, const liana__batch *batch,
+                                      const liana__fault *fault, int64_t number)
+{
+    const liana__trainer_batch data = liana__trainer_batch_of(step->training->trainer, batch);
+    liana__bad_step bad = bad_step_of(step, batch, &data);
+    bad.of_validation = true;
+    bad.step = number;
+    bad.update = step->training->state.iteration;
+    return explain(&bad, fault, step->watch);
+}
+
+liana_status liana__watch_meet_validation(const liana__watched_step *step, const liana__batch *batch,
+                                          const liana__totals *totals, int64_t number, liana__error *error)
+{
+    const liana__fault fault = liana__fault_of_validation(totals);
+    const liana__watch *watch = step->watch;
+    const long long epoch = step->training->state.epoch + 1;
+    char text[640];
+    explanation why = {.hint = DIVERGED};
+    if (batch) why = explain_validation(step, batch, &fault, number);
+    if (strcmp(why.hint, DIVERGED) == 0) why.hint = "the weights are finite, so look at these data first";
+    const bool goes_on = step->has_control || (watch && watch->options->policy != LIANA__ON_BAD_NUMBERS_FAIL);
+    const char *found = why.text.data ? why.text.data : "";
+    liana__fault_describe(&fault, text, sizeof text);
+    liana_status status = LIANA_OK;
+    if (goes_on) {
+        liana__note(step->notes, "%s in epoch %lld, batch %lld of the validation%s; %s", text, epoch, (long long)number,
+                    found, why.hint);
+    } else {
+        status = liana__fail(error, LIANA_OUT_OF_RANGE, "%s in epoch %lld, batch %lld of the validation%s; %s", text,
+                             epoch, (long long)number, found, why.hint);
+    }
+    liana__text_free(&why.text);
+    return status;
 }
 
 liana_status liana__watch_explain(liana__training *training, const liana__trainer_batch *batch, double learning_rate,

@@ -71,6 +71,7 @@ typedef struct liana__watched_step {
     const liana__notes *notes;
     int64_t update; /* its number, as the trainer got it */
     double learning_rate;
+    bool has_control; /* of the training: it goes back by itself */
 } liana__watched_step;
 
 /* Before a step: takes a snapshot, if it is time. Errors: OUT_OF_MEMORY, those of reading the device. */
@@ -88,6 +89,13 @@ liana_status liana__watch_meet(const liana__watched_step *step, const liana__bat
     LIANA_MUST_USE;
 /* The same after an update that gave bad weights, if that can be replayed; all batches are released. The loader is behind the batch afterwards. */
 liana_status liana__watch_replay(const liana__watched_step *step, liana__error *error) LIANA_MUST_USE;
+
+/* A batch of a validation, counted from 1, whose loss is not finite, as `totals` show: explains it and writes a bundle, unless
+ * `batch` is NULL. OK
+ * after a note: the policy is not FAIL, or a control of the training will go back. Errors: OUT_OF_RANGE. */
+liana_status liana__watch_meet_validation(const liana__watched_step *step, const liana__batch *batch,
+                                          const liana__totals *totals, int64_t number, liana__error *error)
+    LIANA_MUST_USE;
 
 /* The error for a single batch, outside of a fit; an update that gave bad weights is not run again. Errors:
  * OUT_OF_RANGE. */

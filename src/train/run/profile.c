@@ -50,7 +50,7 @@ static liana_status step(profiler *own, int64_t number)
     const float *sums;
     double rate = liana__learning_rate_at(&own->learning_rate, own->iteration);
     liana_status status = liana__trainer_step(run->core.trainer, &data, rate, ++own->iteration, &sums, own->error);
-    own->profile->images += batch->count;
+    own->profile->examples += batch->count;
     liana__loader_release(run->training.loader, batch);
     note_step(own, LIANA__EVENT_STEP, begin, number);
     return status;
@@ -124,7 +124,7 @@ static liana_status run_steps(profiler *own, const liana__profile_options *optio
     }
     LIANA_TRY(take_events(own));
     profile->num_events = 0;
-    profile->images = 0;
+    profile->examples = 0;
     profile->begin = liana__clock();
     double cpu_before = cpu_seconds();
     for (int64_t i = 0; i < options->steps; i++) {

@@ -43,7 +43,7 @@ typedef struct liana__profile {
     int num_readers;
     int num_cores; /* cores that the process may use */
     int64_t steps;
-    int64_t images;
+    int64_t examples;
     /* Seconds of all steps together. */
     double seconds; /* from the call for a batch to the end of the update */
     double wait;    /* for the batch */

@@ -3,12 +3,15 @@
 #include "train/run/run_internal.h"
 
 #include "base/file.h"
+#include "base/wall_clock.h"
 
 #include <stdio.h>
 #include <unistd.h>
 
 void liana__run_close(liana__run *run)
 {
+    run->examples.source = NULL; /* that of the training data */
+    liana__run_close_data(&run->examples);
     liana__run_close_data(&run->training);
     liana__run_close_data(&run->validation);
     liana__run_close_data(&run->test);
@@ -196,6 +199,30 @@ static liana_status open_model(liana__run *run, const liana__run_options *option
     return liana__run_build_model(run, error);
 }
 
+/* A time of the day is the next one from now on. */
+static liana_status find_stop(liana__run *run, liana__error *error)
+{
+    const char *text = run->config->train.stop_at;
+    time_t moment;
+    if (!text) return LIANA_OK;
+    if (!liana__wall_clock_read(text, time(NULL), &moment)) {
+        return liana__fail(error, LIANA_INVALID_CONFIG, "train.stop_at: '%.60s' is no time", text);
+    }
+    run->stop_at = (int64_t)moment;
+    return LIANA_OK;
+}
+
+/* A run that goes on from a checkpoint may be over; a new one is not to end before its first update. */
+static liana_status check_stop(const liana__run *run, liana__error *error)
+{
+    char moment[64], now[64];
+    if (run->resumed || !run->stop_at || (time_t)run->stop_at > time(NULL)) return LIANA_OK;
+    liana__place place = liana__config_place(run->config, "train.stop_at");
+    return liana__fail_at(error, &place, "train.stop_at", "found %s, expected a time to come; now it is %s",
+                          liana__wall_clock_show((time_t)run->stop_at, moment),
+                          liana__wall_clock_show(time(NULL), now));
+}
+
 static liana_status set_up(liana__run *run, const liana__run_options *options, liana__error *error)
 {
     LIANA_TRY(liana__run_agree_on_settings(run, options, error));
@@ -212,8 +239,10 @@ static liana_status set_up(liana__run *run, const liana__run_options *options, l
         liana__training_state_next_fit(&run->core.state, run->config->train.initial_epoch);
         LIANA_TRY(liana__run_find_callbacks(run, error));
     }
+    if (options->training) LIANA_TRY(find_stop(run, error));
     const bool resumes = options->resume || options->resume_from;
     if (options->training && resumes && run->folder) LIANA_TRY(resume(run, options, error));
+    if (options->training) LIANA_TRY(check_stop(run, error));
     if (options->training) liana__run_note_contents(run, options);
     if (options->training && !run->resumed) {
         LIANA_TRY(liana__run_adapt(run, options, error));

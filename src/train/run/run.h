@@ -44,10 +44,13 @@ typedef struct liana__run {
     liana__callback_list callbacks;       /* of a training: the history and those of the configuration */
     liana__training_stages stages;        /* of a training, bound to the model; count 0: none */
     bool resumed;                         /* from a checkpoint */
+    int64_t stop_at;                      /* when training ends, in seconds since 1970; 0: not by the clock */
     liana__training_length length_before; /* of the run that is in the folder */
     liana__run_data training;
     liana__run_data validation;
     liana__run_data test;
+    liana__run_data
+        examples; /* the training data once more, each example once (liana__run_open_examples); shares the source */
     liana__strings class_names; /* empty: not known */
     bool numbered;              /* the classes have no names: labels are numbers */
     int64_t num_classes;

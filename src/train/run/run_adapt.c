@@ -1,6 +1,5 @@
 /* Gives Normalizations the mean and variance of the training data, as Keras's adapt() does. */
-#include "train/model/model_adapt.h"
-#include "train/run/run_internal.h"
+#include "train/run/adapt_through.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -52,26 +51,49 @@ static liana_status write_layer(liana__run *run, const liana__layer *layer, lian
     return LIANA_OK;
 }
 
+/* The node whose result a Normalization reads. */
+static size_t node_before(const liana_model *model, size_t layer)
+{
+    size_t node = 0;
+    while (model->nodes[node].layer != layer) node++;
+    return model->nodes[node].inputs[0];
+}
+
+static liana_status find_moments(liana__run *run, size_t index, liana__moments *moments, const char **from,
+                                 liana__error *error)
+{
+    size_t place = 0;
+    const liana_component *component = component_before(run, index, &place);
+    const size_t node = node_before(run->model, index);
+    if (component) {
+        *from = component->name;
+        return read_moments(run->training.source, place, moments, error);
+    }
+    *from = run->model->layers[run->model->nodes[node].layer].name;
+    return liana__adapt_through(run, node, moments, error);
+}
+
 static liana_status adapt(liana__run *run, size_t index, const liana__run_options *options, liana__error *error)
 {
     const liana__layer *layer = &run->model->layers[index];
-    size_t place = 0;
-    const liana_component *component = component_before(run, index, &place);
-    if (!component || run->training.source->streams) {
+    const char *obstacle, *from;
+    if (liana__adapt_obstacle(run, node_before(run->model, index), &obstacle, error) != LIANA_OK) {
+        return liana__fail_within(error, "layer '%s' (Normalization)", layer->name);
+    }
+    if (obstacle) {
         liana__run_note(options,
-                        "layer '%s' (Normalization) has mean 0 and variance 1, since it reads no numbers of the data "
-                        "directly; model.weights could give others",
-                        layer->name);
+                        "layer '%s' (Normalization) has mean 0 and variance 1: %s; model.weights could give others",
+                        layer->name, obstacle);
         return LIANA_OK;
     }
     liana__moments moments;
     LIANA_TRY(liana__moments_create(run->model->weights[layer->first_weight].shape.dims[0], &moments, error));
-    liana_status status = read_moments(run->training.source, place, &moments, error);
+    liana_status status = find_moments(run, index, &moments, &from, error);
     if (status == LIANA_OK) status = liana__model_adapt(run->model, index, &moments, error);
     if (status == LIANA_OK) status = write_layer(run, layer, error);
     if (status == LIANA_OK) {
         liana__run_note(options, "layer '%s' (Normalization) is adapted to '%s' of %lld training examples", layer->name,
-                        component->name, (long long)run->training.source->num_records);
+                        from, (long long)run->training.source->num_records);
     }
     liana__moments_free(&moments);
     return status == LIANA_OK ? status : liana__fail_within(error, "layer '%s' (Normalization)", layer->name);

@@ -258,6 +258,7 @@ static const char *name_of(const liana__run *run, const liana__run_data *part)
 {
     const liana__data_config *data = &run->config->data;
     const liana__source_config *where = part == &run->training     ? &data->train
+                                        : part == &run->examples   ? &data->train
                                         : part == &run->validation ? &data->validation
                                         : part == &run->test       ? &data->test
                                                                    : NULL;
@@ -319,14 +320,46 @@ liana__strings liana__run_output_names(const liana__run *run, size_t output)
 static liana_status find_match(liana__run *run, liana__run_data *part, liana__error *error)
 {
     liana__data_names names;
-    bool labelled = part == &run->training || part == &run->validation;
+    bool labelled = part == &run->training || part == &run->validation || part == &run->examples;
     find_names(run, &names);
     if (!labelled) memset(names.targets, 0, sizeof names.targets);
     return liana__data_match_find(run->model, part->source, &names, labelled, &part->match, error);
 }
 
+/* What the configuration names of the model must be there. */
+static liana_status check_map(const liana__run *run, const liana__component_map *map, bool of_inputs,
+                              liana__error *error)
+{
+    const liana_model *model = run->model;
+    const char *key = of_inputs ? "data.inputs" : "data.targets", *kind = of_inputs ? "input" : "output";
+    const size_t count = of_inputs ? liana__model_num_inputs(model) : liana__model_num_outputs(model);
+    const liana__place place = liana__config_place(run->config, key);
+    if (map->count == 1 && !map->names[0]) {
+        if (count == 1) return LIANA_OK;
+        return liana__fail_at(error, &place, key, "the model has %zu %ss; say which one is '%.100s': {%s: %.100s}",
+                              count, kind, map->components[0],
+                              (of_inputs ? liana__model_input(model, 0) : liana__model_output(model, 0)).name,
+                              map->components[0]);
+    }
+    for (size_t i = 0; i < map->count; i++) {
+        liana__nearest_search search = liana__nearest_begin(map->names[i]);
+        bool found = false;
+        for (size_t k = 0; k < count; k++) {
+            const char *name = (of_inputs ? liana__model_input(model, k) : liana__model_output(model, k)).name;
+            found = found || strcmp(name, map->names[i]) == 0;
+            liana__nearest_add(&search, name);
+        }
+        if (found) continue;
+        return liana__fail_at(error, &place, key, "the model has no %s '%.100s' for the component '%.100s'%s", kind,
+                              map->names[i], map->components[i], liana__hint(search.nearest).text);
+    }
+    return LIANA_OK;
+}
+
 liana_status liana__run_find_match(liana__run *run, liana__error *error)
 {
+    LIANA_TRY(check_map(run, &run->config->data.model_inputs, true, error));
+    LIANA_TRY(check_map(run, &run->config->data.model_targets, false, error));
     liana__run_data *part = run->training.source ? &run->training : &run->validation;
     return part->source ? find_match(run, part, error) : LIANA_OK;
 }
@@ -374,7 +407,7 @@ static liana_status start_loader(liana__run *run, liana__run_data *part, liana__
     liana__share_loader(run->core.trainer, &part->workers, &options);
     LIANA_TRY(find_match(run, part, error));
     LIANA_TRY(liana__batch_plan_make(run->core.trainer, &part->match, &part->plan, &options, error));
-    if (part->match.has_image) return create_loader(run, part, &options, error);
+    if (part->match.has_image && part != &run->examples) return create_loader(run, part, &options, error);
     return liana__loader_create(part->source, &options, &part->loader, error);
 }
 
@@ -389,10 +422,39 @@ liana_status liana__run_start_loaders(liana__run *run, const liana__run_options 
     return LIANA_OK;
 }
 
+/* Without a cache of its own: the epochs' loader has one already, of the same memory. */
+liana_status liana__run_open_examples(liana__run *run, liana__loader **loader, liana__error *error)
+{
+    liana__run_data *part = &run->examples;
+    part->source = run->training.source;
+    if (!part->loader) LIANA_TRY(start_loader(run, part, error));
+    *loader = part->loader;
+    return LIANA_OK;
+}
+
+/* The names of a category have the numbers that they had in training. Data that are only measured do not tell them. */
+static liana_status check_vocabularies(const liana__run *run, bool labelled, liana__error *error)
+{
+    const liana__data_config *data = &run->config->data;
+    for (size_t i = 0; i < data->components.count; i++) {
+        const liana__column *column = &data->components.items[i];
+        if (!column->category || column->vocabulary.count) continue;
+        if (!labelled && is_compared(data, column->name)) continue;
+        char key[128];
+        snprintf(key, sizeof key, "data.columns.%.100s", column->name);
+        liana__place place = liana__config_place(run->config, key);
+        return liana__fail_at(error, &place, key,
+                              "the numbers that its names had in training are not known; list the names in that order: "
+                              "{category: true, vocabulary: [first, second]}");
+    }
+    return LIANA_OK;
+}
+
 liana_status liana__run_open_data(liana__run *run, const liana__source_config *where, liana__run_data *data,
                                   liana__error *error)
 {
     *data = (liana__run_data){0};
+    if (!run->training.source) LIANA_TRY(check_vocabularies(run, false, error));
     LIANA_TRY(open_source(run, where, LABELS_IGNORED, 0, &data->source, error));
     liana_status status = start_loader(run, data, error);
     if (status != LIANA_OK) liana__run_close_data(data);
@@ -434,6 +496,7 @@ static liana_status open_others(liana__run *run, const liana__run_options *optio
 {
     const liana__data_config *data = &run->config->data;
     bool has_validation = liana__config_has_source(&data->validation);
+    if (options->validation && !options->training) LIANA_TRY(check_vocabularies(run, true, error));
     if (data->validation_split > 0 && options->validation && !options->training) {
         LIANA_TRY(open_validation_part(run, error));
     }
@@ -466,7 +529,8 @@ static bool knows_shapes(const liana__config *config)
 {
     const liana__data_config *data = &config->data;
     bool knows_classes = data->num_classes || data->class_names.count || config->model.layers || config->model.file;
-    return knows_classes && ((data->image_size[0] && data->channels) || begins_with_input(config->model.layers));
+    const bool says_inputs = config->model.file || begins_with_input(config->model.layers);
+    return knows_classes && ((data->image_size[0] && data->channels) || says_inputs);
 }
 
 /* The shapes without training data to open for good. */

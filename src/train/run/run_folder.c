@@ -144,6 +144,7 @@ static const char *const FREE_KEYS[] = {"output",
                                         "train.epochs",
                                         "train.steps",
                                         "train.max_minutes",
+                                        "train.stop_at",
                                         "train.callbacks",
                                         "train.threads",
                                         "train.strategy",
@@ -268,7 +269,7 @@ liana_status liana__run_check_folder(liana__run *run, const liana__run_options *
     bool has_columns = run->config->data.components.count > 0;
     const liana__columns *columns = has_columns ? &run->config->data.components : &old.data.components;
     if (columns->count) LIANA_TRY(liana__config_keep_columns(run->config, columns, &run->arena, error));
-    run->length_before = (liana__training_length){old.train.epochs, old.train.steps, old.train.max_minutes};
+    run->length_before = (liana__training_length){old.train.epochs, old.train.steps, old.train.max_minutes, 0};
     liana__arena arena = {0};
     liana_status status = check_same_config(run, options, &old, path, &arena, error);
     liana__arena_free(&arena);

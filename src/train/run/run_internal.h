@@ -15,6 +15,9 @@ void liana__run_forget_options(liana__run *run);
  * 0: not known, which is an error only if the model needs it. */
 liana_status liana__run_find_data(liana__run *run, const liana__run_options *options, liana__error *error);
 /* Starts the loaders, once the shape of the images is final. */
+/* The training data once more, for predictions: each example once, in order, without augmentation. Opened when they are
+ * asked for the first time. The loader is the run's. */
+liana_status liana__run_open_examples(liana__run *run, liana__loader **loader, liana__error *error) LIANA_MUST_USE;
 liana_status liana__run_start_loaders(liana__run *run, const liana__run_options *options, liana__error *error);
 
 /* run.c: stores the state of the training data in run->state, for checkpoints. Before a checkpoint is loaded. */

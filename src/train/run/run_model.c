@@ -28,16 +28,27 @@ static void find_scale(liana__run *run, const liana__architecture *architecture)
 
 /* ---- a model from a file ---- */
 
+/* The input that takes images: the one that data.inputs says, else the first one [batch, height, width, channels] of
+ * floats. Rank 0: none does. */
+static liana_shape image_input(const liana__run *run)
+{
+    const liana__component_map *named = &run->config->data.model_inputs;
+    const size_t count = liana__model_num_inputs(run->model);
+    for (size_t i = 0; i < count; i++) {
+        liana__model_port port = liana__model_input(run->model, i);
+        const char *component = named->count ? liana__component_for(named, port.name, count == 1) : NULL;
+        const bool meant = component ? strcmp(component, "image") == 0 : port.dtype == LIANA_F32;
+        if (meant && port.shape.rank == 4) return port.shape;
+    }
+    return (liana_shape){0};
+}
+
 /* As its file says, unless the configuration says otherwise. */
 static liana_status take_shapes(liana__run *run, liana__error *error)
 {
     liana__data_config *data = &run->config->data;
-    liana_shape input = liana__model_input_shape(run->model);
-    if (input.rank != 4) {
-        return liana__fail(error, LIANA_INVALID_CONFIG,
-                           "%s: the model's input is %s, expected images: [batch, height, width, channels]",
-                           run->config->model.file, liana__shape_print(&input).text);
-    }
+    const liana_shape input = image_input(run);
+    if (input.rank == 0) return LIANA_OK;
     if (!data->image_size[0]) memcpy(data->image_size, &input.dims[1], sizeof data->image_size);
     if (!data->channels) data->channels = input.dims[3];
     bool same =

@@ -1,4 +1,5 @@
 /* The optimizer, schedule, loss and metrics that a configuration names. */
+#include "train/model/model_objective.h"
 #include "train/run/run_internal.h"
 
 liana_status liana__run_find_optimizer(liana__run *run, liana__optimizer_choice *choice, liana__error *error)
@@ -30,6 +31,22 @@ liana_status liana__run_find_strategy(liana__run *run, bool training, liana__str
     return LIANA_OK;
 }
 
+/* Whether the configuration names a loss, and does not leave it at its default. */
+static bool names_loss(const liana__run *run)
+{
+    const liana__value *root = run->config->root;
+    const liana__value *train = root && root->kind == LIANA__VALUE_MAP ? liana__value_get(root, "train") : NULL;
+    return train && train->kind == LIANA__VALUE_MAP && liana__value_get(train, "loss");
+}
+
+/* What is measured may be known from the model's file, and what is only predicted needs no loss for each output. */
+static void find_untrained(const liana__run *run, bool measures, liana__objective_request *request)
+{
+    if (!names_loss(run)) request->loss = NULL;
+    liana__model_recall_objective(run->model, request);
+    request->predicts = !measures && !request->loss && liana__model_num_outputs(run->model) > 1;
+}
+
 liana_status liana__run_find_objective(liana__run *run, const liana__run_options *options,
                                        const liana__objective **objective, liana__error *error)
 {
@@ -39,13 +56,14 @@ liana_status liana__run_find_objective(liana__run *run, const liana__run_options
     for (size_t i = 0; data->source && i < LIANA__MAX_OUTPUTS; i++) {
         if (data->match.targets[i].name) targets[i] = &data->match.targets[i];
     }
-    const liana__objective_request request = {.targets = targets,
-                                              .model = run->model,
-                                              .loss = train->loss,
-                                              .loss_weights = train->loss_weights,
-                                              .metrics = train->metrics,
-                                              .where = "train",
-                                              .by_class = options->by_class};
+    liana__objective_request request = {.targets = targets,
+                                        .model = run->model,
+                                        .loss = train->loss,
+                                        .loss_weights = train->loss_weights,
+                                        .metrics = train->metrics,
+                                        .where = "train",
+                                        .by_class = options->by_class};
+    if (!options->training) find_untrained(run, options->validation, &request);
     liana__objective *made = liana__arena_allocate(&run->arena, sizeof *made);
     if (!made) return liana__fail_memory(error, "the loss");
     *objective = made;

@@ -13,7 +13,7 @@ char *liana__run_checkpoints(liana__run *run, const char *folder)
 liana__training_length liana__run_length(const liana__run *run)
 {
     const liana__train_config *train = &run->config->train;
-    return (liana__training_length){train->epochs, train->steps, train->max_minutes};
+    return (liana__training_length){train->epochs, train->steps, train->max_minutes, run->stop_at};
 }
 
 liana_status liana__run_find_callbacks(liana__run *run, liana__error *error)
@@ -69,6 +69,11 @@ static bool watch(void *user, const liana__fit_event *event)
     return goes_on;
 }
 
+static liana_status open_examples(void *user, liana__loader **loader, liana__error *error)
+{
+    return liana__run_open_examples(((watcher *)user)->run, loader, error);
+}
+
 static liana_status fit(liana__run *run, const liana__run_options *options, liana__error *error)
 {
     const liana__config *config = run->config;
@@ -84,7 +89,8 @@ static liana_status fit(liana__run *run, const liana__run_options *options, lian
     const liana__progress_options progress = {watch, &own};
     const liana__numbers_options numbers = {(liana__on_bad_numbers)train->on_bad_numbers, train->max_bad_numbers,
                                             train->bad_numbers_factor, run->folder};
-    const liana__standard_callbacks standard = {&checkpointing, &train->max_minutes, &progress, &numbers};
+    const liana__standard_callbacks standard = {&checkpointing, &train->max_minutes, &run->stop_at, &progress,
+                                                &numbers};
     LIANA_TRY(liana__callbacks_finish(&run->callbacks, &standard, error));
     if (run->folder) LIANA_TRY(open_writer(run, &own.writer, error));
     liana__fit_options wanted = {.training = run->training.loader,
@@ -100,6 +106,7 @@ static liana_status fit(liana__run *run, const liana__run_options *options, lian
                                  .user = &own,
                                  .callbacks = &run->callbacks,
                                  .folder = run->folder,
+                                 .open_examples = run->training.source->streams ? NULL : open_examples,
                                  .notes = {options->on_note, options->user}};
     liana_status status = liana__fit(&run->core, &wanted, error);
     status = liana__checkpoint_writer_close(own.writer, status, error);

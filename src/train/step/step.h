@@ -14,8 +14,9 @@ typedef struct liana__step_sum {
     liana_dtype dtype;
     liana_shape shape;
     bool is_gradient;
-    double momentum;   /* of a statistic */
-    const char *about; /* the variable whose statistic is the mean of this one; NULL: none */
+    double momentum;        /* of a statistic */
+    const char *constraint; /* of the variable, for the optimizer of the update; NULL: none */
+    const char *about;      /* the variable whose statistic is the mean of this one; NULL: none */
 } liana__step_sum;
 
 /* What a leaf declares. The first sum of a leaf is the vector of those that have names. */

@@ -3,6 +3,7 @@
 #include "ir/given.h"
 #include "ir/graph.h"
 #include "ir/shape.h"
+#include "passes/autodiff.h"
 #include "train/core/objective.h"
 #include "train/step/step.h"
 
@@ -106,6 +107,7 @@ static bool add_item(liana_location here, liana_leaf *leaf, liana_tensor variabl
     item.variable = node->name;
     item.dtype = node->dtype;
     item.shape = node->shape;
+    item.constraint = liana__graph_constraint(leaf->graph, node);
     size_t place = item.is_gradient ? sums->num_gradients++ : sums->count;
     memmove(sums->items + place + 1, sums->items + place, (sums->count - place) * sizeof *sums->items);
     memmove(state->values + place + 1, state->values + place, (sums->count - place) * sizeof *state->values);
@@ -142,6 +144,7 @@ void liana_leaf_gradients_at(liana_location here, liana_leaf *leaf, liana_tensor
         liana__graph_fail(leaf->graph, here, LIANA_OUT_OF_MEMORY, "out of memory for the gradients");
         return;
     }
+    if (!liana__require_gradient(here, loss, variables, count)) return;
     liana_gradients_at(here, loss, variables, count, gradients);
     for (size_t i = 0; i < count; i++) {
         if (!add_item(here, leaf, variables[i], gradients[i], (liana__step_sum){.is_gradient = true})) return;
@@ -219,7 +222,8 @@ static bool same_sums(const liana__step_sums *a, const liana__step_sums *b)
     for (size_t i = 0; same && i < a->count; i++) {
         const liana__step_sum *x = &a->items[i], *y = &b->items[i];
         same = strcmp(x->variable, y->variable) == 0 && x->dtype == y->dtype && same_text(x->about, y->about) &&
-               x->momentum == y->momentum && liana_shape_equal(&x->shape, &y->shape);
+               same_text(x->constraint, y->constraint) && x->momentum == y->momentum &&
+               liana_shape_equal(&x->shape, &y->shape);
     }
     return same;
 }
@@ -243,6 +247,7 @@ static liana_status keep_sums(liana_step *step, const liana__step_sums *found, i
     for (size_t i = 0; sums->items && i < found->count; i++) {
         sums->items[i] = found->items[i];
         sums->items[i].variable = liana__arena_string(&step->arena, found->items[i].variable);
+        sums->items[i].constraint = liana__arena_string(&step->arena, found->items[i].constraint);
         if (found->items[i].about) sums->items[i].about = liana__arena_string(&step->arena, found->items[i].about);
     }
     step->declared = !step->arena.failed;

@@ -1,6 +1,8 @@
 /* The graph of a step's update: the sums that it reads, and the moving averages that it moves. */
 #include "base/named.h"
+#include "ir/given.h"
 #include "ir/graph.h"
+#include "ir/shape.h"
 #include "train/core/slice_update.h"
 #include "train/step/step.h"
 
@@ -11,8 +13,9 @@ static const char *const first_sum = "sums";
 /* An update that is being built. Arrays are in the graph's arena. */
 typedef struct update_state {
     const liana_step *step;
-    liana_tensor named; /* f32 [names] */
-    liana_tensor *sums; /* by item */
+    liana_tensor named;      /* f32 [names] */
+    liana_tensor *sums;      /* by item */
+    liana_tensor *gradients; /* by variable: those that the function sees */
     liana_tensor scalars[LIANA_MAX_SETTINGS];
 } update_state;
 
@@ -51,6 +54,58 @@ liana_tensor liana_update_sum_at(liana_location here, const liana_update *update
     }
     return liana__graph_fail(update->graph, here, LIANA_NOT_FOUND, "%s: the leaf has no sum '%.100s'%s",
                              state->step->options.name, name ? name : "", liana__hint(search.nearest).text);
+}
+
+/* ---- losses of variables ---- */
+
+/* Whether the loss depends on each of the variables. */
+static bool *find_dependences(const liana_update *update, const liana__node *loss)
+{
+    liana_graph *graph = update->graph;
+    bool *needed = liana__arena_allocate(&graph->arena, graph->num_nodes * sizeof *needed);
+    if (!needed) return NULL;
+    needed[loss->id] = true;
+    for (size_t id = loss->id; id > 0; id--) {
+        const liana__node *node = graph->nodes[id];
+        for (uint32_t i = 0; needed[id] && i < node->num_inputs; i++) needed[node->inputs[i]->id] = true;
+    }
+    return needed;
+}
+
+static void add_gradients(liana_location here, const liana_update *update, liana_tensor loss, const bool *needed,
+                          liana_tensor *found)
+{
+    const update_state *state = update->state;
+    size_t count = 0;
+    liana_tensor *variables = found + update->num_variables;
+    for (size_t i = 0; i < update->num_variables; i++) {
+        if (needed[update->variables[i].id]) variables[count++] = update->variables[i];
+    }
+    if (count) liana_gradients_at(here, loss, variables, count, found);
+    for (size_t i = 0, k = 0; k < count; i++) {
+        if (!needed[update->variables[i].id]) continue;
+        state->gradients[i] = liana_op_add_at(here, state->gradients[i], found[k++]);
+    }
+}
+
+void liana_update_add_loss_at(liana_location here, liana_update *update, liana_tensor loss)
+{
+    liana_graph *graph = update && update->graph ? update->graph : loss.graph;
+    if (!LIANA__GRAPH_REQUIRE(graph, here, update) || !update->graph || graph->status != LIANA_OK) return;
+    const liana__node *node = loss.graph == graph ? liana__tensor_node(loss) : NULL;
+    if (!node || node->shape.rank != 0 || !liana__dtype_is_float(node->dtype)) {
+        liana__graph_fail(graph, here, LIANA_INVALID_ARGUMENT,
+                          "the loss that is added is %s, expected a float scalar of the update's graph",
+                          node ? liana__type_print(node->dtype, &node->shape).text : "no tensor of it");
+        return;
+    }
+    const bool *needed = find_dependences(update, node);
+    liana_tensor *found = liana__arena_allocate(&graph->arena, (2 * update->num_variables + 1) * sizeof *found);
+    if (!needed || !found) {
+        liana__graph_fail(graph, here, LIANA_OUT_OF_MEMORY, "out of memory for gradients");
+        return;
+    }
+    add_gradients(here, update, loss, needed, found);
 }
 
 /* ---- moving averages ---- */
@@ -118,12 +173,16 @@ static bool add_inputs(liana_update *update, update_state *state)
         const liana_dtype dtype = sums->items[i].dtype;
         liana_tensor count = dtype == LIANA_F32 ? update->count : liana_op_cast(update->count, dtype);
         variables[i] = variable_of(update, &sums->items[i]);
+        const liana__node *node = liana__tensor_node(variables[i]);
+        if (node && sums->items[i].constraint) {
+            liana__graph_constrain(graph, LIANA_HERE, node, sums->items[i].constraint);
+        }
         gradients[i] = liana_op_divide(state->sums[i], count);
     }
     update->num_variables = sums->num_gradients;
     update->variables = variables;
     update->gradient_sums = state->sums;
-    update->gradients = gradients;
+    update->gradients = state->gradients = gradients;
     return true;
 }
 

@@ -65,9 +65,11 @@ const liana__fields *liana__sweep_fields(void);
 liana_status liana__sweep_read(const char *path, const char *folder, liana__arena *arena, liana__sweep *sweep,
                                liana__error *error) LIANA_MUST_USE;
 
-/* The configuration of a run. Errors: those of liana__config_load_changed. */
-liana_status liana__sweep_config(const liana__sweep *sweep, const liana__sweep_run *run, liana__arena *arena,
-                                 liana__config *config, liana__error *error) LIANA_MUST_USE;
+/* The configuration of a run. The context loads the plugins that it names: a sweep's file is the user's own, as a
+ * configuration is. Runs may name other plugins, so each has a context of its own. Errors: those of
+ * liana__config_load_changed. */
+liana_status liana__sweep_config(const liana__sweep *sweep, const liana__sweep_run *run, liana_context *context,
+                                 liana__arena *arena, liana__config *config, liana__error *error) LIANA_MUST_USE;
 
 /* Checks what can be checked before the first run: the configuration of every run, and that a run that is there already
  * has the same one. Errors: INVALID_CONFIG, with the key and both values where a run's configuration was another. */

@@ -1,14 +1,15 @@
 /* The configurations of a sweep's runs. */
 #include "train/sweep/sweep.h"
 
+#include "base/context_plugins.h"
 #include "base/file.h"
 #include "formats/yaml.h"
 #include "train/sweep/differences.h"
 
 #include <string.h>
 
-liana_status liana__sweep_config(const liana__sweep *sweep, const liana__sweep_run *run, liana__arena *arena,
-                                 liana__config *config, liana__error *error)
+liana_status liana__sweep_config(const liana__sweep *sweep, const liana__sweep_run *run, liana_context *context,
+                                 liana__arena *arena, liana__config *config, liana__error *error)
 {
     const liana__sweep_setting *setting = &sweep->settings[run->setting];
     size_t count = setting->num_changes;
@@ -18,15 +19,23 @@ liana_status liana__sweep_config(const liana__sweep *sweep, const liana__sweep_r
     seed->place = sweep->seeds_place;
     if (count) memcpy(changes, setting->changes, count * sizeof *changes);
     changes[count++] = (liana__config_change){"train.seed", seed};
-    return liana__config_load_changed(NULL, LIANA__PLUGINS_IGNORED, sweep->base, changes, count, arena, config, error);
+    return liana__config_load_changed(context, LIANA__PLUGINS_LOADED, sweep->base, changes, count, arena, config,
+                                      error);
+}
+
+/* For reading configurations; nothing runs in it. */
+static liana_status make_context(const liana__sweep *sweep, liana_context **context, liana__error *error)
+{
+    liana_status status = liana__context_make(NULL, context);
+    return status == LIANA_OK ? LIANA_OK : liana__fail_memory(error, sweep->file);
 }
 
 /* As the file of the run has it. Threads are a matter of the machine. */
-static liana_status write_text(const liana__sweep *sweep, const liana__sweep_run *run, liana__text *text,
-                               liana__arena *arena, liana__error *error)
+static liana_status write_text(const liana__sweep *sweep, const liana__sweep_run *run, liana_context *context,
+                               liana__text *text, liana__arena *arena, liana__error *error)
 {
     liana__config config;
-    LIANA_TRY(liana__sweep_config(sweep, run, arena, &config, error));
+    LIANA_TRY(liana__sweep_config(sweep, run, context, arena, &config, error));
     LIANA_TRY(liana__config_require_training_data(&config, error));
     config.output = NULL;
     liana__config_write(&config, text);
@@ -34,12 +43,12 @@ static liana_status write_text(const liana__sweep *sweep, const liana__sweep_run
 }
 
 /* With every key: a configuration that an older liana wrote lacks some, which are at their defaults. */
-static liana_status read_before(const liana__sweep_run *run, liana__arena *arena, liana__value **tree,
-                                liana__error *error)
+static liana_status read_before(const liana__sweep_run *run, liana_context *context, liana__arena *arena,
+                                liana__value **tree, liana__error *error)
 {
     liana__config config;
     liana__text text = {0};
-    LIANA_TRY(liana__config_load(NULL, LIANA__PLUGINS_IGNORED, run->config, NULL, 0, arena, &config, error));
+    LIANA_TRY(liana__config_load(context, LIANA__PLUGINS_IGNORED, run->config, NULL, 0, arena, &config, error));
     liana__config_write(&config, &text);
     liana_status status = text.failed ? liana__fail_memory(error, run->config)
                                       : liana__yaml_parse(text.data, text.length, run->config, arena, tree, error);
@@ -48,11 +57,11 @@ static liana_status read_before(const liana__sweep_run *run, liana__arena *arena
 }
 
 /* Names the first key that differs. */
-static liana_status compare_before(const liana__sweep_run *run, const liana__text *now, liana__arena *arena,
-                                   liana__error *error)
+static liana_status compare_before(const liana__sweep_run *run, const liana__text *now, liana_context *context,
+                                   liana__arena *arena, liana__error *error)
 {
     liana__value *old, *new;
-    LIANA_TRY(read_before(run, arena, &old, error));
+    LIANA_TRY(read_before(run, context, arena, &old, error));
     LIANA_TRY(liana__yaml_parse(now->data, now->length, "the sweep", arena, &new, error));
     const liana__value *const trees[] = {old, new};
     liana__differences found;
@@ -73,11 +82,14 @@ static liana_status check_run(const liana__sweep *sweep, const liana__sweep_run 
                               liana__error *error)
 {
     liana__text now = {0};
-    liana_status status = write_text(sweep, run, &now, arena, error);
+    liana_context *context = NULL;
+    liana_status status = make_context(sweep, &context, error);
+    if (status == LIANA_OK) status = write_text(sweep, run, context, &now, arena, error);
     bool begun = liana__file_exists(run->done) || liana__folder_exists(run->folder);
     if (status == LIANA_OK && begun && liana__file_exists(run->config)) {
-        status = compare_before(run, &now, arena, error);
+        status = compare_before(run, &now, context, arena, error);
     }
+    liana_context_destroy(context);
     liana__text_free(&now);
     return status;
 }
@@ -98,9 +110,12 @@ liana_status liana__sweep_write_config(const liana__sweep *sweep, const liana__s
     liana__arena arena = {0};
     liana__text text = {0};
     const char *folder = liana__path_folder(&arena, run->config);
+    liana_context *context = NULL;
     liana_status status = folder ? liana__folder_make(folder, error) : liana__fail_memory(error, run->config);
-    if (status == LIANA_OK) status = write_text(sweep, run, &text, &arena, error);
+    if (status == LIANA_OK) status = make_context(sweep, &context, error);
+    if (status == LIANA_OK) status = write_text(sweep, run, context, &text, &arena, error);
     if (status == LIANA_OK) status = liana__file_replace(run->config, text.data, text.length, error);
+    liana_context_destroy(context);
     liana__text_free(&text);
     liana__arena_free(&arena);
     return status;

@@ -3,9 +3,21 @@
 
 #include "train/checkpoint/remote_checkpoints.h"
 
+#include <string.h>
+
 static const char *const MODEL_WEIGHTS = "weights.safetensors"; /* of liana_model_save */
 
-liana_status liana__warm_source_find(const char *from, liana__arena *arena, const char **file, liana__error *error)
+/* Weights of a checkpoint are compared with the checksum that its state has. */
+static liana_status check_weights(const char *file, liana__arena *arena, liana__error *error)
+{
+    if (strcmp(liana__path_name(file), liana__checkpoint_variables) != 0) return LIANA_OK;
+    const int folder = (int)(liana__path_name(file) - file);
+    const char *state = liana__arena_format(arena, "%.*s%s", folder, file, liana__checkpoint_state);
+    if (!state) return liana__fail_memory(error, file);
+    return liana__file_exists(state) ? liana__checkpoint_check(state, file, error) : LIANA_OK;
+}
+
+static liana_status find_file(const char *from, liana__arena *arena, const char **file, liana__error *error)
 {
     *file = from;
     if (!liana__folder_exists(from)) return LIANA_OK;
@@ -26,6 +38,22 @@ liana_status liana__warm_source_find(const char *from, liana__arena *arena, cons
     }
     *file = liana__path_join(arena, path, liana__checkpoint_variables);
     return *file ? LIANA_OK : liana__fail_memory(error, from);
+}
+
+liana_status liana__warm_source_find(const char *from, liana__arena *arena, const char **file, liana__error *error)
+{
+    LIANA_TRY(find_file(from, arena, file, error));
+    return check_weights(*file, arena, error);
+}
+
+/* A checkpoint in a bucket: its state lies beside the weights there. */
+static liana_status check_fetched(liana__remote *remote, const char *from, const char *file, liana__arena *arena,
+                                  liana__error *error)
+{
+    const char *local, *state = liana__path_join(arena, from, liana__checkpoint_state);
+    if (!state) return liana__fail_memory(error, from);
+    LIANA_TRY(liana__remote_file(remote, state, arena, &local, error));
+    return liana__checkpoint_check(local, file, error);
 }
 
 /* A run in a bucket: its newest checkpoint says which is the best one. */
@@ -54,7 +82,7 @@ liana_status liana__warm_source_fetch(liana__remote *remote, const char *from, l
         if (!name) return liana__fail_memory(error, from);
         liana__error missing = {0};
         liana_status status = liana__remote_file(remote, name, arena, file, &missing);
-        if (status == LIANA_OK) return LIANA_OK;
+        if (status == LIANA_OK) return i == 0 ? LIANA_OK : check_fetched(remote, from, *file, arena, error);
         if (status == LIANA_NOT_FOUND) continue;
         *error = missing;
         return status;

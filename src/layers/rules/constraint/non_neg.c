@@ -14,7 +14,7 @@ static liana_tensor build(const void *arguments, liana_tensor variable)
 }
 
 const liana__constraint_type liana__constraint_non_neg = {
-    .call = {"non_neg", "NonNeg", &fields},
+    .call = {"non_neg", "NonNeg", &fields, NULL},
     .doc = "max(w, 0)",
     .is_by_element = true,
     .build = build,

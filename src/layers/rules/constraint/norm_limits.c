@@ -111,21 +111,21 @@ static liana_tensor build_unit(const void *arguments, liana_tensor variable)
 }
 
 const liana__constraint_type liana__constraint_max_norm = {
-    .call = {"max_norm", "MaxNorm", &max_fields},
+    .call = {"max_norm", "MaxNorm", &max_fields, NULL},
     .doc = "norms along axis are at most max_value",
     .check = check_axes,
     .build = build_max,
 };
 
 const liana__constraint_type liana__constraint_min_max_norm = {
-    .call = {"min_max_norm", "MinMaxNorm", &min_max_fields},
+    .call = {"min_max_norm", "MinMaxNorm", &min_max_fields, NULL},
     .doc = "norms along axis move to min_value..max_value, by a share rate of the way",
     .check = check_limits,
     .build = build_min_max,
 };
 
 const liana__constraint_type liana__constraint_unit_norm = {
-    .call = {"unit_norm", "UnitNorm", &unit_fields},
+    .call = {"unit_norm", "UnitNorm", &unit_fields, NULL},
     .doc = "norms along axis are 1",
     .check = check_axes,
     .build = build_unit,

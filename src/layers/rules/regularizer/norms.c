@@ -36,21 +36,21 @@ static liana_tensor build(const void *arguments, liana_tensor x, liana_axes axes
 }
 
 const liana__regularizer_type liana__regularizer_l1 = {
-    .call = {"l1", "L1", &l1_fields},
+    .call = {"l1", "L1", &l1_fields, NULL},
     .doc = "l1 * sum(|x|)",
     .is_by_element = true,
     .build = build,
 };
 
 const liana__regularizer_type liana__regularizer_l2 = {
-    .call = {"l2", "L2", &l2_fields},
+    .call = {"l2", "L2", &l2_fields, NULL},
     .doc = "l2 * sum(x^2)",
     .is_by_element = true,
     .build = build,
 };
 
 const liana__regularizer_type liana__regularizer_l1_l2 = {
-    .call = {"l1_l2", "L1L2", &both_fields},
+    .call = {"l1_l2", "L1L2", &both_fields, NULL},
     .doc = "l1 * sum(|x|) + l2 * sum(x^2)",
     .is_by_element = true,
     .build = build,

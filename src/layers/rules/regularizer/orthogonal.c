@@ -58,7 +58,7 @@ static liana_tensor build(const void *arguments, liana_tensor x, liana_axes axes
 }
 
 const liana__regularizer_type liana__regularizer_orthogonal_regularizer = {
-    .call = {"orthogonal_regularizer", "OrthogonalRegularizer", &fields},
+    .call = {"orthogonal_regularizer", "OrthogonalRegularizer", &fields, NULL},
     .doc = "factor * mean of |products| of different rows (or columns) with norm 1",
     .refuse = refuse,
     .build = build,

@@ -1,6 +1,6 @@
-/* test_text.h - text files of the test's folder. */
-#ifndef LIANA_TESTS_TEST_TEXT_H
-#define LIANA_TESTS_TEST_TEXT_H
+/* text_files.h - text files of the test's folder. */
+#ifndef LIANA_TESTS_TEXT_FILES_H
+#define LIANA_TESTS_TEXT_FILES_H
 
 #include "harness/harness.h"
 

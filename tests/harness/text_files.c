@@ -1,5 +1,5 @@
 /* Text files of the test's folder. */
-#include "harness/test_text.h"
+#include "harness/text_files.h"
 
 #include "base/file.h"
 

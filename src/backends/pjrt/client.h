@@ -1,0 +1,41 @@
+/* client.h - a plugin's client: its devices, what it compiles, what it runs. All devices of a plugin that are opened in
+ * one context with the same options share a client, since a second one would take the devices' memory again. */
+#ifndef LIANA_BACKENDS_PJRT_CLIENT_H
+#define LIANA_BACKENDS_PJRT_CLIENT_H
+
+#include "backends/pjrt/device_name.h"
+#include "backends/pjrt/plugin.h"
+#include "base/context.h"
+
+struct liana__pjrt_program;
+
+typedef struct liana__pjrt_client {
+    liana__pjrt_plugin plugin;
+    void *handle;         /* NULL: closed */
+    void *const *devices; /* the plugin's, those of this process */
+    size_t num_devices;
+    char platform[64];                    /* "cpu", "cuda", "tpu" */
+    char version[1024];                   /* of the platform */
+    size_t users;                         /* devices that are open */
+    struct liana__pjrt_program *programs; /* that are in use, of all devices */
+    pthread_mutex_t mutex;                /* of `programs`, and of compiling */
+    size_t num_compiled;                  /* programs, so far */
+} liana__pjrt_client;
+
+/* Opens the client of a plugin, or takes the one that the context has. Errors: those of liana__pjrt_plugin_load;
+ * UNAVAILABLE and others if the plugin makes none. */
+liana_status liana__pjrt_client_open(liana_context *context, const char *path, const liana__pjrt_device_name *name,
+                                     liana__pjrt_client **client, liana__error *error) LIANA_MUST_USE;
+/* Closes it with its last user. */
+void liana__pjrt_client_close(liana__pjrt_client *client);
+
+/* What is known about a device. */
+typedef struct liana__pjrt_device_facts {
+    char kind[128];              /* "NVIDIA H200" */
+    int id;                      /* among the devices of all processes */
+    int64_t memory, memory_used; /* bytes; -1: the plugin does not say */
+} liana__pjrt_device_facts;
+liana_status liana__pjrt_device_describe(const liana__pjrt_client *client, size_t number,
+                                         liana__pjrt_device_facts *facts, liana__error *error) LIANA_MUST_USE;
+
+#endif

@@ -1,0 +1,22 @@
+/* compile_options.h - XLA's CompileOptionsProto, as far as liana fills it: written by hand as protobuf's wire format. */
+#ifndef LIANA_BACKENDS_PJRT_COMPILE_OPTIONS_H
+#define LIANA_BACKENDS_PJRT_COMPILE_OPTIONS_H
+
+#include "base/text.h"
+
+typedef struct liana__pjrt_flag {
+    const char *name; /* of XLA's DebugOptions, such as "xla_cpu_multi_thread_eigen" */
+    bool value;
+} liana__pjrt_flag;
+
+typedef struct liana__pjrt_compile_options {
+    size_t num_replicas; /* 0 and 1: one device, any of the client's, which is chosen at each run */
+    const int *devices;  /* [num_replicas] by replica: the device's id; NULL: the client's own order */
+    const liana__pjrt_flag *flags;
+    size_t num_flags;
+} liana__pjrt_compile_options;
+
+/* Adds the message to `bytes`; check bytes->failed. */
+void liana__pjrt_compile_options_write(const liana__pjrt_compile_options *options, liana__text *bytes);
+
+#endif

@@ -1,0 +1,271 @@
+/* Accelerators behind PJRT plugins: a graph is written as StableHLO, which the plugin compiles and runs. */
+#include "backends/backend.h"
+
+#include "backends/leaf_loop.h"
+#include "backends/pjrt/buffer.h"
+#include "backends/pjrt/discovery.h"
+#include "backends/pjrt/memory_advice.h"
+#include "backends/pjrt/program.h"
+#include "backends/pjrt/survey.h"
+#include "passes/pass.h"
+#include "stablehlo/module.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- opening ---- */
+
+/* "gpu:1 (NVIDIA H200)"; a plugin that was named by its path is called by the name of its platform. */
+static liana_status name_device(liana__pjrt_device *device, liana__error *error)
+{
+    liana__pjrt_device_facts facts;
+    LIANA_TRY(liana__pjrt_device_describe(device->client, device->number, &facts, error));
+    const liana__pjrt_plugin *plugin = &device->client->plugin;
+    snprintf(device->name, sizeof device->name, "%s:%zu (%s)", device->client->platform, device->number, facts.kind);
+    snprintf(device->base.note, sizeof device->base.note, "device %s, by the plugin %.200s (PJRT %d.%d)", device->name,
+             plugin->path, (int)plugin->api->version.major, (int)plugin->api->version.minor);
+    return LIANA_OK;
+}
+
+static liana_status open_number(liana__pjrt_device *device, size_t number, const char *name, liana__error *error)
+{
+    const liana__pjrt_client *client = device->client;
+    if (number >= client->num_devices) {
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "there is no device %zu for '%s': the plugin '%s' has %zu of the platform %s, from 0",
+                           number, name, client->plugin.path, client->num_devices, client->platform);
+    }
+    device->number = number;
+    device->handle = client->devices[number];
+    return name_device(device, error);
+}
+
+static liana_status find_plugin(const liana__pjrt_device_name *name, liana__arena *arena, const char **path,
+                                liana__error *error)
+{
+    *path = name->path;
+    if (name->path) return LIANA_OK;
+    LIANA_TRY(liana__pjrt_find_hardware(name->kind, error));
+    return liana__pjrt_find_plugin(name->kind, arena, path, error);
+}
+
+static void close_device(liana__device *base)
+{
+    liana__pjrt_device *device = (liana__pjrt_device *)base;
+    liana__pjrt_client_close(device->client);
+    free(device);
+}
+
+static liana_status fill_device(liana__pjrt_device *device, const liana__device_request *request, liana__arena *arena,
+                                liana__error *error)
+{
+    liana__pjrt_device_name name;
+    const char *path;
+    LIANA_TRY(liana__pjrt_device_name_read(request->name, arena, &name, error));
+    LIANA_TRY(find_plugin(&name, arena, &path, error));
+    liana_status status = liana__pjrt_client_open(device->base.context, path, &name, &device->client, error);
+    if (status != LIANA_OK) return liana__pjrt_explain(name.kind, error);
+    return open_number(device, name.number + request->index, request->name, error);
+}
+
+static liana_status open_device(liana_context *context, const liana__device_request *request, liana__device **out,
+                                liana__error *error)
+{
+    liana__pjrt_device *device = calloc(1, sizeof *device);
+    if (!device) return liana__fail_memory(error, "a PJRT device");
+    device->base = (liana__device){.backend = &liana__backend_pjrt, .context = context, .num_tracks = 1};
+    liana__arena arena = {0};
+    liana_status status = fill_device(device, request, &arena, error);
+    liana__arena_free(&arena);
+    if (status != LIANA_OK) {
+        close_device(&device->base);
+        return status;
+    }
+    *out = &device->base;
+    return LIANA_OK;
+}
+
+static size_t count_devices(const liana__device *device)
+{
+    return ((const liana__pjrt_device *)device)->client->num_devices;
+}
+
+/* ---- compiling ---- */
+
+typedef struct pjrt_executable {
+    liana__executable base;
+    const liana_graph *graph;
+    liana_graph *rewritten; /* what the graph asked for, or NULL */
+    liana__pjrt_program *program;
+    void **arguments; /* the plugin's buffers of one execution */
+    void **results;
+} pjrt_executable;
+
+static void destroy_executable(liana__executable *base)
+{
+    pjrt_executable *executable = (pjrt_executable *)base;
+    if (!executable) return;
+    liana__pjrt_program_drop(executable->program);
+    liana_graph_destroy(executable->rewritten);
+    free(executable->arguments);
+    free(executable->results);
+    free(executable);
+}
+
+static size_t num_results(const liana_graph *graph)
+{
+    return graph->num_outputs + graph->num_assignments;
+}
+
+static const liana__node *result_node(const liana_graph *graph, size_t index)
+{
+    bool is_output = index < graph->num_outputs;
+    return is_output ? graph->outputs[index].node : graph->assignments[index - graph->num_outputs].value;
+}
+
+static liana_status make_program(pjrt_executable *executable, liana__error *error)
+{
+    const liana__pjrt_device *device = (const liana__pjrt_device *)executable->base.device;
+    const liana__stablehlo_options options = {.donate_variables = true, .highest_precision = true};
+    char *text;
+    LIANA_TRY(liana__stablehlo_print(executable->graph, &options, &text, error));
+    liana_status status = liana__pjrt_program_make(device->client, text, strlen(text), &executable->program, error);
+    free(text);
+    if (status != LIANA_OK) return liana__fail_within(error, "%s, compiling", device->name);
+    if (executable->program->num_results == num_results(executable->graph)) return LIANA_OK;
+    return liana__fail(error, LIANA_UNAVAILABLE, "%s: a compiled program has %zu results, expected %zu", device->name,
+                       executable->program->num_results, num_results(executable->graph));
+}
+
+static liana_status build_executable(pjrt_executable *executable, liana__error *error)
+{
+    LIANA_TRY(liana__passes_run_asked_for(executable->graph, &executable->rewritten, error));
+    if (executable->rewritten) executable->graph = executable->rewritten;
+    const liana_graph *graph = executable->graph;
+    LIANA_TRY(liana__graph_verify(graph, error));
+    executable->arguments = calloc(graph->num_inputs + graph->num_variables + 1, sizeof *executable->arguments);
+    executable->results = calloc(num_results(graph) + 1, sizeof *executable->results);
+    if (!executable->arguments || !executable->results) return liana__fail_memory(error, "an executable");
+    LIANA_TRY(make_program(executable, error));
+    int64_t temporaries = executable->program->temporaries;
+    executable->base.workspace_size = temporaries > 0 ? (size_t)temporaries : 0;
+    return LIANA_OK;
+}
+
+static liana_status compile(liana__device *device, const liana_graph *graph, liana__executable **out,
+                            liana__error *error)
+{
+    *out = NULL;
+    pjrt_executable *executable = calloc(1, sizeof *executable);
+    if (!executable) return liana__fail_memory(error, "an executable");
+    executable->base = (liana__executable){.device = device,
+                                           .num_inputs = graph->num_inputs,
+                                           .num_variables = graph->num_variables,
+                                           .num_outputs = graph->num_outputs};
+    executable->graph = graph;
+    liana_status status = build_executable(executable, error);
+    if (status != LIANA_OK) {
+        destroy_executable(&executable->base);
+        return status;
+    }
+    *out = &executable->base;
+    return LIANA_OK;
+}
+
+/* ---- running ---- */
+
+static void *handle_of(const liana__buffer *buffer)
+{
+    return ((const liana__pjrt_buffer *)buffer)->handle;
+}
+
+static void gather_arguments(pjrt_executable *executable, const liana__execution *execution)
+{
+    const liana_graph *graph = executable->graph;
+    void **next = executable->arguments;
+    for (size_t i = 0; i < graph->num_inputs; i++) *next++ = handle_of(execution->inputs[i]);
+    for (size_t i = 0; i < graph->num_variables; i++) *next++ = handle_of(execution->variables[i]);
+}
+
+static size_t place_of(const liana_graph *graph, const liana__node *variable)
+{
+    size_t place = 0;
+    while (graph->variables[place] != variable) place++;
+    return place;
+}
+
+/* Where the caller finds a result; what is there is donated. */
+static liana__buffer **place_of_result(const liana_graph *graph, const liana__execution *execution, size_t index)
+{
+    if (index < graph->num_outputs) return &execution->outputs[index];
+    return &execution->variables[place_of(graph, graph->assignments[index - graph->num_outputs].variable)];
+}
+
+/* Takes over all results, also on failure. */
+static liana_status give_results(pjrt_executable *executable, const liana__execution *execution, liana__error *error)
+{
+    liana__pjrt_device *device = (liana__pjrt_device *)executable->base.device;
+    liana_status status = LIANA_OK;
+    for (size_t i = 0; i < num_results(executable->graph); i++) {
+        const liana__node *node = result_node(executable->graph, i);
+        liana__buffer **place = place_of_result(executable->graph, execution, i);
+        liana_status one =
+            liana__pjrt_buffer_put(device, node->dtype, &node->shape, executable->results[i], place, error);
+        if (status == LIANA_OK) status = one;
+    }
+    return status;
+}
+
+/* A device that fails in the middle of a run may have taken over the donated variables already. */
+static void mark_gone(const pjrt_executable *executable, const liana__execution *execution)
+{
+    const liana_graph *graph = executable->graph;
+    const liana__pjrt_device *device = (const liana__pjrt_device *)executable->base.device;
+    for (size_t i = 0; i < graph->num_assignments; i++) {
+        liana__buffer *variable = execution->variables[place_of(graph, graph->assignments[i].variable)];
+        liana__pjrt_bool_args args = {.object = handle_of(variable)};
+        liana_status known = liana__pjrt_call(&device->client->plugin, LIANA__PJRT_BUFFER_IS_DELETED, &args, NULL);
+        if (known != LIANA_OK || args.yes) variable->donated_to = "a program that failed";
+    }
+}
+
+static liana_status execute(liana__executable *base, liana__execution *execution, liana__error *error)
+{
+    pjrt_executable *executable = (pjrt_executable *)base;
+    const liana_graph *graph = executable->graph;
+    const liana__pjrt_device *device = (const liana__pjrt_device *)base->device;
+    LIANA_TRY(liana__check_execution(graph, execution, error));
+    gather_arguments(executable, execution);
+    liana_status status = liana__pjrt_program_run(executable->program, device->handle, executable->arguments,
+                                                  graph->num_inputs + graph->num_variables, executable->results, error);
+    if (status == LIANA_OK) return give_results(executable, execution, error);
+    mark_gone(executable, execution);
+    const char *name = execution->name ? execution->name : "a program";
+    liana__fail_within(error, "%s, running %s", device->name, name);
+    return status == LIANA_OUT_OF_MEMORY ? liana__pjrt_advise(device, graph, executable->program, error) : status;
+}
+
+static const char *const names[] = {"gpu", "tpu", "pjrt", NULL};
+
+const liana__backend liana__backend_pjrt = {
+    .name = "pjrt",
+    .doc = "Accelerators behind a PJRT plugin, called gpu, tpu, gpu:1 or pjrt:/path/plugin.so (liana devices).",
+    .static_leaves = true,
+    .device_names = names,
+    .open = open_device,
+    .close = close_device,
+    .count = count_devices,
+    .upload = liana__pjrt_upload,
+    .wait = liana__pjrt_wait,
+    .download = liana__pjrt_download,
+    .buffer_destroy = liana__pjrt_buffer_destroy,
+    .compile = compile,
+    .executable_destroy = destroy_executable,
+    .execute = execute,
+    .replica_create = liana__leaf_loop_create,
+    .replica_destroy = liana__leaf_loop_destroy,
+    .replica_prepare = liana__leaf_loop_prepare,
+    .replica_compute = liana__leaf_loop_compute,
+    .replica_memory = liana__leaf_loop_memory,
+};

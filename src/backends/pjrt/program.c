@@ -1,0 +1,134 @@
+/* Compiles and runs programs. */
+#include "backends/pjrt/program.h"
+
+#include "backends/pjrt/compile_options.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- compiling ---- */
+
+static liana_status call_compiler(liana__pjrt_program *program, liana__error *error)
+{
+    liana__pjrt_client *client = program->client;
+    liana__text options = {0};
+    liana__pjrt_compile_options_write(&(liana__pjrt_compile_options){0}, &options);
+    if (options.failed) {
+        liana__text_free(&options);
+        return liana__fail_memory(error, "a program");
+    }
+    liana__pjrt_program_text text = {
+        .head = {.struct_size = sizeof text},
+        .code = program->text,
+        .code_size = program->text_size,
+        .format = "mlir",
+        .format_size = strlen("mlir"),
+    };
+    liana__pjrt_compile_args args = {.client = client->handle,
+                                     .program = &text,
+                                     .options = options.data,
+                                     .options_size = options.length};
+    liana_status status = liana__pjrt_call(&client->plugin, LIANA__PJRT_CLIENT_COMPILE, &args, error);
+    liana__text_free(&options);
+    program->handle = args.executable;
+    client->num_compiled += status == LIANA_OK;
+    return status;
+}
+
+/* How many results it has, and what it needs. */
+static liana_status learn(liana__pjrt_program *program, liana__error *error)
+{
+    const liana__pjrt_plugin *plugin = &program->client->plugin;
+    liana__pjrt_pointer_args executable = {.object = program->handle};
+    LIANA_TRY(liana__pjrt_call(plugin, LIANA__PJRT_LOADED_EXECUTABLE_GET_EXECUTABLE, &executable, error));
+    liana__pjrt_size_args results = {.object = executable.pointer};
+    liana_status status = liana__pjrt_call(plugin, LIANA__PJRT_EXECUTABLE_NUM_OUTPUTS, &results, error);
+    program->num_results = results.size;
+    liana__pjrt_program_memory_args memory = {.executable = executable.pointer};
+    bool said = liana__pjrt_call(plugin, LIANA__PJRT_EXECUTABLE_GET_COMPILED_MEMORY_STATS, &memory, NULL) == LIANA_OK;
+    program->temporaries = said ? memory.temporaries : -1;
+    liana__pjrt_destroy(plugin, LIANA__PJRT_EXECUTABLE_DESTROY, executable.pointer);
+    return status;
+}
+
+static void free_program(liana__pjrt_program *program)
+{
+    liana__pjrt_destroy(&program->client->plugin, LIANA__PJRT_LOADED_EXECUTABLE_DESTROY, program->handle);
+    free(program->text);
+    free(program);
+}
+
+static liana_status make(liana__pjrt_client *client, const char *text, size_t size, liana__pjrt_program **made,
+                         liana__error *error)
+{
+    liana__pjrt_program *program = calloc(1, sizeof *program);
+    char *copy = malloc(size + 1);
+    if (!program || !copy) {
+        free(program);
+        free(copy);
+        return liana__fail_memory(error, "a program");
+    }
+    memcpy(copy, text, size);
+    copy[size] = '\0';
+    *program = (liana__pjrt_program){.client = client, .text = copy, .text_size = size, .users = 1};
+    liana_status status = call_compiler(program, error);
+    if (status == LIANA_OK) status = learn(program, error);
+    if (status != LIANA_OK) {
+        free_program(program);
+        return status;
+    }
+    program->next = client->programs;
+    client->programs = program;
+    *made = program;
+    return LIANA_OK;
+}
+
+liana_status liana__pjrt_program_make(liana__pjrt_client *client, const char *text, size_t size,
+                                      liana__pjrt_program **out, liana__error *error)
+{
+    *out = NULL;
+    pthread_mutex_lock(&client->mutex);
+    liana__pjrt_program *program = client->programs;
+    while (program && (program->text_size != size || memcmp(program->text, text, size) != 0)) program = program->next;
+    liana_status status = LIANA_OK;
+    if (program) {
+        program->users++;
+    } else {
+        status = make(client, text, size, &program, error);
+    }
+    pthread_mutex_unlock(&client->mutex);
+    if (status == LIANA_OK) *out = program;
+    return status;
+}
+
+void liana__pjrt_program_drop(liana__pjrt_program *program)
+{
+    if (!program) return;
+    liana__pjrt_client *client = program->client;
+    pthread_mutex_lock(&client->mutex);
+    if (--program->users == 0) {
+        liana__pjrt_program **place = &client->programs;
+        while (*place != program) place = &(*place)->next;
+        *place = program->next;
+        free_program(program);
+    }
+    pthread_mutex_unlock(&client->mutex);
+}
+
+/* ---- running ---- */
+
+liana_status liana__pjrt_program_run(const liana__pjrt_program *program, void *device, void *const *arguments,
+                                     size_t num_arguments, void **results, liana__error *error)
+{
+    liana__pjrt_execute_options options = {.head = {.struct_size = sizeof options}};
+    liana__pjrt_execute_args args = {
+        .executable = program->handle,
+        .options = &options,
+        .arguments = &arguments,
+        .num_devices = 1,
+        .num_arguments = num_arguments,
+        .results = &results,
+        .device = device,
+    };
+    return liana__pjrt_call(&program->client->plugin, LIANA__PJRT_LOADED_EXECUTABLE_EXECUTE, &args, error);
+}

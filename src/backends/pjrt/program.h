@@ -1,0 +1,30 @@
+/* program.h - StableHLO compiled by a plugin, and run on one of its devices. Equal programs of a client are one. */
+#ifndef LIANA_BACKENDS_PJRT_PROGRAM_H
+#define LIANA_BACKENDS_PJRT_PROGRAM_H
+
+#include "backends/pjrt/client.h"
+
+typedef struct liana__pjrt_program {
+    struct liana__pjrt_program *next;
+    liana__pjrt_client *client;
+    char *text; /* the StableHLO; what makes programs equal */
+    size_t text_size;
+    size_t users;
+    void *handle; /* a loaded executable */
+    size_t num_results;
+    int64_t temporaries; /* bytes that a run needs beside arguments and results; -1: the plugin does not say */
+} liana__pjrt_program;
+
+/* Compiles a module, or takes the equal one that the client has. Errors: those of liana__pjrt_call. */
+liana_status liana__pjrt_program_make(liana__pjrt_client *client, const char *text, size_t size,
+                                      liana__pjrt_program **program, liana__error *error) LIANA_MUST_USE;
+/* Gives it back; the last user frees it. NULL is allowed. */
+void liana__pjrt_program_drop(liana__pjrt_program *program);
+
+/* Runs it on a device of the client. Arguments are buffers of the plugin on that device; those that the program is
+ * compiled to take over are gone afterwards, and still have to be freed. `results` [num_results] are new ones. The
+ * device may still compute when this returns; what fails then is reported by whoever reads a result. */
+liana_status liana__pjrt_program_run(const liana__pjrt_program *program, void *device, void *const *arguments,
+                                     size_t num_arguments, void **results, liana__error *error) LIANA_MUST_USE;
+
+#endif

@@ -1,0 +1,29 @@
+/* survey.h - which devices a plugin has, and why there are none. */
+#ifndef LIANA_BACKENDS_PJRT_SURVEY_H
+#define LIANA_BACKENDS_PJRT_SURVEY_H
+
+#include "backends/pjrt/client.h"
+
+typedef struct liana__pjrt_survey {
+    const char *name;     /* of the devices, before their numbers: "gpu", "pjrt:cpu", "pjrt:/path/plugin.so" */
+    const char *plugin;   /* its path; NULL: there is none */
+    int major, minor;     /* of the interface that it speaks */
+    const char *platform; /* "cuda" */
+    const char *version;  /* of the platform */
+    const liana__pjrt_device_facts *devices;
+    size_t num_devices;
+} liana__pjrt_survey;
+
+/* Looks at the devices that `name` stands for, with its options. All memory is the arena's. Errors: why there are none:
+ * those of liana__pjrt_find_hardware, liana__pjrt_find_plugin and liana__pjrt_client_open. */
+liana_status liana__pjrt_look(liana_context *context, const char *name, liana__arena *arena, liana__pjrt_survey *survey,
+                              liana__error *error) LIANA_MUST_USE;
+
+/* Adds what explains that a client cannot be opened: which driver there is, which process has taken the device. `kind`
+ * may be NULL. Returns the status of the error. */
+liana_status liana__pjrt_explain(const char *kind, liana__error *error);
+
+/* The first process but this one that holds a file whose path begins with `prefix`; 0: none that may be looked at. */
+int liana__pjrt_holder(const char *prefix);
+
+#endif

@@ -1,0 +1,96 @@
+/* ConfusionMatrixLogger: the confusion matrix of each epoch, in a file. It writes what the metric confusion_matrix has
+ * counted, whatever that metric divides its numbers by: counts can be divided later. */
+#include "base/file.h"
+#include "train/callbacks/callback.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct logger_options {
+    const char *folder;
+} logger_options;
+
+static const liana__field fields[] = {
+    LIANA__FIELD_ROW(logger_options, folder, STRING, .default_text = "confusion",
+                     .doc = "The folder of the files, epoch-0001-validation.csv, epoch-0001-training.csv and so on; a "
+                            "relative name is in the run folder, of C programs in the current folder."),
+};
+static const liana__fields options_table = LIANA__FIELD_TABLE("ConfusionMatrixLogger", logger_options, fields);
+
+static liana_status check(const void *given, const liana__value *value, const char *where, liana__error *error)
+{
+    const logger_options *options = given;
+    static const liana__place nowhere;
+    if (options->folder && *options->folder) return LIANA_OK;
+    return liana__fail_at(error, value ? &value->place : &nowhere, where,
+                          "the folder is empty, expected the name of a folder");
+}
+
+/* The first metric that is a confusion matrix; NULL: there is none. */
+static const liana__objective_metric *find_matrix(const liana__objective *objective)
+{
+    for (size_t i = 0; i < objective->num_metrics; i++) {
+        if (objective->metrics[i].choice.metric->is_matrix) return &objective->metrics[i];
+    }
+    return NULL;
+}
+
+static liana_status train_begin(liana__callback_item *item, liana_fit_context *context, liana__error *error)
+{
+    (void)item;
+    if (find_matrix(context->training->objective)) return LIANA_OK;
+    return liana__fail(
+        error, LIANA_INVALID_CONFIG,
+        "the training does not measure confusion_matrix; add it to the metrics, or remove this callback");
+}
+
+/* A row for each true class, a column for each predicted one. */
+static liana_status write_matrix(const liana__totals *totals, const char *path, liana__error *error)
+{
+    const liana__objective_metric *metric = find_matrix(totals->objective);
+    const double *counts = totals->sums + metric->first_sum;
+    const int64_t classes = liana__metric_num_rows(metric);
+    liana__text text = {0};
+    liana__text_add(&text, "true\\predicted");
+    for (int64_t k = 0; k < classes; k++) liana__text_add(&text, ",%lld", (long long)k);
+    for (int64_t row = 0; row < classes; row++) {
+        liana__text_add(&text, "\n%lld", (long long)row);
+        for (int64_t k = 0; k < classes; k++) liana__text_add(&text, ",%.10g", counts[row * classes + k]);
+    }
+    liana__text_add(&text, "\n");
+    liana_status status = text.failed ? liana__fail_memory(error, "the confusion matrix")
+                                      : liana__file_replace(path, text.data, text.length, error);
+    liana__text_free(&text);
+    return status;
+}
+
+static liana_status write_part(const liana__callback_item *item, const liana_fit_context *context,
+                               const liana__totals *totals, const char *part, liana__error *error)
+{
+    const logger_options *options = item->options;
+    if (!context->is_chief || !totals || totals->count == 0) return LIANA_OK;
+    char name[64];
+    liana__arena arena = {0};
+    const bool inside = context->folder && options->folder[0] != '/';
+    const char *folder = inside ? liana__path_join(&arena, context->folder, options->folder) : options->folder;
+    snprintf(name, sizeof name, "epoch-%04lld-%s.csv", (long long)context->epoch, part);
+    const char *path = folder ? liana__path_join(&arena, folder, name) : NULL;
+    liana_status status = path ? liana__folder_make(folder, error) : liana__fail_memory(error, "the confusion matrix");
+    if (status == LIANA_OK) status = write_matrix(totals, path, error);
+    liana__arena_free(&arena);
+    return status;
+}
+
+static liana_status epoch_end(liana__callback_item *item, liana_fit_context *context, liana__error *error)
+{
+    LIANA_TRY(write_part(item, context, context->totals, "training", error));
+    return write_part(item, context, context->validation, "validation", error);
+}
+
+const liana__callback liana__callback_ConfusionMatrixLogger = {
+    .name = "ConfusionMatrixLogger",
+    .doc = "Writes the confusion matrix of each epoch, of training and validation, as numbers of examples.",
+    .options = &options_table,
+    .check = check,
+    .on = {[LIANA__ON_TRAIN_BEGIN] = train_begin, [LIANA__ON_EPOCH_END] = epoch_end},
+};

@@ -1,0 +1,35 @@
+/* SwapEMAWeights: validations measure the averages of the weights, which an optimizer with use_ema keeps. The option is
+ * that of Keras's callback of this name (keras.io/api/callbacks/swap_ema_weights). The loop does it (train/core/fit.c);
+ * training goes on with the weights themselves. */
+#include "train/callbacks/callback.h"
+#include "train/core/averaged_weights.h"
+
+typedef struct swap_options {
+    bool swap_on_epoch;
+} swap_options;
+
+static const liana__field fields[] = {
+    LIANA__FIELD_ROW(swap_options, swap_on_epoch, BOOL, .default_text = "false",
+                     .doc = "Whether checkpoints, and other callbacks at the end of an epoch, get the averages too."),
+};
+static const liana__fields options_table = LIANA__FIELD_TABLE("SwapEMAWeights", swap_options, fields);
+
+static liana_status train_begin(liana__callback_item *item, liana_fit_context *context, liana__error *error)
+{
+    const swap_options *options = item->options;
+    if (!liana__averaged_weights_are_kept(context->training)) {
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "the optimizer keeps no averages of the weights; give it use_ema: true, or remove this "
+                           "callback");
+    }
+    context->measures_averages = true;
+    context->saves_averages = options->swap_on_epoch;
+    return LIANA_OK;
+}
+
+const liana__callback liana__callback_SwapEMAWeights = {
+    .name = "SwapEMAWeights",
+    .doc = "Validates with the averages of the weights that an optimizer with use_ema keeps.",
+    .options = &options_table,
+    .on = {[LIANA__ON_TRAIN_BEGIN] = train_begin},
+};

@@ -1,0 +1,53 @@
+/* The plugins that tests use. */
+#include "harness/pjrt_plugin.h"
+
+#include "backends/pjrt/discovery.h"
+#include "harness/harness.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool liana__test_plugin_is_there(void)
+{
+    liana__arena arena = {0};
+    const char *path;
+    bool is_there = liana__pjrt_find_plugin("cpu", &arena, &path, NULL) == LIANA_OK;
+    if (is_there) {
+        setenv("COUNTING_PLUGIN_INNER", path, 1);
+        /* Programs of tests run a few times: what LLVM would make faster takes longer than it saves. */
+        setenv("XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true", 0);
+    } else {
+        print_message("skipped: the PJRT plugin is not installed (scripts/install-plugins.sh)\n");
+    }
+    liana__arena_free(&arena);
+    return is_there;
+}
+
+const char *liana__test_plugin_device(const char *behind)
+{
+    static char name[4096];
+    snprintf(name, sizeof name, "pjrt:%s%s", LIANA_COUNTING_PLUGIN, behind);
+    return name;
+}
+
+counting_plugin_state *liana__test_plugin_state(void)
+{
+    void *handle = dlopen(LIANA_COUNTING_PLUGIN, RTLD_NOW | RTLD_LOCAL);
+    void *address = handle ? dlsym(handle, "counting_plugin") : NULL;
+    counting_plugin_function *get;
+    memcpy(&get, &address, sizeof get);
+    if (!get) fail_msg("%s: %s", LIANA_COUNTING_PLUGIN, dlerror());
+    return get();
+}
+
+void liana__test_plugin_is_clean(void)
+{
+    static const char *const kinds[] = {"clients", "programs", "executables", "buffers", "events", "errors"};
+    const counting_plugin_state *state = liana__test_plugin_state();
+    assert_string_equal(state->wrong, "");
+    for (int kind = 0; kind < NUM_COUNTED; kind++) {
+        if (state->made[kind] == state->freed[kind]) continue;
+        fail_msg("%zu %s were made, %zu freed", state->made[kind], kinds[kind], state->freed[kind]);
+    }
+}

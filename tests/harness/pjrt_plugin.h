@@ -1,0 +1,20 @@
+/* pjrt_plugin.h - the PJRT plugins that tests use: the real one for CPUs, behind one that counts. */
+#ifndef LIANA_TESTS_PJRT_PLUGIN_H
+#define LIANA_TESTS_PJRT_PLUGIN_H
+
+#include "pjrt/counting_plugin.h"
+
+#include <stdbool.h>
+
+/* Whether the real plugin is installed (scripts/install-plugins.sh). If not, prints that the test is skipped. If so,
+ * the counting plugin hands calls to it. */
+bool liana__test_plugin_is_there(void);
+/* The name of a device of the counting plugin, such as "pjrt:PATH:1?cpu_device_count=2"; `behind` is what follows the
+ * path. In a static buffer that the next call overwrites. */
+const char *liana__test_plugin_device(const char *behind);
+/* What the counting plugin has counted in this process. */
+counting_plugin_state *liana__test_plugin_state(void);
+/* Fails the test unless everything that was made is freed, and nothing was used wrongly. */
+void liana__test_plugin_is_clean(void);
+
+#endif

@@ -15,7 +15,7 @@ build="gcc libc6-dev make cmake ninja-build pkg-config
 # Numbers are written under a locale with a decimal comma, which is made from the sources of locales.
 # Processes of clusters are started by both kinds of MPI, and have networks of their own (iproute2).
 # Remote files are read from nginx and from a small server in Python, on this machine.
-tests="clang-14 clang-format-14 g++ qemu-user nginx openssl python3 locales
+tests="clang-14 clang-format-14 g++ qemu-user nginx openssl python3 python3-pip locales
     openmpi-bin libopenmpi-dev mpich libmpich-dev iproute2"
 # Without OpenBLAS Debian's PyTorch multiplies matrices with the reference BLAS, 30 times slower.
 bench="python3 python3-torch python3-torchvision python3-numpy python3-pil libopenblas0-openmp"

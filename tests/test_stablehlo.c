@@ -135,6 +135,105 @@ static void add_sample(liana__test_cases *cases, const liana__samples *op, const
     liana_graph_destroy(graph);
 }
 
+/* ---- what StableHLO leaves open, or other definitions leave out ---- */
+
+enum { NUM_FLOATS = 18, NUM_INTEGERS = 9, NUM_LABELS = 6 };
+
+/* Special values, and the ends of the ranges of integers. */
+static double edge_of(liana_dtype dtype, int64_t index)
+{
+    static const double floats[NUM_FLOATS] = {0,      -0.0, INFINITY,   -INFINITY,   NAN, 3e38, -3e38, 0.5,  -0.5,
+                                              255.75, 256,  2147483648, -2147483648, 5e9, 1e20, -1e20, -1.5, 2};
+    static const double integers[NUM_INTEGERS] = {0, 1, -1, 2, 255, 2147483647, -2147483648.0, 4294967295.0, 7};
+    return liana__dtype_is_float(dtype) ? floats[index % NUM_FLOATS] : integers[index % NUM_INTEGERS];
+}
+
+/* Input 0 has each edge many times, input 1 each after the other: all pairs. */
+static void fill_edges(const liana_graph *graph, liana__test_value *values)
+{
+    for (size_t i = 0; i < graph->num_inputs; i++) {
+        const liana__node *node = graph->inputs[i];
+        const int64_t size = liana_shape_size(&node->shape), side = (int64_t)sqrt((double)size);
+        values[i] = (liana__test_value){node->dtype, node->shape, malloc(liana__byte_size(node->dtype, &node->shape))};
+        assert_non_null(values[i].data);
+        for (int64_t k = 0; k < size; k++) {
+            liana__store(values[i].data, node->dtype, k,
+                         edge_of(node->dtype, i == 0 && side * side == size ? k / side : k));
+        }
+    }
+}
+
+/* Takes the graph over; one that could not be built is left out. */
+static void add_edges(liana__test_cases *cases, const char *what, const char *name, liana_dtype dtype,
+                      liana_graph *graph, liana_tensor y)
+{
+    liana_graph_output(graph, "y", y);
+    if (liana_graph_status(graph) == LIANA_OK) {
+        liana__test_value inputs[4], results[1];
+        char *text = print(graph, &(liana__stablehlo_options){.wide_products = true}), label[96];
+        snprintf(label, sizeof label, "edges of %s %s, %s", what, name, liana_dtype_name(dtype));
+        fill_edges(graph, inputs);
+        liana__test_run(reference, graph, inputs, results);
+        liana__test_cases_add(cases, label, text, inputs, graph->num_inputs, results, 1,
+                              dtype == LIANA_BF16 ? 0x1p-7 : 2e-5, work_of(graph));
+        liana__test_free_values(inputs, graph->num_inputs);
+        liana__test_free_values(results, 1);
+        free(text);
+    }
+    liana_graph_destroy(graph);
+}
+
+/* Every element-wise op, in every dtype that it accepts. */
+static void add_element_wise_edges(liana__test_cases *cases, liana_dtype dtype)
+{
+    const int64_t side = liana__dtype_is_float(dtype) ? NUM_FLOATS : NUM_INTEGERS;
+    for (size_t op = 0; op < NUM_OPS; op++) {
+        const liana__op *tested = all_samples[op]->op;
+        if (tested->placement != LIANA__PLACE_IN_PLACE || tested->attributes || tested->max_inputs > 2) continue;
+        liana_graph *graph = liana__test_new_graph(context);
+        liana_tensor inputs[2];
+        for (size_t i = 0; i < tested->max_inputs; i++) {
+            inputs[i] = liana_graph_input(graph, i ? "b" : "a", dtype, liana_shape_of(side * side));
+        }
+        liana_tensor y = liana__build(LIANA_HERE, graph, tested, inputs, tested->max_inputs, NULL);
+        add_edges(cases, "op", tested->name, dtype, graph, y);
+    }
+}
+
+static void add_cast_edges(liana__test_cases *cases, liana_dtype from)
+{
+    for (int to = 0; to < LIANA_NUM_DTYPES; to++) {
+        if ((liana_dtype)to == from) continue;
+        liana_graph *graph = liana__test_new_graph(context);
+        liana_tensor x = liana_graph_input(graph, "x", from, liana_shape_of(19));
+        add_edges(cases, "cast to", liana_dtype_name((liana_dtype)to), from, graph, liana_op_cast(x, (liana_dtype)to));
+    }
+}
+
+/* NaN, infinities and equal elements where a maximum is looked for; indices and labels out of range. */
+static void add_other_edges(liana__test_cases *cases)
+{
+    static const char *const names[] = {"argmax",  "pooling",       "pooling's gradient", "gather",
+                                        "one_hot", "cross-entropy", "in_top_k",           "reduce_max"};
+    for (int i = 0; i < (int)(sizeof names / sizeof *names); i++) {
+        liana_graph *graph = liana__test_new_graph(context);
+        liana_tensor y = {0};
+        const liana_shape images = liana_shape_of(1, 7, 8, 3), rows = liana_shape_of(NUM_LABELS, 5);
+        liana_tensor x = liana_graph_input(graph, "x", LIANA_F32, i == 1 || i == 2 ? images : rows);
+        liana_tensor index = liana_graph_input(graph, "index", LIANA_S32, liana_shape_of(NUM_LABELS));
+        const liana_pool_options pool = {.window = {3, 2}, .strides = {2, 1}, .padding = LIANA_PADDING_SAME};
+        if (i == 0) y = liana_op_argmax(x, 1);
+        if (i == 1) y = liana_op_max_pool2d(x, pool);
+        if (i == 2) liana_gradients(liana_op_max_pool2d(x, pool), &x, 1, &y);
+        if (i == 3) y = liana_op_gather(x, index, 0);
+        if (i == 4) y = liana_op_one_hot(index, 4, LIANA_F32);
+        if (i == 5) y = liana_op_sparse_softmax_cross_entropy(liana_op_clip(x, -9, 9), index);
+        if (i == 6) y = liana_op_in_top_k(x, index, 2);
+        if (i == 7) y = liana_op_reduce_max(x, LIANA_AXES(1), false);
+        add_edges(cases, "op", names[i], LIANA_F32, graph, y);
+    }
+}
+
 static void test_samples(void **state)
 {
     (void)state;
@@ -149,7 +248,12 @@ static void test_samples(void **state)
             free(first);
         }
     }
-    assert_true(cases.count > 500);
+    for (int dtype = 0; dtype < LIANA_NUM_DTYPES; dtype++) {
+        add_element_wise_edges(&cases, (liana_dtype)dtype);
+        add_cast_edges(&cases, (liana_dtype)dtype);
+    }
+    add_other_edges(&cases);
+    assert_true(cases.count > 2000);
     liana__test_cases_check(&cases);
 }
 

@@ -19,7 +19,7 @@ if grep -E 'lib(cairo|fontconfig|X11|xcb|hdf5|curl|crypto|ssl|expat|krb5|ldap|gn
 "$liana" synth flowers classes=2 images=40 image_size=16 --out flowers >log
 # Files that are no libraries, which the loader meets first.
 mkdir broken
-for file in libcairo.so.2 libfontconfig.so.1 libcurl.so.4 libcrypto.so.3 libexpat.so.1 libhdf5_serial.so.103; do : >"broken/$file"; done
+for file in libcairo.so.2 libfontconfig.so.1 libcurl.so.4 libcrypto.so.3 libexpat.so.1 libhdf5_serial.so.103 libzmq.so.5; do : >"broken/$file"; done
 export LD_LIBRARY_PATH="$folder/broken"
 
 cat >tiny.yaml <<'YAML'
@@ -43,4 +43,5 @@ refuses 'pictures need the library libcairo.so.2' synth flowers classes=2 images
 [ ! -e others ] || [ -z "$(ls others)" ] || fail "pictures were not drawn, but there is $(ls others)"
 # A build may be without remote files; it says so itself.
 refuses 'libcurl' inspect https://localhost/none.tfrec
+refuses 'clusters of processes need the library libzmq.so.5' cluster keys keys
 echo "training needs none of the loaded libraries"

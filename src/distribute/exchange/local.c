@@ -12,11 +12,10 @@ liana_status liana__local_exchange_create(const liana_graph *leaf, size_t num_su
                                           liana__error *error)
 {
     *exchange = (liana__local_exchange){.num_sums = num_sums};
-    exchange->sums = calloc(num_sums + 1, sizeof *exchange->sums);
     exchange->offsets = calloc(num_sums + 1, sizeof *exchange->offsets);
-    if (!exchange->sums || !exchange->offsets) return liana__fail_memory(error, "the exchange of sums");
+    if (!exchange->offsets) return liana__fail_memory(error, "the exchange of sums");
     for (size_t i = 0; i < num_sums; i++) {
-        const liana__node *node = exchange->sums[i] = leaf->outputs[i].node;
+        const liana__node *node = leaf->outputs[i].node;
         if (node->dtype != LIANA_F32) {
             return liana__fail(error, LIANA_INVALID_CONFIG, "the sum '%s' is %s; several devices exchange f32 only",
                                leaf->outputs[i].name, liana__type_print(node->dtype, &node->shape).text);
@@ -30,7 +29,6 @@ void liana__local_exchange_free(liana__local_exchange *exchange)
 {
     for (size_t i = 0; i < exchange->num_slots; i++) free(exchange->slots[i]);
     free(exchange->slots);
-    free((void *)exchange->sums);
     free(exchange->offsets);
     *exchange = (liana__local_exchange){0};
 }

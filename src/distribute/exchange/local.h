@@ -8,9 +8,8 @@
 /* Host memory for the sums of all blocks of a batch. */
 typedef struct liana__local_exchange {
     size_t num_sums;
-    const liana__node **sums; /* by sum: its type */
-    size_t *offsets;          /* by sum, and one more: elements before it in a block */
-    float **slots;            /* by block, in the order of leaves: all sums of a block, one behind the other */
+    size_t *offsets; /* by sum, and one more: elements before it in a block */
+    float **slots;   /* by block, in the order of leaves: all sums of a block, one behind the other */
     size_t num_slots;
 } liana__local_exchange;
 

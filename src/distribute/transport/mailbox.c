@@ -44,6 +44,7 @@ struct liana__mailbox {
     size_t max_kept, kept;
     _Atomic uint64_t generation;
     atomic_bool interrupted;
+    atomic_size_t num_waiting;
     liana__error broken; /* of a transport that cannot go on */
 };
 
@@ -314,7 +315,9 @@ liana_status liana__mailbox_receive(liana__mailbox *mailbox, size_t from, liana_
         item->changed = &changed;
         item->wanted = data;
         item->wanted_size = size;
+        mailbox->num_waiting++;
         status = wait_for(mailbox, item, deadline, error);
+        mailbox->num_waiting--;
         if (status == LIANA_OK) {
             status = take(mailbox, item, data, size, error);
         } else {
@@ -324,6 +327,11 @@ liana_status liana__mailbox_receive(liana__mailbox *mailbox, size_t from, liana_
     pthread_mutex_unlock(&mailbox->mutex);
     pthread_cond_destroy(&changed);
     return status;
+}
+
+size_t liana__mailbox_num_waiting(liana__mailbox *mailbox)
+{
+    return mailbox->num_waiting;
 }
 
 bool liana__mailbox_peek(liana__mailbox *mailbox, size_t from, liana__message_key key, size_t *size)

@@ -16,12 +16,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
 /* MPI cannot wake a thread, so the thread looks again and again: without a pause while something happens, then with
- * longer and longer ones. Nanoseconds. */
-enum { BUSY_LOOKS = 200, SHORTEST_PAUSE = 10 * 1000, LONGEST_PAUSE = 200 * 1000 };
+ * longer and longer ones, but shorter ones if somebody waits for a message. Nanoseconds. */
+enum { BUSY_LOOKS = 200, SHORTEST_PAUSE = 5 * 1000, WAITING_PAUSE = 20 * 1000, LONGEST_PAUSE = 200 * 1000 };
 
 /* A frame that is to be sent, or is on its way. */
 typedef struct parcel {
@@ -167,7 +168,8 @@ static void wait_a_moment(transport *own, long *pause, int *looks)
     struct pollfd wakes = {.fd = own->wake, .events = POLLIN};
     struct timespec time = {.tv_nsec = *pause};
     if (ppoll(&wakes, 1, &time, NULL) > 0 && read(own->wake, &count, sizeof count) > 0) *looks = 0;
-    *pause = *pause * 2 < LONGEST_PAUSE ? *pause * 2 : LONGEST_PAUSE;
+    const long longest = liana__mailbox_num_waiting(own->mailbox) ? WAITING_PAUSE : LONGEST_PAUSE;
+    *pause = *pause * 2 < longest ? *pause * 2 : longest;
 }
 
 static bool all_left(transport *own)
@@ -184,6 +186,8 @@ static liana_status send_kind(transport *own, size_t to, liana__frame_kind kind,
 static void serve(transport *own, uint8_t *room)
 {
     bool said_goodbye = false;
+    /* Pauses are to be as short as they are said to be. */
+    prctl(PR_SET_TIMERSLACK, 1ul);
     long pause = SHORTEST_PAUSE;
     int looks = 0;
     for (;;) {

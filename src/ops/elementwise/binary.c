@@ -210,7 +210,7 @@ static liana__hlo lower_arithmetic(liana__lowering *l, const char *op, liana__hl
 }
 
 /* Integers divided by 0 and by -1, for which StableHLO leaves results open: x / 0 is 0 in 64 bits, else the end of the
- * range on x's side, beyond which x 2^32 is. */
+ * range on x's side, beyond which 2^32 is. */
 static liana__hlo lower_divide(liana__lowering *l, liana__hlo a, liana__hlo b)
 {
     if (liana__dtype_is_float(a.dtype)) return liana__hlo_binary(l, "divide", a, b);
@@ -224,7 +224,8 @@ static liana__hlo lower_divide(liana__lowering *l, liana__hlo a, liana__hlo b)
     liana__hlo one = liana__hlo_fill(l, y.dtype, LIANA_SCALAR, 1);
     liana__hlo quotient = liana__hlo_binary(l, "divide", x, liana__hlo_select(l, open, one, y));
     if (is_signed(x.dtype)) quotient = liana__hlo_select(l, is_minus_one, liana__hlo_unary(l, "negate", x), quotient);
-    liana__hlo by_zero = liana__hlo_binary_with(l, "multiply", x, is_small ? 0x1p32 : 0);
+    liana__hlo side = is_small ? liana__hlo_clamp(l, x, -1, 1) : x;
+    liana__hlo by_zero = liana__hlo_binary_with(l, "multiply", side, is_small ? 0x1p32 : 0);
     return liana__hlo_narrow_integer(l, liana__hlo_select(l, is_zero, by_zero, quotient), a.dtype);
 }
 

@@ -154,10 +154,22 @@ static liana_tensor tanh_gradient(liana_tensor x, liana_tensor y, liana_tensor d
 
 /* ---- what is not one op of StableHLO ---- */
 
+/* The least integer has no positive counterpart: of 32 bits it becomes the greatest. */
+static liana__hlo lower_signed(liana__lowering *l, const char *op, liana__hlo x)
+{
+    if (x.dtype != LIANA_S32) return liana__hlo_unary(l, op, x);
+    return liana__hlo_narrow_integer(l, liana__hlo_unary(l, op, liana__hlo_widen_integer(l, x, true)), LIANA_S32);
+}
+
 static liana__hlo lower_abs(liana__lowering *l, liana__hlo x)
 {
     bool is_unsigned = x.dtype == LIANA_U8 || x.dtype == LIANA_U32 || x.dtype == LIANA_U64;
-    return is_unsigned ? x : liana__hlo_unary(l, "abs", x);
+    return is_unsigned ? x : lower_signed(l, "abs", x);
+}
+
+static liana__hlo lower_negate(liana__lowering *l, liana__hlo x)
+{
+    return lower_signed(l, "negate", x);
 }
 
 static liana__hlo lower_relu(liana__lowering *l, liana__hlo x)
@@ -215,7 +227,7 @@ typedef struct unary_row {
     X(log1p, log1p, log1p_gradient, FLOATS, false, LIANA__STAYS_WIDE, AS("log_plus_one"), "log(1 + x)")              \
     X(logistic, logistic_value, logistic_gradient, FLOATS, false, LIANA__FOLLOWS, AS("logistic"), "1 / (1 + e^-x)")  \
     X(logical_not, not_value, NULL, BOOLS, true, LIANA__FOLLOWS, AS("not"), "not x")                                 \
-    X(negate, negate_value, negate_gradient, FLOATS | SIGNED, false, LIANA__FOLLOWS, AS("negate"), "-x")             \
+    X(negate, negate_value, negate_gradient, FLOATS | SIGNED, false, LIANA__FOLLOWS, BY(lower_negate), "-x")         \
     X(relu, relu_value, relu_input_gradient, FLOATS, false, LIANA__FOLLOWS, BY(lower_relu), "max(x, 0)")             \
     X(relu6, relu6_value, relu6_input_gradient, FLOATS, false, LIANA__FOLLOWS, BY(lower_relu6), "min(max(x, 0), 6)") \
     X(round, rint, NULL, FLOATS, false, LIANA__FOLLOWS, AS("round_nearest_even"),                                    \
@@ -275,6 +287,24 @@ static liana_status lower_unary(liana__lowering *l, const liana__node *node)
     return liana__hlo_give(l, node, row->compose ? row->compose(l, x) : liana__hlo_unary(l, row->stablehlo, x));
 }
 
+/* Integers of 64 bits do not fit a double. They wrap. */
+static bool run_integer(const liana__op *op, liana_dtype dtype, const void *src, void *dst, int64_t i)
+{
+    if (dtype != LIANA_S64 && dtype != LIANA_U64) return false;
+    const uint64_t x = ((const uint64_t *)src)[i];
+    const bool is_negative = dtype == LIANA_S64 && (int64_t)x < 0;
+    uint64_t y = x;
+    if (op == &liana__op_square) {
+        y = x * x;
+    } else if (op == &liana__op_negate || (op == &liana__op_abs && is_negative)) {
+        y = 0 - x;
+    } else if (op != &liana__op_abs) {
+        return false;
+    }
+    ((uint64_t *)dst)[i] = y;
+    return true;
+}
+
 static liana_status run_reference(const liana__call *call)
 {
     const liana__node *node = call->node;
@@ -282,6 +312,7 @@ static liana_status run_reference(const liana__call *call)
     liana_dtype dtype = node->inputs[0]->dtype;
     int64_t size = liana_shape_size(&node->shape);
     for (int64_t i = 0; i < size; i++) {
+        if (run_integer(node->op, dtype, call->src[0], call->dst, i)) continue;
         liana__store(call->dst, node->dtype, i, value(liana__load(call->src[0], dtype, i)));
     }
     return LIANA_OK;

@@ -122,6 +122,7 @@ typedef struct liana_step_options {
     const char *name;          /* in messages; NULL: "step" */
     bool evaluates;            /* leaf->mode is not for training: no dropout, moving averages are used */
     liana_precision precision; /* of leaves; the update is in float32 */
+    bool allows_non_finite;    /* NaN and infinity in sums, gradients and new values are no errors */
     /* Its first device is the one that the step is made on, with its threads; a context's are split by opening the
      * context with fewer. Others are opened for the step. */
     liana_strategy strategy;
@@ -157,8 +158,11 @@ typedef struct liana_step_results {
 
 /* One step. Examples have positions in the run: the first of the first batch has 0, and later batches go on. `results`
  * may be NULL. Errors: INVALID_ARGUMENT (an array or scalar that is missing, unknown or of another type; too many
- * examples; a variable without a value), those of the device. After a failure no variable has changed. Indices such as
- * labels are not checked, and a loss that is not finite is no error: the update has been made. */
+ * examples; a variable without a value), those of the device; OUT_OF_RANGE, of a step with an update and without
+ * `allows_non_finite`: a scalar, a sum, a gradient or a moving average's statistic that is NaN or infinite, by name, or a
+ * variable that became so in the update. After a failure no variable has changed, but after the last one: then all have,
+ * and should be loaded again. A caller may leave out a batch that fails, and go on with the next one: `results` has its
+ * sums, and the position stays (liana_step_set_position). Indices such as labels are not checked. */
 LIANA_API LIANA_MUST_USE liana_status liana_step_run(liana_step *step, const liana_step_batch *batch,
                                                      liana_step_results *results);
 

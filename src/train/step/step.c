@@ -7,10 +7,12 @@
 #include "ir/graph.h"
 #include "ir/shape.h"
 #include "program/device.h"
+#include "train/core/fault.h"
 #include "train/core/precision.h"
 #include "train/model/model_arrays.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -371,6 +373,48 @@ static void set_results(const liana_step *step, int64_t count, liana_step_result
     }
 }
 
+/* ---- numbers that are not finite ---- */
+
+static liana_status look(const liana_step *step, liana__checked what, liana__fault_kind kind, const char *advice,
+                         liana__error *error)
+{
+    liana__non_finite found;
+    char text[640];
+    LIANA_TRY(step->strategy->check(step->instance, what, &found, error));
+    if (found.count == 0) return LIANA_OK;
+    liana__fault fault = {.kind = kind, .count = found.count};
+    const size_t sum = what == LIANA__CHECK_SUMS ? liana__step_find_sum((void *)step, found.name) : 0;
+    snprintf(fault.name, sizeof fault.name, "%s", sum ? step->sums.items[sum - 1].variable : found.name);
+    return liana__fail(error, LIANA_OUT_OF_RANGE, "%s: %s; %s", step->options.name,
+                       liana__fault_describe(&fault, text, sizeof text), advice);
+}
+
+/* What the update is about to read. */
+static liana_status check_sums(const liana_step *step, const float *scalars, liana__error *error)
+{
+    static const char ADVICE[] = "no variable has changed";
+    for (size_t i = 0; i < step->num_scalars; i++) {
+        if (isfinite(scalars[1 + i])) continue;
+        return liana__fail(error, LIANA_OUT_OF_RANGE, "%s: the scalar '%.100s' is %g; %s", step->options.name,
+                           step->options.scalars[i], (double)scalars[1 + i], ADVICE);
+    }
+    for (size_t i = 0; i < step->sums.num_names; i++) {
+        if (isfinite(step->first_sum[i])) continue;
+        return liana__fail(error, LIANA_OUT_OF_RANGE, "%s: the sum '%.100s' is %g; %s", step->options.name,
+                           step->sums.names[i], (double)step->first_sum[i], ADVICE);
+    }
+    return look(step, LIANA__CHECK_SUMS, LIANA__FAULT_SUMS, ADVICE, error);
+}
+
+static liana_status run_update(const liana_step *step, const float *scalars, liana__error *error)
+{
+    if (!step->options.update) return LIANA_OK;
+    if (step->options.allows_non_finite) return step->strategy->update(step->instance, scalars, error);
+    LIANA_TRY(check_sums(step, scalars, error));
+    LIANA_TRY(step->strategy->update(step->instance, scalars, error));
+    return look(step, LIANA__CHECK_VARIABLES, LIANA__FAULT_UPDATE, "the variables should be loaded again", error);
+}
+
 liana_status liana_step_run(liana_step *step, const liana_step_batch *batch, liana_step_results *results)
 {
     if (results) *results = (liana_step_results){0};
@@ -394,9 +438,9 @@ liana_status liana_step_run(liana_step *step, const liana_step_batch *batch, lia
     leaves.rows[step->options.num_components] = step->positions;
     LIANA_TRY(step->strategy->sum(step->instance, kind_of(step), &leaves, step->first_sum, error));
     scalars[0] = (float)count;
-    if (step->options.update) LIANA_TRY(step->strategy->update(step->instance, scalars, error));
-    step->next_position += (uint64_t)count;
     if (results) set_results(step, count, results);
+    LIANA_TRY(run_update(step, scalars, error));
+    step->next_position += (uint64_t)count;
     return LIANA_OK;
 }
 

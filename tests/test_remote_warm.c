@@ -38,8 +38,8 @@ static void test_each_kind_of_place(void **state)
     snprintf(run, sizeof run, "%s", liana__test_path("run"));
     /* The second epoch's steps are far too long, so the best checkpoint is not the newest. */
     static const char *const settings[] = {"checkpoint.best=val_loss", "train.epochs=2",
-                                           "train.optimizer={name: SGD, learning_rate: {name: PiecewiseConstantDecay, "
-                                           "boundaries: [1], values: [0.01, 10]}}"};
+                                           ("train.optimizer={name: SGD, learning_rate: {name: PiecewiseConstantDecay, "
+                                            "boundaries: [1], values: [0.01, 10]}}")};
     assert_code(liana__test_command("train", config, "--out", run, settings[0], settings[1], settings[2]), 0);
     assert_code(liana__test_command("train", config, "--out", "gs://bucket/run", settings[0], settings[1], settings[2]),
                 0);

@@ -46,8 +46,9 @@ static liana_status find_plugin(const liana__pjrt_device_name *name, liana__aren
 {
     *path = name->path;
     if (name->path) return LIANA_OK;
-    LIANA_TRY(liana__pjrt_find_hardware(name->kind, error));
-    return liana__pjrt_find_plugin(name->kind, arena, path, error);
+    liana_status status = liana__pjrt_find_hardware(name->kind, error);
+    if (status == LIANA_OK) status = liana__pjrt_find_plugin(name->kind, arena, path, error);
+    return status == LIANA_OK ? LIANA_OK : liana__fail_within(error, "the device '%s'", name->shown);
 }
 
 static void close_device(liana__device *base)

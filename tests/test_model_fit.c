@@ -533,6 +533,41 @@ static void test_class_folders_that_differ(void **state)
     tear_down(&own);
 }
 
+/* Fits a new model, measures it and lets it predict, all on one device. SGD does not enlarge rounding errors: Adam divides
+ * small gradients by their own size. */
+static liana_results fit_on(const fixture *own, const char *device, float *outputs)
+{
+    liana_results results;
+    liana_model *model = make_model(own->context);
+    const liana_fit_options options = {.training = own->training, .epochs = 1, .device = device, .optimizer = "SGD"};
+    const liana_evaluate_options measuring = {.device = device};
+    const liana_predict_options predicting = {.device = device};
+    check_done(own, liana_fit(model, &options), __LINE__);
+    check_done(own, liana_evaluate(model, own->validation, &measuring, &results), __LINE__);
+    check_done(own, liana_predict_batches(model, own->validation, &predicting, outputs), __LINE__);
+    liana_model_destroy(model);
+    return results;
+}
+
+static void test_devices(void **state)
+{
+    (void)state;
+    fixture own = set_up();
+    float first[NUM_VALIDATION * CLASSES], second[NUM_VALIDATION * CLASSES];
+    const liana_results cpu = fit_on(&own, NULL, first), plain = fit_on(&own, "reference", second);
+    assert_true(fabs(cpu.loss - plain.loss) < 1e-5 * cpu.loss);
+    for (int i = 0; i < NUM_VALIDATION * CLASSES; i++) assert_true(fabsf(first[i] - second[i]) < 1e-5F);
+    /* Different kernels: if all bits were the same, both would have computed on one device. */
+    assert_memory_not_equal(first, second, sizeof first);
+    liana_model *model = make_model(own.context);
+    const liana_fit_options options = {.training = own.training, .epochs = 1, .device = "cpx"};
+    refused(liana_fit(model, &options), LIANA_INVALID_CONFIG, "'cpx'");
+    refused(liana_evaluate(model, own.validation, &(liana_evaluate_options){.device = "cpx"}, NULL),
+            LIANA_INVALID_CONFIG, "'cpx'");
+    liana_model_destroy(model);
+    tear_down(&own);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -541,6 +576,7 @@ int main(void)
         cmocka_unit_test(test_fit_is_what_the_command_does),
         cmocka_unit_test(test_save_and_load),
         cmocka_unit_test(test_a_stopped_fit_goes_on),
+        cmocka_unit_test(test_devices),
         cmocka_unit_test(test_precision),
         cmocka_unit_test(test_recompute),
         cmocka_unit_test(test_a_model_without_softmax_is_not_trained),

@@ -113,6 +113,7 @@ typedef struct liana_fit_options {
     /* Instead of `loss`, and besides `metrics`: with options, and for each of several outputs. */
     liana_loss losses[LIANA_MAX_OUTPUTS];
     liana_metric output_metrics[LIANA_MAX_METRICS];
+    const char *device; /* as in liana_device_open: "gpu", "pjrt:cpu"; NULL: "cpu" */
     liana_strategy strategy;
     /* The model keeps it (liana_model_precision). With `resume`, AUTO is the precision of the checkpoint. */
     liana_precision precision;
@@ -181,6 +182,7 @@ LIANA_API LIANA_MUST_USE liana_status liana_checkpoint_best(liana_context *conte
 
 /* Zeros are the defaults, as for liana_fit. */
 typedef struct liana_evaluate_options {
+    const char *device; /* as for liana_fit */
     int64_t batch_size;
     int64_t steps;                           /* largest number of batches; 0: all examples */
     liana_binding inputs[LIANA_MAX_OUTPUTS]; /* as for liana_fit; so are the next two */
@@ -207,6 +209,7 @@ LIANA_API LIANA_MUST_USE liana_status liana_predict(liana_model *model, const li
 
 /* Zeros are the defaults. */
 typedef struct liana_predict_options {
+    const char *device;                      /* as for liana_fit */
     int64_t batch_size;                      /* 0: 32 */
     int64_t steps;                           /* largest number of batches; 0: all examples */
     liana_binding inputs[LIANA_MAX_OUTPUTS]; /* as for liana_fit */
@@ -227,7 +230,7 @@ LIANA_API LIANA_MUST_USE liana_status liana_predict_batches(liana_model *model, 
  * augmented. */
 
 /* One update. Of the options those are read that compile a model: optimizer, losses, metrics, class_weights,
- * example_weight, microbatch, strategy, precision, seed, batch_size (the largest batch that will come; 0: this one's
+ * example_weight, microbatch, device, strategy, precision, seed, batch_size (the largest batch that will come; 0: this one's
  * size), and steps_per_epoch (for schedules with lengths in epochs). `options` may be NULL. The next call with the same
  * options goes on with the same optimizer state: batches in the order of a fit's first epoch give the bits of that epoch.
  * Results (may be NULL) are those before the update. Errors: as liana_fit; OUT_OF_RANGE for a label. After a failure the

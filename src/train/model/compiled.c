@@ -121,8 +121,9 @@ static char *make_key(const liana__compile_request *request)
 {
     liana__text text = {0};
     const liana_strategy *strategy = &request->strategy;
-    liana__text_add(&text, "%s %lld %lld %d\n%s\n", strategy->name ? strategy->name : "", (long long)strategy->replicas,
-                    (long long)strategy->threads, (int)strategy->bind, request->optimizer ? request->optimizer : "");
+    liana__text_add(&text, "%s\n%s %lld %lld %d\n%s\n", request->device ? request->device : "",
+                    strategy->name ? strategy->name : "", (long long)strategy->replicas, (long long)strategy->threads,
+                    (int)strategy->bind, request->optimizer ? request->optimizer : "");
     for (int64_t i = 0; i < request->num_class_weights; i++) {
         liana__text_add_double(&text, request->class_weights[i]);
         liana__text_add(&text, " ");
@@ -184,7 +185,9 @@ static liana_status compile(const liana__compile_request *request, kept *item, l
         weights = liana__arena_copy(&item->arena, request->class_weights, size);
         if (!weights) return liana__fail_memory(error, "the weights of the classes");
     }
-    liana__training_options options = {.device = "cpu",
+    const char *device = liana__arena_string(&item->arena, request->device ? request->device : "cpu");
+    if (!device) return liana__fail_memory(error, "the device's name");
+    liana__training_options options = {.device = device,
                                        .optimizer = request->optimizer ? &optimizer : NULL,
                                        .trainer = {.model = request->model,
                                                    .batch_size = request->batch_size,

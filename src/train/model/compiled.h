@@ -12,6 +12,7 @@
 /* What is asked for, by name, as public options say it. */
 typedef struct liana__compile_request {
     liana_model *model;
+    const char *device; /* NULL: "cpu" */
     liana_strategy strategy;
     const char *optimizer; /* of a fit, as YAML; NULL: none */
     const liana__training_stages

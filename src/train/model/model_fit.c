@@ -320,6 +320,7 @@ static liana_status compile_fit(session *own, const liana_fit_options *options, 
     const char *resumed_from = resumes(options) ? options->checkpoints : NULL;
     liana__recorded recorded = {.recompute_memory = -1};
     liana__compile_request request = {.model = own->model,
+                                      .device = options->device,
                                       .strategy = options->strategy,
                                       .optimizer = options->optimizer ? options->optimizer : "Adam",
                                       .objective = {options->loss, options->losses, options->metrics,

@@ -65,6 +65,7 @@ static liana_status evaluate_model(liana_model *model, const liana_dataset *data
     if (!options) options = &defaults;
     liana__error *error = &model->context->error;
     liana__compile_request request = {.model = model,
+                                      .device = options->device,
                                       .batch_size =
                                           options->batch_size ? options->batch_size : LIANA__DEFAULT_BATCH_SIZE,
                                       .objective = {options->loss, options->losses, options->metrics,
@@ -104,6 +105,7 @@ static liana_status predict_model(liana_model *model, const liana_dataset *datas
     if (!options) options = &defaults;
     liana__error *error = &model->context->error;
     liana__compile_request request = {.model = model,
+                                      .device = options->device,
                                       .predicts = !model->objective && liana__model_num_outputs(model) > 1,
                                       .batch_size =
                                           options->batch_size ? options->batch_size : LIANA__DEFAULT_BATCH_SIZE};

@@ -274,6 +274,7 @@ static liana_status train_on_arrays(liana_model *model, const liana_fit_options 
     LIANA_TRY(liana__compiled_check_modes(options->precision, options->recompute, options->memory, error));
     LIANA_TRY(liana__compiled_check_weights(options->class_weights, options->num_class_weights, error));
     liana__compile_request request = {.model = model,
+                                      .device = options->device,
                                       .strategy = options->strategy,
                                       .optimizer = options->optimizer ? options->optimizer : "Adam",
                                       .objective = {options->loss, options->losses, options->metrics,
@@ -351,6 +352,7 @@ static liana_status test_on_arrays(liana_model *model, const liana_evaluate_opti
     static const liana_evaluate_options defaults;
     if (!options) options = &defaults;
     liana__compile_request request = {.model = model,
+                                      .device = options->device,
                                       .batch_size = options->batch_size,
                                       .objective = {options->loss, options->losses, options->metrics,
                                                     options->output_metrics}};

@@ -74,21 +74,6 @@ static liana_status train_begin(void *user, liana_fit_context *context)
     return LIANA_OK;
 }
 
-static liana_status keep_weights(liana_model *model, result *own)
-{
-    for (size_t i = 0; liana_model_weight_name(model, i); i++) {
-        liana_array array;
-        LIANA_TRY(liana_model_get_weights(model, liana_model_weight_name(model, i), &array));
-        const size_t size = (size_t)liana_shape_size(&array.shape) * sizeof(float);
-        char *larger = realloc(own->weights, own->size + size);
-        if (!larger) return LIANA_OUT_OF_MEMORY;
-        memcpy(larger + own->size, array.data, size);
-        own->weights = larger;
-        own->size += size;
-    }
-    return LIANA_OK;
-}
-
 /* With batch normalisation and dropout; its dense layer is cut when there are several owners. */
 static liana_model *build_model(liana_context *context, int64_t units)
 {
@@ -147,7 +132,7 @@ static liana_status fit(liana_context *context, const recipe *wanted, liana_stra
                                  .user = own};
     memcpy(options.metrics, wanted->metrics, sizeof wanted->metrics);
     if (status == LIANA_OK) status = liana_fit(model, &options);
-    if (status == LIANA_OK) status = keep_weights(model, own);
+    if (status == LIANA_OK) status = liana__tiny_keep_weights(model, &own->weights, &own->size);
     liana_model_destroy(model);
     liana_dataset_close(training);
     liana_dataset_close(validation);

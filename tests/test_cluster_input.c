@@ -57,21 +57,6 @@ static liana_dataset *open_training(liana_context *context, const recipe *wanted
     return liana_dataset_map(dataset, &(liana_map_options){.name = "count", .function = count_example, .user = own});
 }
 
-static liana_status keep_weights(liana_model *model, result *own)
-{
-    for (size_t i = 0; liana_model_weight_name(model, i); i++) {
-        liana_array array;
-        LIANA_TRY(liana_model_get_weights(model, liana_model_weight_name(model, i), &array));
-        const size_t size = (size_t)liana_shape_size(&array.shape) * sizeof(float);
-        char *larger = realloc(own->weights, own->size + size);
-        if (!larger) return LIANA_OUT_OF_MEMORY;
-        memcpy(larger + own->size, array.data, size);
-        own->weights = larger;
-        own->size += size;
-    }
-    return LIANA_OK;
-}
-
 static liana_model *build_model(liana_context *context)
 {
     liana_model *model = NULL;
@@ -115,7 +100,7 @@ static liana_status fit(liana_context *context, const process *self, result *own
     liana_status status = liana_dataset_open(context, validation_path, NULL, &validation);
     options.validation = validation;
     if (status == LIANA_OK) status = liana_fit(model, &options);
-    if (status == LIANA_OK) status = keep_weights(model, own);
+    if (status == LIANA_OK) status = liana__tiny_keep_weights(model, &own->weights, &own->size);
     liana_model_destroy(model);
     liana_dataset_close(training);
     liana_dataset_close(validation);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COUNT = 40, FEATURES = 3 };
+enum { COUNT = LIANA__TINY_ROWS, FEATURES = LIANA__TINY_FEATURES };
 
 /* ---- parts with the formulas of liana's own ---- */
 
@@ -260,17 +260,9 @@ static void register_all(liana_context *context)
 static fixture begin(int num_threads)
 {
     fixture own;
-    float x[COUNT * FEATURES], y[COUNT];
-    for (int i = 0; i < COUNT * FEATURES; i++) x[i] = (float)((i * 37 + i / 7 * 5) % 129) / 64 - 1;
-    for (int i = 0; i < COUNT; i++) y[i] = x[FEATURES * i] - 2 * x[FEATURES * i + 1] + 0.25f;
     assert_int_equal(liana_context_create(&(liana_context_options){.num_threads = num_threads}, &own.context),
                      LIANA_OK);
-    own.data =
-        liana_dataset_from_tensor_slices(own.context,
-                                         (const liana_array[]){{"x", LIANA_F32, liana_shape_of(COUNT, FEATURES), x},
-                                                               {"y", LIANA_F32, liana_shape_of(COUNT, 1), y}},
-                                         2);
-    assert_non_null(own.data);
+    own.data = liana__tiny_rows(own.context);
     register_all(own.context);
     return own;
 }

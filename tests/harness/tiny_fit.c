@@ -1,6 +1,7 @@
 /* A small model and small data. */
 #include "harness/tiny_fit.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 liana__tiny_fit liana__tiny_fit_open(uint32_t count)
@@ -71,4 +72,32 @@ void liana__write_note(void *user, const char *note)
     liana__notebook *own = user;
     size_t length = strlen(own->text);
     snprintf(own->text + length, sizeof own->text - length, "%s\n", note);
+}
+
+liana_dataset *liana__tiny_rows(liana_context *context)
+{
+    enum { ROWS = LIANA__TINY_ROWS, FEATURES = LIANA__TINY_FEATURES };
+    float x[ROWS * FEATURES], y[ROWS];
+    for (int i = 0; i < ROWS * FEATURES; i++) x[i] = (float)((i * 37 + i / 7 * 5) % 129) / 64 - 1;
+    for (int i = 0; i < ROWS; i++) y[i] = x[FEATURES * i] - 2 * x[FEATURES * i + 1] + 0.25f;
+    const liana_array arrays[] = {{"x", LIANA_F32, liana_shape_of(ROWS, FEATURES), x},
+                                  {"y", LIANA_F32, liana_shape_of(ROWS, 1), y}};
+    liana_dataset *rows = liana_dataset_from_tensor_slices(context, arrays, 2);
+    assert_non_null(rows);
+    return rows;
+}
+
+liana_status liana__tiny_keep_weights(liana_model *model, char **weights, size_t *size)
+{
+    for (size_t i = 0; liana_model_weight_name(model, i); i++) {
+        liana_array array;
+        LIANA_TRY(liana_model_get_weights(model, liana_model_weight_name(model, i), &array));
+        const size_t added = (size_t)liana_shape_size(&array.shape) * sizeof(float);
+        char *larger = realloc(*weights, *size + added);
+        if (!larger) return LIANA_OUT_OF_MEMORY;
+        memcpy(larger + *size, array.data, added);
+        *weights = larger;
+        *size += added;
+    }
+    return LIANA_OK;
 }

@@ -36,4 +36,11 @@ typedef struct liana__notebook {
 } liana__notebook;
 void liana__write_note(void *user, const char *note);
 
+/* Rows of numbers: "x" [LIANA__TINY_ROWS, LIANA__TINY_FEATURES], and "y" [LIANA__TINY_ROWS, 1], which is linear in x. */
+enum { LIANA__TINY_ROWS = 40, LIANA__TINY_FEATURES = 3 };
+liana_dataset *liana__tiny_rows(liana_context *context);
+
+/* Adds all weights to *weights, one behind the other; free it. May run on any thread: it asserts nothing. */
+liana_status liana__tiny_keep_weights(liana_model *model, char **weights, size_t *size) LIANA_MUST_USE;
+
 #endif

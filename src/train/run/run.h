@@ -10,6 +10,7 @@
 #include "remote/outlet.h"
 #include "train/callbacks/standard.h"
 #include "train/checkpoint/folder_lock.h"
+#include "train/checkpoint/lease.h"
 #include "train/checkpoint/resume.h"
 #include "train/config/config.h"
 #include "train/core/batch_components.h"
@@ -64,6 +65,7 @@ typedef struct liana__run {
     liana__remote *remote;          /* the local files of the configuration's URLs */
     struct liana__run_fetch *fetch;
     liana__folder_lock lock; /* of the folder */
+    liana__lease *lease;     /* of the folder or the bucket; NULL: this process writes nothing that others see */
 } liana__run;
 
 typedef struct liana__run_options {

@@ -21,8 +21,7 @@ void liana__run_close(liana__run *run)
     liana__remote_destroy(run->remote);
     liana__bad_records_free(&run->bad_records);
     liana__outlet_close(run->outlet);
-    liana__lease_end(run->lease);
-    liana__folder_lock_end(&run->lock);
+    liana__folder_hold_end(&run->hold);
     liana__arena_free(&run->arena);
     *run = (liana__run){0};
 }

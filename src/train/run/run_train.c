@@ -59,7 +59,7 @@ static liana_status open_writer(liana__run *run, liana__checkpoint_writer **writ
 static bool watch(void *user, const liana__fit_event *event)
 {
     watcher *own = user;
-    own->status = liana__lease_status(own->run->lease, own->error);
+    own->status = liana__lease_status(own->run->hold.lease, own->error);
     if (own->status != LIANA_OK) return false;
     if (event->kind == LIANA__FIT_EPOCH) own->status = write_history(own->run, own->error);
     if (event->kind == LIANA__FIT_EPOCH) liana__run_note_cache_events(own->run, own->options);
@@ -165,7 +165,7 @@ liana_status liana__run_train(liana__run *run, const liana__run_options *options
     liana_status status = fit(run, options, error);
     if (status == LIANA_OK && run->folder) status = write_results(run, options, error);
     status = explain(run, status, error);
-    if (liana__lease_status(run->lease, NULL) != LIANA_OK) return status;
+    if (liana__lease_status(run->hold.lease, NULL) != LIANA_OK) return status;
     /* The error that ended the run is reported first. */
     liana_status listed = liana__run_write_bad_records(run, status == LIANA_OK ? error : NULL);
     return send_results(run, options, status == LIANA_OK ? listed : status, error);

@@ -257,6 +257,34 @@ static void a_taken_one_is_noticed(void)
     liana__lease_end(lease);
 }
 
+static liana_status succeed(const char *job, liana__lease **lease, liana__error *error)
+{
+    return liana__lease_take(
+        &(liana__lease_options){.folder = folder, .seconds = SHORT, .lock = "3:4", .job = job, .advice = "none"}, lease,
+        error);
+}
+
+/* The place of a dead holder is taken by its own job only, and that once. */
+static void a_place_is_taken(void)
+{
+    char job[LIANA__LEASE_JOB], same[LIANA__LEASE_JOB];
+    liana__error error = {0};
+    liana__lease *dead = taken(1000, "3:4"), *next = NULL, *none = NULL;
+    liana__lease_job(dead, job);
+    assert_int_equal(succeed("another job", &none, &error), LIANA_UNAVAILABLE);
+    assert_non_null(strstr(error.message, "is not the run folder of this training any more"));
+    assert_ok(succeed(job, &next, &error), &error);
+    liana__lease_job(next, same);
+    assert_string_equal(job, same);
+    assert_lost(dead, "process");
+    liana__lease_end(dead);
+    assert_held(next);
+    liana__lease_end(next);
+    assert_int_equal(succeed(job, &none, &error), LIANA_UNAVAILABLE);
+    assert_non_null(strstr(error.message, "there is no lease of it"));
+    assert_free();
+}
+
 static void all_of_it(void)
 {
     hold_and_give();
@@ -264,6 +292,7 @@ static void all_of_it(void)
     a_halted_one_loses();
     damaged_ones_are_taken();
     a_taken_one_is_noticed();
+    a_place_is_taken();
     only_one_gets_it();
 }
 

@@ -205,6 +205,20 @@ static liana_status watch(const liana__lease_options *options, liana__lease *own
     return LIANA_OK;
 }
 
+/* Whoever takes the place of a dead chief finds the chief's lease where it was: else it does not reach that folder, or
+ * another job has it. */
+static liana_status check_job(const liana__lease_options *options, const liana__lease_found *found, liana__error *error)
+{
+    liana__lease_text other = {0};
+    char holder[400];
+    if (!options->job) return LIANA_OK;
+    if (found->there) liana__lease_text_read(found->bytes, found->size, &other);
+    if (found->there && strcmp(other.job, options->job) == 0) return LIANA_OK;
+    return liana__fail(error, LIANA_UNAVAILABLE, "'%s' is not the run folder of this training any more: %s%s",
+                       options->folder, found->there ? "it is held by " : "there is no lease of it",
+                       found->there ? liana__lease_text_holder(&other, holder) : "");
+}
+
 static liana_status take(const liana__lease_options *options, liana__lease *own, liana__error *error)
 {
     enum { MOST_RACES = 100 };
@@ -212,6 +226,7 @@ static liana_status take(const liana__lease_options *options, liana__lease *own,
     for (int i = 0; i < MOST_RACES && !taken; i++) {
         liana__lease_found found;
         LIANA_TRY(liana__lease_place_read(&own->place, &found, error));
+        LIANA_TRY(check_job(options, &found, error));
         if (found.there) LIANA_TRY(watch(options, own, &found, error));
         own->text.generation = found.generation + 1;
         note_time(&own->text);
@@ -236,6 +251,7 @@ static liana_status begin(const liana__lease_options *options, liana__lease *own
     LIANA_TRY(liana__lease_place_open(&own->place, options->folder, options->remote, error));
     liana__lease_text_begin(&own->text);
     own->text.seconds = options->seconds;
+    if (options->job) snprintf(own->text.job, sizeof own->text.job, "%s", options->job);
     snprintf(own->text.lock, sizeof own->text.lock, "%s", options->lock ? options->lock : "");
     LIANA_TRY(take(options, own, error));
     return start_thread(own, error);
@@ -260,6 +276,13 @@ liana_status liana__lease_take(const liana__lease_options *options, liana__lease
         free_lease(own);
     }
     return status;
+}
+
+void liana__lease_job(liana__lease *own, char job[LIANA__LEASE_JOB])
+{
+    pthread_mutex_lock(&own->mutex);
+    snprintf(job, LIANA__LEASE_JOB, "%s", own->text.job);
+    pthread_mutex_unlock(&own->mutex);
 }
 
 void liana__lease_end(liana__lease *own)

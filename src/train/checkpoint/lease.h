@@ -19,9 +19,12 @@ typedef struct liana__lease_options {
     const char *folder;                  /* an existing one, or gs://bucket/folder, s3://bucket/folder */
     const liana__remote_options *remote; /* for buckets; NULL: the defaults */
     double seconds;                      /* a lease that was not renewed for so long may be taken */
-    const char *lock;   /* what this process has locked (liana__folder_lock_identity); "": locks do not work there */
-    const char *advice; /* ends the message of a refusal: "choose another folder with --out" */
-    liana__notes notes; /* is told before a wait */
+    const char *lock; /* what this process has locked (liana__folder_lock_identity); "": locks do not work there */
+    /* The job that this process belongs to. With it only a lease of that job is taken, in place of its dead holder: any
+     * other one, or none, is UNAVAILABLE. NULL: a new job begins. */
+    const char *job;
+    const char *advice;       /* ends the message of a refusal: "choose another folder with --out" */
+    liana__notes notes;       /* is told before a wait */
     bool (*stop)(void *user); /* asked while waiting; true ends the wait with CANCELLED. NULL: never */
     void *user;
 } liana__lease_options;
@@ -31,6 +34,10 @@ typedef struct liana__lease_options {
  * renewed, with who holds it; CANCELLED; those of files and servers. */
 liana_status liana__lease_take(const liana__lease_options *options, liana__lease **lease, liana__error *error)
     LIANA_MUST_USE;
+
+/* The name of the lease's job: whoever shall be able to take its holder's place needs it. */
+enum { LIANA__LEASE_JOB = 40 };
+void liana__lease_job(liana__lease *lease, char job[LIANA__LEASE_JOB]);
 
 /* Before something is written: renews the lease. NULL: OK. Errors: UNAVAILABLE if another process has taken it, or it
  * could not be renewed for two thirds of its time. Once that is so it stays so. */

@@ -27,6 +27,7 @@ void liana__lease_text_begin(liana__lease_text *own)
     *own = (liana__lease_text){.version = LIANA__LEASE_VERSION, .process = getpid()};
     if (getrandom(words, sizeof words, 0) != (ssize_t)sizeof words) words[0] = (uint64_t)getpid();
     snprintf(own->id, sizeof own->id, "%016" PRIx64 "%016" PRIx64, words[0], words[1]);
+    memcpy(own->job, own->id, sizeof own->job);
     if (gethostname(own->host, sizeof own->host - 1) != 0) snprintf(own->host, sizeof own->host, "?");
     read_line("/proc/sys/kernel/random/boot_id", own->boot, sizeof own->boot);
 }
@@ -38,6 +39,7 @@ void liana__lease_text_write(const liana__lease_text *own, char bytes[LIANA__LEA
     liana__value *map = liana__value_map(&arena);
     liana__value_set(&arena, map, "lease", liana__value_int(&arena, own->version));
     liana__value_set(&arena, map, "id", liana__value_string(&arena, own->id));
+    liana__value_set(&arena, map, "job", liana__value_string(&arena, own->job));
     liana__value_set(&arena, map, "host", liana__value_string(&arena, own->host));
     liana__value_set(&arena, map, "process", liana__value_int(&arena, own->process));
     liana__value_set(&arena, map, "boot", liana__value_string(&arena, own->boot));
@@ -85,6 +87,7 @@ void liana__lease_text_read(const char *bytes, size_t size, liana__lease_text *r
     if (is_map) read->version = take_int(map, "lease");
     if (read->version) {
         take_text(map, "id", read->id, sizeof read->id);
+        take_text(map, "job", read->job, sizeof read->job);
         take_text(map, "host", read->host, sizeof read->host);
         take_text(map, "boot", read->boot, sizeof read->boot);
         take_text(map, "lock", read->lock, sizeof read->lock);

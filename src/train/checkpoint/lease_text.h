@@ -11,6 +11,7 @@ enum { LIANA__LEASE_SIZE = 1024, LIANA__LEASE_VERSION = 1 };
 typedef struct liana__lease_text {
     int64_t version; /* 0: the file is damaged, and nothing else is set */
     char id[40];     /* random, of the process's hold on the folder */
+    char job[40];    /* the first id of a job whose processes take each other's place */
     char host[256];
     int64_t process;
     char boot[48]; /* the machine since its start */

@@ -5,6 +5,14 @@
 if(NOT CMAKE_C_COMPILER_ID MATCHES "Clang")
   message(FATAL_ERROR "LIANA_FUZZ needs clang: libFuzzer is a part of it (-DCMAKE_C_COMPILER=clang)")
 endif()
+include(CheckCSourceCompiles)
+set(CMAKE_REQUIRED_FLAGS -fsanitize=fuzzer)
+check_c_source_compiles("#include <stddef.h>
+  int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) { return data && size ? 0 : -1; }" LIANA_HAS_FUZZER)
+unset(CMAKE_REQUIRED_FLAGS)
+if(NOT LIANA_HAS_FUZZER)
+  message(FATAL_ERROR "clang's libFuzzer is not installed; scripts/install-packages.sh --fuzz installs it")
+endif()
 # pointer-overflow would stop at NULL + 0, the place of an empty workspace; address finds what is read or written there.
 target_compile_options(liana_options INTERFACE -fsanitize=fuzzer-no-link,address,undefined
   -fno-sanitize=pointer-overflow -fno-sanitize-recover=all -fno-omit-frame-pointer)

@@ -1,5 +1,5 @@
 # Fuzz targets (libFuzzer): each tests/fuzz/fuzz_*.c is a program that feeds a reader with what libFuzzer invents.
-#   cmake -G Ninja -B build-fuzz -S . -DCMAKE_C_COMPILER=clang -DLIANA_FUZZ=ON && ninja -C build-fuzz
+#   cmake -G Ninja -B build-fuzz -S . -DCMAKE_C_COMPILER=clang -DLIANA_FUZZ=ON && ninja -C build-fuzz liana_fuzz
 #   build-fuzz/fuzz_tfrecord -max_total_time=60 CORPUS_FOLDER tests/fuzz/corpus/fuzz_tfrecord
 # tests/fuzz/corpus holds a few small valid files to start from, and what earlier runs found; tests replay them.
 if(NOT CMAKE_C_COMPILER_ID MATCHES "Clang")
@@ -29,10 +29,13 @@ if(NOT LIANA_REMOTE)
   list(FILTER LIANA_FUZZ_HELPERS EXCLUDE REGEX "/try_remote\\.c$")
   list(FILTER LIANA_FUZZ_SOURCES EXCLUDE REGEX "/fuzz_(listing|credentials)\\.c$")
 endif()
+# clang links its sanitizers into programs only, so that a shared library cannot be built beside them.
+add_custom_target(liana_fuzz)
 foreach(source ${LIANA_FUZZ_SOURCES})
   get_filename_component(name ${source} NAME_WE)
   add_executable(${name} ${source} ${LIANA_FUZZ_HELPERS})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_link_libraries(${name} PRIVATE liana_static liana_options)
   target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  add_dependencies(liana_fuzz ${name})
 endforeach()

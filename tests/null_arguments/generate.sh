@@ -43,6 +43,7 @@ BEGIN {
     for (i in names) objects["liana_" names[i] " *"] = "a." names[i]
     # Steps have no example here: what they are given is tested in test_step.c.
     objects["liana_step *"] = "NULL"
+    objects["liana_input_function"] = "no_dataset"
     objects["liana_dataset *"] = "liana_dataset_retain(a.dataset)"
     handles["liana_tensor"] = "a.tensor"
     handles["liana_layer"] = "a.layer"

@@ -1,5 +1,7 @@
 /* Small collective operations, made of sending and receiving. */
-#include "distribute/cluster/cluster.h"
+#include "distribute/cluster/recovery.h"
+
+#include "base/clock.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,15 +9,53 @@
 
 static const char KIND[] = "cluster";
 
+/* Seconds between looks at who is gone, while a message is awaited; and how long a process that closes waits for others
+ * at least. */
+static const double between_looks = 0.05, shortest_farewell = 1;
+
 void liana__cluster_init(liana__cluster *cluster, const liana__cluster_place *place, const liana__transport *transport,
                          liana__transport_instance *instance)
 {
     *cluster = (liana__cluster){.place = *place, .transport = transport, .instance = instance};
+    const size_t size = liana__cluster_size(cluster);
+    if (transport->survives_death && size > 1) cluster->recovery = liana__recovery_create(size);
+}
+
+/* Others may be in an operation that this process has completed, and need its result when a third one dies. */
+static void take_leave(liana__cluster *cluster)
+{
+    const liana__transport *transport = cluster->transport;
+    const liana__recovery *recovery = cluster->recovery;
+    const double patience =
+        cluster->place.heartbeat > shortest_farewell ? cluster->place.heartbeat : shortest_farewell;
+    const double end = liana__clock_seconds() + patience;
+    size_t size;
+    for (size_t i = 0; i < recovery->size; i++) {
+        if (i == cluster->place.rank || !liana__cluster_is_member(cluster, i)) continue;
+        if (transport->send(cluster->instance, i, liana__members_close_key(), NULL, 0, NULL) != LIANA_OK) return;
+    }
+    for (size_t i = 0; i < recovery->size; i++) {
+        if (i == cluster->place.rank) continue;
+        while (liana__cluster_is_member(cluster, i) &&
+               transport->receive(cluster->instance, i, liana__members_close_key(), NULL, 0,
+                                  liana__clock_seconds() + between_looks, NULL) != LIANA_OK) {
+            if (liana__clock_seconds() > end || recovery->failure.status != LIANA_OK) return;
+            /* Who has closed and is gone had nothing more to ask. */
+            if (transport->is_gone(cluster->instance, i) &&
+                !transport->peek(cluster->instance, i, liana__members_close_key(), &size)) {
+                break;
+            }
+            if (liana__members_look(cluster) && liana__cluster_recover(cluster, NULL) != LIANA_OK) return;
+        }
+    }
 }
 
 void liana__cluster_close(liana__cluster *cluster)
 {
+    if (cluster->instance && cluster->recovery) take_leave(cluster);
     if (cluster->instance) cluster->transport->close(cluster->instance);
+    liana__recovery_destroy(cluster->recovery);
+    cluster->recovery = NULL;
     cluster->instance = NULL;
 }
 
@@ -44,7 +84,12 @@ size_t liana__cluster_size(const liana__cluster *cluster)
 
 bool liana__cluster_is_chief(const liana__cluster *cluster)
 {
-    return !cluster || cluster->place.rank == 0;
+    return !cluster || cluster->place.rank == cluster->chief;
+}
+
+bool liana__cluster_is_member(const liana__cluster *cluster, size_t rank)
+{
+    return !cluster->recovery || cluster->recovery->is_member[rank];
 }
 
 bool liana__cluster_is_worker(const liana__cluster *cluster)
@@ -62,13 +107,6 @@ size_t liana__cluster_owner_rank(const liana__cluster *cluster, size_t owner)
     return cluster->place.num_servers ? cluster->place.num_workers + owner : owner;
 }
 
-size_t liana__cluster_own_slice(const liana__cluster *cluster)
-{
-    const liana__cluster_place *place = &cluster->place;
-    if (!place->num_servers) return place->rank;
-    return place->rank < place->num_workers ? place->num_servers : place->rank - place->num_workers;
-}
-
 /* ---- messages ---- */
 
 void liana__cluster_begin(liana__cluster *cluster)
@@ -84,13 +122,38 @@ static liana__message_key key_of(const liana__cluster *cluster, liana__cluster_m
 liana_status liana__cluster_send(const liana__cluster *cluster, size_t to, liana__cluster_message kind, size_t part,
                                  const void *data, size_t size, liana__error *error)
 {
-    return cluster->transport->send(cluster->instance, to, key_of(cluster, kind, part), data, size, error);
+    const liana_status status =
+        cluster->transport->send(cluster->instance, to, key_of(cluster, kind, part), data, size, error);
+    if (status == LIANA_UNAVAILABLE && cluster->recovery) cluster->recovery->lost = true;
+    return status;
+}
+
+/* Whether it is in vain to wait for a message of `from`. */
+static bool is_in_vain(const liana__cluster *cluster, size_t from)
+{
+    /* Looking changes only what this process knows of the others. */
+    liana__cluster *own = (liana__cluster *)(uintptr_t)cluster;
+    size_t size;
+    if (cluster->transport->peek(cluster->instance, from, liana__members_close_key(), &size)) {
+        liana__members_lose(own, from);
+    }
+    own->recovery->lost = liana__members_look(own);
+    return own->recovery->lost;
 }
 
 liana_status liana__cluster_receive(const liana__cluster *cluster, size_t from, liana__cluster_message kind,
                                     size_t part, void *data, size_t size, liana__error *error)
 {
-    return cluster->transport->receive(cluster->instance, from, key_of(cluster, kind, part), data, size, 0, error);
+    const liana__message_key key = key_of(cluster, kind, part);
+    const liana__transport *transport = cluster->transport;
+    if (!cluster->recovery) return transport->receive(cluster->instance, from, key, data, size, 0, error);
+    for (;;) {
+        const double until = liana__clock_seconds() + between_looks;
+        const liana_status status = transport->receive(cluster->instance, from, key, data, size, until, error);
+        if (status != LIANA_UNAVAILABLE || is_in_vain(cluster, from)) return status;
+        /* It ended for another reason than the time. */
+        if (liana__clock_seconds() < until) return status;
+    }
 }
 
 liana_status liana__cluster_send_to_all(const liana__cluster *cluster, liana__cluster_message kind, const void *data,
@@ -98,28 +161,46 @@ liana_status liana__cluster_send_to_all(const liana__cluster *cluster, liana__cl
 {
     const size_t count = liana__cluster_size(cluster), own = cluster->place.rank;
     for (size_t i = 1; i < count; i++) {
-        LIANA_TRY(liana__cluster_send(cluster, (own + i) % count, kind, 0, data, size, error));
+        const size_t to = (own + i) % count;
+        if (!liana__cluster_is_member(cluster, to)) continue;
+        LIANA_TRY(liana__cluster_send(cluster, to, kind, 0, data, size, error));
     }
     return LIANA_OK;
 }
 
 /* ---- collective operations ---- */
 
+typedef struct gathering {
+    const void *own;
+    size_t size;
+    void *all;
+} gathering;
+
+static liana_status gather(void *user, liana__cluster *cluster, liana__error *error)
+{
+    const gathering *of = user;
+    const size_t count = liana__cluster_size(cluster), rank = cluster->place.rank, size = of->size;
+    LIANA_TRY(liana__cluster_send_to_all(cluster, LIANA__MESSAGE_GATHER, of->own, size, error));
+    for (size_t i = 0; i < count; i++) {
+        char *to = (char *)of->all + i * size;
+        if (i == rank) {
+            if (size) memmove(to, of->own, size);
+        } else if (!liana__cluster_is_member(cluster, i)) {
+            if (size) memset(to, 0, size);
+        } else {
+            LIANA_TRY(liana__cluster_receive(cluster, i, LIANA__MESSAGE_GATHER, 0, to, size, error));
+        }
+    }
+    return LIANA_OK;
+}
+
 liana_status liana__cluster_gather(liana__cluster *cluster, const void *own, size_t size, void *all,
                                    liana__error *error)
 {
-    const size_t count = liana__cluster_size(cluster), rank = cluster->place.rank;
-    liana__cluster_begin(cluster);
-    LIANA_TRY(liana__cluster_send_to_all(cluster, LIANA__MESSAGE_GATHER, own, size, error));
-    for (size_t i = 0; i < count; i++) {
-        char *to = (char *)all + i * size;
-        if (i == rank) {
-            if (size) memmove(to, own, size);
-            continue;
-        }
-        LIANA_TRY(liana__cluster_receive(cluster, i, LIANA__MESSAGE_GATHER, 0, to, size, error));
-    }
-    return LIANA_OK;
+    gathering of = {own, size, all};
+    const liana__operation operation = {
+        .run = gather, .user = &of, .result = all, .size = liana__cluster_size(cluster) * size, .hears_all = true};
+    return liana__cluster_operate(cluster, &operation, error);
 }
 
 void liana__gathered_free(liana__gathered *gathered)
@@ -129,47 +210,130 @@ void liana__gathered_free(liana__gathered *gathered)
     *gathered = (liana__gathered){0};
 }
 
-liana_status liana__cluster_gather_sized(liana__cluster *cluster, const void *own, size_t size, liana__gathered *all,
-                                         liana__error *error)
+typedef struct sized_gathering {
+    const void *own;
+    size_t size;
+    liana__gathered *all;
+    size_t count;
+} sized_gathering;
+
+/* Makes room for messages of these sizes, which become offsets. */
+static liana_status lay_out(sized_gathering *of, const uint64_t *sizes, liana__error *error)
 {
-    const size_t count = liana__cluster_size(cluster), rank = cluster->place.rank;
-    uint64_t *sizes = calloc(count, sizeof *sizes);
-    all->offsets = calloc(count + 1, sizeof *all->offsets);
-    const uint64_t own_size = size;
-    liana_status status =
-        sizes && all->offsets ? LIANA_OK : liana__fail_memory(error, "what the processes tell each other");
-    if (status == LIANA_OK) status = liana__cluster_gather(cluster, &own_size, sizeof own_size, sizes, error);
-    for (size_t i = 0; status == LIANA_OK && i < count; i++) all->offsets[i + 1] = all->offsets[i] + (size_t)sizes[i];
+    liana__gathered_free(of->all);
+    of->all->offsets = calloc(of->count + 1, sizeof *of->all->offsets);
+    if (!of->all->offsets) return liana__fail_memory(error, "what the processes tell each other");
+    for (size_t i = 0; i < of->count; i++) of->all->offsets[i + 1] = of->all->offsets[i] + (size_t)sizes[i];
+    of->all->data = malloc(of->all->offsets[of->count] + 1);
+    return of->all->data ? LIANA_OK : liana__fail_memory(error, "what the processes tell each other");
+}
+
+static liana_status gather_all_sizes(sized_gathering *of, liana__cluster *cluster, liana__error *error)
+{
+    const uint64_t own_size = of->size;
+    uint64_t *sizes = calloc(of->count, sizeof *sizes);
+    if (!sizes) return liana__fail_memory(error, "what the processes tell each other");
+    gathering of_sizes = {&own_size, sizeof own_size, sizes};
+    liana_status status = gather(&of_sizes, cluster, error);
+    if (status == LIANA_OK) status = lay_out(of, sizes, error);
     free(sizes);
-    LIANA_TRY(status);
-    all->data = malloc(all->offsets[count] + 1);
-    if (!all->data) return liana__fail_memory(error, "what the processes tell each other");
+    return status;
+}
+
+static liana_status gather_sized(void *user, liana__cluster *cluster, liana__error *error)
+{
+    sized_gathering *of = user;
+    const size_t rank = cluster->place.rank;
+    LIANA_TRY(gather_all_sizes(of, cluster, error));
     liana__cluster_begin(cluster);
-    LIANA_TRY(liana__cluster_send_to_all(cluster, LIANA__MESSAGE_GATHER, own, size, error));
-    for (size_t i = 0; i < count; i++) {
-        char *to = all->data + all->offsets[i];
-        const size_t expected = all->offsets[i + 1] - all->offsets[i];
-        if (i != rank) {
+    LIANA_TRY(liana__cluster_send_to_all(cluster, LIANA__MESSAGE_GATHER, of->own, of->size, error));
+    for (size_t i = 0; i < of->count; i++) {
+        char *to = of->all->data + of->all->offsets[i];
+        const size_t expected = of->all->offsets[i + 1] - of->all->offsets[i];
+        if (i == rank) {
+            if (of->size) memcpy(to, of->own, of->size);
+        } else if (liana__cluster_is_member(cluster, i)) {
             LIANA_TRY(liana__cluster_receive(cluster, i, LIANA__MESSAGE_GATHER, 0, to, expected, error));
-        } else if (size) {
-            memcpy(to, own, size);
         }
     }
     return LIANA_OK;
 }
 
+/* The sizes of all, then their messages. */
+static liana_status keep_gathered(void *user, char **data, size_t *size, liana__error *error)
+{
+    const sized_gathering *of = user;
+    const size_t *offsets = of->all->offsets, head = of->count * sizeof(uint64_t);
+    *size = head + offsets[of->count];
+    *data = malloc(*size + 1);
+    if (!*data) return liana__fail_memory(error, "what the processes tell each other");
+    for (size_t i = 0; i < of->count; i++) {
+        const uint64_t length = offsets[i + 1] - offsets[i];
+        memcpy(*data + i * sizeof length, &length, sizeof length);
+    }
+    memcpy(*data + head, of->all->data, offsets[of->count]);
+    return LIANA_OK;
+}
+
+static liana_status take_gathered(void *user, const char *data, size_t size, liana__error *error)
+{
+    sized_gathering *of = user;
+    const size_t head = of->count * sizeof(uint64_t);
+    uint64_t *sizes = malloc(head + 1), total = 0;
+    liana_status status = sizes ? LIANA_OK : liana__fail_memory(error, "what the processes tell each other");
+    if (status == LIANA_OK && size >= head) {
+        memcpy(sizes, data, head);
+        for (size_t i = 0; i < of->count; i++) total += sizes[i] <= size ? sizes[i] : size;
+    }
+    if (status == LIANA_OK && (size < head || total != size - head)) {
+        status = liana__fail(error, LIANA_INTERNAL, "another process has done something else at this place");
+    }
+    if (status == LIANA_OK) status = lay_out(of, sizes, error);
+    if (status == LIANA_OK) memcpy(of->all->data, data + head, size - head);
+    free(sizes);
+    return status;
+}
+
+liana_status liana__cluster_gather_sized(liana__cluster *cluster, const void *own, size_t size, liana__gathered *all,
+                                         liana__error *error)
+{
+    sized_gathering of = {own, size, all, liana__cluster_size(cluster)};
+    const liana__operation operation = {
+        .run = gather_sized, .user = &of, .keep = keep_gathered, .take = take_gathered, .hears_all = true};
+    return liana__cluster_operate(cluster, &operation, error);
+}
+
+typedef struct telling {
+    size_t from;
+    void *data;
+    size_t size;
+} telling;
+
+static liana_status tell(void *user, liana__cluster *cluster, liana__error *error)
+{
+    const telling *of = user;
+    if (cluster->place.rank == of->from) {
+        return liana__cluster_send_to_all(cluster, LIANA__MESSAGE_BROADCAST, of->data, of->size, error);
+    }
+    if (!liana__cluster_is_member(cluster, of->from)) {
+        return liana__fail(error, LIANA_UNAVAILABLE, "process %zu was gone before it told what it had to tell",
+                           of->from);
+    }
+    return liana__cluster_receive(cluster, of->from, LIANA__MESSAGE_BROADCAST, 0, of->data, of->size, error);
+}
+
 liana_status liana__cluster_broadcast(liana__cluster *cluster, size_t from, void *data, size_t size,
                                       liana__error *error)
 {
-    liana__cluster_begin(cluster);
-    if (cluster->place.rank == from)
-        return liana__cluster_send_to_all(cluster, LIANA__MESSAGE_BROADCAST, data, size, error);
-    return liana__cluster_receive(cluster, from, LIANA__MESSAGE_BROADCAST, 0, data, size, error);
+    telling of = {from ? from : cluster->chief, data, size};
+    const liana__operation operation = {.run = tell, .user = &of, .result = data, .size = size};
+    return liana__cluster_operate(cluster, &operation, error);
 }
 
 liana_status liana__cluster_broadcast_sized(liana__cluster *cluster, size_t from, void **data, size_t *size,
                                             liana__error *error)
 {
+    if (!from) from = cluster->chief;
     uint64_t length = *size;
     LIANA_TRY(liana__cluster_broadcast(cluster, from, &length, sizeof length, error));
     *size = (size_t)length;
@@ -193,10 +357,20 @@ liana_status liana__cluster_agree(liana__cluster *cluster, bool *any, liana__err
     return status;
 }
 
+/* If the chief dies, the next one decides by what it has itself. */
+static liana_status tell_decision(void *user, liana__cluster *cluster, liana__error *error)
+{
+    telling of = *(const telling *)user;
+    of.from = cluster->chief;
+    return tell(&of, cluster, error);
+}
+
 liana_status liana__cluster_decide(liana__cluster *cluster, bool *decision, liana__error *error)
 {
     unsigned char told = *decision;
-    LIANA_TRY(liana__cluster_broadcast(cluster, 0, &told, sizeof told, error));
+    telling of = {.data = &told, .size = sizeof told};
+    const liana__operation operation = {.run = tell_decision, .user = &of, .result = &told, .size = sizeof told};
+    LIANA_TRY(liana__cluster_operate(cluster, &operation, error));
     *decision = told != 0;
     return LIANA_OK;
 }
@@ -209,7 +383,12 @@ liana_status liana__cluster_share_error(liana__cluster *cluster, const int32_t *
     if (first == count) return LIANA_OK;
     char text[sizeof error->message] = "";
     if (first == cluster->place.rank && error) snprintf(text, sizeof text, "%s", error->message);
-    LIANA_TRY(liana__cluster_broadcast(cluster, first, text, sizeof text, error));
+    const liana_status told = liana__cluster_broadcast(cluster, first, text, sizeof text, error);
+    if (told == LIANA_UNAVAILABLE && !liana__cluster_is_member(cluster, first)) {
+        return liana__fail(error, (liana_status)statuses[first], "process %zu failed, and was gone before it said why",
+                           first);
+    }
+    LIANA_TRY(told);
     if (first == cluster->place.rank) return (liana_status)statuses[first];
     text[sizeof text - 1] = 0;
     return liana__fail(error, (liana_status)statuses[first], "process %zu: %.1900s", first, text);

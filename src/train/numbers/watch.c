@@ -163,6 +163,11 @@ static liana_status take(liana__watch *watch, liana__training *training, liana__
     return LIANA_OK;
 }
 
+void liana__watch_forget(liana__watch *watch)
+{
+    watch->reaches = false;
+}
+
 liana_status liana__watch_before_step(liana__watch *watch, liana__training *training, liana__error *error)
 {
     const liana__training_state *state = &training->state;

@@ -77,6 +77,8 @@ typedef struct liana__watched_step {
 /* Before a step: takes a snapshot, if it is time. Errors: OUT_OF_MEMORY, those of reading the device. */
 liana_status liana__watch_before_step(liana__watch *watch, liana__training *training, liana__error *error)
     LIANA_MUST_USE;
+/* What a process keeps of the snapshot is no longer all that it holds: the next step begins with another one. */
+void liana__watch_forget(liana__watch *watch);
 /* After a good step, whose loss (the mean of its examples) is given. */
 void liana__watch_after_step(liana__watch *watch, int64_t update, double learning_rate, double loss);
 

@@ -1,6 +1,6 @@
 /* Processes of a cluster die, wherever they are: the others go on, and come to the same bits. */
-#include "harness/hub_fit.h"
 #include "harness/harness.h"
+#include "harness/hub_fit.h"
 
 #include <stdlib.h>
 
@@ -29,8 +29,8 @@ static void assert_survives(const recipe *wanted, size_t num_workers, size_t num
     for (size_t i = 0; i < num_workers + num_servers; i++) {
         if (dies[i]) continue;
         if (results[i].status != LIANA_OK) {
-            print_error("rank %zu, as rank %zu dies at %llu: %s\n", i, deaths[0].rank,
-                        (unsigned long long)deaths[0].at, results[i].message);
+            print_error("rank %zu, as rank %zu dies at %llu: %s\n", i, deaths[0].rank, (unsigned long long)deaths[0].at,
+                        results[i].message);
         }
         liana__hub_assert_same(whole, &results[i]);
     }

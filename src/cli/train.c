@@ -21,6 +21,7 @@ typedef struct watcher {
     liana__invocation *invocation;
     const liana__run *run;
     bool silent; /* another process of the cluster reports */
+    liana__run_options *options;
     /* Of training, validation not counted: of the epochs that are over, and of the running one. */
     double seconds, wait;
     double epoch_seconds, epoch_wait;
@@ -95,6 +96,14 @@ static void note(void *user, const char *text)
     notice_unread(own);
 }
 
+/* The process that reported is dead. */
+static void lead(void *user)
+{
+    watcher *own = user;
+    own->silent = false;
+    own->options->on_note = note;
+}
+
 static bool stop(void *user)
 {
     (void)user;
@@ -143,7 +152,9 @@ static liana_status train(liana__invocation *invocation, liana_context *context,
                                  .on_event = watch,
                                  .on_note = note,
                                  .stop = stop,
+                                 .on_lead = lead,
                                  .user = own};
+    own->options = &wanted;
     liana__run_cluster joined = {0};
     liana_status status = liana__run_cluster_join(context, config, &wanted, &joined, error);
     if (status == LIANA_OK) {

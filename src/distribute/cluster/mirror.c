@@ -21,7 +21,8 @@ void liana__mirrors_choose(liana__sliced_update *update)
     const size_t count = update->num_slices;
     for (size_t i = 0; i < count; i++) {
         update->owners[i] = living_owner(update->cluster, i);
-        update->mirrors[i] = update->is_mirrored && count > 1 ? living_owner(update->cluster, (i + 1) % count) : SIZE_MAX;
+        update->mirrors[i] =
+            update->is_mirrored && count > 1 ? living_owner(update->cluster, (i + 1) % count) : SIZE_MAX;
     }
 }
 
@@ -43,10 +44,10 @@ static liana_status gather_holdings(const liana__sliced_update *own, unsigned ch
 
 /* The first of those that have the slice as `as` or better, but for `not`. */
 static size_t find_holder(const liana__sliced_update *own, const unsigned char *all, size_t slice, unsigned char as,
-                          size_t not)
+                          size_t not )
 {
     for (size_t rank = 0; rank < liana__cluster_size(own->cluster); rank++) {
-        if (rank != not && all[rank * own->num_slices + slice] >= as) return rank;
+        if (rank != not &&all[rank * own->num_slices + slice] >= as) return rank;
     }
     return SIZE_MAX;
 }
@@ -165,8 +166,8 @@ static liana_status receive_state(liana__sliced_update *own, size_t slice, liana
     char *state = malloc(size + 1);
     if (status == LIANA_OK && !state) status = liana__fail_memory(error, "the mirror of a slice");
     if (status == LIANA_OK) {
-        status = liana__cluster_receive(own->cluster, own->owners[slice], LIANA__MESSAGE_MIRROR, slice, state, size,
-                                        error);
+        status =
+            liana__cluster_receive(own->cluster, own->owners[slice], LIANA__MESSAGE_MIRROR, slice, state, size, error);
     }
     if (status == LIANA_OK) status = read_state(own, made, state, error);
     free(state);

@@ -233,8 +233,7 @@ static liana_status exchange_round(liana__sliced_update *own, size_t round, lian
         const size_t size = (size_t)own->round_sizes[i * num_rounds + round];
         const size_t from = liana__sliced_update_owner(own, i);
         if (from != own->cluster->place.rank && size) {
-            LIANA_TRY(
-                liana__cluster_receive(own->cluster, from, LIANA__MESSAGE_SUMS, i, to, size * sizeof *to, error));
+            LIANA_TRY(liana__cluster_receive(own->cluster, from, LIANA__MESSAGE_SUMS, i, to, size * sizeof *to, error));
         }
         to += size;
     }
@@ -392,10 +391,11 @@ static liana_status collect(void *user, liana__cluster *cluster, liana__error *e
         const size_t size = liana__slice_map_elements(&own->maps[i], of->list, of->thing) * of->element;
         if (from == cluster->place.rank || size == 0) continue;
         if (from == SIZE_MAX) {
-            return liana__fail(error, LIANA_UNAVAILABLE,
-                               "the processes that held slice %zu of the optimizer's state are gone: start the training "
-                               "again, it goes on from its newest checkpoint",
-                               i);
+            return liana__fail(
+                error, LIANA_UNAVAILABLE,
+                "the processes that held slice %zu of the optimizer's state are gone: start the training "
+                "again, it goes on from its newest checkpoint",
+                i);
         }
         LIANA_TRY(liana__cluster_receive(cluster, from, LIANA__MESSAGE_SUMS, i, of->memory, size, error));
         unpack_to(&own->maps[i], of->list, of->thing, of->element, of->memory, of->data);
@@ -452,10 +452,7 @@ liana_status liana__sliced_update_read_sum(liana__sliced_update *update, size_t 
     for (size_t i = 0; i < update->num_slices; i++) {
         size += liana__slice_map_elements(&update->maps[i], LIANA__PARTS_OF_SUMS, sum);
     }
-    collection of = {.update = update,
-                     .list = LIANA__PARTS_OF_SUMS,
-                     .thing = sum,
-                     .element = sizeof *data,
-                     .data = (char *)data};
+    collection of = {
+        .update = update, .list = LIANA__PARTS_OF_SUMS, .thing = sum, .element = sizeof *data, .data = (char *)data};
     return collect_all(&of, size * sizeof *data, error);
 }

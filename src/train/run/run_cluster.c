@@ -107,8 +107,9 @@ static liana_status make_folder(liana__run_cluster *joined, liana__error *error)
         liana__arena_format(&joined->arena, "%s/liana-run-XXXXXX", temporary && *temporary ? temporary : "/tmp");
     if (!folder) return liana__fail_memory(error, "the run folder");
     if (!mkdtemp(folder)) return liana__fail(error, LIANA_IO_ERROR, "cannot make a temporary folder '%s'", folder);
-    joined->folder = folder;
-    return LIANA_OK;
+    joined->above = folder;
+    joined->folder = liana__path_join(&joined->arena, folder, "run");
+    return joined->folder ? liana__folder_make(joined->folder, error) : liana__fail_memory(error, "the run folder");
 }
 
 liana_status liana__run_cluster_join(liana_context *context, const liana__config *config, liana__run_options *options,
@@ -133,6 +134,7 @@ liana_status liana__run_cluster_join(liana_context *context, const liana__config
     LIANA_TRY(liana__cluster_agree_status(&joined->cluster, status, error));
     status = share_beginning(joined, options, error);
     if (is_chief) return status;
+    options->chief_folder = options->folder;
     options->folder = joined->folder;
     options->on_note = NULL;
     return status;
@@ -142,7 +144,7 @@ void liana__run_cluster_leave(liana__run_cluster *joined)
 {
     liana__error ignored;
     if (joined->is_open) liana__cluster_close(&joined->cluster);
-    liana_status status = joined->folder ? liana__folder_remove(joined->folder, &ignored) : LIANA_OK;
+    liana_status status = joined->above ? liana__folder_remove(joined->above, &ignored) : LIANA_OK;
     (void)status; /* a folder that stays is in the way of nobody */
     liana__arena_free(&joined->arena);
     *joined = (liana__run_cluster){0};

@@ -19,7 +19,9 @@ liana_status liana__folder_hold_take(liana__folder_hold *hold, const char *folde
     const int descriptor = outlet ? liana__outlet_lock(outlet) : hold->lock.taken ? hold->lock.descriptor : -1;
     options.lock = liana__folder_lock_identity(descriptor, descriptor >= 0 && (outlet || hold->lock.works), lock);
     options.folder = outlet ? liana__outlet_url(outlet) : folder;
-    LIANA_TRY(liana__lease_take(&options, &hold->lease, error));
+    const liana_status status = liana__lease_take(&options, &hold->lease, error);
+    if (status != LIANA_OK) liana__folder_lock_end(&hold->lock);
+    LIANA_TRY(status);
     if (outlet) liana__outlet_guard(outlet, may_write, hold->lease);
     return LIANA_OK;
 }

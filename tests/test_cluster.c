@@ -37,7 +37,8 @@ static void test_parameter_servers(void **state)
 {
     (void)state;
     static const size_t counts[][2] = {{1, 1}, {2, 1}, {3, 2}, {2, 3}, {4, 2}, {7, 2}};
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) liana__hub_assert_same_on(&ADAM, counts[i][0], counts[i][1]);
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        liana__hub_assert_same_on(&ADAM, counts[i][0], counts[i][1]);
 }
 
 /* Sums that an update reads, over a variable and over all; values that only owners hold; a rate that follows the

@@ -90,8 +90,8 @@ static liana_status feed(liana__replica_update *update, size_t number, const lia
     return LIANA_OK;
 }
 
-liana_status liana__replica_update_run_program(liana__replica_update *update, size_t number, const liana__sum_feed *sums,
-                                               liana__error *error)
+liana_status liana__replica_update_run_program(liana__replica_update *update, size_t number,
+                                               const liana__sum_feed *sums, liana__error *error)
 {
     const liana__update_program *own = &update->programs[number];
     if (!own->program) return LIANA_OK;

@@ -66,7 +66,8 @@ static liana_status open_training(liana_context *context, const char *text, lian
                         : liana_dataset_open(context, text, NULL, training);
 }
 
-static liana_status fit(liana_context *context, const liana__hub_recipe *wanted, liana_strategy strategy, liana__hub_result *own)
+static liana_status fit(liana_context *context, const liana__hub_recipe *wanted, liana_strategy strategy,
+                        liana__hub_result *own)
 {
     liana_dataset *training = NULL, *validation = NULL;
     liana_model *model = build_model(context, wanted->is_wide ? 3000 : 70);

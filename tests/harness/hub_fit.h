@@ -57,7 +57,8 @@ typedef struct liana__hub_result {
 /* Fits in this process alone, and asserts that it ends well. */
 liana__hub_result liana__hub_fit_alone(const liana__hub_recipe *wanted);
 /* Fits in a cluster; results by rank. */
-void liana__hub_fit(const liana__hub_recipe *wanted, size_t num_workers, size_t num_servers, liana__hub_result *results);
+void liana__hub_fit(const liana__hub_recipe *wanted, size_t num_workers, size_t num_servers,
+                    liana__hub_result *results);
 /* The same over a hub of the caller's. */
 void liana__hub_fit_over(liana__hub *hub, const liana__hub_recipe *wanted, size_t num_workers, size_t num_servers,
                          liana__hub_result *results);

@@ -42,8 +42,7 @@ static void hear_alarms(liana__cluster *cluster, size_t from)
         if (!cluster->transport->peek(cluster->instance, from, key, &size)) return;
         bool *said = calloc(own->size, sizeof *said);
         if (!said) return;
-        const liana_status status =
-            cluster->transport->receive(cluster->instance, from, key, said, own->size, 0, NULL);
+        const liana_status status = cluster->transport->receive(cluster->instance, from, key, said, own->size, 0, NULL);
         own->alarms_from[from]++;
         for (size_t i = 0; status == LIANA_OK && i < own->size; i++) {
             if (said[i]) note_dead(own, i);
@@ -150,8 +149,9 @@ static liana_status check_left(const liana__cluster *cluster, liana__error *erro
     for (size_t i = 0; i < cluster->place.num_workers; i++) {
         if (!own->is_dead[i]) return LIANA_OK;
     }
-    return liana__fail(error, LIANA_UNAVAILABLE, "no worker is left of %zu: start the training again, it goes on from "
-                                                 "its newest checkpoint",
+    return liana__fail(error, LIANA_UNAVAILABLE,
+                       "no worker is left of %zu: start the training again, it goes on from "
+                       "its newest checkpoint",
                        cluster->place.num_workers);
 }
 

@@ -6,23 +6,32 @@
 
 /* ---- choosing ---- */
 
-/* The living owners in the order of ranks, from number `first` on. SIZE_MAX: there is none. */
-static size_t living_owner(const liana__cluster *cluster, size_t number)
+liana_status liana__mirrors_choose(liana__sliced_update *update, liana__error *error)
 {
-    for (size_t i = 0; i < liana__cluster_num_owners(cluster); i++) {
-        const size_t rank = liana__cluster_owner_rank(cluster, i);
-        if (liana__cluster_is_member(cluster, rank) && number-- == 0) return rank;
-    }
-    return SIZE_MAX;
-}
-
-void liana__mirrors_choose(liana__sliced_update *update)
-{
+    liana__cluster *cluster = update->cluster;
     const size_t count = update->num_slices;
+    size_t num_left = 0;
+    /* Processes may hear of a death at different places of the program: so one says who is left. */
+    uint64_t *told = calloc(2 + count, sizeof *told);
+    if (!told) return liana__fail_memory(error, "the slices of an update");
+    told[0] = cluster->generation;
     for (size_t i = 0; i < count; i++) {
-        update->owners[i] = living_owner(update->cluster, i);
-        update->mirrors[i] = update->is_mirrored && count > 1 ? living_owner(update->cluster, (i + 1) % count) : SIZE_MAX;
+        const size_t rank = liana__cluster_owner_rank(cluster, i);
+        if (liana__cluster_is_member(cluster, rank)) told[2 + num_left++] = rank;
     }
+    told[1] = num_left;
+    liana_status status = liana__cluster_follow_chief(cluster, told, (2 + count) * sizeof *told, error);
+    update->generation = told[0];
+    num_left = (size_t)told[1];
+    if (status == LIANA_OK && num_left == 0) {
+        status = liana__fail(error, LIANA_UNAVAILABLE, "no process is left that could own a slice of the update");
+    }
+    for (size_t i = 0; status == LIANA_OK && i < count; i++) {
+        update->owners[i] = (size_t)told[2 + i % num_left];
+        update->mirrors[i] = update->is_mirrored && num_left > 1 ? (size_t)told[2 + (i + 1) % num_left] : SIZE_MAX;
+    }
+    free(told);
+    return status;
 }
 
 /* What a process has of a slice. */
@@ -43,10 +52,10 @@ static liana_status gather_holdings(const liana__sliced_update *own, unsigned ch
 
 /* The first of those that have the slice as `as` or better, but for `not`. */
 static size_t find_holder(const liana__sliced_update *own, const unsigned char *all, size_t slice, unsigned char as,
-                          size_t not)
+                          size_t not )
 {
     for (size_t rank = 0; rank < liana__cluster_size(own->cluster); rank++) {
-        if (rank != not && all[rank * own->num_slices + slice] >= as) return rank;
+        if (rank != not &&all[rank * own->num_slices + slice] >= as) return rank;
     }
     return SIZE_MAX;
 }
@@ -165,8 +174,8 @@ static liana_status receive_state(liana__sliced_update *own, size_t slice, liana
     char *state = malloc(size + 1);
     if (status == LIANA_OK && !state) status = liana__fail_memory(error, "the mirror of a slice");
     if (status == LIANA_OK) {
-        status = liana__cluster_receive(own->cluster, own->owners[slice], LIANA__MESSAGE_MIRROR, slice, state, size,
-                                        error);
+        status =
+            liana__cluster_receive(own->cluster, own->owners[slice], LIANA__MESSAGE_MIRROR, slice, state, size, error);
     }
     if (status == LIANA_OK) status = read_state(own, made, state, error);
     free(state);

@@ -111,9 +111,9 @@ static liana_status receive_results(liana__cluster *cluster, size_t from, liana_
         uint64_t size = 0;
         LIANA_TRY(liana__cluster_receive(cluster, from, LIANA__MESSAGE_RESULT, part++, &size, sizeof size, error));
         char *data = malloc((size_t)size + 1);
-        liana_status status = data ? liana__cluster_receive(cluster, from, LIANA__MESSAGE_RESULT, part++, data,
-                                                            (size_t)size, error)
-                                   : liana__fail_memory(error, "what other processes have completed");
+        liana_status status =
+            data ? liana__cluster_receive(cluster, from, LIANA__MESSAGE_RESULT, part++, data, (size_t)size, error)
+                 : liana__fail_memory(error, "what other processes have completed");
         if (status != LIANA_OK) {
             free(data);
             return status;

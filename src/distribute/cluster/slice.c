@@ -28,8 +28,8 @@ static liana_status find_origin(const liana__slice *own, const liana__node *node
 }
 
 /* The first values of a part; malloc'ed. */
-static liana_status first_values(const liana__slice *own, const liana__slice_part *part, char **values,
-                                 char **memory, liana__error *error)
+static liana_status first_values(const liana__slice *own, const liana__slice_part *part, char **values, char **memory,
+                                 liana__error *error)
 {
     const liana__variable *from = &own->plan->variables->items[part->thing];
     const liana__buffer *buffer = from->buffer;

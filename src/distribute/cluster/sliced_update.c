@@ -112,8 +112,6 @@ static liana_status compile_slices(liana__sliced_update *own, liana__error *erro
 {
     const liana__strategy_plan *plan = own->plan;
     const size_t rank = own->cluster->place.rank;
-    LIANA_TRY(make_tables(own, error));
-    liana__mirrors_choose(own);
     if (plan->slicing) LIANA_TRY(plan->slicing->cut(plan->user, own->num_slices, error));
     for (size_t i = 0; i < own->num_slices; i++) {
         if (own->owners[i] != rank && own->mirrors[i] != rank) continue;
@@ -132,15 +130,6 @@ static liana_status share_maps(liana__sliced_update *own, liana__error *error)
     return status;
 }
 
-static size_t count_living_owners(const liana__cluster *cluster)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < liana__cluster_num_owners(cluster); i++) {
-        count += liana__cluster_is_member(cluster, liana__cluster_owner_rank(cluster, i));
-    }
-    return count;
-}
-
 liana_status liana__sliced_update_create(liana__cluster *cluster, liana__device *device,
                                          const liana__strategy_plan *plan, liana__sliced_update *update,
                                          liana__error *error)
@@ -148,14 +137,11 @@ liana_status liana__sliced_update_create(liana__cluster *cluster, liana__device 
     *update = (liana__sliced_update){.plan = plan,
                                      .cluster = cluster,
                                      .device = device,
-                                     .num_slices = count_living_owners(cluster),
-                                     .is_mirrored = cluster->recovery && cluster->place.mirrors,
-                                     .generation = cluster->generation};
-    if (update->num_slices == 0) {
-        *update = (liana__sliced_update){0};
-        return liana__fail(error, LIANA_UNAVAILABLE, "no process is left that could own a slice of the update");
-    }
-    const liana_status status = compile_slices(update, error);
+                                     .num_slices = liana__cluster_num_owners(cluster),
+                                     .is_mirrored = cluster->recovery && cluster->place.mirrors};
+    liana_status status = make_tables(update, error);
+    if (status == LIANA_OK) status = liana__mirrors_choose(update, error);
+    if (status == LIANA_OK) status = compile_slices(update, error);
     LIANA_TRY(liana__cluster_agree_status(cluster, status, error));
     LIANA_TRY(share_maps(update, error));
     LIANA_TRY(share_rounds(update, error));
@@ -233,8 +219,7 @@ static liana_status exchange_round(liana__sliced_update *own, size_t round, lian
         const size_t size = (size_t)own->round_sizes[i * num_rounds + round];
         const size_t from = liana__sliced_update_owner(own, i);
         if (from != own->cluster->place.rank && size) {
-            LIANA_TRY(
-                liana__cluster_receive(own->cluster, from, LIANA__MESSAGE_SUMS, i, to, size * sizeof *to, error));
+            LIANA_TRY(liana__cluster_receive(own->cluster, from, LIANA__MESSAGE_SUMS, i, to, size * sizeof *to, error));
         }
         to += size;
     }
@@ -392,10 +377,11 @@ static liana_status collect(void *user, liana__cluster *cluster, liana__error *e
         const size_t size = liana__slice_map_elements(&own->maps[i], of->list, of->thing) * of->element;
         if (from == cluster->place.rank || size == 0) continue;
         if (from == SIZE_MAX) {
-            return liana__fail(error, LIANA_UNAVAILABLE,
-                               "the processes that held slice %zu of the optimizer's state are gone: start the training "
-                               "again, it goes on from its newest checkpoint",
-                               i);
+            return liana__fail(
+                error, LIANA_UNAVAILABLE,
+                "the processes that held slice %zu of the optimizer's state are gone: start the training "
+                "again, it goes on from its newest checkpoint",
+                i);
         }
         LIANA_TRY(liana__cluster_receive(cluster, from, LIANA__MESSAGE_SUMS, i, of->memory, size, error));
         unpack_to(&own->maps[i], of->list, of->thing, of->element, of->memory, of->data);
@@ -452,10 +438,7 @@ liana_status liana__sliced_update_read_sum(liana__sliced_update *update, size_t 
     for (size_t i = 0; i < update->num_slices; i++) {
         size += liana__slice_map_elements(&update->maps[i], LIANA__PARTS_OF_SUMS, sum);
     }
-    collection of = {.update = update,
-                     .list = LIANA__PARTS_OF_SUMS,
-                     .thing = sum,
-                     .element = sizeof *data,
-                     .data = (char *)data};
+    collection of = {
+        .update = update, .list = LIANA__PARTS_OF_SUMS, .thing = sum, .element = sizeof *data, .data = (char *)data};
     return collect_all(&of, size * sizeof *data, error);
 }

@@ -24,7 +24,8 @@ static const liana__field rows[] = {
     ROW(heartbeat, FLOAT, .default_text = "10", .minimum = 0.1, .maximum = 1e4,
         .doc = "seconds after which a process that is not heard of is taken for dead"),
     ROW(mirrors, BOOL, .default_text = "true",
-        .doc = "each slice of the optimizer's state lives in one more process, so that any one may die (zmq; two owners or "
+        .doc = "each slice of the optimizer's state lives in one more process, so that any one may die (zmq; two "
+               "owners or "
                "more); false: less is sent, and the death of an owner ends the job"),
     ROW(exact, BOOL, .default_text = "true",
         .doc = "processes that compute other bits for the same examples are an error; false: it is only told"),

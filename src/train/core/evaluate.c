@@ -1,6 +1,6 @@
 /* An evaluation: one pass over data as in inference. */
-#include "train/core/batch_components.h"
 #include "distribute/cluster/cluster.h"
+#include "train/core/batch_components.h"
 #include "train/core/fit.h"
 #include "train/core/gathered_rows.h"
 

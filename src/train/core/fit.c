@@ -244,10 +244,6 @@ static liana_status follow_cluster(fit_run *fit)
     if (generation == fit->generation) return LIANA_OK;
     fit->generation = generation;
     fit->context.is_chief = liana__cluster_is_chief(fit->training->cluster);
-    if (fit->watch) {
-        liana__watch_forget(fit->watch);
-        LIANA_TRY(liana__watch_before_step(fit->watch, fit->training, fit->error));
-    }
     return liana__loader_begin(fit->options->training, liana__fit_data_epoch(state, state->epoch),
                                (uint64_t)state->step, fit->error);
 }
@@ -259,6 +255,7 @@ static liana_status take_step(fit_run *fit)
     liana_status status;
     do {
         liana__batch *batch;
+        if (fit->watch) LIANA_TRY(liana__watch_before_step(fit->watch, fit->training, fit->error));
         LIANA_TRY(follow_cluster(fit));
         liana__cluster_section_begin(cluster);
         status = liana__loader_next(loader, &batch, fit->error);
@@ -438,7 +435,6 @@ static liana_status train_epoch(fit_run *fit)
         if (begun == LIANA_CANCELLED && fit->context.interrupted) break;
         LIANA_TRY(begun);
         if (halts(fit)) break;
-        if (fit->watch) LIANA_TRY(liana__watch_before_step(fit->watch, fit->training, fit->error));
         liana_status status = take_step(fit);
         if (status == LIANA_OK && fit->replays) status = replay(fit);
         LIANA_TRY(status);

@@ -9,7 +9,9 @@
 liana_status liana__leaf_list_create(int64_t largest, int64_t microbatch, const liana__cluster *cluster,
                                      liana__leaf_list *list, liana__error *error)
 {
-    *list = (liana__leaf_list){.microbatch = microbatch, .cluster = cluster, .num_workers = cluster ? cluster->place.num_workers : 0};
+    *list = (liana__leaf_list){.microbatch = microbatch,
+                               .cluster = cluster,
+                               .num_workers = cluster ? cluster->place.num_workers : 0};
     list->leaves = calloc((size_t)liana__cut_batch(largest, microbatch).count, sizeof *list->leaves);
     list->shards = calloc(list->num_workers + 1, sizeof *list->shards);
     list->ends = calloc(list->num_workers + 1, sizeof *list->ends);

@@ -25,8 +25,7 @@ static void divide(void *user, int64_t num_shards, int64_t *bounds)
     const liana__cluster *cluster = user;
     const size_t num_workers = cluster->place.num_workers, size = liana__cluster_size(cluster);
     liana__leaf_range *ranges = calloc(num_workers, sizeof *ranges);
-    liana_status status =
-        ranges ? liana__share_shards((size_t)num_shards, cluster, ranges, NULL) : LIANA_OUT_OF_MEMORY;
+    liana_status status = ranges ? liana__share_shards((size_t)num_shards, cluster, ranges, NULL) : LIANA_OUT_OF_MEMORY;
     bounds[0] = 0;
     for (size_t i = 0; i < size; i++) {
         bounds[i + 1] = status == LIANA_OK && i < num_workers ? (int64_t)ranges[i].end : num_shards;

@@ -52,16 +52,31 @@ static void count_operations(const recipe *wanted, size_t num_workers, size_t nu
     liana__hub_destroy(hub);
 }
 
-static void test_a_worker_dies(void **state)
+/* One process after the other dies, at every `every`-th of its operations. */
+static void assert_survives_everywhere(const recipe *wanted, size_t num_workers, size_t num_servers, uint64_t every)
+{
+    uint64_t counts[LIANA__HUB_PROCESSES];
+    result whole = liana__hub_fit_alone(wanted);
+    count_operations(wanted, num_workers, num_servers, counts);
+    for (size_t rank = 0; rank < num_workers + num_servers; rank++) {
+        /* Another place for each rank. */
+        for (uint64_t at = rank % every; at < counts[rank]; at += every) {
+            assert_survives(wanted, num_workers, num_servers, &(death){rank, at}, 1, &whole);
+        }
+    }
+    free(whole.weights);
+}
+
+static void test_any_of_three_workers(void **state)
 {
     (void)state;
-    uint64_t counts[LIANA__HUB_PROCESSES];
-    const recipe wanted = {.optimizer = "Adam", .epochs = 1};
-    result whole = liana__hub_fit_alone(&wanted);
-    count_operations(&wanted, 3, 0, counts);
-    print_message("operations: %llu\n", (unsigned long long)counts[2]);
-    assert_survives(&wanted, 3, 0, &(death){2, counts[2] / 2}, 1, &whole);
-    free(whole.weights);
+    assert_survives_everywhere(&(recipe){.optimizer = "Adam", .epochs = 1, .takes_over = true}, 3, 0, 6);
+}
+
+static void test_any_of_two_workers_and_two_servers(void **state)
+{
+    (void)state;
+    assert_survives_everywhere(&(recipe){.optimizer = "Adam", .epochs = 1, .takes_over = true}, 2, 2, 9);
 }
 
 static int make_data(void **state)
@@ -74,7 +89,8 @@ static int make_data(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_worker_dies),
+        cmocka_unit_test(test_any_of_three_workers),
+        cmocka_unit_test(test_any_of_two_workers_and_two_servers),
     };
     return cmocka_run_group_tests(tests, make_data, NULL);
 }

@@ -361,20 +361,24 @@ liana_status liana__cluster_agree(liana__cluster *cluster, bool *any, liana__err
     return status;
 }
 
-/* If the chief dies, the next one decides by what it has itself. */
-static liana_status tell_decision(void *user, liana__cluster *cluster, liana__error *error)
+static liana_status tell_as_chief(void *user, liana__cluster *cluster, liana__error *error)
 {
     telling of = *(const telling *)user;
     of.from = cluster->chief;
     return tell(&of, cluster, error);
 }
 
+liana_status liana__cluster_follow_chief(liana__cluster *cluster, void *data, size_t size, liana__error *error)
+{
+    telling of = {.data = data, .size = size};
+    const liana__operation operation = {.run = tell_as_chief, .user = &of, .result = data, .size = size};
+    return liana__cluster_operate(cluster, &operation, error);
+}
+
 liana_status liana__cluster_decide(liana__cluster *cluster, bool *decision, liana__error *error)
 {
     unsigned char told = *decision;
-    telling of = {.data = &told, .size = sizeof told};
-    const liana__operation operation = {.run = tell_decision, .user = &of, .result = &told, .size = sizeof told};
-    LIANA_TRY(liana__cluster_operate(cluster, &operation, error));
+    LIANA_TRY(liana__cluster_follow_chief(cluster, &told, sizeof told, error));
     *decision = told != 0;
     return LIANA_OK;
 }

@@ -132,6 +132,9 @@ liana_status liana__cluster_broadcast(liana__cluster *cluster, size_t from, void
 liana_status liana__cluster_broadcast_sized(liana__cluster *cluster, size_t from, void **data, size_t *size,
                                             liana__error *error) LIANA_MUST_USE;
 
+/* Everybody gets what the chief has; if it dies before it has told, what the next chief has. */
+liana_status liana__cluster_follow_chief(liana__cluster *cluster, void *data, size_t size, liana__error *error)
+    LIANA_MUST_USE;
 /* Whether it is so anywhere. */
 liana_status liana__cluster_agree(liana__cluster *cluster, bool *any, liana__error *error) LIANA_MUST_USE;
 /* What the chief says. */

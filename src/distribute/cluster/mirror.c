@@ -6,24 +6,32 @@
 
 /* ---- choosing ---- */
 
-/* The living owners in the order of ranks, from number `first` on. SIZE_MAX: there is none. */
-static size_t living_owner(const liana__cluster *cluster, size_t number)
+liana_status liana__mirrors_choose(liana__sliced_update *update, liana__error *error)
 {
-    for (size_t i = 0; i < liana__cluster_num_owners(cluster); i++) {
-        const size_t rank = liana__cluster_owner_rank(cluster, i);
-        if (liana__cluster_is_member(cluster, rank) && number-- == 0) return rank;
-    }
-    return SIZE_MAX;
-}
-
-void liana__mirrors_choose(liana__sliced_update *update)
-{
+    liana__cluster *cluster = update->cluster;
     const size_t count = update->num_slices;
+    size_t num_left = 0;
+    /* Processes may hear of a death at different places of the program: so one says who is left. */
+    uint64_t *told = calloc(2 + count, sizeof *told);
+    if (!told) return liana__fail_memory(error, "the slices of an update");
+    told[0] = cluster->generation;
     for (size_t i = 0; i < count; i++) {
-        update->owners[i] = living_owner(update->cluster, i);
-        update->mirrors[i] =
-            update->is_mirrored && count > 1 ? living_owner(update->cluster, (i + 1) % count) : SIZE_MAX;
+        const size_t rank = liana__cluster_owner_rank(cluster, i);
+        if (liana__cluster_is_member(cluster, rank)) told[2 + num_left++] = rank;
     }
+    told[1] = num_left;
+    liana_status status = liana__cluster_follow_chief(cluster, told, (2 + count) * sizeof *told, error);
+    update->generation = told[0];
+    num_left = (size_t)told[1];
+    if (status == LIANA_OK && num_left == 0) {
+        status = liana__fail(error, LIANA_UNAVAILABLE, "no process is left that could own a slice of the update");
+    }
+    for (size_t i = 0; status == LIANA_OK && i < count; i++) {
+        update->owners[i] = (size_t)told[2 + i % num_left];
+        update->mirrors[i] = update->is_mirrored && num_left > 1 ? (size_t)told[2 + (i + 1) % num_left] : SIZE_MAX;
+    }
+    free(told);
+    return status;
 }
 
 /* What a process has of a slice. */

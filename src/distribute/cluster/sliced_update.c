@@ -112,8 +112,6 @@ static liana_status compile_slices(liana__sliced_update *own, liana__error *erro
 {
     const liana__strategy_plan *plan = own->plan;
     const size_t rank = own->cluster->place.rank;
-    LIANA_TRY(make_tables(own, error));
-    liana__mirrors_choose(own);
     if (plan->slicing) LIANA_TRY(plan->slicing->cut(plan->user, own->num_slices, error));
     for (size_t i = 0; i < own->num_slices; i++) {
         if (own->owners[i] != rank && own->mirrors[i] != rank) continue;
@@ -132,15 +130,6 @@ static liana_status share_maps(liana__sliced_update *own, liana__error *error)
     return status;
 }
 
-static size_t count_living_owners(const liana__cluster *cluster)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < liana__cluster_num_owners(cluster); i++) {
-        count += liana__cluster_is_member(cluster, liana__cluster_owner_rank(cluster, i));
-    }
-    return count;
-}
-
 liana_status liana__sliced_update_create(liana__cluster *cluster, liana__device *device,
                                          const liana__strategy_plan *plan, liana__sliced_update *update,
                                          liana__error *error)
@@ -148,14 +137,11 @@ liana_status liana__sliced_update_create(liana__cluster *cluster, liana__device 
     *update = (liana__sliced_update){.plan = plan,
                                      .cluster = cluster,
                                      .device = device,
-                                     .num_slices = count_living_owners(cluster),
-                                     .is_mirrored = cluster->recovery && cluster->place.mirrors,
-                                     .generation = cluster->generation};
-    if (update->num_slices == 0) {
-        *update = (liana__sliced_update){0};
-        return liana__fail(error, LIANA_UNAVAILABLE, "no process is left that could own a slice of the update");
-    }
-    const liana_status status = compile_slices(update, error);
+                                     .num_slices = liana__cluster_num_owners(cluster),
+                                     .is_mirrored = cluster->recovery && cluster->place.mirrors};
+    liana_status status = make_tables(update, error);
+    if (status == LIANA_OK) status = liana__mirrors_choose(update, error);
+    if (status == LIANA_OK) status = compile_slices(update, error);
     LIANA_TRY(liana__cluster_agree_status(cluster, status, error));
     LIANA_TRY(share_maps(update, error));
     LIANA_TRY(share_rounds(update, error));

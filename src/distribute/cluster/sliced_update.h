@@ -60,8 +60,9 @@ liana_status liana__sliced_update_read_sum(liana__sliced_update *update, size_t 
 
 /* ---- mirror.c ---- */
 
-/* Chooses the first owners and mirrors. */
-void liana__mirrors_choose(liana__sliced_update *update);
+/* Chooses the first owners and mirrors: of those that are left, as the chief sees it. A cluster has as many slices as it
+ * had owners when it began. Errors: UNAVAILABLE if no owner is left, those of the cluster. */
+liana_status liana__mirrors_choose(liana__sliced_update *update, liana__error *error) LIANA_MUST_USE;
 /* After deaths: all agree who has which slice, and slices without mirror get one, which receives the state. In a
  * section. Errors: UNAVAILABLE if a slice is lost: its owner and its mirror died. */
 liana_status liana__mirrors_follow(liana__sliced_update *update, liana__error *error) LIANA_MUST_USE;

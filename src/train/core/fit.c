@@ -245,10 +245,6 @@ static liana_status follow_cluster(fit_run *fit)
     const uint64_t generation = liana__cluster_generation(fit->training->cluster);
     if (generation == fit->generation) return LIANA_OK;
     fit->generation = generation;
-    if (fit->watch) {
-        liana__watch_forget(fit->watch);
-        LIANA_TRY(liana__watch_before_step(fit->watch, fit->training, fit->error));
-    }
     return liana__loader_begin(fit->options->training, liana__fit_data_epoch(state, state->epoch),
                                (uint64_t)state->step, fit->error);
 }
@@ -260,6 +256,7 @@ static liana_status take_step(fit_run *fit)
     liana_status status;
     do {
         liana__batch *batch;
+        if (fit->watch) LIANA_TRY(liana__watch_before_step(fit->watch, fit->training, fit->error));
         LIANA_TRY(follow_cluster(fit));
         liana__cluster_section_begin(cluster);
         status = liana__loader_next(loader, &batch, fit->error);
@@ -439,7 +436,6 @@ static liana_status train_epoch(fit_run *fit)
         if (begun == LIANA_CANCELLED && fit->context.interrupted) break;
         LIANA_TRY(begun);
         if (halts(fit)) break;
-        if (fit->watch) LIANA_TRY(liana__watch_before_step(fit->watch, fit->training, fit->error));
         liana_status status = take_step(fit);
         if (status == LIANA_OK && fit->replays) status = replay(fit);
         LIANA_TRY(status);

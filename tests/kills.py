@@ -109,13 +109,14 @@ class Network:
         held = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
         for one in held:
             self.ports.append(one.getsockname()[1])
-            one.close()
         self.relays = [Relay() for _ in range(count)]
         self.links = {}
         for a in range(count):
             for b in range(count):
                 if a != b:
                     self.links[a, b] = Link(Both(self.relays[a], self.relays[b]), self.ports[b])
+        for one in held:
+            one.close()
 
     def addresses(self, rank):
         return ["127.0.0.1:%d" % port if i == rank else self.links[rank, i].address

@@ -126,8 +126,12 @@ static liana_status train_run(liana_context *context, const liana__config *confi
 {
     liana__run run;
     own->run = &run;
-    LIANA_TRY(liana__run_open(context, config, wanted, &run, error));
-    liana_status status = liana__run_train(&run, wanted, error);
+    liana_status status = liana__run_open(context, config, wanted, &run, error);
+    /* Somebody has died, and the next start will be without that. */
+    if (status == LIANA_UNAVAILABLE)
+        own->invocation->requeues = liana__cluster_generation(liana__cluster_of(context)) > 0;
+    LIANA_TRY(status);
+    status = liana__run_train(&run, wanted, error);
     /* It has begun, so it goes on from its checkpoint. */
     own->invocation->requeues = status == LIANA_UNAVAILABLE;
     liana__run_close(&run);

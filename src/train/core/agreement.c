@@ -105,16 +105,32 @@ static bool find_difference(const liana__gathered *all, size_t a, size_t b, cons
     return false;
 }
 
+static size_t size_of(const liana__gathered *all, size_t process)
+{
+    return all->offsets[process + 1] - all->offsets[process];
+}
+
+/* The first one that has told something; all others are compared with it. */
+static size_t first_of(const liana__gathered *all)
+{
+    size_t first = 0;
+    while (size_of(all, first) == 0) first++; /* this process has told something */
+    return first;
+}
+
+/* Of a process that has died meanwhile there is nothing. */
 static bool is_same(const liana__gathered *all, size_t process)
 {
-    const size_t size = all->offsets[1], begin = all->offsets[process];
-    return all->offsets[process + 1] - begin == size && memcmp(all->data, all->data + begin, size) == 0;
+    const size_t first = first_of(all), size = size_of(all, process);
+    const char *data = all->data + all->offsets[process];
+    return size == 0 || (size == size_of(all, first) && memcmp(all->data + all->offsets[first], data, size) == 0);
 }
 
 static liana_status fail_difference(const liana__gathered *all, size_t process, liana__error *error)
 {
     const char *key = "facts", *values[2] = {"some", "others"};
-    if (!find_difference(all, 0, process, &key, values) && find_difference(all, process, 0, &key, values)) {
+    const size_t first = first_of(all);
+    if (!find_difference(all, first, process, &key, values) && find_difference(all, process, first, &key, values)) {
         const char *own = values[0];
         values[0] = values[1];
         values[1] = own;
@@ -161,14 +177,14 @@ liana_status liana__facts_agree(const liana__facts *facts, liana__cluster *clust
 liana_status liana__agree_on_isa(liana_context *context, liana__cluster *cluster, const liana__notes *notes,
                                  liana__error *error)
 {
-    const uint32_t own = (uint32_t)context->isa;
+    const uint32_t own = (uint32_t)context->isa, told = own + 1; /* 0: it has died meanwhile */
     uint32_t *all = calloc(liana__cluster_size(cluster), sizeof *all), lowest = own;
     if (!all) return liana__fail_memory(error, "what processes have in common");
-    liana_status status = liana__cluster_gather(cluster, &own, sizeof own, all, error);
+    liana_status status = liana__cluster_gather(cluster, &told, sizeof told, all, error);
     size_t process = cluster->place.rank;
     for (size_t i = 0; status == LIANA_OK && i < liana__cluster_size(cluster); i++) {
-        if (all[i] >= lowest) continue;
-        lowest = all[i];
+        if (all[i] == 0 || all[i] - 1 >= lowest) continue;
+        lowest = all[i] - 1;
         process = i;
     }
     free(all);
@@ -247,17 +263,23 @@ static liana_status compute_digest(liana__training *training, uint32_t *digest, 
     return status;
 }
 
-static liana_status compare_digests(const uint32_t *all, size_t count, bool exact, const liana__notes *notes,
+/* What a process has computed; zeros: it has died meanwhile. */
+typedef struct computed {
+    uint32_t there, digest;
+} computed;
+
+static liana_status compare_digests(const computed *all, size_t count, bool exact, const liana__notes *notes,
                                     liana__error *error)
 {
-    size_t differs = 1;
-    while (differs < count && all[differs] == all[0]) differs++;
+    size_t first = 0, differs = 0;
+    while (first < count && !all[first].there) first++;
+    while (differs < count && (!all[differs].there || all[differs].digest == all[first].digest)) differs++;
     if (differs >= count) return LIANA_OK;
     char text[300];
     snprintf(text, sizeof text,
              "the processor or a library of process %zu computes other bits than those of the chief (%08x and %08x for "
              "the same made-up examples)",
-             differs, all[differs], all[0]);
+             differs, all[differs].digest, all[first].digest);
     if (!exact) {
         liana__note(notes, "%s: results depend on who computes what, and will not be reproducible", text);
         return LIANA_OK;
@@ -274,9 +296,9 @@ liana_status liana__agree_on_arithmetic(liana__training *training, bool exact, c
 {
     liana__cluster *cluster = training->cluster;
     if (!cluster) return LIANA_OK;
-    uint32_t own = 0, *all = calloc(liana__cluster_size(cluster), sizeof *all);
+    computed own = {.there = 1}, *all = calloc(liana__cluster_size(cluster), sizeof *all);
     if (!all) return liana__fail_memory(error, "what processes have in common");
-    liana_status status = liana__cluster_agree_status(cluster, compute_digest(training, &own, error), error);
+    liana_status status = liana__cluster_agree_status(cluster, compute_digest(training, &own.digest, error), error);
     if (status == LIANA_OK) status = liana__cluster_gather(cluster, &own, sizeof own, all, error);
     if (status == LIANA_OK) status = compare_digests(all, liana__cluster_size(cluster), exact, notes, error);
     free(all);

@@ -173,7 +173,7 @@ static liana_status make_strategy(liana_step *step, liana__error *error)
     LIANA_TRY(liana__strategy_of(&options->strategy, &step->arena, &choice, error));
     if (choice.strategy->needs_cluster)
         LIANA_TRY(liana__cluster_require(step->context, choice.strategy->name, &step->cluster, error));
-    LIANA_TRY(liana__device_set_open(step->context, step->device->backend->name, &choice, step->device, set, error));
+    LIANA_TRY(liana__device_set_open(step->context, step->device->opened_as, &choice, step->device, set, error));
     step->strategy = choice.strategy;
     const liana__strategy_devices devices = {.items = set->items,
                                              .count = set->count,

@@ -62,7 +62,7 @@ static liana_status find_place(liana__invocation *invocation, liana__service_pla
     return LIANA_OK;
 }
 
-static liana_status read_numbers(liana__invocation *invocation, liana__served_options *wanted)
+static liana_status read_numbers(liana__invocation *invocation, liana__served_server_options *wanted)
 {
     int64_t memory = 0, threads = 0, clients = 16;
     LIANA_TRY(liana__invocation_int(invocation, "memory", 1, 1 << 30, &memory));
@@ -109,7 +109,7 @@ static void say_address(liana__invocation *invocation, const char *address)
 
 static liana_status run(liana__invocation *invocation)
 {
-    liana__served_options wanted = {.say = say, .user = invocation};
+    liana__served_server_options wanted = {.say = say, .user = invocation};
     liana__served_server *server;
     LIANA_TRY(find_place(invocation, &wanted.place));
     LIANA_TRY(read_numbers(invocation, &wanted));

@@ -106,8 +106,8 @@ liana_status liana__link_open(const liana__service_place *place, liana__link **o
     liana__link *link = calloc(1, sizeof *link);
     if (!link) return liana__fail_memory(error, "a connection");
     link->zmq.peers = &link->server;
-    link->zmq.num_ranks = link->zmq.num_peers = 1;
-    link->zmq.rank = SIZE_MAX;
+    link->zmq.base.num_ranks = link->zmq.num_peers = 1;
+    link->zmq.base.rank = SIZE_MAX;
     link->zmq.wake = link->zmq.lock = -1;
     liana_status status = connect_to(link, place, error);
     if (status != LIANA_OK) {

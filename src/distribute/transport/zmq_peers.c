@@ -35,7 +35,7 @@ typedef struct name_text {
 static name_text name_of(const liana__zmq *own)
 {
     name_text name = {"the server"};
-    if (!own->is_service) snprintf(name.text, sizeof name.text, "rank %zu", own->rank);
+    if (!own->is_service) snprintf(name.text, sizeof name.text, "rank %zu", own->base.rank);
     return name;
 }
 
@@ -216,7 +216,7 @@ void liana__zmq_close_sockets(liana__zmq *own)
 {
     for (size_t i = 0; i < own->num_peers; i++) {
         liana__zmq_peer *peer = &own->peers[i];
-        if (peer->socket && own->mailbox && liana__mailbox_is_gone(own->mailbox, i) && !peer->left) {
+        if (peer->socket && own->base.mailbox && liana__mailbox_is_gone(own->base.mailbox, i) && !peer->left) {
             set_number(peer->socket, ZMQ_LINGER, 0);
         }
         if (peer->monitor) zmq_close(peer->monitor);
@@ -238,7 +238,7 @@ static bool make_frame(const liana__zmq *own, uint64_t sequence, liana__frame_ki
                        zmq_msg_t *message)
 {
     liana__frame frame = {.kind = kind,
-                          .sender = (uint32_t)own->rank,
+                          .sender = (uint32_t)own->base.rank,
                           .cluster = own->cluster,
                           .incarnation = own->incarnation,
                           .sequence = sequence,
@@ -303,7 +303,7 @@ void liana__zmq_look_at_connections(liana__zmq *own)
     while ((event = liana__zmq_next_event(own->router_monitor, NULL)) != 0) {
         if (event != ZMQ_EVENT_DISCONNECTED && event != ZMQ_EVENT_HANDSHAKE_SUCCEEDED) own->strangers++;
     }
-    for (size_t i = 0; i < own->num_ranks; i++) {
+    for (size_t i = 0; i < own->base.num_ranks; i++) {
         liana__zmq_peer *peer = &own->peers[i];
         while ((event = liana__zmq_next_event(peer->monitor, NULL)) != 0) {
             if (event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) {

@@ -479,7 +479,7 @@ static void test_the_command_lists_servers(void **state)
     assert_refused(liana__test_command("devices", "--cluster", path, "/job:worker/task:5"), 2, "no task 5");
     assert_refused(liana__test_command("server"), 2, "--listen");
     assert_refused(liana__test_command("server", "--listen", sockets[0]), 1, "is there already");
-    assert_refused(liana__test_command("server", "--listen", "127.0.0.1:0x"), 1, "cannot listen");
+    assert_refused(liana__test_command("server", "--listen", "127.0.0.1:0"), 2, "liana cluster keys");
     liana__test_stop_server(server);
 }
 

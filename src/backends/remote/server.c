@@ -244,7 +244,8 @@ static void join_client(liana__served_server *server, size_t place)
 static bool has_room(void *user, size_t size)
 {
     liana__served_server *server = user;
-    size_t taken = atomic_load(&server->account.held);
+    /* What clients hold counts when the request's turn comes: others before it may free memory. */
+    size_t taken = 0;
     for (size_t i = 0; i < server->num_clients; i++) {
         server_client *client = server->clients[i];
         pthread_mutex_lock(&client->mutex);
@@ -298,7 +299,7 @@ static void refuse(void *user, uint64_t number, uint64_t request, size_t size)
     int length =
         snprintf(text, LIANA__SERVED_TEXT,
                  "a request of %zu MiB does not fit: the server gives all clients %zu MiB together "
-                 "(--memory), of which %zu MiB are taken",
+                 "(--memory), of which %zu MiB are taken, and as much to requests that wait",
                  (size + (1 << 20) - 1) >> 20, server->account.limit >> 20, atomic_load(&server->account.held) >> 20);
     liana__service_message message = {.number = request,
                                       .kind = REFUSED,

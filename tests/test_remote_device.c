@@ -9,6 +9,9 @@
 #include "harness/cluster_run.h"
 #include "harness/command_run.h"
 #include "harness/device_server.h"
+#include "harness/mutate.h"
+#include "harness/try_requests.h"
+#include "ir/graph_file.h"
 #include "program/device.h"
 
 #include <liana/liana.h>
@@ -350,6 +353,108 @@ static void test_clients(void **state)
     liana__test_stop_server(server);
 }
 
+/* ---- hostile requests ---- */
+
+static void add_request(liana__text *all, uint8_t kind, liana__text *request)
+{
+    const uint8_t head[3] = {kind, (uint8_t)request->length, (uint8_t)(request->length >> 8)};
+    assert_true(request->length < 1 << 16);
+    liana__text_add_bytes(all, (const char *)head, sizeof head);
+    liana__text_add_bytes(all, request->data, request->length);
+    liana__text_free(request);
+}
+
+static void add_numbers(liana__text *request, const uint32_t *numbers, size_t count)
+{
+    for (size_t i = 0; i < count; i++) liana__wire_put_u32(request, numbers[i]);
+}
+#define ADD_NUMBERS(request, ...) \
+    add_numbers(request, (const uint32_t[]){__VA_ARGS__}, sizeof((const uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t))
+
+/* w := w + x, and w + x as a result. */
+static void add_graph(liana__text *request)
+{
+    liana_graph *graph;
+    liana__error error = {0};
+    uint8_t *bytes;
+    size_t size;
+    assert_ok(liana_graph_create(context, &graph), &context->error);
+    liana_tensor x = liana_graph_input(graph, "x", LIANA_F32, liana_shape_of(3));
+    liana_tensor w = liana_graph_variable(graph, "w", LIANA_F32, liana_shape_of(3)), sum = liana_op_add(x, w);
+    liana_graph_output(graph, "sum", sum);
+    liana_graph_assign(w, sum);
+    assert_ok(liana__graph_write(graph, &bytes, &size, &error), &error);
+    liana__text_add_bytes(request, (const char *)bytes, size);
+    free(bytes);
+    liana_graph_destroy(graph);
+}
+
+/* Uploads x and w, compiles, runs twice, reads, frees. The numbers of buffers: x 0, w 1, sum 2. */
+static void make_requests(liana__text *all)
+{
+    static const float values[3] = {1, 2, 3};
+    liana__text request = {0};
+    for (uint32_t i = 0; i < 2; i++) {
+        liana__wire_put_u32(&request, i);
+        liana__wire_put_type(&request, LIANA_F32, &(liana_shape){.rank = 1, .dims = {3}});
+        liana__text_add_bytes(&request, (const char *)values, sizeof values);
+        add_request(all, LIANA__SERVED_UPLOAD, &request);
+    }
+    ADD_NUMBERS(&request, 5, 0, 0);
+    add_graph(&request);
+    add_request(all, LIANA__SERVED_COMPILE, &request);
+    ADD_NUMBERS(&request, 5);
+    add_request(all, LIANA__SERVED_READY, &request);
+    for (int i = 0; i < 2; i++) {
+        liana__wire_put_u32(&request, 5);
+        liana__wire_put_text(&request, "adder");
+        ADD_NUMBERS(&request, 1, 0, 1, 1, 1, 2);
+        add_request(all, LIANA__SERVED_EXECUTE, &request);
+    }
+    ADD_NUMBERS(&request, 3, 0, 1, 9);
+    add_request(all, LIANA__SERVED_FREE, &request);
+    ADD_NUMBERS(&request, 5);
+    add_request(all, LIANA__SERVED_DROP, &request);
+    ADD_NUMBERS(&request, 2);
+    add_request(all, LIANA__SERVED_DOWNLOAD, &request);
+}
+
+static void test_hostile_requests(void **state)
+{
+    (void)state;
+    liana__text all = {0};
+    make_requests(&all);
+    assert_true(liana__try_requests((const uint8_t *)all.data, all.length));
+    size_t num_refused = 0;
+    for (uint32_t i = 0; i < 2000; i++) {
+        size_t size;
+        char *bytes = liana__test_mutate(all.data, all.length, "\1\2\3\5\t\xff", 16, i, &size);
+        num_refused += !liana__try_requests((const uint8_t *)bytes, size);
+        free(bytes);
+    }
+    assert_true(num_refused > 200);
+    liana__text_free(&all);
+}
+
+/* A buffer that is a result and something else would be lost twice. */
+static void test_buffers_that_are_used_twice(void **state)
+{
+    (void)state;
+    static const uint32_t bad[][3] = {{0, 1, 1}, {0, 1, 0}, {1, 1, 2}, {0, 0, 2}, {7, 1, 2}, {0, 7, 2}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        liana__text all = {0}, request = {0};
+        make_requests(&all);
+        /* Without what frees: the last three requests are 4 + 16, 4 and 4 bytes with heads of 3. */
+        all.length -= 3 + 16 + 3 + 4 + 3 + 4;
+        liana__wire_put_u32(&request, 5);
+        liana__wire_put_text(&request, "adder");
+        ADD_NUMBERS(&request, 1, bad[i][0], 1, bad[i][1], 1, bad[i][2]);
+        add_request(&all, LIANA__SERVED_EXECUTE, &request);
+        assert_false(liana__try_requests((const uint8_t *)all.data, all.length));
+        liana__text_free(&all);
+    }
+}
+
 /* ---- memory, errors and death ---- */
 
 static liana__buffer *upload(liana__device *device, int64_t count, liana_status expected, const char *text)
@@ -492,6 +597,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_devices_that_are_not_there, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_keys, set_up, tear_down),
         cmocka_unit_test(test_versions_and_requests),
+        cmocka_unit_test_setup_teardown(test_hostile_requests, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_buffers_that_are_used_twice, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_clients, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_memory_is_limited_and_given_back, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_errors_of_graphs_reach_the_client, set_up, tear_down),

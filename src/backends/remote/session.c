@@ -361,34 +361,42 @@ static liana_status read_buffers(request *own, size_t expected, bool must_be, li
     return LIANA_OK;
 }
 
-/* Counts how often each buffer is used: what is donated must be there once only. */
-static void count_uses(const liana_graph *graph, const arguments *all, uint8_t *uses)
+/* Counts how often each buffer is used, up to 2. */
+static void count_uses(const uint32_t *numbers, size_t count, uint8_t *uses)
 {
-    for (size_t i = 0; i < graph->num_inputs; i++) uses[all->input_numbers[i]] |= 1;
-    for (size_t i = 0; i < graph->num_variables; i++) {
-        uint8_t *use = &uses[all->variable_numbers[i]];
-        *use = *use ? 2 : 1;
+    for (size_t i = 0; i < count; i++) uses[numbers[i]] += uses[numbers[i]] < 2;
+}
+
+/* What is donated must be there once only: nobody else may lose it. `assigned` is by node. */
+static liana_status find_shared(request *own, const liana_graph *graph, const arguments *all, const bool *assigned,
+                                const uint8_t *uses)
+{
+    for (size_t i = 0; i < graph->num_outputs + graph->num_variables; i++) {
+        const bool is_output = i < graph->num_outputs;
+        const size_t place = is_output ? i : i - graph->num_outputs;
+        const uint32_t number = is_output ? all->output_numbers[place] : all->variable_numbers[place];
+        if (!is_output && !assigned[graph->variables[place]->id]) continue;
+        if (uses[number] < 2) continue;
+        return liana__fail(&own->error, LIANA_INVALID_ARGUMENT,
+                           "the buffer %u is replaced by a result, and is used a second time", number);
     }
-    for (size_t i = 0; i < graph->num_outputs; i++) {
-        uint8_t *use = &uses[all->output_numbers[i]];
-        *use = *use ? 2 : 1;
-    }
+    return LIANA_OK;
 }
 
 static liana_status check_donated(request *own, const liana_graph *graph, const arguments *all)
 {
     uint8_t *uses = calloc(own->session->num_buffers + 1, sizeof *uses);
-    if (!uses) return liana__fail_memory(&own->error, "an execution");
-    count_uses(graph, all, uses);
-    liana_status status = LIANA_OK;
-    for (size_t i = 0; i < graph->num_outputs + graph->num_variables && status == LIANA_OK; i++) {
-        const bool is_output = i < graph->num_outputs;
-        const uint32_t number = is_output ? all->output_numbers[i] : all->variable_numbers[i - graph->num_outputs];
-        if (uses[number] < 2) continue;
-        status = liana__fail(&own->error, LIANA_INVALID_ARGUMENT,
-                             "the buffer %u is a result or a variable, and is used a second time", number);
+    bool *assigned = calloc(graph->num_nodes + 1, sizeof *assigned);
+    liana_status status = uses && assigned ? LIANA_OK : liana__fail_memory(&own->error, "an execution");
+    if (status == LIANA_OK) {
+        for (size_t i = 0; i < graph->num_assignments; i++) assigned[graph->assignments[i].variable->id] = true;
+        count_uses(all->input_numbers, graph->num_inputs, uses);
+        count_uses(all->variable_numbers, graph->num_variables, uses);
+        count_uses(all->output_numbers, graph->num_outputs, uses);
+        status = find_shared(own, graph, all, assigned, uses);
     }
     free(uses);
+    free(assigned);
     return status;
 }
 

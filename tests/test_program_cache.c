@@ -6,6 +6,7 @@
 #include "exec/program.h"
 #include "harness/pjrt_plugin.h"
 
+#include <liana/ops.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -40,7 +41,8 @@ static size_t run(double factor, float results[SIZE])
     assert_ok(liana__device_open(context, liana__test_plugin_device(":0?cpu_device_count=1"), &device, &error), &error);
     assert_int_equal(liana_graph_create(context, &graph), LIANA_OK);
     liana_tensor input = liana_graph_input(graph, "x", LIANA_F32, shape);
-    liana_graph_output(graph, "y", liana_op_tanh(liana_op_mul(input, liana_graph_scalar(graph, LIANA_F32, factor))));
+    liana_graph_output(graph, "y",
+                       liana_op_tanh(liana_op_multiply(input, liana_graph_scalar(graph, LIANA_F32, factor))));
     assert_ok(liana__program_create(device, graph, "cached", NULL, &program, &error), &error);
     assert_ok(liana__program_feed(program, 0, LIANA_F32, &shape, x, &error), &error);
     assert_ok(liana__program_run(program, &error), &error);

@@ -39,7 +39,7 @@ static void share(liana__leaf_list *list, int64_t num_shards)
 {
     if (list->num_workers == 0) return;
     /* Without memory nobody has any. */
-    const liana_status status = liana__share_shards((size_t)num_shards, list->cluster, list->shards, NULL);
+    const liana_status status = liana__share_among_workers((size_t)num_shards, list->cluster, list->shards, NULL);
     for (size_t i = 0; i < list->num_workers; i++) list->ends[i] = status == LIANA_OK ? list->shards[i].end : 0;
 }
 

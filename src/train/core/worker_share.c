@@ -7,8 +7,13 @@
 /* How unevenly shards may be shared out so that ranges have few blocks. */
 static const double SHARE_TOLERANCE = 0.05;
 
-liana_status liana__share_shards(size_t num_shards, const liana__cluster *cluster, liana__leaf_range *ranges,
-                                 liana__error *error)
+liana_status liana__share_shards(size_t num_shards, size_t num_workers, liana__leaf_range *ranges, liana__error *error)
+{
+    return liana__tree_assign(num_shards, num_workers, NULL, SHARE_TOLERANCE, ranges, error);
+}
+
+liana_status liana__share_among_workers(size_t num_shards, const liana__cluster *cluster, liana__leaf_range *ranges,
+                                        liana__error *error)
 {
     const size_t num_workers = cluster->place.num_workers;
     double *speeds = malloc(num_workers * sizeof *speeds);
@@ -25,7 +30,8 @@ static void divide(void *user, int64_t num_shards, int64_t *bounds)
     const liana__cluster *cluster = user;
     const size_t num_workers = cluster->place.num_workers, size = liana__cluster_size(cluster);
     liana__leaf_range *ranges = calloc(num_workers, sizeof *ranges);
-    liana_status status = ranges ? liana__share_shards((size_t)num_shards, cluster, ranges, NULL) : LIANA_OUT_OF_MEMORY;
+    liana_status status =
+        ranges ? liana__share_among_workers((size_t)num_shards, cluster, ranges, NULL) : LIANA_OUT_OF_MEMORY;
     bounds[0] = 0;
     for (size_t i = 0; i < size; i++) {
         bounds[i + 1] = status == LIANA_OK && i < num_workers ? (int64_t)ranges[i].end : num_shards;

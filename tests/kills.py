@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Kills, halts and cuts processes of trainings, and compares what they leave with an undisturbed training.
 
-    kills.py BUILD_FOLDER [--kills N] [--seed S] [--minutes M] [--kinds kill,halt,cut,slow] [--most PROCESSES]
+    kills.py BUILD_FOLDER [--kills N] [--seed S] [--first RUN] [--minutes M] [--kinds kill,halt,cut,slow] [--most PROCESSES]
 
 Each run is a training in 2 to 5 processes, workers and servers, over TCP with keys and through a relay of this program
 (cut, slow), or over sockets in a folder (kill, halt). Disturbances come at random times, or, a fifth of them, when the
@@ -214,10 +214,17 @@ class Job:
     def check_codes(self):
         """Whether the training is done."""
         codes = [member.process.returncode for member in self.members]
+        if any(m.killed for m in self.members) and self.did_not_come_together():
+            return False
         for member, code in zip(self.members, codes):
             if code not in (0, 75) and not (member.killed and code == -9):
                 raise Failure("rank %d ends with %d" % (member.rank, code))
         return 0 in codes
+
+    def did_not_come_together(self):
+        """A death before all have met: the others wait for cluster.timeout, and say so."""
+        return any(b"did not come together" in open("%s/said.%d" % (self.folder, m.rank), "rb").read()
+                   for m in self.members if m.process.returncode == 1)
 
     def disturb(self, rng, inside):
         living = [member for member in self.members if member.is_there()]
@@ -359,7 +366,7 @@ class Table:
     def run(self):
         self.prepare()
         end = time.monotonic() + 60 * self.wanted.minutes
-        number = 0
+        number = self.wanted.first - 1
         while self.done < self.wanted.kills and time.monotonic() < end:
             number += 1
             self.one(random.Random("%d/%d" % (self.wanted.seed, number)), number)
@@ -385,6 +392,7 @@ def main():
     parser.add_argument("build")
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--first", type=int, default=1, help="the number of the first run, to do one again")
     parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--kinds", default="kill,kill,halt,cut,slow")
     parser.add_argument("--most", type=int, default=5)

@@ -39,8 +39,7 @@ static liana_status cut_make(cut *own, liana__error *error)
     own->ends = calloc(own->num_workers + 1, sizeof *own->ends);
     own->pieces = calloc(items->num_items + 1, sizeof *own->pieces);
     if (!own->ranges || !own->ends || !own->pieces) return liana__fail_memory(error, "the plan of a cluster");
-    const liana__cluster all_there = {.place.num_workers = own->num_workers};
-    LIANA_TRY(liana__share_shards(own->num_leaves, &all_there, own->ranges, error));
+    LIANA_TRY(liana__share_shards(own->num_leaves, own->num_workers, own->ranges, error));
     return liana__slices_choose(items->items, items->num_items, own->num_workers, own->ends, error);
 }
 

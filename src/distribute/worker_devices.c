@@ -25,7 +25,8 @@ const liana__fields liana__worker_options = LIANA__FIELD_TABLE("worker", worker_
 liana_status liana__worker_lay_out(const void *options, const liana_context *context, liana__device_layout *layout,
                                    liana__error *error)
 {
-    const worker_options *own = options;
+    static const worker_options standard = {0}; /* of a strategy that a cluster has chosen by itself */
+    const worker_options *own = options ? options : &standard;
     const int threads = liana_context_num_threads(context);
     (void)error;
     layout->count = own->replicas ? (size_t)own->replicas : 1;

@@ -1,6 +1,7 @@
 /* Strategies that a program holds: functions on each replica, reductions, distributed datasets and steps give the bits of
  * one device, on devices of this process and on processes (which are threads here); each process makes its own examples. */
 #include "harness/hub.h"
+#include "harness/pjrt_plugin.h"
 #include "harness/tiny_fit.h"
 
 #include <math.h>
@@ -474,6 +475,31 @@ static void test_steps_take_distributed_batches(void **state)
     free_reports(&whole, 1);
 }
 
+/* ---- other devices ---- */
+
+static void assert_same_on_devices(const char *device)
+{
+    static const liana_strategy strategies[] = {{.name = "one_device"}, {.name = "mirrored", .replicas = 3}};
+    report reports[2] = {0};
+    for (int i = 0; i < 2; i++) {
+        run_process(&(process){NULL, 0, strategies[i], device, 1, train_shared, &reports[i]});
+        if (reports[i].status != LIANA_OK) print_error("%s: %s\n", device, reports[i].message);
+        assert_int_equal(reports[i].status, LIANA_OK);
+    }
+    assert_int_equal(reports[1].num_local, 3);
+    assert_int_equal(reports[0].size, reports[1].size);
+    assert_memory_equal(reports[0].bytes, reports[1].bytes, reports[0].size);
+    free_reports(reports, 2);
+}
+
+/* A device's own arithmetic, but the same on one and on three of them. */
+static void test_other_devices(void **state)
+{
+    (void)state;
+    assert_same_on_devices("reference");
+    if (liana__test_plugin_is_there()) assert_same_on_devices("pjrt:cpu?cpu_device_count=3");
+}
+
 /* ---- a dataset of each process's own ---- */
 
 /* The processes share 50 examples out unevenly: the last ones have fewer, or none. */
@@ -709,6 +735,7 @@ int main(void)
         cmocka_unit_test(test_a_stream_is_read_by_one_process),
         cmocka_unit_test(test_each_process_makes_its_own_examples),
         cmocka_unit_test(test_steps_take_distributed_batches),
+        cmocka_unit_test(test_other_devices),
         cmocka_unit_test(test_datasets_from_a_function),
         cmocka_unit_test(test_an_error_of_one_is_that_of_all),
         cmocka_unit_test(test_what_is_refused),

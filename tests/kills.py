@@ -377,7 +377,7 @@ class Table:
 
     def report(self):
         print("\n| what | role | between steps | computing | in the exchange |\n|---|---|---|---|---|")
-        for kind in self.wanted.kinds.split(","):
+        for kind in dict.fromkeys(self.wanted.kinds.split(",")):
             for role in ("chief", "worker", "server"):
                 row = [self.counts[kind, role, phase] for phase in ("between", "computing", "exchange")]
                 if sum(row):

@@ -124,7 +124,8 @@ static liana__message_key key_of(const liana__cluster *cluster, liana__cluster_m
 liana_status liana__cluster_send(const liana__cluster *cluster, size_t to, liana__cluster_message kind, size_t part,
                                  const void *data, size_t size, liana__error *error)
 {
-    const bool exchanges = kind == LIANA__MESSAGE_REPORT || kind == LIANA__MESSAGE_BLOCKS;
+    const bool exchanges =
+        kind == LIANA__MESSAGE_REPORT || kind == LIANA__MESSAGE_BLOCKS || kind == LIANA__MESSAGE_VARIABLES;
     if (cluster->phases && exchanges) cluster->phases->phase = LIANA__PHASE_EXCHANGES;
     const liana_status status =
         cluster->transport->send(cluster->instance, to, key_of(cluster, kind, part), data, size, error);

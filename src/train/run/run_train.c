@@ -148,12 +148,12 @@ static liana_status write_results(liana__run *run, const liana__run_options *opt
     return write_predictions(run, &run->test, LIANA__PREDICTIONS_SUBMISSION, "test_predictions.csv", options, error);
 }
 
-/* Where the folder is gone, that is why a file of it could not be written. */
+/* Where the folder is gone, or another process writes to it too, that is why a file of it could not be written. */
 static liana_status explain(const liana__run *run, liana_status status, liana__error *error)
 {
     liana__error gone = {0};
     bool written = status == LIANA_OK || status == LIANA_CANCELLED;
-    if (written || liana__run_check_there(run, &gone) == LIANA_OK) return status;
+    if (written || liana__run_may_write(run, &gone) == LIANA_OK) return status;
     *error = gone;
     return gone.status;
 }

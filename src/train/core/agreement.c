@@ -238,7 +238,8 @@ static liana_status compute_digest(liana__training *training, uint32_t *digest, 
     liana__program *program;
     const int64_t size = liana__trainer_microbatch(training->trainer);
     *digest = 0;
-    LIANA_TRY(liana__trainer_build_leaf(training->trainer, size, &graph, error));
+    LIANA_TRY((training->compiled.optimizer ? liana__trainer_build_leaf
+                                            : liana__trainer_build_evaluation)(training->trainer, size, &graph, error));
     LIANA_TRY(liana__program_create(training->device, graph, "agreement", &training->variables, &program, error));
     liana_status status = feed_all(program, error);
     if (status == LIANA_OK) status = liana__program_run(program, error);

@@ -227,9 +227,8 @@ static liana_status set_up(liana__run *run, const liana__run_options *options, l
 {
     LIANA_TRY(liana__run_agree_on_settings(run, options, error));
     liana_status status = open_model(run, options, error);
-    liana__cluster *cluster = options->training ? liana__cluster_of(run->context) : NULL;
-    LIANA_TRY(liana__cluster_agree_status(cluster, status, error));
-    LIANA_TRY(liana__run_agree_on_data(run, options, error));
+    LIANA_TRY(liana__cluster_agree_status(liana__cluster_of(run->context), status, error));
+    LIANA_TRY(liana__run_agree_on_data(run, error));
     LIANA_TRY(liana__run_make_trainer(run, options, error));
     LIANA_TRY(liana__run_agree_on_arithmetic(run, options, error));
     bool has_weights = run->config->model.weights || run->config->model.warm_start.from;

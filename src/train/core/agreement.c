@@ -248,8 +248,8 @@ static liana_status compute_digest(liana__training *training, uint32_t *digest, 
     return status;
 }
 
-static liana_status compare_digests(const uint32_t *all, size_t count, bool exact, const liana__notes *notes,
-                                    liana__error *error)
+static liana_status compare_digests(const uint32_t *all, size_t count, bool exact, liana__training *training,
+                                    const liana__notes *notes, liana__error *error)
 {
     size_t differs = 1;
     while (differs < count && all[differs] == all[0]) differs++;
@@ -261,6 +261,7 @@ static liana_status compare_digests(const uint32_t *all, size_t count, bool exac
              differs, all[differs], all[0]);
     if (!exact) {
         liana__note(notes, "%s: results depend on who computes what, and will not be reproducible", text);
+        liana__training_state_doubt(&training->state, text);
         return LIANA_OK;
     }
     return liana__fail(
@@ -279,7 +280,7 @@ liana_status liana__agree_on_arithmetic(liana__training *training, bool exact, c
     if (!all) return liana__fail_memory(error, "what processes have in common");
     liana_status status = liana__cluster_agree_status(cluster, compute_digest(training, &own, error), error);
     if (status == LIANA_OK) status = liana__cluster_gather(cluster, &own, sizeof own, all, error);
-    if (status == LIANA_OK) status = compare_digests(all, liana__cluster_size(cluster), exact, notes, error);
+    if (status == LIANA_OK) status = compare_digests(all, liana__cluster_size(cluster), exact, training, notes, error);
     free(all);
     return status;
 }

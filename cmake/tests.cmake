@@ -26,6 +26,11 @@ add_library(liana_counting_plugin MODULE ${PROJECT_SOURCE_DIR}/tests/pjrt/counti
 target_link_libraries(liana_counting_plugin PRIVATE liana_options)
 target_compile_definitions(liana_test_harness PUBLIC LIANA_COUNTING_PLUGIN="$<TARGET_FILE:liana_counting_plugin>")
 add_dependencies(liana_test_harness liana_counting_plugin)
+# A clock that is wrong, for one process of several.
+add_library(liana_other_clock MODULE ${PROJECT_SOURCE_DIR}/tests/clock/other_clock.c)
+target_link_libraries(liana_other_clock PRIVATE liana_options)
+target_compile_definitions(liana_test_harness PUBLIC LIANA_OTHER_CLOCK="$<TARGET_FILE:liana_other_clock>")
+add_dependencies(liana_test_harness liana_other_clock)
 # Tests without arithmetic on arrays and images: what they do depends on no instruction set. `make test-levels` runs them
 # once.
 foreach(name credentials crc32c csv csv_table example field file_target gzip gzip_index hdf5 idx json

@@ -111,7 +111,7 @@ static bool is_same(const liana__gathered *all, size_t process)
     return all->offsets[process + 1] - begin == size && memcmp(all->data, all->data + begin, size) == 0;
 }
 
-static liana_status fail_difference(const liana__gathered *all, size_t process, liana__error *error)
+liana_status liana__facts_explain(const liana__gathered *all, size_t process, liana__error *error)
 {
     const char *key = "facts", *values[2] = {"some", "others"};
     if (!find_difference(all, 0, process, &key, values) && find_difference(all, process, 0, &key, values)) {
@@ -151,7 +151,8 @@ liana_status liana__facts_agree(const liana__facts *facts, liana__cluster *clust
     liana__gathered all = {0};
     size_t differs = 0;
     liana_status status = gather(facts, cluster, &all, &differs, error);
-    if (status == LIANA_OK && differs < liana__cluster_size(cluster)) status = fail_difference(&all, differs, error);
+    if (status == LIANA_OK && differs < liana__cluster_size(cluster))
+        status = liana__facts_explain(&all, differs, error);
     liana__gathered_free(&all);
     return status;
 }

@@ -37,16 +37,7 @@ liana_status liana__run_cluster_join_measured(const char *const *overrides, size
 {
     liana__cluster_place place = {0};
     LIANA_TRY(liana__run_cluster_find_place(overrides, num_overrides, &joined->arena, &place, error));
-    if (!place.transport) return LIANA_OK;
-    place.say = notes->tell;
-    place.user = notes->user;
-    const liana__transport *transport = liana__transport_find(place.transport, error);
-    liana__transport_instance *instance = NULL;
-    if (!transport) return LIANA_INVALID_CONFIG;
-    LIANA_TRY(transport->open(&place, &instance, error));
-    liana__cluster_init(&joined->cluster, &place, transport, instance);
-    joined->is_open = true;
-    return LIANA_OK;
+    return place.transport ? liana__run_cluster_meet(&place, notes, joined, error) : LIANA_OK;
 }
 
 /* ---- the run folder ---- */

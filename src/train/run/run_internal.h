@@ -92,6 +92,11 @@ liana_status liana__run_send(const liana__run *run, liana__error *error) LIANA_M
 /* Sends all of it, and waits. */
 liana_status liana__run_send_all(const liana__run *run, liana__error *error) LIANA_MUST_USE;
 
+/* run_beginning.c: in a cluster, what a run that goes on reads of the chief's folder is written to those of the others.
+ * `status`: how this process fared before. Alone: returns it. */
+liana_status liana__run_share_beginning(liana__run *run, const liana__run_options *options, liana_status status,
+                                        liana__error *error) LIANA_MUST_USE;
+
 /* run_agreement.c: in a cluster, what all processes must have in common (train/core/agreement.h): version and
  * settings, before anything is opened; then the files of the data, by names and sizes, and by contents where only times
  * differ; then the bits that they compute. Alone: nothing. */

@@ -131,6 +131,9 @@ static void bad_environments(void **state)
          "boss", "worker"},
         {"TF_CONFIG={\"cluster\": {\"worker\": [\"a:1\", \"a:1\"]}, \"task\": {\"type\": \"worker\", \"index\": 0}}",
          "the same address", "a:1"},
+        {"TF_CONFIG={\"cluster\": {\"worker\": [\"a:1\", \"b:1\"], \"evaluator\": [\"c:1\"]}, \"task\": {\"type\": "
+         "\"evaluator\", \"index\": 0}}",
+         "this process is the evaluator, which does not train", "--follow"},
         {"WORLD_SIZE=2", "WORLD_SIZE is 2, but RANK is not set", "which"},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {

@@ -14,7 +14,7 @@ finish() {
         [ ! -s "$folder/$name.pid" ] || kill "$(cat "$folder/$name.pid")" 2>/dev/null || true
     done
     sleep 1
-    [ -n "$ended" ] || tail -n 20 "$folder"/*.log "$folder"/work/*.out 2>/dev/null >&2 || true
+    [ -n "$ended" ] || tail -n 20 "$folder"/*.log "$folder"/jobs/*.out 2>/dev/null >&2 || true
     rm -rf "$folder"
 }
 trap finish EXIT
@@ -58,7 +58,7 @@ getent hosts "$host" >/dev/null || skip "the name of this machine, $host, has no
 
 chmod 755 "$folder"
 mkdir -m 700 "$folder/munge"
-mkdir "$folder/state" "$folder/spool" "$folder/work"
+mkdir "$folder/state" "$folder/spool" "$folder/jobs"
 dd if=/dev/urandom of="$folder/munge/key" bs=128 count=1 2>/dev/null
 chmod 600 "$folder/munge/key"
 munged --force --key-file="$folder/munge/key" --socket="$folder/munge.socket" --pid-file="$folder/munged.pid" \
@@ -109,7 +109,7 @@ done
 
 # ---- jobs ----
 
-cd "$folder/work"
+cd "$folder/jobs"
 "$build/liana" synth flowers classes=3 images=240 image_size=32 --out plot >log
 cat >config.yaml <<'YAML'
 data: {train: plot/train/*.tfrec, validation: plot/val/*.tfrec, class_names: plot/classes.txt}

@@ -14,6 +14,12 @@ static liana_status check_strategy(const liana__config *config, const liana__clu
     /* The default, one_device, becomes a cluster's strategy where there is one. */
     const bool by_default = choice.strategy == &liana__strategy_one_device;
     const liana__place *where = config->train.strategy ? &config->train.strategy->place : NULL;
+    if (place->role == LIANA__ROLE_EVALUATOR) {
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "%s says that this process is the evaluator, which does not train: it runs 'liana evaluate "
+                           "RUN --follow'",
+                           place->source);
+    }
     if (!place->transport && choice.strategy->needs_cluster) {
         return liana__fail_at(error, where, "train.strategy",
                               "the strategy %s is for several processes, but this process is alone: start it with "
@@ -25,12 +31,6 @@ static liana_status check_strategy(const liana__config *config, const liana__clu
                               "the strategy %s is for one process, but %s says that there are %zu; use multi_worker or "
                               "parameter_server",
                               name, place->source, place->num_workers + place->num_servers);
-    }
-    if (place->transport && place->role == LIANA__ROLE_EVALUATOR) {
-        return liana__fail(error, LIANA_INVALID_CONFIG,
-                           "%s says that this process is the evaluator, which does not train: it runs 'liana evaluate "
-                           "RUN --follow'",
-                           place->source);
     }
     return LIANA_OK;
 }

@@ -5,15 +5,17 @@
 #include "distribute/cluster/block_exchange.h"
 #include "distribute/cluster/held.h"
 #include "distribute/cluster/sliced_update.h"
+#include "distribute/device_group.h"
 
 #include <stdlib.h>
 
 typedef struct replicas {
     liana__strategy_plan plan; /* its leaves are the caller's, and gone: there are copies */
     liana__cluster *cluster;
-    liana__device *device;
+    liana__device *device; /* the first one of this process */
+    size_t num_replicas;   /* of all processes */
     liana__leaf_plan plans[LIANA__NUM_STEP_KINDS];
-    liana__replica *replicas[LIANA__NUM_STEP_KINDS];    /* NULL: a server, or no such batches */
+    liana__device_group group;                          /* of a worker: who computes its leaves */
     liana__local_exchange local[LIANA__NUM_STEP_KINDS]; /* the own blocks on the host */
     size_t row_size;                                    /* bytes of a row of the output; 0: there are none */
     liana__leaf_range *ranges;                          /* by worker */
@@ -37,10 +39,8 @@ void liana__cluster_replicas_destroy(liana__strategy_instance *instance)
     if (!own) return;
     liana__held_release(own->plan.variables, own);
     liana__sliced_update_free(&own->update);
-    for (int kind = 0; kind < LIANA__NUM_STEP_KINDS; kind++) {
-        if (own->replicas[kind]) own->device->backend->replica_destroy(own->replicas[kind]);
-        liana__local_exchange_free(&own->local[kind]);
-    }
+    liana__device_group_free(&own->group);
+    for (int kind = 0; kind < LIANA__NUM_STEP_KINDS; kind++) liana__local_exchange_free(&own->local[kind]);
     liana__block_exchange_free(&own->exchange);
     liana__tree_plan_free(&own->tree);
     free(own->ranges);
@@ -57,7 +57,7 @@ static size_t most_leaves(const liana__strategy_plan *plan)
     return most;
 }
 
-static liana_status make_replicas(replicas *own, liana__error *error)
+static liana_status make_replicas(replicas *own, const liana__strategy_devices *devices, liana__error *error)
 {
     const size_t num_workers = own->cluster->place.num_workers;
     own->ranges = calloc(num_workers, sizeof *own->ranges);
@@ -68,17 +68,16 @@ static liana_status make_replicas(replicas *own, liana__error *error)
         own->plans[kind] = *own->plan.leaves[kind];
         own->plans[kind].variables = own->plan.variables;
         own->plans[kind].of_parts = num_workers > 1;
-        if (!liana__cluster_is_worker(own->cluster)) continue;
-        LIANA_TRY(own->device->backend->replica_create(own->device, &own->plans[kind], &own->replicas[kind], error));
     }
-    return LIANA_OK;
+    if (!liana__cluster_is_worker(own->cluster)) return LIANA_OK;
+    return liana__device_group_create(devices, &own->plan, num_workers > 1, &own->group, error);
 }
 
 liana_status liana__cluster_replicas_create(const liana__strategy_devices *devices, const liana__strategy_plan *plan,
                                             liana__strategy_instance **instance, liana__error *error)
 {
     *instance = NULL;
-    if (!devices->cluster || devices->count != 1) {
+    if (!devices->cluster || devices->count == 0) {
         return liana__fail(error, LIANA_INTERNAL, "a strategy of several processes was given %zu devices and %s",
                            devices->count, devices->cluster ? "a cluster" : "no cluster");
     }
@@ -86,9 +85,10 @@ liana_status liana__cluster_replicas_create(const liana__strategy_devices *devic
     if (!own) return liana__fail_memory(error, "the strategy");
     own->plan = *plan;
     own->cluster = devices->cluster;
+    own->num_replicas = devices->count * devices->cluster->place.num_workers;
     own->device = devices->items[0];
     own->exchange.context = own->device->context;
-    liana_status status = make_replicas(own, error);
+    liana_status status = make_replicas(own, devices, error);
     if (status != LIANA_OK) {
         liana__cluster_replicas_destroy((liana__strategy_instance *)own);
         return status;
@@ -99,7 +99,7 @@ liana_status liana__cluster_replicas_create(const liana__strategy_devices *devic
 
 size_t liana__cluster_replicas_count(const liana__strategy_instance *instance)
 {
-    return ((const replicas *)instance)->cluster->place.num_workers;
+    return ((const replicas *)instance)->num_replicas;
 }
 
 /* ---- variables in slices ---- */
@@ -171,7 +171,7 @@ static liana_status find_sums(replicas *own, liana__step_kind kind, liana__error
 static liana_status prepare_here(replicas *own, liana__step_kind kind, liana__error *error)
 {
     if (own->batch.first == own->batch.end) return LIANA_OK;
-    return own->device->backend->replica_prepare(own->replicas[kind], &own->batch, error);
+    return liana__device_group_prepare(&own->group, kind, &own->batch, error);
 }
 
 liana_status liana__cluster_replicas_prepare(liana__strategy_instance *instance, liana__step_kind kind,
@@ -193,18 +193,16 @@ liana_status liana__cluster_replicas_prepare(liana__strategy_instance *instance,
 /* Computes the own leaves; their blocks are in the first slots of `local`. */
 static liana_status compute(replicas *own, liana__step_kind kind, liana__error *error)
 {
-    const liana__leaf_block *blocks;
     size_t num_blocks;
     LIANA_TRY(prepare_here(own, kind, error));
     const size_t wanted =
         own->tree.first_slots[own->cluster->place.rank + 1] - own->tree.first_slots[own->cluster->place.rank];
-    LIANA_TRY(own->device->backend->replica_compute(own->replicas[kind], &own->batch, &blocks, &num_blocks, error));
+    LIANA_TRY(liana__device_group_compute(&own->group, kind, error));
+    LIANA_TRY(liana__device_group_collect(&own->group, &own->local[kind], &num_blocks, error));
     if (num_blocks != wanted) {
         return liana__fail(error, LIANA_INTERNAL, "the device gave %zu sums of blocks, expected %zu", num_blocks,
                            wanted);
     }
-    LIANA_TRY(liana__local_exchange_reserve(&own->local[kind], num_blocks, error));
-    LIANA_TRY(liana__local_exchange_take(&own->local[kind], 0, blocks, num_blocks, error));
     own->cluster->counters.leaves_computed += own->batch.end - own->batch.first;
     return LIANA_OK;
 }
@@ -313,9 +311,9 @@ void liana__cluster_replicas_memory(const liana__strategy_instance *instance, li
 {
     const replicas *own = (const replicas *)instance;
     *memory = (liana__replica_memory){0};
-    if (!own->replicas[kind]) return;
+    if (own->group.count == 0 || !own->plans[kind].build) return;
     liana__leaf_batch range = *batch;
     range.first = own->batch.first;
     range.end = own->batch.end;
-    if (range.first < range.end) own->device->backend->replica_memory(own->replicas[kind], &range, memory);
+    if (range.first < range.end) liana__device_group_memory(&own->group, kind, &range, memory);
 }

@@ -53,7 +53,7 @@ static liana_status open_devices(liana__training *training, const liana__trainin
     }
     LIANA_TRY(liana__device_set_open(training->context, options->device, &choice, NULL, devices, error));
     training->device = devices->items[0];
-    training->num_replicas = training->cluster ? training->cluster->place.num_workers : devices->count;
+    training->num_replicas = devices->count * (training->cluster ? training->cluster->place.num_workers : 1);
     training->strategy = choice.strategy->name;
     wanted->strategy = choice.strategy;
     wanted->more_devices = devices->items + 1;

@@ -180,7 +180,7 @@ static liana_status share_variable(liana__cluster *cluster, liana__variable *var
     void *values = malloc(variable->buffer->size + 1);
     if (!values) return liana__fail_memory(error, variable->name);
     liana_status status = liana__variable_read(variable, values, error);
-    if (status == LIANA_OK) status = liana__cluster_broadcast(cluster, 0, values, variable->buffer->size, error);
+    if (status == LIANA_OK) status = liana__cluster_follow_chief(cluster, values, variable->buffer->size, error);
     if (status == LIANA_OK && !liana__cluster_is_chief(cluster)) {
         status = liana__variable_write(variable, values, error);
     }

@@ -101,7 +101,7 @@ static void try_facts(const message *tried)
     size_t offsets[] = {begin, begin + first, tried->size};
     const liana__gathered all = {(char *)(uintptr_t)tried->bytes, offsets};
     liana__error error = {0};
-    const liana_status status = liana__facts_explain(&all, 1, &error);
+    const liana_status status = liana__facts_explain(&all, 0, 1, &error);
     demand(status == LIANA_INVALID_CONFIG && *error.message, "a difference is named", &error);
 }
 

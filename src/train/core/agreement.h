@@ -27,8 +27,8 @@ liana_status liana__facts_compare(const liana__facts *facts, liana__cluster *clu
  * first process that has another value, and both values. */
 liana_status liana__facts_agree(const liana__facts *facts, liana__cluster *cluster, liana__error *error) LIANA_MUST_USE;
 
-/* That error, for messages of any bytes in which a process differs from process 0. */
-liana_status liana__facts_explain(const liana__gathered *all, size_t process, liana__error *error);
+/* That error, for messages of any bytes in which a process differs from the first one. */
+liana_status liana__facts_explain(const liana__gathered *all, size_t first, size_t process, liana__error *error);
 
 /* The instruction set becomes the highest one that all processes have, with a note where it is lowered. Before anything
  * is compiled. Errors: those of the cluster. */

@@ -105,31 +105,24 @@ static bool find_difference(const liana__gathered *all, size_t a, size_t b, cons
     return false;
 }
 
-static size_t size_of(const liana__gathered *all, size_t process)
-{
-    return all->offsets[process + 1] - all->offsets[process];
-}
-
-/* The first one that has told something; all others are compared with it. */
-static size_t first_of(const liana__gathered *all)
+/* The first process that is there: mostly the chief. Those that are gone have said nothing. */
+static size_t first_of(const liana__gathered *all, size_t count)
 {
     size_t first = 0;
-    while (size_of(all, first) == 0) first++; /* this process has told something */
+    while (first + 1 < count && all->offsets[first + 1] == all->offsets[first]) first++;
     return first;
 }
 
-/* Of a process that has died meanwhile there is nothing. */
-static bool is_same(const liana__gathered *all, size_t process)
+static bool is_same(const liana__gathered *all, size_t first, size_t process)
 {
-    const size_t first = first_of(all), size = size_of(all, process);
-    const char *data = all->data + all->offsets[process];
-    return size == 0 || (size == size_of(all, first) && memcmp(all->data + all->offsets[first], data, size) == 0);
+    const size_t from = all->offsets[first], size = all->offsets[first + 1] - from, begin = all->offsets[process];
+    if (all->offsets[process + 1] == begin) return true;
+    return all->offsets[process + 1] - begin == size && memcmp(all->data + from, all->data + begin, size) == 0;
 }
 
-static liana_status fail_difference(const liana__gathered *all, size_t process, liana__error *error)
+liana_status liana__facts_explain(const liana__gathered *all, size_t first, size_t process, liana__error *error)
 {
     const char *key = "facts", *values[2] = {"some", "others"};
-    const size_t first = first_of(all);
     if (!find_difference(all, first, process, &key, values) && find_difference(all, process, first, &key, values)) {
         const char *own = values[0];
         values[0] = values[1];
@@ -148,7 +141,8 @@ static liana_status gather(const liana__facts *facts, liana__cluster *cluster, l
     if (facts->message.failed || facts->arena.failed) return liana__fail_memory(error, "what processes have in common");
     LIANA_TRY(liana__cluster_gather_sized(cluster, facts->message.data, facts->message.length, all, error));
     *differs = 1;
-    while (*differs < liana__cluster_size(cluster) && is_same(all, *differs)) ++*differs;
+    const size_t count = liana__cluster_size(cluster), first = first_of(all, count);
+    while (*differs < count && is_same(all, first, *differs)) ++*differs;
     return LIANA_OK;
 }
 
@@ -167,7 +161,9 @@ liana_status liana__facts_agree(const liana__facts *facts, liana__cluster *clust
     liana__gathered all = {0};
     size_t differs = 0;
     liana_status status = gather(facts, cluster, &all, &differs, error);
-    if (status == LIANA_OK && differs < liana__cluster_size(cluster)) status = fail_difference(&all, differs, error);
+    if (status == LIANA_OK && differs < liana__cluster_size(cluster)) {
+        status = liana__facts_explain(&all, first_of(&all, liana__cluster_size(cluster)), differs, error);
+    }
     liana__gathered_free(&all);
     return status;
 }
@@ -177,14 +173,14 @@ liana_status liana__facts_agree(const liana__facts *facts, liana__cluster *clust
 liana_status liana__agree_on_isa(liana_context *context, liana__cluster *cluster, const liana__notes *notes,
                                  liana__error *error)
 {
-    const uint32_t own = (uint32_t)context->isa, told = own + 1; /* 0: it has died meanwhile */
+    const uint32_t own = (uint32_t)context->isa;
     uint32_t *all = calloc(liana__cluster_size(cluster), sizeof *all), lowest = own;
     if (!all) return liana__fail_memory(error, "what processes have in common");
-    liana_status status = liana__cluster_gather(cluster, &told, sizeof told, all, error);
+    liana_status status = liana__cluster_gather(cluster, &own, sizeof own, all, error);
     size_t process = cluster->place.rank;
     for (size_t i = 0; status == LIANA_OK && i < liana__cluster_size(cluster); i++) {
-        if (all[i] == 0 || all[i] - 1 >= lowest) continue;
-        lowest = all[i] - 1;
+        if (!liana__cluster_is_member(cluster, i) || all[i] >= lowest) continue;
+        lowest = all[i];
         process = i;
     }
     free(all);
@@ -254,7 +250,8 @@ static liana_status compute_digest(liana__training *training, uint32_t *digest, 
     liana__program *program;
     const int64_t size = liana__trainer_microbatch(training->trainer);
     *digest = 0;
-    LIANA_TRY(liana__trainer_build_leaf(training->trainer, size, &graph, error));
+    LIANA_TRY((training->compiled.optimizer ? liana__trainer_build_leaf
+                                            : liana__trainer_build_evaluation)(training->trainer, size, &graph, error));
     LIANA_TRY(liana__program_create(training->device, graph, "agreement", &training->variables, &program, error));
     liana_status status = feed_all(program, error);
     if (status == LIANA_OK) status = liana__program_run(program, error);
@@ -263,25 +260,22 @@ static liana_status compute_digest(liana__training *training, uint32_t *digest, 
     return status;
 }
 
-/* What a process has computed; zeros: it has died meanwhile. */
-typedef struct computed {
-    uint32_t there, digest;
-} computed;
-
-static liana_status compare_digests(const computed *all, size_t count, bool exact, const liana__notes *notes,
-                                    liana__error *error)
+static liana_status compare_digests(const uint32_t *all, bool exact, liana__training *training,
+                                    const liana__notes *notes, liana__error *error)
 {
-    size_t first = 0, differs = 0;
-    while (first < count && !all[first].there) first++;
-    while (differs < count && (!all[differs].there || all[differs].digest == all[first].digest)) differs++;
+    const liana__cluster *cluster = training->cluster;
+    const size_t count = liana__cluster_size(cluster), first = cluster->chief;
+    size_t differs = 0;
+    while (differs < count && (!liana__cluster_is_member(cluster, differs) || all[differs] == all[first])) differs++;
     if (differs >= count) return LIANA_OK;
     char text[300];
     snprintf(text, sizeof text,
              "the processor or a library of process %zu computes other bits than those of the chief (%08x and %08x for "
              "the same made-up examples)",
-             differs, all[differs].digest, all[first].digest);
+             differs, all[differs], all[first]);
     if (!exact) {
         liana__note(notes, "%s: results depend on who computes what, and will not be reproducible", text);
+        liana__training_state_doubt(&training->state, text);
         return LIANA_OK;
     }
     return liana__fail(
@@ -296,11 +290,11 @@ liana_status liana__agree_on_arithmetic(liana__training *training, bool exact, c
 {
     liana__cluster *cluster = training->cluster;
     if (!cluster) return LIANA_OK;
-    computed own = {.there = 1}, *all = calloc(liana__cluster_size(cluster), sizeof *all);
+    uint32_t own = 0, *all = calloc(liana__cluster_size(cluster), sizeof *all);
     if (!all) return liana__fail_memory(error, "what processes have in common");
-    liana_status status = liana__cluster_agree_status(cluster, compute_digest(training, &own.digest, error), error);
+    liana_status status = liana__cluster_agree_status(cluster, compute_digest(training, &own, error), error);
     if (status == LIANA_OK) status = liana__cluster_gather(cluster, &own, sizeof own, all, error);
-    if (status == LIANA_OK) status = compare_digests(all, liana__cluster_size(cluster), exact, notes, error);
+    if (status == LIANA_OK) status = compare_digests(all, exact, training, notes, error);
     free(all);
     return status;
 }

@@ -161,6 +161,8 @@ static liana_status train(liana__invocation *invocation, liana_context *context,
     own->options = &wanted;
     liana__run_cluster joined = {0};
     liana_status status = liana__run_cluster_join(context, config, &wanted, &joined, error);
+    const bool has_deaths = joined.is_open && liana__cluster_generation(&joined.cluster) > 0;
+    invocation->requeues = status == LIANA_UNAVAILABLE && has_deaths;
     if (status == LIANA_OK) {
         own->silent = !liana__cluster_is_chief(joined.is_open ? &joined.cluster : NULL);
         status = train_run(context, config, &wanted, own, error);

@@ -129,7 +129,10 @@ static void notice_gone(liana__zmq *own, double now)
     snprintf(reason, sizeof reason, "was silent for more than %g s (cluster.heartbeat)", own->place.heartbeat);
     for (size_t i = 0; i < own->base.num_ranks; i++) {
         liana__zmq_peer *peer = &own->peers[i];
-        if (i == own->base.rank || peer->left) continue;
+        if (i == own->base.rank) continue;
+        /* Also in a generation that has begun since. */
+        if (peer->left) liana__mailbox_set_gone(own->base.mailbox, i, "has left the cluster");
+        if (peer->left) continue;
         peer->last_heard += pause;
         if (peer->lost_since > 0) peer->lost_since += pause;
         if (now - peer->last_heard > own->place.heartbeat) {

@@ -44,7 +44,7 @@ configure() {
     case $1 in
     flowers) model='base: MobileNetV2, alpha: 0.35, dropout: 0.05' batch=64 steps=12 ;;
     ResNet50) model="base: $1" batch=32 steps=4 ;;
-    tiny) model='layers: [Conv2D: {filters: 4, kernel_size: 5, strides: 4}, GlobalAveragePooling2D, Dense: {units: 5}]' batch=32 steps=2 ;;
+    tiny) model='layers: [Conv2D: {filters: 4, kernel_size: 5, strides: 4}, GlobalAveragePooling2D, Dense: {units: 5, activation: softmax}]' batch=32 steps=2 ;;
     *) model="base: $1" batch=32 steps=12 ;;
     esac
     cat >"$folder/$1.yaml" <<YAML
@@ -132,7 +132,7 @@ for network in ${START:-flowers}; do
             rm -rf "$folder/run"
             "$build/liana" launch -n $count "$folder/$network.yaml" --out "$folder/run" --json train.epochs=1 \
                 train.steps_per_epoch=1 | awk -v begin="$(date +%s.%N)" '
-                    /"event": "step"/ && !done { done = 1; "date +%s.%N" | getline now; printf "%.3f\n", now - begin }'
+                    /"event": "(step|epoch)"/ && !done { done = 1; "date +%s.%N" | getline now; printf "%.3f\n", now - begin }'
         done | sort -g | sed -n "2s/^/start of $count of $network, s: /p"
     done
 done

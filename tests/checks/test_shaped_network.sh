@@ -109,11 +109,12 @@ YAML
     after=$(sent_by 1)
     cmp one/history.json two/history.json || fail "two workers have another history than one process"
     plan wide.yaml --workers 2 --bandwidth 400Mb --seconds 0.05 --microbatch 4
-    # 140 examples are 5 updates in each of two epochs. Headers and what is said at the beginning come to little.
+    # 140 examples are 5 updates in each of two epochs, the last one smaller. Headers and what is said at the beginning come
+    # to little, and so does what the other worker's slice is larger.
     awk -v sent="$((after - before))" -v planned="$(number bytes_sent 2)" 'BEGIN {
         ratio = sent / (10 * planned)
         printf "sent %.2f MB in 10 updates, planned %.2f MB: %.3f\n", 1e-6 * sent, 1e-5 * planned, ratio
-        exit !(ratio > 1 && ratio < 1.12)
+        exit !(ratio > 0.98 && ratio < 1.12)
     }' || fail "what the network has carried is not what the plan says"
     exit 0
 fi

@@ -45,6 +45,9 @@ typedef struct liana__training_state {
     char isa[32];
     int64_t recompute_memory;       /* the MiB for whose sake parts are recomputed; 0: none are */
     struct liana__data_state *data; /* that it is trained on, which a checkpoint that is loaded must be of; NULL: any */
+    /* What makes the cluster's sums other numbers than those of one process (liana__strategy.describe_arithmetic), now and
+     * in the checkpoint that was loaded; "": nothing does. */
+    char exchange[96], loaded_exchange[96];
     /* Why the same training may give other bits the next time, a line for each reason; "": it gives the same. */
     char not_reproducible[1024];
     char precision[16]; /* what it was trained in, as configurations spell it; float32 where nothing is recorded */

@@ -196,6 +196,7 @@ static liana_status compile(const liana__compile_request *request, kept *item, l
                                                    .num_class_weights = request->num_class_weights,
                                                    .microbatch = request->microbatch,
                                                    .seed = request->seed,
+                                                   .deterministic = request->deterministic,
                                                    .scale = request->scale,
                                                    .mixes = request->mixes},
                                        .precision = request->precision,

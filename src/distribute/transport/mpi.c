@@ -1,8 +1,7 @@
 /* The transport `mpi`: Open MPI or MPICH, for processes that mpirun or srun has started. One thread makes all calls of
  * MPI. A process that dies ends the job: MPI's own launcher sees to that. */
 #include "distribute/transport/cluster_place.h"
-#include "distribute/transport/frame.h"
-#include "distribute/transport/mailbox.h"
+#include "distribute/transport/endpoint.h"
 #include "distribute/transport/mpi_load.h"
 
 #include "base/clock.h"
@@ -33,9 +32,8 @@ typedef struct parcel {
 } parcel;
 
 typedef struct transport {
-    size_t rank, num_ranks;
+    liana__endpoint base;
     const liana__mpi_module *module;
-    liana__mailbox *mailbox;
     pthread_t thread;
     pthread_mutex_t mutex;
     pthread_cond_t opened;
@@ -47,7 +45,6 @@ typedef struct transport {
     bool is_broken; /* a call of MPI has failed */
     int wake;
     atomic_bool interrupted, closing;
-    _Atomic uint64_t messages_sent, bytes_sent, messages_received, bytes_received;
 } transport;
 
 static transport *own_of(const liana__transport_instance *instance)
@@ -64,7 +61,7 @@ static void wake_thread(const transport *own)
 
 static void free_transport(transport *own)
 {
-    liana__mailbox_destroy(own->mailbox);
+    liana__mailbox_destroy(own->base.mailbox);
     if (own->wake >= 0) close(own->wake);
     pthread_cond_destroy(&own->opened);
     pthread_mutex_destroy(&own->mutex);
@@ -80,8 +77,8 @@ static void fail_all(transport *own, const char *what, int code)
     char text[256], reason[320];
     own->module->describe(code, text, sizeof text);
     snprintf(reason, sizeof reason, "cannot be reached: %s: %s", what, text);
-    for (size_t i = 0; i < own->num_ranks; i++) {
-        if (i != own->rank) liana__mailbox_set_gone(own->mailbox, i, reason);
+    for (size_t i = 0; i < own->base.num_ranks; i++) {
+        if (i != own->base.rank) liana__mailbox_set_gone(own->base.mailbox, i, reason);
     }
     own->is_broken = true;
 }
@@ -132,17 +129,14 @@ static void take_frame(transport *own, size_t from, const uint8_t *bytes, size_t
     liana__frame frame;
     liana__error error = {0};
     if (liana__frame_read(bytes, size, &frame, &error) != LIANA_OK || frame.sender != from) {
-        liana__mailbox_set_gone(own->mailbox, from, *error.message ? error.message : "says that it is another rank");
+        liana__mailbox_set_gone(own->base.mailbox, from,
+                                *error.message ? error.message : "says that it is another rank");
     } else if (frame.kind == LIANA__FRAME_BYE) {
         own->left[from] = true;
-        liana__mailbox_set_gone(own->mailbox, from, "has left the cluster");
-    } else if (frame.kind == LIANA__FRAME_DATA) {
-        liana__mail_piece piece = {from, frame.key, frame.size, frame.offset, frame.bytes, frame.num_bytes};
-        own->bytes_received += frame.num_bytes;
-        if (frame.offset + frame.num_bytes == frame.size) own->messages_received++;
-        if (liana__mailbox_put(own->mailbox, &piece, &error) == LIANA_INVALID_DATA) {
-            liana__mailbox_set_gone(own->mailbox, from, error.message);
-        }
+        liana__mailbox_set_gone(own->base.mailbox, from, "has left the cluster");
+    } else if (frame.kind == LIANA__FRAME_DATA &&
+               liana__endpoint_take(&own->base, &frame, &error) == LIANA_INVALID_DATA) {
+        liana__mailbox_set_gone(own->base.mailbox, from, error.message);
     }
 }
 
@@ -168,14 +162,14 @@ static void wait_a_moment(transport *own, long *pause, int *looks)
     struct pollfd wakes = {.fd = own->wake, .events = POLLIN};
     struct timespec time = {.tv_nsec = *pause};
     if (ppoll(&wakes, 1, &time, NULL) > 0 && read(own->wake, &count, sizeof count) > 0) *looks = 0;
-    const long longest = liana__mailbox_num_waiting(own->mailbox) ? WAITING_PAUSE : LONGEST_PAUSE;
+    const long longest = liana__mailbox_num_waiting(own->base.mailbox) ? WAITING_PAUSE : LONGEST_PAUSE;
     *pause = *pause * 2 < longest ? *pause * 2 : longest;
 }
 
 static bool all_left(transport *own)
 {
-    for (size_t i = 0; i < own->num_ranks; i++) {
-        if (i != own->rank && !own->left[i]) return false;
+    for (size_t i = 0; i < own->base.num_ranks; i++) {
+        if (i != own->base.rank && !own->left[i]) return false;
     }
     return true;
 }
@@ -193,15 +187,16 @@ static void serve(transport *own, uint8_t *room)
     for (;;) {
         if (own->closing && !said_goodbye) {
             said_goodbye = true;
-            for (size_t i = 0; i < own->num_ranks; i++) {
-                if (i != own->rank && send_kind(own, i, LIANA__FRAME_BYE, NULL, NULL) != LIANA_OK) own->left[i] = true;
+            for (size_t i = 0; i < own->base.num_ranks; i++) {
+                if (i != own->base.rank && send_kind(own, i, LIANA__FRAME_BYE, NULL, NULL) != LIANA_OK)
+                    own->left[i] = true;
             }
         }
         bool begun = begin_parcels(own), ended = end_parcels(own), taken = take_one(own, room);
         if (said_goodbye && (own->is_broken || (!own->sending && all_left(own)))) return;
         if (own->interrupted) {
             own->interrupted = false;
-            liana__mailbox_wake(own->mailbox);
+            liana__mailbox_wake(own->base.mailbox);
         }
         if (begun || ended || taken) {
             pause = SHORTEST_PAUSE;
@@ -221,11 +216,11 @@ static liana_status join(transport *own)
         own->module->describe(code, text, sizeof text);
         return liana__fail(&own->error, LIANA_UNAVAILABLE, "MPI cannot start: %s", text);
     }
-    if ((size_t)rank == own->rank && (size_t)size == own->num_ranks) return LIANA_OK;
+    if ((size_t)rank == own->base.rank && (size_t)size == own->base.num_ranks) return LIANA_OK;
     return liana__fail(&own->error, LIANA_INVALID_CONFIG,
                        "the environment says that this is rank %zu of %zu, but the library %s says %d of %d: was the "
                        "process started by another MPI's mpirun? cluster.mpi names the one to use",
-                       own->rank, own->num_ranks, own->module->library, rank, size);
+                       own->base.rank, own->base.num_ranks, own->module->library, rank, size);
 }
 
 static void *thread_main(void *user)
@@ -286,8 +281,8 @@ static liana_status start_thread(transport *own, liana__error *error)
 static liana_status make_parts(transport *own, const liana__cluster_place *place, liana__error *error)
 {
     LIANA_TRY(liana__mpi_load(place->library ? place->library : "openmpi", &own->module, error));
-    LIANA_TRY(liana__mailbox_create(own->num_ranks, place->max_kept, &own->mailbox, error));
-    own->left = calloc(own->num_ranks, sizeof *own->left);
+    LIANA_TRY(liana__mailbox_create(own->base.num_ranks, place->max_kept, &own->base.mailbox, error));
+    own->left = calloc(own->base.num_ranks, sizeof *own->left);
     own->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (!own->left || own->wake < 0) return liana__fail_memory(error, "the other processes");
     return start_thread(own, error);
@@ -300,8 +295,8 @@ static liana_status open_transport(const liana__cluster_place *place, liana__tra
     *instance = NULL;
     transport *own = calloc(1, sizeof *own);
     if (!own) return liana__fail_memory(error, "the other processes");
-    own->rank = place->rank;
-    own->num_ranks = place->num_workers + place->num_servers;
+    own->base.rank = place->rank;
+    own->base.num_ranks = place->num_workers + place->num_servers;
     own->wake = -1;
     pthread_mutex_init(&own->mutex, NULL);
     pthread_condattr_init(&monotonic);
@@ -328,12 +323,12 @@ static void close_transport(liana__transport_instance *instance)
     free_transport(own);
 }
 
-/* ---- send and receive ---- */
+/* ---- send ---- */
 
 static liana_status send_kind(transport *own, size_t to, liana__frame_kind kind, const liana__mail_piece *piece,
                               liana__error *error)
 {
-    liana__frame frame = {.kind = kind, .sender = (uint32_t)own->rank};
+    liana__frame frame = {.kind = kind, .sender = (uint32_t)own->base.rank};
     if (piece) {
         frame.key = piece->key;
         frame.size = piece->size;
@@ -362,64 +357,27 @@ static liana_status send_message(liana__transport_instance *instance, size_t to,
                                  const void *data, size_t size, liana__error *error)
 {
     transport *own = own_of(instance);
-    liana__mail_piece piece = {own->rank, key, size, 0, data, size};
-    if (to >= own->num_ranks) return liana__fail(error, LIANA_INTERNAL, "there is no rank %zu", to);
-    if (to == own->rank) return liana__mailbox_put(own->mailbox, &piece, error);
-    if (key.generation < liana__mailbox_generation(own->mailbox) || liana__mailbox_is_gone(own->mailbox, to)) {
-        return LIANA_OK;
-    }
+    const liana__mail_piece whole = {own->base.rank, key, size, 0, data, size};
+    bool travels;
+    LIANA_TRY(liana__endpoint_send(&own->base, to, &whole, &travels, error));
+    if (!travels) return LIANA_OK;
     size_t offset = 0;
     do {
-        piece.offset = offset;
-        piece.bytes = data ? (const uint8_t *)data + offset : NULL;
-        piece.num_bytes = size - offset < LIANA__FRAME_PIECE ? size - offset : LIANA__FRAME_PIECE;
+        const liana__mail_piece piece = liana__endpoint_cut(&whole, offset);
         LIANA_TRY(send_kind(own, to, LIANA__FRAME_DATA, &piece, error));
         offset += piece.num_bytes;
     } while (offset < size);
     wake_thread(own);
-    own->messages_sent++;
-    own->bytes_sent += size;
+    liana__endpoint_count_sent(&own->base, size);
     return LIANA_OK;
-}
-
-static liana_status receive_message(liana__transport_instance *instance, size_t from, liana__message_key key,
-                                    void *data, size_t size, double deadline, liana__error *error)
-{
-    transport *own = own_of(instance);
-    if (from >= own->num_ranks) return liana__fail(error, LIANA_INTERNAL, "there is no rank %zu", from);
-    return liana__mailbox_receive(own->mailbox, from, key, data, size, deadline, error);
-}
-
-static bool peek_message(liana__transport_instance *instance, size_t from, liana__message_key key, size_t *size)
-{
-    transport *own = own_of(instance);
-    return from < own->num_ranks && liana__mailbox_peek(own->mailbox, from, key, size);
-}
-
-static bool is_gone(const liana__transport_instance *instance, size_t rank)
-{
-    transport *own = own_of(instance);
-    return rank >= own->num_ranks || liana__mailbox_is_gone(own->mailbox, rank);
 }
 
 static void interrupt(liana__transport_instance *instance)
 {
     transport *own = own_of(instance);
-    liana__mailbox_interrupt(own->mailbox);
+    liana__mailbox_interrupt(own->base.mailbox);
     own->interrupted = true;
     wake_thread(own);
-}
-
-static void set_generation(liana__transport_instance *instance, uint64_t generation, const bool *members)
-{
-    liana__mailbox_set_generation(own_of(instance)->mailbox, generation, members);
-}
-
-static void read_counters(const liana__transport_instance *instance, liana__transport_counters *counters)
-{
-    transport *own = own_of(instance);
-    *counters =
-        (liana__transport_counters){own->messages_sent, own->bytes_sent, own->messages_received, own->bytes_received};
 }
 
 const liana__transport liana__transport_mpi = {
@@ -429,10 +387,6 @@ const liana__transport liana__transport_mpi = {
     .open = open_transport,
     .close = close_transport,
     .send = send_message,
-    .receive = receive_message,
-    .peek = peek_message,
-    .is_gone = is_gone,
     .interrupt = interrupt,
-    .set_generation = set_generation,
-    .counters = read_counters,
+    LIANA__ENDPOINT_FUNCTIONS,
 };

@@ -8,11 +8,9 @@
 
 #include "distribute/transport/cluster_keys.h"
 #include "distribute/transport/cluster_place.h"
-#include "distribute/transport/frame.h"
-#include "distribute/transport/mailbox.h"
+#include "distribute/transport/endpoint.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 
 enum { LIANA__ZMQ_ADDRESS = 256 };
 
@@ -39,7 +37,7 @@ typedef struct liana__zmq_peer {
 } liana__zmq_peer;
 
 typedef struct liana__zmq {
-    size_t rank, num_ranks;
+    liana__endpoint base;
     liana__cluster_place place;       /* its strings are valid until open returns */
     char address[LIANA__ZMQ_ADDRESS]; /* where this process listens */
     uint64_t cluster, incarnation;
@@ -49,14 +47,12 @@ typedef struct liana__zmq {
     liana__zmq_peer *peers;                         /* by rank; the own one is empty */
     size_t num_peers;                               /* whose mutex was made */
     unsigned strangers;                             /* connections to this process that had no key, or another one */
-    liana__mailbox *mailbox;
-    liana__error failure; /* of the meeting */
-    int wake;             /* an eventfd */
-    int lock;             /* of the socket in a folder, or -1 */
+    liana__error failure;                           /* of the meeting */
+    int wake;                                       /* an eventfd */
+    int lock;                                       /* of the socket in a folder, or -1 */
     pthread_t thread;
     bool has_thread;
     atomic_bool closing;
-    _Atomic uint64_t messages_sent, bytes_sent, messages_received, bytes_received;
     double last_beat, last_turn;
 } liana__zmq;
 

@@ -36,18 +36,18 @@ static bool fits(const liana__zmq *own, const liana__frame *frame, const liana__
     const liana__cluster_place *place = &own->place;
     if (strcmp(greeting->version, liana_version()) != 0) {
         liana__text_add(why, "rank %u is liana %s, rank %zu is liana %s: all processes need the same version",
-                        frame->sender, greeting->version, own->rank, liana_version());
+                        frame->sender, greeting->version, own->base.rank, liana_version());
     } else if (greeting->num_workers != place->num_workers || greeting->num_servers != place->num_servers) {
         liana__text_add(why,
                         "rank %u on %s was told of %llu workers and %llu servers, rank %zu of %zu and %zu (%s): all "
                         "processes must be told the same",
                         frame->sender, greeting->host, (unsigned long long)greeting->num_workers,
-                        (unsigned long long)greeting->num_servers, own->rank, place->num_workers, place->num_servers,
-                        place->source);
+                        (unsigned long long)greeting->num_servers, own->base.rank, place->num_workers,
+                        place->num_servers, place->source);
     } else if (frame->cluster != own->cluster) {
         liana__text_add(why,
                         "rank %u on %s belongs to another cluster than rank %zu: their lists of addresses differ (%s)",
-                        frame->sender, greeting->host, own->rank, place->source);
+                        frame->sender, greeting->host, own->base.rank, place->source);
     }
     return why->length == 0 && !why->failed;
 }
@@ -55,11 +55,11 @@ static bool fits(const liana__zmq *own, const liana__frame *frame, const liana__
 static bool is_taken(const liana__zmq *own, const liana__frame *frame, const liana__greeting *greeting,
                      liana__text *why)
 {
-    if (frame->sender == own->rank) {
+    if (frame->sender == own->base.rank) {
         liana__text_add(why,
                         "two processes say that they are rank %zu: this one is process %d, the other one is "
                         "process %llu on %s",
-                        own->rank, (int)getpid(), (unsigned long long)greeting->process, greeting->host);
+                        own->base.rank, (int)getpid(), (unsigned long long)greeting->process, greeting->host);
         return true;
     }
     const liana__zmq_peer *peer = &own->peers[frame->sender];
@@ -100,7 +100,7 @@ void liana__zmq_take_greeting(liana__zmq *own, const liana__frame *frame, const 
     liana__greeting greeting;
     liana__error error = {0};
     liana__text why = {0};
-    if (frame->sender >= own->num_ranks || frame->incarnation == 0) return;
+    if (frame->sender >= own->base.num_ranks || frame->incarnation == 0) return;
     if (liana__greeting_read(frame->bytes, frame->num_bytes, &greeting, &error) != LIANA_OK) return;
     liana__zmq_peer *peer = &own->peers[frame->sender];
     if (!fits(own, frame, &greeting, &why) || is_taken(own, frame, &greeting, &why)) {
@@ -118,7 +118,7 @@ void liana__zmq_take_greeting(liana__zmq *own, const liana__frame *frame, const 
     peer->heard = true;
     peer->incarnation = frame->incarnation;
     peer->last_heard = liana__clock_seconds();
-    if (!peer->socket && own->place.master && own->rank == 0) {
+    if (!peer->socket && own->place.master && own->base.rank == 0) {
         complete_address(own, greeting.address, peer_host, peer->address, sizeof peer->address);
         if (liana__zmq_connect(own, frame->sender, &own->failure) != LIANA_OK) return;
     }
@@ -131,11 +131,11 @@ void liana__zmq_take_table(liana__zmq *own, const liana__frame *frame)
 {
     const char *line = (const char *)frame->bytes, *end = line + frame->num_bytes;
     if (frame->sender != 0 || !own->place.master) return;
-    for (size_t rank = 0; rank < own->num_ranks && line < end; rank++) {
+    for (size_t rank = 0; rank < own->base.num_ranks && line < end; rank++) {
         const char *stop = memchr(line, '\n', (size_t)(end - line));
         if (!stop || (size_t)(stop - line) >= LIANA__ZMQ_ADDRESS || memchr(line, '\0', (size_t)(stop - line))) return;
         liana__zmq_peer *peer = &own->peers[rank];
-        if (rank != 0 && rank != own->rank && !peer->socket && own->failure.status == LIANA_OK) {
+        if (rank != 0 && rank != own->base.rank && !peer->socket && own->failure.status == LIANA_OK) {
             snprintf(peer->address, sizeof peer->address, "%.*s", (int)(stop - line), line);
             if (liana__zmq_connect(own, rank, &own->failure) != LIANA_OK) return;
         }
@@ -146,11 +146,11 @@ void liana__zmq_take_table(liana__zmq *own, const liana__frame *frame)
 static void send_table(liana__zmq *own)
 {
     liana__text table = {0};
-    for (size_t i = 0; i < own->num_ranks; i++) {
-        liana__text_add(&table, "%s\n", i == own->rank ? own->address : own->peers[i].address);
+    for (size_t i = 0; i < own->base.num_ranks; i++) {
+        liana__text_add(&table, "%s\n", i == own->base.rank ? own->address : own->peers[i].address);
     }
     if (!table.failed && table.length <= LIANA__FRAME_CONTROL) {
-        for (size_t i = 1; i < own->num_ranks; i++) {
+        for (size_t i = 1; i < own->base.num_ranks; i++) {
             if (!own->peers[i].ready) {
                 liana__zmq_send_control(own, i, LIANA__FRAME_TABLE, table.data, table.length);
             }
@@ -163,12 +163,12 @@ static void send_table(liana__zmq *own)
 
 static bool has_met(const liana__zmq *own, size_t rank)
 {
-    return rank == own->rank || (own->peers[rank].heard && own->peers[rank].welcomed);
+    return rank == own->base.rank || (own->peers[rank].heard && own->peers[rank].welcomed);
 }
 
 static bool has_met_all(const liana__zmq *own)
 {
-    for (size_t i = 0; i < own->num_ranks; i++) {
+    for (size_t i = 0; i < own->base.num_ranks; i++) {
         if (!has_met(own, i)) return false;
     }
     return true;
@@ -194,15 +194,15 @@ static void list_missing(const liana__zmq *own, liana__text *text)
 {
     enum { MOST = 12 };
     size_t count = 0;
-    for (size_t i = 0; i < own->num_ranks; i++) {
+    for (size_t i = 0; i < own->base.num_ranks; i++) {
         if (!has_met(own, i) && count++ < MOST) describe_missing(own, i, text);
     }
     if (count > MOST) liana__text_add(text, "; and %zu more", count - MOST);
     if (count == 0) {
         const char *before = "";
         liana__text_add(text, "this process has met all, but others have not: ");
-        for (size_t i = 0; i < own->num_ranks; i++) {
-            if (i == own->rank || own->peers[i].ready || (own->rank && i)) continue;
+        for (size_t i = 0; i < own->base.num_ranks; i++) {
+            if (i == own->base.rank || own->peers[i].ready || (own->base.rank && i)) continue;
             liana__text_add(text, "%srank %zu (%s)", before, i, own->peers[i].whereabouts);
             before = ", ";
         }
@@ -218,7 +218,8 @@ static void say_missing(const liana__zmq *own)
     liana__text text = {0}, line = {0};
     if (!own->place.say) return;
     list_missing(own, &text);
-    liana__text_add(&line, "rank %zu of %zu waits for %s", own->rank, own->num_ranks, text.data ? text.data : "");
+    liana__text_add(&line, "rank %zu of %zu waits for %s", own->base.rank, own->base.num_ranks,
+                    text.data ? text.data : "");
     if (!line.failed) own->place.say(own->place.user, line.data);
     liana__text_free(&text);
     liana__text_free(&line);
@@ -265,14 +266,14 @@ static void wait_for_frames(liana__zmq *own, zmq_pollitem_t *items)
     int count = 0;
     items[count++] = (zmq_pollitem_t){.socket = own->router, .events = ZMQ_POLLIN};
     if (own->gate) items[count++] = (zmq_pollitem_t){.socket = own->gate, .events = ZMQ_POLLIN};
-    for (size_t i = 0; i < own->num_ranks; i++) {
+    for (size_t i = 0; i < own->base.num_ranks; i++) {
         if (own->peers[i].socket)
             items[count++] = (zmq_pollitem_t){.socket = own->peers[i].socket, .events = ZMQ_POLLIN};
     }
     zmq_poll(items, count, (long)(turn * 1000));
     if (own->gate && items[1].revents) liana__zmq_answer_gate(own);
     liana__zmq_take_frames(own);
-    for (size_t i = 0; i < own->num_ranks; i++) {
+    for (size_t i = 0; i < own->base.num_ranks; i++) {
         if (own->peers[i].socket) take_refusals(own, i);
     }
     liana__zmq_look_at_connections(own);
@@ -284,21 +285,21 @@ static void speak(liana__zmq *own)
     char text[LIANA__GREETING_SIZE];
     size_t size = write_greeting(own, text);
     bool all_heard = true;
-    for (size_t i = 0; i < own->num_ranks; i++) {
+    for (size_t i = 0; i < own->base.num_ranks; i++) {
         const liana__zmq_peer *peer = &own->peers[i];
-        if (i == own->rank) continue;
+        if (i == own->base.rank) continue;
         all_heard = all_heard && peer->heard;
         if (peer->socket && !peer->welcomed) liana__zmq_send_control(own, i, LIANA__FRAME_HELLO, text, size);
     }
-    if (own->rank == 0 && own->place.master && all_heard) send_table(own);
-    if (own->rank != 0 && has_met_all(own)) liana__zmq_send_control(own, 0, LIANA__FRAME_READY, NULL, 0);
+    if (own->base.rank == 0 && own->place.master && all_heard) send_table(own);
+    if (own->base.rank != 0 && has_met_all(own)) liana__zmq_send_control(own, 0, LIANA__FRAME_READY, NULL, 0);
 }
 
 /* Counts what has happened, so that an answer to it is not late. */
 static size_t progress(const liana__zmq *own)
 {
     size_t count = 0;
-    for (size_t i = 0; i < own->num_ranks; i++) {
+    for (size_t i = 0; i < own->base.num_ranks; i++) {
         const liana__zmq_peer *peer = &own->peers[i];
         count += (size_t)peer->heard + (size_t)peer->welcomed + (size_t)peer->ready + (peer->socket != NULL);
     }
@@ -308,8 +309,8 @@ static size_t progress(const liana__zmq *own)
 static bool all_ready(const liana__zmq *own)
 {
     if (!has_met_all(own)) return false;
-    if (own->rank != 0) return own->peers[0].ready;
-    for (size_t i = 1; i < own->num_ranks; i++) {
+    if (own->base.rank != 0) return own->peers[0].ready;
+    for (size_t i = 1; i < own->base.num_ranks; i++) {
         if (!own->peers[i].ready) return false;
     }
     return true;
@@ -334,7 +335,7 @@ static liana_status meet(liana__zmq *own, zmq_pollitem_t *items, liana__error *e
         wait_for_frames(own, items);
     }
     if (own->failure.status != LIANA_OK) return liana__fail(error, own->failure.status, "%s", own->failure.message);
-    for (size_t i = 1; own->rank == 0 && i < own->num_ranks; i++) {
+    for (size_t i = 1; own->base.rank == 0 && i < own->base.num_ranks; i++) {
         liana__zmq_send_control(own, i, LIANA__FRAME_GO, NULL, 0);
     }
     return LIANA_OK;
@@ -342,14 +343,14 @@ static liana_status meet(liana__zmq *own, zmq_pollitem_t *items, liana__error *e
 
 liana_status liana__zmq_meet(liana__zmq *own, liana__error *error)
 {
-    for (size_t i = 0; i < own->num_ranks; i++) {
-        if (i != own->rank && *own->peers[i].address) LIANA_TRY(liana__zmq_connect(own, i, error));
+    for (size_t i = 0; i < own->base.num_ranks; i++) {
+        if (i != own->base.rank && *own->peers[i].address) LIANA_TRY(liana__zmq_connect(own, i, error));
     }
-    zmq_pollitem_t *items = calloc(own->num_ranks + 2, sizeof *items);
+    zmq_pollitem_t *items = calloc(own->base.num_ranks + 2, sizeof *items);
     if (!items) return liana__fail_memory(error, "the other processes");
     liana_status status = meet(own, items, error);
     free(items);
-    for (size_t i = 0; status != LIANA_OK && i < own->num_ranks; i++) {
+    for (size_t i = 0; status != LIANA_OK && i < own->base.num_ranks; i++) {
         if (own->peers[i].heard) {
             liana__zmq_send_control(own, i, LIANA__FRAME_BYE, error->message, strlen(error->message));
         }

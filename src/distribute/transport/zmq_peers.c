@@ -83,7 +83,7 @@ static liana_status lock_socket(liana__zmq *own, const char *path, liana__error 
     close(own->lock);
     own->lock = -1;
     return liana__fail(error, LIANA_UNAVAILABLE, "another process listens at %s: rank %zu is there already",
-                       own->address, own->rank);
+                       own->address, own->base.rank);
 }
 
 static void unlock_socket(liana__zmq *own)
@@ -132,9 +132,9 @@ static liana_status fail_bind(const liana__zmq *own, liana__error *error)
         return liana__fail(error, LIANA_UNAVAILABLE,
                            "the port of %s, where rank %zu is to listen, is in use by another process of this machine "
                            "(%s); end that process, or give rank %zu another port",
-                           own->address, own->rank, own->place.source, own->rank);
+                           own->address, own->base.rank, own->place.source, own->base.rank);
     }
-    return liana__fail(error, LIANA_UNAVAILABLE, "rank %zu cannot listen at %s (%s): %s", own->rank, own->address,
+    return liana__fail(error, LIANA_UNAVAILABLE, "rank %zu cannot listen at %s (%s): %s", own->base.rank, own->address,
                        own->place.source, zmq_strerror(zmq_errno()));
 }
 
@@ -200,7 +200,7 @@ void liana__zmq_close_sockets(liana__zmq *own)
 {
     for (size_t i = 0; i < own->num_peers; i++) {
         liana__zmq_peer *peer = &own->peers[i];
-        if (peer->socket && liana__mailbox_is_gone(own->mailbox, i) && !peer->left) {
+        if (peer->socket && liana__mailbox_is_gone(own->base.mailbox, i) && !peer->left) {
             set_number(peer->socket, ZMQ_LINGER, 0);
         }
         if (peer->monitor) zmq_close(peer->monitor);
@@ -222,7 +222,7 @@ static bool make_frame(const liana__zmq *own, uint64_t sequence, liana__frame_ki
                        zmq_msg_t *message)
 {
     liana__frame frame = {.kind = kind,
-                          .sender = (uint32_t)own->rank,
+                          .sender = (uint32_t)own->base.rank,
                           .cluster = own->cluster,
                           .incarnation = own->incarnation,
                           .sequence = sequence,
@@ -285,7 +285,7 @@ void liana__zmq_look_at_connections(liana__zmq *own)
     while ((event = next_event(own->router_monitor)) != 0) {
         if (event != ZMQ_EVENT_DISCONNECTED && event != ZMQ_EVENT_HANDSHAKE_SUCCEEDED) own->strangers++;
     }
-    for (size_t i = 0; i < own->num_ranks; i++) {
+    for (size_t i = 0; i < own->base.num_ranks; i++) {
         liana__zmq_peer *peer = &own->peers[i];
         while ((event = next_event(peer->monitor)) != 0) {
             if (event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) {

@@ -18,7 +18,7 @@ static void note_gap(liana__zmq *own, size_t rank, uint64_t sequence)
     liana__zmq_peer *peer = &own->peers[rank];
     if (sequence == peer->received) return;
     peer->received = sequence;
-    liana__mailbox_set_gone(own->mailbox, rank, "was cut off: messages of it were lost");
+    liana__mailbox_set_gone(own->base.mailbox, rank, "was cut off: messages of it were lost");
 }
 
 static void take_data(liana__zmq *own, const liana__frame *frame)
@@ -27,11 +27,8 @@ static void take_data(liana__zmq *own, const liana__frame *frame)
     liana__error error = {0};
     note_gap(own, frame->sender, frame->sequence);
     peer->received++;
-    liana__mail_piece piece = {frame->sender, frame->key, frame->size, frame->offset, frame->bytes, frame->num_bytes};
-    own->bytes_received += frame->num_bytes;
-    if (frame->offset + frame->num_bytes == frame->size) own->messages_received++;
-    liana_status status = liana__mailbox_put(own->mailbox, &piece, &error);
-    if (status == LIANA_INVALID_DATA) liana__mailbox_set_gone(own->mailbox, frame->sender, "was cut off");
+    liana_status status = liana__endpoint_take(&own->base, frame, &error);
+    if (status == LIANA_INVALID_DATA) liana__mailbox_set_gone(own->base.mailbox, frame->sender, "was cut off");
 }
 
 static void take_goodbye(liana__zmq *own, const liana__frame *frame)
@@ -44,7 +41,7 @@ static void take_goodbye(liana__zmq *own, const liana__frame *frame)
     }
     liana__zmq_send_control(own, frame->sender, LIANA__FRAME_BYE_SEEN, NULL, 0);
     peer->left = true;
-    liana__mailbox_set_gone(own->mailbox, frame->sender, reason);
+    liana__mailbox_set_gone(own->base.mailbox, frame->sender, reason);
     if (own->has_thread || own->failure.status != LIANA_OK) return;
     liana__fail(&own->failure, LIANA_UNAVAILABLE, "rank %u (%s) has given up: %.*s", frame->sender, peer->whereabouts,
                 (int)(frame->num_bytes < 1500 ? frame->num_bytes : 1500), (const char *)frame->bytes);
@@ -60,7 +57,8 @@ static void take_frame(liana__zmq *own, const liana__frame *frame)
     case LIANA__FRAME_READY:
         peer->ready = true;
         /* It asks again, so the first answer was lost. */
-        if (own->has_thread && own->rank == 0) liana__zmq_send_control(own, frame->sender, LIANA__FRAME_GO, NULL, 0);
+        if (own->has_thread && own->base.rank == 0)
+            liana__zmq_send_control(own, frame->sender, LIANA__FRAME_GO, NULL, 0);
         break;
     case LIANA__FRAME_GO: peer->ready = frame->sender == 0; break;
     case LIANA__FRAME_DATA: take_data(own, frame); break;
@@ -82,7 +80,7 @@ static void take_bytes(liana__zmq *own, zmq_msg_t *id, zmq_msg_t *body)
         liana__zmq_take_greeting(own, &frame, zmq_msg_data(id), zmq_msg_size(id), zmq_msg_gets(body, "Peer-Address"));
         return;
     }
-    if (frame.sender >= own->num_ranks || frame.sender == own->rank || frame.cluster != own->cluster) return;
+    if (frame.sender >= own->base.num_ranks || frame.sender == own->base.rank || frame.cluster != own->cluster) return;
     const liana__zmq_peer *peer = &own->peers[frame.sender];
     if (peer->heard && peer->incarnation == frame.incarnation) take_frame(own, &frame);
 }
@@ -117,8 +115,8 @@ static void send_beats(liana__zmq *own, double now)
 {
     if (now - own->last_beat < own->place.heartbeat / 4) return;
     own->last_beat = now;
-    for (size_t i = 0; i < own->num_ranks; i++) {
-        if (i != own->rank && !own->peers[i].left) liana__zmq_send_control(own, i, LIANA__FRAME_BEAT, NULL, 0);
+    for (size_t i = 0; i < own->base.num_ranks; i++) {
+        if (i != own->base.rank && !own->peers[i].left) liana__zmq_send_control(own, i, LIANA__FRAME_BEAT, NULL, 0);
     }
 }
 
@@ -129,15 +127,15 @@ static void notice_gone(liana__zmq *own, double now)
     char reason[128];
     own->last_turn = now;
     snprintf(reason, sizeof reason, "was silent for more than %g s (cluster.heartbeat)", own->place.heartbeat);
-    for (size_t i = 0; i < own->num_ranks; i++) {
+    for (size_t i = 0; i < own->base.num_ranks; i++) {
         liana__zmq_peer *peer = &own->peers[i];
-        if (i == own->rank || peer->left) continue;
+        if (i == own->base.rank || peer->left) continue;
         peer->last_heard += pause;
         if (peer->lost_since > 0) peer->lost_since += pause;
         if (now - peer->last_heard > own->place.heartbeat) {
-            liana__mailbox_set_gone(own->mailbox, i, reason);
+            liana__mailbox_set_gone(own->base.mailbox, i, reason);
         } else if (peer->lost_since > 0 && now - peer->lost_since > lost) {
-            liana__mailbox_set_gone(own->mailbox, i,
+            liana__mailbox_set_gone(own->base.mailbox, i,
                                     "has closed its connection: the process has ended, or the network is cut");
         }
     }
@@ -147,18 +145,18 @@ static void notice_gone(liana__zmq *own, double now)
 
 static void say_goodbye(liana__zmq *own)
 {
-    for (size_t i = 0; i < own->num_ranks; i++) {
-        if (i != own->rank && !own->peers[i].left) liana__zmq_send_control(own, i, LIANA__FRAME_BYE, NULL, 0);
+    for (size_t i = 0; i < own->base.num_ranks; i++) {
+        if (i != own->base.rank && !own->peers[i].left) liana__zmq_send_control(own, i, LIANA__FRAME_BYE, NULL, 0);
     }
 }
 
 /* Whether all who are there have had what this process has sent. */
 static bool is_heard_out(liana__zmq *own)
 {
-    for (size_t i = 0; i < own->num_ranks; i++) {
+    for (size_t i = 0; i < own->base.num_ranks; i++) {
         const liana__zmq_peer *peer = &own->peers[i];
-        bool waits = i != own->rank && !peer->left && !peer->seen_goodbye;
-        if (waits && !liana__mailbox_is_gone(own->mailbox, i)) return false;
+        bool waits = i != own->base.rank && !peer->left && !peer->seen_goodbye;
+        if (waits && !liana__mailbox_is_gone(own->base.mailbox, i)) return false;
     }
     return true;
 }
@@ -183,7 +181,7 @@ void *liana__zmq_serve(void *transport)
         zmq_poll(items, own->gate ? 3 : 2, (long)(wait * 1000) + 1);
         if (items[1].revents) {
             uint64_t count;
-            if (read(own->wake, &count, sizeof count) == (ssize_t)sizeof count) liana__mailbox_wake(own->mailbox);
+            if (read(own->wake, &count, sizeof count) == (ssize_t)sizeof count) liana__mailbox_wake(own->base.mailbox);
         }
         if (own->gate && items[2].revents) liana__zmq_answer_gate(own);
         liana__zmq_take_frames(own);

@@ -14,7 +14,7 @@
 #include "backends/replica.h"
 
 /* What is computed. The strings and arrays must outlive what is made of the plan. */
-typedef struct liana__whole_plan {
+struct liana__whole_plan {
     const liana__leaf_plan *leaf; /* of training, on the first device */
     /* Builds the graph of `leaves` masked leaves of the plan's size side by side: a leaf's graph of leaves * leaf_size
      * rows. */
@@ -30,7 +30,7 @@ typedef struct liana__whole_plan {
     size_t num_losses;           /* elements of the first sum, from the first on, that must be finite */
     size_t most_steps;           /* that one execution does; at least 1 */
     liana__variables *variables; /* on the first device; all that the update assigns to is there */
-} liana__whole_plan;
+};
 
 /* What became of an update. */
 typedef enum liana__whole_status {

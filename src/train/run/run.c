@@ -2,6 +2,7 @@
 #include "train/checkpoint/data_state.h"
 #include "train/run/run_internal.h"
 
+#include "backends/remote/names.h"
 #include "base/file.h"
 #include "base/wall_clock.h"
 
@@ -21,7 +22,7 @@ void liana__run_close(liana__run *run)
     liana__remote_destroy(run->remote);
     liana__bad_records_free(&run->bad_records);
     liana__outlet_close(run->outlet);
-    liana__folder_lock_end(&run->lock);
+    liana__folder_hold_end(&run->hold);
     liana__arena_free(&run->arena);
     *run = (liana__run){0};
 }
@@ -73,6 +74,9 @@ liana_status liana__run_make_trainer(liana__run *run, const liana__run_options *
         optimizer = run->stages.items[0].optimizer;
     }
     LIANA_TRY(liana__run_find_strategy(run, options->training, &wanted.strategy, error));
+    if (liana__served_knows(train->device)) {
+        LIANA_TRY(liana__served_use_cluster(run->context, &run->config->cluster, error));
+    }
     LIANA_TRY(liana__training_open(&run->core, &wanted, error));
     if (run->stages.count) run->core.stages = &run->stages;
     train->precision = run->core.precision;
@@ -193,7 +197,7 @@ static liana_status open_model(liana__run *run, const liana__run_options *option
     LIANA_TRY(liana__run_read_model(run, error));
     if (options->training && run->folder) {
         const liana__remote_options remote = liana__run_remote_options(run);
-        LIANA_TRY(liana__run_open_outlet(run, options->resume || options->resume_from, &remote, error));
+        LIANA_TRY(liana__run_open_outlet(run, options, &remote, error));
         LIANA_TRY(liana__run_check_folder(run, options, error));
     }
     LIANA_TRY(liana__run_find_data(run, options, error));

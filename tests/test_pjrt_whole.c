@@ -200,28 +200,31 @@ static void test_resume(void **state)
 
 /* ---- numbers that are not finite ---- */
 
-/* The same words as the CPU's: the loss overflows in an early update of the second epoch, as the rate is far too high. */
+/* "at epoch 1, step 2 (learning rate 1e+38): training has diverged": what is behind it names folders, and the sign of a NaN
+ * before it is nobody's. Frees the result. */
+static void read_complaint(liana__test_result result, char *text, size_t size)
+{
+    const char *begin = strstr(result.err, " at epoch "), *end = strstr(result.err, ": the first bad numbers");
+    if (!begin || !end || result.code != 1) fail_msg("code %d: %s", result.code, result.err);
+    assert_non_null(strstr(result.err, "the loss is"));
+    snprintf(text, size, "%.*s", (int)(end - begin), begin);
+    liana__test_free_result(&result);
+}
+
+/* The same words as the CPU's. The first update makes weights so large that the second's sums overflow. */
 static void test_bad_numbers(void **state)
 {
     (void)state;
     begin();
-    const char *rate = "train.optimizer={name: SGD, learning_rate: 1.0e30}";
-    liana__test_result cpu = liana__test_command("train", config, output("b0"), rate);
-    liana__test_result one = liana__test_command("train", config, on(""), output("b1"), rate);
-    liana__test_result two =
-        liana__test_command("train", config, on("?cpu_device_count=2"), output("b2"), rate, "train.strategy=mirrored");
-    assert_true(cpu.code != 0);
-    /* Messages name folders of the run, so they are compared up to the first of them. */
-    char *end = strstr(cpu.err, "b0");
-    const size_t length = end ? (size_t)(end - cpu.err) : strlen(cpu.err);
-    assert_true(length > 40);
-    if (strncmp(cpu.err, one.err, length) != 0) fail_msg("the CPU says:\n%s\nthe plugin says:\n%s", cpu.err, one.err);
-    if (strncmp(cpu.err, two.err, length) != 0) fail_msg("the CPU says:\n%s\ntwo devices say:\n%s", cpu.err, two.err);
-    assert_int_equal(one.code, cpu.code);
-    assert_int_equal(two.code, cpu.code);
-    liana__test_free_result(&cpu);
-    liana__test_free_result(&one);
-    liana__test_free_result(&two);
+    char cpu[256], one[256], two[256];
+    const char *rate = "train.optimizer={name: SGD, learning_rate: 1.0e38}";
+    read_complaint(liana__test_command("train", config, output("b0"), rate), cpu, sizeof cpu);
+    read_complaint(liana__test_command("train", config, on(""), output("b1"), rate), one, sizeof one);
+    read_complaint(liana__test_command("train", config, on("?cpu_device_count=2"), output("b2"), rate,
+                                       "train.strategy=mirrored"),
+                   two, sizeof two);
+    assert_string_equal(one, cpu);
+    assert_string_equal(two, cpu);
     liana__test_plugin_is_clean();
 }
 

@@ -188,6 +188,32 @@ static void test_training_gives_the_bits_of_a_local_one(void **state)
     for (int i = 0; i < 2; i++) liana__test_stop_server(servers[i]);
 }
 
+/* The server dies during a training, which goes on at another one: the bytes of an undisturbed training. */
+static void test_a_server_dies_during_a_training(void **state)
+{
+    (void)state;
+    const char *config = liana__test_tiny_run(48);
+    const char *const *sockets = liana__test_sockets(1);
+    char workers[256], out[2][512];
+    snprintf(workers, sizeof workers, "cluster.workers=[\"%s\"]", sockets[0]);
+    for (int i = 0; i < 2; i++) snprintf(out[i], sizeof out[i], "%s", liana__test_path(i ? "calm" : "shaken"));
+    assert_code(liana__test_command("train", config, "train.epochs=40", workers, "--out", out[1]), 0);
+    pid_t server = liana__test_start_server(sockets[0], NULL, 0, 8);
+    const char *const words[] = {
+        "train", config, "train.epochs=40", workers,    "train.device=/job:worker/task:0/cpu:0",
+        "--out", out[0], "--requeue",       "--resume", NULL};
+    pid_t training = liana__test_spawn(words, NULL);
+    while (access(liana__test_path("shaken/checkpoints"), F_OK) != 0) usleep(1000);
+    while (!*liana__test_newest_checkpoint("shaken")) usleep(1000);
+    kill(server, SIGKILL);
+    assert_int_equal(waitpid(server, NULL, 0), server);
+    assert_refused(liana__test_wait(training), 75, sockets[0]);
+    server = liana__test_start_server(sockets[0], NULL, 0, 8);
+    assert_code(liana__test_wait(liana__test_spawn(words, NULL)), 0);
+    assert_same_run("calm", "shaken");
+    liana__test_stop_server(server);
+}
+
 /* ---- names ---- */
 
 static void test_names(void **state)
@@ -233,6 +259,51 @@ static void test_names(void **state)
     assert_false(liana__served_knows("pjrt:/path/plugin.so:1"));
     assert_false(liana__served_knows(NULL));
     liana__arena_free(&arena);
+}
+
+static liana_status find(const char *tf_config, const char *device, const char **address, liana__error *error)
+{
+    static liana__arena arena;
+    liana__served_name name;
+    liana__served_cluster cluster;
+    const char *const *addresses;
+    size_t count;
+    liana__arena_free(&arena);
+    setenv("TF_CONFIG", tf_config, 1);
+    liana_status status = liana__served_find_cluster(context, &arena, &cluster, error);
+    unsetenv("TF_CONFIG");
+    if (status == LIANA_OK) status = liana__served_name_read(device, &arena, &name, error);
+    if (status == LIANA_OK) status = liana__served_resolve(&name, &cluster, &addresses, &count, error);
+    if (status == LIANA_OK) *address = addresses[count - 1];
+    return status;
+}
+
+static void test_tf_config_names_servers(void **state)
+{
+    (void)state;
+    static const char good[] = "{\"cluster\": {\"worker\": [\"a:1\", \"b:2\"], \"ps\": [\"c:3\"], \"own\": [\"d:4\"]}, "
+                               "\"task\": {\"type\": \"client\"}}";
+    static const char *const expected[][2] = {{"/job:worker/task:0/cpu:0", "a:1"},
+                                              {"/job:worker/cpu:0", "b:2"},
+                                              {"/job:ps/task:0", "c:3"},
+                                              {"/job:own/gpu", "d:4"}};
+    liana__error error = {0};
+    const char *address = NULL;
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        assert_ok(find(good, expected[i][0], &address, &error), &error);
+        assert_string_equal(address, expected[i][1]);
+    }
+    assert_fails(find(good, "/job:chief/task:0", &address, &error), LIANA_INVALID_CONFIG, &error, "chief", "TF_CONFIG",
+                 "worker, ps, own");
+    assert_fails(find("{", "/job:worker", &address, &error), LIANA_INVALID_CONFIG, &error, "TF_CONFIG is no JSON");
+    assert_fails(find("{\"cluster\": 3}", "/job:worker", &address, &error), LIANA_INVALID_CONFIG, &error, "no mapping");
+    assert_fails(find("{\"cluster\": {\"worker\": 3}}", "/job:worker", &address, &error), LIANA_INVALID_CONFIG, &error,
+                 "no list");
+    assert_fails(find("{\"cluster\": {\"worker\": [3]}}", "/job:worker", &address, &error), LIANA_INVALID_CONFIG,
+                 &error, "no address");
+    assert_fails(find("{\"cluster\": {\"worker\": [\"here\"]}}", "/job:worker", &address, &error), LIANA_INVALID_CONFIG,
+                 &error, "here", "host:port");
+    assert_fails(find("{}", "/job:worker", &address, &error), LIANA_INVALID_CONFIG, &error, "no cluster is named");
 }
 
 /* ---- what is refused ---- */
@@ -509,10 +580,11 @@ static void test_memory_is_limited_and_given_back(void **state)
         assert_true(data[MIB - 1] == 7);
         free(data);
         own->backend->buffer_destroy(second);
-        /* The other buffer stays: closing the device frees it on the server. */
+        /* Another one stays: closing the device frees it on the server. */
         own->backend->buffer_destroy(first);
-        upload(own, MIB / 2, LIANA_OK, NULL);
+        liana__buffer *left = upload(own, MIB / 2, LIANA_OK, NULL);
         liana_device_close(device);
+        free(left);
     }
     liana__test_stop_server(server);
 }
@@ -594,6 +666,8 @@ int main(void)
         cmocka_unit_test(test_names),
         cmocka_unit_test_setup_teardown(test_programs_give_the_bits_of_a_local_device, set_up, tear_down),
         cmocka_unit_test(test_training_gives_the_bits_of_a_local_one),
+        cmocka_unit_test(test_a_server_dies_during_a_training),
+        cmocka_unit_test_setup_teardown(test_tf_config_names_servers, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_devices_that_are_not_there, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_keys, set_up, tear_down),
         cmocka_unit_test(test_versions_and_requests),

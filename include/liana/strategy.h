@@ -19,8 +19,9 @@ typedef enum liana_thread_binding {
 /* A strategy and its options. Zeros are the defaults. */
 typedef struct liana_strategy {
     const char *name; /* one of `liana list strategies`; NULL: "one_device" */
-    /* Of "mirrored", several devices of this process; on a CPU a device is a group of threads. */
-    int64_t replicas;          /* devices; 0: one for each NUMA node */
+    /* Several devices of this process; on a CPU a device is a group of threads. Of "mirrored", "multi_worker" and
+     * "parameter_server". */
+    int64_t replicas;          /* devices; 0: of mirrored one for each NUMA node, of the others one */
     int64_t threads;           /* of each; 0: those of the context, shared out */
     liana_thread_binding bind; /* threads of a CPU */
 } liana_strategy;

@@ -1,6 +1,7 @@
 /* Several processes: workers compute leaves, and parameter servers own the slices of the variables. */
 #include "distribute/cluster/cluster.h"
 #include "distribute/cluster/cluster_replicas.h"
+#include "distribute/worker_devices.h"
 
 static liana_status create(const liana__strategy_devices *devices, const liana__strategy_plan *plan,
                            liana__strategy_instance **instance, liana__error *error)
@@ -16,7 +17,9 @@ static liana_status create(const liana__strategy_devices *devices, const liana__
 const liana__strategy liana__strategy_parameter_server = {
     .name = "parameter_server",
     .doc = "Several processes: workers compute shards, parameter servers update the variables.",
+    .options = &liana__worker_options,
     .needs_cluster = true,
+    .lay_out = liana__worker_lay_out,
     .create = create,
     .destroy = liana__cluster_replicas_destroy,
     .hold = liana__cluster_replicas_hold,

@@ -28,6 +28,7 @@ typedef struct fit_run {
     liana__totals validation; /* of the running epoch */
     liana__totals measured;   /* by liana__fit_validate */
     liana__watch *watch;      /* on bad numbers; NULL: they end the training */
+    uint64_t generation;      /* of the cluster, in which the loader was begun */
     bool replays;             /* the last update gave bad weights: the steps before it are to be done again */
     double kept_factor;       /* the rate factor that goes with the kept states of the callbacks */
     liana_fit_context context;
@@ -70,11 +71,17 @@ static liana_status save(const fit_run *fit, liana__error *error)
     liana__cluster *cluster = fit->training->cluster;
     if (!cluster) return fit->options->save(fit->options->user, error);
     liana__error unread = {0};
-    const uint64_t before = cluster->step;
-    liana_status status = liana__cluster_is_chief(cluster) ? fit->options->save(fit->options->user, error) : LIANA_OK;
-    const size_t done = (size_t)(cluster->step - before);
-    LIANA_TRY(liana__held_attend(&fit->training->variables, done, status == LIANA_OK ? error : &unread));
-    return liana__cluster_agree_status(cluster, status, error);
+    size_t chief;
+    do { /* Once more if the chief dies meanwhile. */
+        chief = cluster->chief;
+        const uint64_t before = cluster->held_reads;
+        liana_status status =
+            liana__cluster_is_chief(cluster) ? fit->options->save(fit->options->user, error) : LIANA_OK;
+        const size_t done = (size_t)(cluster->held_reads - before);
+        LIANA_TRY(liana__held_attend(&fit->training->variables, done, status == LIANA_OK ? error : &unread));
+        LIANA_TRY(liana__cluster_agree_status(cluster, status, error));
+    } while (chief != cluster->chief);
+    return LIANA_OK;
 }
 
 /* Puts the averages in the place of the weights; *swapped: it did. */
@@ -197,6 +204,7 @@ static void watch_good_step(const fit_run *fit, const float *sums, int64_t count
 
 static liana_status train_step(fit_run *fit, const liana__batch *batch)
 {
+    liana__cluster *cluster = fit->training->cluster;
     const liana__fit_options *options = fit->options;
     liana__training_state *state = fit->state;
     const liana__trainer *trainer = fit->training->trainer;
@@ -208,6 +216,7 @@ static liana_status train_step(fit_run *fit, const liana__batch *batch)
     liana_status status =
         liana__trainer_step(fit->training->trainer, &data, fit->context.learning_rate, applied + 1, &sums, fit->error);
     const bool went_bad = liana__trainer_fault(trainer)->kind != LIANA__FAULT_NONE;
+    if (status == LIANA_OK || went_bad) status = liana__cluster_section_leave(cluster, status, fit->error);
     if (status == LIANA_OUT_OF_RANGE && went_bad) return meet_bad_numbers(fit, batch);
     LIANA_TRY(status);
     fit->context.learning_rate = liana__training_keep_rate(fit->training, fit->context.learning_rate);
@@ -225,6 +234,37 @@ static liana_status train_step(fit_run *fit, const liana__batch *batch)
     fit->timing.images += liana__batch_step_count(batch);
     fit->timing.wait += batch->wait_seconds;
     return LIANA_OK;
+}
+
+/* After a death others have the leaves of the dead: from the step on that is to be done. */
+static liana_status follow_cluster(fit_run *fit)
+{
+    const liana__training_state *state = fit->state;
+    const uint64_t generation = liana__cluster_generation(fit->training->cluster);
+    if (generation == fit->generation) return LIANA_OK;
+    fit->generation = generation;
+    fit->context.is_chief = liana__cluster_is_chief(fit->training->cluster);
+    return liana__loader_begin(fit->options->training, liana__fit_data_epoch(state, state->epoch),
+                               (uint64_t)state->step, fit->error);
+}
+
+static liana_status take_step(fit_run *fit)
+{
+    liana__cluster *cluster = fit->training->cluster;
+    liana__loader *loader = fit->options->training;
+    liana_status status;
+    do {
+        liana__batch *batch;
+        if (fit->watch) LIANA_TRY(liana__watch_before_step(fit->watch, fit->training, fit->error));
+        LIANA_TRY(follow_cluster(fit));
+        liana__cluster_section_begin(cluster);
+        status = liana__loader_next(loader, &batch, fit->error);
+        if (status == LIANA_OK) {
+            status = train_step(fit, batch);
+            liana__loader_release(loader, batch);
+        }
+    } while (liana__cluster_repeats(cluster, &status, fit->error));
+    return status;
 }
 
 static bool halts(const fit_run *fit)
@@ -390,16 +430,12 @@ static liana_status train_epoch(fit_run *fit)
     bool begins = state->step == 0 && state->step < fit->end_step;
     if (begins && !halts(fit)) LIANA_TRY(call_training(fit, LIANA__ON_EPOCH_BEGIN));
     while (state->step < fit->end_step && !halts(fit)) {
-        liana__batch *batch;
         liana_status begun = call_training(fit, LIANA__ON_STEP_BEGIN);
         /* Also out of a validation that a callback asked for: it is done again. */
         if (begun == LIANA_CANCELLED && fit->context.interrupted) break;
         LIANA_TRY(begun);
         if (halts(fit)) break;
-        if (fit->watch) LIANA_TRY(liana__watch_before_step(fit->watch, fit->training, fit->error));
-        LIANA_TRY(liana__loader_next(fit->options->training, &batch, fit->error));
-        liana_status status = train_step(fit, batch);
-        liana__loader_release(fit->options->training, batch);
+        liana_status status = take_step(fit);
         if (status == LIANA_OK && fit->replays) status = replay(fit);
         LIANA_TRY(status);
         fit->timing.seconds = liana__clock_seconds() - fit->training_begin;
@@ -649,6 +685,7 @@ static liana_status begin_training(fit_run *fit)
     LIANA_TRY(liana__callback_list_load(options->callbacks, &fit->context, &state->callbacks, fit->error));
     LIANA_TRY(call_training(fit, LIANA__ON_TRAIN_BEGIN));
     bool epoch_trained = state->step >= fit->steps_per_epoch;
+    fit->generation = liana__cluster_generation(fit->training->cluster);
     return liana__loader_begin(options->training, liana__fit_data_epoch(state, state->epoch + epoch_trained),
                                epoch_trained ? 0 : (uint64_t)state->step, fit->error);
 }

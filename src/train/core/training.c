@@ -53,7 +53,7 @@ static liana_status open_devices(liana__training *training, const liana__trainin
     }
     LIANA_TRY(liana__device_set_open(training->context, options->device, &choice, NULL, devices, error));
     training->device = devices->items[0];
-    training->num_replicas = training->cluster ? training->cluster->place.num_workers : devices->count;
+    training->num_replicas = devices->count * (training->cluster ? training->cluster->place.num_workers : 1);
     training->strategy = choice.strategy->name;
     wanted->strategy = choice.strategy;
     wanted->more_devices = devices->items + 1;
@@ -180,7 +180,7 @@ static liana_status share_variable(liana__cluster *cluster, liana__variable *var
     void *values = malloc(variable->buffer->size + 1);
     if (!values) return liana__fail_memory(error, variable->name);
     liana_status status = liana__variable_read(variable, values, error);
-    if (status == LIANA_OK) status = liana__cluster_broadcast(cluster, 0, values, variable->buffer->size, error);
+    if (status == LIANA_OK) status = liana__cluster_follow_chief(cluster, values, variable->buffer->size, error);
     if (status == LIANA_OK && !liana__cluster_is_chief(cluster)) {
         status = liana__variable_write(variable, values, error);
     }

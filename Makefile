@@ -15,7 +15,7 @@ CONFIGURE = cmake -S . -B $(1) $(if $(wildcard $(1)/CMakeCache.txt),,$(GENERATOR
 COMPILE = cmake --build $(1) --parallel $(JOBS)
 TEST = ctest --test-dir $(1) --output-on-failure --no-label-summary --parallel $(JOBS) $(TEST_OPTIONS)
 
-.PHONY: all help demo test asan tsan bench bench-docs bench-long bench-data fuzz test-levels test-builds format check-format check-includes check-names check-registry check-docs-long install uninstall clean
+.PHONY: all help demo test asan tsan bench bench-docs bench-long bench-data fuzz test-levels test-builds format check-format check-includes check-names check-registry check-docs-long check-slurm install uninstall clean
 
 all: ## build libliana and the liana command into $(BUILD)
 	$(call CONFIGURE,$(BUILD))
@@ -76,6 +76,11 @@ bench: ## measure speed and memory of liana, PyTorch, JAX and TensorFlow: a tabl
 
 bench-docs: ## the same, written into docs/performance.md and docs/images
 	$(MAKE) bench DOCS=yes
+
+check-slurm: ## run jobs under Slurm itself, one node on this machine (root; Slurm is unpacked, not installed; a few minutes)
+	$(call CONFIGURE,$(BUILD))
+	$(call COMPILE,$(BUILD)) --target liana
+	sh tests/checks/slurm.sh $(BUILD)
 
 bench-long: ## measure whether training keeps its speed over hundreds of epochs (nothing else should run)
 	$(call CONFIGURE,$(BUILD))

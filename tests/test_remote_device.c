@@ -182,6 +182,14 @@ static void test_training_gives_the_bits_of_a_local_one(void **state)
     /* One replica in each task of the job. */
     train(config, "both", "/job:worker/cpu:0", "{name: mirrored, replicas: 2}", workers);
     assert_same_run("local", "both");
+    /* The server's processor decides about bf16. */
+    char device[512];
+    snprintf(device, sizeof device, "train.device=%s/cpu:0", sockets[0]);
+    assert_code(liana__test_command("train", config, "train.precision=auto", "--out", liana__test_path("auto")), 0);
+    assert_code(liana__test_command("train", config, "train.precision=auto", device, "--out",
+                                    liana__test_path("far-auto")),
+                0);
+    assert_same_run("auto", "far-auto");
     train(config, "slow", "reference", "one_device", "[]");
     train(config, "far-slow", "/job:worker/task:0/reference:0", "one_device", workers);
     assert_same_run("slow", "far-slow");

@@ -18,7 +18,7 @@ typedef enum liana_thread_binding {
 
 /* A strategy and its options. Zeros are the defaults. */
 typedef struct liana_strategy {
-    const char *name; /* one of `liana list strategies`; NULL: "one_device" */
+    const char *name; /* of `liana list strategies`, or a mapping with options as in YAML; NULL: "one_device" */
     /* Several devices of this process; on a CPU a device is a group of threads. Of "mirrored", "multi_worker" and
      * "parameter_server". */
     int64_t replicas;          /* devices; 0: of mirrored one for each NUMA node, of the others one */

@@ -20,6 +20,7 @@ const liana__strategy liana__strategy_multi_worker = {
     .doc = "Several processes: each computes shards, and updates a slice of the variables.",
     .options = &liana__worker_options,
     .needs_cluster = true,
+    .describe_arithmetic = liana__worker_describe,
     .lay_out = liana__worker_lay_out,
     .create = create,
     .destroy = liana__cluster_replicas_destroy,

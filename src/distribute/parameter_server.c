@@ -19,6 +19,7 @@ const liana__strategy liana__strategy_parameter_server = {
     .doc = "Several processes: workers compute shards, parameter servers update the variables.",
     .options = &liana__worker_options,
     .needs_cluster = true,
+    .describe_arithmetic = liana__worker_describe,
     .lay_out = liana__worker_lay_out,
     .create = create,
     .destroy = liana__cluster_replicas_destroy,

@@ -1,12 +1,14 @@
-/* How many devices a process of a cluster computes on. */
+/* How many devices a process of a cluster computes on, and what it sends gradients in. */
 #include "distribute/worker_devices.h"
 
 #include <stddef.h>
+#include <stdio.h>
 
 typedef struct worker_options {
     int64_t replicas;
     int64_t threads;
     int bind;
+    int wire;
 } worker_options;
 
 enum { MOST_REPLICAS = 1024 };
@@ -19,6 +21,9 @@ static const liana__field rows[] = {
     LIANA__FIELD_ROW(worker_options, bind, ENUM, .default_text = "auto", .names = liana__cpu_binding_names,
                      .doc = "where the threads of a group stay: none; cores: on cores of its own; nodes: on a NUMA "
                             "node; auto: nodes if there are several of both"),
+    LIANA__FIELD_ROW(worker_options, wire, ENUM, .default_text = "float32", .names = liana__wire_names,
+                     .doc = "what gradients are sent in; bfloat16 halves their bytes: each worker's sums are rounded "
+                            "once, so results depend on the number of workers"),
 };
 const liana__fields liana__worker_options = LIANA__FIELD_TABLE("worker", worker_options, rows);
 
@@ -38,4 +43,18 @@ liana_status liana__worker_lay_out(const void *options, const liana_context *con
     }
     if (!layout->num_threads) layout->num_threads = threads > (int)layout->count ? threads / (int)layout->count : 1;
     return LIANA_OK;
+}
+
+liana__wire_kind liana__worker_wire(const void *options)
+{
+    const worker_options *own = options;
+    return own ? (liana__wire_kind)own->wire : LIANA__WIRE_FLOAT32;
+}
+
+void liana__worker_describe(const void *options, size_t num_workers, char *text, size_t size)
+{
+    const liana__wire_kind wire = liana__worker_wire(options);
+    *text = 0;
+    if (wire == LIANA__WIRE_FLOAT32) return;
+    snprintf(text, size, "%s wire, %zu worker%s", liana__wire_names[wire], num_workers, num_workers == 1 ? "" : "s");
 }

@@ -7,6 +7,7 @@
 #include "distribute/cluster/recovery.h"
 #include "distribute/cluster/sliced_update.h"
 #include "distribute/device_group.h"
+#include "distribute/worker_devices.h"
 
 #include <stdlib.h>
 
@@ -91,6 +92,7 @@ liana_status liana__cluster_replicas_create(const liana__strategy_devices *devic
     own->num_replicas = devices->count * devices->cluster->place.num_workers;
     own->device = devices->items[0];
     own->exchange.context = own->device->context;
+    own->exchange.format = (liana__wire_format){liana__worker_wire(devices->options), plan->is_gradient, plan->user};
     liana_status status = make_replicas(own, devices, error);
     if (status != LIANA_OK) {
         liana__cluster_replicas_destroy((liana__strategy_instance *)own);

@@ -108,6 +108,7 @@ static liana__value *state_value(const liana__variables *variables, const liana_
     liana__value_set(arena, map, "version", liana__value_int(arena, LIANA__CHECKPOINT_VERSION));
     liana__value_set(arena, map, "isa", liana__value_string(arena, isa));
     liana__value_set(arena, map, "precision", liana__value_string(arena, state->precision));
+    if (*state->exchange) liana__value_set(arena, map, "exchange", liana__value_string(arena, state->exchange));
     liana__value_set(arena, map, "recompute_memory", liana__value_int(arena, state->recompute_memory));
     if (state->data) liana__value_set(arena, map, "data", liana__data_state_value(state->data, arena));
     liana__value_set(arena, map, "earlier_epochs", liana__value_int(arena, state->earlier_epochs));
@@ -135,6 +136,8 @@ static liana__value *state_value(const liana__variables *variables, const liana_
     if (state->adapted_rate > 0) {
         liana__value_set(arena, map, "adapted_rate", liana__value_float(arena, state->adapted_rate));
     }
+    liana__value *doubts = liana__training_state_doubts(state, arena);
+    if (doubts) liana__value_set(arena, map, "not_reproducible", doubts);
     if (state->averaged) liana__value_set(arena, map, "averaged", liana__value_bool(arena, true));
     if (state->callbacks.values) {
         liana__value_set(arena, map, "callbacks", liana__value_copy(arena, state->callbacks.values));

@@ -120,7 +120,7 @@ static bool is_same(const liana__gathered *all, size_t first, size_t process)
     return all->offsets[process + 1] - begin == size && memcmp(all->data + from, all->data + begin, size) == 0;
 }
 
-static liana_status fail_difference(const liana__gathered *all, size_t first, size_t process, liana__error *error)
+liana_status liana__facts_explain(const liana__gathered *all, size_t first, size_t process, liana__error *error)
 {
     const char *key = "facts", *values[2] = {"some", "others"};
     if (!find_difference(all, first, process, &key, values) && find_difference(all, process, first, &key, values)) {
@@ -162,7 +162,7 @@ liana_status liana__facts_agree(const liana__facts *facts, liana__cluster *clust
     size_t differs = 0;
     liana_status status = gather(facts, cluster, &all, &differs, error);
     if (status == LIANA_OK && differs < liana__cluster_size(cluster)) {
-        status = fail_difference(&all, first_of(&all, liana__cluster_size(cluster)), differs, error);
+        status = liana__facts_explain(&all, first_of(&all, liana__cluster_size(cluster)), differs, error);
     }
     liana__gathered_free(&all);
     return status;
@@ -250,7 +250,8 @@ static liana_status compute_digest(liana__training *training, uint32_t *digest, 
     liana__program *program;
     const int64_t size = liana__trainer_microbatch(training->trainer);
     *digest = 0;
-    LIANA_TRY(liana__trainer_build_leaf(training->trainer, size, &graph, error));
+    LIANA_TRY((training->compiled.optimizer ? liana__trainer_build_leaf
+                                            : liana__trainer_build_evaluation)(training->trainer, size, &graph, error));
     LIANA_TRY(liana__program_create(training->device, graph, "agreement", &training->variables, &program, error));
     liana_status status = feed_all(program, error);
     if (status == LIANA_OK) status = liana__program_run(program, error);
@@ -259,9 +260,10 @@ static liana_status compute_digest(liana__training *training, uint32_t *digest, 
     return status;
 }
 
-static liana_status compare_digests(const uint32_t *all, const liana__cluster *cluster, bool exact,
+static liana_status compare_digests(const uint32_t *all, bool exact, liana__training *training,
                                     const liana__notes *notes, liana__error *error)
 {
+    const liana__cluster *cluster = training->cluster;
     const size_t count = liana__cluster_size(cluster), first = cluster->chief;
     size_t differs = 0;
     while (differs < count && (!liana__cluster_is_member(cluster, differs) || all[differs] == all[first])) differs++;
@@ -273,6 +275,7 @@ static liana_status compare_digests(const uint32_t *all, const liana__cluster *c
              differs, all[differs], all[first]);
     if (!exact) {
         liana__note(notes, "%s: results depend on who computes what, and will not be reproducible", text);
+        liana__training_state_doubt(&training->state, text);
         return LIANA_OK;
     }
     return liana__fail(
@@ -291,7 +294,7 @@ liana_status liana__agree_on_arithmetic(liana__training *training, bool exact, c
     if (!all) return liana__fail_memory(error, "what processes have in common");
     liana_status status = liana__cluster_agree_status(cluster, compute_digest(training, &own, error), error);
     if (status == LIANA_OK) status = liana__cluster_gather(cluster, &own, sizeof own, all, error);
-    if (status == LIANA_OK) status = compare_digests(all, cluster, exact, notes, error);
+    if (status == LIANA_OK) status = compare_digests(all, exact, training, notes, error);
     free(all);
     return status;
 }

@@ -167,6 +167,13 @@ static size_t find_sum(void *user, const char *input)
     return 1 + sum;
 }
 
+/* Sums that are no gradient are statistics of weights that no update trains. */
+static bool is_gradient(void *user, size_t sum)
+{
+    const liana__trainer *own = user;
+    return sum > 0 && liana__weight_trainable(own->options.model, own->sums.weights[sum - 1]);
+}
+
 liana_status liana__trainer_read_sum(liana__trainer *trainer, const char *input, void *data, liana__error *error)
 {
     return trainer->strategy->read_sum(trainer->instance, find_sum(trainer, input), data, error);
@@ -259,6 +266,7 @@ static liana_status make_strategy(liana__trainer *trainer, liana__error *error)
                                  .build_sums = build_sums,
                                  .finish_sums = finish_sums,
                                  .find_sum = find_sum,
+                                 .is_gradient = is_gradient,
                                  .user = trainer,
                                  .num_scalars = LIANA__NUM_UPDATE_SCALARS,
                                  .variables = trainer->variables,
@@ -274,7 +282,9 @@ static liana_status make_strategy(liana__trainer *trainer, liana__error *error)
     if (!devices) return liana__fail_memory(error, "the strategy");
     devices[0] = trainer->device;
     for (size_t i = 1; i < count; i++) devices[i] = options->more_devices[i - 1];
-    const liana__strategy_devices given = {devices, count, options->speeds, options->groups, options->cluster};
+    const liana__strategy_devices given = {devices,          count,
+                                           options->speeds,  options->groups,
+                                           options->cluster, options->strategy_options};
     liana_status status = trainer->strategy->create(&given, &plan, &trainer->instance, error);
     free(devices);
     return status;

@@ -40,6 +40,7 @@ typedef struct liana__trainer_options {
     bool evaluates_in_float32;       /* ... but for evaluations and predictions */
     bool deterministic;              /* the same bits on any number of devices: updates leaf by leaf */
     const liana__strategy *strategy; /* NULL: one_device */
+    const void *strategy_options;    /* NULL: the defaults */
     /* More devices to compute on, beside the one that the trainer is created with, and the speeds and processors of all;
      * see liana__strategy_devices. */
     liana__device *const *more_devices;

@@ -92,12 +92,19 @@ liana_status liana__run_send(const liana__run *run, liana__error *error) LIANA_M
 /* Sends all of it, and waits. */
 liana_status liana__run_send_all(const liana__run *run, liana__error *error) LIANA_MUST_USE;
 
-/* run_agreement.c: in a cluster, what all processes that train must have in common (train/core/agreement.h): version and
+/* run_beginning.c: in a cluster, what a run that goes on reads of the chief's folder is written to those of the others.
+ * `status`: how this process fared before. Alone: returns it. */
+liana_status liana__run_share_beginning(liana__run *run, const liana__run_options *options, liana_status status,
+                                        liana__error *error) LIANA_MUST_USE;
+
+/* run_agreement.c: in a cluster, what all processes must have in common (train/core/agreement.h): version and
  * settings, before anything is opened; then the files of the data, by names and sizes, and by contents where only times
  * differ; then the bits that they compute. Alone: nothing. */
 liana_status liana__run_agree_on_settings(const liana__run *run, const liana__run_options *options, liana__error *error)
     LIANA_MUST_USE;
-liana_status liana__run_agree_on_data(const liana__run *run, const liana__run_options *options, liana__error *error)
+liana_status liana__run_agree_on_data(const liana__run *run, liana__error *error) LIANA_MUST_USE;
+/* The same for data that are opened later. */
+liana_status liana__run_agree_on_part(const liana__run *run, const liana__source *source, liana__error *error)
     LIANA_MUST_USE;
 liana_status liana__run_agree_on_arithmetic(liana__run *run, const liana__run_options *options, liana__error *error)
     LIANA_MUST_USE;

@@ -17,6 +17,19 @@ static liana_status refuse_unsent(const liana__run *run, liana__error *error)
                        liana__outlet_url(run->outlet), run->folder);
 }
 
+/* The folder itself stays: it is locked. */
+static liana_status empty_folder(const char *folder, liana__arena *arena, liana__error *error)
+{
+    liana__paths names;
+    LIANA_TRY(liana__folder_list(folder, arena, &names, error));
+    for (size_t i = 0; i < names.count; i++) {
+        const char *path = liana__path_join(arena, folder, names.items[i]);
+        if (!path) return liana__fail_memory(error, "the run folder");
+        LIANA_TRY(liana__folder_remove(path, error));
+    }
+    return LIANA_OK;
+}
+
 /* A new run: nothing is there that it would mix with. */
 static liana_status begin_new(liana__run *run, const liana__paths *names, liana__arena *arena, liana__error *error)
 {
@@ -31,8 +44,7 @@ static liana_status begin_new(liana__run *run, const liana__paths *names, liana_
     }
     LIANA_TRY(liana__checkpoint_newest(checkpoints, arena, &newest, error));
     if (newest) return refuse_unsent(run, error);
-    LIANA_TRY(liana__folder_remove(run->folder, error));
-    LIANA_TRY(liana__folder_make(run->folder, error));
+    LIANA_TRY(empty_folder(run->folder, arena, error));
     /* Of a run that came to nothing. */
     for (size_t i = 0; i < names->count; i++) {
         if (liana__starts_with(names->items[i], CHECKPOINTS)) {

@@ -148,7 +148,7 @@ static liana__leaf_batch cut_batch(liana_step *step, int64_t count)
 }
 
 /* The devices are those of open replicas. */
-static liana_status take_replicas(liana_step *step, liana__error *error)
+static liana_status take_replicas(liana_step *step, liana__strategy_choice *choice, liana__error *error)
 {
     const liana_replicas *replicas = step->options.replicas;
     const char *wrong = NULL;
@@ -157,21 +157,21 @@ static liana_status take_replicas(liana_step *step, liana__error *error)
         wrong = "its device is not that of its replicas (liana_replicas_device)";
     }
     if (wrong) return liana__fail(error, LIANA_INVALID_ARGUMENT, "%s: %s", step->options.name, wrong);
-    step->strategy = replicas->choice.strategy;
+    *choice = replicas->choice;
+    step->strategy = choice->strategy;
     step->cluster = replicas->cluster;
     step->worker_ends = calloc(replicas->num_processes, sizeof *step->worker_ends);
     return step->worker_ends ? LIANA_OK : liana__fail_memory(error, step->options.name);
 }
 
-static liana_status open_devices(liana_step *step, liana__error *error)
+static liana_status open_devices(liana_step *step, liana__strategy_choice *choice, liana__error *error)
 {
-    liana__strategy_choice choice;
-    LIANA_TRY(liana__strategy_of(&step->options.strategy, &step->arena, &choice, error));
-    step->strategy = choice.strategy;
-    if (choice.strategy->needs_cluster) {
-        LIANA_TRY(liana__cluster_require(step->context, choice.strategy->name, &step->cluster, error));
+    LIANA_TRY(liana__strategy_of(&step->options.strategy, &step->arena, choice, error));
+    step->strategy = choice->strategy;
+    if (choice->strategy->needs_cluster) {
+        LIANA_TRY(liana__cluster_require(step->context, choice->strategy->name, &step->cluster, error));
     }
-    return liana__device_set_open(step->context, step->device->opened_as, &choice, step->device, &step->devices, error);
+    return liana__device_set_open(step->context, step->device->opened_as, choice, step->device, &step->devices, error);
 }
 
 static liana_status make_strategy(liana_step *step, liana__error *error)
@@ -190,17 +190,20 @@ static liana_status make_strategy(liana_step *step, liana__error *error)
     leaves.num_components = options->num_components + 1;
     liana__strategy_plan plan = {.build_update = liana__step_build_update,
                                  .find_sum = liana__step_find_sum,
+                                 .is_gradient = liana__step_is_gradient,
                                  .user = step,
                                  .num_scalars = 1 + step->num_scalars,
                                  .variables = &step->variables->values,
                                  .num_leaf_variables = step->num_leaf_variables};
     plan.leaves[kind_of(step)] = &leaves;
     const liana__device_set *set = options->replicas ? &options->replicas->devices : &step->devices;
-    LIANA_TRY(options->replicas ? take_replicas(step, error) : open_devices(step, error));
+    liana__strategy_choice choice;
+    LIANA_TRY(options->replicas ? take_replicas(step, &choice, error) : open_devices(step, &choice, error));
     const liana__strategy_devices devices = {.items = set->items,
                                              .count = set->count,
                                              .groups = set->groups,
-                                             .cluster = step->cluster};
+                                             .cluster = step->cluster,
+                                             .options = choice.options};
     LIANA_TRY(step->strategy->create(&devices, &plan, &step->instance, error));
     liana__leaf_batch batch = cut_batch(step, options->batch_size);
     return step->strategy->prepare(step->instance, kind_of(step), &batch, error);

@@ -10,6 +10,7 @@
 
 #include "base/context.h"
 #include "base/error.h"
+#include "distribute/cluster/phase.h"
 #include "distribute/transport/cluster_place.h"
 #include "distribute/transport/transport.h"
 
@@ -62,7 +63,8 @@ typedef struct liana__cluster {
     size_t chief;        /* the first worker that is left */
     uint64_t held_reads; /* variables in slices that were read so far */
     liana__cluster_hooks hooks;
-    liana__recovery *recovery; /* NULL: the death of a process ends the job */
+    volatile liana__phases *phases; /* for tests; NULL: nobody asked */
+    liana__recovery *recovery;      /* NULL: the death of a process ends the job */
     liana__cluster_counters counters;
 } liana__cluster;
 
@@ -163,6 +165,8 @@ liana_status liana__cluster_section_leave(liana__cluster *cluster, liana_status 
 /* After a section: whether it is to be done once more, from its beginning on, by all who are left; they have agreed on a
  * new generation then. `status` is how it ended, and may become another error. */
 bool liana__cluster_repeats(liana__cluster *cluster, liana_status *status, liana__error *error) LIANA_MUST_USE;
+/* Whether a death may leave it alive. */
+bool liana__cluster_survives(const liana__cluster *cluster);
 /* Changes when members do; 0 for no cluster. Whoever has divided work among processes divides it anew then. */
 uint64_t liana__cluster_generation(const liana__cluster *cluster);
 void liana__cluster_set_hooks(liana__cluster *cluster, const liana__cluster_hooks *hooks);

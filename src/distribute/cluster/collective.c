@@ -16,7 +16,8 @@ static const double between_looks = 0.05, shortest_farewell = 1;
 void liana__cluster_init(liana__cluster *cluster, const liana__cluster_place *place, const liana__transport *transport,
                          liana__transport_instance *instance)
 {
-    *cluster = (liana__cluster){.place = *place, .transport = transport, .instance = instance};
+    *cluster =
+        (liana__cluster){.place = *place, .transport = transport, .instance = instance, .phases = liana__phases_open()};
     const size_t size = liana__cluster_size(cluster);
     if (transport->survives_death && size > 1) cluster->recovery = liana__recovery_create(size);
 }
@@ -54,6 +55,8 @@ void liana__cluster_close(liana__cluster *cluster)
     if (cluster->instance && cluster->recovery) take_leave(cluster);
     if (cluster->instance) cluster->transport->close(cluster->instance);
     liana__recovery_destroy(cluster->recovery);
+    liana__phases_close(cluster->phases);
+    cluster->phases = NULL;
     cluster->recovery = NULL;
     cluster->instance = NULL;
 }
@@ -121,6 +124,9 @@ static liana__message_key key_of(const liana__cluster *cluster, liana__cluster_m
 liana_status liana__cluster_send(const liana__cluster *cluster, size_t to, liana__cluster_message kind, size_t part,
                                  const void *data, size_t size, liana__error *error)
 {
+    const bool exchanges =
+        kind == LIANA__MESSAGE_REPORT || kind == LIANA__MESSAGE_BLOCKS || kind == LIANA__MESSAGE_VARIABLES;
+    if (cluster->phases && exchanges) cluster->phases->phase = LIANA__PHASE_EXCHANGES;
     const liana_status status =
         cluster->transport->send(cluster->instance, to, key_of(cluster, kind, part), data, size, error);
     if (status == LIANA_UNAVAILABLE && cluster->recovery) cluster->recovery->lost = true;

@@ -250,6 +250,7 @@ liana_status liana__cluster_operate(liana__cluster *cluster, const liana__operat
 
 void liana__cluster_section_begin(liana__cluster *cluster)
 {
+    if (cluster && cluster->phases) cluster->phases->phase = LIANA__PHASE_COMPUTES;
     if (!cluster || !cluster->recovery) return;
     cluster->recovery->in_section = true;
     cluster->recovery->lost = cluster->recovery->repeats = false;
@@ -260,6 +261,8 @@ liana_status liana__cluster_section_end(liana__cluster *cluster, liana__error *e
     if (!cluster || !cluster->recovery || !cluster->recovery->in_section) return LIANA_OK;
     LIANA_TRY(complete(cluster, &hearing, error));
     cluster->recovery->in_section = false;
+    if (cluster->phases) cluster->phases->phase = LIANA__PHASE_OTHER;
+    if (cluster->phases) cluster->phases->steps++;
     return LIANA_OK;
 }
 
@@ -293,6 +296,11 @@ bool liana__cluster_repeats(liana__cluster *cluster, liana_status *status, liana
     if (!again || !own->queued.count) return again;
     *status = liana__fail(error, LIANA_INTERNAL, "another process has completed what this one is in the middle of");
     return false;
+}
+
+bool liana__cluster_survives(const liana__cluster *cluster)
+{
+    return cluster->recovery != NULL;
 }
 
 uint64_t liana__cluster_generation(const liana__cluster *cluster)

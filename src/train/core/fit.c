@@ -6,6 +6,7 @@
 #include "train/callbacks/standard.h"
 #include "train/core/averaged_weights.h"
 #include "train/core/batch_components.h"
+#include "train/core/chief_task.h"
 #include "train/core/fit_plan.h"
 #include "train/numbers/watch.h"
 
@@ -41,6 +42,7 @@ static const liana__totals NO_TOTALS;
 static liana_status call(fit_run *fit, liana__callback_event event)
 {
     fit->context.epoch = fit->state->epoch + 1;
+    fit->context.is_chief = liana__cluster_is_chief(fit->training->cluster);
     return liana__callback_list_call(fit->options->callbacks, event, &fit->context, fit->error);
 }
 
@@ -66,22 +68,22 @@ static liana_status keep_states(fit_run *fit)
 
 /* The chief writes; from the others it gets what they hold: also what it did not ask for, since it failed before. All
  * fail if it fails. */
-static liana_status save(const fit_run *fit, liana__error *error)
+static liana_status save_or_attend(void *user, bool is_chief, liana__error *error)
 {
+    const fit_run *fit = user;
     liana__cluster *cluster = fit->training->cluster;
     if (!cluster) return fit->options->save(fit->options->user, error);
     liana__error unread = {0};
-    size_t chief;
-    do { /* Once more if the chief dies meanwhile. */
-        chief = cluster->chief;
-        const uint64_t before = cluster->held_reads;
-        liana_status status =
-            liana__cluster_is_chief(cluster) ? fit->options->save(fit->options->user, error) : LIANA_OK;
-        const size_t done = (size_t)(cluster->held_reads - before);
-        LIANA_TRY(liana__held_attend(&fit->training->variables, done, status == LIANA_OK ? error : &unread));
-        LIANA_TRY(liana__cluster_agree_status(cluster, status, error));
-    } while (chief != cluster->chief);
-    return LIANA_OK;
+    const uint64_t before = cluster->held_reads;
+    liana_status status = is_chief ? fit->options->save(fit->options->user, error) : LIANA_OK;
+    const size_t done = (size_t)(cluster->held_reads - before);
+    LIANA_TRY(liana__held_attend(&fit->training->variables, done, status == LIANA_OK ? error : &unread));
+    return status;
+}
+
+static liana_status save(const fit_run *fit, liana__error *error)
+{
+    return liana__chief_does(fit->training->cluster, save_or_attend, (void *)(uintptr_t)fit, error);
 }
 
 /* Puts the averages in the place of the weights; *swapped: it did. */
@@ -243,7 +245,6 @@ static liana_status follow_cluster(fit_run *fit)
     const uint64_t generation = liana__cluster_generation(fit->training->cluster);
     if (generation == fit->generation) return LIANA_OK;
     fit->generation = generation;
-    fit->context.is_chief = liana__cluster_is_chief(fit->training->cluster);
     return liana__loader_begin(fit->options->training, liana__fit_data_epoch(state, state->epoch),
                                (uint64_t)state->step, fit->error);
 }

@@ -52,6 +52,14 @@ liana_status liana__run_cluster_meet(liana__cluster_place *place, const liana__n
     return LIANA_OK;
 }
 
+/* In a folder of its own, since a link takes its place when this process becomes the chief (run_takeover.c). */
+static liana_status make_folder(liana__run_cluster *joined, liana__error *error)
+{
+    LIANA_TRY(liana__folder_make_temporary(&joined->arena, &joined->above, error));
+    joined->folder = liana__path_join(&joined->arena, joined->above, "run");
+    return joined->folder ? liana__folder_make(joined->folder, error) : liana__fail_memory(error, "the run folder");
+}
+
 liana_status liana__run_cluster_join(liana_context *context, const liana__config *config, liana__run_options *options,
                                      liana__run_cluster *joined, liana__error *error)
 {
@@ -69,10 +77,11 @@ liana_status liana__run_cluster_join(liana_context *context, const liana__config
     if (status != LIANA_OK && error != &context->error) *error = context->error;
     const bool is_chief = liana__cluster_is_chief(&joined->cluster);
     if (status == LIANA_OK && !is_chief) {
-        status = liana__folder_make_temporary(&joined->arena, &joined->folder, error);
+        status = make_folder(joined, error);
     }
     LIANA_TRY(liana__cluster_agree_status(&joined->cluster, status, error));
     if (is_chief) return LIANA_OK;
+    options->chief_folder = options->folder;
     options->folder = joined->folder;
     options->on_note = NULL;
     return LIANA_OK;
@@ -82,7 +91,8 @@ void liana__run_cluster_leave(liana__run_cluster *joined)
 {
     liana__error ignored;
     if (joined->is_open) liana__cluster_close(&joined->cluster);
-    liana_status status = joined->folder ? liana__folder_remove(joined->folder, &ignored) : LIANA_OK;
+    const char *folder = joined->above ? joined->above : joined->folder;
+    liana_status status = folder ? liana__folder_remove(folder, &ignored) : LIANA_OK;
     (void)status; /* a folder that stays is in the way of nobody */
     liana__arena_free(&joined->arena);
     *joined = (liana__run_cluster){0};

@@ -7,8 +7,11 @@
 /* Zero-initialise; leave it in any case, after the run is closed. */
 typedef struct liana__run_cluster {
     liana__cluster cluster;
-    bool is_open;       /* false: this process is alone */
-    const char *folder; /* of a process that is not the chief: what it would write goes there, and is removed */
+    bool is_open; /* false: this process is alone */
+    /* Of a process that is not the chief: what it would write goes there, and is removed. When it becomes the chief, a link
+     * to the run folder is there. */
+    const char *folder;
+    const char *above; /* the folder of that folder, of a training */
     liana__arena arena;
 } liana__run_cluster;
 

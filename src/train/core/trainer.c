@@ -6,6 +6,7 @@
 #include "train/core/penalty.h"
 #include "train/core/trainer_update.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,7 @@ struct liana__trainer {
     int64_t microbatch;
     liana__component_name names[LIANA__NUM_COMPONENTS];
     liana__leaf_sums sums;
+    liana__whole_plan whole; /* the strategy borrows it */
     liana__trainer_update update;
     liana__program *penalty; /* of the weights; NULL: they have none */
     float *first_sum;        /* on the host: loss and metrics */
@@ -227,6 +229,31 @@ static liana__leaf_plan plan_leaves(liana__trainer *trainer, liana__step_kind ki
     return plan;
 }
 
+static liana_status build_leaves(void *user, int64_t leaves, liana_graph **graph, liana__error *error)
+{
+    liana__trainer *own = user;
+    liana_context *context = own->device->context;
+    liana_status status =
+        liana__build_training_leaves(context, &own->options, own->microbatch, leaves, &own->sums, graph);
+    return take_context_error(own, status, error);
+}
+
+/* Updates as one program each; not where they read sums that the host finishes, and not of a program's own steps. */
+static bool plan_whole(liana__trainer *trainer, size_t num_sum_rounds, liana__whole_plan *plan)
+{
+    const liana__trainer_options *options = &trainer->options;
+    if (!options->optimizer || options->function || options->deterministic || num_sum_rounds) return false;
+    *plan = (liana__whole_plan){.build_leaves = build_leaves,
+                                .side_by_side = liana__leaves_stand_side_by_side(options),
+                                .build_update = build_update,
+                                .find_sum = find_sum,
+                                .user = trainer,
+                                .num_scalars = LIANA__NUM_UPDATE_SCALARS,
+                                .num_losses = options->objective->num_outputs,
+                                .most_steps = 1};
+    return true;
+}
+
 static liana_status make_strategy(liana__trainer *trainer, liana__error *error)
 {
     const liana__trainer_options *options = &trainer->options;
@@ -249,6 +276,7 @@ static liana_status make_strategy(liana__trainer *trainer, liana__error *error)
         plan.num_sum_rounds = liana__rule_reads(&rule).num_rounds;
         plan.slicing = &slicing;
     }
+    if (plan_whole(trainer, plan.num_sum_rounds, &trainer->whole)) plan.whole = &trainer->whole;
     size_t count = 1 + options->num_more_devices;
     liana__device **devices = malloc(count * sizeof *devices);
     if (!devices) return liana__fail_memory(error, "the strategy");
@@ -588,12 +616,20 @@ liana__leaf_batch liana__trainer_leaves(liana__trainer *trainer, const liana__tr
     return leaves;
 }
 
+/* Checks a batch, and lists its leaves. */
+static liana_status begin_batch(liana__trainer *trainer, const liana__trainer_batch *batch, bool training,
+                                liana__leaf_batch *leaves, liana__error *error)
+{
+    LIANA_TRY(check_batch(trainer, batch, training, error));
+    *leaves = liana__trainer_leaves(trainer, batch);
+    return training && trainer->counts ? scale_losses(trainer, leaves, batch, error) : LIANA_OK;
+}
+
 static liana_status sum_batch(liana__trainer *trainer, const liana__trainer_batch *batch, bool training, float *outputs,
                               size_t *num_leaves, liana__error *error)
 {
-    LIANA_TRY(check_batch(trainer, batch, training, error));
-    liana__leaf_batch leaves = liana__trainer_leaves(trainer, batch);
-    if (training && trainer->counts) LIANA_TRY(scale_losses(trainer, &leaves, batch, error));
+    liana__leaf_batch leaves;
+    LIANA_TRY(begin_batch(trainer, batch, training, &leaves, error));
     leaves.outputs = outputs;
     *num_leaves = leaves.num_leaves;
     liana__step_kind kind = training ? LIANA__STEP_TRAINING : LIANA__STEP_EVALUATION;
@@ -624,6 +660,57 @@ static bool all_missing(liana__trainer *trainer, const liana__trainer_batch *bat
     return true;
 }
 
+static liana__fault_check check_of(const liana__trainer *trainer)
+{
+    return (liana__fault_check){trainer->strategy, trainer->instance, trainer->options.objective, trainer->first_sum,
+                                trainer->update.learning_rate};
+}
+
+/* An update in three parts: leaves and their sum, checks, the update. */
+static liana_status step_by_parts(liana__trainer *trainer, const liana__trainer_batch *batch, const float *scalars,
+                                  liana__error *error)
+{
+    size_t num_leaves;
+    uint64_t begin = clock_if_recorded(trainer);
+    LIANA_TRY(sum_batch(trainer, batch, true, NULL, &num_leaves, error));
+    record(trainer, LIANA__EVENT_SHARDS, begin, (int64_t)num_leaves);
+    begin = clock_if_recorded(trainer);
+    const liana__fault_check check = check_of(trainer);
+    LIANA_TRY(liana__fault_before_update(&check, &trainer->fault, error));
+    LIANA_TRY(trainer->strategy->update(trainer->instance, scalars, error));
+    LIANA_TRY(liana__fault_after_update(&check, &trainer->fault, error));
+    record(trainer, LIANA__EVENT_UPDATE, begin, (int64_t)scalars[LIANA__UPDATE_ITERATION]);
+    return LIANA_OK;
+}
+
+/* The same as one program. An update whose sums are not finite has changed nothing: it is done again by its parts, which
+ * say what is wrong. */
+static liana_status step_as_a_whole(liana__trainer *trainer, liana__whole *whole, const liana__trainer_batch *batch,
+                                    const float *scalars, liana__error *error)
+{
+    const liana__backend *backend = trainer->device->backend;
+    liana__leaf_batch leaves;
+    float penalty = 0;
+    int status;
+    uint64_t begin = clock_if_recorded(trainer);
+    const liana__fault_check check = check_of(trainer);
+    LIANA_TRY(begin_batch(trainer, batch, true, &leaves, error));
+    if (trainer->penalty) {
+        LIANA_TRY(liana__penalty_add(trainer->penalty, liana__step_count(batch), &penalty, error));
+    }
+    if (!isfinite(penalty) || !isfinite(scalars[LIANA__UPDATE_RATE])) {
+        return step_by_parts(trainer, batch, scalars, error);
+    }
+    LIANA_TRY(backend->whole_stage(whole, &leaves, scalars, error));
+    LIANA_TRY(backend->whole_launch(whole, error));
+    LIANA_TRY(backend->whole_collect(whole, trainer->first_sum, &status, error));
+    record(trainer, LIANA__EVENT_UPDATE, begin, (int64_t)scalars[LIANA__UPDATE_ITERATION]);
+    if (status == LIANA__WHOLE_BAD_SUMS) return step_by_parts(trainer, batch, scalars, error);
+    if (trainer->penalty) trainer->first_sum[trainer->options.objective->penalty_sum] += penalty;
+    if (status == LIANA__WHOLE_BAD_VALUES) return liana__fault_after_update(&check, &trainer->fault, error);
+    return LIANA_OK;
+}
+
 liana_status liana__trainer_step(liana__trainer *trainer, const liana__trainer_batch *batch, double learning_rate,
                                  int64_t iteration, const float **sums, liana__error *error)
 {
@@ -631,21 +718,13 @@ liana_status liana__trainer_step(liana__trainer *trainer, const liana__trainer_b
     trainer->fault = (liana__fault){0};
     trainer->update.learning_rate = learning_rate;
     if (all_missing(trainer, batch)) return LIANA_OK;
-    size_t num_leaves;
-    uint64_t begin = clock_if_recorded(trainer);
-    LIANA_TRY(sum_batch(trainer, batch, true, NULL, &num_leaves, error));
-    record(trainer, LIANA__EVENT_SHARDS, begin, (int64_t)num_leaves);
-    begin = clock_if_recorded(trainer);
     const float scalars[LIANA__NUM_UPDATE_SCALARS] = {[LIANA__UPDATE_COUNT] = (float)liana__step_count(batch),
                                                       [LIANA__UPDATE_RATE] = (float)learning_rate,
                                                       [LIANA__UPDATE_ITERATION] = (float)iteration};
-    const liana__fault_check check = {trainer->strategy, trainer->instance, trainer->options.objective,
-                                      trainer->first_sum, learning_rate};
-    LIANA_TRY(liana__fault_before_update(&check, &trainer->fault, error));
-    LIANA_TRY(trainer->strategy->update(trainer->instance, scalars, error));
-    LIANA_TRY(liana__fault_after_update(&check, &trainer->fault, error));
-    record(trainer, LIANA__EVENT_UPDATE, begin, iteration);
-    return LIANA_OK;
+    const liana__strategy *strategy = trainer->strategy;
+    liana__whole *whole = strategy->whole ? strategy->whole(trainer->instance) : NULL;
+    if (whole) return step_as_a_whole(trainer, whole, batch, scalars, error);
+    return step_by_parts(trainer, batch, scalars, error);
 }
 
 const liana__fault *liana__trainer_fault(const liana__trainer *trainer)

@@ -85,19 +85,18 @@ static void set_environment(void)
 
 /* Nothing is freed: the process ends. */
 static _Noreturn void answer_from_child(const char *path, const liana__pjrt_device_name *name,
-                                        const liana__pjrt_ahead_request *request, int pipe_end, int log)
+                                        const liana__pjrt_ahead_request *request, int pipe_end, int log, answer *own)
 {
-    static answer own;
     liana__pjrt_plugin plugin;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     dup2(log, STDERR_FILENO);
     dup2(log, STDOUT_FILENO);
     set_environment();
-    own.status = liana__pjrt_plugin_load(path, &plugin, &own.error);
-    if (own.status == LIANA_OK) own.status = compile_for(&plugin, name, request, &own.program, &own.error);
-    const char *bytes = (const char *)&own;
-    for (size_t written = 0; written < sizeof own;) {
-        const ssize_t count = write(pipe_end, bytes + written, sizeof own - written);
+    own->status = liana__pjrt_plugin_load(path, &plugin, &own->error);
+    if (own->status == LIANA_OK) own->status = compile_for(&plugin, name, request, &own->program, &own->error);
+    const char *bytes = (const char *)own;
+    for (size_t written = 0; written < sizeof *own;) {
+        const ssize_t count = write(pipe_end, bytes + written, sizeof *own - written);
         if (count < 0 && errno != EINTR) break;
         if (count > 0) written += (size_t)count;
     }
@@ -147,7 +146,7 @@ static liana_status run_child(const char *path, const liana__pjrt_device_name *n
     int ends[2], state = 0;
     if (pipe(ends) < 0) return liana__fail(error, LIANA_IO_ERROR, "pipe: %s", strerror(errno));
     const pid_t child = fork();
-    if (child == 0) answer_from_child(path, name, request, ends[1], log);
+    if (child == 0) answer_from_child(path, name, request, ends[1], log, got);
     close(ends[1]);
     const bool answered = child > 0 && read_answer(ends[0], got);
     close(ends[0]);

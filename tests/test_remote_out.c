@@ -241,7 +241,7 @@ static void test_a_bucket_that_refuses_later(void **state)
     (void)state;
     const char *config = liana__test_tiny_run(96);
     assert_code(liana__test_command("train", config, "--out", liana__test_path("local")), 0);
-    liana__test_server_fault("put-denied", 4);
+    liana__test_server_fault("put-denied", 9);
     liana__test_result got = liana__test_command("train", config, "--out", "s3://bucket/run");
     const char *kept = strstr(got.err, "is kept in '");
     assert_non_null(kept);

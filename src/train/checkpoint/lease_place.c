@@ -15,7 +15,7 @@
 static const char OBJECT[] = "lease.json";
 
 /* A lease that cannot be reached is soon not ours any more: waiting long for a server makes no sense. */
-enum { ATTEMPTS = 2, STALL_SECONDS = 5 };
+enum { ATTEMPTS = 4, STALL_SECONDS = 5 };
 
 liana_status liana__lease_place_open(liana__lease_place *place, const char *folder, const liana__remote_options *remote,
                                      liana__error *error)

@@ -18,7 +18,8 @@ typedef enum liana_thread_binding {
 
 /* A strategy and its options. Zeros are the defaults. */
 typedef struct liana_strategy {
-    const char *name; /* one of `liana list strategies`; NULL: "one_device" */
+    const char
+        *name; /* of `liana list strategies`; or as in YAML: "{name: multi_worker, wire: bfloat16}"; NULL: one_device */
     /* Of "mirrored", several devices of this process; on a CPU a device is a group of threads. */
     int64_t replicas;          /* devices; 0: one for each NUMA node */
     int64_t threads;           /* of each; 0: those of the context, shared out */

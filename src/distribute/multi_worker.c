@@ -1,6 +1,7 @@
 /* Several processes, each of which computes leaves and owns a slice of the variables. */
 #include "distribute/cluster/cluster.h"
 #include "distribute/cluster/cluster_replicas.h"
+#include "distribute/cluster/exchange_options.h"
 
 static liana_status create(const liana__strategy_devices *devices, const liana__strategy_plan *plan,
                            liana__strategy_instance **instance, liana__error *error)
@@ -17,7 +18,9 @@ static liana_status create(const liana__strategy_devices *devices, const liana__
 const liana__strategy liana__strategy_multi_worker = {
     .name = "multi_worker",
     .doc = "Several processes: each computes shards, and updates a slice of the variables.",
+    .options = &liana__multi_worker_fields,
     .needs_cluster = true,
+    .describe_arithmetic = liana__multi_worker_describe,
     .create = create,
     .destroy = liana__cluster_replicas_destroy,
     .hold = liana__cluster_replicas_hold,

@@ -4,6 +4,7 @@
 #include "base/choice.h"
 #include "base/text.h"
 #include "distribute/cluster/cluster.h"
+#include "formats/yaml.h"
 
 const liana__strategy *const liana__strategies[] = {
 #define LIANA__STRATEGY(stem, name) &liana__strategy_##name,
@@ -50,9 +51,14 @@ liana_status liana__strategy_read(const liana__value *value, const char *where, 
 liana_status liana__strategy_cluster(liana_context *context, const liana_strategy *options, liana__cluster **cluster,
                                      liana__error *error)
 {
-    const char *nearest;
-    const liana__strategy *strategy = options->name ? find(options->name, &nearest) : NULL;
     *cluster = NULL;
+    if (!options->name) return LIANA_OK;
+    liana__arena arena = {0};
+    liana__strategy_choice choice;
+    /* What is wrong with the options is said where they are used. */
+    const bool is_known = liana__strategy_of(options, &arena, &choice, NULL) == LIANA_OK;
+    const liana__strategy *strategy = is_known ? choice.strategy : NULL;
+    liana__arena_free(&arena);
     if (!strategy || !strategy->needs_cluster) return LIANA_OK;
     return liana__cluster_require(context, strategy->name, cluster, error);
 }
@@ -60,17 +66,30 @@ liana_status liana__strategy_cluster(liana_context *context, const liana_strateg
 _Static_assert(LIANA_BIND_NODES == (int)LIANA__BIND_NODES && LIANA_BIND_CORES == (int)LIANA__BIND_CORES,
                "both enums name the same things");
 
+/* NAME, or a mapping with the options as in YAML. */
+static liana_status read_text(const char *text, liana__arena *arena, liana__value **map, liana__error *error)
+{
+    const char *name = NULL;
+    const liana__value *given;
+    liana__value *parsed;
+    LIANA_TRY(liana__yaml_parse(text, strlen(text), "strategy", arena, &parsed, error));
+    LIANA_TRY(liana__choice_read(parsed, "strategy", "the name of a strategy, or a mapping such as {name: mirrored}",
+                                 &name, &given, error));
+    *map = given ? parsed : liana__value_map(arena);
+    if (!*map) return liana__fail_memory(error, "the strategy");
+    if (!given) liana__value_set(arena, *map, "name", liana__value_string(arena, name));
+    return LIANA_OK;
+}
+
 liana_status liana__strategy_of(const liana_strategy *options, liana__arena *arena, liana__strategy_choice *choice,
                                 liana__error *error)
 {
-    liana__value *map = liana__value_map(arena);
-    if (!map) return liana__fail_memory(error, "the strategy");
+    liana__value *map;
     if ((unsigned)options->bind > LIANA_BIND_NODES) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "strategy.bind is %d, expected a liana_thread_binding",
                            (int)options->bind);
     }
-    const char *name = options->name ? options->name : liana__strategy_one_device.name;
-    liana__value_set(arena, map, "name", liana__value_string(arena, name));
+    LIANA_TRY(read_text(options->name ? options->name : liana__strategy_one_device.name, arena, &map, error));
     if (options->replicas) liana__value_set(arena, map, "replicas", liana__value_int(arena, options->replicas));
     if (options->threads) liana__value_set(arena, map, "threads", liana__value_int(arena, options->threads));
     if (options->bind) {

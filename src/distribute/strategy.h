@@ -58,6 +58,8 @@ typedef struct liana__strategy_plan {
                                 const float **finished, liana__error *error);
     /* Which sum of the leaf an input of the update is. */
     size_t (*find_sum)(void *user, const char *input);
+    /* Whether a sum is of a gradient, and not of a statistic. */
+    bool (*is_gradient)(void *user, size_t sum);
     void *user;
     size_t num_scalars;
     liana__variables *variables;          /* on the first device */
@@ -72,17 +74,31 @@ typedef struct liana__strategy_devices {
     const double *speeds;    /* by device, in any unit: it gets leaves in proportion; NULL: all are equally fast */
     const cpu_set_t *groups; /* by device: the processors on which it computes; NULL: any */
     struct liana__cluster *cluster; /* of a strategy of several processes (cluster/cluster.h) */
+    const void *options;            /* of the strategy; NULL: the defaults */
 } liana__strategy_devices;
 
 typedef struct liana__strategy_instance liana__strategy_instance;
 
 struct liana__device_layout;
+struct liana__span_work;
+struct liana__span_counts;
 
 typedef struct liana__strategy {
     const char *name;
     const char *doc;
     const liana__fields *options; /* NULL: none */
     bool needs_cluster;           /* it computes in several processes */
+    /* What makes its results other numbers than those of one process, in a few words for checkpoints and logs; an empty
+     * text: nothing does. NULL: as that. */
+    void (*describe_arithmetic)(const void *options, size_t num_workers, char *text, size_t size);
+    /* Of a strategy whose workers need not be in step (cluster/span.h): after how many updates all processes meet at the
+     * latest; 0: they are in step. NULL: they are always. */
+    size_t (*span_steps)(const void *options, size_t num_workers);
+    /* Whether an update is then of one worker's gradients, and not of the first that come. */
+    bool (*is_asynchronous)(const void *options);
+    /* Such a span of updates. It takes the place of `sum` and `update`. */
+    liana_status (*run_span)(liana__strategy_instance *instance, const struct liana__span_work *work,
+                             struct liana__span_counts *counts, liana__error *error);
     /* Says which devices it computes on (device_set.h). NULL: one, with the context's threads. Errors: INVALID_CONFIG. */
     liana_status (*lay_out)(const void *options, const liana_context *context, struct liana__device_layout *layout,
                             liana__error *error);

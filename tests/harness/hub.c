@@ -27,6 +27,7 @@ struct liana__hub {
     pthread_cond_t changed;
     size_t num_workers, num_servers;
     liana__transport_instance *ranks;
+    liana__hub_control control;
 };
 
 liana__hub *liana__hub_create(size_t num_workers, size_t num_servers)
@@ -64,6 +65,11 @@ void liana__hub_destroy(liana__hub *hub)
     free(hub);
 }
 
+void liana__hub_set_control(liana__hub *hub, const liana__hub_control *control)
+{
+    hub->control = *control;
+}
+
 void liana__hub_join(liana__hub *hub, size_t rank, liana__cluster *cluster)
 {
     const liana__cluster_place place = {.transport = "hub",
@@ -98,6 +104,17 @@ static letter **find(liana__transport_instance *own, size_t from, liana__message
     return place;
 }
 
+/* The same of what may be delivered. */
+static letter **find_free(liana__transport_instance *own, size_t from, liana__message_key key)
+{
+    static letter *none;
+    letter **place = find(own, from, key);
+    const liana__hub_control *control = &own->hub->control;
+    if (!*place || !control->is_held) return place;
+    const liana__hub_message message = {from, own->rank, key, (*place)->data, (*place)->size};
+    return control->is_held(control->user, &message) ? &none : place;
+}
+
 static void close_rank(liana__transport_instance *own)
 {
     pthread_mutex_lock(&own->hub->mutex);
@@ -118,6 +135,8 @@ static liana_status send_letter(liana__transport_instance *own, size_t to, liana
     letter **end = find(other, own->rank, key);
     const bool is_new = *end == NULL;
     if (is_new) *end = made;
+    const liana__hub_message message = {own->rank, to, key, data, size};
+    if (own->hub->control.sent) own->hub->control.sent(own->hub->control.user, &message);
     own->counters.messages_sent++;
     own->counters.bytes_sent += size;
     pthread_cond_broadcast(&own->hub->changed);
@@ -134,10 +153,10 @@ static liana_status receive_letter(liana__transport_instance *own, size_t from, 
     liana__hub *hub = own->hub;
     (void)deadline; /* tests that have one use a real transport */
     pthread_mutex_lock(&hub->mutex);
-    letter **place = find(own, from, key);
+    letter **place = find_free(own, from, key);
     while (!*place && !hub->ranks[from].is_gone && !own->interrupted) {
         pthread_cond_wait(&hub->changed, &hub->mutex);
-        place = find(own, from, key);
+        place = find_free(own, from, key);
     }
     letter *found = *place;
     if (found) *place = found->next;
@@ -155,7 +174,7 @@ static liana_status receive_letter(liana__transport_instance *own, size_t from, 
 static bool peek(liana__transport_instance *own, size_t from, liana__message_key key, size_t *size)
 {
     pthread_mutex_lock(&own->hub->mutex);
-    const letter *found = *find(own, from, key);
+    const letter *found = *find_free(own, from, key);
     if (found) *size = found->size;
     pthread_mutex_unlock(&own->hub->mutex);
     return found != NULL;

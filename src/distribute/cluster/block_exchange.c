@@ -14,7 +14,7 @@ void liana__block_exchange_free(liana__block_exchange *exchange)
     free(exchange->reports);
     free(exchange->firsts);
     free(exchange->statuses);
-    *exchange = (liana__block_exchange){.context = exchange->context};
+    *exchange = (liana__block_exchange){.context = exchange->context, .format = exchange->format};
 }
 
 static liana_status reserve_bytes(void **memory, size_t *size, size_t wanted, liana__error *error)
@@ -114,17 +114,6 @@ liana_status liana__block_exchange_report(liana__block_exchange *exchange, liana
 
 /* ---- blocks ---- */
 
-/* An owner's slice of a block. */
-static void pack(const liana__slice_map *map, const liana__local_exchange *local, const float *block, float *to)
-{
-    for (size_t i = 0; i < map->counts[LIANA__PARTS_OF_SUMS]; i++) {
-        const liana__slice_part *part = &map->parts[LIANA__PARTS_OF_SUMS][i];
-        const size_t count = (size_t)(part->end - part->begin);
-        memcpy(to, block + local->offsets[part->thing] + part->begin, count * sizeof *to);
-        to += count;
-    }
-}
-
 liana_status liana__block_exchange_send(liana__block_exchange *exchange, const liana__cluster *cluster,
                                         const liana__tree_plan *tree, const liana__local_exchange *local,
                                         const liana__slice_map *maps, liana__error *error)
@@ -135,10 +124,10 @@ liana_status liana__block_exchange_send(liana__block_exchange *exchange, const l
     LIANA_TRY(reserve_bytes((void **)&exchange->packed, &exchange->packed_size, whole + 1, error));
     for (size_t i = 1; i <= num_owners; i++) {
         const size_t owner = (rank + i) % num_owners, to = liana__cluster_owner_rank(cluster, owner);
-        const size_t size = liana__slice_map_sums(&maps[owner]) * sizeof(float);
+        const size_t size = liana__wire_size(&exchange->format, &maps[owner]);
         if (to == rank || size == 0) continue;
         for (size_t block = 0; block < count; block++) {
-            pack(&maps[owner], local, local->slots[block], exchange->packed);
+            liana__wire_pack(&exchange->format, &maps[owner], local->offsets, local->slots[block], exchange->packed);
             LIANA_TRY(liana__cluster_send(cluster, to, LIANA__MESSAGE_BLOCKS, block, exchange->packed, size, error));
         }
     }
@@ -169,19 +158,21 @@ liana_status liana__block_exchange_add(liana__block_exchange *exchange, const li
                                        const liana__slice_map *map, const float **sums, liana__error *error)
 {
     const size_t size = liana__slice_map_sums(map), rank = cluster->place.rank;
+    const size_t sent = liana__wire_size(&exchange->format, map);
     size_t next = 0;
     *sums = NULL;
     if (size == 0) return LIANA_OK;
     LIANA_TRY(reserve_slots(exchange, tree->num_slots, size, error));
+    LIANA_TRY(reserve_bytes((void **)&exchange->packed, &exchange->packed_size, sent, error));
     for (size_t slot = 0; slot < tree->num_slots; slot++) {
         const size_t from = tree->slots[slot].replica, block = slot - tree->first_slots[from];
-        float *to = exchange->slots[slot];
+        char *message = exchange->packed;
         if (from == rank) {
-            pack(map, local, local->slots[block], to);
+            liana__wire_pack(&exchange->format, map, local->offsets, local->slots[block], message);
         } else {
-            LIANA_TRY(
-                liana__cluster_receive(cluster, from, LIANA__MESSAGE_BLOCKS, block, to, size * sizeof *to, error));
+            LIANA_TRY(liana__cluster_receive(cluster, from, LIANA__MESSAGE_BLOCKS, block, message, sent, error));
         }
+        liana__wire_unpack(&exchange->format, map, message, exchange->slots[slot]);
         add_up_to(tree, slot, &next, exchange->slots, size, exchange->context);
     }
     *sums = exchange->slots[0];

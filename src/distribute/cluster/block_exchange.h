@@ -2,15 +2,16 @@
 #ifndef LIANA_DISTRIBUTE_BLOCK_EXCHANGE_H
 #define LIANA_DISTRIBUTE_BLOCK_EXCHANGE_H
 
-#include "distribute/cluster/slice_map.h"
+#include "distribute/cluster/wire.h"
 #include "distribute/exchange/local.h"
 
-/* Zero-initialise but for the context; free it. */
+/* Zero-initialise but for the context and the format; free it. */
 typedef struct liana__block_exchange {
     const liana_context *context;
-    float **slots; /* of an owner, by block: its slice of it */
+    liana__wire_format format; /* of the blocks */
+    float **slots;             /* of an owner, by block: its slice of it */
     size_t num_slots, slot_size;
-    float *packed;
+    char *packed; /* a slice as a message */
     size_t packed_size;
     /* The first sums of all blocks: by process, a report with its status and its blocks' first sums. */
     char *reports;

@@ -21,6 +21,11 @@ typedef enum liana__cluster_message {
     LIANA__MESSAGE_VARIABLES, /* a slice's new values, from its owner */
     LIANA__MESSAGE_SUMS,      /* a slice of one sum, or of a round of sums */
     LIANA__MESSAGE_ROWS,      /* rows of the output */
+    /* Of workers that are not in step (span.h), with the numbers of their requests as parts. */
+    LIANA__MESSAGE_REQUEST,
+    LIANA__MESSAGE_REQUEST_DATA,
+    LIANA__MESSAGE_REPLY,
+    LIANA__MESSAGE_REPLY_DATA,
 } liana__cluster_message;
 
 /* What leaves and slices a process had, since it began: a test shows with it who did what. */

@@ -3,8 +3,10 @@
 
 #include "backends/leaf_programs.h"
 #include "distribute/cluster/block_exchange.h"
+#include "distribute/cluster/exchange_options.h"
 #include "distribute/cluster/held.h"
 #include "distribute/cluster/sliced_update.h"
+#include "distribute/cluster/span.h"
 
 #include <stdlib.h>
 
@@ -23,6 +25,7 @@ typedef struct replicas {
     liana__leaf_batch batch; /* the running one, with the own range */
     const float *sums;       /* of the last training batch: what this process owns */
     float *first;            /* the first sum of it */
+    liana__exchange_options options;
     char found_name[256];
 } replicas;
 
@@ -87,7 +90,11 @@ liana_status liana__cluster_replicas_create(const liana__strategy_devices *devic
     own->plan = *plan;
     own->cluster = devices->cluster;
     own->device = devices->items[0];
+    const liana__cluster_place *place = &own->cluster->place;
+    own->options = place->num_servers ? liana__parameter_server_options(devices->options, place->num_workers)
+                                      : liana__multi_worker_options(devices->options);
     own->exchange.context = own->device->context;
+    own->exchange.format = (liana__wire_format){own->options.wire, plan->is_gradient, plan->user};
     liana_status status = make_replicas(own, error);
     if (status != LIANA_OK) {
         liana__cluster_replicas_destroy((liana__strategy_instance *)own);
@@ -261,6 +268,40 @@ liana_status liana__cluster_replicas_sum(liana__strategy_instance *instance, lia
     if (!trains) return batch->outputs && own->row_size && !batch->has_own_rows ? exchange_rows(own, error) : LIANA_OK;
     memcpy(own->first, first, local->offsets[1] * sizeof *own->first);
     return liana__block_exchange_add(&own->exchange, cluster, &own->tree, local, &own->update.own, &own->sums, error);
+}
+
+/* All leaves are this worker's; their sum is in the first slot of `local`. */
+static liana_status compute_alone(void *user, const liana__leaf_batch *batch, const float **block, liana__error *error)
+{
+    replicas *own = user;
+    liana__local_exchange *local = &own->local[LIANA__STEP_TRAINING];
+    const size_t rank = own->cluster->place.rank, count = batch->num_leaves;
+    for (size_t i = 0; i < own->cluster->place.num_workers; i++) {
+        own->ranges[i] = (liana__leaf_range){i <= rank ? 0 : count, i < rank ? 0 : count};
+    }
+    own->batch = *batch;
+    own->batch.first = 0;
+    own->batch.end = count;
+    LIANA_TRY(find_sums(own, LIANA__STEP_TRAINING, error));
+    LIANA_TRY(liana__tree_plan_make(&own->tree, count, own->ranges, error));
+    LIANA_TRY(compute(own, LIANA__STEP_TRAINING, error));
+    liana__local_exchange_add(local, &own->tree, 0, local->offsets[local->num_sums], own->device->context);
+    *block = local->slots[0];
+    return LIANA_OK;
+}
+
+liana_status liana__cluster_replicas_span(liana__strategy_instance *instance, const liana__span_work *work,
+                                          liana__span_counts *counts, liana__error *error)
+{
+    replicas *own = (replicas *)instance;
+    const liana__span span = {.cluster = own->cluster,
+                              .options = own->options,
+                              .update = &own->update,
+                              .format = &own->exchange.format,
+                              .compute = compute_alone,
+                              .offsets = own->local[LIANA__STEP_TRAINING].offsets,
+                              .user = own};
+    return liana__span_run(&span, work, counts, error);
 }
 
 liana_status liana__cluster_replicas_update(liana__strategy_instance *instance, const float *scalars,

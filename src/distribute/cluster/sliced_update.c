@@ -360,9 +360,8 @@ static liana_status feed_sum(void *user, liana__program *program, size_t input, 
 }
 
 /* Copies an owner's new values, one behind the other, to their places. */
-static void unpack(liana__sliced_update *own, const liana__slice_map *map)
+static void unpack(liana__sliced_update *own, const liana__slice_map *map, const char *from)
 {
-    const char *from = own->packed;
     for (size_t i = 0; i < map->counts[LIANA__PARTS_SENT]; i++) {
         const liana__slice_part *part = &map->parts[LIANA__PARTS_SENT][i];
         const size_t element = liana_dtype_size(own->plan->variables->items[part->thing].buffer->dtype);
@@ -372,18 +371,26 @@ static void unpack(liana__sliced_update *own, const liana__slice_map *map)
     }
 }
 
+liana_status liana__sliced_update_give(liana__sliced_update *update, char *values, size_t *size, liana__error *error)
+{
+    char *to = values;
+    LIANA_TRY(refresh(update, error));
+    for (size_t i = 0; i < update->variables.count; i++) {
+        if (update->origins[i].held || !update->origins[i].assigned) continue;
+        LIANA_TRY(liana__variable_read(&update->variables.items[i], to, error));
+        to += update->variables.items[i].buffer->size;
+    }
+    *size = (size_t)(to - values);
+    return LIANA_OK;
+}
+
 static liana_status send_values(liana__sliced_update *own, liana__error *error)
 {
-    char *to = own->packed;
-    for (size_t i = 0; i < own->variables.count; i++) {
-        if (own->origins[i].held || !own->origins[i].assigned) continue;
-        LIANA_TRY(liana__variable_read(&own->variables.items[i], to, error));
-        to += own->variables.items[i].buffer->size;
-    }
-    const size_t size = (size_t)(to - own->packed);
+    size_t size;
+    LIANA_TRY(liana__sliced_update_give(own, own->packed, &size, error));
     if (size == 0) return LIANA_OK;
     LIANA_TRY(liana__cluster_send_to_all(own->cluster, LIANA__MESSAGE_VARIABLES, own->packed, size, error));
-    unpack(own, &own->own);
+    unpack(own, &own->own, own->packed);
     return LIANA_OK;
 }
 
@@ -411,18 +418,40 @@ static liana_status exchange_values(liana__sliced_update *own, liana__error *err
         const size_t size = liana__slice_map_sent(&own->maps[i], own->plan->variables);
         if (from == cluster->place.rank || size == 0) continue;
         LIANA_TRY(liana__cluster_receive(cluster, from, LIANA__MESSAGE_VARIABLES, 0, own->packed, size, error));
-        unpack(own, &own->maps[i]);
+        unpack(own, &own->maps[i], own->packed);
     }
     return write_values(own, error);
 }
 
-liana_status liana__sliced_update_run(liana__sliced_update *update, const float *sums, const float *scalars,
-                                      liana__error *error)
+liana_status liana__sliced_update_apply(liana__sliced_update *update, const float *sums, const float *scalars,
+                                        liana__error *error)
 {
     LIANA_TRY(refresh(update, error));
     update->sums = sums;
     LIANA_TRY(liana__replica_update_run(&update->update, &(liana__sum_feed){feed_sum, update}, scalars, error));
     update->cluster->counters.updates++;
+    return LIANA_OK;
+}
+
+liana_status liana__sliced_update_run(liana__sliced_update *update, const float *sums, const float *scalars,
+                                      liana__error *error)
+{
+    LIANA_TRY(liana__sliced_update_apply(update, sums, scalars, error));
+    return exchange_values(update, error);
+}
+
+void liana__sliced_update_take(liana__sliced_update *update, size_t owner, const char *values)
+{
+    unpack(update, &update->maps[owner], values);
+}
+
+liana_status liana__sliced_update_write(liana__sliced_update *update, liana__error *error)
+{
+    return write_values(update, error);
+}
+
+liana_status liana__sliced_update_exchange(liana__sliced_update *update, liana__error *error)
+{
     return exchange_values(update, error);
 }
 

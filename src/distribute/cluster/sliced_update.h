@@ -47,6 +47,18 @@ void liana__sliced_update_free(liana__sliced_update *update);
 liana_status liana__sliced_update_run(liana__sliced_update *update, const float *sums, const float *scalars,
                                       liana__error *error) LIANA_MUST_USE;
 
+/* The parts of an update, for workers that are not in step (span.h). What this process owns changes; nobody hears of it. */
+liana_status liana__sliced_update_apply(liana__sliced_update *update, const float *sums, const float *scalars,
+                                        liana__error *error) LIANA_MUST_USE;
+/* Copies the own new values, one behind the other, to where another process takes them from. */
+liana_status liana__sliced_update_give(liana__sliced_update *update, char *values, size_t *size, liana__error *error)
+    LIANA_MUST_USE;
+/* Takes over an owner's new values, and writes those of all owners to the variables. */
+void liana__sliced_update_take(liana__sliced_update *update, size_t owner, const char *values);
+liana_status liana__sliced_update_write(liana__sliced_update *update, liana__error *error) LIANA_MUST_USE;
+/* All processes get the new values of all owners. */
+liana_status liana__sliced_update_exchange(liana__sliced_update *update, liana__error *error) LIANA_MUST_USE;
+
 /* What this process owns that is not finite. The name is that of the whole variable or sum, in `name`. */
 liana_status liana__sliced_update_check(liana__sliced_update *update, liana__checked what, const float *sums,
                                         int64_t *count, char name[256], liana__error *error) LIANA_MUST_USE;

@@ -215,9 +215,20 @@ static liana_status check_version(const liana__value *state, liana__error *error
                        (long long)version, LIANA__CHECKPOINT_VERSION);
 }
 
+static void read_exchange(const liana__value *value, liana__training_state *state)
+{
+    const liana__value *exchange = liana__value_get(value, "exchange");
+    const bool is_text = exchange && exchange->kind == LIANA__VALUE_STRING;
+    snprintf(state->loaded_exchange, sizeof state->loaded_exchange, "%s", is_text ? exchange->string : "");
+}
+
 static liana_status read_state(const liana__value *value, liana__training_state *state, liana__error *error)
 {
+    char exchange[sizeof state->exchange];
+    memcpy(exchange, state->exchange, sizeof exchange);
     *state = (liana__training_state){.data = state->data, .running = state->running};
+    memcpy(state->exchange, exchange, sizeof exchange);
+    read_exchange(value, state);
     /* Older checkpoints are of a first fit. */
     if (liana__value_get(value, "earlier_epochs")) {
         LIANA_TRY(read_count(value, "earlier_epochs", &state->earlier_epochs, error));
@@ -242,6 +253,7 @@ static liana_status read_state(const liana__value *value, liana__training_state 
     if (best && best->kind == LIANA__VALUE_STRING) {
         snprintf(state->best_checkpoint, sizeof state->best_checkpoint, "%s", best->string);
     }
+    state->gradients = liana__gradient_counts_read(value);
     LIANA_TRY(liana__totals_read(liana__value_get(value, "running"), &state->running, error));
     LIANA_TRY(read_callbacks(value, state, error));
     LIANA_TRY(

@@ -108,6 +108,7 @@ static liana__value *state_value(const liana__variables *variables, const liana_
     liana__value_set(arena, map, "version", liana__value_int(arena, LIANA__CHECKPOINT_VERSION));
     liana__value_set(arena, map, "isa", liana__value_string(arena, isa));
     liana__value_set(arena, map, "precision", liana__value_string(arena, state->precision));
+    if (*state->exchange) liana__value_set(arena, map, "exchange", liana__value_string(arena, state->exchange));
     liana__value_set(arena, map, "recompute_memory", liana__value_int(arena, state->recompute_memory));
     if (state->data) liana__value_set(arena, map, "data", liana__data_state_value(state->data, arena));
     liana__value_set(arena, map, "earlier_epochs", liana__value_int(arena, state->earlier_epochs));
@@ -118,6 +119,7 @@ static liana__value *state_value(const liana__variables *variables, const liana_
         liana__value_set(arena, map, "best", liana__value_string(arena, state->best_checkpoint));
     }
     liana__value_set(arena, map, "running", liana__totals_state(&state->running, arena));
+    liana__gradient_counts_set(&state->gradients, map, arena);
     liana__value_set(arena, map, "history", liana__history_state(&state->history, state->running.objective, arena));
     if (state->taken_back) liana__value_set(arena, map, "taken_back", liana__value_int(arena, state->taken_back));
     if (state->stage) {

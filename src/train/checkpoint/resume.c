@@ -45,6 +45,19 @@ static liana_status load_shared(const liana__paths *all, liana__training *traini
     return status;
 }
 
+/* Other arithmetic than before is allowed, and said. */
+static void note_exchange(const liana__training *training, const liana__notes *notes)
+{
+    const liana__training_state *state = &training->state;
+    if (strcmp(state->exchange, state->loaded_exchange) == 0) return;
+    liana__note(
+        notes,
+        "the checkpoint was saved with gradients exchanged with %s; resuming with %s, which rounds differently; "
+        "results will not be bit-identical to those of either",
+        *state->loaded_exchange ? state->loaded_exchange : "the bits of one process",
+        *state->exchange ? state->exchange : "the bits of one process");
+}
+
 /* The newest that can be loaded; *damage is the last failure. */
 static liana_status load_newest(const liana__paths *all, liana__training *training, const liana__notes *notes,
                                 const char **path, liana__error *damage)
@@ -91,6 +104,7 @@ liana_status liana__checkpoint_resume(const char *folder, liana__training *train
             liana__remote_name(folder));
     }
     training->state.recompute_memory = training->recompute == LIANA_RECOMPUTE_AUTO ? training->memory : 0;
+    if (*path) note_exchange(training, notes);
     for (size_t i = all.count; i-- > 0 && all.items[i] != *path;) {
         LIANA_TRY(liana__checkpoint_set_aside(all.items[i], ".damaged", error));
         liana__note(notes, "the damaged checkpoint was set aside as '%s.damaged'", liana__remote_name(all.items[i]));
@@ -131,6 +145,7 @@ liana_status liana__checkpoint_resume_from(const char *folder, const char *path,
     liana__checkpoint_unshare(training->cluster, path);
     LIANA_TRY(liana__cluster_agree_status(training->cluster, status, error));
     training->state.recompute_memory = training->recompute == LIANA_RECOMPUTE_AUTO ? training->memory : 0;
+    note_exchange(training, notes);
     for (size_t i = all.count; i-- > place + 1;) {
         LIANA_TRY(liana__checkpoint_set_aside(all.items[i], ".rewound", error));
         liana__note(notes, "the newer checkpoint was set aside as '%s.rewound'", liana__remote_name(all.items[i]));

@@ -2,6 +2,7 @@
 #include "train/core/trainer.h"
 
 #include "data/loader/cut.h"
+#include "distribute/cluster/span.h"
 #include "train/core/leaf_list.h"
 #include "train/core/penalty.h"
 #include "train/core/trainer_update.h"
@@ -165,6 +166,13 @@ static size_t find_sum(void *user, const char *input)
     return 1 + sum;
 }
 
+/* Sums that are no gradient are statistics of weights that no update trains. */
+static bool is_gradient(void *user, size_t sum)
+{
+    const liana__trainer *own = user;
+    return sum > 0 && liana__weight_trainable(own->options.model, own->sums.weights[sum - 1]);
+}
+
 liana_status liana__trainer_read_sum(liana__trainer *trainer, const char *input, void *data, liana__error *error)
 {
     return trainer->strategy->read_sum(trainer->instance, find_sum(trainer, input), data, error);
@@ -232,6 +240,7 @@ static liana_status make_strategy(liana__trainer *trainer, liana__error *error)
                                  .build_sums = build_sums,
                                  .finish_sums = finish_sums,
                                  .find_sum = find_sum,
+                                 .is_gradient = is_gradient,
                                  .user = trainer,
                                  .num_scalars = LIANA__NUM_UPDATE_SCALARS,
                                  .variables = trainer->variables,
@@ -246,7 +255,9 @@ static liana_status make_strategy(liana__trainer *trainer, liana__error *error)
     if (!devices) return liana__fail_memory(error, "the strategy");
     devices[0] = trainer->device;
     for (size_t i = 1; i < count; i++) devices[i] = options->more_devices[i - 1];
-    const liana__strategy_devices given = {devices, count, options->speeds, options->groups, options->cluster};
+    const liana__strategy_devices given = {devices,          count,
+                                           options->speeds,  options->groups,
+                                           options->cluster, options->strategy_options};
     liana_status status = trainer->strategy->create(&given, &plan, &trainer->instance, error);
     free(devices);
     return status;
@@ -604,12 +615,25 @@ static bool all_missing(liana__trainer *trainer, const liana__trainer_batch *bat
     return true;
 }
 
+/* A single update takes all workers. */
+static liana_status check_in_step(const liana__trainer *trainer, liana__error *error)
+{
+    const liana__strategy *strategy = trainer->strategy;
+    const liana__trainer_options *options = &trainer->options;
+    const size_t num_workers = options->cluster ? options->cluster->place.num_workers : 1;
+    if (!strategy->span_steps || !strategy->span_steps(options->strategy_options, num_workers)) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_CONFIG,
+                       "all workers take part in a single update, so it cannot be asynchronous or take the first "
+                       "gradients only: use synchronous updates of all workers, or train in epochs");
+}
+
 liana_status liana__trainer_step(liana__trainer *trainer, const liana__trainer_batch *batch, double learning_rate,
                                  int64_t iteration, const float **sums, liana__error *error)
 {
     *sums = trainer->first_sum;
     trainer->fault = (liana__fault){0};
     trainer->update.learning_rate = learning_rate;
+    LIANA_TRY(check_in_step(trainer, error));
     if (all_missing(trainer, batch)) return LIANA_OK;
     size_t num_leaves;
     uint64_t begin = clock_if_recorded(trainer);
@@ -626,6 +650,77 @@ liana_status liana__trainer_step(liana__trainer *trainer, const liana__trainer_b
     LIANA_TRY(liana__fault_after_update(&check, &trainer->fault, error));
     record(trainer, LIANA__EVENT_UPDATE, begin, iteration);
     return LIANA_OK;
+}
+
+/* ---- workers that are not in step ---- */
+
+typedef struct span_run {
+    liana__trainer *trainer;
+    const liana__trainer_span *span;
+    int64_t count; /* of the running share */
+} span_run;
+
+/* The own leaves are all leaves. */
+static liana_status begin_share(void *user, size_t step, liana__span_share *share, liana__error *error)
+{
+    span_run *own = user;
+    liana__trainer_batch batch;
+    *share = (liana__span_share){0};
+    LIANA_TRY(own->span->next(own->span->user, step, &batch, error));
+    const liana__step_workers *workers = batch.workers;
+    const size_t self = workers->self;
+    own->count = batch.count;
+    if (workers->bounds[self] == workers->bounds[self + 1]) return LIANA_OK;
+    for (size_t i = 0; i < workers->count; i++) share->num_sharing += workers->bounds[i] < workers->bounds[i + 1];
+    share->count = batch.count;
+    LIANA_TRY(check_batch(own->trainer, &batch, true, error));
+    share->leaves = liana__trainer_leaves(own->trainer, &batch);
+    const size_t first = self ? share->leaves.worker_ends[self - 1] : 0, end = share->leaves.worker_ends[self];
+    share->leaves.leaves += first;
+    share->leaves.num_leaves = end - first;
+    share->leaves.worker_ends = NULL;
+    return LIANA_OK;
+}
+
+static liana_status end_share(void *user, size_t step, const float *first, liana__error *error)
+{
+    span_run *own = user;
+    liana__trainer *trainer = own->trainer;
+    const liana__objective *objective = trainer->options.objective;
+    memset(trainer->first_sum, 0, objective->num_sums * sizeof *trainer->first_sum);
+    if (own->count) memcpy(trainer->first_sum, first, objective->num_sums * sizeof *trainer->first_sum);
+    if (own->count && trainer->penalty) {
+        float *penalty = &trainer->first_sum[objective->penalty_sum];
+        LIANA_TRY(liana__penalty_add(trainer->penalty, own->count, penalty, error));
+    }
+    const liana__fault_check check = {.objective = objective, .first_sum = trainer->first_sum};
+    LIANA_TRY(liana__fault_of_losses(&check, &trainer->fault, error));
+    return own->span->computed(own->span->user, step, trainer->first_sum, error);
+}
+
+static void set_scalars(void *user, size_t update, double count, float *scalars)
+{
+    const span_run *own = user;
+    int64_t iteration;
+    const double rate = own->span->rate(own->span->user, update, &iteration);
+    scalars[LIANA__UPDATE_COUNT] = (float)count;
+    scalars[LIANA__UPDATE_RATE] = (float)rate;
+    scalars[LIANA__UPDATE_ITERATION] = (float)iteration;
+}
+
+liana_status liana__trainer_run_span(liana__trainer *trainer, const liana__trainer_span *span,
+                                     liana__span_counts *counts, liana__error *error)
+{
+    span_run run = {.trainer = trainer, .span = span};
+    const liana__span_work work = {
+        .num_steps = span->num_steps, .begin = begin_share, .end = end_share, .scalars = set_scalars, .user = &run};
+    trainer->fault = (liana__fault){0};
+    if (trainer->counts) {
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "a loss divides by the elements of whole batches that a mask leaves, which workers that are "
+                           "not in step do not know: use synchronous updates of all workers");
+    }
+    return trainer->strategy->run_span(trainer->instance, &work, counts, error);
 }
 
 const liana__fault *liana__trainer_fault(const liana__trainer *trainer)

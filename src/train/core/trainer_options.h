@@ -39,6 +39,7 @@ typedef struct liana__trainer_options {
     bool mixed_precision;            /* shards are computed in bf16 and f32; sums and the update are f32 in any case */
     bool evaluates_in_float32;       /* ... but for evaluations and predictions */
     const liana__strategy *strategy; /* NULL: one_device */
+    const void *strategy_options;    /* NULL: the defaults */
     /* More devices to compute on, beside the one that the trainer is created with, and the speeds and processors of all;
      * see liana__strategy_devices. */
     liana__device *const *more_devices;

@@ -41,6 +41,19 @@ static void note_size(const liana__training *training, const liana__training_opt
                 replicas, (int)training->device->num_tracks, liana__isa_name(training->context->isa));
 }
 
+/* Sums that are other numbers than those of one process are named from the beginning. */
+static void note_exchange(liana__training *training, const liana__strategy_choice *choice, const liana__notes *notes)
+{
+    const liana__strategy *strategy = choice->strategy;
+    char *exchange = training->state.exchange;
+    if (!strategy->describe_arithmetic) return;
+    strategy->describe_arithmetic(choice->options, training->num_replicas, exchange, sizeof training->state.exchange);
+    if (!*exchange) return;
+    const bool is_in_step = !strategy->span_steps || !strategy->span_steps(choice->options, training->num_replicas);
+    liana__note(notes, "gradients are exchanged with %s: results are %s", exchange,
+                is_in_step ? "other bits than those of one process" : "not reproducible");
+}
+
 static liana_status open_devices(liana__training *training, const liana__training_options *options,
                                  liana__trainer_options *wanted, liana__error *error)
 {
@@ -56,6 +69,8 @@ static liana_status open_devices(liana__training *training, const liana__trainin
     training->num_replicas = training->cluster ? training->cluster->place.num_workers : devices->count;
     training->strategy = choice.strategy->name;
     wanted->strategy = choice.strategy;
+    wanted->strategy_options = choice.options;
+    note_exchange(training, &choice, &options->notes);
     wanted->more_devices = devices->items + 1;
     wanted->num_more_devices = devices->count - 1;
     wanted->groups = devices->groups;

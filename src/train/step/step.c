@@ -163,6 +163,7 @@ static liana_status make_strategy(liana_step *step, liana__error *error)
     leaves.num_components = options->num_components + 1;
     liana__strategy_plan plan = {.build_update = liana__step_build_update,
                                  .find_sum = liana__step_find_sum,
+                                 .is_gradient = liana__step_is_gradient,
                                  .user = step,
                                  .num_scalars = 1 + step->num_scalars,
                                  .variables = &step->variables->values,
@@ -175,10 +176,18 @@ static liana_status make_strategy(liana_step *step, liana__error *error)
         LIANA_TRY(liana__cluster_require(step->context, choice.strategy->name, &step->cluster, error));
     LIANA_TRY(liana__device_set_open(step->context, step->device->backend->name, &choice, step->device, set, error));
     step->strategy = choice.strategy;
+    const size_t num_workers = step->cluster ? step->cluster->place.num_workers : 1;
+    if (step->strategy->span_steps && step->strategy->span_steps(choice.options, num_workers)) {
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "%s: all workers take part in a step of one's own, so it cannot be asynchronous or take the "
+                           "first gradients only: use synchronous updates of all workers, or liana_fit",
+                           options->name);
+    }
     const liana__strategy_devices devices = {.items = set->items,
                                              .count = set->count,
                                              .groups = set->groups,
-                                             .cluster = step->cluster};
+                                             .cluster = step->cluster,
+                                             .options = choice.options};
     LIANA_TRY(step->strategy->create(&devices, &plan, &step->instance, error));
     liana__leaf_batch batch = cut_batch(step, options->batch_size);
     return step->strategy->prepare(step->instance, kind_of(step), &batch, error);

@@ -55,9 +55,10 @@ struct liana_step {
 /* The graph of a leaf, as liana__leaf_plan wants it; `user` is the step. */
 liana_status liana__step_build_leaf(void *user, int64_t size, bool masked, liana_graph **graph, liana__error *error)
     LIANA_MUST_USE;
-/* The graph of the update, and which sum an input of it is; as liana__strategy_plan wants them. */
+/* The graph of the update, which sum an input of it is, and what a sum is of; as liana__strategy_plan wants them. */
 liana_status liana__step_build_update(void *user, liana_graph **graph, liana__error *error) LIANA_MUST_USE;
 size_t liana__step_find_sum(void *user, const char *input);
+bool liana__step_is_gradient(void *user, size_t sum);
 
 /* The component of that name; num_components: there is none. */
 size_t liana__step_component(const liana_step *step, const char *name, const char **nearest);

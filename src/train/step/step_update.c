@@ -235,3 +235,9 @@ size_t liana__step_find_sum(void *user, const char *input)
     while (strcmp(step->sums.items[item].variable, input + prefix + 1) != 0) item++;
     return 1 + item;
 }
+
+bool liana__step_is_gradient(void *user, size_t sum)
+{
+    const liana_step *step = user;
+    return sum > 0 && step->sums.items[sum - 1].is_gradient;
+}

@@ -1,0 +1,73 @@
+/* Slices of sums as messages. */
+#include "distribute/cluster/wire.h"
+
+#include "ir/shape.h"
+
+#include <string.h>
+
+const char *const liana__wire_names[] = {"float32", "bfloat16", NULL};
+
+static bool is_short(const liana__wire_format *format, const liana__slice_part *part)
+{
+    if (format->wire != LIANA__WIRE_BFLOAT16) return false;
+    return !format->is_gradient || format->is_gradient(format->user, (size_t)part->thing);
+}
+
+static size_t part_size(const liana__wire_format *format, const liana__slice_part *part)
+{
+    return (size_t)(part->end - part->begin) * (is_short(format, part) ? sizeof(uint16_t) : sizeof(float));
+}
+
+size_t liana__wire_size(const liana__wire_format *format, const liana__slice_map *map)
+{
+    size_t size = 0;
+    for (size_t i = 0; i < map->counts[LIANA__PARTS_OF_SUMS]; i++) {
+        size += part_size(format, &map->parts[LIANA__PARTS_OF_SUMS][i]);
+    }
+    return size;
+}
+
+/* Parts are multiples of two bytes, and messages are aligned. */
+static void shorten(const float *from, size_t count, uint16_t *to)
+{
+    for (size_t i = 0; i < count; i++) to[i] = liana__float_to_bf16(from[i]);
+}
+
+static void widen(const uint16_t *from, size_t count, float *to)
+{
+    for (size_t i = 0; i < count; i++) to[i] = liana__bf16_to_float(from[i]);
+}
+
+void liana__wire_pack(const liana__wire_format *format, const liana__slice_map *map, const size_t *offsets,
+                      const float *block, void *message)
+{
+    char *to = message;
+    for (size_t i = 0; i < map->counts[LIANA__PARTS_OF_SUMS]; i++) {
+        const liana__slice_part *part = &map->parts[LIANA__PARTS_OF_SUMS][i];
+        const float *from = block + offsets[part->thing] + part->begin;
+        const size_t size = part_size(format, part);
+        if (is_short(format, part)) {
+            shorten(from, (size_t)(part->end - part->begin), (uint16_t *)(void *)to);
+        } else {
+            memcpy(to, from, size);
+        }
+        to += size;
+    }
+}
+
+void liana__wire_unpack(const liana__wire_format *format, const liana__slice_map *map, const void *message,
+                        float *slice)
+{
+    const char *from = message;
+    for (size_t i = 0; i < map->counts[LIANA__PARTS_OF_SUMS]; i++) {
+        const liana__slice_part *part = &map->parts[LIANA__PARTS_OF_SUMS][i];
+        const size_t count = (size_t)(part->end - part->begin), size = part_size(format, part);
+        if (is_short(format, part)) {
+            widen((const uint16_t *)(const void *)from, count, slice);
+        } else {
+            memcpy(slice, from, size);
+        }
+        from += size;
+        slice += count;
+    }
+}

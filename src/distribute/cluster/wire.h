@@ -1,0 +1,34 @@
+/* wire.h - slices of sums as messages: in float32, or gradients in bfloat16.
+ *
+ * In bfloat16 each gradient of a block is rounded to nearest even, once, whether or not it travels: an owner does the same
+ * with its own blocks. So the sums depend on the blocks, and not on who owns what. Statistics stay float32. */
+#ifndef LIANA_DISTRIBUTE_WIRE_H
+#define LIANA_DISTRIBUTE_WIRE_H
+
+#include "distribute/cluster/slice_map.h"
+
+typedef enum liana__wire {
+    LIANA__WIRE_FLOAT32,
+    LIANA__WIRE_BFLOAT16,
+} liana__wire;
+
+/* By liana__wire, NULL-terminated. */
+extern const char *const liana__wire_names[];
+
+/* How the sums of a training are sent. Zero: all in float32. */
+typedef struct liana__wire_format {
+    liana__wire wire;
+    bool (*is_gradient)(void *user, size_t sum); /* others stay float32; NULL: all are gradients */
+    void *user;
+} liana__wire_format;
+
+/* Bytes of an owner's slice of a block. */
+size_t liana__wire_size(const liana__wire_format *format, const liana__slice_map *map);
+/* An owner's slice of a block, whose sum s begins at offsets[s]. */
+void liana__wire_pack(const liana__wire_format *format, const liana__slice_map *map, const size_t *offsets,
+                      const float *block, void *message);
+/* The slice as floats, the parts that the map lists one behind the other. */
+void liana__wire_unpack(const liana__wire_format *format, const liana__slice_map *map, const void *message,
+                        float *slice);
+
+#endif

@@ -60,7 +60,7 @@ tsan: ## run the tests under ThreadSanitizer, in $(BUILD)-tsan
 
 fuzz: ## run each reader of files on inputs that libFuzzer makes, FUZZ_SECONDS each
 	$(call CONFIGURE,$(BUILD)-fuzz,-DCMAKE_C_COMPILER=clang-14 -DLIANA_FUZZ=ON)
-	$(call COMPILE,$(BUILD)-fuzz)
+	$(call COMPILE,$(BUILD)-fuzz) --target liana_fuzz
 	set -e; for target in $(BUILD)-fuzz/fuzz_*; do \
 		mkdir -p $(BUILD)-fuzz/corpus/$$(basename $$target); \
 		LSAN_OPTIONS=suppressions=tests/fuzz/lsan.supp:print_suppressions=0 \

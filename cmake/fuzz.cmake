@@ -1,9 +1,17 @@
 # Fuzz targets (libFuzzer): each tests/fuzz/fuzz_*.c is a program that feeds a reader with what libFuzzer invents.
-#   cmake -G Ninja -B build-fuzz -S . -DCMAKE_C_COMPILER=clang -DLIANA_FUZZ=ON && ninja -C build-fuzz
+#   cmake -G Ninja -B build-fuzz -S . -DCMAKE_C_COMPILER=clang -DLIANA_FUZZ=ON && ninja -C build-fuzz liana_fuzz
 #   build-fuzz/fuzz_tfrecord -max_total_time=60 CORPUS_FOLDER tests/fuzz/corpus/fuzz_tfrecord
 # tests/fuzz/corpus holds a few small valid files to start from, and what earlier runs found; tests replay them.
 if(NOT CMAKE_C_COMPILER_ID MATCHES "Clang")
   message(FATAL_ERROR "LIANA_FUZZ needs clang: libFuzzer is a part of it (-DCMAKE_C_COMPILER=clang)")
+endif()
+include(CheckCSourceCompiles)
+set(CMAKE_REQUIRED_FLAGS -fsanitize=fuzzer)
+check_c_source_compiles("#include <stddef.h>
+  int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) { return data && size ? 0 : -1; }" LIANA_HAS_FUZZER)
+unset(CMAKE_REQUIRED_FLAGS)
+if(NOT LIANA_HAS_FUZZER)
+  message(FATAL_ERROR "clang's libFuzzer is not installed; scripts/install-packages.sh --fuzz installs it")
 endif()
 # pointer-overflow would stop at NULL + 0, the place of an empty workspace; address finds what is read or written there.
 target_compile_options(liana_options INTERFACE -fsanitize=fuzzer-no-link,address,undefined
@@ -21,10 +29,13 @@ if(NOT LIANA_REMOTE)
   list(FILTER LIANA_FUZZ_HELPERS EXCLUDE REGEX "/try_remote\\.c$")
   list(FILTER LIANA_FUZZ_SOURCES EXCLUDE REGEX "/fuzz_(listing|credentials)\\.c$")
 endif()
+# clang links its sanitizers into programs only, so that a shared library cannot be built beside them.
+add_custom_target(liana_fuzz)
 foreach(source ${LIANA_FUZZ_SOURCES})
   get_filename_component(name ${source} NAME_WE)
   add_executable(${name} ${source} ${LIANA_FUZZ_HELPERS})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_link_libraries(${name} PRIVATE liana_static liana_options)
   target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  add_dependencies(liana_fuzz ${name})
 endforeach()

@@ -4,6 +4,7 @@
 #   scripts/install-packages.sh --tests    and what `make test` needs
 #   scripts/install-packages.sh --tfjs     and npm, for scripts/install-tfjs.sh (without it a few tests are skipped)
 #   scripts/install-packages.sh --plugins  and pip, for scripts/install-plugins.sh (likewise)
+#   scripts/install-packages.sh --fuzz     and what `make fuzz` needs
 #   scripts/install-packages.sh --bench    and the peers that `make bench` measures against
 set -eu
 
@@ -17,6 +18,8 @@ build="gcc libc6-dev make cmake ninja-build pkg-config
 # Remote files are read from nginx and from a small server in Python, on this machine.
 tests="clang-14 clang-format-14 g++ qemu-user nginx openssl python3 python3-pip locales
     openmpi-bin libopenmpi-dev mpich libmpich-dev iproute2"
+# libFuzzer and the sanitizers of clang.
+fuzz="clang-14 libclang-rt-14-dev"
 # Without OpenBLAS Debian's PyTorch multiplies matrices with the reference BLAS, 30 times slower.
 bench="python3 python3-torch python3-torchvision python3-numpy python3-pil libopenblas0-openmp"
 
@@ -29,9 +32,10 @@ for option in "$@"; do
         if ! command -v node >/dev/null || ! command -v npm >/dev/null; then wanted="$wanted nodejs npm"; fi
         ;;
     --plugins) if ! python3 -m pip --version >/dev/null 2>&1; then wanted="$wanted python3 python3-pip"; fi ;;
+    --fuzz) wanted="$wanted $fuzz" ;;
     --bench) wanted="$wanted $bench" ;;
     *)
-        echo "scripts/install-packages.sh: unknown option '$option', expected --tests, --tfjs, --plugins or --bench" >&2
+        echo "scripts/install-packages.sh: unknown option '$option', expected --tests, --tfjs, --plugins, --fuzz or --bench" >&2
         exit 2
         ;;
     esac

@@ -66,6 +66,53 @@ static void the_others_go_on(void **state)
     assert_code(LAUNCH("2", "sh", "--", "-c", RANK_1 "exit 0;; esac; kill -9 $$"), 128 + SIGKILL);
 }
 
+/* All end with 75 after a death: they are started again, so often. */
+static void restarts(void **state)
+{
+    (void)state;
+    char script[2400], count[600];
+    liana__test_folder();
+    snprintf(count, sizeof count, "%s", liana__test_path("count"));
+    snprintf(script, sizeof script,
+             RANK_1 "echo x >> %s; if test $(wc -l < %s) -lt 3; then kill -9 $$; fi; exit 0;; esac; sleep 0.3; "
+                    "if test $(wc -l < %s) -lt 3; then exit 75; fi; echo done",
+             count, count, count);
+    const char *const words[] = {"launch", "-n", "2", "--restarts", "2", "--program", "sh", "--", "-c", script, NULL};
+    liana__test_result result = liana__test_wait(liana__test_spawn(words, NULL));
+    assert_non_null(strstr(result.out, "done"));
+    assert_non_null(strstr(result.err, "started again, from the newest checkpoint (2 of 2)"));
+    assert_code(result, 0);
+    assert_int_equal(unlink(count), 0);
+    result = LAUNCH("2", "sh", "--restarts", "1", "--", "-c", script);
+    assert_null(strstr(result.out, "done"));
+    assert_code(result, 75);
+    /* A failure is one the next time too. */
+    result = LAUNCH("2", "sh", "--restarts", "5", "--", "-c", "exit 3");
+    assert_null(strstr(result.err, "started again"));
+    assert_code(result, 3);
+    assert_refused(liana__test_command("launch", "-n", "2", "--restarts", "x", "c.yaml"), 2, "--restarts");
+}
+
+/* Whoever kills the launcher kills all, in the end. */
+static void nobody_is_left_behind(void **state)
+{
+    (void)state;
+    char script[1024], pattern[800];
+    liana__test_folder();
+    snprintf(script, sizeof script, "echo $$ > %s.$$; exec sleep 600", liana__test_path("process"));
+    const char *words[] = {"launch", "-n", "3", "--program", "sh", "--", "-c", script, NULL};
+    pid_t process = liana__test_spawn(words, NULL);
+    snprintf(pattern, sizeof pattern, "test $(cat %s.* 2>/dev/null | wc -l) = 3", liana__test_path("process"));
+    while (system(pattern) != 0) usleep(20 * 1000);
+    kill(process, SIGKILL);
+    assert_code(liana__test_wait(process), 128 + SIGKILL);
+    snprintf(pattern, sizeof pattern, "for p in $(cat %s.*); do kill -0 $p 2>/dev/null && exit 1; done; exit 0",
+             liana__test_path("process"));
+    int tries = 0;
+    while (system(pattern) != 0 && tries++ < 1000) usleep(20 * 1000);
+    assert_true(tries < 1000);
+}
+
 static void signals_reach_all(void **state)
 {
     (void)state;
@@ -174,6 +221,8 @@ int main(void)
         cmocka_unit_test(the_first_failure_counts),
         cmocka_unit_test(requeueing_is_no_failure),
         cmocka_unit_test(the_others_go_on),
+        cmocka_unit_test(restarts),
+        cmocka_unit_test(nobody_is_left_behind),
         cmocka_unit_test(signals_reach_all),
         cmocka_unit_test(hosts_are_reached_by_ssh),
         cmocka_unit_test(launched_trainings_are_those_of_one_process),

@@ -42,6 +42,10 @@ static struct {
     liana_tensor tensor;
     liana_device *device;
     liana_variables *variables;
+    liana_replicas *replicas;
+    liana_per_replica *per_replica;
+    liana_replica_program *replica_program;
+    liana_replica_iterator *replica_iterator;
     liana_program *program;
     liana_model *model;
     liana_layer layer;
@@ -56,6 +60,12 @@ static _Alignas(16) char zeros[1 << 16];
 
 static void some_function(void)
 {
+}
+
+static liana_dataset *no_dataset(void *user, liana_context *context, const liana_input_pipeline *pipeline)
+{
+    (void)user, (void)context, (void)pipeline;
+    return NULL;
 }
 
 #include "null_arguments.inc"
@@ -118,6 +128,11 @@ static liana_estimator_spec some_model(const liana_features *features, const lia
     return (liana_estimator_spec){0};
 }
 
+static void build_nothing(liana_graph *graph, void *user)
+{
+    (void)graph, (void)user;
+}
+
 static void set_up(void)
 {
     liana__test_folder();
@@ -133,6 +148,14 @@ static void set_up(void)
     assert_ok(liana_variables_create(a.device, &a.variables), error);
     assert_ok(liana_program_create(a.device, a.graph, &(liana_program_options){.variables = a.variables}, &a.program),
               error);
+    assert_ok(liana_replicas_open(a.context, NULL, &a.replicas), error);
+    const liana_array numbers = {"x", LIANA_F32, liana_shape_of(2), zeros};
+    assert_ok(liana_per_replica_split(a.replicas, &numbers, 1, 0, &a.per_replica), error);
+    const liana_replica_program_options options = {.build = build_nothing};
+    assert_ok(liana_replica_program_create(a.replicas, &options, &a.replica_program), error);
+    liana_dataset *range = liana_dataset_range(a.context, 0, 4, 1);
+    assert_ok(liana_replicas_distribute(a.replicas, range, NULL, &a.replica_iterator), error);
+    liana_dataset_close(range);
     a.model = liana__tiny_model(a.context);
     a.layer = liana_model_layer(a.model, liana_model_input(a.model, 0).name);
     assert_ok(liana_iterator_create(a.dataset, &(liana_iterator_options){.num_threads = -1}, &a.iterator), error);
@@ -145,6 +168,10 @@ static void set_up(void)
 
 static void tear_down(void)
 {
+    liana_replica_iterator_destroy(a.replica_iterator);
+    liana_replica_program_destroy(a.replica_program);
+    liana_per_replica_destroy(a.per_replica);
+    liana_replicas_close(a.replicas);
     liana_iterator_destroy(a.iterator);
     liana_estimator_destroy(a.estimator);
     liana_model_destroy(a.model);

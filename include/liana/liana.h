@@ -22,6 +22,7 @@
 #include <liana/parts.h>
 #include <liana/preprocessing.h>
 #include <liana/program.h>
+#include <liana/replicas.h>
 #include <liana/status.h>
 #include <liana/step.h>
 #include <liana/strategy.h>

@@ -27,7 +27,7 @@
 #include <liana/element.h>
 #include <liana/model.h>
 #include <liana/optimizer.h>
-#include <liana/strategy.h>
+#include <liana/replicas.h>
 #include <liana/variables.h>
 
 #ifdef __cplusplus
@@ -126,6 +126,9 @@ typedef struct liana_step_options {
     /* Its first device is the one that the step is made on, with its threads; a context's are split by opening the
      * context with fewer. Others are opened for the step. */
     liana_strategy strategy;
+    /* Instead of a strategy: replicas that are open. Device and variables are theirs (liana_replicas_device,
+     * liana_replicas_variables), and they must outlive the step. NULL: `strategy`. */
+    liana_replicas *replicas;
 } liana_step_options;
 
 /* Makes a step. It calls both functions, adds their variables to the set, and compiles what full batches need. Device
@@ -145,6 +148,9 @@ typedef struct liana_step_batch {
     liana_array arrays[LIANA_MAX_COMPONENTS];
     /* Instead of arrays: an element of a dataset of batches, which may have other components besides. NULL: arrays. */
     const liana_element *element;
+    /* Instead of both: a batch of the step's replicas (liana_replicas_distribute, liana_per_replica_split), of which each
+     * process has its own examples. Its leaves are those of the step, so none may be larger than `microbatch`. */
+    const liana_per_replica *values;
     liana_setting scalars[LIANA_MAX_SETTINGS]; /* each of the options' scalars: {"rate", 0.1} */
 } liana_step_batch;
 

@@ -3,7 +3,7 @@
 #include "base/context.h"
 #include "base/file.h"
 #include "cli/fetching.h"
-#include "cli/inspect.h"
+#include "cli/inspect/inspect.h"
 #include "cli/session.h"
 #include "data/check/quarantine.h"
 #include "data/check/scan.h"

@@ -115,6 +115,7 @@ static int report(liana__invocation *invocation, liana_status status)
         liana__value_set(arena, event, "message", liana__value_string(arena, message));
         liana__invocation_print_json(invocation, event);
     }
+    if (status == LIANA_UNAVAILABLE && invocation->requeues) return EXIT_REQUEUE;
     bool resumable = status == LIANA_CANCELLED || status == LIANA_UNAVAILABLE;
     if (resumable && invocation->command && liana__invocation_has(invocation, "requeue")) return EXIT_REQUEUE;
     if (status == LIANA_CANCELLED && liana__signals_caught()) return EXIT_SIGNAL + liana__signals_caught();

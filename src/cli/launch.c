@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { MOST_PROCESSES = 4096, DEFAULT_PORT = 29400 };
@@ -17,7 +18,8 @@ enum { MOST_PROCESSES = 4096, DEFAULT_PORT = 29400 };
 typedef struct launch {
     liana__invocation *invocation;
     liana__arena *arena;
-    int64_t count, num_servers, port;
+    int64_t count, num_servers, port, restarts;
+    bool resumes; /* it was started before */
     const char *keys;
     const char **hosts; /* by rank; NULL: this machine */
     int64_t *slots;     /* by rank: processes on its host */
@@ -144,7 +146,7 @@ static const char **make_words(const launch *own, size_t *count)
     } else {
         words[used++] = "/proc/self/exe";
         words[used++] = "train";
-        if (liana__invocation_has(invocation, "resume")) words[used++] = "--resume";
+        if (own->resumes || liana__invocation_has(invocation, "resume")) words[used++] = "--resume";
         if (liana__invocation_has(invocation, "requeue")) words[used++] = "--requeue";
         if (liana__invocation_has(invocation, "json")) words[used++] = "--json";
         if (out) words[used++] = "--out";
@@ -189,8 +191,17 @@ static const char *const *wrap_in_ssh(const launch *own, const char *host, const
     return wrapped[used] ? (const char *const *)wrapped : NULL;
 }
 
+/* Each start has its own, so that nothing of an earlier one gets in. */
+static void make_id(launch *own)
+{
+    uint64_t number = 0;
+    if (getrandom(&number, sizeof number, 0) < 0) number = (uint64_t)getpid();
+    snprintf(own->id, sizeof own->id, "launch %016llx", (unsigned long long)number);
+}
+
 static liana_status make_processes(launch *own, liana__launched **processes)
 {
+    make_id(own);
     *processes = liana__arena_allocate(own->arena, (size_t)own->count * sizeof **processes);
     for (int64_t rank = 0; *processes && rank < own->count; rank++) {
         liana__launched *item = &(*processes)[rank];
@@ -198,6 +209,9 @@ static liana_status make_processes(launch *own, liana__launched **processes)
         const char **words = make_words(own, &count);
         item->environment = make_environment(own, rank);
         item->words = words;
+        item->far = own->hosts[rank] != NULL;
+        /* A training's other processes say nothing, until one of them becomes the chief. */
+        item->speaks = !liana__invocation_has(own->invocation, "program");
         if (words && item->environment && own->hosts[rank]) {
             item->words = wrap_in_ssh(own, own->hosts[rank], words, count, item->environment);
         }
@@ -228,7 +242,6 @@ static void print_processes(const launch *own, const liana__launched *processes)
 static liana_status read_options(launch *own)
 {
     liana__invocation *invocation = own->invocation;
-    uint64_t number = 0;
     char folder[4096];
     own->port = DEFAULT_PORT;
     if (!liana__invocation_has(invocation, "n")) {
@@ -236,11 +249,10 @@ static liana_status read_options(launch *own)
     }
     LIANA_TRY(liana__invocation_int(invocation, "n", 1, MOST_PROCESSES, &own->count));
     LIANA_TRY(liana__invocation_int(invocation, "servers", 0, own->count - 1, &own->num_servers));
+    LIANA_TRY(liana__invocation_int(invocation, "restarts", 0, 1000000, &own->restarts));
     LIANA_TRY(liana__invocation_int(invocation, "port", 1, 65535, &own->port));
     own->keys = liana__invocation_text(invocation, "keys");
     if (own->keys && getcwd(folder, sizeof folder)) own->keys = liana__path_join(own->arena, folder, own->keys);
-    if (getrandom(&number, sizeof number, 0) < 0) number = (uint64_t)getpid();
-    snprintf(own->id, sizeof own->id, "launch %016llx", (unsigned long long)number);
     LIANA_TRY(place_processes(own));
     if (!liana__invocation_has(invocation, "program") && invocation->num_operands == 0) {
         return liana__fail(&invocation->error, LIANA_INVALID_CONFIG, "launch: CONFIG.yaml is missing");
@@ -252,18 +264,39 @@ static liana_status read_options(launch *own)
         "copy DIR to each machine, and give --keys DIR");
 }
 
+static liana_status start_again(launch *own, int64_t time)
+{
+    static const struct timespec pause = {1, 0};
+    fprintf(own->invocation->err, "liana: all processes are started again, from the newest checkpoint (%lld of %lld)\n",
+            (long long)time, (long long)own->restarts);
+    own->resumes = true;
+    nanosleep(&pause, NULL);
+    liana__error *error = &own->invocation->error;
+    if (!*own->folder) return LIANA_OK;
+    /* Sockets of processes that were killed. */
+    LIANA_TRY(liana__folder_remove(own->folder, error));
+    return make_folder(own);
+}
+
 static liana_status run_processes(launch *own, bool print)
 {
     liana__launched *processes = NULL;
+    liana__error *error = &own->invocation->error;
     if (!own->hosts[0]) LIANA_TRY(make_folder(own));
-    liana_status status = make_processes(own, &processes);
-    if (status != LIANA_OK) return status;
     if (print) {
+        LIANA_TRY(make_processes(own, &processes));
         print_processes(own, processes);
         return LIANA_OK;
     }
     liana__signals_catch();
-    return liana__launched_run(processes, (size_t)own->count, &own->invocation->exit_code, &own->invocation->error);
+    liana__launched_end end = {.resumable = true};
+    for (int64_t time = 0; end.resumable && time <= own->restarts && !liana__signals_caught(); time++) {
+        if (time > 0) LIANA_TRY(start_again(own, time));
+        LIANA_TRY(make_processes(own, &processes));
+        LIANA_TRY(liana__launched_run(processes, (size_t)own->count, &end, error));
+    }
+    own->invocation->exit_code = end.code;
+    return LIANA_OK;
 }
 
 static liana_status run(liana__invocation *invocation)
@@ -285,6 +318,7 @@ static const liana__option options[] = {
     {"servers", "N", "the last N processes are parameter servers"},
     {"keys", "DIR", "with -H: the folder with the cluster's key, on each machine"},
     {"port", "PORT", "with -H: where the first process listens (default: 29400)"},
+    {"restarts", "N", "if the death of processes ends them all, start all again, up to N times (default: 0)"},
     {"program", "FILE", "run this program with the operands, instead of 'liana train'"},
     {"print", NULL, "print the commands, and run nothing"},
     LIANA__OPTION_OUT("the run folder (default: output of the configuration)"),
@@ -301,6 +335,9 @@ const liana__command liana__subcommand_launch = {
     .help = "Starts N processes of 'liana train CONFIG.yaml key=value ...'. On this machine they\n"
             "meet at sockets in a private folder, and share its cores. With -H they are started\n"
             "by ssh, in the folder of the same name, and meet over the network, encrypted.\n"
+            "\n"
+            "A process that dies is told of, and the others go on if they can. If they cannot, all end\n"
+            "with 75: the run can go on from its newest checkpoint, and --restarts does that.\n"
             "\n"
             "The output is that of the first process. Of the others only messages are shown, with\n"
             "'[rank N]'. SIGINT, SIGTERM and SIGHUP go to all processes. The exit code is that of\n"

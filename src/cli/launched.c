@@ -30,7 +30,7 @@ static void become(const liana__launched *own, size_t rank, int errors, pid_t pa
     int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
     dup2(nothing, STDIN_FILENO);
     if (rank > 0) {
-        dup2(nothing, STDOUT_FILENO);
+        if (!own->speaks) dup2(nothing, STDOUT_FILENO);
         dup2(errors, STDERR_FILENO);
     }
     for (const char *const *variable = own->environment; *variable; variable++) {
@@ -120,6 +120,18 @@ static void stop_all(group *own)
     send_all(own, SIGTERM);
 }
 
+static void tell_death(const group *own, size_t rank, int status)
+{
+    char how[128];
+    if (WIFSIGNALED(status)) {
+        snprintf(how, sizeof how, "was ended by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+    } else {
+        snprintf(how, sizeof how, "is out of reach (ssh ended with code %d)", WEXITSTATUS(status));
+    }
+    fprintf(stderr, "liana: rank %zu %s; %zu of %zu processes are left, and go on if they can\n", rank, how,
+            own->num_running, own->count);
+}
+
 static void note_end(group *own, size_t rank, int status)
 {
     liana__launched *item = &own->items[rank];
@@ -129,10 +141,9 @@ static void note_end(group *own, size_t rank, int status)
     take_output(item, rank);
     /* What follows from stopping them is no cause. */
     if (item->code == 0 || own->stopped > 0) return;
-    bool died = WIFSIGNALED(status) && !own->passed_on;
-    if (died) {
-        fprintf(stderr, "liana: rank %zu was ended by signal %d (%s)\n", rank, WTERMSIG(status),
-                strsignal(WTERMSIG(status)));
+    const bool out_of_reach = item->far && item->code >= 128;
+    if ((WIFSIGNALED(status) || out_of_reach) && !own->passed_on) {
+        tell_death(own, rank, status);
         if (!own->death) own->death = item->code;
         item->died = true;
     } else if (item->code == REQUEUE) {
@@ -171,11 +182,15 @@ static int code_of(const group *own)
     if (own->failure) return own->failure;
     if (own->requeue) return own->requeue;
     if (own->passed_on) return own->items[0].code;
-    /* The others went on without those that died, unless the chief was among them. */
+    /* The others went on without those that died. If the chief was among them, who took its place tells. */
+    for (size_t i = 1; own->items[0].died && i < own->count; i++) {
+        if (own->items[i].speaks && !own->items[i].died && own->items[i].code == 0) return 0;
+    }
     return own->items[0].died ? own->death : own->items[0].code;
 }
 
-liana_status liana__launched_run(liana__launched *processes, size_t count, int *code, liana__error *error)
+liana_status liana__launched_run(liana__launched *processes, size_t count, liana__launched_end *end,
+                                 liana__error *error)
 {
     group own = {.items = processes, .count = count};
     liana_status status = LIANA_OK;
@@ -197,6 +212,7 @@ liana_status liana__launched_run(liana__launched *processes, size_t count, int *
         wait_for_output(&own);
         look_at_all(&own);
     }
-    *code = code_of(&own);
+    end->code = code_of(&own);
+    end->resumable = end->code != 0 && !own.failure && !own.passed_on && (own.death || own.requeue);
     return status;
 }

@@ -11,22 +11,31 @@
 typedef struct liana__launched {
     const char *const *words;       /* the command, NULL-terminated; the first one is looked for in PATH */
     const char *const *environment; /* NAME=value to set, or NAME to unset; NULL-terminated */
+    bool far;    /* the command is ssh: codes from 128 on say that the process died, or its machine */
+    bool speaks; /* its standard output is ours, though it is not the first one */
     /* Filled in. */
     pid_t process;
-    bool ended, died; /* by a signal that was not ours */
+    bool ended, died; /* by a signal that was not ours, or out of reach */
     int code;         /* as a shell reports it */
     int errors;       /* its standard error; the chief's is ours: -1 */
     char line[1024];  /* what has come of a line */
     size_t length;
 } liana__launched;
 
+/* How they ended. */
+typedef struct liana__launched_end {
+    /* That of the process that failed first; 75 (run again) if none failed and one said so; if some died, 0 if a process
+     * that speaks ended well, else the chief's. */
+    int code;
+    bool resumable; /* some died or said 75, and none failed, and no signal was passed on */
+} liana__launched_end;
+
 /* Starts the processes, the chief first, and waits for all. The chief's output is this process's; of the others only
  * standard error is shown, each line with "[rank N] ". A signal (liana__signals_catch) goes to all. If one fails, the
  * others are told to stop; those who lose one by a signal are left to go on if they can.
  *
- * *code is that of the process that failed first; 75 (run again) if none failed and one said so; the chief's if others
- * died. Errors: IO_ERROR if a process cannot be started: those that were are stopped. */
-liana_status liana__launched_run(liana__launched *processes, size_t count, int *code, liana__error *error)
-    LIANA_MUST_USE;
+ * Errors: IO_ERROR if a process cannot be started: those that were are stopped. */
+liana_status liana__launched_run(liana__launched *processes, size_t count, liana__launched_end *end,
+                                 liana__error *error) LIANA_MUST_USE;
 
 #endif

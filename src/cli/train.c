@@ -119,6 +119,8 @@ static liana_status train_run(liana_context *context, const liana__config *confi
     own->run = &run;
     LIANA_TRY(liana__run_open(context, config, wanted, &run, error));
     liana_status status = liana__run_train(&run, wanted, error);
+    /* It has begun, so it goes on from its checkpoint. */
+    own->invocation->requeues = status == LIANA_UNAVAILABLE;
     liana__run_close(&run);
     return status;
 }

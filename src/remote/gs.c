@@ -69,13 +69,21 @@ static liana_status begin_request(liana__remote *remote, const char *name, const
     return authorize(remote, name, request, error);
 }
 
-liana_status liana__gs_begin_upload(liana__remote *remote, const liana__remote_object *object,
+/* The generation of no object is 0. */
+static void add_condition(liana__http_request *request, char before, const char *version)
+{
+    liana__text_add(&request->url, "%cifGenerationMatch=", before);
+    liana__url_encode(&request->url, *version ? version : "0", true);
+}
+
+liana_status liana__gs_begin_upload(liana__remote *remote, const liana__remote_object *object, const char *only_if,
                                     liana__http_request *request, liana__error *error)
 {
     liana__text_add(&request->url, "%s/upload/storage/v1/b/", remote->google.endpoint);
     liana__url_encode(&request->url, object->bucket, true);
     liana__text_add(&request->url, "/o?uploadType=resumable&name=");
     liana__url_encode(&request->url, object->key, true);
+    if (only_if) add_condition(request, '&', only_if);
     return authorize(remote, object->name, request, error);
 }
 
@@ -83,7 +91,9 @@ static liana_status ask_removal(liana__remote *remote, const liana__remote_objec
                                 liana__error *error)
 {
     request->method = "DELETE";
-    return begin_request(remote, object->name, object->bucket, object->key, request, error);
+    LIANA_TRY(begin_request(remote, object->name, object->bucket, object->key, request, error));
+    if (object->version) add_condition(request, '?', object->version);
+    return LIANA_OK;
 }
 
 static liana_status ask(liana__remote *remote, const liana__remote_object *object, liana__http_request *request,
@@ -124,7 +134,7 @@ static liana_status make_request(liana__remote *remote, const liana__remote_obje
                                  liana__http_request *request, liana__error *error)
 {
     LIANA_TRY(begin_request(remote, object->name, object->bucket, object->key, request, error));
-    liana__text_add(&request->url, "?alt=media&generation=");
+    liana__text_add(&request->url, "?alt=media%s", *object->version ? "&generation=" : "");
     liana__url_encode(&request->url, object->version, true);
     /* Without it the server would inflate what was stored with gzip, and then the length is another. */
     liana__http_request_header(request, "Accept-Encoding", "gzip");

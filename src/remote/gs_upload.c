@@ -40,7 +40,7 @@ static liana_status make_begin(void *user, liana__http_request *request, liana__
     liana__http_request_header(request, "Content-Type", "application/json");
     liana__http_request_header(request, "X-Upload-Content-Length", size);
     liana__http_request_header(request, "Expect", "");
-    return liana__gs_begin_upload(own->remote, own->object, request, error);
+    return liana__gs_begin_upload(own->remote, own->object, own->upload->only_if, request, error);
 }
 
 /* The URL of a session stands for the right to write to it, so it needs no token. */
@@ -67,6 +67,12 @@ static liana_status make_chunk(void *user, liana__http_request *request, liana__
     return LIANA_OK;
 }
 
+/* The object is not of the version that it must have. */
+static bool is_refused(const session *own, const liana__http_response *response)
+{
+    return own->upload->only_if && response->status == 412;
+}
+
 static liana_status begin(session *own, liana__error *error)
 {
     liana__http *http = &own->remote->http;
@@ -80,7 +86,9 @@ static liana_status begin(session *own, liana__error *error)
                                      .user = own};
     liana__http_transfer_all(http, &exchange, 1, 1);
     liana_status status = exchange.status;
-    if (status == LIANA_OK && response.status / 100 != 2) {
+    if (status == LIANA_OK && is_refused(own, &response)) {
+        own->done = *own->upload->refused = true;
+    } else if (status == LIANA_OK && response.status / 100 != 2) {
         status = liana__remote_refused(own->remote, own->object->scheme, own->object->name, &response, error);
     } else if (status == LIANA_OK && !liana__url_is_private(response.location)) {
         status = liana__fail(error, LIANA_IO_ERROR, "cannot write '%s': the server gives no address for the upload",
@@ -133,6 +141,10 @@ static liana_status take_answer(session *own, const liana__http_response *respon
     if (status == 200 || status == 201) return take_object(own, response, error);
     if (status == 308) {
         take_progress(own, response);
+        return LIANA_OK;
+    }
+    if (is_refused(own, response)) {
+        own->done = *own->upload->refused = true;
         return LIANA_OK;
     }
     own->lost = status == 404 || status == 410 ||

@@ -13,8 +13,8 @@
 liana_status liana__gs_put(liana__remote *remote, const liana__remote_object *object, const liana__upload *upload,
                            liana__error *error);
 
-/* gs.c: makes the request that begins an upload, but for its body. */
-liana_status liana__gs_begin_upload(liana__remote *remote, const liana__remote_object *object,
+/* gs.c: makes the request that begins an upload, but for its body. `only_if` is that of liana__upload. */
+liana_status liana__gs_begin_upload(liana__remote *remote, const liana__remote_object *object, const char *only_if,
                                     liana__http_request *request, liana__error *error);
 
 #endif

@@ -35,6 +35,9 @@ struct liana__outlet {
     const char *last;
     const char *hint;
     int lock;
+    bool lock_works;
+    liana_status (*may_write)(void *user, liana__error *error); /* NULL: always */
+    void *guard;
     sent_object *sent; /* the thread's, from its start */
     size_t num_sent;
     size_t sent_capacity;
@@ -99,6 +102,7 @@ static liana_status send_file(liana__outlet *outlet, const liana__outlet_file *f
     if (!liana__outlet_identify(descriptor, &identity)) {
         return liana__fail(error, LIANA_IO_ERROR, "cannot read '%s': %s", path, strerror(errno));
     }
+    if (outlet->may_write) LIANA_TRY(outlet->may_write(outlet->guard, error));
     LIANA_TRY(liana__store_file(outlet->remote, url, descriptor, path, error));
     return note_sent(outlet, file->name, &identity, error);
 }
@@ -292,8 +296,10 @@ liana_status liana__outlet_remove(liana__outlet *outlet, const char *name, liana
 {
     liana__arena arena = {0};
     const char *url = liana__path_join(&arena, outlet->url, name);
-    liana_status status =
-        url ? liana__store_remove(outlet->remote, url, error) : liana__fail_memory(error, outlet->url);
+    liana_status status = outlet->may_write ? outlet->may_write(outlet->guard, error) : LIANA_OK;
+    if (status == LIANA_OK) {
+        status = url ? liana__store_remove(outlet->remote, url, error) : liana__fail_memory(error, outlet->url);
+    }
     liana__arena_free(&arena);
     const sent_object *known = status == LIANA_OK ? find_sent(outlet, name) : NULL;
     if (known) forget_sent(outlet, (size_t)(known - outlet->sent));
@@ -409,7 +415,8 @@ static liana_status lock_folder(liana__outlet *outlet, liana__error *error)
     if (outlet->lock < 0) {
         return liana__fail(error, LIANA_IO_ERROR, "cannot open the folder '%s': %s", outlet->root, strerror(errno));
     }
-    if (flock(outlet->lock, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return LIANA_OK;
+    outlet->lock_works = flock(outlet->lock, LOCK_EX | LOCK_NB) == 0;
+    if (outlet->lock_works || errno != EWOULDBLOCK) return LIANA_OK;
     close(outlet->lock);
     outlet->lock = -1;
     return liana__fail(error, LIANA_IO_ERROR,
@@ -494,4 +501,15 @@ const char *liana__outlet_folder(const liana__outlet *outlet)
 const char *liana__outlet_url(const liana__outlet *outlet)
 {
     return outlet->url;
+}
+
+int liana__outlet_lock(const liana__outlet *outlet)
+{
+    return outlet->lock_works ? outlet->lock : -1;
+}
+
+void liana__outlet_guard(liana__outlet *outlet, liana_status (*may_write)(void *user, liana__error *error), void *user)
+{
+    outlet->may_write = may_write;
+    outlet->guard = user;
 }

@@ -38,7 +38,14 @@ void liana__outlet_close(liana__outlet *outlet);
 const char *liana__outlet_folder(const liana__outlet *outlet);
 const char *liana__outlet_url(const liana__outlet *outlet);
 
+/* The descriptor of the folder that this process has locked: no other one of this machine sends to the URL. -1: locks do
+ * not work there. */
+int liana__outlet_lock(const liana__outlet *outlet);
+
 /* Before the first call of liana__outlet_changed: */
+
+/* Asked, also by the thread, before each object is written or removed; an error ends the sending with it. */
+void liana__outlet_guard(liana__outlet *outlet, liana_status (*may_write)(void *user, liana__error *error), void *user);
 
 /* Lists the objects that are there, by their names below the URL, in byte order. In the arena. */
 liana_status liana__outlet_list(liana__outlet *outlet, liana__arena *arena, liana__paths *names, liana__error *error)

@@ -16,6 +16,9 @@ typedef struct liana__upload {
     const void *bytes; /* NULL: the descriptor is read */
     uint64_t size;
     uint32_t crc32c;
+    /* Only if the object is of this version, "" if there must be none. NULL: in any case. */
+    const char *only_if;
+    bool *refused; /* with only_if: it was not so, and nothing was written */
 } liana__upload;
 
 /* upload.c: copies bytes of an upload. Errors: IO_ERROR; DATA_LOSS if the file is shorter now. */
@@ -67,7 +70,7 @@ typedef struct liana__scheme {
     /* Adds the objects of such a page to the list. */
     liana_status (*take_list)(const char *bytes, size_t size, liana__arena *arena, liana__listing *listing,
                               liana__error *error);
-    /* Makes the request for the object's bytes; the caller sets the range. */
+    /* Makes the request for the object's bytes, of its version or with "" the newest; the caller sets the range. */
     liana_status (*request)(liana__remote *remote, const liana__remote_object *object, liana__http_request *request,
                             liana__error *error);
     /* Whether an answer with 200 or 206 is of this version of the object. */
@@ -76,7 +79,7 @@ typedef struct liana__scheme {
      * and those of reading the bytes. */
     liana_status (*put)(liana__remote *remote, const liana__remote_object *object, const liana__upload *upload,
                         liana__error *error);
-    /* Makes the request that removes the object. */
+    /* Makes the request that removes the object, if it has a version only that one. */
     liana_status (*ask_removal)(liana__remote *remote, const liana__remote_object *object, liana__http_request *request,
                                 liana__error *error);
     /* "with the access key AKIA...": how requests are made, for messages about refusals. */

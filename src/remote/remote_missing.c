@@ -175,3 +175,46 @@ liana_status liana__outlet_flush(liana__outlet *outlet, liana__error *error)
     (void)outlet;
     return refuse_writing("a bucket", error);
 }
+
+int liana__outlet_lock(const liana__outlet *outlet)
+{
+    (void)outlet;
+    return -1;
+}
+
+void liana__outlet_guard(liana__outlet *outlet, liana_status (*may_write)(void *user, liana__error *error), void *user)
+{
+    (void)outlet;
+    (void)may_write;
+    (void)user;
+}
+
+liana_status liana__store_read(liana__remote *remote, const char *url, void *bytes, size_t most, size_t *size,
+                               liana__store_version *version, liana__error *error)
+{
+    (void)remote;
+    (void)bytes;
+    (void)most;
+    *size = 0;
+    *version = (liana__store_version){""};
+    return refuse_writing(url, error);
+}
+
+liana_status liana__store_bytes_if(liana__remote *remote, const char *url, const void *bytes, size_t size,
+                                   const liana__store_version *version, bool *done, liana__error *error)
+{
+    (void)remote;
+    (void)bytes;
+    (void)size;
+    (void)version;
+    *done = false;
+    return refuse_writing(url, error);
+}
+
+liana_status liana__store_remove_if(liana__remote *remote, const char *url, const liana__store_version *version,
+                                    liana__error *error)
+{
+    (void)remote;
+    (void)version;
+    return refuse_writing(url, error);
+}

@@ -68,7 +68,7 @@ static liana_status find_place(const liana__remote *remote, const char *bucket, 
 
 /* The headers of a request, sorted, all of them signed. */
 typedef struct s3_headers {
-    liana__sigv4_header items[8];
+    liana__sigv4_header items[10];
     size_t count;
 } s3_headers;
 
@@ -106,6 +106,8 @@ static void add_headers(const liana__remote *remote, const bucket_place *place, 
     if (is_signed && call->body_size) payload = liana__sha256_of(call->body, call->body_size);
     s3_headers headers = {.count = 0};
     add_header(&headers, "host", is_signed ? place->host : NULL);
+    if (call->only_if)
+        add_header(&headers, *call->only_if ? "if-match" : "if-none-match", *call->only_if ? call->only_if : "*");
     add_header(&headers, "x-amz-checksum-algorithm", call->begins ? "CRC32C" : NULL);
     add_header(&headers, "x-amz-checksum-crc32c", call->crc32c);
     add_header(&headers, "x-amz-content-sha256", is_signed ? payload.text : NULL);
@@ -163,7 +165,9 @@ static liana_status begin_request(liana__remote *remote, const char *bucket, con
 static liana_status ask_removal(liana__remote *remote, const liana__remote_object *object, liana__http_request *request,
                                 liana__error *error)
 {
-    return begin_request(remote, object->bucket, object->key, "", "DELETE", request, error);
+    const liana__s3_call call = {
+        .method = "DELETE", .bucket = object->bucket, .key = object->key, .query = "", .only_if = object->version};
+    return liana__s3_request(remote, &call, request, error);
 }
 
 static liana_status make_request(liana__remote *remote, const liana__remote_object *object,

@@ -115,17 +115,37 @@ static void set_body(s3_request *asked, const void *bytes, size_t size)
     asked->call.crc32c = asked->crc32c.text;
 }
 
+/* The object is not of the version that it must have: also if another writer is at it, or it is gone. */
+static bool is_refused(const s3_request *asked)
+{
+    const long status = asked->response.status;
+    return asked->call.only_if && (status == 412 || status == 409 || (status == 404 && *asked->call.only_if));
+}
+
+static liana_status send_whole(s3_upload *own, const char *only_if, bool *unknown, liana__error *error)
+{
+    s3_request asked = {.own = own, .call = call_of(own, "PUT", "")};
+    asked.call.only_if = only_if;
+    set_body(&asked, own->buffer, (size_t)own->upload->size);
+    liana_status status = send_request(&asked, error);
+    *unknown = only_if && asked.response.status == 501;
+    if (is_refused(&asked)) {
+        *own->upload->refused = true;
+        status = LIANA_OK;
+    }
+    free_request(&asked);
+    return status;
+}
+
 static liana_status put_whole(s3_upload *own, liana__error *error)
 {
     size_t size = (size_t)own->upload->size;
     own->buffer = malloc(size + 1);
     if (!own->buffer) return liana__fail_memory(error, own->object->name);
     LIANA_TRY(liana__upload_read(own->upload, 0, own->buffer, size, error));
-    s3_request asked = {.own = own, .call = call_of(own, "PUT", "")};
-    set_body(&asked, own->buffer, size);
-    liana_status status = send_request(&asked, error);
-    free_request(&asked);
-    return status;
+    bool unknown;
+    liana_status status = send_whole(own, own->upload->only_if, &unknown, error);
+    return unknown ? send_whole(own, NULL, &unknown, error) : status;
 }
 
 /* ---- many parts ---- */

@@ -20,9 +20,10 @@ typedef struct liana__s3_call {
     bool has_body;
     const void *body;
     size_t body_size;
-    const char *crc32c; /* of the body, in base64: the server compares it; NULL: none */
-    bool begins;        /* a multipart upload whose parts will have a CRC-32C */
-    const char *upload; /* metadata "liana-upload" of the object; NULL: none */
+    const char *crc32c;  /* of the body, in base64: the server compares it; NULL: none */
+    bool begins;         /* a multipart upload whose parts will have a CRC-32C */
+    const char *only_if; /* the version that is written or removed; "": none may be there; NULL: whatever is there */
+    const char *upload;  /* metadata "liana-upload" of the object; NULL: none */
 } liana__s3_call;
 
 /* s3.c: makes the request. */

@@ -82,13 +82,15 @@ liana_status liana__store_bytes(liana__remote *remote, const char *url, const vo
     return put(remote, url, &upload, error);
 }
 
+/* What is of another version stays. */
 static liana_status remove_object(liana__remote *remote, const liana__remote_object *object, liana__error *error)
 {
     liana__http_request request = {0};
     liana__http_response response = {0};
     liana_status status = object->scheme->ask_removal(remote, object, &request, error);
     if (status == LIANA_OK) status = liana__http_send(&remote->http, object->name, &request, &response, error);
-    if (status == LIANA_OK && response.status / 100 != 2 && response.status != 404) {
+    if (status == LIANA_OK && response.status / 100 != 2 && response.status != 404 &&
+        !(response.status == 412 && object->version)) {
         liana__remote_refused(remote, object->scheme, object->name, &response, error);
         status = liana__fail_within(error, "cannot remove '%s'", object->name);
     }
@@ -103,6 +105,68 @@ liana_status liana__store_remove(liana__remote *remote, const char *url, liana__
     liana__remote_object object;
     liana_status status = find_object(remote, url, &arena, &object, error);
     if (status == LIANA_OK) status = remove_object(remote, &object, error);
+    liana__arena_free(&arena);
+    return status;
+}
+
+/* ---- if it is what it was ---- */
+
+liana_status liana__store_bytes_if(liana__remote *remote, const char *url, const void *bytes, size_t size,
+                                   const liana__store_version *version, bool *done, liana__error *error)
+{
+    bool refused = false;
+    liana__upload upload = {.path = url,
+                            .descriptor = -1,
+                            .bytes = bytes ? bytes : "",
+                            .size = size,
+                            .only_if = version->text,
+                            .refused = &refused};
+    liana_status status = put(remote, url, &upload, error);
+    *done = status == LIANA_OK && !refused;
+    return status;
+}
+
+liana_status liana__store_remove_if(liana__remote *remote, const char *url, const liana__store_version *version,
+                                    liana__error *error)
+{
+    liana__arena arena = {0};
+    liana__remote_object object;
+    liana_status status = find_object(remote, url, &arena, &object, error);
+    object.version = version->text;
+    if (status == LIANA_OK) status = remove_object(remote, &object, error);
+    liana__arena_free(&arena);
+    return status;
+}
+
+static liana_status read_object(liana__remote *remote, const liana__remote_object *object, void *bytes, size_t most,
+                                size_t *size, liana__store_version *version, liana__error *error)
+{
+    liana__http_request request = {0};
+    liana__http_response response = {0};
+    liana_status status = object->scheme->request(remote, object, &request, error);
+    if (status == LIANA_OK) status = liana__http_send(&remote->http, object->name, &request, &response, error);
+    if (status == LIANA_OK && response.status / 100 != 2) {
+        status = liana__remote_refused(remote, object->scheme, object->name, &response, error);
+    }
+    *size = status == LIANA_OK && response.body.data ? response.body.length : 0;
+    if (*size > most) *size = most;
+    if (*size) memcpy(bytes, response.body.data, *size);
+    snprintf(version->text, sizeof version->text, "%s", *response.generation ? response.generation : response.etag);
+    liana__http_request_free(&request);
+    liana__http_response_free(&response);
+    return status;
+}
+
+liana_status liana__store_read(liana__remote *remote, const char *url, void *bytes, size_t most, size_t *size,
+                               liana__store_version *version, liana__error *error)
+{
+    liana__arena arena = {0};
+    liana__remote_object object;
+    *size = 0;
+    *version = (liana__store_version){""};
+    liana_status status = find_object(remote, url, &arena, &object, error);
+    object.version = "";
+    if (status == LIANA_OK) status = read_object(remote, &object, bytes, most, size, version, error);
     liana__arena_free(&arena);
     return status;
 }

@@ -15,6 +15,22 @@ liana_status liana__store_file(liana__remote *remote, const char *url, int descr
 liana_status liana__store_bytes(liana__remote *remote, const char *url, const void *bytes, size_t size,
                                 liana__error *error) LIANA_MUST_USE;
 
+/* The server's name for a state of an object. */
+typedef struct liana__store_version {
+    char text[256];
+} liana__store_version;
+
+/* Reads the first `most` bytes of a small object, and its version, past all caches. Errors: NOT_FOUND, and as above. */
+liana_status liana__store_read(liana__remote *remote, const char *url, void *bytes, size_t most, size_t *size,
+                               liana__store_version *version, liana__error *error) LIANA_MUST_USE;
+/* As liana__store_bytes, but only if the object is still of this version; "": if there is none. *done is false if it is
+ * not. Where a server of S3's kind has no such conditions (501) it is written in any case: read it afterwards. */
+liana_status liana__store_bytes_if(liana__remote *remote, const char *url, const void *bytes, size_t size,
+                                   const liana__store_version *version, bool *done, liana__error *error) LIANA_MUST_USE;
+/* Removes the object if it is of this version. */
+liana_status liana__store_remove_if(liana__remote *remote, const char *url, const liana__store_version *version,
+                                    liana__error *error) LIANA_MUST_USE;
+
 /* Removes an object. It may be missing. */
 liana_status liana__store_remove(liana__remote *remote, const char *url, liana__error *error) LIANA_MUST_USE;
 

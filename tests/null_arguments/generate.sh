@@ -31,7 +31,7 @@ function valid(type, name,    plain) {
     if (plain == "liana_location") return "LIANA_HERE"
     if (plain == "liana_shape") return "liana_shape_of(2)"
     if (plain ~ /^liana_(axes|conv_options|pool_options)$/) return "(" plain "){0}"
-    if (plain ~ /^(liana_(dtype|status|precision|scale))$/) return "(" plain ")0"
+    if (plain ~ /^(liana_(dtype|status|precision|scale|reduction))$/) return "(" plain ")0"
     if (plain ~ /^(int|int64_t|uint64_t|uint32_t|size_t|double|_Bool)$/) return "1"
     fail("parameter " name " has the type " type ", which the test does not know")
 }
@@ -39,10 +39,11 @@ function row(name, argument, number, may, told) {
     return sprintf("    {\"%s\", %s, %d, %s, %s, %s, call_%s},\n", name, argument, number, may, told, inside, name)
 }
 BEGIN {
-    split("context graph device variables program model iterator estimator element callback_state fit_context", names, " ")
+    split("context graph device variables replicas per_replica replica_program replica_iterator program model iterator estimator element callback_state fit_context", names, " ")
     for (i in names) objects["liana_" names[i] " *"] = "a." names[i]
     # Steps have no example here: what they are given is tested in test_step.c.
     objects["liana_step *"] = "NULL"
+    objects["liana_input_function"] = "no_dataset"
     objects["liana_dataset *"] = "liana_dataset_retain(a.dataset)"
     handles["liana_tensor"] = "a.tensor"
     handles["liana_layer"] = "a.layer"

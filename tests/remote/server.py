@@ -13,7 +13,8 @@ go wrong. Two faults are others: the next COUNT requests are answered; all behin
 
 Objects are written as both clouds do it: S3's whole objects and multipart uploads, GCS's resumable uploads. Files appear
 in FOLDER when they are complete. Signatures cover the bodies, and checksums are compared. Faults of requests that send
-bytes begin with "put-", those of S3's CompleteMultipartUpload with "end-". The bucket "readonly" refuses writers, and
+bytes begin with "put-", those of S3's CompleteMultipartUpload with "end-". Both clouds' conditions on the version that is
+replaced or removed are kept (ifGenerationMatch; If-Match, If-None-Match). The bucket "readonly" refuses writers, and
 has no objects.
 """
 import base64
@@ -36,6 +37,7 @@ CHUNK_UNIT = 256 << 10
 ACCESS, SECRET, SESSION = "AKIATESTTESTTEST", "secret/of+the/test", os.environ.get("TEST_SESSION_TOKEN", "")
 PAGE = 2
 lock = threading.Lock()
+writing = threading.RLock()  # a condition and the writing that hangs on it are one
 fault = {"number": None, "kind": "", "left": 0}
 uploads = {}  # by id: {"key", "parts" or "bytes", ...}
 
@@ -306,16 +308,26 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return False
         return True
 
+    def google_is_another(self, key, wanted):
+        """Whether the object is not of the generation that was named: then that is answered."""
+        if wanted is None or wanted == (generation(key) if read(key) is not None else "0"):
+            return False
+        text = "At least one of the pre-conditions you specified did not hold."
+        self.answer(412, json.dumps({"error": {"code": 412, "message": text}}))
+        return True
+
     def google_begins(self, path, query, body):
         bucket = path.partition("/o")[0]
         options = dict(urllib.parse.parse_qsl(query))
         if self.google_refuses_writer(bucket):
             return
+        if self.google_is_another(options.get("name", ""), options.get("ifGenerationMatch")):
+            return
         said = json.loads(body)
         if options.get("uploadType") != "resumable" or "crc32c" not in said or not options.get("name"):
             return self.answer(400, json.dumps({"error": {"code": 400, "message": "expected a resumable upload"}}))
         name = "session-%d-%d" % (len(uploads), time.time_ns())
-        uploads[name] = {"key": options["name"], "bytes": b"", "crc32c": said["crc32c"],
+        uploads[name] = {"key": options["name"], "only_if": options.get("ifGenerationMatch"), "bytes": b"", "crc32c": said["crc32c"],
                          "size": int(self.headers["X-Upload-Content-Length"])}
         where = "http://%s/session/%s" % (self.headers["Host"], name)
         self.answer(200, b"", [("Location", where)])
@@ -345,9 +357,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if base64_crc32c(state["bytes"]) != state["crc32c"]:
             del uploads[name]
             return self.answer(400, json.dumps({"error": {"code": 400, "message": "Provided CRC32C is another."}}))
-        write(state["key"], state["bytes"])
-        state["done"] = True
-        self.answer(200, json.dumps(self.google_item(state["key"])))
+        with writing:
+            if self.google_is_another(state["key"], state["only_if"]):
+                return
+            write(state["key"], state["bytes"])
+            state["done"] = True
+            self.answer(200, json.dumps(self.google_item(state["key"])))
 
     # ---- requests with bodies ----
 
@@ -407,8 +422,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if self.google_refuses_writer(bucket):
             return
         key = urllib.parse.unquote(rest)
-        there = read(key) is not None
-        remove(key)
+        with writing:
+            there = read(key) is not None
+            if there and self.google_is_another(key, dict(urllib.parse.parse_qsl(query)).get("ifGenerationMatch")):
+                return
+            remove(key)
         self.answer(204 if there else 404)
 
     def do_POST(self):
@@ -475,6 +493,19 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.refuse(404, "NoSuchBucket", "The specified bucket does not exist")
         return key
 
+    def amazon_is_another(self, key):
+        """Whether the object is not what If-Match or If-None-Match say: then that is answered."""
+        data = read(key)
+        etag = data is not None and '"%s"' % hashlib.md5(data).hexdigest()
+        match = self.headers.get("If-Match")
+        if match and data is None:
+            self.refuse(404, "NoSuchKey", "The specified key does not exist.")
+        elif (match and match != etag) or (self.headers.get("If-None-Match") == "*" and data is not None):
+            self.refuse(412, "PreconditionFailed", "At least one of the pre-conditions you specified did not hold")
+        else:
+            return False
+        return True
+
     def amazon_put(self, path, query, body):
         key = self.amazon_writes(path, query, body)
         if key is None:
@@ -487,7 +518,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 return self.refuse(404, "NoSuchUpload", "The specified upload does not exist.")
             state["parts"][int(options["partNumber"])] = (etag, body)
         else:
-            write(key, body)
+            with writing:
+                if self.amazon_is_another(key):
+                    return
+                write(key, body)
         self.answer(200, b"", [("ETag", etag)])
 
     def amazon_post(self, path, query, body, kind):
@@ -529,7 +563,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if name:
             uploads.pop(name, None)
         else:
-            remove(key)
+            with writing:
+                if read(key) is not None and self.amazon_is_another(key):
+                    return
+                remove(key)
         self.answer(204)
 
     def amazon(self, path, query):

@@ -12,7 +12,7 @@ typedef struct liana__cluster_options {
     int64_t num_servers; /* of processes that others number (mpirun, srun, RANK): the last so many are servers */
     const char *keys;
     const char *mpi; /* "openmpi" or "mpich"; NULL: the one that has started the processes */
-    double timeout, heartbeat;
+    double timeout, heartbeat, lease;
     bool exact; /* all processes compute the same bits, or none begins */
 } liana__cluster_options;
 

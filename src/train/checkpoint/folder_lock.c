@@ -32,7 +32,8 @@ liana_status liana__folder_lock_take(liana__folder_lock *lock, const char *folde
     if (lock->taken) return LIANA_OK;
     int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (descriptor < 0) return LIANA_OK;
-    if (flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    const bool works = flock(descriptor, LOCK_EX | LOCK_NB) == 0;
+    if (!works && errno == EWOULDBLOCK) {
         char process[48] = "";
         long holder = find_holder(descriptor);
         if (holder) snprintf(process, sizeof process, " (number %ld)", holder);
@@ -40,8 +41,18 @@ liana_status liana__folder_lock_take(liana__folder_lock *lock, const char *folde
         return liana__fail(error, LIANA_IO_ERROR, "another process is training in '%s'%s; wait for it, or %s", folder,
                            process, advice);
     }
-    *lock = (liana__folder_lock){.taken = true, .descriptor = descriptor};
+    *lock = (liana__folder_lock){.taken = true, .works = works, .descriptor = descriptor};
     return LIANA_OK;
+}
+
+const char *liana__folder_lock_identity(int descriptor, bool works, char text[48])
+{
+    struct stat own;
+    text[0] = '\0';
+    if (works && fstat(descriptor, &own) == 0) {
+        snprintf(text, 48, "%llx:%llx", (unsigned long long)own.st_dev, (unsigned long long)own.st_ino);
+    }
+    return text;
 }
 
 void liana__folder_lock_end(liana__folder_lock *lock)

@@ -9,6 +9,7 @@
 /* Zero-initialise. */
 typedef struct liana__folder_lock {
     bool taken;
+    bool works;     /* false: the file system has no locks */
     int descriptor; /* of the folder */
 } liana__folder_lock;
 
@@ -17,6 +18,8 @@ typedef struct liana__folder_lock {
  * Errors: IO_ERROR if another process has it; the message names the process, where the system tells. */
 liana_status liana__folder_lock_take(liana__folder_lock *lock, const char *folder, const char *advice,
                                      liana__error *error) LIANA_MUST_USE;
+/* Names what is locked, for processes of this machine: device and inode, "" if locks do not work there. In `text`. */
+const char *liana__folder_lock_identity(int descriptor, bool works, char text[48]);
 void liana__folder_lock_end(liana__folder_lock *lock);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "remote/store.h"
+#include "train/checkpoint/lease_place.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -192,6 +193,7 @@ static liana_status resolve(liana__remote *remote, const liana__paths *names, co
     size_t count = 0;
     if (!urls || !prefix) return liana__fail_memory(error, url);
     for (size_t i = 0; i < names->count; i++) {
+        if (liana__lease_is_name(names->items[i])) continue; /* it is not of the run, and changes all the time */
         bool wanted = !strchr(names->items[i], '/') || liana__starts_with(names->items[i], prefix);
         if (wanted) urls[count++] = liana__path_join(arena, url, names->items[i]);
     }

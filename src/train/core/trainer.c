@@ -496,6 +496,11 @@ const liana__objective *liana__trainer_objective(const liana__trainer *trainer)
     return trainer->options.objective;
 }
 
+const liana__update_items *liana__trainer_update_items(const liana__trainer *trainer)
+{
+    return trainer->update.items.num_items ? &trainer->update.items : NULL;
+}
+
 int64_t liana__trainer_microbatch(const liana__trainer *trainer)
 {
     return trainer->microbatch;

@@ -86,6 +86,8 @@ int64_t liana__trainer_row_size(const liana__trainer *trainer);
 /* The number of classes that the first output's targets are of; 0: they are no classes. */
 int64_t liana__trainer_num_classes(const liana__trainer *trainer);
 const liana__objective *liana__trainer_objective(const liana__trainer *trainer);
+/* What updates change (slice_update.h), borrowed; NULL: the update is a function's own, or the trainer makes none. */
+const struct liana__update_items *liana__trainer_update_items(const liana__trainer *trainer);
 const liana__trainer_options *liana__trainer_options_of(const liana__trainer *trainer);
 /* Of step_graphs.h; without making it again. */
 const char *liana__trainer_component_name(const liana__trainer *trainer, size_t component);

@@ -7,7 +7,7 @@
 #include "train/callbacks/user.h"
 #include "train/checkpoint/checkpoint_writer.h"
 #include "train/checkpoint/data_state.h"
-#include "train/checkpoint/folder_lock.h"
+#include "train/checkpoint/folder_hold.h"
 #include "train/checkpoint/remote_checkpoints.h"
 #include "train/checkpoint/resume.h"
 #include "train/checkpoint/shared_checkpoint.h"
@@ -32,7 +32,7 @@ typedef struct session {
     const char *checkpoints; /* a local folder; NULL: none */
     liana__outlet *outlet;   /* sends that folder to the bucket that was named; NULL: a local folder was named */
     liana__cluster *cluster; /* NULL: this process is alone. Only its chief has checkpoints */
-    liana__folder_lock lock;
+    liana__folder_hold hold;
     liana__checkpoint_writer *writer; /* NULL: none */
     liana__callback_list callbacks;
     liana__training_stages stages; /* count 0: none */
@@ -118,21 +118,27 @@ static liana_status save(void *user, liana__error *error)
 {
     const watcher *own = user;
     const liana__training *training = own->own->training;
+    LIANA_TRY(liana__lease_check(own->own->hold.lease, error));
     return liana__checkpoint_writer_save(own->own->writer, &training->variables, &training->state, error);
 }
 
-/* A folder that is not there yet is locked when it is made. */
-static liana_status lock_checkpoints(session *own, liana__error *error)
+/* A folder that is not there yet is held when it is made. */
+static liana_status hold_checkpoints(session *own, const liana_fit_options *options, liana__error *error)
 {
-    return liana__folder_lock_take(&own->lock, own->checkpoints, "choose another folder", error);
+    const liana__lease_options wanted = {.seconds = LIANA__LEASE_SECONDS,
+                                         .advice = "choose another folder",
+                                         .notes = {options->on_note, options->user}};
+    return liana__folder_hold_take(&own->hold, own->checkpoints, own->outlet, &wanted, error);
 }
 
-static liana_status open_writer(session *own, int64_t kept, liana__error *error)
+static liana_status open_writer(session *own, const liana_fit_options *fit, liana__error *error)
 {
-    const liana__checkpoint_writer_options options = {.folder = own->checkpoints, .keep = kept, .outlet = own->outlet};
+    const liana__checkpoint_writer_options options = {.folder = own->checkpoints,
+                                                      .keep = kept_checkpoints(fit),
+                                                      .outlet = own->outlet};
     if (!own->checkpoints) return LIANA_OK;
     LIANA_TRY(liana__folder_make(own->checkpoints, error));
-    if (!own->outlet) LIANA_TRY(lock_checkpoints(own, error));
+    LIANA_TRY(hold_checkpoints(own, fit, error));
     return liana__checkpoint_writer_create(&options, &own->training->variables, &own->writer, error);
 }
 
@@ -153,7 +159,7 @@ static liana_status open_checkpoints(session *own, const liana_fit_options *opti
     if (!options->checkpoints || !liana__cluster_is_chief(own->cluster)) return LIANA_OK;
     own->checkpoints = options->checkpoints;
     if (!liana__path_is_remote(options->checkpoints)) {
-        return lock_checkpoints(own, error);
+        return hold_checkpoints(own, options, error);
     }
     LIANA_TRY(liana__outlet_open(&(liana__outlet_options){.url = options->checkpoints,
                                                           .last = liana__checkpoint_state,
@@ -161,6 +167,7 @@ static liana_status open_checkpoints(session *own, const liana_fit_options *opti
                                                           .hint = "the same fit with resume sends it and goes on"},
                                  &own->outlet, error));
     own->checkpoints = liana__outlet_folder(own->outlet);
+    LIANA_TRY(hold_checkpoints(own, options, error));
     if (!resumes(options)) return LIANA_OK;
     liana__paths names;
     liana__newest_checkpoint newest;
@@ -289,7 +296,7 @@ static liana_status run_fit(session *own, const liana_fit_options *options, lian
     const liana__numbers_options numbers = numbers_options(options);
     const liana__standard_callbacks standard = {&checkpointing, &length.minutes, &length.stop_at, &progress, &numbers};
     LIANA_TRY(liana__callbacks_finish(&own->callbacks, &standard, error));
-    LIANA_TRY(open_writer(own, kept_checkpoints(options), error));
+    LIANA_TRY(open_writer(own, options, error));
     liana__fit_options wanted = {.training = own->data.fitted.loader,
                                  .validation = own->data.measured.loader,
                                  .batch_size = own->data.batch_size,
@@ -404,7 +411,7 @@ static void close_session(session *own)
     liana__model_data_close(&own->data);
     liana__callback_list_free(&own->callbacks);
     liana__outlet_close(own->outlet);
-    liana__folder_lock_end(&own->lock);
+    liana__folder_hold_end(&own->hold);
     liana__arena_free(&own->arena);
 }
 

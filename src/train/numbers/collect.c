@@ -241,8 +241,8 @@ static bool is_reproduced(const liana__incident *incident)
     return value && value->boolean;
 }
 
-static liana_status collect_leaf(const liana__bad_step *step, const liana__leaf_batch *leaves, size_t number,
-                                 liana__incident *incident, liana__error *error)
+liana_status liana__incident_of_leaf(const liana__bad_step *step, const liana__leaf_batch *leaves, size_t number,
+                                     liana__incident *incident, liana__error *error)
 {
     incident->num_rows = leaves->leaves[number].size;
     liana__trainer *trainer = step->training->trainer;
@@ -261,7 +261,7 @@ static liana_status find_leaf(const liana__bad_step *step, const liana__fault *f
 {
     for (size_t i = 0; i < leaves->num_leaves; i++) {
         liana__incident_free(incident);
-        LIANA_TRY(collect_leaf(step, leaves, i, incident, error));
+        LIANA_TRY(liana__incident_of_leaf(step, leaves, i, incident, error));
         LIANA_TRY(note_facts(step, fault, step->of_validation ? "validation shard" : "shard", &leaves->leaves[i],
                              incident, error));
         LIANA_TRY(liana__incident_examine(incident, error));
@@ -317,7 +317,7 @@ static liana_status compute_term(const liana__bad_step *step, const liana__leaf_
 {
     liana__incident leaf = {0};
     liana__node_check check = {0};
-    liana_status status = collect_leaf(step, leaves, number, &leaf, error);
+    liana_status status = liana__incident_of_leaf(step, leaves, number, &leaf, error);
     if (status == LIANA_OK) {
         const liana__node_check_options options = {.inputs = leaf.inputs,
                                                    .variables = leaf.variables,

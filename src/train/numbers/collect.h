@@ -31,4 +31,9 @@ typedef struct liana__bad_step {
 liana_status liana__incident_collect(const liana__bad_step *step, const liana__fault *fault, liana__incident *incident,
                                      liana__error *error) LIANA_MUST_USE;
 
+/* The graph of a leaf of a batch with all that it reads, and its layers noted; facts and finding are NULL. `step` has a
+ * training and a batch. Free the incident in any case. Errors: those of building graphs, OUT_OF_MEMORY. */
+liana_status liana__incident_of_leaf(const liana__bad_step *step, const liana__leaf_batch *leaves, size_t number,
+                                     liana__incident *incident, liana__error *error) LIANA_MUST_USE;
+
 #endif

@@ -21,7 +21,7 @@ void liana__run_close(liana__run *run)
     liana__remote_destroy(run->remote);
     liana__bad_records_free(&run->bad_records);
     liana__outlet_close(run->outlet);
-    liana__folder_lock_end(&run->lock);
+    liana__folder_hold_end(&run->hold);
     liana__arena_free(&run->arena);
     *run = (liana__run){0};
 }
@@ -192,7 +192,7 @@ static liana_status open_model(liana__run *run, const liana__run_options *option
     LIANA_TRY(liana__run_read_model(run, error));
     if (options->training && run->folder) {
         const liana__remote_options remote = liana__run_remote_options(run);
-        LIANA_TRY(liana__run_open_outlet(run, options->resume || options->resume_from, &remote, error));
+        LIANA_TRY(liana__run_open_outlet(run, options, &remote, error));
         LIANA_TRY(liana__run_check_folder(run, options, error));
     }
     LIANA_TRY(liana__run_find_data(run, options, error));

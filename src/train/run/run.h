@@ -9,7 +9,7 @@
 #include "data/augment/augment.h"
 #include "remote/outlet.h"
 #include "train/callbacks/standard.h"
-#include "train/checkpoint/folder_lock.h"
+#include "train/checkpoint/folder_hold.h"
 #include "train/checkpoint/resume.h"
 #include "train/config/config.h"
 #include "train/core/batch_components.h"
@@ -63,7 +63,7 @@ typedef struct liana__run {
     const char *warm_listing;       /* what a warm start matched, for the run folder; NULL: there was none */
     liana__remote *remote;          /* the local files of the configuration's URLs */
     struct liana__run_fetch *fetch;
-    liana__folder_lock lock; /* of the folder */
+    liana__folder_hold hold; /* of the folder; nothing: this process writes nothing that others see */
 } liana__run;
 
 typedef struct liana__run_options {

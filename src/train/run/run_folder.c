@@ -206,16 +206,10 @@ static liana_status check_same_config(const liana__run *run, const liana__run_op
     return status;
 }
 
-/* Two runs in one folder would save over each other. A folder that is not there yet is locked when it is made. */
-static liana_status lock_folder(liana__run *run, liana__error *error)
-{
-    return liana__folder_lock_take(&run->lock, run->folder, "choose another folder with --out", error);
-}
-
 liana_status liana__run_check_there(const liana__run *run, liana__error *error)
 {
     struct stat held, found;
-    if (!run->folder || !run->lock.taken || fstat(run->lock.descriptor, &held) != 0) return LIANA_OK;
+    if (!run->folder || !run->hold.lock.taken || fstat(run->hold.lock.descriptor, &held) != 0) return LIANA_OK;
     bool there = stat(run->folder, &found) == 0;
     if (there && found.st_dev == held.st_dev && found.st_ino == held.st_ino) return LIANA_OK;
     return liana__fail(error, LIANA_NOT_FOUND,
@@ -251,7 +245,7 @@ liana_status liana__run_check_folder(liana__run *run, const liana__run_options *
 {
     const char *path = in_folder(&run->arena, run, "config.yaml");
     if (!path) return liana__fail_memory(error, "the run folder");
-    LIANA_TRY(lock_folder(run, error));
+    LIANA_TRY(liana__run_hold(run, options, error));
     if (!liana__file_exists(path)) return LIANA_OK;
     /* A run that came to nothing, such as by a wrong label in its first step, has nothing to lose or to mix. */
     const char *checkpoint, *checkpoints = in_folder(&run->arena, run, "checkpoints");
@@ -284,10 +278,11 @@ static liana_status write_warm_listing(const liana__run *run, liana__arena *aren
     return liana__file_replace(path, run->warm_listing, strlen(run->warm_listing), error);
 }
 
-static liana_status begin_folder(liana__run *run, liana__arena *arena, liana__text *config, liana__error *error)
+static liana_status begin_folder(liana__run *run, const liana__run_options *options, liana__arena *arena,
+                                 liana__text *config, liana__error *error)
 {
     LIANA_TRY(liana__folder_make(run->folder, error));
-    LIANA_TRY(lock_folder(run, error));
+    LIANA_TRY(liana__run_hold(run, options, error));
     char *absolute = run->outlet ? NULL : realpath(run->folder, NULL);
     if (absolute) run->config->output = liana__arena_string(&run->arena, absolute);
     if (run->outlet) run->config->output = liana__outlet_url(run->outlet);
@@ -306,11 +301,11 @@ static liana_status begin_folder(liana__run *run, liana__arena *arena, liana__te
     return liana__run_send_all(run, error);
 }
 
-liana_status liana__run_begin_folder(liana__run *run, liana__error *error)
+liana_status liana__run_begin_folder(liana__run *run, const liana__run_options *options, liana__error *error)
 {
     liana__arena arena = {0};
     liana__text config = {0};
-    liana_status status = begin_folder(run, &arena, &config, error);
+    liana_status status = begin_folder(run, options, &arena, &config, error);
     liana__text_free(&config);
     liana__arena_free(&arena);
     return status;

@@ -85,8 +85,8 @@ liana_status liana__run_find_objective(liana__run *run, const liana__run_options
 
 /* run_outlet.c: if run->folder is a URL, makes it a local folder that run->outlet sends. On a resume, that folder has what
  * the bucket has. Otherwise the bucket must not hold a run. Errors: INVALID_CONFIG (it does), and those of outlets. */
-liana_status liana__run_open_outlet(liana__run *run, bool resume, const liana__remote_options *remote,
-                                    liana__error *error);
+liana_status liana__run_open_outlet(liana__run *run, const liana__run_options *options,
+                                    const liana__remote_options *remote, liana__error *error);
 /* The folder has changed: a thread sends it. Errors: an earlier failure to send. */
 liana_status liana__run_send(const liana__run *run, liana__error *error) LIANA_MUST_USE;
 /* Sends all of it, and waits. */
@@ -105,7 +105,12 @@ liana_status liana__run_agree_on_arithmetic(liana__run *run, const liana__run_op
 /* run_folder.c: the files besides checkpoints. First checks the folder: it must not hold a run; on a resume, it must
  * hold one of the same configuration. What the first part of that run chose is then used. */
 liana_status liana__run_check_folder(liana__run *run, const liana__run_options *options, liana__error *error);
-liana_status liana__run_begin_folder(liana__run *run, liana__error *error);
+liana_status liana__run_begin_folder(liana__run *run, const liana__run_options *options, liana__error *error);
+/* run_lease.c: this process alone writes to the run folder from now on: its lock and its lease. Of a folder that is not
+ * there yet it does nothing. Errors: IO_ERROR, UNAVAILABLE (another process holds it). */
+liana_status liana__run_hold(liana__run *run, const liana__run_options *options, liana__error *error) LIANA_MUST_USE;
+/* Before something is written: whether that still holds. */
+liana_status liana__run_may_write(const liana__run *run, liana__error *error) LIANA_MUST_USE;
 /* Checks that the folder is still the one in which training began. A new one would hold the end of a run without its
  * beginning. Errors: NOT_FOUND. */
 liana_status liana__run_check_there(const liana__run *run, liana__error *error) LIANA_MUST_USE;

@@ -57,8 +57,8 @@ static liana_status go_on(liana__run *run, const liana__paths *names, liana__err
     return count ? liana__outlet_fetch(run->outlet, wanted, count, error) : LIANA_OK;
 }
 
-liana_status liana__run_open_outlet(liana__run *run, bool resume, const liana__remote_options *remote,
-                                    liana__error *error)
+liana_status liana__run_open_outlet(liana__run *run, const liana__run_options *options,
+                                    const liana__remote_options *remote, liana__error *error)
 {
     if (!run->folder || !liana__path_is_remote(run->folder)) return LIANA_OK;
     LIANA_TRY(liana__outlet_open(&(liana__outlet_options){.url = run->folder,
@@ -67,6 +67,8 @@ liana_status liana__run_open_outlet(liana__run *run, bool resume, const liana__r
                                                           .remote = remote},
                                  &run->outlet, error));
     run->folder = liana__outlet_folder(run->outlet);
+    LIANA_TRY(liana__run_hold(run, options, error));
+    const bool resume = options->resume || options->resume_from;
     liana__arena arena = {0};
     liana__paths names;
     liana_status status = liana__outlet_list(run->outlet, &arena, &names, error);

@@ -35,7 +35,7 @@ typedef struct watcher {
 
 static liana_status write_history(const liana__run *run, liana__error *error)
 {
-    LIANA_TRY(liana__run_check_there(run, error));
+    LIANA_TRY(liana__run_may_write(run, error));
     return liana__run_write_history(run, error);
 }
 
@@ -43,7 +43,7 @@ static liana_status save(void *user, liana__error *error)
 {
     const watcher *own = user;
     liana__run *run = own->run;
-    LIANA_TRY(liana__run_check_there(run, error));
+    LIANA_TRY(liana__run_may_write(run, error));
     return liana__checkpoint_writer_save(own->writer, &run->core.variables, &run->core.state, error);
 }
 
@@ -59,6 +59,8 @@ static liana_status open_writer(liana__run *run, liana__checkpoint_writer **writ
 static bool watch(void *user, const liana__fit_event *event)
 {
     watcher *own = user;
+    own->status = liana__lease_status(own->run->hold.lease, own->error);
+    if (own->status != LIANA_OK) return false;
     if (event->kind == LIANA__FIT_EPOCH) own->status = write_history(own->run, own->error);
     if (event->kind == LIANA__FIT_EPOCH) liana__run_note_cache_events(own->run, own->options);
     /* Written before the next checkpoint, so that a run resumed from it has the whole list. */
@@ -159,10 +161,11 @@ static liana_status send_results(const liana__run *run, const liana__run_options
 
 liana_status liana__run_train(liana__run *run, const liana__run_options *options, liana__error *error)
 {
-    if (run->folder) LIANA_TRY(liana__run_begin_folder(run, error));
+    if (run->folder) LIANA_TRY(liana__run_begin_folder(run, options, error));
     liana_status status = fit(run, options, error);
     if (status == LIANA_OK && run->folder) status = write_results(run, options, error);
     status = explain(run, status, error);
+    if (liana__lease_status(run->hold.lease, NULL) != LIANA_OK) return status;
     /* The error that ended the run is reported first. */
     liana_status listed = liana__run_write_bad_records(run, status == LIANA_OK ? error : NULL);
     return send_results(run, options, status == LIANA_OK ? listed : status, error);

@@ -147,6 +147,47 @@ static liana__leaf_batch cut_batch(liana_step *step, int64_t count)
     return (liana__leaf_batch){.leaves = step->leaves, .num_leaves = (size_t)cut.count, .end = (size_t)cut.count};
 }
 
+/* The devices are those of open replicas. */
+static liana_status take_replicas(liana_step *step, liana__strategy_choice *choice, liana__error *error)
+{
+    const liana_replicas *replicas = step->options.replicas;
+    const char *wrong = NULL;
+    if (step->options.strategy.name) wrong = "it has a strategy besides its replicas; leave one of them out";
+    if (step->device != replicas->first.device) {
+        wrong = "its device is not that of its replicas (liana_replicas_device)";
+    }
+    if (wrong) return liana__fail(error, LIANA_INVALID_ARGUMENT, "%s: %s", step->options.name, wrong);
+    *choice = replicas->choice;
+    step->strategy = choice->strategy;
+    step->cluster = replicas->cluster;
+    step->worker_ends = calloc(replicas->num_processes, sizeof *step->worker_ends);
+    return step->worker_ends ? LIANA_OK : liana__fail_memory(error, step->options.name);
+}
+
+static liana_status open_devices(liana_step *step, liana__strategy_choice *choice, liana__error *error)
+{
+    LIANA_TRY(liana__strategy_of(&step->options.strategy, &step->arena, choice, error));
+    step->strategy = choice->strategy;
+    if (choice->strategy->needs_cluster) {
+        LIANA_TRY(liana__cluster_require(step->context, choice->strategy->name, &step->cluster, error));
+    }
+    return liana__device_set_open(step->context, step->device->backend->name, choice, step->device, &step->devices,
+                                  error);
+}
+
+/* All workers take part in each run. */
+static liana_status check_in_step(const liana_step *step, const liana__strategy_choice *choice, liana__error *error)
+{
+    const liana__strategy *strategy = choice->strategy;
+    const size_t num_workers = step->cluster ? step->cluster->place.num_workers : 1;
+    if (!strategy->span_steps || !strategy->span_steps(choice->options, num_workers)) return LIANA_OK;
+    return liana__fail(
+        error, LIANA_INVALID_CONFIG,
+        "%s: all workers take part in a step of one's own, so it cannot be asynchronous or take the first "
+        "gradients only: use synchronous updates of all workers, or liana_fit",
+        step->options.name);
+}
+
 static liana_status make_strategy(liana_step *step, liana__error *error)
 {
     const liana_step_options *options = &step->options;
@@ -169,20 +210,10 @@ static liana_status make_strategy(liana_step *step, liana__error *error)
                                  .variables = &step->variables->values,
                                  .num_leaf_variables = step->num_leaf_variables};
     plan.leaves[kind_of(step)] = &leaves;
+    const liana__device_set *set = options->replicas ? &options->replicas->devices : &step->devices;
     liana__strategy_choice choice;
-    liana__device_set *set = &step->devices;
-    LIANA_TRY(liana__strategy_of(&options->strategy, &step->arena, &choice, error));
-    if (choice.strategy->needs_cluster)
-        LIANA_TRY(liana__cluster_require(step->context, choice.strategy->name, &step->cluster, error));
-    LIANA_TRY(liana__device_set_open(step->context, step->device->backend->name, &choice, step->device, set, error));
-    step->strategy = choice.strategy;
-    const size_t num_workers = step->cluster ? step->cluster->place.num_workers : 1;
-    if (step->strategy->span_steps && step->strategy->span_steps(choice.options, num_workers)) {
-        return liana__fail(error, LIANA_INVALID_CONFIG,
-                           "%s: all workers take part in a step of one's own, so it cannot be asynchronous or take the "
-                           "first gradients only: use synchronous updates of all workers, or liana_fit",
-                           options->name);
-    }
+    LIANA_TRY(options->replicas ? take_replicas(step, &choice, error) : open_devices(step, &choice, error));
+    LIANA_TRY(check_in_step(step, &choice, error));
     const liana__strategy_devices devices = {.items = set->items,
                                              .count = set->count,
                                              .groups = set->groups,
@@ -226,7 +257,12 @@ liana_status liana_step_create(liana_device *device, liana_variables *variables,
     step->context = context;
     step->device = device->device;
     step->variables = variables;
-    liana_status status = set_up(step, options, &context->error);
+    liana_status status = LIANA_OK;
+    if (options->replicas) status = liana__replicas_enter(options->replicas, "liana_step_create", &context->error);
+    if (status == LIANA_OK) {
+        status = set_up(step, options, &context->error);
+        if (options->replicas) liana__replicas_leave(options->replicas);
+    }
     if (status != LIANA_OK) {
         liana_step_destroy(step);
         return status;
@@ -244,6 +280,7 @@ void liana_step_destroy(liana_step *step)
     free(step->leaves);
     free(step->first_sum);
     free(step->positions);
+    free(step->worker_ends);
     liana__arena_free(&step->arena);
     free(step);
 }
@@ -424,33 +461,53 @@ static liana_status run_update(const liana_step *step, const float *scalars, lia
     return look(step, LIANA__CHECK_VARIABLES, LIANA__FAULT_UPDATE, "the variables should be loaded again", error);
 }
 
-liana_status liana_step_run(liana_step *step, const liana_step_batch *batch, liana_step_results *results)
+/* A batch that every process has. */
+static liana_status take_whole(liana_step *step, const liana_step_batch *batch, liana__leaf_batch *leaves,
+                               int64_t *count, liana__error *error)
 {
-    if (results) *results = (liana_step_results){0};
-    if (!step) return LIANA_INVALID_ARGUMENT;
-    liana__error *error = &step->context->error;
-    if (!batch) return liana__fail(error, LIANA_INVALID_ARGUMENT, "%s: the batch is NULL", step->options.name);
-    float scalars[1 + LIANA_MAX_SETTINGS] = {0};
     const void *rows[LIANA__MAX_COMPONENTS] = {0};
+    LIANA_TRY(batch->element ? take_element(step, batch->element, rows, count, error)
+                             : take_arrays(step, batch, rows, count, error));
+    *leaves = cut_batch(step, *count);
+    memcpy(leaves->rows, rows, sizeof rows);
+    for (int64_t i = 0; i < *count; i++) step->positions[i] = step->next_position + (uint64_t)i;
+    leaves->rows[step->options.num_components] = step->positions;
+    return LIANA_OK;
+}
+
+static liana_status run_step(liana_step *step, const liana_step_batch *batch, liana_step_results *results)
+{
+    liana__error *error = &step->context->error;
+    float scalars[1 + LIANA_MAX_SETTINGS] = {0};
+    liana__leaf_batch leaves;
     int64_t count = 0;
-    if (batch->element && batch->arrays[0].name) {
-        return liana__fail(error, LIANA_INVALID_ARGUMENT, "%s: the batch has both an element and arrays",
-                           step->options.name);
-    }
-    LIANA_TRY(batch->element ? take_element(step, batch->element, rows, &count, error)
-                             : take_arrays(step, batch, rows, &count, error));
+    LIANA_TRY(batch->values ? liana__step_take_values(step, batch->values, &leaves, &count, error)
+                            : take_whole(step, batch, &leaves, &count, error));
     LIANA_TRY(take_scalars(step, batch, scalars, error));
     LIANA_TRY(check_variables(step));
-    liana__leaf_batch leaves = cut_batch(step, count);
-    memcpy(leaves.rows, rows, sizeof rows);
-    for (int64_t i = 0; i < count; i++) step->positions[i] = step->next_position + (uint64_t)i;
-    leaves.rows[step->options.num_components] = step->positions;
     LIANA_TRY(step->strategy->sum(step->instance, kind_of(step), &leaves, step->first_sum, error));
     scalars[0] = (float)count;
     if (results) set_results(step, count, results);
     LIANA_TRY(run_update(step, scalars, error));
     step->next_position += (uint64_t)count;
     return LIANA_OK;
+}
+
+liana_status liana_step_run(liana_step *step, const liana_step_batch *batch, liana_step_results *results)
+{
+    if (results) *results = (liana_step_results){0};
+    if (!step) return LIANA_INVALID_ARGUMENT;
+    liana__error *error = &step->context->error;
+    if (!batch) return liana__fail(error, LIANA_INVALID_ARGUMENT, "%s: the batch is NULL", step->options.name);
+    if ((batch->element != NULL) + (batch->arrays[0].name != NULL) + (batch->values != NULL) > 1) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "%s: the batch has more than one of values, element and arrays", step->options.name);
+    }
+    liana_replicas *replicas = step->options.replicas;
+    if (replicas) LIANA_TRY(liana__replicas_enter(replicas, step->options.name, error));
+    liana_status status = run_step(step, batch, results);
+    if (replicas) liana__replicas_leave(replicas);
+    return status;
 }
 
 uint64_t liana_step_position(const liana_step *step)

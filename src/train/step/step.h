@@ -5,6 +5,7 @@
 #include "distribute/cluster/cluster.h"
 #include "distribute/device_set.h"
 #include "program/variables.h"
+#include "train/replicas/replicas.h"
 
 #include <liana/step.h>
 
@@ -47,6 +48,7 @@ struct liana_step {
     size_t num_leaf_variables; /* all that leaves read are among the first so many */
     liana__strategy_instance *instance;
     liana__leaf *leaves;
+    size_t *worker_ends; /* of a batch by replica: by process, where its leaves end; NULL: there are no replicas */
     float *first_sum;    /* [num_names], or 1 */
     uint64_t *positions; /* [batch_size] */
     uint64_t next_position;
@@ -62,5 +64,10 @@ bool liana__step_is_gradient(void *user, size_t sum);
 
 /* The component of that name; num_components: there is none. */
 size_t liana__step_component(const liana_step *step, const char *name, const char **nearest);
+
+/* Takes a batch by replica: sets the step's leaves and positions, and which rows the leaves read. *count: examples of all
+ * processes. Errors: INVALID_ARGUMENT. */
+liana_status liana__step_take_values(liana_step *step, const liana_per_replica *values, liana__leaf_batch *batch,
+                                     int64_t *count, liana__error *error) LIANA_MUST_USE;
 
 #endif

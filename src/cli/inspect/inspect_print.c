@@ -1,5 +1,5 @@
 /* Prints what liana inspect found, for people. */
-#include "cli/inspect.h"
+#include "cli/inspect/inspect.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Describes archives and lists of images. */
 #include "base/text.h"
-#include "cli/inspect.h"
+#include "cli/inspect/inspect.h"
 #include "data/source/source.h"
 #include "formats/csv.h"
 #include "formats/tar.h"

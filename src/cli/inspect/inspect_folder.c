@@ -1,6 +1,6 @@
 /* Describes run folders and data folders for liana inspect. */
 #include "base/file.h"
-#include "cli/inspect.h"
+#include "cli/inspect/inspect.h"
 #include "formats/json.h"
 
 #include <sys/stat.h>

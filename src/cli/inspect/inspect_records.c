@@ -1,6 +1,6 @@
 /* Describes files of records for liana inspect. */
 #include "base/text.h"
-#include "cli/inspect.h"
+#include "cli/inspect/inspect.h"
 #include "formats/example.h"
 #include "formats/image.h"
 #include "formats/tfrecord.h"

@@ -1,5 +1,5 @@
 /* liana inspect: says what a file is and what it holds. */
-#include "cli/inspect.h"
+#include "cli/inspect/inspect.h"
 
 #include "base/file.h"
 #include "base/text.h"

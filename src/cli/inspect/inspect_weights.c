@@ -1,5 +1,5 @@
 /* Describes files of weights for liana inspect. */
-#include "cli/inspect.h"
+#include "cli/inspect/inspect.h"
 #include "formats/hdf5.h"
 #include "formats/safetensors.h"
 

@@ -1,0 +1,34 @@
+/* lease_text.h - what stands in the file of a lease: one JSON object, filled up with spaces, so that each has one size. */
+#ifndef LIANA_TRAIN_LEASE_TEXT_H
+#define LIANA_TRAIN_LEASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { LIANA__LEASE_SIZE = 1024, LIANA__LEASE_VERSION = 1 };
+
+typedef struct liana__lease_text {
+    int64_t version; /* 0: the file is damaged, and nothing else is set */
+    char id[40];     /* random, of the process's hold on the folder */
+    char job[40];    /* the first id of a job whose processes take each other's place */
+    char host[256];
+    int64_t process;
+    char boot[48]; /* the machine since its start */
+    char lock[48]; /* liana__folder_lock_identity */
+    int64_t generation, renewals;
+    double seconds;
+    char renewed[64]; /* the time on the holder's clock, for people */
+} liana__lease_text;
+
+/* Sets everything for a new lease of this process but generation, seconds and lock. */
+void liana__lease_text_begin(liana__lease_text *own);
+/* Exactly LIANA__LEASE_SIZE bytes, and a 0 that does not count. */
+void liana__lease_text_write(const liana__lease_text *own, char bytes[LIANA__LEASE_SIZE + 1]);
+/* Reads anything. Of another version's lease only what has the same name and kind is set. */
+void liana__lease_text_read(const char *bytes, size_t size, liana__lease_text *read);
+
+/* "process 123 on host-a", or what is known. In `text`. */
+const char *liana__lease_text_holder(const liana__lease_text *own, char text[400]);
+
+#endif

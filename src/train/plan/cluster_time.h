@@ -1,0 +1,71 @@
+/* cluster_time.h - how long a step takes in a cluster, foretold from what was measured on one machine: pure arithmetic.
+ *
+ * docs/design/scaling.md has the model. Seconds and bytes everywhere. */
+#ifndef LIANA_TRAIN_CLUSTER_TIME_H
+#define LIANA_TRAIN_CLUSTER_TIME_H
+
+#include "train/plan/cluster_bytes.h"
+
+/* What one worker needs, measured with one microbatch. */
+typedef struct liana__plan_work {
+    int64_t microbatch;
+    size_t threads;
+    double lone_leaf; /* one leaf, alone on the worker */
+    double full_turn; /* as many leaves as the worker has threads, one each */
+    double next_turn; /* as many more, behind the first */
+    double update;    /* of all variables */
+    double example;   /* what reading takes from the computing of an example; 0: it is ready in time */
+    double memory;    /* bytes of a worker that is alone */
+    double slots;     /* bytes of them that are optimizer state */
+} liana__plan_work;
+
+/* What a machine's processors need for messages, measured. */
+typedef struct liana__plan_messages {
+    double copied;   /* a byte copied from memory to memory */
+    double byte;     /* processor time for a byte that is sent and one that is received */
+    double one_way;  /* a small message from one process to another of this machine */
+    double one_more; /* processor time for a small message that is sent and one that is received */
+} liana__plan_messages;
+
+/* The cluster that is asked about. */
+typedef struct liana__plan_cluster {
+    double bandwidth;    /* bytes a second that a worker can send, and receive at the same time */
+    double latency;      /* of the network, one way */
+    size_t shared_cores; /* that all workers share; 0: each has its own */
+} liana__plan_cluster;
+
+/* What a step waits for most. */
+typedef enum liana__plan_limit {
+    LIANA__LIMIT_COMPUTING,
+    LIANA__LIMIT_SHARDS, /* there are too few for the threads of all workers */
+    LIANA__LIMIT_READING,
+    LIANA__LIMIT_UPDATE,
+    LIANA__LIMIT_BANDWIDTH,
+    LIANA__LIMIT_MESSAGES, /* processor time for messages: encryption, copies */
+    LIANA__LIMIT_LATENCY,
+    LIANA__NUM_LIMITS,
+} liana__plan_limit;
+
+/* Seconds of a step, of the worker that takes longest. */
+typedef struct liana__step_time {
+    double computing, reading, update;
+    double sums, values; /* the exchange, both ways: what is sent and received, copied and added */
+    double carried;      /* of them: on the wire, or encrypted if that takes longer */
+    double latency;      /* of all operations in which processes tell each other something */
+    double total;
+    double memory; /* bytes of a worker */
+    liana__plan_limit limit;
+} liana__step_time;
+
+/* `batch`: examples of a step in all workers. */
+liana__step_time liana__step_time_of(const liana__plan_work *work, const liana__plan_messages *messages,
+                                     const liana__plan_cluster *cluster, const liana__cluster_bytes *bytes,
+                                     int64_t batch);
+
+/* The share of a step that is not computing, reading or updating. */
+double liana__exchange_share(const liana__step_time *time);
+
+/* "encryption and copies"... */
+const char *liana__plan_limit_name(liana__plan_limit limit);
+
+#endif

@@ -1,0 +1,224 @@
+/* Trains a few steps of small batches, and keeps the medians. */
+#include "train/plan/plan_measure.h"
+
+#include "train/core/batch_components.h"
+
+#include <stdlib.h>
+
+enum { MOST_STEPS = 1000, LEAST_STEPS = 5, WARMUP_STEPS = 2, EVENTS = 8 };
+
+/* Steps with batches of one size. */
+typedef struct steps {
+    liana__run run;
+    liana__recorder *recorder;
+    liana__learning_rate learning_rate;
+    double *shards, *update, *wait; /* by step */
+    int64_t count, iteration;
+    bool filled; /* the last batch had all its examples */
+} steps;
+
+/* ---- opening ---- */
+
+/* In this process alone, with this batch and microbatch; 0: those of the configuration. */
+static liana_status open_run(liana_context *context, const liana__config *config, int64_t batch, int64_t microbatch,
+                             liana__run *run, liana__error *error)
+{
+    liana__config alone = *config;
+    alone.train.strategy = NULL;
+    if (batch) {
+        alone.train.batch_size = batch;
+        alone.train.microbatch = microbatch;
+    }
+    return liana__run_open(context, &alone, &(liana__run_options){.training = true}, run, error);
+}
+
+liana_status liana__plan_open(liana_context *context, const liana__config *config, liana__plan_training *training,
+                              liana__error *error)
+{
+    *training = (liana__plan_training){.context = context, .config = config};
+    LIANA_TRY(open_run(context, config, 0, 0, &training->run, error));
+    const liana__run *run = &training->run;
+    const liana__objective *objective = run->core.objective;
+    training->batch_size = run->config->train.batch_size;
+    training->microbatch = liana__trainer_microbatch(run->core.trainer);
+    training->num_examples = (int64_t)liana__loader_epoch_length(run->training.loader, 0);
+    training->update = (liana__plan_update){.items = liana__trainer_update_items(run->core.trainer),
+                                            .first_sum = objective->num_sums,
+                                            .num_counts = objective->num_masked};
+    if (training->update.items) return LIANA_OK;
+    return liana__fail(error, LIANA_UNIMPLEMENTED,
+                       "the update is a function of its own, which one process does alone: "
+                       "there is nothing to plan");
+}
+
+void liana__plan_close(liana__plan_training *training)
+{
+    liana__run_close(&training->run);
+}
+
+/* ---- steps ---- */
+
+/* The time between the events of the last step that the trainer recorded. */
+static void take_events(steps *own)
+{
+    const size_t track = own->run.core.device->num_tracks;
+    const int64_t step = own->count;
+    liana__event event;
+    while (liana__recorder_take(own->recorder, track, &event, 1) == 1) {
+        const double seconds = 1e-9 * (double)(event.end - event.begin);
+        if (event.kind == LIANA__EVENT_SHARDS) own->shards[step] = seconds;
+        if (event.kind == LIANA__EVENT_UPDATE) own->update[step] = seconds;
+    }
+}
+
+static liana_status train_step(steps *own, liana__error *error)
+{
+    liana__run *run = &own->run;
+    liana__batch *batch;
+    const double begin = liana__clock_seconds();
+    LIANA_TRY(liana__loader_next(run->training.loader, &batch, error));
+    own->wait[own->count] = liana__clock_seconds() - begin;
+    own->filled = batch->count == run->config->train.batch_size;
+    const liana__trainer_batch data = liana__trainer_batch_of(run->core.trainer, batch);
+    const double rate = liana__learning_rate_at(&own->learning_rate, own->iteration);
+    const float *sums;
+    liana_status status = liana__trainer_step(run->core.trainer, &data, rate, ++own->iteration, &sums, error);
+    liana__loader_release(run->training.loader, batch);
+    LIANA_TRY(status);
+    take_events(own);
+    return LIANA_OK;
+}
+
+/* Batches at the end of an epoch, which may be smaller, do not count. The readers make batches ahead, which takes their
+ * time from the first steps: these do not count, either. */
+static liana_status train_steps(steps *own, double seconds, liana__error *error)
+{
+    double begin = liana__clock_seconds();
+    for (int64_t i = 0; i < WARMUP_STEPS || liana__clock_seconds() - begin < seconds / 2; i++) {
+        LIANA_TRY(train_step(own, error));
+    }
+    begin = liana__clock_seconds();
+    while (own->count < MOST_STEPS && (own->count < LEAST_STEPS || liana__clock_seconds() - begin < seconds)) {
+        LIANA_TRY(train_step(own, error));
+        own->count += own->filled;
+    }
+    return LIANA_OK;
+}
+
+static liana_status begin_steps(steps *own, liana__error *error)
+{
+    liana__run *run = &own->run;
+    liana__loader *loader = run->training.loader;
+    liana__device *device = run->core.device;
+    own->shards = calloc(MOST_STEPS + 1, sizeof *own->shards);
+    own->update = calloc(MOST_STEPS + 1, sizeof *own->update);
+    own->wait = calloc(MOST_STEPS + 1, sizeof *own->wait);
+    if (!own->shards || !own->update || !own->wait) return liana__fail_memory(error, "the measured steps");
+    own->learning_rate = run->core.learning_rate;
+    own->learning_rate.steps_per_epoch = (int64_t)liana__loader_steps_per_epoch(loader, 0);
+    own->learning_rate.total_steps = own->learning_rate.steps_per_epoch * run->config->train.epochs;
+    const int64_t left = (int64_t)(liana__loader_epoch_length(loader, 0) % (uint64_t)run->config->train.batch_size);
+    if (left) LIANA_TRY(liana__trainer_prepare(run->core.trainer, left, true, error));
+    /* What workers record of nodes finds no room, and is dropped. */
+    LIANA_TRY(liana__recorder_create((size_t)device->num_tracks + 1, EVENTS, &own->recorder, error));
+    device->recorder = own->recorder;
+    return liana__loader_begin(loader, 0, 0, error);
+}
+
+static void end_steps(steps *own)
+{
+    if (own->run.core.device) own->run.core.device->recorder = NULL;
+    liana__recorder_destroy(own->recorder);
+    liana__run_close(&own->run);
+    free(own->shards);
+    free(own->update);
+    free(own->wait);
+}
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+static double median(double *values, int64_t count)
+{
+    qsort(values, (size_t)count, sizeof *values, compare);
+    return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+}
+
+static double mean(const double *values, int64_t count)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < count; i++) sum += values[i];
+    return sum / (double)count;
+}
+
+/* Seconds of computing `num_leaves` at once, of the update, and of waiting for a batch. */
+typedef struct measured {
+    double shards, update, wait;
+    double memory;
+} measured;
+
+static liana_status measure(const liana__plan_training *training, int64_t num_leaves, int64_t microbatch,
+                            double seconds, measured *found, liana__error *error)
+{
+    steps own = {0};
+    liana_status status =
+        open_run(training->context, training->config, num_leaves * microbatch, microbatch, &own.run, error);
+    if (status == LIANA_OK) status = begin_steps(&own, error);
+    if (status == LIANA_OK) status = train_steps(&own, seconds, error);
+    if (status == LIANA_OK) {
+        *found = (measured){.shards = median(own.shards, own.count),
+                            .update = median(own.update, own.count),
+                            .wait = mean(own.wait, own.count),
+                            .memory = (double)liana__trainer_memory_of(own.run.core.trainer).bytes};
+    }
+    end_steps(&own);
+    return status;
+}
+
+/* ---- a worker ---- */
+
+static int64_t most_examples(const liana__plan_training *training, int64_t microbatch)
+{
+    return 2 * liana__pool_num_threads(training->context->pool) * microbatch;
+}
+
+bool liana__plan_can_measure(const liana__plan_training *training, int64_t microbatch)
+{
+    return most_examples(training, microbatch) <= training->num_examples;
+}
+
+/* Bytes of optimizer state: what the update's rule keeps for each element. */
+static double slot_bytes(const liana__plan_training *training)
+{
+    const liana__update_items *items = training->update.items;
+    int64_t elements = 0;
+    for (size_t i = 0; i < items->num_items; i++) {
+        const bool learns = liana__weight_trainable(items->model, items->weights[i]);
+        elements += learns ? items->items[i].size : 0;
+    }
+    return (double)elements * (double)liana__rule_num_slots(&items->rule) * (double)sizeof(float);
+}
+
+liana_status liana__plan_measure(const liana__plan_training *training, int64_t microbatch, double seconds,
+                                 liana__plan_work *work, liana__error *error)
+{
+    const int64_t threads = liana__pool_num_threads(training->context->pool);
+    measured lone, one, two;
+    LIANA_TRY(measure(training, threads, microbatch, seconds, &one, error));
+    LIANA_TRY(measure(training, 2 * threads, microbatch, seconds, &two, error));
+    lone = one;
+    if (threads > 1) LIANA_TRY(measure(training, 1, microbatch, seconds, &lone, error));
+    *work = (liana__plan_work){.microbatch = microbatch,
+                               .threads = (size_t)threads,
+                               .lone_leaf = lone.shards,
+                               .full_turn = one.shards,
+                               .next_turn = two.shards - one.shards,
+                               .update = two.update,
+                               .example = two.wait / (double)(2 * threads * microbatch),
+                               .memory = two.memory,
+                               .slots = slot_bytes(training)};
+    return LIANA_OK;
+}

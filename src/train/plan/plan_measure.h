@@ -1,0 +1,32 @@
+/* plan_measure.h - measures on this machine what a worker of a cluster needs for its part of a step. */
+#ifndef LIANA_TRAIN_PLAN_MEASURE_H
+#define LIANA_TRAIN_PLAN_MEASURE_H
+
+#include "train/plan/cluster_time.h"
+#include "train/run/run.h"
+
+/* A training that is planned. */
+typedef struct liana__plan_training {
+    liana_context *context;
+    const liana__config *config;
+    liana__run run; /* opened as for training in one process */
+    liana__plan_update update;
+    int64_t batch_size, microbatch; /* of the configuration, or the default */
+    int64_t num_examples;           /* of an epoch */
+} liana__plan_training;
+
+/* Opens it, without a cluster: train.strategy and cluster are not looked at. Everything is borrowed. Close it in any
+ * case. Errors: those of opening a run; UNIMPLEMENTED if the update cannot be cut into slices. */
+liana_status liana__plan_open(liana_context *context, const liana__config *config, liana__plan_training *training,
+                              liana__error *error) LIANA_MUST_USE;
+void liana__plan_close(liana__plan_training *training);
+
+/* Whether there are examples enough to measure shards of this size. */
+bool liana__plan_can_measure(const liana__plan_training *training, int64_t microbatch);
+
+/* Trains batches of one, a worker's threads, and twice as many shards of `microbatch` examples, each for at least
+ * `seconds`. Nothing is written. Errors: those of opening a run and of training. */
+liana_status liana__plan_measure(const liana__plan_training *training, int64_t microbatch, double seconds,
+                                 liana__plan_work *work, liana__error *error) LIANA_MUST_USE;
+
+#endif

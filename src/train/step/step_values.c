@@ -1,0 +1,80 @@
+/* Batches by replica for steps: each process has the examples of its own leaves only. */
+#include "data/loader/cut.h"
+#include "ir/shape.h"
+#include "train/replicas/per_replica.h"
+#include "train/step/step.h"
+
+#include <string.h>
+
+static liana_status check_leaves(const liana_step *step, const liana_per_replica *values, int64_t count,
+                                 liana__error *error)
+{
+    const liana_step_options *options = &step->options;
+    int64_t largest = 0;
+    if (values->replicas != options->replicas) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "%s: the batch is of other replicas than the step; give the step theirs (.replicas)",
+                           options->name);
+    }
+    for (size_t i = 0; i < values->num_leaves; i++) {
+        if (values->examples[i] > largest) largest = values->examples[i];
+    }
+    const size_t most = (size_t)liana__cut_batch(options->batch_size, options->microbatch).count;
+    if (largest <= options->microbatch && values->num_leaves <= most && count <= options->batch_size) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                       "%s: the batch has %lld examples in %zu leaves of up to %lld; the step takes up to %lld in %zu "
+                       "leaves of up to %lld (batch_size, microbatch)",
+                       options->name, (long long)count, values->num_leaves, (long long)largest,
+                       (long long)options->batch_size, most, (long long)options->microbatch);
+}
+
+static liana_status take_rows(const liana_step *step, const liana_per_replica *values, liana__leaf_batch *batch,
+                              liana__error *error)
+{
+    const liana_step_options *options = &step->options;
+    for (size_t i = 0; i < options->num_components; i++) {
+        const liana_component *wanted = &options->components[i];
+        const liana__leaf_component *found = liana__per_replica_find(values, wanted->name, NULL);
+        if (found && found->rows && found->dtype == wanted->dtype && liana_shape_equal(&found->row, &wanted->shape)) {
+            batch->rows[i] = found->rows;
+            continue;
+        }
+        const char *wrong = !found         ? "not there"
+                            : !found->rows ? "no component of a batch"
+                            : found->dtype == LIANA_STRING
+                                ? "string"
+                                : liana__type_print((liana_dtype)found->dtype, &found->row).text;
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "%s: the batch's '%.100s' is %s, expected %s for each example", options->name, wanted->name,
+                           wrong, liana__type_print((liana_dtype)wanted->dtype, &wanted->shape).text);
+    }
+    return LIANA_OK;
+}
+
+liana_status liana__step_take_values(liana_step *step, const liana_per_replica *values, liana__leaf_batch *batch,
+                                     int64_t *count, liana__error *error)
+{
+    const liana_replicas *replicas = values->replicas;
+    uint64_t position = step->next_position;
+    int64_t row = 0;
+    *batch = (liana__leaf_batch){.leaves = step->leaves, .num_leaves = values->num_leaves, .end = values->num_leaves};
+    *count = liana_per_replica_num_examples(values);
+    LIANA_TRY(check_leaves(step, values, *count, error));
+    LIANA_TRY(take_rows(step, values, batch, error));
+    for (size_t leaf = 0; leaf < values->num_leaves; leaf++) {
+        const int64_t size = values->examples[leaf];
+        const bool is_own = leaf >= values->first && leaf < values->end;
+        step->leaves[leaf] = (liana__leaf){is_own ? row : 0, size};
+        for (int64_t i = 0; is_own && i < size; i++) step->positions[row++] = position + (uint64_t)i;
+        position += (uint64_t)size;
+    }
+    batch->rows[step->options.num_components] = step->positions;
+    if (!replicas->cluster) return LIANA_OK;
+    for (size_t i = 0; i < replicas->cluster->place.num_workers; i++) {
+        const size_t first = replicas->first_of[i], end = replicas->first_of[i + 1];
+        step->worker_ends[i] = liana__per_replica_range(values, first, end).end;
+    }
+    batch->worker_ends = step->worker_ends;
+    batch->has_own_rows = true;
+    return LIANA_OK;
+}

@@ -1,0 +1,491 @@
+/* Leases of run folders: one process at a time holds a folder or a bucket's folder, whatever dies, is halted, or races. */
+#include "harness/command_run.h"
+#include "harness/mutate.h"
+#include "harness/remote_server.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "train/checkpoint/lease.h"
+#include "train/checkpoint/lease_place.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* The folder of a test, and how its lease is taken: as a machine without locks would, so every lease is another's. */
+static char folder[512];
+static const double SHORT = 0.3;
+
+static liana_status take(double seconds, const char *lock, liana__lease **lease, liana__error *error)
+{
+    return liana__lease_take(
+        &(liana__lease_options){.folder = folder, .seconds = seconds, .lock = lock, .advice = "take another"}, lease,
+        error);
+}
+
+static liana__lease *taken(double seconds, const char *lock)
+{
+    liana__error error = {0};
+    liana__lease *lease = NULL;
+    assert_ok(take(seconds, lock, &lease, &error), &error);
+    return lease;
+}
+
+static void assert_held(liana__lease *lease)
+{
+    liana__error error = {0};
+    assert_ok(liana__lease_check(lease, &error), &error);
+}
+
+static void assert_lost(liana__lease *lease, const char *text)
+{
+    liana__error error = {0};
+    assert_int_equal(liana__lease_check(lease, &error), LIANA_UNAVAILABLE);
+    assert_non_null(strstr(error.message, text));
+    assert_non_null(strstr(error.message, "writes nothing more"));
+    assert_int_equal(liana__lease_status(lease, NULL), LIANA_UNAVAILABLE);
+}
+
+static void read_lease(liana__lease_found *found)
+{
+    liana__error error = {0};
+    liana__lease_place place;
+    assert_ok(liana__lease_place_open(&place, folder, NULL, &error), &error);
+    assert_ok(liana__lease_place_read(&place, found, &error), &error);
+    liana__lease_place_close(&place);
+}
+
+static void assert_free(void)
+{
+    liana__lease_found found;
+    read_lease(&found);
+    assert_false(found.there);
+}
+
+/* Puts bytes there as the lease of somebody. */
+static void plant(const void *bytes, size_t size)
+{
+    if (liana__path_is_remote(folder)) {
+        char name[600];
+        snprintf(name, sizeof name, "%s/lease.json", strstr(folder, "bucket/") + strlen("bucket/"));
+        liana__test_serve(name, bytes, size);
+        return;
+    }
+    char path[600];
+    snprintf(path, sizeof path, "%s/lease-0000000007.json", folder);
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, size, file), size);
+    fclose(file);
+}
+
+static void plant_text(const char *text)
+{
+    plant(text, strlen(text));
+}
+
+static void begin(const char *name)
+{
+    liana__error error = {0};
+    snprintf(folder, sizeof folder, "%s", liana__test_path(name));
+    assert_ok(liana__folder_make(folder, &error), &error);
+}
+
+/* ---- the same in a folder, gs:// and s3:// ---- */
+
+static void hold_and_give(void)
+{
+    liana__error error = {0};
+    liana__lease *lease = taken(SHORT, ""), *other = NULL;
+    liana__lease_found first, second;
+    assert_held(lease);
+    read_lease(&first);
+    assert_true(first.there);
+    assert_int_equal(first.size, LIANA__LEASE_SIZE);
+    /* It is renewed, so whoever watches it is refused, and is told by whom. */
+    char who[64];
+    snprintf(who, sizeof who, "process %d on ", (int)getpid());
+    assert_int_equal(take(SHORT, "", &other, &error), LIANA_UNAVAILABLE);
+    assert_null(other);
+    assert_non_null(strstr(error.message, "another process is training in"));
+    assert_non_null(strstr(error.message, who));
+    assert_non_null(strstr(error.message, "take another"));
+    assert_held(lease);
+    read_lease(&second);
+    assert_memory_not_equal(first.bytes, second.bytes, LIANA__LEASE_SIZE);
+    liana__lease_end(lease);
+    assert_free();
+    lease = taken(SHORT, "");
+    liana__lease_end(lease);
+    assert_free();
+}
+
+/* A process that takes the lease, says so, and dies or waits. */
+static pid_t hold_elsewhere(int *told)
+{
+    int ends[2];
+    char byte = 0;
+    assert_int_equal(pipe(ends), 0);
+    pid_t process = fork();
+    if (process == 0) {
+        liana__lease *lease = NULL;
+        bool got = take(SHORT, "1:2", &lease, NULL) == LIANA_OK;
+        if (write(ends[1], got ? "y" : "n", 1) != 1) _exit(3);
+        /* Until it has lost the lease; a check then must fail again and again. */
+        while (liana__lease_check(lease, NULL) == LIANA_OK) usleep(10 * 1000);
+        _exit(liana__lease_check(lease, NULL) == LIANA_UNAVAILABLE ? 42 : 1);
+    }
+    close(ends[1]);
+    assert_int_equal(read(ends[0], &byte, 1), 1);
+    assert_int_equal(byte, 'y');
+    *told = ends[0];
+    return process;
+}
+
+static void take_over_from_the_dead(void)
+{
+    int told;
+    pid_t process = hold_elsewhere(&told);
+    kill(process, SIGKILL);
+    assert_int_equal(waitpid(process, NULL, 0), process);
+    close(told);
+    /* Not before its time where nothing else tells that it is dead. */
+    double begun = liana__clock_seconds();
+    liana__lease *lease = taken(SHORT, "");
+    assert_true(liana__clock_seconds() - begun >= SHORT * 0.9);
+    assert_held(lease);
+    liana__lease_end(lease);
+    assert_free();
+    /* At once where it would have a lock that we have now. */
+    process = hold_elsewhere(&told);
+    kill(process, SIGKILL);
+    assert_int_equal(waitpid(process, NULL, 0), process);
+    close(told);
+    liana__lease_found found;
+    liana__lease_text before, after;
+    read_lease(&found);
+    liana__lease_text_read(found.bytes, found.size, &before);
+    lease = taken(1000, "1:2");
+    read_lease(&found);
+    liana__lease_text_read(found.bytes, found.size, &after);
+    assert_int_equal(after.generation, before.generation + 1);
+    assert_string_not_equal(after.id, before.id);
+    liana__lease_end(lease);
+    assert_free();
+}
+
+static void a_halted_one_loses(void)
+{
+    int told, status;
+    pid_t process = hold_elsewhere(&told);
+    kill(process, SIGSTOP);
+    assert_int_equal(waitpid(process, &status, WUNTRACED), process);
+    liana__lease *lease = taken(SHORT, "");
+    kill(process, SIGCONT);
+    assert_int_equal(waitpid(process, &status, 0), process);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 42);
+    close(told);
+    assert_held(lease);
+    liana__lease_end(lease);
+    assert_free();
+}
+
+/* Many want the lease of a dead one: one gets it at a time, and none is ever held by two. */
+static void only_one_gets_it(void)
+{
+    enum { RACERS = 6 };
+    char where[600];
+    plant_text("{\"lease\": 1, \"id\": \"x\", \"host\": \"elsewhere\", \"seconds\": 0.2, \"generation\": 7}");
+    snprintf(where, sizeof where, "%s", liana__test_path("racers"));
+    pid_t racers[RACERS];
+    for (int i = 0; i < RACERS; i++) {
+        racers[i] = fork();
+        if (racers[i] != 0) continue;
+        liana__lease *lease = NULL;
+        if (take(2, "", &lease, NULL) != LIANA_OK) _exit(1);
+        usleep(300 * 1000); /* the others see it renewed, or that they were late */
+        bool held = liana__lease_check(lease, NULL) == LIANA_OK;
+        usleep(600 * 1000);
+        _exit(held ? 0 : 2);
+    }
+    int won = 0, refused = 0;
+    for (int i = 0; i < RACERS; i++) {
+        int status;
+        assert_int_equal(waitpid(racers[i], &status, 0), racers[i]);
+        won += WEXITSTATUS(status) == 0;
+        refused += WEXITSTATUS(status) == 1;
+    }
+    assert_int_equal(won, 1);
+    assert_int_equal(won + refused, RACERS);
+}
+
+static void damaged_ones_are_taken(void)
+{
+    static const char *const texts[] = {
+        "", "{", "[]", "{\"lease\": \"x\"}", "no lease at all", "{\"lease\": 1, \"seconds\": -4}",
+        "{\"lease\": 1, \"seconds\": 1e999}", "{\"lease\": 1, \"generation\": -9, \"seconds\": \"long\"}",
+        "{\"lease\": 2, \"id\": 7, \"host\": [], \"seconds\": 0.2}",
+        /* Clocks do not count: one of the future is as old as one of the past. */
+        "{\"lease\": 1, \"id\": \"a\", \"host\": \"h\", \"process\": 3, \"renewed\": \"2199-01-01T00:00:00Z\", "
+        "\"seconds\": 0.2}"};
+    /* They are read by the same function everywhere. */
+    const size_t step = liana__path_is_remote(folder) ? 4 : 1;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i += step) {
+        plant_text(texts[i]);
+        liana__lease *lease = taken(0.2, "");
+        assert_held(lease);
+        liana__lease_end(lease);
+        assert_free();
+    }
+}
+
+static void a_taken_one_is_noticed(void)
+{
+    liana__lease *lease = taken(SHORT, "");
+    plant_text(
+        "{\"lease\": 1, \"id\": \"y\", \"host\": \"host-b\", \"process\": 77, \"seconds\": 60, \"generation\": 7}");
+    assert_lost(lease, "process 77 on host-b");
+    liana__lease_end(lease);
+    liana__lease_found found;
+    read_lease(&found);
+    assert_true(found.there); /* not ours to remove */
+    plant_text("{\"lease\": 2, \"id\": \"y\", \"host\": \"host-c\", \"process\": 78, \"seconds\": 0.2}");
+    lease = taken(SHORT, "");
+    liana__lease_end(lease);
+}
+
+static liana_status succeed(const char *job, liana__lease **lease, liana__error *error)
+{
+    return liana__lease_take(
+        &(liana__lease_options){.folder = folder, .seconds = SHORT, .lock = "3:4", .job = job, .advice = "none"}, lease,
+        error);
+}
+
+/* The place of a dead holder is taken by its own job only, and that once. */
+static void a_place_is_taken(void)
+{
+    char job[LIANA__LEASE_JOB], same[LIANA__LEASE_JOB];
+    liana__error error = {0};
+    liana__lease *dead = taken(1000, "3:4"), *next = NULL, *none = NULL;
+    liana__lease_job(dead, job);
+    assert_int_equal(succeed("another job", &none, &error), LIANA_UNAVAILABLE);
+    assert_non_null(strstr(error.message, "is not the run folder of this training any more"));
+    assert_ok(succeed(job, &next, &error), &error);
+    liana__lease_job(next, same);
+    assert_string_equal(job, same);
+    assert_lost(dead, "process");
+    liana__lease_end(dead);
+    assert_held(next);
+    liana__lease_end(next);
+    assert_int_equal(succeed(job, &none, &error), LIANA_UNAVAILABLE);
+    assert_non_null(strstr(error.message, "there is no lease of it"));
+    assert_free();
+}
+
+static void all_of_it(void)
+{
+    hold_and_give();
+    take_over_from_the_dead();
+    a_halted_one_loses();
+    damaged_ones_are_taken();
+    a_taken_one_is_noticed();
+    a_place_is_taken();
+    only_one_gets_it();
+}
+
+static void test_in_a_folder(void **state)
+{
+    (void)state;
+    begin("a");
+    all_of_it();
+}
+
+static void test_in_gs(void **state)
+{
+    (void)state;
+    snprintf(folder, sizeof folder, "gs://bucket/runs/one");
+    all_of_it();
+}
+
+static void test_in_s3(void **state)
+{
+    (void)state;
+    snprintf(folder, sizeof folder, "s3://bucket/runs/two");
+    all_of_it();
+}
+
+/* ---- what only one of them has ---- */
+
+static void test_lost_answers(void **state)
+{
+    (void)state;
+    static const char *const folders[] = {"gs://bucket/runs/three", "s3://bucket/runs/three"};
+    for (size_t i = 0; i < 2; i++) {
+        snprintf(folder, sizeof folder, "%s", folders[i]);
+        liana__test_server_fault("put-lost", 1);
+        liana__lease *lease = taken(1000, "");
+        liana__test_server_fault("put-lost", 1);
+        assert_held(lease);
+        assert_held(lease);
+        liana__lease_end(lease);
+        assert_free();
+    }
+    /* A server of S3's kind that knows no conditions. */
+    liana__test_server_fault("put-501", 2);
+    liana__lease *lease = taken(1000, "");
+    assert_held(lease);
+    liana__lease_end(lease);
+    assert_free();
+}
+
+/* A server that is away: the lease is trusted for a while, and then not. */
+static void test_a_server_that_is_away(void **state)
+{
+    (void)state;
+    liana__error error = {0};
+    snprintf(folder, sizeof folder, "gs://bucket/runs/four");
+    liana__lease *lease = taken(1, "");
+    liana__test_server_stop();
+    double begun = liana__clock_seconds();
+    while (liana__lease_check(lease, &error) == LIANA_OK) usleep(10 * 1000);
+    assert_true(liana__clock_seconds() - begun >= 0.3);
+    assert_non_null(strstr(error.message, "could not be renewed for"));
+    liana__lease_end(lease);
+    liana__lease *none;
+    assert_int_not_equal(take(1, "", &none, &error), LIANA_OK);
+    liana__test_server_start();
+    liana__test_server_environment();
+}
+
+static void test_bad_folders(void **state)
+{
+    (void)state;
+    liana__error error = {0};
+    liana__lease *lease;
+    snprintf(folder, sizeof folder, "%s", liana__test_path("nowhere/at/all"));
+    assert_int_not_equal(take(1, "", &lease, &error), LIANA_OK);
+    assert_non_null(strstr(error.message, "nowhere/at/all"));
+    begin("gone");
+    lease = taken(1, "");
+    assert_ok(liana__folder_remove(folder, &error), &error);
+    assert_lost(lease, "gone");
+    liana__lease_end(lease);
+    snprintf(folder, sizeof folder, "gs://readonly/run");
+    assert_int_equal(take(1, "", &lease, &error), LIANA_IO_ERROR);
+    assert_null(lease);
+    assert_ok(liana__lease_check(NULL, &error), &error);
+    liana__lease_end(NULL);
+}
+
+/* A damaged file is read as something harmless, or as what it was. */
+static void test_damaged_texts(void **state)
+{
+    (void)state;
+    char bytes[LIANA__LEASE_SIZE + 1];
+    liana__lease_text own, text;
+    liana__lease_text_begin(&own);
+    own.generation = 3;
+    own.seconds = 30;
+    liana__lease_text_write(&own, bytes);
+    liana__lease_text_read(bytes, LIANA__LEASE_SIZE, &text);
+    assert_string_equal(text.id, own.id);
+    assert_string_equal(text.host, own.host);
+    assert_string_equal(text.boot, own.boot);
+    assert_int_equal(text.generation, 3);
+    assert_true(text.seconds == 30);
+    for (uint32_t i = 0; i < 3000; i++) {
+        size_t size;
+        char *damaged = liana__test_mutate(bytes, LIANA__LEASE_SIZE, "{}[]\",:0129e-", 16, i, &size);
+        liana__lease_text_read(damaged, size, &text);
+        assert_true(text.version >= 0 && text.generation >= 0 && text.renewals >= 0 && text.seconds >= 0);
+        free(damaged);
+    }
+}
+
+/* ---- a run ---- */
+
+static const char *config;
+
+static void wait_for_checkpoint(const char *run)
+{
+    char path[600];
+    snprintf(path, sizeof path, "%s/checkpoints", liana__test_path(run));
+    while (!liana__folder_exists(path) || !*liana__test_newest_checkpoint(run)) usleep(5 * 1000);
+}
+
+static bool has_lease(const char *run)
+{
+    liana__lease_found found;
+    snprintf(folder, sizeof folder, "%s", liana__test_path(run));
+    read_lease(&found);
+    return found.there;
+}
+
+#define TRAIN(run, ...) \
+    liana__test_spawn((const char *const[]){"train", config, "--out", liana__test_path(run), __VA_ARGS__, NULL}, NULL)
+
+/* Another machine has taken the folder: the run ends with 75, and what is there then stays as it is. */
+static void test_a_run_that_has_lost_its_folder(void **state)
+{
+    (void)state;
+    pid_t process = TRAIN("lost", "train.epochs=100000", "checkpoint.every_steps=1");
+    wait_for_checkpoint("lost");
+    assert_true(has_lease("lost"));
+    plant_text(
+        "{\"lease\": 1, \"id\": \"z\", \"host\": \"host-b\", \"process\": 5, \"seconds\": 0.3, \"generation\": 7}");
+    liana__test_result got = liana__test_wait(process);
+    assert_refused(got, 75, "has lost the run folder", "process 5 on host-b");
+    /* The other one goes on. */
+    assert_code(liana__test_process(NULL, "train", config, "--out", liana__test_path("lost"), "--resume",
+                                    "train.epochs=1", "checkpoint.every_steps=1"),
+                0);
+    assert_false(has_lease("lost"));
+}
+
+/* A process that was killed leaves its lease, which is in the way of nobody on this machine. */
+static void test_a_killed_run_goes_on_at_once(void **state)
+{
+    (void)state;
+    double begun;
+    pid_t process = TRAIN("killed", "train.epochs=100000", "checkpoint.every_steps=1");
+    wait_for_checkpoint("killed");
+    liana__test_result second =
+        liana__test_process(NULL, "train", config, "--out", liana__test_path("killed"), "--resume");
+    assert_refused(second, 1, "another process is training in");
+    kill(process, SIGKILL);
+    liana__test_result result = liana__test_wait(process);
+    assert_code(result, 128 + SIGKILL);
+    assert_true(has_lease("killed"));
+    begun = liana__clock_seconds();
+    assert_code(liana__test_process(NULL, "train", config, "--out", liana__test_path("killed"), "--resume",
+                                    "train.epochs=1", "checkpoint.every_steps=1", "cluster.lease=1000"),
+                0);
+    assert_true(liana__clock_seconds() - begun < 300);
+    assert_false(has_lease("killed"));
+}
+
+static int set_up(void **state)
+{
+    liana__test_server_set_up(state);
+    config = strdup(liana__test_tiny_run(40));
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_in_a_folder),
+        cmocka_unit_test(test_in_gs),
+        cmocka_unit_test(test_in_s3),
+        cmocka_unit_test(test_lost_answers),
+        cmocka_unit_test(test_a_server_that_is_away),
+        cmocka_unit_test(test_bad_folders),
+        cmocka_unit_test(test_damaged_texts),
+        cmocka_unit_test(test_a_run_that_has_lost_its_folder),
+        cmocka_unit_test(test_a_killed_run_goes_on_at_once),
+    };
+    return cmocka_run_group_tests(tests, set_up, liana__test_server_tear_down);
+}

@@ -482,6 +482,77 @@ static void test_bad_numbers_end_the_fit_on_all(void **state)
     }
 }
 
+/* ---- deaths, and real processes ---- */
+
+typedef struct death {
+    liana__hub *hub;
+    size_t rank;
+    int requests; /* that it has sent */
+} death;
+
+static void cut_off(void *user, const liana__hub_message *message)
+{
+    death *own = user;
+    if (message->from == own->rank && message->key.kind == LIANA__MESSAGE_REQUEST && ++own->requests == 9) {
+        liana__hub_cut(own->hub, own->rank);
+    }
+    if (message->from == own->rank && message->key.kind == LIANA__MESSAGE_REPLY && ++own->requests == 9) {
+        liana__hub_cut(own->hub, own->rank);
+    }
+}
+
+/* A worker or a server dies in the middle of a span: all end with a message, and nobody waits for ever. */
+static void test_a_death_ends_the_training(void **state)
+{
+    (void)state;
+    static const char *const strategies[] = {"{name: parameter_server, synchronous: false}",
+                                             "{name: parameter_server, replicas_to_aggregate: 2}"};
+    static const size_t ranks[] = {1, 3, 4}; /* a worker, both servers */
+    for (size_t k = 0; k < 6; k++) {
+        death seen = {.rank = ranks[k / 2]};
+        liana__cluster_result results[5];
+        liana__cluster_program program = fit_of(strategies[k % 2]);
+        program.batch_size = 4;
+        program.epochs = 4;
+        program.may_fail = program.dies = true;
+        program.control = (liana__hub_control){.sent = cut_off, .user = &seen};
+        program.hub = &seen.hub;
+        liana__run_cluster(&program, 3, 2, results);
+        for (size_t i = 0; i < 5; i++) assert_int_equal(results[i].status, LIANA_UNAVAILABLE);
+        liana__free_results(results, 5);
+    }
+}
+
+static void assert_history(const char *out, const char *text)
+{
+    char path[640], *history;
+    size_t size;
+    snprintf(path, sizeof path, "%s/history.json", out);
+    assert_int_equal(liana__file_read(path, 1 << 20, &history, &size, NULL), LIANA_OK);
+    assert_non_null(strstr(history, text));
+    free(history);
+}
+
+static void test_launched_processes(void **state)
+{
+    (void)state;
+    static const char *const strategies[] = {
+        "train.strategy={name: parameter_server, synchronous: false, max_staleness: 2, pause_steps: 3}",
+        "train.strategy={name: parameter_server, replicas_to_aggregate: 1}",
+    };
+    char config[512];
+    liana__test_tiny_run(60);
+    snprintf(config, sizeof config, "%s", liana__test_path("config.yaml"));
+    for (size_t k = 0; k < 2; k++) {
+        const char *out = folder_of(k ? "launched-rounds" : "launched");
+        assert_code(liana__test_process(NULL, "launch", "-n", "3", "--servers", "1", config, "--out", out,
+                                        "train.epochs=2", strategies[k]),
+                    0);
+        assert_history(out, "\"reproducible\": false");
+        assert_history(out, "\"largest_staleness\": ");
+    }
+}
+
 static void build_leaf(liana_leaf *leaf, void *user)
 {
     (void)user;
@@ -536,6 +607,8 @@ int main(void)
         cmocka_unit_test(test_a_fit_goes_on),
         cmocka_unit_test(test_what_is_refused),
         cmocka_unit_test(test_bad_numbers_end_the_fit_on_all),
+        cmocka_unit_test(test_a_death_ends_the_training),
+        cmocka_unit_test(test_launched_processes),
     };
     liana__test_folder();
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -70,6 +70,12 @@ void liana__hub_set_control(liana__hub *hub, const liana__hub_control *control)
     hub->control = *control;
 }
 
+void liana__hub_cut(liana__hub *hub, size_t rank)
+{
+    hub->ranks[rank].is_gone = hub->ranks[rank].interrupted = true;
+    pthread_cond_broadcast(&hub->changed);
+}
+
 void liana__hub_join(liana__hub *hub, size_t rank, liana__cluster *cluster)
 {
     const liana__cluster_place place = {.transport = "hub",

@@ -30,6 +30,9 @@ typedef struct liana__hub_control {
 } liana__hub_control;
 void liana__hub_set_control(liana__hub *hub, const liana__hub_control *control);
 
+/* Cuts a rank off, as if its process were dead: for the others it is gone, and its own waits end. From `sent` only. */
+void liana__hub_cut(liana__hub *hub, size_t rank);
+
 /* Messages that nobody has received. */
 size_t liana__hub_num_kept(liana__hub *hub);
 

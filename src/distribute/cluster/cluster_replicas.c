@@ -294,13 +294,13 @@ liana_status liana__cluster_replicas_span(liana__strategy_instance *instance, co
                                           liana__span_counts *counts, liana__error *error)
 {
     replicas *own = (replicas *)instance;
-    const liana__span span = {.cluster = own->cluster,
-                              .options = own->options,
-                              .update = &own->update,
-                              .format = &own->exchange.format,
-                              .compute = compute_alone,
-                              .offsets = own->local[LIANA__STEP_TRAINING].offsets,
-                              .user = own};
+    const liana__span_parts span = {.cluster = own->cluster,
+                                    .options = own->options,
+                                    .update = &own->update,
+                                    .format = &own->exchange.format,
+                                    .compute = compute_alone,
+                                    .offsets = own->local[LIANA__STEP_TRAINING].offsets,
+                                    .user = own};
     return liana__span_run(&span, work, counts, error);
 }
 

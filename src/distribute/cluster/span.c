@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Both sides, between the two meetings. A server that cannot be made fails on all processes before anybody asks it. */
-static liana_status run_side(const liana__span *span, const liana__span_work *work, liana__span_counts *counts,
+static liana_status run_side(const liana__span_parts *span, const liana__span_work *work, liana__span_counts *counts,
                              liana__error *error)
 {
     const bool works = liana__cluster_is_worker(span->cluster);
@@ -33,7 +33,7 @@ static liana_status add_counts(liana__cluster *cluster, liana__span_counts *coun
     return status;
 }
 
-liana_status liana__span_run(const liana__span *span, const liana__span_work *work, liana__span_counts *counts,
+liana_status liana__span_run(const liana__span_parts *span, const liana__span_work *work, liana__span_counts *counts,
                              liana__error *error)
 {
     *counts = (liana__span_counts){0};

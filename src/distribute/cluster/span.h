@@ -36,7 +36,7 @@ typedef struct liana__span_work {
 } liana__span_work;
 
 /* What computes and updates: parts of the strategy. */
-typedef struct liana__span {
+typedef struct liana__span_parts {
     liana__cluster *cluster;
     liana__exchange_options options;
     liana__sliced_update *update;
@@ -45,21 +45,21 @@ typedef struct liana__span {
     liana_status (*compute)(void *user, const liana__leaf_batch *leaves, const float **block, liana__error *error);
     const size_t *offsets;
     void *user;
-} liana__span;
+} liana__span_parts;
 
 /* Runs the span, and brings the new values of all variables to all processes. *counts: of all processes. If one fails, all
  * fail with its error. Errors: those of the work, of the update, of the cluster; OUT_OF_RANGE (a number is not finite). */
-liana_status liana__span_run(const liana__span *span, const liana__span_work *work, liana__span_counts *counts,
+liana_status liana__span_run(const liana__span_parts *span, const liana__span_work *work, liana__span_counts *counts,
                              liana__error *error) LIANA_MUST_USE;
 
 /* The two sides. A server is made first, everywhere, and then serves. It serves until all workers have ended. */
 typedef struct liana__span_server liana__span_server;
-liana_status liana__span_server_create(const liana__span *span, const liana__span_work *work,
+liana_status liana__span_server_create(const liana__span_parts *span, const liana__span_work *work,
                                        liana__span_counts *counts, liana__span_server **server, liana__error *error)
     LIANA_MUST_USE;
 liana_status liana__span_serve(liana__span_server *server, liana__error *error) LIANA_MUST_USE;
 void liana__span_server_destroy(liana__span_server *server); /* NULL is allowed */
-liana_status liana__span_worker(const liana__span *span, const liana__span_work *work, liana__span_counts *counts,
+liana_status liana__span_worker(const liana__span_parts *span, const liana__span_work *work, liana__span_counts *counts,
                                 liana__error *error) LIANA_MUST_USE;
 
 /* ---- what they say ---- */
@@ -94,9 +94,9 @@ typedef struct liana__span_reply {
 } liana__span_reply;
 
 /* A worker and a server number their requests. */
-liana_status liana__span_send(const liana__span *span, size_t to, uint32_t number, const liana__span_request *request,
-                              liana__error *error) LIANA_MUST_USE;
-liana_status liana__span_answer_to(const liana__span *span, size_t to, uint32_t number, const liana__span_reply *reply,
-                                   liana__error *error) LIANA_MUST_USE;
+liana_status liana__span_send(const liana__span_parts *span, size_t to, uint32_t number,
+                              const liana__span_request *request, liana__error *error) LIANA_MUST_USE;
+liana_status liana__span_answer_to(const liana__span_parts *span, size_t to, uint32_t number,
+                                   const liana__span_reply *reply, liana__error *error) LIANA_MUST_USE;
 
 #endif

@@ -18,7 +18,7 @@ typedef struct client {
 } client;
 
 struct liana__span_server {
-    const liana__span *span;
+    const liana__span_parts *span;
     const liana__span_work *work;
     liana__span_counts *counts;
     client *clients;
@@ -72,7 +72,7 @@ static liana_status make_room(liana__span_server *own, liana__error *error)
     return liana__span_inbox_open(own->span->cluster, own->messages, size, &own->inbox, error);
 }
 
-liana_status liana__span_server_create(const liana__span *span, const liana__span_work *work,
+liana_status liana__span_server_create(const liana__span_parts *span, const liana__span_work *work,
                                        liana__span_counts *counts, liana__span_server **server, liana__error *error)
 {
     liana__span_server *made = calloc(1, sizeof *made);
@@ -105,7 +105,7 @@ static void answer(liana__span_server *own, size_t worker, uint32_t number, lian
 
 static void give_values(liana__span_server *own, size_t worker)
 {
-    const liana__span *span = own->span;
+    const liana__span_parts *span = own->span;
     client *one = &own->clients[worker];
     size_t size = 0;
     one->waits_to_fetch = false;

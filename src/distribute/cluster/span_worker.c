@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 typedef struct worker {
-    const liana__span *span;
+    const liana__span_parts *span;
     const liana__span_work *work;
     liana__span_counts *counts;
     uint32_t *numbers; /* by process: the next request */
@@ -15,14 +15,14 @@ typedef struct worker {
 
 /* ---- messages ---- */
 
-liana_status liana__span_send(const liana__span *span, size_t to, uint32_t number, const liana__span_request *request,
-                              liana__error *error)
+liana_status liana__span_send(const liana__span_parts *span, size_t to, uint32_t number,
+                              const liana__span_request *request, liana__error *error)
 {
     return liana__cluster_send(span->cluster, to, LIANA__MESSAGE_REQUEST, number, request, sizeof *request, error);
 }
 
-liana_status liana__span_answer_to(const liana__span *span, size_t to, uint32_t number, const liana__span_reply *reply,
-                                   liana__error *error)
+liana_status liana__span_answer_to(const liana__span_parts *span, size_t to, uint32_t number,
+                                   const liana__span_reply *reply, liana__error *error)
 {
     return liana__cluster_send(span->cluster, to, LIANA__MESSAGE_REPLY, number, reply, sizeof *reply, error);
 }
@@ -78,7 +78,7 @@ static liana_status reserve(worker *own, size_t size, liana__error *error)
 /* All servers' values as they are now. */
 static liana_status fetch(worker *own, uint64_t round, liana__error *error)
 {
-    const liana__span *span = own->span;
+    const liana__span_parts *span = own->span;
     const liana__span_request request = {.kind = LIANA__SPAN_FETCH, .round = round};
     LIANA_TRY(tell_all(own, &request, error));
     for (size_t i = 0; i < liana__cluster_num_owners(span->cluster); i++) {
@@ -99,7 +99,7 @@ static liana_status fetch(worker *own, uint64_t round, liana__error *error)
 static liana_status send_gradients(worker *own, const liana__span_request *request, const float *block,
                                    liana__error *error)
 {
-    const liana__span *span = own->span;
+    const liana__span_parts *span = own->span;
     for (size_t i = 0; i < liana__cluster_num_owners(span->cluster); i++) {
         const size_t to = liana__cluster_owner_rank(span->cluster, i);
         const size_t size = liana__wire_size(span->format, &span->update->maps[i]);
@@ -133,7 +133,7 @@ static liana_status offer(worker *own, const liana__span_request *request, bool 
 
 static liana_status compute_step(worker *own, size_t step, const liana__span_share *share, liana__error *error)
 {
-    const liana__span *span = own->span;
+    const liana__span_parts *span = own->span;
     const size_t first_expected = (size_t)span->options.replicas_to_aggregate;
     const float *block = NULL;
     bool taken = false;
@@ -200,7 +200,7 @@ static liana_status run_in_rounds(worker *own, liana__error *error)
     return LIANA_OK;
 }
 
-liana_status liana__span_worker(const liana__span *span, const liana__span_work *work, liana__span_counts *counts,
+liana_status liana__span_worker(const liana__span_parts *span, const liana__span_work *work, liana__span_counts *counts,
                                 liana__error *error)
 {
     worker own = {.span = span, .work = work, .counts = counts};

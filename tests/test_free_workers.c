@@ -512,13 +512,16 @@ static void test_a_death_ends_the_training(void **state)
         death seen = {.rank = ranks[k / 2]};
         liana__cluster_result results[5];
         liana__cluster_program program = fit_of(strategies[k % 2]);
-        program.batch_size = 4;
-        program.epochs = 4;
+        program.batch_size = 12; /* 6 shards: each worker has some */
+        program.epochs = 6;
         program.may_fail = program.dies = true;
         program.control = (liana__hub_control){.sent = cut_off, .user = &seen};
         program.hub = &seen.hub;
         liana__run_cluster(&program, 3, 2, results);
-        for (size_t i = 0; i < 5; i++) assert_int_equal(results[i].status, LIANA_UNAVAILABLE);
+        for (size_t i = 0; i < 5; i++) {
+            if (results[i].status != LIANA_UNAVAILABLE) print_error("%zu, process %zu: %s\n", k, i, results[i].message);
+            assert_int_equal(results[i].status, LIANA_UNAVAILABLE);
+        }
         liana__free_results(results, 5);
     }
 }

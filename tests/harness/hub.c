@@ -139,7 +139,7 @@ static liana_status send_letter(liana__transport_instance *own, size_t to, liana
     liana__transport_instance *other = &own->hub->ranks[to];
     pthread_mutex_lock(&own->hub->mutex);
     letter **end = find(other, own->rank, key);
-    const bool is_new = *end == NULL;
+    const bool is_cut = own->is_gone, is_new = *end == NULL && !is_cut;
     if (is_new) *end = made;
     const liana__hub_message message = {own->rank, to, key, data, size};
     if (own->hub->control.sent) own->hub->control.sent(own->hub->control.user, &message);
@@ -149,6 +149,7 @@ static liana_status send_letter(liana__transport_instance *own, size_t to, liana
     pthread_mutex_unlock(&own->hub->mutex);
     if (is_new) return LIANA_OK;
     free(made);
+    if (is_cut) return LIANA_OK;
     return liana__fail(error, LIANA_INTERNAL, "two messages from %zu to %zu have the key %llu, %u, %u", own->rank, to,
                        (unsigned long long)key.step, key.kind, key.part);
 }
@@ -164,7 +165,7 @@ static liana_status receive_letter(liana__transport_instance *own, size_t from, 
         pthread_cond_wait(&hub->changed, &hub->mutex);
         place = find_free(own, from, key);
     }
-    letter *found = *place;
+    letter *found = own->interrupted ? NULL : *place;
     if (found) *place = found->next;
     pthread_mutex_unlock(&hub->mutex);
     if (!found) return liana__fail(error, LIANA_UNAVAILABLE, "process %zu is gone", from);

@@ -26,6 +26,12 @@ add_library(liana_counting_plugin MODULE ${PROJECT_SOURCE_DIR}/tests/pjrt/counti
 target_link_libraries(liana_counting_plugin PRIVATE liana_options)
 target_compile_definitions(liana_test_harness PUBLIC LIANA_COUNTING_PLUGIN="$<TARGET_FILE:liana_counting_plugin>")
 add_dependencies(liana_test_harness liana_counting_plugin)
+# The one that compiles for devices that are not there.
+add_library(liana_ahead_plugin MODULE ${PROJECT_SOURCE_DIR}/tests/pjrt/ahead_plugin.c)
+target_link_libraries(liana_ahead_plugin PRIVATE liana_options)
+set_property(SOURCE ${PROJECT_SOURCE_DIR}/tests/test_tile_plan.c APPEND PROPERTY COMPILE_DEFINITIONS
+  LIANA_AHEAD_PLUGIN="$<TARGET_FILE:liana_ahead_plugin>")
+add_dependencies(liana_test_harness liana_ahead_plugin)
 # Tests without arithmetic on arrays and images: what they do depends on no instruction set. `make test-levels` runs them
 # once.
 foreach(name credentials crc32c csv csv_table example field file_target gzip gzip_index hdf5 idx json

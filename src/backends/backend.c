@@ -36,6 +36,7 @@ static const liana__backend *find_backend(const char *name, liana__nearest_searc
             liana__nearest_add(search, backend->device_names[k]);
             if (begins_with(name, backend->device_names[k])) return backend;
         }
+        if (backend->knows && backend->knows(name)) return backend;
     }
     return NULL;
 }
@@ -78,9 +79,10 @@ liana_status liana__device_open_request(liana_context *context, const liana__dev
                                         liana__device **device, liana__error *error)
 {
     *device = NULL;
-    if (strcmp(request->name, "auto") != 0) return open_named(context, request, device, error);
-    LIANA_TRY(open_any(context, request, device, error));
-    liana__log(context, LIANA__LOG_EXEC, "%s", (*device)->note);
+    const bool any = strcmp(request->name, "auto") == 0;
+    LIANA_TRY(any ? open_any(context, request, device, error) : open_named(context, request, device, error));
+    if (any) liana__log(context, LIANA__LOG_EXEC, "%s", (*device)->note);
+    snprintf((*device)->opened_as, sizeof(*device)->opened_as, "%s", request->name);
     return LIANA_OK;
 }
 

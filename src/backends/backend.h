@@ -38,7 +38,8 @@ typedef struct liana__device {
     /* Bytes that buffers and executions of graphs with a gradient may take together; 0: no limit. Below it, parts of
      * the forward pass are recomputed (plan/recompute.h), which changes no result. */
     size_t memory_limit;
-    char note[512]; /* what is to be said about the choice of this device; "": nothing */
+    char note[512];      /* what is to be said about the choice of this device; "": nothing */
+    char opened_as[256]; /* the name that it was opened by, with which more of its kind are opened */
 } liana__device;
 
 typedef struct liana__buffer {
@@ -95,6 +96,8 @@ struct liana__backend {
     /* Names of devices begin with one of these, which ends there or before a ':' or '?'. NULL-terminated; NULL: devices
      * are called as the backend. */
     const char *const *device_names;
+    /* Whether it knows a name that begins otherwise. NULL: it knows none. */
+    bool (*knows)(const char *name);
     liana_status (*open)(liana_context *context, const liana__device_request *request, liana__device **device,
                          liana__error *error);
     void (*close)(liana__device *device);

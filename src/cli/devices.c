@@ -1,13 +1,19 @@
 /* liana devices: which devices this machine has, and why one is missing. */
 #include "backends/pjrt/survey.h"
+#include "backends/remote/look.h"
 #include "base/cpu.h"
 #include "base/memory.h"
 #include "cli/session.h"
+#include "formats/yaml.h"
 
 #include <liana/context.h>
 #include <stdlib.h>
 
-static const liana__option options[] = {LIANA__OPTION_JSON, {0}};
+static const liana__option options[] = {
+    {"cluster", "CONFIG", "also those of the servers that this configuration's section 'cluster' names"},
+    LIANA__OPTION_JSON,
+    {0},
+};
 
 static const double GIB = 1 << 30;
 
@@ -64,6 +70,69 @@ static void print_devices(liana__invocation *invocation, const liana__pjrt_surve
             survey->minor, survey->platform, survey->version);
 }
 
+/* ---- of servers ---- */
+
+static void show_list(liana__invocation *invocation, const liana__served_list *list)
+{
+    for (size_t i = 0; i < list->num_devices; i++) {
+        const liana__served_facts *facts = &list->devices[i];
+        if (!liana__invocation_has(invocation, "json")) {
+            fprintf(invocation->out, "%s  %s\n", facts->name, facts->text);
+            continue;
+        }
+        liana__value *event = liana__session_event(invocation, "device");
+        set_text(invocation, event, "name", facts->name);
+        set_text(invocation, event, "kind", facts->text);
+        set_text(invocation, event, "address", list->address);
+        set_text(invocation, event, "version", list->version);
+        liana__invocation_print_json(invocation, event);
+    }
+    if (liana__invocation_has(invocation, "json")) return;
+    fprintf(invocation->out, "    server at %s, liana %s\n", list->address, list->version);
+}
+
+static void show_server(liana__invocation *invocation, liana_context *context, const char *name)
+{
+    liana__served_list list;
+    liana__error error = {0};
+    if (liana__served_look(context, name, &invocation->arena, &list, &error) == LIANA_OK) {
+        show_list(invocation, &list);
+    } else if (liana__invocation_has(invocation, "json")) {
+        print_missing_json(invocation, name, error.message);
+    } else {
+        fprintf(invocation->out, "%s  missing: %s\n", name, error.message);
+    }
+}
+
+/* Reads the section `cluster` of a configuration. */
+static liana_status use_cluster(liana__invocation *invocation, liana_context *context, const char *path)
+{
+    liana__error *error = &invocation->error;
+    liana__cluster_options cluster;
+    liana__value *file;
+    LIANA_TRY(liana__yaml_read(path, &invocation->arena, &file, error));
+    const liana__value *map = file->kind == LIANA__VALUE_MAP ? liana__value_get(file, "cluster") : NULL;
+    if (!map) {
+        return liana__fail(error, LIANA_INVALID_CONFIG, "%s: there is no section 'cluster', which names servers", path);
+    }
+    LIANA_TRY(liana__fields_read(&liana__cluster_fields, map, "cluster", NULL, &invocation->arena, &cluster, error));
+    return liana__served_use_cluster(context, &cluster, error);
+}
+
+/* The devices of all servers that the cluster names. */
+static liana_status show_cluster(liana__invocation *invocation, liana_context *context)
+{
+    liana__served_cluster cluster;
+    LIANA_TRY(liana__served_find_cluster(context, &invocation->arena, &cluster, &invocation->error));
+    for (size_t i = 0; i < cluster.num_jobs; i++) {
+        for (size_t k = 0; k < cluster.jobs[i].num_tasks; k++) {
+            const char *name = liana__arena_format(&invocation->arena, "/job:%s/task:%zu", cluster.jobs[i].name, k);
+            if (name) show_server(invocation, context, name);
+        }
+    }
+    return LIANA_OK;
+}
+
 /* ---- the devices ---- */
 
 static void show_cpu(liana__invocation *invocation, const liana_context *context)
@@ -112,9 +181,16 @@ static void show_kind(liana__invocation *invocation, liana_context *context, con
 static liana_status show_named(liana__invocation *invocation, liana_context *context)
 {
     for (size_t i = 0; i < invocation->num_operands; i++) {
+        const char *name = invocation->operands[i];
         liana__pjrt_survey survey;
-        LIANA_TRY(liana__pjrt_look(context, invocation->operands[i], &invocation->arena, &survey, &invocation->error));
-        show(invocation, &survey);
+        liana__served_list list;
+        if (liana__served_knows(name)) {
+            LIANA_TRY(liana__served_look(context, name, &invocation->arena, &list, &invocation->error));
+            show_list(invocation, &list);
+        } else {
+            LIANA_TRY(liana__pjrt_look(context, name, &invocation->arena, &survey, &invocation->error));
+            show(invocation, &survey);
+        }
     }
     return LIANA_OK;
 }
@@ -124,7 +200,11 @@ static liana_status run(liana__invocation *invocation)
     liana_context *context;
     liana_status status = liana_context_create(NULL, &context);
     if (status != LIANA_OK) return liana__fail(&invocation->error, status, "a context cannot be made");
-    if (invocation->num_operands) {
+    const char *cluster = liana__invocation_text(invocation, "cluster");
+    if (cluster) status = use_cluster(invocation, context, cluster);
+    if (status != LIANA_OK) {
+        /* told below */
+    } else if (invocation->num_operands) {
         status = show_named(invocation, context);
     } else {
         show_cpu(invocation, context);
@@ -132,6 +212,7 @@ static liana_status run(liana__invocation *invocation)
         show_kind(invocation, context, "gpu", "?preallocate=false");
         show_kind(invocation, context, "tpu", "");
         show_kind(invocation, context, "pjrt:cpu", "");
+        status = show_cluster(invocation, context);
     }
     liana_context_destroy(context);
     return status;
@@ -144,7 +225,10 @@ const liana__command liana__subcommand_devices = {
     .help =
         "DEVICE is what train.device would be, such as pjrt:/path/plugin.so or 'pjrt:cpu?cpu_device_count=8': only\n"
         "the devices of that plugin are listed. Without it: the CPU, the GPUs, the TPUs, and the devices of PJRT's\n"
-        "plugin for CPUs, which stand for accelerators in tests. A GPU or TPU is opened to be looked at.\n",
+        "plugin for CPUs, which stand for accelerators in tests. A GPU or TPU is opened to be looked at. Then come "
+        "the\n"
+        "devices of the servers that --cluster or TF_CONFIG names; DEVICE may also be one server, as\n"
+        "/job:worker/task:1 or host:port/cpu:0.\n",
     .options = options,
     .max_operands = -1,
     .run = run,

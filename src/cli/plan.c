@@ -1,5 +1,5 @@
 /* liana plan: measures a few steps here, and says what a step takes in a cluster. */
-#include "cli/session.h"
+#include "cli/plan_device.h"
 #include "distribute/transport/message_cost.h"
 #include "train/plan/plan_measure.h"
 
@@ -15,6 +15,10 @@ static const liana__option options[] = {
     {"batch-per-worker", "N", "the batch grows with the workers (default: train.batch_size for all together)"},
     {"microbatch", "N", "only shards of so many examples (default: the best of several)"},
     {"seconds", "S", "each measurement takes at least so long (default: 1)"},
+    {"device", "NAME", "tpu: what padding to its tiles wastes, layer by layer, and memory; no TPU is needed"},
+    {"topology", "NAME", "with --device: a generation of TPUs, or a slice: v4, v5e:2x2 (default: v5e:2x2)"},
+    {"all", NULL, "with --device: all layers"},
+    {"compile", NULL, "with --device: compile a shard with libtpu (TPU_LIBRARY_PATH), and say what it needs"},
     LIANA__OPTION_PLUGINS,
     LIANA__OPTION_JSON,
     {0},
@@ -295,7 +299,7 @@ static liana_status print_plan(planner *own)
     return LIANA_OK;
 }
 
-static liana_status plan_run(liana__invocation *invocation, const liana__session *session)
+static liana_status plan_cluster(liana__invocation *invocation, const liana__session *session)
 {
     planner own = {.invocation = invocation};
     LIANA_TRY(liana__config_require_training_data(&session->config, &invocation->error));
@@ -312,7 +316,10 @@ static liana_status run(liana__invocation *invocation)
 {
     liana__session session;
     liana_status status = liana__session_open(invocation, invocation->operands[0], &session);
-    if (status == LIANA_OK) status = plan_run(invocation, &session);
+    if (status == LIANA_OK) {
+        const bool of_device = liana__invocation_text(invocation, "device");
+        status = of_device ? liana__plan_device(invocation, &session) : plan_cluster(invocation, &session);
+    }
     liana__session_close(&session);
     return status;
 }
@@ -320,13 +327,15 @@ static liana_status run(liana__invocation *invocation)
 const liana__command liana__subcommand_plan = {
     .name = "plan",
     .operands = "CONFIG.yaml [key=value ...]",
-    .summary = "Say what a step would take on many workers",
+    .summary = "Say what a step would take on many workers, or on a TPU",
     .help = "Trains a few steps on this machine, with the threads that each worker will have (train.threads or\n"
             "LIANA_THREADS), and measures what messages cost its processors. From this, the network's bandwidth and\n"
             "latency, and the sizes of the model, it says for each number of workers: the step's time, the examples a\n"
             "second, their share of what as many workers could do alone (eff.), the exchange's share of the time, the\n"
             "best microbatch, what a worker sends for an update, its memory, and what limits. Writes no run folder.\n"
-            "docs/scaling.md explains it.\n",
+            "docs/scaling.md explains it. With --device tpu it says instead what a TPU core makes of each layer:\n"
+            "how much of its matrix units and its memory is padding, and which shards and widths would waste\n"
+            "nothing (docs/devices.md).\n",
     .options = options,
     .min_operands = 1,
     .max_operands = 1,

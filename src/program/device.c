@@ -1,9 +1,12 @@
 /* Opens devices for programs. */
 #include "program/device.h"
 
+#include "backends/remote/names.h"
 #include "base/context.h"
+#include "formats/yaml.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static liana_status open_device(liana_context *context, const char *name, liana_device **out)
 {
@@ -25,6 +28,28 @@ liana_status liana_device_open(liana_context *context, const char *name, liana_d
     *out = NULL;
     LIANA__REQUIRE(NULL, context);
     LIANA__CONTEXT_CALL(context, open_device(context, name, out));
+}
+
+static liana_status connect_to_cluster(liana_context *context, const char *text)
+{
+    liana__error *error = &context->error;
+    liana__arena arena = {0};
+    liana__value *map;
+    liana__cluster_options options;
+    liana_status status = liana__yaml_parse(text, strlen(text), "cluster", &arena, &map, error);
+    if (status == LIANA_OK) {
+        status = liana__fields_read(&liana__cluster_fields, map, "cluster", NULL, &arena, &options, error);
+    }
+    if (status == LIANA_OK) status = liana__served_use_cluster(context, &options, error);
+    liana__arena_free(&arena);
+    return status;
+}
+
+liana_status liana_connect_to_cluster(liana_context *context, const char *cluster)
+{
+    LIANA__REQUIRE(NULL, context);
+    LIANA__REQUIRE(liana__context_error(context), cluster);
+    LIANA__CONTEXT_CALL(context, connect_to_cluster(context, cluster));
 }
 
 void liana_device_close(liana_device *device)

@@ -58,6 +58,12 @@ FIELD(liana__pjrt_program_text, format_size, PJRT_Program, format_size);
 STRUCT(liana__pjrt_compile_args, PJRT_Client_Compile_Args);
 FIELD(liana__pjrt_compile_args, options, PJRT_Client_Compile_Args, compile_options);
 FIELD(liana__pjrt_compile_args, executable, PJRT_Client_Compile_Args, executable);
+STRUCT(liana__pjrt_topology_args, PJRT_TopologyDescription_Create_Args);
+FIELD(liana__pjrt_topology_args, options, PJRT_TopologyDescription_Create_Args, create_options);
+FIELD(liana__pjrt_topology_args, topology, PJRT_TopologyDescription_Create_Args, topology);
+STRUCT(liana__pjrt_compile_ahead_args, PJRT_Compile_Args);
+FIELD(liana__pjrt_compile_ahead_args, options, PJRT_Compile_Args, compile_options);
+FIELD(liana__pjrt_compile_ahead_args, executable, PJRT_Compile_Args, executable);
 
 STRUCT(liana__pjrt_upload_args, PJRT_Client_BufferFromHostBuffer_Args);
 FIELD(liana__pjrt_upload_args, type, PJRT_Client_BufferFromHostBuffer_Args, type);

@@ -42,6 +42,9 @@
     X(BUFFER_DESTROY, 58, PJRT_Buffer_Destroy)                                   \
     X(BUFFER_IS_DELETED, 68, PJRT_Buffer_IsDeleted)                              \
     X(BUFFER_TO_HOST_BUFFER, 70, PJRT_Buffer_ToHostBuffer)                       \
+    X(TOPOLOGY_CREATE, 82, PJRT_TopologyDescription_Create)                      \
+    X(TOPOLOGY_DESTROY, 83, PJRT_TopologyDescription_Destroy)                    \
+    X(COMPILE, 89, PJRT_Compile)                                                 \
     X(EXECUTABLE_GET_COMPILED_MEMORY_STATS, 96, PJRT_Executable_GetCompiledMemoryStats)
 
 typedef enum liana__pjrt_function {
@@ -286,6 +289,26 @@ typedef struct liana__pjrt_program_memory_args {
     int64_t code, arguments, results, aliased, temporaries; /* bytes on the device */
     int64_t others[13];                                     /* not read */
 } liana__pjrt_program_memory_args;
+
+/* Devices that need not be there. */
+typedef struct liana__pjrt_topology_args {
+    liana__pjrt_head head;
+    const char *name; /* "v5e:2x2" */
+    size_t name_size;
+    const liana__pjrt_named_value *options;
+    size_t num_options;
+    void *topology;
+} liana__pjrt_topology_args;
+
+typedef struct liana__pjrt_compile_ahead_args {
+    liana__pjrt_head head;
+    const void *topology;
+    const liana__pjrt_program_text *program;
+    const char *options; /* a CompileOptionsProto */
+    size_t options_size;
+    void *client; /* NULL */
+    void *executable;
+} liana__pjrt_compile_ahead_args;
 
 typedef struct liana__pjrt_serialize_args {
     liana__pjrt_head head;

@@ -38,6 +38,8 @@ typedef struct liana__zmq_peer {
 
 typedef struct liana__zmq {
     liana__endpoint base;
+    bool is_service;                  /* of service.h: no member of a cluster */
+    bool pings;                       /* libzmq itself closes silent connections */
     liana__cluster_place place;       /* its strings are valid until open returns */
     char address[LIANA__ZMQ_ADDRESS]; /* where this process listens */
     uint64_t cluster, incarnation;
@@ -62,6 +64,8 @@ typedef struct liana__zmq {
 liana_status liana__zmq_listen(liana__zmq *own, liana__error *error) LIANA_MUST_USE;
 /* Connects to a process at peers[rank].address. Does not wait for it. */
 liana_status liana__zmq_connect(liana__zmq *own, size_t rank, liana__error *error) LIANA_MUST_USE;
+/* The next event of a monitor, and its value (NULL: not wanted); 0: there is none. */
+int liana__zmq_next_event(void *monitor, uint32_t *value);
 /* Reads what has happened to connections. */
 void liana__zmq_look_at_connections(liana__zmq *own);
 /* Answers a question of libzmq's whether a key may come in. */

@@ -27,6 +27,18 @@ static bool is_ipc(const char *address)
     return liana__starts_with(address, ipc);
 }
 
+/* What listens, in messages. */
+typedef struct name_text {
+    char text[32];
+} name_text;
+
+static name_text name_of(const liana__zmq *own)
+{
+    name_text name = {"the server"};
+    if (!own->is_service) snprintf(name.text, sizeof name.text, "rank %zu", own->base.rank);
+    return name;
+}
+
 /* The events of a connection that tell how it is. */
 static void *watch(liana__zmq *own, void *socket, const char *name)
 {
@@ -67,6 +79,10 @@ static void *open_socket(liana__zmq *own, int type, const char *address)
     set_number(socket, ZMQ_RECONNECT_IVL, RECONNECT);
     set_number(socket, ZMQ_RECONNECT_IVL_MAX, RECONNECT_MOST);
     if (strchr(address, '[')) set_number(socket, ZMQ_IPV6, 1);
+    if (own->pings) {
+        set_number(socket, ZMQ_HEARTBEAT_IVL, (int)(own->place.heartbeat * 250));
+        set_number(socket, ZMQ_HEARTBEAT_TIMEOUT, (int)(own->place.heartbeat * 1000));
+    }
     return socket;
 }
 
@@ -82,8 +98,8 @@ static liana_status lock_socket(liana__zmq *own, const char *path, liana__error 
     if (flock(own->lock, LOCK_EX | LOCK_NB) == 0) return LIANA_OK;
     close(own->lock);
     own->lock = -1;
-    return liana__fail(error, LIANA_UNAVAILABLE, "another process listens at %s: rank %zu is there already",
-                       own->address, own->base.rank);
+    return liana__fail(error, LIANA_UNAVAILABLE, "another process listens at %s: %s is there already", own->address,
+                       name_of(own).text);
 }
 
 static void unlock_socket(liana__zmq *own)
@@ -130,11 +146,11 @@ static liana_status fail_bind(const liana__zmq *own, liana__error *error)
 {
     if (zmq_errno() == EADDRINUSE) {
         return liana__fail(error, LIANA_UNAVAILABLE,
-                           "the port of %s, where rank %zu is to listen, is in use by another process of this machine "
-                           "(%s); end that process, or give rank %zu another port",
-                           own->address, own->base.rank, own->place.source, own->base.rank);
+                           "the port of %s, where %s is to listen, is in use by another process of this machine "
+                           "(%s); end that process, or give %s another port",
+                           own->address, name_of(own).text, own->place.source, name_of(own).text);
     }
-    return liana__fail(error, LIANA_UNAVAILABLE, "rank %zu cannot listen at %s (%s): %s", own->base.rank, own->address,
+    return liana__fail(error, LIANA_UNAVAILABLE, "%s cannot listen at %s (%s): %s", name_of(own).text, own->address,
                        own->place.source, zmq_strerror(zmq_errno()));
 }
 
@@ -200,7 +216,7 @@ void liana__zmq_close_sockets(liana__zmq *own)
 {
     for (size_t i = 0; i < own->num_peers; i++) {
         liana__zmq_peer *peer = &own->peers[i];
-        if (peer->socket && liana__mailbox_is_gone(own->base.mailbox, i) && !peer->left) {
+        if (peer->socket && own->base.mailbox && liana__mailbox_is_gone(own->base.mailbox, i) && !peer->left) {
             set_number(peer->socket, ZMQ_LINGER, 0);
         }
         if (peer->monitor) zmq_close(peer->monitor);
@@ -256,8 +272,7 @@ void liana__zmq_send_refusal(liana__zmq *own, const void *id, size_t id_size, co
 
 /* ---- what happens to connections ---- */
 
-/* The next event of a monitor; 0: there is none. */
-static int next_event(void *monitor)
+int liana__zmq_next_event(void *monitor, uint32_t *value)
 {
     zmq_msg_t message;
     int event = 0;
@@ -272,6 +287,9 @@ static int next_event(void *monitor)
             uint16_t number;
             memcpy(&number, zmq_msg_data(&message), sizeof number);
             event = number;
+            if (value && zmq_msg_size(&message) >= sizeof number + sizeof *value) {
+                memcpy(value, (const char *)zmq_msg_data(&message) + sizeof number, sizeof *value);
+            }
         }
         more = zmq_msg_more(&message);
         zmq_msg_close(&message);
@@ -282,12 +300,12 @@ static int next_event(void *monitor)
 void liana__zmq_look_at_connections(liana__zmq *own)
 {
     int event;
-    while ((event = next_event(own->router_monitor)) != 0) {
+    while ((event = liana__zmq_next_event(own->router_monitor, NULL)) != 0) {
         if (event != ZMQ_EVENT_DISCONNECTED && event != ZMQ_EVENT_HANDSHAKE_SUCCEEDED) own->strangers++;
     }
     for (size_t i = 0; i < own->base.num_ranks; i++) {
         liana__zmq_peer *peer = &own->peers[i];
-        while ((event = next_event(peer->monitor)) != 0) {
+        while ((event = liana__zmq_next_event(peer->monitor, NULL)) != 0) {
             if (event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) {
                 peer->lost_since = 0;
                 peer->closed = 0;

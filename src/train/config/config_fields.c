@@ -610,8 +610,8 @@ static const liana__field train_items[] = {
      .kind = LIANA__FIELD_STRING,
      AT(device),
      .default_text = "cpu",
-     .doc = "the device that computes: cpu, gpu, gpu:1, tpu, auto or pjrt:/path/plugin.so (liana devices; "
-            "docs/devices.md); "
+     .doc = "the device that computes: cpu, gpu, gpu:1, tpu, auto, pjrt:/path/plugin.so, or /job:worker/task:1/cpu:0 "
+            "of a server (liana devices; docs/devices.md); "
             "reference is slow and simple, for checking"},
     {.name = "strategy",
      .kind = LIANA__FIELD_VALUE,

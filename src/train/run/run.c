@@ -2,6 +2,7 @@
 #include "train/checkpoint/data_state.h"
 #include "train/run/run_internal.h"
 
+#include "backends/remote/names.h"
 #include "base/file.h"
 #include "base/wall_clock.h"
 
@@ -72,6 +73,9 @@ liana_status liana__run_make_trainer(liana__run *run, const liana__run_options *
         optimizer = run->stages.items[0].optimizer;
     }
     LIANA_TRY(liana__run_find_strategy(run, options->training, &wanted.strategy, error));
+    if (liana__served_knows(train->device)) {
+        LIANA_TRY(liana__served_use_cluster(run->context, &run->config->cluster, error));
+    }
     LIANA_TRY(liana__training_open(&run->core, &wanted, error));
     if (run->stages.count) run->core.stages = &run->stages;
     train->precision = run->core.precision;

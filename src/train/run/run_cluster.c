@@ -1,6 +1,7 @@
 /* Joins the cluster of a run. */
 #include "train/run/run_cluster.h"
 
+#include "backends/remote/names.h"
 #include "distribute/transport/cluster_read.h"
 #include "train/checkpoint/shared_checkpoint.h"
 
@@ -115,7 +116,11 @@ liana_status liana__run_cluster_join(liana_context *context, const liana__config
                                      liana__run_cluster *joined, liana__error *error)
 {
     liana__cluster_place place = {0};
-    LIANA_TRY(liana__cluster_place_read(&config->cluster, liana__get_environment, NULL, &joined->arena, &place, error));
+    /* A device of a server: the cluster is where that is, and this process is none of it. */
+    if (!liana__served_knows(config->train.device)) {
+        LIANA_TRY(
+            liana__cluster_place_read(&config->cluster, liana__get_environment, NULL, &joined->arena, &place, error));
+    }
     LIANA_TRY(check_strategy(config, &place, &joined->arena, error));
     if (!place.transport) return LIANA_OK;
     place.say = options->on_note;

@@ -171,8 +171,7 @@ static liana_status open_devices(liana_step *step, liana__strategy_choice *choic
     if (choice->strategy->needs_cluster) {
         LIANA_TRY(liana__cluster_require(step->context, choice->strategy->name, &step->cluster, error));
     }
-    return liana__device_set_open(step->context, step->device->backend->name, choice, step->device, &step->devices,
-                                  error);
+    return liana__device_set_open(step->context, step->device->opened_as, choice, step->device, &step->devices, error);
 }
 
 /* All workers take part in each run. */

@@ -1,0 +1,28 @@
+/* ahead.h - compiles a program for devices that need not be there: what a TPU would make of it, known without one. */
+#ifndef LIANA_BACKENDS_PJRT_AHEAD_H
+#define LIANA_BACKENDS_PJRT_AHEAD_H
+
+#include "base/error.h"
+#include "base/memory.h"
+
+typedef struct liana__pjrt_ahead_request {
+    const char *device;   /* as devices are named (device_name.h); options are those of the topology */
+    const char *topology; /* "v5e:2x2"; what a plugin knows is its own business */
+    size_t num_replicas;  /* devices that run the program together; at least 1 */
+    const char *text;     /* StableHLO */
+    size_t text_size;
+} liana__pjrt_ahead_request;
+
+/* Bytes on a device, as the compiler has planned them, and how long it took. */
+typedef struct liana__pjrt_ahead_program {
+    int64_t code, arguments, results, aliased, temporaries;
+    double seconds;
+} liana__pjrt_ahead_program;
+
+/* Compiles in a child process, since a plugin without its hardware may end the process, or need gigabytes. Errors:
+ * those of liana__pjrt_find_plugin and of the plugin; UNAVAILABLE with the last line that it printed if it ended the
+ * child. */
+liana_status liana__pjrt_compile_ahead(const liana__pjrt_ahead_request *request, liana__pjrt_ahead_program *program,
+                                       liana__error *error) LIANA_MUST_USE;
+
+#endif

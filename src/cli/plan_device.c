@@ -1,0 +1,163 @@
+/* Plans for devices that need not be there. */
+#include "cli/plan_device.h"
+
+#include "backends/pjrt/ahead.h"
+#include "passes/pass.h"
+#include "report/tile_report.h"
+#include "stablehlo/module.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHOWN = 12, MOST_SHARD = 1 << 20, MIB = 1 << 20 };
+
+typedef struct device_plan {
+    liana__invocation *invocation;
+    const char *device, *topology;
+    const liana__tpu_generation *generation;
+    int64_t shard;
+} device_plan;
+
+static liana_status read_options(device_plan *own)
+{
+    liana__invocation *invocation = own->invocation;
+    liana__error *error = &invocation->error;
+    const char *given = liana__invocation_text(invocation, "topology");
+    own->device = liana__invocation_text(invocation, "device");
+    own->topology = given ? given : "v5e:2x2";
+    if (strncmp(own->device, "tpu", 3) != 0 && strncmp(own->device, "pjrt:", 5) != 0) {
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "plan: --device is '%.100s', expected tpu, or pjrt:PATH of a plugin for TPUs", own->device);
+    }
+    return liana__tpu_generation_find(own->topology, &own->generation, error);
+}
+
+/* ---- printing ---- */
+
+static void set_number(liana__invocation *invocation, liana__value *map, const char *key, double number)
+{
+    liana__value_set(&invocation->arena, map, key, liana__value_float(&invocation->arena, number));
+}
+
+static void set_text(liana__invocation *invocation, liana__value *map, const char *key, const char *text)
+{
+    liana__value_set(&invocation->arena, map, key, liana__value_string(&invocation->arena, text));
+}
+
+static void print_json(const device_plan *own, const liana__tile_plan *plan)
+{
+    liana__invocation *invocation = own->invocation;
+    for (size_t i = 0; i < plan->count; i++) {
+        const liana__tile_row *row = &plan->rows[i];
+        liana__value *event = liana__session_event(invocation, "layer");
+        set_text(invocation, event, "layer", row->layer);
+        set_text(invocation, event, "type", row->type);
+        set_number(invocation, event, "flops", row->flops);
+        set_number(invocation, event, "padded_flops", row->padded_flops);
+        set_number(invocation, event, "bytes", row->bytes);
+        set_number(invocation, event, "padded_bytes", row->padded_bytes);
+        liana__invocation_print_json(invocation, event);
+    }
+    liana__value *event = liana__session_event(invocation, "device_plan");
+    set_text(invocation, event, "generation", plan->generation->name);
+    liana__value_set(&invocation->arena, event, "shard", liana__value_int(&invocation->arena, plan->shard));
+    set_number(invocation, event, "flops", plan->flops);
+    set_number(invocation, event, "padded_flops", plan->padded_flops);
+    set_number(invocation, event, "memory", plan->variables + plan->sums + plan->activations);
+    set_number(invocation, event, "padded_memory", liana__tile_plan_memory(plan));
+    set_number(invocation, event, "device_memory", plan->generation->memory);
+    liana__invocation_print_json(invocation, event);
+}
+
+static liana_status print(const device_plan *own, const liana__tile_plan *plan)
+{
+    liana__invocation *invocation = own->invocation;
+    if (liana__invocation_has(invocation, "json")) {
+        print_json(own, plan);
+        return LIANA_OK;
+    }
+    liana__text text = {0};
+    liana__tile_report(plan, liana__invocation_has(invocation, "all") ? 0 : SHOWN, &text);
+    if (!text.failed) fputs(text.data, invocation->out);
+    const liana_status status = text.failed ? liana__fail_memory(&invocation->error, "the plan") : LIANA_OK;
+    liana__text_free(&text);
+    return status;
+}
+
+/* ---- the compiler's own numbers ---- */
+
+static liana_status write_leaf(const device_plan *own, const liana__training *training, char **text)
+{
+    liana_graph *graph;
+    liana__error *error = &own->invocation->error;
+    const liana__stablehlo_options options = {.donate_variables = true};
+    LIANA_TRY(liana__trainer_build_leaf(training->trainer, own->shard, &graph, error));
+    liana_graph *prepared = NULL;
+    liana_status status = liana__passes_run_asked_for(graph, &prepared, error);
+    if (status == LIANA_OK) status = liana__stablehlo_print(prepared ? prepared : graph, &options, text, error);
+    liana_graph_destroy(prepared);
+    liana_graph_destroy(graph);
+    return status;
+}
+
+static void print_compiled(const device_plan *own, const liana__pjrt_ahead_program *program)
+{
+    liana__invocation *invocation = own->invocation;
+    const double parts[] = {(double)program->arguments, (double)program->results, (double)program->temporaries,
+                            (double)program->code};
+    static const char *const names[] = {"arguments", "results", "temporaries", "code"};
+    if (liana__invocation_has(invocation, "json")) {
+        liana__value *event = liana__session_event(invocation, "compiled");
+        for (size_t i = 0; i < 4; i++) set_number(invocation, event, names[i], parts[i]);
+        set_number(invocation, event, "seconds", program->seconds);
+        liana__invocation_print_json(invocation, event);
+        return;
+    }
+    fprintf(invocation->out, "\nThe compiler's own plan of a shard for %s, made in %.0f s:\n", own->topology,
+            program->seconds);
+    for (size_t i = 0; i < 4; i++) fprintf(invocation->out, "%-12s %10.1f MiB\n", names[i], parts[i] / MIB);
+}
+
+static liana_status compile(const device_plan *own, const liana__training *training)
+{
+    char *text = NULL;
+    liana__pjrt_ahead_program program;
+    liana_status status = write_leaf(own, training, &text);
+    if (status == LIANA_OK) {
+        const liana__pjrt_ahead_request request = {.device = own->device,
+                                                   .topology = own->topology,
+                                                   .num_replicas = 1,
+                                                   .text = text,
+                                                   .text_size = strlen(text)};
+        status = liana__pjrt_compile_ahead(&request, &program, &own->invocation->error);
+    }
+    if (status == LIANA_OK) print_compiled(own, &program);
+    free(text);
+    return status;
+}
+
+liana_status liana__plan_device(liana__invocation *invocation, const liana__session *session)
+{
+    device_plan own = {.invocation = invocation};
+    liana__run run;
+    liana__tile_plan plan = {0};
+    LIANA_TRY(read_options(&own));
+    liana__config config = session->config;
+    config.train.device = "cpu";
+    config.train.strategy = NULL;
+    /* What auto comes to on a TPU. */
+    if (config.train.precision == LIANA_PRECISION_AUTO) config.train.precision = LIANA_MIXED_BFLOAT16;
+    config.data.validation = config.data.test = (liana__source_config){0};
+    const liana__run_options opened = {.training = true};
+    LIANA_TRY(liana__run_open(session->context, &config, &opened, &run, &invocation->error));
+    own.shard = liana__trainer_microbatch(run.core.trainer);
+    liana_status status = liana__invocation_int(invocation, "microbatch", 1, MOST_SHARD, &own.shard);
+    if (status == LIANA_OK) {
+        status = liana__tile_plan_make(&run.core, own.shard, own.generation, &plan, &invocation->error);
+    }
+    if (status == LIANA_OK) status = print(&own, &plan);
+    if (status == LIANA_OK && liana__invocation_has(invocation, "compile")) status = compile(&own, &run.core);
+    liana__tile_plan_free(&plan);
+    liana__run_close(&run);
+    return status;
+}

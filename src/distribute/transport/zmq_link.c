@@ -1,0 +1,212 @@
+/* The client of service.h: one DEALER socket. */
+#include "distribute/transport/service.h"
+#include "distribute/transport/zmq_calls.h"
+#include "distribute/transport/zmq_internal.h"
+
+#include "base/clock.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct liana__link {
+    liana__zmq zmq; /* its one peer is the server */
+    liana__zmq_peer server;
+    char keys[256]; /* the folder, for messages */
+    bool is_connected, is_lost;
+    liana__assembly assembly;
+};
+
+/* ---- open and close ---- */
+
+static liana_status prepare(liana__link *link, const liana__service_place *place, liana__error *error)
+{
+    liana__zmq *zmq = &link->zmq;
+    zmq->is_service = zmq->pings = true;
+    zmq->place.source = place->source;
+    zmq->place.heartbeat = place->heartbeat;
+    zmq->context = zmq_ctx_new();
+    if (!zmq->context) return liana__fail(error, LIANA_UNAVAILABLE, "no sockets can be made: %s", strerror(errno));
+    if (strlen(place->address) >= LIANA__ZMQ_ADDRESS) {
+        return liana__fail(error, LIANA_INVALID_CONFIG, "the address '%.60s...' is too long", place->address);
+    }
+    strcpy(link->server.address, place->address);
+    if (liana__starts_with(place->address, "ipc://")) return LIANA_OK;
+    if (!place->keys) {
+        return liana__fail(
+            error, LIANA_INVALID_CONFIG,
+            "a server over a network (%s) is reached with the cluster's key: copy the folder that 'liana "
+            "cluster keys' has made, and name it in cluster.keys or LIANA_CLUSTER_KEYS",
+            place->address);
+    }
+    snprintf(link->keys, sizeof link->keys, "%s", place->keys);
+    LIANA_TRY(liana__cluster_keys_read(place->keys, &zmq->keys, error));
+    zmq->has_keys = true;
+    return LIANA_OK;
+}
+
+static liana_status fail_key(const liana__link *link, liana__error *error)
+{
+    return liana__fail(error, LIANA_UNAVAILABLE,
+                       "somebody is at %s who does not hold the key of %s: all processes need the same, and a server "
+                       "must be of this version",
+                       link->server.address, *link->keys ? link->keys : "the cluster");
+}
+
+/* Whether the connection has begun; an error if it has ended. */
+static liana_status look(liana__link *link, liana__error *error)
+{
+    int event;
+    while ((event = liana__zmq_next_event(link->server.monitor, NULL)) != 0) {
+        if (event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) {
+            link->is_connected = true;
+        } else if (link->is_connected) {
+            link->is_lost = true;
+        } else if (event != ZMQ_EVENT_DISCONNECTED) {
+            return fail_key(link, error);
+        }
+    }
+    if (!link->is_lost) return LIANA_OK;
+    return liana__fail(error, LIANA_UNAVAILABLE,
+                       "the server at %s has closed the connection: it has ended, or the network is cut",
+                       link->server.address);
+}
+
+static void wait_for(liana__link *link, double seconds)
+{
+    zmq_pollitem_t items[2] = {{.socket = link->server.socket, .events = ZMQ_POLLIN},
+                               {.socket = link->server.monitor, .events = ZMQ_POLLIN}};
+    zmq_poll(items, 2, (long)(seconds * 1000) + 1);
+}
+
+static liana_status connect_to(liana__link *link, const liana__service_place *place, liana__error *error)
+{
+    LIANA_TRY(prepare(link, place, error));
+    LIANA_TRY(liana__zmq_connect(&link->zmq, 0, error));
+    if (!link->server.monitor) return liana__fail_memory(error, "a connection");
+    double end = liana__clock_seconds() + place->timeout;
+    for (;;) {
+        LIANA_TRY(look(link, error));
+        if (link->is_connected) return LIANA_OK;
+        double left = end - liana__clock_seconds();
+        if (left <= 0) break;
+        wait_for(link, left < 0.1 ? left : 0.1);
+    }
+    return liana__fail(error, LIANA_UNAVAILABLE,
+                       "nobody has answered at %s within %g s (%s): is 'liana server' running there?", place->address,
+                       place->timeout, place->source);
+}
+
+liana_status liana__link_open(const liana__service_place *place, liana__link **out, liana__error *error)
+{
+    *out = NULL;
+    LIANA_TRY(liana__zmq_load(error));
+    liana__link *link = calloc(1, sizeof *link);
+    if (!link) return liana__fail_memory(error, "a connection");
+    link->zmq.peers = &link->server;
+    link->zmq.base.num_ranks = link->zmq.num_peers = 1;
+    link->zmq.base.rank = SIZE_MAX;
+    link->zmq.wake = link->zmq.lock = -1;
+    liana_status status = connect_to(link, place, error);
+    if (status != LIANA_OK) {
+        link->is_lost = true; /* nothing is to be sent any more */
+        liana__link_close(link);
+        return status;
+    }
+    *out = link;
+    return LIANA_OK;
+}
+
+void liana__link_close(liana__link *link)
+{
+    if (!link) return;
+    static const int none = 0;
+    if (link->is_lost && link->server.socket) zmq_setsockopt(link->server.socket, ZMQ_LINGER, &none, sizeof none);
+    liana__zmq_close_sockets(&link->zmq);
+    liana__assembly_free(&link->assembly);
+    liana__cluster_keys_forget(&link->zmq.keys);
+    free(link);
+}
+
+/* ---- messages ---- */
+
+/* Copies [offset, offset + count) of two parts that follow each other. */
+static void copy_parts(uint8_t *to, size_t offset, size_t count, const liana__service_message *message,
+                       const void *more)
+{
+    size_t first = offset < message->size ? message->size - offset : 0;
+    if (first > count) first = count;
+    if (first) memcpy(to, message->bytes + offset, first);
+    if (first < count) memcpy(to + first, (const uint8_t *)more + (offset + first - message->size), count - first);
+}
+
+static liana_status send_piece(liana__link *link, const liana__service_message *message, const void *more,
+                               size_t offset, size_t count, size_t size, liana__error *error)
+{
+    liana__frame frame = {.kind = LIANA__FRAME_DATA,
+                          .key = {.step = message->number, .kind = message->kind},
+                          .size = size,
+                          .offset = offset,
+                          .num_bytes = count};
+    zmq_msg_t piece;
+    if (zmq_msg_init_size(&piece, LIANA__FRAME_HEADER + count) != 0) return liana__fail_memory(error, "a message");
+    uint8_t *bytes = zmq_msg_data(&piece);
+    liana__frame_write(&frame, bytes);
+    copy_parts(bytes + LIANA__FRAME_HEADER, offset, count, message, more);
+    if (zmq_msg_send(&piece, link->server.socket, ZMQ_DONTWAIT) >= 0) return LIANA_OK;
+    int reason = zmq_errno();
+    zmq_msg_close(&piece);
+    return liana__fail(error, LIANA_UNAVAILABLE, "nothing can be sent to the server at %s: %s", link->server.address,
+                       zmq_strerror(reason));
+}
+
+liana_status liana__link_send(liana__link *link, const liana__service_message *message, const void *more,
+                              size_t num_more, liana__error *error)
+{
+    size_t size = message->size + num_more, offset = 0;
+    LIANA_TRY(look(link, error));
+    do {
+        size_t left = size - offset, count = left < LIANA__FRAME_PIECE ? left : LIANA__FRAME_PIECE;
+        LIANA_TRY(send_piece(link, message, more, offset, count, size, error));
+        offset += count;
+    } while (offset < size);
+    return LIANA_OK;
+}
+
+static liana_status take_frame(liana__link *link, zmq_msg_t *body, bool *whole, liana__error *error)
+{
+    liana__frame frame;
+    *whole = false;
+    liana_status status = liana__frame_read(zmq_msg_data(body), zmq_msg_size(body), &frame, error);
+    if (status != LIANA_OK) return liana__fail_within(error, "the server at %s", link->server.address);
+    if (frame.kind == LIANA__FRAME_REFUSAL) {
+        link->is_lost = true;
+        return liana__fail(error, LIANA_UNAVAILABLE, "the server at %s refuses this process: %.*s",
+                           link->server.address, (int)(frame.num_bytes < 1024 ? frame.num_bytes : 1024),
+                           (const char *)frame.bytes);
+    }
+    if (frame.kind != LIANA__FRAME_DATA) return LIANA_OK;
+    return liana__assembly_add(&link->assembly, &frame, NULL, NULL, whole, error);
+}
+
+liana_status liana__link_receive(liana__link *link, liana__service_message *message, liana__error *error)
+{
+    for (;;) {
+        zmq_msg_t body;
+        bool whole = false;
+        zmq_msg_init(&body);
+        bool found = zmq_msg_recv(&body, link->server.socket, ZMQ_DONTWAIT) >= 0;
+        liana_status status = found ? take_frame(link, &body, &whole, error) : LIANA_OK;
+        zmq_msg_close(&body);
+        LIANA_TRY(status);
+        if (whole) break;
+        if (found) continue;
+        LIANA_TRY(look(link, error));
+        wait_for(link, 0.1);
+    }
+    *message = link->assembly.message;
+    link->assembly = (liana__assembly){0};
+    return LIANA_OK;
+}

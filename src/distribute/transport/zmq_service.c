@@ -1,0 +1,310 @@
+/* The server of service.h: one ROUTER socket, and what has come from each client so far. */
+#include "distribute/transport/service.h"
+#include "distribute/transport/zmq_calls.h"
+#include "distribute/transport/zmq_internal.h"
+
+#include "base/memory.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+/* Connections at a time: what else comes is told so. */
+enum { MOST_CLIENTS = 1024, ROUTING_ID = 255 };
+
+typedef struct service_client {
+    uint64_t number;
+    uint8_t id[ROUTING_ID]; /* the connection's, by libzmq */
+    size_t id_size;
+    int file; /* its file descriptor: the name by which its end is told */
+    liana__assembly assembly;
+} service_client;
+
+struct liana__service {
+    liana__zmq zmq;
+    liana__service_calls calls;
+    service_client *clients;
+    size_t num_clients, capacity;
+    uint64_t num_ever;
+};
+
+/* ---- open and close ---- */
+
+static liana_status prepare(liana__zmq *zmq, const liana__service_place *place, liana__error *error)
+{
+    zmq->is_service = zmq->pings = true;
+    zmq->place.source = place->source;
+    zmq->place.heartbeat = place->heartbeat;
+    zmq->wake = zmq->lock = -1;
+    zmq->context = zmq_ctx_new();
+    zmq->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (zmq->wake < 0 || !zmq->context) {
+        return liana__fail(error, LIANA_UNAVAILABLE, "no sockets can be made: %s", strerror(errno));
+    }
+    if (liana__starts_with(place->address, "ipc://")) return LIANA_OK;
+    if (!place->keys) {
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "a server at %s, which others reach over a network, needs the cluster's key: 'liana cluster "
+                           "keys FOLDER' makes one; name the folder in --keys, cluster.keys or LIANA_CLUSTER_KEYS",
+                           place->address);
+    }
+    LIANA_TRY(liana__cluster_keys_read(place->keys, &zmq->keys, error));
+    zmq->has_keys = true;
+    return LIANA_OK;
+}
+
+static void close_zmq(liana__zmq *zmq)
+{
+    liana__zmq_close_sockets(zmq);
+    if (zmq->wake >= 0) close(zmq->wake);
+    liana__cluster_keys_forget(&zmq->keys);
+}
+
+static liana_status open_all(liana__service *service, const liana__service_place *place, liana__error *error)
+{
+    liana__zmq *zmq = &service->zmq;
+    LIANA_TRY(prepare(zmq, place, error));
+    if (strlen(place->address) >= LIANA__ZMQ_ADDRESS) {
+        return liana__fail(error, LIANA_INVALID_CONFIG, "the address '%.60s...' is too long", place->address);
+    }
+    strcpy(zmq->address, place->address);
+    return liana__zmq_listen(zmq, error);
+}
+
+liana_status liana__service_open(const liana__service_place *place, const liana__service_calls *calls,
+                                 liana__service **out, liana__error *error)
+{
+    *out = NULL;
+    LIANA_TRY(liana__zmq_load(error));
+    liana__service *service = calloc(1, sizeof *service);
+    if (!service) return liana__fail_memory(error, "a server");
+    service->calls = *calls;
+    service->zmq.wake = -1;
+    liana_status status = open_all(service, place, error);
+    if (status != LIANA_OK) {
+        liana__service_close(service);
+        return status;
+    }
+    *out = service;
+    return LIANA_OK;
+}
+
+void liana__service_close(liana__service *service)
+{
+    if (!service) return;
+    for (size_t i = 0; i < service->num_clients; i++) liana__assembly_free(&service->clients[i].assembly);
+    free(service->clients);
+    close_zmq(&service->zmq);
+    free(service);
+}
+
+const char *liana__service_address(const liana__service *service)
+{
+    return service->zmq.address;
+}
+
+void liana__service_wake(liana__service *service)
+{
+    static const uint64_t one = 1;
+    /* Fails only if the turn is to end already. */
+    ssize_t written = write(service->zmq.wake, &one, sizeof one);
+    (void)written;
+}
+
+/* ---- clients ---- */
+
+static service_client *find_number(liana__service *service, uint64_t number)
+{
+    for (size_t i = 0; i < service->num_clients; i++) {
+        if (service->clients[i].number == number) return &service->clients[i];
+    }
+    return NULL;
+}
+
+static service_client *find_id(liana__service *service, zmq_msg_t *id)
+{
+    for (size_t i = 0; i < service->num_clients; i++) {
+        service_client *client = &service->clients[i];
+        if (client->id_size == zmq_msg_size(id) && memcmp(client->id, zmq_msg_data(id), client->id_size) == 0) {
+            return client;
+        }
+    }
+    return NULL;
+}
+
+static void remove_client(liana__service *service, service_client *client)
+{
+    liana__assembly_free(&client->assembly);
+    *client = service->clients[--service->num_clients];
+}
+
+void liana__service_drop(liana__service *service, uint64_t number)
+{
+    service_client *client = find_number(service, number);
+    if (client) remove_client(service, client);
+}
+
+static void lose_client(liana__service *service, service_client *client)
+{
+    uint64_t number = client->number;
+    remove_client(service, client);
+    service->calls.gone(service->calls.user, number);
+}
+
+/* Connections that have ended. */
+static void look_at_connections(liana__service *service)
+{
+    int event;
+    uint32_t file = 0;
+    while ((event = liana__zmq_next_event(service->zmq.router_monitor, &file)) != 0) {
+        if (event != ZMQ_EVENT_DISCONNECTED) continue;
+        for (size_t i = service->num_clients; i-- > 0;) {
+            if (service->clients[i].file == (int)file) lose_client(service, &service->clients[i]);
+        }
+    }
+}
+
+static void refuse(liana__service *service, zmq_msg_t *id, const char *text)
+{
+    liana__zmq_send_refusal(&service->zmq, zmq_msg_data(id), zmq_msg_size(id), text);
+}
+
+/* A connection from which something has come for the first time. Ends of older ones are looked at before, so that a
+ * file descriptor that is used again is not taken for the old one. */
+static service_client *add_client(liana__service *service, zmq_msg_t *id, zmq_msg_t *body)
+{
+    look_at_connections(service);
+    bool fits = service->num_clients < MOST_CLIENTS && zmq_msg_size(id) <= ROUTING_ID;
+    if (!fits || !liana__grow(&service->clients, service->num_clients, &service->capacity, sizeof *service->clients)) {
+        refuse(service, id, "the server has too many connections");
+        return NULL;
+    }
+    service_client *client = &service->clients[service->num_clients++];
+    *client = (service_client){.number = ++service->num_ever, .file = zmq_msg_get(body, ZMQ_SRCFD)};
+    client->id_size = zmq_msg_size(id);
+    memcpy(client->id, zmq_msg_data(id), client->id_size);
+    return client;
+}
+
+/* ---- messages ---- */
+
+static void take_whole(liana__service *service, service_client *client, zmq_msg_t *body)
+{
+    const liana__service_calls *calls = &service->calls;
+    liana__service_message message = client->assembly.message;
+    uint64_t number = client->number;
+    const char *host = zmq_msg_gets(body, "Peer-Address");
+    client->assembly = (liana__assembly){0};
+    if (message.bytes) {
+        calls->take(calls->user, number, host ? host : "", &message);
+    } else {
+        calls->refuse(calls->user, number, message.number, message.size);
+    }
+}
+
+static void take_bytes(liana__service *service, zmq_msg_t *id, zmq_msg_t *body)
+{
+    liana__frame frame;
+    liana__error error = {0};
+    bool whole = false;
+    liana_status status = liana__frame_read(zmq_msg_data(body), zmq_msg_size(body), &frame, &error);
+    if (status == LIANA_OK && frame.kind == LIANA__FRAME_HELLO) {
+        status = liana__fail(&error, LIANA_INVALID_DATA,
+                             "this is 'liana server', which offers devices; a process of a training belongs elsewhere");
+    } else if (status == LIANA_OK && frame.kind != LIANA__FRAME_DATA) {
+        return;
+    }
+    service_client *client = find_id(service, id);
+    if (!client && status == LIANA_OK) client = add_client(service, id, body);
+    if (!client) {
+        if (status != LIANA_OK) refuse(service, id, error.message);
+        return;
+    }
+    if (status == LIANA_OK) {
+        status = liana__assembly_add(&client->assembly, &frame, service->calls.has_room, service->calls.user, &whole,
+                                     &error);
+    }
+    if (status != LIANA_OK) {
+        refuse(service, id, error.message);
+        lose_client(service, client);
+    } else if (whole) {
+        take_whole(service, client, body);
+    }
+}
+
+/* A message of the ROUTER: the connection's number, and one frame. False: there is none. */
+static bool take_one(liana__service *service)
+{
+    zmq_msg_t id, body;
+    zmq_msg_init(&id);
+    zmq_msg_init(&body);
+    bool found = zmq_msg_recv(&id, service->zmq.router, ZMQ_DONTWAIT) >= 0;
+    int parts = 1;
+    for (bool more = found && zmq_msg_more(&id); more; parts++) {
+        more = zmq_msg_recv(&body, service->zmq.router, ZMQ_DONTWAIT) >= 0 && zmq_msg_more(&body);
+    }
+    if (found && parts == 2) take_bytes(service, &id, &body);
+    zmq_msg_close(&body);
+    zmq_msg_close(&id);
+    return found;
+}
+
+void liana__service_turn(liana__service *service, double seconds)
+{
+    liana__zmq *zmq = &service->zmq;
+    zmq_pollitem_t items[4] = {{.socket = zmq->router, .events = ZMQ_POLLIN},
+                               {.fd = zmq->wake, .events = ZMQ_POLLIN},
+                               {.socket = zmq->router_monitor, .events = ZMQ_POLLIN},
+                               {.socket = zmq->gate, .events = ZMQ_POLLIN}};
+    zmq_poll(items, zmq->gate ? 4 : 3, (long)(seconds * 1000) + 1);
+    if (items[1].revents) {
+        uint64_t count;
+        ssize_t taken = read(zmq->wake, &count, sizeof count);
+        (void)taken;
+    }
+    if (zmq->gate && items[3].revents) liana__zmq_answer_gate(zmq);
+    /* Now and then other things must be done too. */
+    for (int i = 0; i < 256 && take_one(service); i++) {
+    }
+    look_at_connections(service);
+}
+
+/* ---- answers ---- */
+
+static bool send_piece(liana__service *service, const service_client *client, const liana__frame *frame)
+{
+    zmq_msg_t message;
+    if (zmq_msg_init_size(&message, LIANA__FRAME_HEADER + frame->num_bytes) != 0) return false;
+    uint8_t *bytes = zmq_msg_data(&message);
+    liana__frame_write(frame, bytes);
+    if (frame->num_bytes) memcpy(bytes + LIANA__FRAME_HEADER, frame->bytes, frame->num_bytes);
+    bool sent = zmq_send(service->zmq.router, client->id, client->id_size, ZMQ_DONTWAIT | ZMQ_SNDMORE) >= 0 &&
+                zmq_msg_send(&message, service->zmq.router, ZMQ_DONTWAIT) >= 0;
+    if (!sent) zmq_msg_close(&message);
+    return sent;
+}
+
+void liana__service_send(liana__service *service, uint64_t number, const liana__service_message *message)
+{
+    service_client *client = find_number(service, number);
+    size_t offset = 0;
+    bool sent = client != NULL;
+    while (sent && (offset < message->size || offset == 0)) {
+        size_t left = message->size - offset;
+        liana__frame frame = {.kind = LIANA__FRAME_DATA,
+                              .key = {.step = message->number, .kind = message->kind},
+                              .size = message->size,
+                              .offset = offset,
+                              .bytes = message->bytes + offset,
+                              .num_bytes = left < LIANA__FRAME_PIECE ? left : LIANA__FRAME_PIECE};
+        sent = send_piece(service, client, &frame);
+        offset += frame.num_bytes;
+        if (message->size == 0) break;
+    }
+    /* Half an answer is none: the client must not wait for the rest. */
+    if (client && !sent) lose_client(service, client);
+}

@@ -1,0 +1,104 @@
+/* A plugin that compiles for devices that are not there, as libtpu does, and does nothing else. Its topology has an option
+ * "mode": good, refuse (an error), abort or exit (the end of the process). */
+#include "backends/pjrt/interface.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+__attribute__((visibility("default"))) const liana__pjrt_api *GetPjrtApi(void);
+
+enum { NUM_FUNCTIONS = 100, RESOURCE_EXHAUSTED = 8, INVALID = 3 };
+
+static char mode[16];
+static liana__pjrt_program_memory_args answer;
+
+static liana__pjrt_failure *fail(const char *text)
+{
+    return (liana__pjrt_failure *)(void *)strdup(text);
+}
+
+static liana__pjrt_failure *initialize(void *args)
+{
+    (void)args;
+    return NULL;
+}
+
+static liana__pjrt_failure *create_topology(void *args)
+{
+    liana__pjrt_topology_args *own = args;
+    if (own->num_options != 1 || strncmp(own->options->name, "mode", own->options->name_size) != 0) {
+        return fail("an option 'mode' is expected");
+    }
+    snprintf(mode, sizeof mode, "%.*s", (int)own->options->value_size, own->options->value.string);
+    answer.results = (int64_t)own->name_size;
+    own->topology = mode;
+    return NULL;
+}
+
+static liana__pjrt_failure *compile(void *args)
+{
+    liana__pjrt_compile_ahead_args *own = args;
+    if (strcmp(mode, "refuse") == 0) return fail("the program needs 17 GiB of 16 GiB");
+    if (strcmp(mode, "abort") == 0) {
+        fputs("starting\nno such chip\n", stderr);
+        abort();
+    }
+    if (strcmp(mode, "exit") == 0) exit(3);
+    if (own->topology != mode || own->client) return fail("another topology, or a client");
+    answer.arguments = (int64_t)own->program->code_size;
+    answer.temporaries = (int64_t)own->options_size;
+    own->executable = &answer;
+    return NULL;
+}
+
+static liana__pjrt_failure *tell_memory(void *args)
+{
+    liana__pjrt_program_memory_args *own = args;
+    const liana__pjrt_program_memory_args *known = own->executable;
+    own->arguments = known->arguments;
+    own->results = known->results;
+    own->temporaries = known->temporaries;
+    return NULL;
+}
+
+static liana__pjrt_failure *tell_message(void *args)
+{
+    liana__pjrt_list_args *own = args;
+    own->items = own->object;
+    own->count = strlen(own->object);
+    return NULL;
+}
+
+static liana__pjrt_failure *tell_code(void *args)
+{
+    liana__pjrt_int_args *own = args;
+    own->number = strstr(own->object, "GiB") ? RESOURCE_EXHAUSTED : INVALID;
+    return NULL;
+}
+
+static liana__pjrt_failure *destroy_error(void *args)
+{
+    free(((liana__pjrt_object_args *)args)->object);
+    return NULL;
+}
+
+const liana__pjrt_api *GetPjrtApi(void)
+{
+    static union {
+        liana__pjrt_api api;
+        char bytes[sizeof(liana__pjrt_api) + NUM_FUNCTIONS * sizeof(liana__pjrt_entry)];
+    } table;
+    liana__pjrt_api *api = &table.api;
+    api->struct_size = sizeof table;
+    api->version.major = LIANA__PJRT_MAJOR;
+    api->version.minor = LIANA__PJRT_OLDEST_MINOR;
+    api->functions[LIANA__PJRT_ERROR_DESTROY] = destroy_error;
+    api->functions[LIANA__PJRT_ERROR_MESSAGE] = tell_message;
+    api->functions[LIANA__PJRT_ERROR_GET_CODE] = tell_code;
+    api->functions[LIANA__PJRT_PLUGIN_INITIALIZE] = initialize;
+    api->functions[LIANA__PJRT_TOPOLOGY_CREATE] = create_topology;
+    api->functions[LIANA__PJRT_COMPILE] = compile;
+    api->functions[LIANA__PJRT_EXECUTABLE_GET_COMPILED_MEMORY_STATS] = tell_memory;
+    return api;
+}

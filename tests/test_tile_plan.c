@@ -1,0 +1,196 @@
+/* What tiles of a TPU pad (tile_plan.c), liana plan --device tpu (plan_device.c), and compiling for absent devices
+ * (ahead.c), with a plugin of the test's own. */
+#include "harness/command_run.h"
+#include "harness/graph_run.h"
+
+#include "backends/pjrt/ahead.h"
+#include "train/plan/tile_plan.h"
+#include "train/run/run.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- tiles ---- */
+
+static void assert_bytes(liana_dtype dtype, liana_shape shape, bool examples, double expected)
+{
+    const double got = liana__tiled_bytes(dtype, &shape, examples);
+    if (got != expected)
+        fail_msg("%s: %.0f bytes, expected %.0f", liana__type_print(dtype, &shape).text, got, expected);
+}
+
+static void test_bytes_in_tiles(void **state)
+{
+    (void)state;
+    /* Tiles of 8 x 128 words, 16 x 128 of bf16, 32 x 128 bytes, counted by hand. */
+    assert_bytes(LIANA_F32, (liana_shape){2, {8, 128}}, false, 4096);
+    assert_bytes(LIANA_F32, (liana_shape){2, {9, 129}}, false, 16 * 256 * 4);
+    assert_bytes(LIANA_F32, (liana_shape){2, {128, 8}}, false, 4096); /* the other way round */
+    assert_bytes(LIANA_F32, (liana_shape){2, {1000, 2}}, false, 1024 * 8 * 4);
+    assert_bytes(LIANA_BF16, (liana_shape){2, {8, 128}}, false, 16 * 128 * 2);
+    assert_bytes(LIANA_U8, (liana_shape){2, {33, 100}}, false, 64 * 128);
+    assert_bytes(LIANA_F32, (liana_shape){1, {10}}, false, 128 * 8 * 4);
+    assert_bytes(LIANA_F32, (liana_shape){0, {0}}, false, 4);
+    /* Examples are the first axis, not that before the last: 64 examples, 3 x 3 places, 32 features. */
+    assert_bytes(LIANA_F32, (liana_shape){4, {64, 3, 3, 32}}, true, 9 * 4.0 * fmin(64 * 128, 32 * 128));
+    assert_bytes(LIANA_F32, (liana_shape){4, {64, 3, 3, 32}}, false, 64 * 3 * 4.0 * fmin(8 * 128, 128 * 32));
+}
+
+static void test_generations(void **state)
+{
+    (void)state;
+    liana__error error = {0};
+    const liana__tpu_generation *generation;
+    assert_ok(liana__tpu_generation_find("v5e:2x2", &generation, &error), &error);
+    assert_string_equal(generation->name, "v5e");
+    assert_ok(liana__tpu_generation_find("v6e", &generation, &error), &error);
+    assert_int_equal(generation->matrix_unit, 256);
+    assert_int_equal(liana__tpu_generation_find("v5", &generation, &error), LIANA_INVALID_CONFIG);
+    assert_non_null(strstr(error.message, "there is no TPU 'v5'; expected v2, v3"));
+}
+
+/* ---- a model ---- */
+
+static const char config[] = "data: {train: {images: train-images, labels: train-labels}}\n"
+                             "model:\n"
+                             "  layers:\n"
+                             "    - Conv2D: {filters: 100, kernel_size: 3, use_bias: false}\n"
+                             "    - Flatten\n"
+                             "    - Dense: {units: 4, activation: softmax}\n"
+                             "train: {batch_size: 32, microbatch: 12, optimizer: SGD}\n"
+                             "output: run\n";
+
+static const char *write_config(void)
+{
+    static char path[256];
+    liana__test_tiny_data("train", 64, 1);
+    snprintf(path, sizeof path, "%s", liana__test_write("config.yaml", config, sizeof config - 1));
+    return path;
+}
+
+static double number_of(const json_t *event, const char *key)
+{
+    return json_number_value(json_object_get(event, key));
+}
+
+/* The event of a layer, or "device_plan". */
+static json_t *find_event(const char *lines, const char *name, const char *layer)
+{
+    for (const char *line = lines; line && *line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
+        json_t *event = json_loads(line, JSON_DISABLE_EOF_CHECK, NULL);
+        const char *of = json_string_value(json_object_get(event, "layer"));
+        const char *called = json_string_value(json_object_get(event, "event"));
+        if (called && strcmp(called, name) == 0 && (!layer || (of && strcmp(of, layer) == 0))) return event;
+        json_decref(event);
+    }
+    return NULL;
+}
+
+static void test_layers_of_a_model(void **state)
+{
+    (void)state;
+    char path[256];
+    snprintf(path, sizeof path, "%s", write_config());
+    liana__test_result got = liana__test_command("plan", path, "--device", "tpu", "--json", "train.precision=float32");
+    /* Images of 12x12x1, so results of 10x10x100. The convolution has a forward pass and a gradient of its kernel:
+     * 2 x 9 operations for each result; the images need no gradient. A place has one channel, which fills 128 rows of
+     * the unit, and 100 filters, which fill 128; 1,200 places fill 1,200. */
+    json_t *event = find_event(got.out, "layer", "conv2d");
+    assert_non_null(event);
+    const double flops = 2.0 * 9 * 12 * 100 * 100;
+    assert_true(number_of(event, "flops") == 2 * flops);
+    assert_true(fabs(number_of(event, "padded_flops") / (2 * flops * 128 * 1.28) - 1) < 1e-12);
+    json_decref(event);
+    /* Rows of 10,000 by 4 units, and both gradients: 12 x 10,000 x 4. Forward: 12 rows are 16, 10,000 are 10,112, 4 are
+     * 128. The gradient of the kernel: 10,000 rows by 12 (128) by 4 (128). That of its input: 12 (16), 4 (128), 10,000
+     * (10,112). */
+    event = find_event(got.out, "layer", "dense");
+    assert_non_null(event);
+    assert_true(number_of(event, "flops") == 3 * 2.0 * 12 * 10000 * 4);
+    const double padded = 2.0 * (2 * 16.0 * 10112 * 128 + 10000.0 * 128 * 128);
+    assert_true(fabs(number_of(event, "padded_flops") / padded - 1) < 1e-12);
+    json_decref(event);
+    event = find_event(got.out, "device_plan", NULL);
+    assert_true(number_of(event, "shard") == 12);
+    assert_true(number_of(event, "padded_memory") >= number_of(event, "memory"));
+    assert_true(number_of(event, "device_memory") == 16 * 1024.0 * 1024 * 1024);
+    json_decref(event);
+    assert_code(got, 0);
+    got = liana__test_command("plan", path, "--device", "tpu", "--topology", "v4", "train.precision=auto");
+    assert_non_null(strstr(got.out, "TPU v4, shards of 12 examples\n"));
+    assert_non_null(strstr(got.out, "bf16[12, 10, 10, 100]"));
+    assert_non_null(strstr(got.out, "- Shards of 12 examples are padded to 16: take 8 or 16 (train.microbatch).\n"));
+    assert_non_null(strstr(got.out, "- conv2d: 100 features cost as much as 128.\n"));
+    assert_non_null(strstr(got.out, "Of a core's 32 GiB that is 0%.\n"));
+    assert_code(got, 0);
+}
+
+static void test_what_is_refused(void **state)
+{
+    (void)state;
+    char path[256];
+    snprintf(path, sizeof path, "%s", write_config());
+    liana__test_result got = liana__test_command("plan", path, "--device", "gpu");
+    assert_non_null(strstr(got.err, "--device is 'gpu', expected tpu, or pjrt:PATH"));
+    assert_code(got, 2);
+    got = liana__test_command("plan", path, "--device", "tpu", "--topology", "v9:1x1");
+    assert_non_null(strstr(got.err, "there is no TPU 'v9:1x1'"));
+    assert_code(got, 2);
+    got = liana__test_command("plan", path, "--device", "pjrt:/nowhere/plugin.so", "--compile");
+    assert_non_null(strstr(got.err, "/nowhere/plugin.so"));
+    assert_int_not_equal(got.code, 0);
+    assert_code(got, got.code);
+}
+
+/* ---- compiling ---- */
+
+static liana_status compile(const char *mode, liana__pjrt_ahead_program *program, liana__error *error)
+{
+    char device[512];
+    snprintf(device, sizeof device, "pjrt:%s?mode=%s", LIANA_AHEAD_PLUGIN, mode);
+    const liana__pjrt_ahead_request request = {
+        .device = device, .topology = "v5e:2x2", .num_replicas = 4, .text = "module {}", .text_size = 9};
+    return liana__pjrt_compile_ahead(&request, program, error);
+}
+
+static void test_a_program_is_compiled_in_a_child(void **state)
+{
+    (void)state;
+    liana__error error = {0};
+    liana__pjrt_ahead_program program = {0};
+    assert_ok(compile("good", &program, &error), &error);
+    /* The plugin answers with what it was asked: the size of the text, of the topology's name and of the options. */
+    assert_int_equal(program.arguments, 9);
+    assert_int_equal(program.results, 7);
+    assert_true(program.temporaries > 8);
+    assert_true(program.seconds >= 0);
+}
+
+static void test_what_ends_a_compiler(void **state)
+{
+    (void)state;
+    liana__error error = {0};
+    liana__pjrt_ahead_program program = {0};
+    assert_int_equal(compile("refuse", &program, &error), LIANA_OUT_OF_MEMORY);
+    assert_non_null(strstr(error.message, "the program needs 17 GiB of 16 GiB"));
+    assert_int_equal(compile("abort", &program, &error), LIANA_UNAVAILABLE);
+    assert_non_null(strstr(error.message, "ended the process that compiled (signal 6); it said last: no such chip"));
+    assert_int_equal(compile("exit", &program, &error), LIANA_UNAVAILABLE);
+    assert_non_null(strstr(error.message, "(exit code 3)"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_bytes_in_tiles),
+        cmocka_unit_test(test_generations),
+        cmocka_unit_test(test_layers_of_a_model),
+        cmocka_unit_test(test_what_is_refused),
+        cmocka_unit_test(test_a_program_is_compiled_in_a_child),
+        cmocka_unit_test(test_what_ends_a_compiler),
+    };
+    liana__test_folder();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

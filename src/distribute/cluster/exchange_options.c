@@ -40,7 +40,7 @@ const liana__fields liana__parameter_server_fields =
 liana__exchange_options liana__multi_worker_options(const void *options)
 {
     const liana__exchange_asked *asked = options;
-    return (liana__exchange_options){.wire = asked ? (liana__wire)asked->wire : LIANA__WIRE_FLOAT32,
+    return (liana__exchange_options){.wire = asked ? (liana__wire_kind)asked->wire : LIANA__WIRE_FLOAT32,
                                      .synchronous = true};
 }
 
@@ -49,7 +49,7 @@ liana__exchange_options liana__parameter_server_options(const void *options, siz
     static const liana__exchange_asked defaults = {.synchronous = true, .max_staleness = NAN};
     const liana__exchange_asked *asked = options ? options : &defaults;
     const int64_t workers = (int64_t)num_workers;
-    liana__exchange_options made = {.wire = (liana__wire)asked->wire, .synchronous = asked->synchronous};
+    liana__exchange_options made = {.wire = (liana__wire_kind)asked->wire, .synchronous = asked->synchronous};
     made.replicas_to_aggregate = asked->replicas_to_aggregate ? asked->replicas_to_aggregate : workers;
     made.max_staleness = isnan(asked->max_staleness) ? STALENESS_EACH * workers : (int64_t)asked->max_staleness;
     if (made.synchronous && made.replicas_to_aggregate == workers) return made;

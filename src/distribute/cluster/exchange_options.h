@@ -8,7 +8,7 @@
 
 /* As they are asked for. Of parameter_server; multi_worker has the first only. */
 typedef struct liana__exchange_asked {
-    int wire;                      /* liana__wire */
+    int wire;                      /* liana__wire_kind */
     bool synchronous;              /* an update takes the gradients of several workers */
     double max_staleness;          /* of asynchronous updates; NaN: not given */
     int64_t replicas_to_aggregate; /* 0: all workers */
@@ -17,7 +17,7 @@ typedef struct liana__exchange_asked {
 
 /* What they come to for a number of workers. */
 typedef struct liana__exchange_options {
-    liana__wire wire;
+    liana__wire_kind wire;
     bool synchronous;
     int64_t max_staleness;
     int64_t replicas_to_aggregate;

@@ -7,17 +7,17 @@
 
 #include "distribute/cluster/slice_map.h"
 
-typedef enum liana__wire {
+typedef enum liana__wire_kind {
     LIANA__WIRE_FLOAT32,
     LIANA__WIRE_BFLOAT16,
-} liana__wire;
+} liana__wire_kind;
 
-/* By liana__wire, NULL-terminated. */
+/* By liana__wire_kind, NULL-terminated. */
 extern const char *const liana__wire_names[];
 
 /* How the sums of a training are sent. Zero: all in float32. */
 typedef struct liana__wire_format {
-    liana__wire wire;
+    liana__wire_kind wire;
     bool (*is_gradient)(void *user, size_t sum); /* others stay float32; NULL: all are gradients */
     void *user;
 } liana__wire_format;

@@ -188,6 +188,32 @@ static void test_training_gives_the_bits_of_a_local_one(void **state)
     for (int i = 0; i < 2; i++) liana__test_stop_server(servers[i]);
 }
 
+/* The server dies during a training, which goes on at another one: the bytes of an undisturbed training. */
+static void test_a_server_dies_during_a_training(void **state)
+{
+    (void)state;
+    const char *config = liana__test_tiny_run(48);
+    const char *const *sockets = liana__test_sockets(1);
+    char workers[256], out[2][512];
+    snprintf(workers, sizeof workers, "cluster.workers=[\"%s\"]", sockets[0]);
+    for (int i = 0; i < 2; i++) snprintf(out[i], sizeof out[i], "%s", liana__test_path(i ? "calm" : "shaken"));
+    assert_code(liana__test_command("train", config, "train.epochs=40", workers, "--out", out[1]), 0);
+    pid_t server = liana__test_start_server(sockets[0], NULL, 0, 8);
+    const char *const words[] = {
+        "train", config, "train.epochs=40", workers,    "train.device=/job:worker/task:0/cpu:0",
+        "--out", out[0], "--requeue",       "--resume", NULL};
+    pid_t training = liana__test_spawn(words, NULL);
+    while (access(liana__test_path("shaken/checkpoints"), F_OK) != 0) usleep(1000);
+    while (!*liana__test_newest_checkpoint("shaken")) usleep(1000);
+    kill(server, SIGKILL);
+    assert_int_equal(waitpid(server, NULL, 0), server);
+    assert_refused(liana__test_wait(training), 75, sockets[0]);
+    server = liana__test_start_server(sockets[0], NULL, 0, 8);
+    assert_code(liana__test_wait(liana__test_spawn(words, NULL)), 0);
+    assert_same_run("calm", "shaken");
+    liana__test_stop_server(server);
+}
+
 /* ---- names ---- */
 
 static void test_names(void **state)
@@ -509,10 +535,11 @@ static void test_memory_is_limited_and_given_back(void **state)
         assert_true(data[MIB - 1] == 7);
         free(data);
         own->backend->buffer_destroy(second);
-        /* The other buffer stays: closing the device frees it on the server. */
+        /* Another one stays: closing the device frees it on the server. */
         own->backend->buffer_destroy(first);
-        upload(own, MIB / 2, LIANA_OK, NULL);
+        liana__buffer *left = upload(own, MIB / 2, LIANA_OK, NULL);
         liana_device_close(device);
+        free(left);
     }
     liana__test_stop_server(server);
 }
@@ -594,6 +621,7 @@ int main(void)
         cmocka_unit_test(test_names),
         cmocka_unit_test_setup_teardown(test_programs_give_the_bits_of_a_local_device, set_up, tear_down),
         cmocka_unit_test(test_training_gives_the_bits_of_a_local_one),
+        cmocka_unit_test(test_a_server_dies_during_a_training),
         cmocka_unit_test_setup_teardown(test_devices_that_are_not_there, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_keys, set_up, tear_down),
         cmocka_unit_test(test_versions_and_requests),

@@ -1,6 +1,7 @@
 /* Turns names of remote files, patterns and folders into local paths. */
 #include "remote/remote.h"
 
+#include "base/cache_folder.h"
 #include "base/named.h"
 #include "remote/query.h"
 #include "remote/remote_internal.h"
@@ -22,11 +23,8 @@ enum { NUM_SCHEMES = sizeof SCHEMES / sizeof *SCHEMES };
 
 liana_status liana__remote_find_cache(liana__remote *remote, const char **found, liana__error *error)
 {
-    const char *folder = remote->options.cache_folder, *cache = getenv("LIANA_CACHE");
-    const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    if (!folder && cache && *cache) folder = cache;
-    if (!folder && xdg && *xdg == '/') folder = liana__arena_format(&remote->arena, "%s/liana", xdg);
-    if (!folder && home && *home) folder = liana__arena_format(&remote->arena, "%s/.cache/liana", home);
+    const char *folder = remote->options.cache_folder;
+    if (!folder) folder = liana__cache_folder(&remote->arena);
     if (remote->arena.failed) return liana__fail_memory(error, "the cache of remote files");
     if (!folder) {
         return liana__fail(

@@ -15,6 +15,8 @@ bool liana__test_plugin_is_there(void)
     bool is_there = liana__pjrt_find_plugin("cpu", &arena, &path, NULL) == LIANA_OK;
     if (is_there) {
         setenv("COUNTING_PLUGIN_INNER", path, 1);
+        /* What tests compile they count. */
+        setenv("LIANA_PROGRAM_CACHE", "", 0);
         /* Programs of tests run a few times: what LLVM would make faster takes longer than it saves. */
         setenv("XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true", 0);
     } else {

@@ -19,7 +19,7 @@ typedef struct liana__pjrt_client {
     size_t users;                         /* devices that are open */
     struct liana__pjrt_program *programs; /* that are in use, of all devices */
     pthread_mutex_t mutex;                /* of `programs`, and of compiling */
-    size_t num_compiled;                  /* programs, so far */
+    size_t num_compiled, num_loaded;      /* programs, so far; from the cache on disk */
 } liana__pjrt_client;
 
 /* Opens the client of a plugin, or takes the one that the context has. Errors: those of liana__pjrt_plugin_load;

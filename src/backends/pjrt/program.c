@@ -2,6 +2,7 @@
 #include "backends/pjrt/program.h"
 
 #include "backends/pjrt/compile_options.h"
+#include "backends/pjrt/program_cache.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,13 @@ static liana_status call_compiler(liana__pjrt_program *program, liana__error *er
         liana__text_free(&options);
         return liana__fail_memory(error, "a program");
     }
+    const liana__program_source source = {options.data, options.length, program->text, program->text_size};
+    program->handle = liana__program_cache_read(client, &source);
+    if (program->handle) {
+        client->num_loaded++;
+        liana__text_free(&options);
+        return LIANA_OK;
+    }
     liana__pjrt_program_text text = {
         .head = {.struct_size = sizeof text},
         .code = program->text,
@@ -29,6 +37,7 @@ static liana_status call_compiler(liana__pjrt_program *program, liana__error *er
                                      .options = options.data,
                                      .options_size = options.length};
     liana_status status = liana__pjrt_call(&client->plugin, LIANA__PJRT_CLIENT_COMPILE, &args, error);
+    if (status == LIANA_OK) liana__program_cache_write(client, &source, args.executable);
     liana__text_free(&options);
     program->handle = args.executable;
     client->num_compiled += status == LIANA_OK;

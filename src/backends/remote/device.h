@@ -15,15 +15,21 @@ typedef struct liana__served_numbers {
     uint32_t next;
 } liana__served_numbers;
 
+/* Executions that may run ahead of the program: enough to hide the way there and back, and few enough that their inputs
+ * do not pile up at the server. */
+enum { LIANA__SERVED_AHEAD = 4 };
+
 typedef struct liana__served_device {
     liana__device base;
     pthread_mutex_t mutex; /* of the connection, and of all below */
     liana__link *link;
-    char *name;          /* "/job:worker/task:1/cpu:0", for messages */
-    uint64_t asked;      /* requests so far ... */
-    uint64_t answered;   /* ... and those whose answers have come */
-    liana__error failed; /* the first answer that was an error and that nobody has waited for */
-    liana__error lost;   /* why the connection has ended */
+    char *name;                          /* "/job:worker/task:1/cpu:0", for messages */
+    uint64_t asked;                      /* requests so far ... */
+    uint64_t answered;                   /* ... and those whose answers have come */
+    liana__error failed;                 /* the first answer that was an error and that nobody has waited for */
+    uint64_t ahead[LIANA__SERVED_AHEAD]; /* the last executions for which nobody has waited */
+    size_t num_ahead;                    /* in all */
+    liana__error lost;                   /* why the connection has ended */
     liana__served_numbers buffers, executables;
     uint32_t *dropped; /* buffers that the server has not been told of yet */
     size_t num_dropped, dropped_capacity;
@@ -49,6 +55,8 @@ liana_status liana__served_ask(liana__served_device *device, liana__served_kind 
  * Errors: the server's, with the device's name; that of an earlier request for which nobody has waited. */
 liana_status liana__served_await(liana__served_device *device, uint64_t number, liana__service_message *answer,
                                  liana__wire *wire, liana__error *error);
+/* Lets an execution run on, and waits for the one LIANA__SERVED_AHEAD before it. Errors: those of earlier requests. */
+liana_status liana__served_run_ahead(liana__served_device *device, uint64_t number, liana__error *error);
 /* Both. */
 liana_status liana__served_call(liana__served_device *device, liana__served_kind kind, liana__text *bytes,
                                 const void *more, size_t num_more, liana__service_message *answer, liana__wire *wire,

@@ -177,6 +177,25 @@ liana_status liana__served_await(liana__served_device *device, uint64_t number, 
     return status;
 }
 
+liana_status liana__served_run_ahead(liana__served_device *device, uint64_t number, liana__error *error)
+{
+    pthread_mutex_lock(&device->mutex);
+    uint64_t *oldest = &device->ahead[device->num_ahead++ % LIANA__SERVED_AHEAD];
+    liana_status status = LIANA_OK;
+    while (status == LIANA_OK && device->answered < *oldest) {
+        liana__service_message answer;
+        status = receive(device, &answer, error);
+        if (status == LIANA_OK) {
+            note_failure(device, &answer);
+            free(answer.bytes);
+        }
+    }
+    *oldest = number;
+    if (status == LIANA_OK && device->failed.status != LIANA_OK) status = fail_earlier(device, error);
+    pthread_mutex_unlock(&device->mutex);
+    return status;
+}
+
 liana_status liana__served_call(liana__served_device *device, liana__served_kind kind, liana__text *bytes,
                                 const void *more, size_t num_more, liana__service_message *answer, liana__wire *wire,
                                 liana__error *error)

@@ -1,0 +1,162 @@
+/* Compiled programs on disk (program_cache.c): taken where all is equal, left where anything is damaged or different. */
+#include "harness/harness.h"
+
+#include "backends/pjrt/program_cache.h"
+#include "base/file.h"
+#include "exec/program.h"
+#include "harness/pjrt_plugin.h"
+
+#include <liana/ops.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utime.h>
+
+enum { SIZE = 6 };
+
+static char folder[512];
+
+static int set_up(void **state)
+{
+    (void)state;
+    liana__test_folder();
+    snprintf(folder, sizeof folder, "%s", liana__test_path("programs"));
+    setenv("LIANA_PROGRAM_CACHE", folder, 1);
+    return 0;
+}
+
+/* tanh(factor * x) on the plugin, in a context of its own; returns how many programs were compiled. */
+static size_t run(double factor, float results[SIZE])
+{
+    static const float x[SIZE] = {0, 0.25f, -1, 2, 3.5f, -8};
+    const size_t before = liana__test_plugin_state()->compiled;
+    liana_context *context;
+    liana_graph *graph;
+    liana__device *device;
+    liana__program *program;
+    liana__error error = {0};
+    const liana_shape shape = {1, {SIZE}};
+    assert_int_equal(liana_context_create(NULL, &context), LIANA_OK);
+    assert_ok(liana__device_open(context, liana__test_plugin_device(":0?cpu_device_count=1"), &device, &error), &error);
+    assert_int_equal(liana_graph_create(context, &graph), LIANA_OK);
+    liana_tensor input = liana_graph_input(graph, "x", LIANA_F32, shape);
+    liana_graph_output(graph, "y",
+                       liana_op_tanh(liana_op_multiply(input, liana_graph_scalar(graph, LIANA_F32, factor))));
+    assert_ok(liana__program_create(device, graph, "cached", NULL, &program, &error), &error);
+    assert_ok(liana__program_feed(program, 0, LIANA_F32, &shape, x, &error), &error);
+    assert_ok(liana__program_run(program, &error), &error);
+    assert_ok(liana__program_fetch(program, 0, results, &error), &error);
+    liana__program_destroy(program);
+    liana__device_close(device);
+    liana_context_destroy(context);
+    liana__test_plugin_is_clean();
+    return liana__test_plugin_state()->compiled - before;
+}
+
+/* The files of the folder; *path (may be NULL) is the first one's. */
+static size_t count_files(char path[1024])
+{
+    liana__arena arena = {0};
+    liana__error error = {0};
+    liana__paths names;
+    assert_ok(liana__folder_list(folder, &arena, &names, &error), &error);
+    if (path && names.count) snprintf(path, 1024, "%s/%s", folder, names.items[0]);
+    const size_t count = names.count;
+    liana__arena_free(&arena);
+    return count;
+}
+
+static void test_a_program_is_compiled_once(void **state)
+{
+    (void)state;
+    if (!liana__test_plugin_is_there()) skip();
+    struct stat facts;
+    float first[SIZE], second[SIZE], other[SIZE];
+    assert_int_equal(run(2, first), 1);
+    assert_int_equal(count_files(NULL), 1);
+    assert_int_equal(stat(folder, &facts), 0);
+    assert_int_equal(facts.st_mode & (S_IWGRP | S_IWOTH), 0);
+    assert_int_equal(run(2, second), 0);
+    assert_memory_equal(first, second, sizeof first);
+    /* Another program, and other flags of the compiler. */
+    assert_int_equal(run(3, other), 1);
+    assert_int_equal(count_files(NULL), 2);
+    assert_true(memcmp(first, other, sizeof first) != 0);
+    setenv("LIBTPU_INIT_ARGS", "--other", 1);
+    assert_int_equal(run(2, second), 1);
+    unsetenv("LIBTPU_INIT_ARGS");
+    assert_int_equal(count_files(NULL), 3);
+    /* Without a cache. */
+    setenv("LIANA_PROGRAM_CACHE", "", 1);
+    assert_int_equal(run(2, second), 1);
+    assert_int_equal(count_files(NULL), 3);
+}
+
+/* Changes a byte, or cuts the file off where `changed` is false. */
+static void damage(const char *path, size_t at, bool changed)
+{
+    liana__error error = {0};
+    char *bytes;
+    size_t size;
+    assert_ok(liana__file_read(path, SIZE_MAX / 2, &bytes, &size, &error), &error);
+    if (changed) bytes[at] ^= 0x40;
+    assert_ok(liana__file_replace(path, bytes, changed ? size : at, &error), &error);
+    free(bytes);
+}
+
+static void test_damaged_files_are_compiled_anew(void **state)
+{
+    (void)state;
+    if (!liana__test_plugin_is_there()) skip();
+    char path[1024];
+    struct stat facts;
+    float expected[SIZE], got[SIZE];
+    assert_int_equal(run(2, expected), 1);
+    assert_int_equal(count_files(path), 1);
+    assert_int_equal(stat(path, &facts), 0);
+    const size_t size = (size_t)facts.st_size;
+    /* Magic, version, checksum, the sizes of the parts, and all over the rest. */
+    const size_t places[] = {0, 8, 12, 16, 23, 24, 32, 40, 47, 48, 200, size / 2, size - 1};
+    for (size_t i = 0; i < 2 * sizeof places / sizeof *places; i++) {
+        damage(path, places[i / 2], i % 2);
+        assert_int_equal(run(2, got), 1);
+        assert_memory_equal(expected, got, sizeof got);
+        /* It was written anew. */
+        assert_int_equal(run(2, got), 0);
+    }
+}
+
+static void test_old_files_make_room(void **state)
+{
+    (void)state;
+    liana__error error = {0};
+    assert_ok(liana__folder_make(folder, &error), &error);
+    for (int i = 0; i < 4; i++) {
+        char path[1024];
+        const char bytes[100] = {0};
+        snprintf(path, sizeof path, "%s/%d.program", folder, i);
+        assert_ok(liana__file_replace(path, bytes, sizeof bytes, &error), &error);
+        /* The third is the oldest. */
+        assert_int_equal(utime(path, &(struct utimbuf){1000, i == 2 ? 500 : 1000 + i}), 0);
+    }
+    char path[1024];
+    liana__program_cache_trim(folder, 400);
+    assert_int_equal(count_files(NULL), 4);
+    liana__program_cache_trim(folder, 399);
+    assert_int_equal(count_files(path), 3);
+    assert_non_null(strstr(path, "/0.program"));
+    liana__program_cache_trim(folder, 150);
+    assert_int_equal(count_files(path), 1);
+    assert_non_null(strstr(path, "/3.program"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_a_program_is_compiled_once, set_up),
+        cmocka_unit_test_setup(test_damaged_files_are_compiled_anew, set_up),
+        cmocka_unit_test_setup(test_old_files_make_room, set_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -8,6 +8,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 WERROR ?=
 CMAKE_OPTIONS ?=
 FUZZ_SECONDS ?= 60
+KILLS ?= 200
 
 GENERATOR := $(if $(shell command -v ninja 2>/dev/null),-G Ninja)
 CONFIGURE = cmake -S . -B $(1) $(if $(wildcard $(1)/CMakeCache.txt),,$(GENERATOR)) $(if $(WERROR),-DLIANA_WERROR=$(WERROR)) \
@@ -15,7 +16,7 @@ CONFIGURE = cmake -S . -B $(1) $(if $(wildcard $(1)/CMakeCache.txt),,$(GENERATOR
 COMPILE = cmake --build $(1) --parallel $(JOBS)
 TEST = ctest --test-dir $(1) --output-on-failure --no-label-summary --parallel $(JOBS) $(TEST_OPTIONS)
 
-.PHONY: all help demo test asan tsan bench bench-docs bench-long bench-data fuzz test-levels test-builds format check-format check-includes check-names check-registry check-docs-long install uninstall clean
+.PHONY: all help demo test asan tsan bench bench-docs bench-long bench-data kills fuzz test-levels test-builds format check-format check-includes check-names check-registry check-docs-long check-slurm install uninstall clean
 
 all: ## build libliana and the liana command into $(BUILD)
 	$(call CONFIGURE,$(BUILD))
@@ -58,6 +59,9 @@ tsan: ## run the tests under ThreadSanitizer, in $(BUILD)-tsan
 	$(call COMPILE,$(BUILD)-tsan)
 	$(call TEST,$(BUILD)-tsan)
 
+kills: ## kill, halt and cut trainings in several processes, KILLS times (docs/reliability.md)
+	python3 tests/kills.py $(BUILD) --kills $(KILLS)
+
 fuzz: ## run each reader of files on inputs that libFuzzer makes, FUZZ_SECONDS each
 	$(call CONFIGURE,$(BUILD)-fuzz,-DCMAKE_C_COMPILER=clang-14 -DLIANA_FUZZ=ON)
 	$(call COMPILE,$(BUILD)-fuzz) --target liana_fuzz
@@ -76,6 +80,11 @@ bench: ## measure speed and memory of liana, PyTorch, JAX and TensorFlow: a tabl
 
 bench-docs: ## the same, written into docs/performance.md and docs/images
 	$(MAKE) bench DOCS=yes
+
+check-slurm: ## run jobs under Slurm itself, one node on this machine (root; Slurm is unpacked, not installed; a few minutes)
+	$(call CONFIGURE,$(BUILD))
+	$(call COMPILE,$(BUILD)) --target liana
+	sh tests/checks/slurm.sh $(BUILD)
 
 bench-long: ## measure whether training keeps its speed over hundreds of epochs (nothing else should run)
 	$(call CONFIGURE,$(BUILD))

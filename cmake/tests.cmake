@@ -26,6 +26,12 @@ add_library(liana_counting_plugin MODULE ${PROJECT_SOURCE_DIR}/tests/pjrt/counti
 target_link_libraries(liana_counting_plugin PRIVATE liana_options)
 target_compile_definitions(liana_test_harness PUBLIC LIANA_COUNTING_PLUGIN="$<TARGET_FILE:liana_counting_plugin>")
 add_dependencies(liana_test_harness liana_counting_plugin)
+# A clock that is wrong, for one process of several.
+add_library(liana_other_clock MODULE ${PROJECT_SOURCE_DIR}/tests/clock/other_clock.c)
+target_link_libraries(liana_other_clock PRIVATE liana_options)
+set_property(SOURCE ${PROJECT_SOURCE_DIR}/tests/test_cluster_refused.c APPEND PROPERTY COMPILE_DEFINITIONS
+  LIANA_OTHER_CLOCK="$<TARGET_FILE:liana_other_clock>")
+add_dependencies(liana_test_harness liana_other_clock)
 # The one that compiles for devices that are not there.
 add_library(liana_ahead_plugin MODULE ${PROJECT_SOURCE_DIR}/tests/pjrt/ahead_plugin.c)
 target_link_libraries(liana_ahead_plugin PRIVATE liana_options)
@@ -86,7 +92,7 @@ foreach(source ${LIANA_FUZZ_SOURCES})
 endforeach()
 
 # The examples in C; tests/install builds them against what is installed as well.
-foreach(example mnist datasets line values custom_loop gan class_picture estimator)
+foreach(example mnist datasets line values custom_loop replicas gan class_picture estimator)
   add_executable(example_${example} ${PROJECT_SOURCE_DIR}/examples/${example}.c)
   target_link_libraries(example_${example} PRIVATE liana_static liana_options)
 endforeach()

@@ -27,7 +27,8 @@ typedef struct result {
     char message[512];
     char *weights;
     size_t size;
-    atomic_int made[COUNT]; /* how often an example of the training data was made here */
+    atomic_int made[COUNT];      /* how often an example of the training data was made here */
+    atomic_int validated[COUNT]; /* ... and of the validation data */
 } result;
 
 /* Changes nothing. */
@@ -38,6 +39,16 @@ static liana_status count_example(void *user, const liana_example_address *addre
     (void)input;
     (void)output;
     atomic_fetch_add(&own->made[address->record % COUNT], 1);
+    return LIANA_OK;
+}
+
+static liana_status count_validated(void *user, const liana_example_address *address, const liana_element *input,
+                                    liana_element *output)
+{
+    result *own = user;
+    (void)input;
+    (void)output;
+    atomic_fetch_add(&own->validated[address->record % COUNT], 1);
     return LIANA_OK;
 }
 
@@ -98,8 +109,12 @@ static liana_status fit(liana_context *context, const process *self, result *own
                                  .strategy = self->strategy,
                                  .seed = 3};
     liana_status status = liana_dataset_open(context, validation_path, NULL, &validation);
-    options.validation = validation;
-    if (status == LIANA_OK) status = liana_fit(model, &options);
+    if (status == LIANA_OK) {
+        validation = liana_dataset_map(validation,
+                                       &(liana_map_options){.name = "count", .function = count_validated, .user = own});
+        options.validation = validation;
+        status = liana_fit(model, &options);
+    }
     if (status == LIANA_OK) status = liana__tiny_keep_weights(model, &own->weights, &own->size);
     liana_model_destroy(model);
     liana_dataset_close(training);
@@ -165,6 +180,24 @@ enum { NUM_CLUSTERS = sizeof CLUSTERS / sizeof *CLUSTERS };
 
 /* ---- the tests ---- */
 
+/* Servers make none; where there are several workers, one does not make all. */
+static void assert_validated_by_one(const result *results, size_t num_workers, size_t count)
+{
+    size_t num_makers = 0;
+    for (size_t example = 0; example < COUNT / 2; example++) {
+        size_t makers = 0;
+        for (size_t i = 0; i < count; i++) makers += results[i].validated[example] > 0;
+        assert_int_equal(makers, 1);
+    }
+    for (size_t i = 0; i < count; i++) {
+        size_t made = 0;
+        for (size_t example = 0; example < COUNT; example++) made += results[i].validated[example] > 0;
+        if (i >= num_workers) assert_int_equal(made, 0);
+        num_makers += made > 0;
+    }
+    assert_true(num_makers >= (num_workers < 2 ? 1 : 2));
+}
+
 /* In the order of the data a step's shards are the same examples in each epoch, so no example is made by two. */
 static void test_each_process_makes_its_own_examples(void **state)
 {
@@ -179,6 +212,7 @@ static void test_each_process_makes_its_own_examples(void **state)
             for (size_t i = 0; i < count; i++) makers += results[i].made[example] > 0;
             assert_int_equal(makers, 1);
         }
+        assert_validated_by_one(results, CLUSTERS[k][0], count);
         for (size_t i = 0; i < count; i++) assert_same_weights(&alone, &results[i]);
         free_results(results, count);
     }

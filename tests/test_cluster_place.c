@@ -131,7 +131,7 @@ static void ranks_as_torchrun_sets_them(void **state)
     /* RANK alone is somebody else's. */
     assert_place("", ENVIRONMENT("RANK", "2"), LIANA__ROLE_CHIEF, 0, 1, 0);
     assert_no_place("", ENVIRONMENT("RANK", "4", "WORLD_SIZE", "4"), "RANK is 4", "WORLD_SIZE is 4", "0 to 3");
-    assert_no_place("", ENVIRONMENT("WORLD_SIZE", "4"), "RANK", "found nothing");
+    assert_no_place("", ENVIRONMENT("WORLD_SIZE", "4"), "RANK is not set", "WORLD_SIZE is 4");
     assert_no_place("", ENVIRONMENT("RANK", "x", "WORLD_SIZE", "4"), "RANK", "'x'");
     assert_no_place("", ENVIRONMENT("RANK", "1", "WORLD_SIZE", "4"), "MASTER_ADDR");
     assert_no_place("", ENVIRONMENT("RANK", "1", "WORLD_SIZE", "4", "MASTER_ADDR", "a", "MASTER_PORT", "70000"),

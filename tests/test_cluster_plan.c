@@ -77,6 +77,8 @@ static void count_sent(const char *const *overrides, size_t num_workers, uint64_
     liana__hub *hub = liana__hub_create(num_workers, 0);
     assert_non_null(processes);
     assert_non_null(hub);
+    /* A plan is of slices without mirrors, which send a slice of the sums more. */
+    liana__hub_set(hub, true, false);
     for (size_t i = 0; i < num_workers; i++) {
         process *own = &processes[i];
         own->hub = hub;
@@ -193,6 +195,16 @@ static void test_powers_of_two_send_what_a_ring_sends(void **state)
         assert_true((double)bytes.most_sent <= 1.05 * ring);
         assert_true((double)bytes.most_sent > 0.99 * ring);
     }
+    /* A mirror costs its owner's slice once more. */
+    own.training.update.mirrored = true;
+    assert_ok(liana__cluster_bytes_of(&own.training.update, 8, 2, &bytes, sent, &error), &error);
+    assert_int_equal(bytes.most_mirrored, bytes.largest_slice);
+    assert_int_equal(bytes.num_operations, 9);
+    const uint64_t mirrored = sent[0] + sent[1];
+    own.training.update.mirrored = false;
+    assert_ok(liana__cluster_bytes_of(&own.training.update, 8, 2, &bytes, sent, &error), &error);
+    assert_int_equal(mirrored - sent[0] - sent[1], bytes.variables);
+    assert_int_equal(bytes.most_mirrored, 0);
     count_sent(overrides, 4, sent);
     assert_ok(liana__cluster_bytes_of(&own.training.update, 8, 4, &bytes, NULL, &error), &error);
     for (size_t i = 0; i < 4; i++) assert_true(sent[i] <= bytes.most_sent);

@@ -114,6 +114,49 @@ static void test_the_run_is_that_of_one_process(void **state)
     }
 }
 
+/* Rare classes that are drawn more often, clipping by the norm of all gradients, LAMB, a metric of whole epochs. */
+static void test_an_oversampled_run(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        size_t workers, servers;
+        const char *strategy;
+    } clusters[] = {{"drawn", 0, 0, "train.strategy=one_device"},
+                    {"drawn-mirrored", 0, 0, "train.strategy={name: mirrored, replicas: 3, threads: 1}"},
+                    {"drawn-two", 2, 0, "train.strategy={name: multi_worker, replicas: 2, threads: 1}"},
+                    {"drawn-served", 2, 1, "train.strategy=parameter_server"}};
+    char config[512];
+    snprintf(config, sizeof config, "%s", liana__test_path("config.yaml"));
+    for (size_t i = 0; i < sizeof clusters / sizeof *clusters; i++) {
+        int codes[MAX_PROCESSES];
+        char out[512];
+        snprintf(out, sizeof out, "%s", liana__test_path(clusters[i].name));
+        const char *const words[] = {"train",
+                                     config,
+                                     "--out",
+                                     out,
+                                     "train.epochs=2",
+                                     "train.microbatch=4",
+                                     "data.oversample.target_count=40",
+                                     "train.optimizer={name: Lamb, learning_rate: 0.01, global_clipnorm: 0.1}",
+                                     "train.metrics=[accuracy, AUC]",
+                                     "train.threads=1",
+                                     clusters[i].strategy,
+                                     NULL};
+        if (clusters[i].workers) {
+            train_in(clusters[i].name, clusters[i].workers, clusters[i].servers, words, codes);
+            assert_all_end_well(codes, clusters[i].workers + clusters[i].servers);
+        } else {
+            int status;
+            const pid_t process = liana__test_spawn(words, NULL);
+            assert_int_equal(waitpid(process, &status, 0), process);
+            assert_int_equal(status, 0);
+        }
+        if (i > 0) assert_same_runs("drawn", clusters[i].name);
+    }
+}
+
 /* Begun by three, ended by a worker and a server, and measured by one. */
 static void test_a_run_goes_on_in_other_processes(void **state)
 {
@@ -218,6 +261,7 @@ int main(int argc, char **argv)
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_run_is_that_of_one_process),
+        cmocka_unit_test(test_an_oversampled_run),
         cmocka_unit_test(test_a_run_goes_on_in_other_processes),
         cmocka_unit_test(test_what_is_refused),
         cmocka_unit_test(test_a_program_of_ones_own),

@@ -1,6 +1,7 @@
 /* Frames and greetings between processes: what is refused, and that any bytes are survived; the mailbox alone. */
 #include "harness/harness.h"
 #include "harness/try_frame.h"
+#include "harness/try_message.h"
 
 #include "base/clock.h"
 #include "base/random.h"
@@ -108,6 +109,24 @@ static void any_bytes_are_survived(void **state)
     assert_true(accepted > 500 && accepted < 20000);
 }
 
+/* What processes of a training tell each other: numbers of eight bytes, texts with their lengths. */
+static void any_messages_are_survived(void **state)
+{
+    (void)state;
+    for (uint32_t turn = 0; turn < 30000; turn++) {
+        uint8_t message[80];
+        for (size_t i = 0; i < sizeof message; i += 4) {
+            uint32_t words[4];
+            liana__philox(liana__philox_make_key(6, LIANA__STREAM_TEST, 1), (uint32_t[4]){turn, (uint32_t)i, 0, 0},
+                          words);
+            memset(message + i, 0, 4);
+            if (words[0] % 3 == 0) message[i] = (uint8_t)(words[1] % (words[2] % 2 ? 256 : 12));
+        }
+        message[0] = (uint8_t)turn;
+        liana__try_message(message, turn % (sizeof message + 1));
+    }
+}
+
 /* ---- the mailbox ---- */
 
 enum { NUM_MESSAGES = 400, MESSAGE = 3000, PIECE = 1000 };
@@ -208,6 +227,7 @@ int main(void)
         cmocka_unit_test(bad_frames_are_refused),
         cmocka_unit_test(greetings),
         cmocka_unit_test(any_bytes_are_survived),
+        cmocka_unit_test(any_messages_are_survived),
         cmocka_unit_test(threads_wait_for_different_messages),
         cmocka_unit_test(pieces_continue_their_message),
     };

@@ -1,6 +1,7 @@
 /* Strategies that a program holds: functions on each replica, reductions, distributed datasets and steps give the bits of
  * one device, on devices of this process and on processes (which are threads here); each process makes its own examples. */
 #include "harness/hub.h"
+#include "harness/pjrt_plugin.h"
 #include "harness/tiny_fit.h"
 
 #include <math.h>
@@ -53,6 +54,10 @@ static const setting SETTINGS[] = {
     {{.name = "multi_worker"}, 3, 0, 3},
     {{.name = "multi_worker"}, 4, 0, 4},
     {{.name = "multi_worker"}, 7, 0, 7},
+    {{.name = "multi_worker", .replicas = 2, .threads = 1}, 1, 0, 2},
+    {{.name = "multi_worker", .replicas = 2, .threads = 1}, 3, 0, 6},
+    {{.name = "multi_worker", .replicas = 5, .threads = 1}, 2, 0, 10},
+    {{.name = "parameter_server", .replicas = 2, .threads = 1}, 3, 1, 6},
     {{.name = "parameter_server"}, 1, 1, 1},
     {{.name = "parameter_server"}, 3, 2, 3},
     {{.name = "parameter_server"}, 7, 2, 7},
@@ -470,6 +475,259 @@ static void test_steps_take_distributed_batches(void **state)
     free_reports(&whole, 1);
 }
 
+/* ---- other devices ---- */
+
+static void assert_same_on_devices(const char *device)
+{
+    static const liana_strategy strategies[] = {{.name = "one_device"}, {.name = "mirrored", .replicas = 3}};
+    report reports[2] = {0};
+    for (int i = 0; i < 2; i++) {
+        run_process(&(process){NULL, 0, strategies[i], device, 1, train_shared, &reports[i]});
+        if (reports[i].status != LIANA_OK) print_error("%s: %s\n", device, reports[i].message);
+        assert_int_equal(reports[i].status, LIANA_OK);
+    }
+    assert_int_equal(reports[1].num_local, 3);
+    assert_int_equal(reports[0].size, reports[1].size);
+    assert_memory_equal(reports[0].bytes, reports[1].bytes, reports[0].size);
+    free_reports(reports, 2);
+}
+
+/* A device's own arithmetic, but the same on one and on three of them. */
+static void test_other_devices(void **state)
+{
+    (void)state;
+    assert_same_on_devices("reference");
+    if (liana__test_plugin_is_there()) assert_same_on_devices("pjrt:cpu?cpu_device_count=3");
+}
+
+/* ---- a dataset of each process's own ---- */
+
+/* The processes share 50 examples out unevenly: the last ones have fewer, or none. */
+typedef struct own_input {
+    report *report;
+    liana_input_pipeline pipeline;
+} own_input;
+
+static liana_dataset *open_own(void *user, liana_context *context, const liana_input_pipeline *pipeline)
+{
+    own_input *own = user;
+    own->pipeline = *pipeline;
+    const int64_t begin = pipeline->id * 20 < 50 ? pipeline->id * 20 : 50, end = begin + 20 < 50 ? begin + 20 : 50;
+    return open_examples(context, own->report, begin, end);
+}
+
+static liana_status count_own(liana_context *context, liana_replicas *replicas, report *got)
+{
+    own_input input = {.report = got};
+    liana_replica_iterator *iterator = NULL;
+    const liana_distribute_options options = {.batch_size = 12, .microbatch = 2};
+    (void)context;
+    liana_status status = liana_replicas_distribute_from_function(replicas, open_own, &input, &options, &iterator);
+    int64_t total = 0, own = 0;
+    double sum = 0;
+    while (status == LIANA_OK) {
+        liana_per_replica *batch = NULL;
+        liana_array sums;
+        status = liana_replica_iterator_next(iterator, &batch);
+        if (status == LIANA_OK) status = liana_per_replica_reduce(batch, "y", LIANA_REDUCE_ROW_SUM, &sums);
+        if (status == LIANA_OK) sum += (double)*(const float *)sums.data;
+        total += liana_per_replica_num_examples(batch);
+        liana_local_leaf leaf;
+        for (int64_t i = 0; liana_per_replica_local(batch, i, &leaf); i++) own += leaf.num_examples;
+        liana_per_replica_destroy(batch);
+    }
+    keep(got, &total, sizeof total);
+    keep(got, &own, sizeof own);
+    keep(got, &sum, sizeof sum);
+    keep(got, &input.pipeline, sizeof input.pipeline);
+    liana_replica_iterator_destroy(iterator);
+    return status == LIANA_END_OF_DATA ? LIANA_OK : status;
+}
+
+/* What count_own keeps. */
+typedef struct counted {
+    int64_t total, own;
+    double sum;
+    liana_input_pipeline pipeline;
+} counted;
+
+static void test_datasets_from_a_function(void **state)
+{
+    (void)state;
+    static const setting settings[] = {{{.name = "mirrored", .replicas = 2}, 0, 0, 2},
+                                       {{.name = "multi_worker"}, 2, 0, 2},
+                                       {{.name = "multi_worker"}, 4, 0, 4},
+                                       {{.name = "parameter_server"}, 3, 1, 3}};
+    for (size_t k = 0; k < sizeof settings / sizeof *settings; k++) {
+        report reports[MAX_PROCESSES];
+        const size_t count = run(&settings[k], count_own, reports);
+        const size_t workers = settings[k].num_workers ? settings[k].num_workers : 1;
+        const int64_t expected = workers * 20 < 50 ? (int64_t)workers * 20 : 50;
+        double sum = 0;
+        for (int64_t i = 0; i < expected; i++) sum += (double)y_of(i);
+        for (size_t i = 0; i < count; i++) {
+            counted got;
+            if (reports[i].status != LIANA_OK) print_error("%s\n", reports[i].message);
+            assert_int_equal(reports[i].status, LIANA_OK);
+            memcpy(&got, reports[i].bytes, sizeof got);
+            const int64_t mine = i < workers ? expected - (int64_t)i * 20 : 0;
+            assert_int_equal(got.total, expected);
+            assert_int_equal(got.own, mine > 20 ? 20 : mine < 0 ? 0 : mine);
+            assert_true(got.sum == sum);
+            if (i >= workers) continue;
+            assert_int_equal(got.pipeline.id, i);
+            assert_int_equal(got.pipeline.count, workers);
+            assert_int_equal(got.pipeline.num_replicas_in_sync, settings[k].num_replicas);
+            assert_int_equal(got.pipeline.batch_size, 12);
+        }
+        free_reports(reports, count);
+    }
+}
+
+/* ---- what goes wrong in one process ---- */
+
+static liana_status fail_one(void *user, const liana_example_address *address, const liana_element *input,
+                             liana_element *output)
+{
+    (void)user;
+    (void)input;
+    return address->position == 41 ? liana_element_fail(output, LIANA_INVALID_DATA, "this one is odd") : LIANA_OK;
+}
+
+static liana_status read_all(liana_replica_iterator *iterator)
+{
+    liana_status status = LIANA_OK;
+    while (status == LIANA_OK) {
+        liana_per_replica *batch;
+        status = liana_replica_iterator_next(iterator, &batch);
+        liana_per_replica_destroy(batch);
+    }
+    return status;
+}
+
+static liana_status read_odd(liana_context *context, liana_replicas *replicas, report *got)
+{
+    liana_replica_iterator *iterator = NULL;
+    liana_dataset *data =
+        liana_dataset_map(open_examples(context, got, 0, COUNT), &(liana_map_options){.function = fail_one});
+    liana_status status =
+        liana_replicas_distribute(replicas, data, &(liana_distribute_options){.batch_size = 32}, &iterator);
+    if (status == LIANA_OK) status = read_all(iterator);
+    if (status == LIANA_INVALID_DATA) status = read_all(iterator); /* it stays so */
+    liana_replica_iterator_destroy(iterator);
+    liana_dataset_close(data);
+    return status;
+}
+
+/* Each process gives the update another rate. */
+static liana_status update_apart(liana_context *context, liana_replicas *replicas, report *got)
+{
+    (void)context;
+    (void)got;
+    loop own = {.replicas = replicas};
+    const float gradient[FEATURES] = {0}, rate = (float)liana_replicas_first_local(replicas);
+    liana_status status = begin_loop(&own);
+    const liana_array inputs[] = {{"gradient", LIANA_F32, liana_shape_of(FEATURES, 1), gradient},
+                                  {"rate", LIANA_F32, LIANA_SCALAR, &rate}};
+    if (status == LIANA_OK) status = liana_replica_program_update(own.descent, inputs, 2);
+    end_loop(&own);
+    return status;
+}
+
+static void test_an_error_of_one_is_that_of_all(void **state)
+{
+    (void)state;
+    static const setting three = {{.name = "multi_worker"}, 3, 0, 3};
+    const struct {
+        body body;
+        liana_status status;
+        const char *text;
+    } cases[] = {{read_odd, LIANA_INVALID_DATA, "this one is odd"},
+                 {update_apart, LIANA_INVALID_ARGUMENT, "process 1 was given another 'rate' than process 0"}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        report reports[MAX_PROCESSES];
+        const size_t count = run(&three, cases[k].body, reports);
+        for (size_t i = 0; i < count; i++) {
+            assert_int_equal(reports[i].status, cases[k].status);
+            assert_non_null(strstr(reports[i].message, cases[k].text));
+        }
+        free_reports(reports, count);
+    }
+}
+
+/* ---- what is refused ---- */
+
+static void refuse_dataset(liana_replicas *replicas, liana_context *context, liana_dataset *data,
+                           const liana_distribute_options *options, const char *text)
+{
+    liana_replica_iterator *iterator;
+    liana__tiny_refused(context, liana_replicas_distribute(replicas, data, options, &iterator), LIANA_INVALID_ARGUMENT,
+                        text, __FILE__, __LINE__);
+    assert_null(iterator);
+    liana_dataset_close(data);
+}
+
+static void refuse_batch(liana_step *step, liana_context *context, const liana_array *arrays, size_t count,
+                         int64_t microbatch, liana_replicas *replicas, const char *text)
+{
+    liana_per_replica *values;
+    assert_int_equal(liana_per_replica_split(replicas, arrays, count, microbatch, &values), LIANA_OK);
+    liana__tiny_refused(context,
+                        liana_step_run(step, &(liana_step_batch){.values = values, .scalars = {{"rate", 1}}}, NULL),
+                        LIANA_INVALID_ARGUMENT, text, __FILE__, __LINE__);
+    liana_per_replica_destroy(values);
+}
+
+static void test_what_is_refused(void **state)
+{
+    (void)state;
+    report got = {0};
+    liana_context *context;
+    liana_replicas *replicas, *others;
+    liana_step *step;
+    static const float numbers[64 * FEATURES];
+    const liana_replicas_options two = {.strategy = {.name = "mirrored", .replicas = 2}};
+    assert_int_equal(liana_context_create(NULL, &context), LIANA_OK);
+    assert_int_equal(liana_replicas_open(context, &two, &replicas), LIANA_OK);
+    assert_int_equal(liana_replicas_open(context, &two, &others), LIANA_OK);
+    refuse_dataset(replicas, context,
+                   liana_dataset_batch(open_examples(context, &got, 0, 10), &(liana_batch_options){.batch_size = 4}),
+                   NULL, "'x'");
+    refuse_dataset(replicas, context, open_examples(context, &got, 0, 10),
+                   &(liana_distribute_options){.batch_size = 4, .iterator = {.start = 6}}, "a multiple of 4");
+    refuse_dataset(replicas, context, open_examples(context, &got, 0, 10),
+                   &(liana_distribute_options){.batch_size = -4}, "-4");
+    liana_step_options options = {.leaf = build_leaf,
+                                  .update = build_update,
+                                  .components = components,
+                                  .num_components = 2,
+                                  .scalars = {"rate"},
+                                  .batch_size = BATCH,
+                                  .microbatch = MICROBATCH,
+                                  .replicas = replicas};
+    liana_variables *variables = liana_replicas_variables(replicas);
+    liana__tiny_refused(context,
+                        liana_step_create(liana_replicas_device(others), liana_replicas_variables(others), &options,
+                                          &step),
+                        LIANA_INVALID_ARGUMENT, "liana_replicas_device", __FILE__, __LINE__);
+    options.strategy.name = "mirrored";
+    liana__tiny_refused(context, liana_step_create(liana_replicas_device(replicas), variables, &options, &step),
+                        LIANA_INVALID_ARGUMENT, "besides its replicas", __FILE__, __LINE__);
+    options.strategy.name = NULL;
+    assert_int_equal(liana_step_create(liana_replicas_device(replicas), variables, &options, &step), LIANA_OK);
+    const liana_array x = {"x", LIANA_F32, liana_shape_of(32, FEATURES), numbers},
+                      y = {"y", LIANA_F32, liana_shape_of(32, 1), numbers},
+                      flat = {"y", LIANA_F32, liana_shape_of(32), numbers};
+    refuse_batch(step, context, (liana_array[]){x, y}, 2, 8, replicas, "leaves of up to 8");
+    refuse_batch(step, context, (liana_array[]){x, y}, 2, 4, others, "other replicas");
+    refuse_batch(step, context, &x, 1, 4, replicas, "'y' is not there");
+    refuse_batch(step, context, (liana_array[]){x, flat}, 2, 4, replicas, "expected f32[1]");
+    liana_step_destroy(step);
+    liana_replicas_close(others);
+    liana_replicas_close(replicas);
+    liana_context_destroy(context);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -477,6 +735,10 @@ int main(void)
         cmocka_unit_test(test_a_stream_is_read_by_one_process),
         cmocka_unit_test(test_each_process_makes_its_own_examples),
         cmocka_unit_test(test_steps_take_distributed_batches),
+        cmocka_unit_test(test_other_devices),
+        cmocka_unit_test(test_datasets_from_a_function),
+        cmocka_unit_test(test_an_error_of_one_is_that_of_all),
+        cmocka_unit_test(test_what_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,10 @@
-/* Programs in public, on every device: sets of results, assignments, variables, files, and each kind of mistake. */
+/* Programs in public, on every device, also one of another process: sets of results, assignments, variables, files, and each kind of mistake. */
 #include "harness/harness.h"
 
 #include "base/context.h"
 #include "formats/safetensors.h"
+#include "harness/cluster_run.h"
+#include "harness/device_server.h"
 #include "harness/pjrt_plugin.h"
 #include "program/program.h"
 
@@ -11,17 +13,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_DEVICES = 3, SIZE = 3 };
+enum { MAX_DEVICES = 4, SIZE = 3 };
 static liana_context *context;
 static liana_device *devices[MAX_DEVICES];
-static int num_devices = 2; /* and the PJRT plugin, if it is there */
+static int num_devices = 3; /* and the PJRT plugin, if it is there */
+static pid_t server;
 
 static int set_up(void **state)
 {
     (void)state;
+    const char *socket = liana__test_sockets(1)[0];
+    char name[256];
+    server = liana__test_start_server(socket, NULL, 0, 4);
+    snprintf(name, sizeof name, "%s/cpu:0", socket);
     if (liana_context_create(&(liana_context_options){.num_threads = 2}, &context) != LIANA_OK) return -1;
     if (liana_device_open(context, NULL, &devices[0]) != LIANA_OK) return -1;
     if (liana_device_open(context, "reference", &devices[1]) != LIANA_OK) return -1;
+    if (liana_device_open(context, name, &devices[2]) != LIANA_OK) return -1;
     if (!liana__test_plugin_is_there()) return 0;
     return liana_device_open(context, liana__test_plugin_device(""), &devices[num_devices++]) == LIANA_OK ? 0 : -1;
 }
@@ -31,6 +39,7 @@ static int tear_down(void **state)
     (void)state;
     for (int d = 0; d < num_devices; d++) liana_device_close(devices[d]);
     liana_context_destroy(context);
+    liana__test_stop_server(server);
     return 0;
 }
 

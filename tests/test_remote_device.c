@@ -182,6 +182,14 @@ static void test_training_gives_the_bits_of_a_local_one(void **state)
     /* One replica in each task of the job. */
     train(config, "both", "/job:worker/cpu:0", "{name: mirrored, replicas: 2}", workers);
     assert_same_run("local", "both");
+    /* The server's processor decides about bf16. */
+    char device[512];
+    snprintf(device, sizeof device, "train.device=%s/cpu:0", sockets[0]);
+    assert_code(liana__test_command("train", config, "train.precision=auto", "--out", liana__test_path("auto")), 0);
+    assert_code(liana__test_command("train", config, "train.precision=auto", device, "--out",
+                                    liana__test_path("far-auto")),
+                0);
+    assert_same_run("auto", "far-auto");
     train(config, "slow", "reference", "one_device", "[]");
     train(config, "far-slow", "/job:worker/task:0/reference:0", "one_device", workers);
     assert_same_run("slow", "far-slow");
@@ -259,6 +267,51 @@ static void test_names(void **state)
     assert_false(liana__served_knows("pjrt:/path/plugin.so:1"));
     assert_false(liana__served_knows(NULL));
     liana__arena_free(&arena);
+}
+
+static liana_status find(const char *tf_config, const char *device, const char **address, liana__error *error)
+{
+    static liana__arena arena;
+    liana__served_name name;
+    liana__served_cluster cluster;
+    const char *const *addresses;
+    size_t count;
+    liana__arena_free(&arena);
+    setenv("TF_CONFIG", tf_config, 1);
+    liana_status status = liana__served_find_cluster(context, &arena, &cluster, error);
+    unsetenv("TF_CONFIG");
+    if (status == LIANA_OK) status = liana__served_name_read(device, &arena, &name, error);
+    if (status == LIANA_OK) status = liana__served_resolve(&name, &cluster, &addresses, &count, error);
+    if (status == LIANA_OK) *address = addresses[count - 1];
+    return status;
+}
+
+static void test_tf_config_names_servers(void **state)
+{
+    (void)state;
+    static const char good[] = "{\"cluster\": {\"worker\": [\"a:1\", \"b:2\"], \"ps\": [\"c:3\"], \"own\": [\"d:4\"]}, "
+                               "\"task\": {\"type\": \"client\"}}";
+    static const char *const expected[][2] = {{"/job:worker/task:0/cpu:0", "a:1"},
+                                              {"/job:worker/cpu:0", "b:2"},
+                                              {"/job:ps/task:0", "c:3"},
+                                              {"/job:own/gpu", "d:4"}};
+    liana__error error = {0};
+    const char *address = NULL;
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        assert_ok(find(good, expected[i][0], &address, &error), &error);
+        assert_string_equal(address, expected[i][1]);
+    }
+    assert_fails(find(good, "/job:chief/task:0", &address, &error), LIANA_INVALID_CONFIG, &error, "chief", "TF_CONFIG",
+                 "worker, ps, own");
+    assert_fails(find("{", "/job:worker", &address, &error), LIANA_INVALID_CONFIG, &error, "TF_CONFIG is no JSON");
+    assert_fails(find("{\"cluster\": 3}", "/job:worker", &address, &error), LIANA_INVALID_CONFIG, &error, "no mapping");
+    assert_fails(find("{\"cluster\": {\"worker\": 3}}", "/job:worker", &address, &error), LIANA_INVALID_CONFIG, &error,
+                 "no list");
+    assert_fails(find("{\"cluster\": {\"worker\": [3]}}", "/job:worker", &address, &error), LIANA_INVALID_CONFIG,
+                 &error, "no address");
+    assert_fails(find("{\"cluster\": {\"worker\": [\"here\"]}}", "/job:worker", &address, &error), LIANA_INVALID_CONFIG,
+                 &error, "here", "host:port");
+    assert_fails(find("{}", "/job:worker", &address, &error), LIANA_INVALID_CONFIG, &error, "no cluster is named");
 }
 
 /* ---- what is refused ---- */
@@ -622,6 +675,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_programs_give_the_bits_of_a_local_device, set_up, tear_down),
         cmocka_unit_test(test_training_gives_the_bits_of_a_local_one),
         cmocka_unit_test(test_a_server_dies_during_a_training),
+        cmocka_unit_test_setup_teardown(test_tf_config_names_servers, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_devices_that_are_not_there, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_keys, set_up, tear_down),
         cmocka_unit_test(test_versions_and_requests),

@@ -246,7 +246,7 @@ static uint64_t bytes_of_an_update(bool rounds)
 {
     uint64_t sent[2];
     liana__cluster_program program = fit_of(0, rounds);
-    program.is_wide = true;
+    program.is_wide = program.has_no_mirrors = true;
     for (int i = 0; i < 2; i++) {
         liana__cluster_result results[2];
         program.steps = 1 + i;
@@ -257,7 +257,7 @@ static uint64_t bytes_of_an_update(bool rounds)
     return sent[1] - sent[0];
 }
 
-/* Half of the gradients, and all of the weights: three quarters. */
+/* Half of the gradients, and all of the weights: three quarters, without what mirrors need. */
 static void test_counters_show_the_bytes(void **state)
 {
     (void)state;
@@ -305,7 +305,6 @@ static void test_what_is_refused(void **state)
         {"{name: multi_worker, wire: float16}", "float16"},
         {"{name: multi_worker, wires: bfloat16}", "wire"},
         {"{name: one_device, wire: bfloat16}", "wire"},
-        {"{name: multi_worker, synchronous: false}", "synchronous"},
         {"{name: [multi_worker", "strategy"},
     };
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {

@@ -18,10 +18,10 @@ typedef enum liana_thread_binding {
 
 /* A strategy and its options. Zeros are the defaults. */
 typedef struct liana_strategy {
-    const char
-        *name; /* of `liana list strategies`; or as in YAML: "{name: multi_worker, wire: bfloat16}"; NULL: one_device */
-    /* Of "mirrored", several devices of this process; on a CPU a device is a group of threads. */
-    int64_t replicas;          /* devices; 0: one for each NUMA node */
+    const char *name; /* of `liana list strategies`, or a mapping with options as in YAML; NULL: "one_device" */
+    /* Several devices of this process; on a CPU a device is a group of threads. Of "mirrored", "multi_worker" and
+     * "parameter_server". */
+    int64_t replicas;          /* devices; 0: of mirrored one for each NUMA node, of the others one */
     int64_t threads;           /* of each; 0: those of the context, shared out */
     liana_thread_binding bind; /* threads of a CPU */
 } liana_strategy;

@@ -197,9 +197,13 @@ typedef struct liana_evaluate_options {
      * May be NULL. */
     void (*on_values)(void *user, const liana_metric_values *values);
     void *user;
+    /* Shares the batches out, for the same bits. In a cluster all processes call it; each reads and computes its own
+     * examples, with the chief's weights, and gets the results of all. */
+    liana_strategy strategy;
 } liana_evaluate_options;
 
-/* Measures the model; `options` and `results` may be NULL. */
+/* Measures the model; `options` and `results` may be NULL. Errors: those of reading and compiling; of several processes the
+ * first one's error in all of them; UNAVAILABLE if one is gone. */
 LIANA_API LIANA_MUST_USE liana_status liana_evaluate(liana_model *model, const liana_dataset *dataset,
                                                      const liana_evaluate_options *options, liana_results *results);
 
@@ -213,6 +217,7 @@ typedef struct liana_predict_options {
     int64_t batch_size;                      /* 0: 32 */
     int64_t steps;                           /* largest number of batches; 0: all examples */
     liana_binding inputs[LIANA_MAX_OUTPUTS]; /* as for liana_fit */
+    liana_strategy strategy;                 /* as for liana_evaluate: each process gets all outputs */
 } liana_predict_options;
 
 /* The same in batches of another size (which may round differently), or of the first steps * batch_size examples only.

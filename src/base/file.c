@@ -389,6 +389,17 @@ liana_status liana__folder_make_in(const char *path, liana__error *error)
     return fail_errno(error, "make the folder", path);
 }
 
+liana_status liana__folder_make_temporary(liana__arena *arena, const char **path, liana__error *error)
+{
+    const char *parent = getenv("TMPDIR");
+    char *made = liana__arena_format(arena, "%s/liana-XXXXXX", parent && *parent ? parent : "/tmp");
+    *path = NULL;
+    if (!made) return liana__fail_memory(error, "a temporary folder");
+    if (!mkdtemp(made)) return fail_errno(error, "make the temporary folder", made);
+    *path = made;
+    return LIANA_OK;
+}
+
 liana_status liana__folder_sync(const char *path, liana__error *error)
 {
     int descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -121,11 +121,12 @@ static liana_status print(liana__invocation *invocation, const liana__run *run, 
 static liana_status evaluate(liana__invocation *invocation, const liana__session *session, const char *folder)
 {
     liana__error *error = &invocation->error;
+    const bool is_chief = liana__session_is_chief(session);
     const char *asked = liana__invocation_text(invocation, "checkpoint"), *checkpoint;
     liana__run run;
     liana__run_options wanted = {.validation = true,
                                  .by_class = liana__invocation_has(invocation, "by-class"),
-                                 .on_bad_record = liana__session_bad_record,
+                                 .on_bad_record = is_chief ? liana__session_bad_record : NULL,
                                  .user = invocation};
     LIANA_TRY(liana__run_open(session->context, &session->config, &wanted, &run, error));
     liana_status status = liana__session_load(session, folder, asked, &run, &checkpoint, error);
@@ -133,7 +134,7 @@ static liana_status evaluate(liana__invocation *invocation, const liana__session
     if (status == LIANA_OK) {
         status = liana__evaluate(run.core.trainer, run.validation.loader, 0, &totals, NULL, NULL, error);
     }
-    if (status == LIANA_OK) status = print(invocation, &run, checkpoint, &totals);
+    if (status == LIANA_OK && is_chief) status = print(invocation, &run, checkpoint, &totals);
     liana__totals_free(&totals);
     liana__run_close(&run);
     return status;
@@ -183,6 +184,19 @@ static liana_status follow_run(const liana__follow_options *how, const liana__se
     return status;
 }
 
+/* Each process would evaluate each checkpoint. */
+static liana_status check_alone(liana__invocation *invocation)
+{
+    liana__cluster_place place = {0};
+    LIANA_TRY(liana__run_cluster_find_place(invocation->overrides, invocation->num_overrides, &invocation->arena,
+                                            &place, &invocation->error));
+    if (!place.transport) return LIANA_OK;
+    return liana__fail(&invocation->error, LIANA_INVALID_CONFIG,
+                       "evaluate: --follow is for one process beside the cluster, but %s says that this is rank %zu of "
+                       "%zu; start it without that, or as the task 'evaluator'",
+                       place.source, place.rank, place.num_workers + place.num_servers);
+}
+
 static liana_status check_follow(liana__invocation *invocation, double *interval)
 {
     static const char *const others[] = {"model", "weights", "checkpoint"};
@@ -192,8 +206,11 @@ static liana_status check_follow(liana__invocation *invocation, double *interval
         return liana__fail(&invocation->error, LIANA_INVALID_CONFIG,
                            "evaluate: --follow evaluates all checkpoints of a run; leave --%s out", others[i]);
     }
-    if (invocation->num_operands) return LIANA_OK;
-    return liana__fail(&invocation->error, LIANA_INVALID_CONFIG, "evaluate: --follow needs the run folder to follow");
+    if (!invocation->num_operands) {
+        return liana__fail(&invocation->error, LIANA_INVALID_CONFIG,
+                           "evaluate: --follow needs the run folder to follow");
+    }
+    return check_alone(invocation);
 }
 
 static liana_status follow(liana__invocation *invocation)
@@ -227,7 +244,7 @@ static liana_status run(liana__invocation *invocation)
     }
     const char *folder;
     liana__session session;
-    liana_status status = liana__session_open_trained(invocation, &session, &folder);
+    liana_status status = liana__session_open_shared(invocation, &session, &folder);
     if (status == LIANA_OK && !folder && invocation->num_operands) {
         status = liana__fail(&invocation->error, LIANA_INVALID_CONFIG,
                              "evaluate: found the run '%s' and --model; give one of them (data with --data PATTERN)",
@@ -248,6 +265,7 @@ const liana__command liana__subcommand_evaluate = {
     .help = "Prints loss and metrics over the run's validation data, or over other data: --data PATTERN, or\n"
             "data.validation={...} as in a configuration. The training data are not needed.\n"
             "With --model model.json --weights FILE no run is needed either.\n"
+            "Started by 'liana launch', mpirun or srun the processes share the examples; the first one prints.\n"
             "With --follow it evaluates each checkpoint of a run that is being trained, also one that begins later,\n"
             "and lists the results in the run's evaluations.json. It ends when the run is over. Stopped and started\n"
             "again, it goes on with the checkpoints that are not in the list.\n",

@@ -132,10 +132,21 @@ static const char *const *make_environment(const launch *own, int64_t rank)
 
 /* ---- what a process runs ---- */
 
-/* The command on its own machine: the program with its arguments, or liana train. */
+/* The first operand, if it is a command that several processes share; NULL: they train. */
+static const char *find_command(const liana__invocation *invocation)
+{
+    static const char *const commands[] = {"train", "evaluate", "predict"};
+    for (size_t i = 0; invocation->num_operands && i < sizeof commands / sizeof *commands; i++) {
+        if (strcmp(invocation->operands[0], commands[i]) == 0) return commands[i];
+    }
+    return NULL;
+}
+
+/* The command on its own machine: the program with its arguments, or liana's. */
 static const char **make_words(const launch *own, size_t *count)
 {
     const liana__invocation *invocation = own->invocation;
+    const char *command = find_command(invocation);
     const char *program = liana__invocation_text(invocation, "program"),
                *out = liana__invocation_text(invocation, "out");
     const char **words = liana__arena_allocate(own->arena, (invocation->num_operands + 8) * sizeof *words);
@@ -145,14 +156,17 @@ static const char **make_words(const launch *own, size_t *count)
         words[used++] = program;
     } else {
         words[used++] = "/proc/self/exe";
-        words[used++] = "train";
-        if (own->resumes || liana__invocation_has(invocation, "resume")) words[used++] = "--resume";
+        words[used++] = command ? command : "train";
+        const bool resumes = own->resumes && strcmp(words[1], "train") == 0;
+        if (resumes || liana__invocation_has(invocation, "resume")) words[used++] = "--resume";
         if (liana__invocation_has(invocation, "requeue")) words[used++] = "--requeue";
         if (liana__invocation_has(invocation, "json")) words[used++] = "--json";
         if (out) words[used++] = "--out";
         if (out) words[used++] = out;
     }
-    for (size_t i = 0; i < invocation->num_operands; i++) words[used++] = invocation->operands[i];
+    for (size_t i = !program && command ? 1 : 0; i < invocation->num_operands; i++) {
+        words[used++] = invocation->operands[i];
+    }
     *count = used;
     return words;
 }
@@ -330,9 +344,10 @@ static const liana__option options[] = {
 
 const liana__command liana__subcommand_launch = {
     .name = "launch",
-    .operands = "CONFIG.yaml [key=value ...]",
+    .operands = "[evaluate|predict] CONFIG.yaml|RUN [key=value ...]",
     .summary = "Start several processes that train together",
-    .help = "Starts N processes of 'liana train CONFIG.yaml key=value ...'. On this machine they\n"
+    .help = "Starts N processes of 'liana train CONFIG.yaml key=value ...', or of 'liana evaluate' or\n"
+            "'liana predict' (put their own options behind --). On this machine they\n"
             "meet at sockets in a private folder, and share its cores. With -H they are started\n"
             "by ssh, in the folder of the same name, and meet over the network, encrypted.\n"
             "\n"

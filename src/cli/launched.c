@@ -103,6 +103,7 @@ typedef struct group {
     int passed_on;               /* the signal that was passed on */
     double stopped;              /* when the rest was told to stop */
     bool killed;
+    double done; /* when a process that speaks ended well: the work is done */
 } group;
 
 static void send_all(group *own, int number)
@@ -139,6 +140,7 @@ static void note_end(group *own, size_t rank, int status)
     own->num_running--;
     item->code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     take_output(item, rank);
+    if (item->code == 0 && item->speaks && own->done == 0) own->done = liana__clock_seconds();
     /* What follows from stopping them is no cause. */
     if (item->code == 0 || own->stopped > 0) return;
     const bool out_of_reach = item->far && item->code >= 128;
@@ -154,6 +156,14 @@ static void note_end(group *own, size_t rank, int status)
         fprintf(stderr, "liana: rank %zu has failed with code %d; the others are stopped\n", rank, item->code);
         stop_all(own);
     }
+}
+
+/* A process that was halted while the others did its work waits for nothing. */
+static void stop_the_rest(group *own)
+{
+    if (own->done == 0 || own->stopped > 0 || liana__clock_seconds() - own->done < patience) return;
+    fprintf(stderr, "liana: the work is done, but %zu processes do not end; they are stopped\n", own->num_running);
+    stop_all(own);
 }
 
 static void look_at_all(group *own)
@@ -180,12 +190,10 @@ static void wait_for_output(const group *own)
 static int code_of(const group *own)
 {
     if (own->failure) return own->failure;
+    if (own->done > 0 && !own->passed_on) return 0;
     if (own->requeue) return own->requeue;
     if (own->passed_on) return own->items[0].code;
-    /* The others went on without those that died. If the chief was among them, who took its place tells. */
-    for (size_t i = 1; own->items[0].died && i < own->count; i++) {
-        if (own->items[i].speaks && !own->items[i].died && own->items[i].code == 0) return 0;
-    }
+    /* The others went on without those that died. */
     return own->items[0].died ? own->death : own->items[0].code;
 }
 
@@ -209,6 +217,7 @@ liana_status liana__launched_run(liana__launched *processes, size_t count, liana
             own.killed = true;
             send_all(&own, SIGKILL);
         }
+        stop_the_rest(&own);
         wait_for_output(&own);
         look_at_all(&own);
     }

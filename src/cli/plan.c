@@ -306,6 +306,8 @@ static liana_status plan_cluster(liana__invocation *invocation, const liana__ses
     LIANA_TRY(read_question(invocation, &own.asked));
     LIANA_TRY(measure_messages(&own));
     liana_status status = liana__plan_open(session->context, &session->config, &own.training, &invocation->error);
+    /* Only this transport goes on without a process that died. */
+    own.training.update.mirrored = own.asked.encrypted && session->config.cluster.mirrors;
     if (status == LIANA_OK) status = measure_works(&own);
     if (status == LIANA_OK) status = print_plan(&own);
     liana__plan_close(&own.training);

@@ -39,6 +39,7 @@ typedef struct printer {
     liana__invocation *invocation;
     const liana__run *run;
     liana__strings names; /* of the classes of the only output */
+    bool is_silent;       /* another process prints */
 } printer;
 
 /* The indices of the largest outputs, the largest first; returns how many. */
@@ -180,6 +181,7 @@ static liana_status print_batch(void *user, const liana__batch *batch, const flo
     size_t num_classes = (size_t)liana__trainer_num_classes(own->run->core.trainer);
     size_t row_size = (size_t)liana__trainer_row_size(own->run->core.trainer);
     bool of_values = num_classes != row_size;
+    if (own->is_silent) return LIANA_OK;
     for (size_t i = 0; i < (size_t)batch->count; i++) {
         char number[32];
         snprintf(number, sizeof number, "%llu", (unsigned long long)batch->records[i]);
@@ -206,17 +208,17 @@ static liana_status print_batch(void *user, const liana__batch *batch, const flo
 /* ---- both ---- */
 
 static liana_status predict_data(liana__invocation *invocation, liana__run *run, const liana__run_data *data,
-                                 const char *path)
+                                 const char *path, bool is_chief)
 {
     liana__error *error = &invocation->error;
     liana__totals totals = {0};
     if (path) {
         liana__measured measured;
         LIANA_TRY(liana__run_predict(run, data, LIANA__PREDICTIONS_FULL, path, NULL, &measured, error));
-        print_totals(invocation, path, &measured);
+        if (is_chief) print_totals(invocation, path, &measured);
         return LIANA_OK;
     }
-    printer own = {invocation, run, liana__run_output_names(run, 0)};
+    printer own = {invocation, run, liana__run_output_names(run, 0), !is_chief};
     liana_status status = liana__evaluate(run->core.trainer, data->loader, 0, &totals, print_batch, &own, error);
     liana__totals_free(&totals);
     return status;
@@ -229,12 +231,13 @@ static liana_status predict(liana__invocation *invocation, const liana__session 
     const char *checkpoint = liana__invocation_text(invocation, "checkpoint"), *loaded;
     liana__run run;
     liana__run_data data;
-    liana__run_options wanted = {.on_bad_record = liana__session_bad_record, .user = invocation};
+    const bool is_chief = liana__session_is_chief(session);
+    liana__run_options wanted = {.on_bad_record = is_chief ? liana__session_bad_record : NULL, .user = invocation};
     LIANA_TRY(liana__run_open(session->context, &session->config, &wanted, &run, error));
     liana_status status = liana__session_load(session, folder, checkpoint, &run, &loaded, error);
     if (status == LIANA_OK) status = liana__run_open_data(&run, where, &data, error);
     if (status == LIANA_OK) {
-        status = predict_data(invocation, &run, &data, path);
+        status = predict_data(invocation, &run, &data, path, is_chief);
         liana__run_close_data(&data);
     }
     liana__run_close(&run);
@@ -268,7 +271,7 @@ static liana_status run(liana__invocation *invocation)
     LIANA_TRY(find_images(invocation, &pattern, &where));
     LIANA_TRY(liana__invocation_output(invocation, "out", &path));
     liana__session session;
-    liana_status status = liana__session_open_trained(invocation, &session, &folder);
+    liana_status status = liana__session_open_shared(invocation, &session, &folder);
     if (status == LIANA_OK) status = predict(invocation, &session, folder, &where, path);
     liana__session_close(&session);
     return status;
@@ -282,6 +285,7 @@ const liana__command liana__subcommand_predict = {
             "file instead. It has one row for each image, with the columns id, label, class, confidence: the\n"
             "number and the name of the most likely class, and its probability. The images are image files,\n"
             "folders of them, TFRecords or IDX files. Labels are not read.\n"
+            "Started by 'liana launch', mpirun or srun the processes share the examples; the first one writes.\n"
             "Other data, such as tables, are read as in training. A model with several outputs, or with one of\n"
             "numbers, gives the values of each.\n"
             "With --model model.json --weights FILE no run is needed, and all arguments are data; data.columns,\n"

@@ -10,7 +10,7 @@
 /* The context is made before the configuration is read, since that may load plugins, and started after it. */
 static liana_status make_context(liana__invocation *invocation, liana__session *session)
 {
-    *session = (liana__session){0};
+    session->config = (liana__config){0};
     liana_status status = liana__context_make(NULL, &session->context);
     return status == LIANA_OK ? status : liana__fail_memory(&invocation->error, "a context");
 }
@@ -22,7 +22,7 @@ static liana_status start_context(liana__invocation *invocation, liana__session 
     return status;
 }
 
-liana_status liana__session_open(liana__invocation *invocation, const char *config_path, liana__session *session)
+static liana_status open_config(liana__invocation *invocation, const char *config_path, liana__session *session)
 {
     const bool trusted = !invocation->opens_run && !liana__path_is_remote(config_path);
     const bool allowed = trusted || liana__invocation_has(invocation, "allow-plugins");
@@ -33,8 +33,15 @@ liana_status liana__session_open(liana__invocation *invocation, const char *conf
     return start_context(invocation, session);
 }
 
+liana_status liana__session_open(liana__invocation *invocation, const char *config_path, liana__session *session)
+{
+    *session = (liana__session){0};
+    return open_config(invocation, config_path, session);
+}
+
 void liana__session_close(liana__session *session)
 {
+    liana__run_cluster_leave(&session->joined);
     liana_context_destroy(session->context);
     *session = (liana__session){0};
 }
@@ -109,9 +116,8 @@ static liana_status open_model(liana__invocation *invocation, const char *archit
     return status == LIANA_OK ? start_context(invocation, session) : status;
 }
 
-liana_status liana__session_open_trained(liana__invocation *invocation, liana__session *session, const char **folder)
+static liana_status open_trained(liana__invocation *invocation, liana__session *session, const char **folder)
 {
-    *session = (liana__session){0};
     *folder = NULL;
     const char *model = liana__invocation_text(invocation, "model"), *config_path, *architecture, *weights;
     if (model) {
@@ -130,16 +136,73 @@ liana_status liana__session_open_trained(liana__invocation *invocation, liana__s
     /* A run in a bucket becomes a local one. */
     LIANA_TRY(liana__session_find_run(invocation, true, &config_path));
     *folder = invocation->operands[0];
-    return liana__session_open(invocation, config_path, session);
+    return open_config(invocation, config_path, session);
+}
+
+liana_status liana__session_open_trained(liana__invocation *invocation, liana__session *session, const char **folder)
+{
+    *session = (liana__session){0};
+    return open_trained(invocation, session, folder);
+}
+
+/* ---- several processes ---- */
+
+static void say(void *user, const char *line)
+{
+    fprintf(((liana__invocation *)user)->err, "liana: %s\n", line);
+}
+
+static liana_status share_run(liana__invocation *invocation, liana__run_cluster *joined)
+{
+    liana_status status = LIANA_OK;
+    const char *config_path;
+    if (liana__invocation_text(invocation, "model") || !invocation->num_operands) return LIANA_OK;
+    if (liana__cluster_is_chief(&joined->cluster)) status = liana__session_find_run(invocation, true, &config_path);
+    return liana__run_cluster_share_folder(joined, status, &invocation->operands[0], &invocation->error);
+}
+
+static liana_status join(liana__invocation *invocation, liana__session *session)
+{
+    liana_status status = liana__cluster_join(session->context, &session->joined.cluster);
+    if (status != LIANA_OK) invocation->error = session->context->error;
+    return status;
+}
+
+liana_status liana__session_open_shared(liana__invocation *invocation, liana__session *session, const char **folder)
+{
+    const liana__notes notes = {say, invocation};
+    liana__error *error = &invocation->error;
+    *session = (liana__session){0};
+    liana__run_cluster *joined = &session->joined;
+    LIANA_TRY(
+        liana__run_cluster_join_measured(invocation->overrides, invocation->num_overrides, &notes, joined, error));
+    if (!joined->is_open) return open_trained(invocation, session, folder);
+    LIANA_TRY(share_run(invocation, joined));
+    liana_status status = open_trained(invocation, session, folder);
+    if (status == LIANA_OK) status = join(invocation, session);
+    return liana__cluster_agree_status(&joined->cluster, status, error);
+}
+
+bool liana__session_is_chief(const liana__session *session)
+{
+    return liana__cluster_is_chief(session->joined.is_open ? &session->joined.cluster : NULL);
+}
+
+static liana_status load(const liana__session *session, const char *folder, const char *checkpoint, liana__run *run,
+                         const char **loaded, liana__error *error)
+{
+    *loaded = NULL;
+    if (!liana__session_is_chief(session)) return LIANA_OK;
+    if (folder) return liana__run_load(run, folder, checkpoint, loaded, error);
+    *loaded = session->config.model.weights;
+    if (!checkpoint) return liana__run_load_weights(run, NULL, error);
+    return liana__fail(error, LIANA_INVALID_CONFIG, "--checkpoint belongs to a run; with --model give --weights FILE");
 }
 
 liana_status liana__session_load(const liana__session *session, const char *folder, const char *checkpoint,
                                  liana__run *run, const char **loaded, liana__error *error)
 {
-    if (folder) return liana__run_load(run, folder, checkpoint, loaded, error);
-    *loaded = session->config.model.weights;
-    if (!checkpoint) return liana__run_load_weights(run, NULL, error);
-    return liana__fail(error, LIANA_INVALID_CONFIG, "--checkpoint belongs to a run; with --model give --weights FILE");
+    return liana__run_cluster_load(run, load(session, folder, checkpoint, run, loaded, error), error);
 }
 
 void liana__session_bad_record(void *user, const char *note)

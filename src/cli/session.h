@@ -3,11 +3,12 @@
 #define LIANA_CLI_SESSION_H
 
 #include "cli/command.h"
-#include "train/run/run.h"
+#include "train/run/run_cluster.h"
 
 typedef struct liana__session {
     liana__config config;
     liana_context *context;
+    liana__run_cluster joined; /* of commands that several processes share */
 } liana__session;
 
 /* Reads a configuration with the invocation's overrides, and makes a context for it. Close it in any case. */
@@ -26,8 +27,14 @@ liana_status liana__session_find_run(liana__invocation *invocation, bool checkpo
  * *folder is then NULL, and the operands are all of the rest. Close the session in any case. Errors: INVALID_CONFIG. */
 liana_status liana__session_open_trained(liana__invocation *invocation, liana__session *session, const char **folder)
     LIANA_MUST_USE;
+/* The same for a command that the processes of a cluster share: each of them computes its part, and the chief alone prints
+ * and writes. Only the chief reads the run folder. Alone: as above. Errors: those of joining, too. */
+liana_status liana__session_open_shared(liana__invocation *invocation, liana__session *session, const char **folder)
+    LIANA_MUST_USE;
+/* Whether this process prints and writes. */
+bool liana__session_is_chief(const liana__session *session);
 /* Loads its weights into an opened run: a checkpoint of the folder (NULL: the newest), or the model's. *loaded is their
- * path. */
+ * path; NULL: another process has loaded them, and sent. */
 liana_status liana__session_load(const liana__session *session, const char *folder, const char *checkpoint,
                                  liana__run *run, const char **loaded, liana__error *error) LIANA_MUST_USE;
 

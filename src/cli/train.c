@@ -21,6 +21,7 @@ typedef struct watcher {
     liana__invocation *invocation;
     const liana__run *run;
     bool silent; /* another process of the cluster reports */
+    liana__run_options *options;
     /* Of training, validation not counted: of the epochs that are over, and of the running one. */
     double seconds, wait;
     double epoch_seconds, epoch_wait;
@@ -95,6 +96,14 @@ static void note(void *user, const char *text)
     notice_unread(own);
 }
 
+/* The process that reported is dead. */
+static void lead(void *user)
+{
+    watcher *own = user;
+    own->silent = false;
+    own->options->on_note = note;
+}
+
 static bool stop(void *user)
 {
     (void)user;
@@ -117,8 +126,12 @@ static liana_status train_run(liana_context *context, const liana__config *confi
 {
     liana__run run;
     own->run = &run;
-    LIANA_TRY(liana__run_open(context, config, wanted, &run, error));
-    liana_status status = liana__run_train(&run, wanted, error);
+    liana_status status = liana__run_open(context, config, wanted, &run, error);
+    /* Somebody has died, and the next start will be without that. */
+    if (status == LIANA_UNAVAILABLE)
+        own->invocation->requeues = liana__cluster_generation(liana__cluster_of(context)) > 0;
+    LIANA_TRY(status);
+    status = liana__run_train(&run, wanted, error);
     /* It has begun, so it goes on from its checkpoint. */
     own->invocation->requeues = status == LIANA_UNAVAILABLE;
     liana__run_close(&run);
@@ -143,9 +156,13 @@ static liana_status train(liana__invocation *invocation, liana_context *context,
                                  .on_event = watch,
                                  .on_note = note,
                                  .stop = stop,
+                                 .on_lead = lead,
                                  .user = own};
+    own->options = &wanted;
     liana__run_cluster joined = {0};
     liana_status status = liana__run_cluster_join(context, config, &wanted, &joined, error);
+    const bool has_deaths = joined.is_open && liana__cluster_generation(&joined.cluster) > 0;
+    invocation->requeues = status == LIANA_UNAVAILABLE && has_deaths;
     if (status == LIANA_OK) {
         own->silent = !liana__cluster_is_chief(joined.is_open ? &joined.cluster : NULL);
         status = train_run(context, config, &wanted, own, error);

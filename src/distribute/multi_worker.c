@@ -1,7 +1,7 @@
 /* Several processes, each of which computes leaves and owns a slice of the variables. */
 #include "distribute/cluster/cluster.h"
 #include "distribute/cluster/cluster_replicas.h"
-#include "distribute/cluster/exchange_options.h"
+#include "distribute/worker_devices.h"
 
 static liana_status create(const liana__strategy_devices *devices, const liana__strategy_plan *plan,
                            liana__strategy_instance **instance, liana__error *error)
@@ -18,9 +18,10 @@ static liana_status create(const liana__strategy_devices *devices, const liana__
 const liana__strategy liana__strategy_multi_worker = {
     .name = "multi_worker",
     .doc = "Several processes: each computes shards, and updates a slice of the variables.",
-    .options = &liana__multi_worker_fields,
+    .options = &liana__worker_options,
     .needs_cluster = true,
-    .describe_arithmetic = liana__multi_worker_describe,
+    .describe_arithmetic = liana__worker_describe,
+    .lay_out = liana__worker_lay_out,
     .create = create,
     .destroy = liana__cluster_replicas_destroy,
     .hold = liana__cluster_replicas_hold,

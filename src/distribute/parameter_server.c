@@ -40,6 +40,7 @@ const liana__strategy liana__strategy_parameter_server = {
     .span_steps = liana__parameter_server_span_steps,
     .is_asynchronous = liana__parameter_server_is_asynchronous,
     .run_span = liana__cluster_replicas_span,
+    .lay_out = liana__worker_lay_out,
     .create = create,
     .destroy = liana__cluster_replicas_destroy,
     .hold = liana__cluster_replicas_hold,

@@ -90,21 +90,27 @@ static liana_status feed(liana__replica_update *update, size_t number, const lia
     return LIANA_OK;
 }
 
+liana_status liana__replica_update_run_program(liana__replica_update *update, size_t number,
+                                               const liana__sum_feed *sums, liana__error *error)
+{
+    const liana__update_program *own = &update->programs[number];
+    if (!own->program) return LIANA_OK;
+    LIANA_TRY(feed(update, number, sums, error));
+    LIANA_TRY(liana__program_run(own->program, error));
+    if (number == update->plan->num_sum_rounds) return LIANA_OK;
+    return liana__program_fetch(own->program, 0, own->chunk_sums, error);
+}
+
 liana_status liana__replica_update_run(liana__replica_update *update, const liana__sum_feed *sums, const float *scalars,
                                        liana__error *error)
 {
     const liana__strategy_plan *plan = update->plan;
     memcpy(update->scalars, scalars, plan->num_scalars * sizeof *scalars);
     for (size_t number = 0; number <= plan->num_sum_rounds; number++) {
-        liana__update_program *own = &update->programs[number];
-        if (own->program) {
-            LIANA_TRY(feed(update, number, sums, error));
-            LIANA_TRY(liana__program_run(own->program, error));
-        }
+        LIANA_TRY(liana__replica_update_run_program(update, number, sums, error));
         if (number == plan->num_sum_rounds) break;
-        if (own->program) LIANA_TRY(liana__program_fetch(own->program, 0, own->chunk_sums, error));
-        LIANA_TRY(
-            plan->finish_sums(plan->user, number, own->chunk_sums, update->scalars, &update->finished[number], error));
+        LIANA_TRY(plan->finish_sums(plan->user, number, update->programs[number].chunk_sums, update->scalars,
+                                    &update->finished[number], error));
     }
     return LIANA_OK;
 }

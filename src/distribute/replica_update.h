@@ -33,6 +33,10 @@ liana_status liana__replica_update_create(liana__device *device, const liana__st
                                           liana__replica_update *update, liana__error *error) LIANA_MUST_USE;
 void liana__replica_update_free(liana__replica_update *update);
 
+/* Runs the program of a round, whose sums are in its `chunk_sums` then, or after all rounds that of the update: with the
+ * scalars and the finished sums that are in `update`. No program: nothing. */
+liana_status liana__replica_update_run_program(liana__replica_update *update, size_t number,
+                                               const liana__sum_feed *sums, liana__error *error) LIANA_MUST_USE;
 /* One update. `scalars` are the plan's. */
 liana_status liana__replica_update_run(liana__replica_update *update, const liana__sum_feed *sums, const float *scalars,
                                        liana__error *error) LIANA_MUST_USE;

@@ -119,6 +119,7 @@ void liana__run_cluster(const liana__cluster_program *program, size_t num_worker
     assert_true(count <= LIANA__MOST_PROCESSES);
     liana__hub *hub = liana__hub_create(num_workers, num_servers);
     assert_non_null(hub);
+    liana__hub_set(hub, true, !program->has_no_mirrors);
     if (program->hub) *program->hub = hub;
     liana__hub_set_control(hub, &program->control);
     for (size_t i = 0; i < count; i++) {

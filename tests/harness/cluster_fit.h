@@ -33,6 +33,7 @@ struct liana__cluster_program {
     int64_t epochs, steps, batch_size, microbatch, checkpoint_steps;
     const char *optimizer, *callbacks, *checkpoints;
     bool resume, is_wide;
+    bool has_no_mirrors;        /* of slices */
     liana__hub_control control; /* zeros: none */
     liana__hub **hub;           /* receives the hub, for the control; NULL: nobody asks */
 };

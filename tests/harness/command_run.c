@@ -34,11 +34,21 @@ static void become(const char *path, int descriptor)
     if (file < 0 || dup2(file, descriptor) < 0) _exit(127);
 }
 
-pid_t liana__test_spawn(const char *const *words, const char *const *environment)
+/* Where a process writes: "out", or "out-NAME" of one of several. */
+static void name_output(const char *stem, const char *name, char path[512])
+{
+    char file[64];
+    snprintf(file, sizeof file, "%s%s%s", stem, name ? "-" : "", name ? name : "");
+    snprintf(path, 512, "%s", liana__test_path(file));
+}
+
+pid_t liana__test_spawn_as(const char *name, const char *const *words, const char *const *environment)
 {
     const char *argv[MOST_WORDS] = {LIANA_COMMAND};
+    char out[512], err[512];
     for (int i = 1; *words; words++) argv[i++] = *words;
-    const char *out = liana__test_path("out"), *err = liana__test_path("err");
+    name_output("out", name, out);
+    name_output("err", name, err);
     fflush(NULL);
     pid_t process = fork();
     assert_true(process >= 0);
@@ -50,22 +60,33 @@ pid_t liana__test_spawn(const char *const *words, const char *const *environment
     _exit(127);
 }
 
-static char *read_text(const char *name)
+pid_t liana__test_spawn(const char *const *words, const char *const *environment)
 {
-    char *text;
+    return liana__test_spawn_as(NULL, words, environment);
+}
+
+static char *read_output(const char *stem, const char *name)
+{
+    char *text, path[512];
     size_t size;
     liana__error error = {0};
-    assert_ok(liana__file_read(liana__test_path(name), LIMIT, &text, &size, &error), &error);
+    name_output(stem, name, path);
+    assert_ok(liana__file_read(path, LIMIT, &text, &size, &error), &error);
     return text;
 }
 
 liana__test_result liana__test_wait(pid_t process)
 {
+    return liana__test_wait_as(NULL, process);
+}
+
+liana__test_result liana__test_wait_as(const char *name, pid_t process)
+{
     int status;
     assert_int_equal(waitpid(process, &status, 0), process);
     liana__test_result got = {.code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status)};
-    got.out = read_text("out");
-    got.err = read_text("err");
+    got.out = read_output("out", name);
+    got.err = read_output("err", name);
     return got;
 }
 

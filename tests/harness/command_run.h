@@ -24,6 +24,10 @@ liana__test_result liana__test_wait(pid_t process);
 #define liana__test_process(environment, ...) \
     liana__test_wait(liana__test_spawn((const char *const[]){__VA_ARGS__, NULL}, environment))
 
+/* The same for one of several that run at the same time; names differ, and are files' names. */
+pid_t liana__test_spawn_as(const char *name, const char *const *words, const char *const *environment);
+liana__test_result liana__test_wait_as(const char *name, pid_t process);
+
 void liana__test_free_result(liana__test_result *result);
 /* Frees the result after checking its code; prints what the command said if it is another. */
 #define assert_code(result, expected) liana__test_assert_code((result), (expected), __FILE__, __LINE__)

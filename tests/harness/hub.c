@@ -1,9 +1,12 @@
 /* Messages between threads. */
 #include "harness/hub.h"
 
+#include "base/clock.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 typedef struct letter {
     struct letter *next;
@@ -19,6 +22,11 @@ struct liana__transport_instance {
     size_t rank;
     letter *letters;
     bool is_gone, interrupted;
+    bool dies;
+    uint64_t last; /* of the operations of one that dies: it does no more */
+    uint64_t operations;
+    uint64_t generation;
+    bool *is_lost; /* by rank: no member of the generation */
     liana__transport_counters counters;
 };
 
@@ -28,7 +36,11 @@ struct liana__hub {
     size_t num_workers, num_servers;
     liana__transport_instance *ranks;
     liana__hub_control control;
+    liana__transport transport;
+    bool mirrors;
 };
+
+static const liana__transport transport;
 
 liana__hub *liana__hub_create(size_t num_workers, size_t num_servers)
 {
@@ -38,10 +50,17 @@ liana__hub *liana__hub_create(size_t num_workers, size_t num_servers)
     hub->num_servers = num_servers;
     hub->ranks = calloc(num_workers + num_servers, sizeof *hub->ranks);
     pthread_mutex_init(&hub->mutex, NULL);
-    pthread_cond_init(&hub->changed, NULL);
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&hub->changed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    hub->transport = transport;
+    hub->mirrors = true;
     for (size_t i = 0; hub->ranks && i < num_workers + num_servers; i++) {
         hub->ranks[i].hub = hub;
         hub->ranks[i].rank = i;
+        hub->ranks[i].is_lost = calloc(num_workers + num_servers, sizeof(bool));
     }
     return hub;
 }
@@ -58,7 +77,10 @@ static void drop(liana__transport_instance *own)
 void liana__hub_destroy(liana__hub *hub)
 {
     if (!hub) return;
-    for (size_t i = 0; i < hub->num_workers + hub->num_servers; i++) drop(&hub->ranks[i]);
+    for (size_t i = 0; i < hub->num_workers + hub->num_servers; i++) {
+        drop(&hub->ranks[i]);
+        free(hub->ranks[i].is_lost);
+    }
     pthread_mutex_destroy(&hub->mutex);
     pthread_cond_destroy(&hub->changed);
     free(hub->ranks);
@@ -85,8 +107,26 @@ void liana__hub_join(liana__hub *hub, size_t rank, liana__cluster *cluster)
                                         .rank = rank,
                                         .num_workers = hub->num_workers,
                                         .num_servers = hub->num_servers,
+                                        .mirrors = hub->mirrors,
                                         .source = "a test"};
-    liana__cluster_init(cluster, &place, &liana__hub_transport, &hub->ranks[rank]);
+    liana__cluster_init(cluster, &place, &hub->transport, &hub->ranks[rank]);
+}
+
+void liana__hub_kill(liana__hub *hub, size_t rank, uint64_t number)
+{
+    hub->ranks[rank].dies = true;
+    hub->ranks[rank].last = number;
+}
+
+uint64_t liana__hub_operations(const liana__hub *hub, size_t rank)
+{
+    return hub->ranks[rank].operations;
+}
+
+void liana__hub_set(liana__hub *hub, bool survives_death, bool mirrors)
+{
+    hub->transport.survives_death = survives_death;
+    hub->mirrors = mirrors;
 }
 
 size_t liana__hub_num_kept(liana__hub *hub)
@@ -129,6 +169,18 @@ static void close_rank(liana__transport_instance *own)
     pthread_mutex_unlock(&own->hub->mutex);
 }
 
+/* Called with the mutex. Dead: nothing is done any more. */
+static bool is_dead(liana__transport_instance *own)
+{
+    const bool dies = own->dies && own->operations >= own->last;
+    own->operations++;
+    if (dies && !own->is_gone) {
+        own->is_gone = true;
+        pthread_cond_broadcast(&own->hub->changed);
+    }
+    return own->is_gone;
+}
+
 static liana_status send_letter(liana__transport_instance *own, size_t to, liana__message_key key, const void *data,
                                 size_t size, liana__error *error)
 {
@@ -138,8 +190,9 @@ static liana_status send_letter(liana__transport_instance *own, size_t to, liana
     if (size) memcpy(made->data, data, size);
     liana__transport_instance *other = &own->hub->ranks[to];
     pthread_mutex_lock(&own->hub->mutex);
+    const bool dead = is_dead(own), dropped = dead || other->is_gone || key.generation < other->generation;
     letter **end = find(other, own->rank, key);
-    const bool is_cut = own->is_gone, is_new = *end == NULL && !is_cut;
+    const bool is_new = !dropped && *end == NULL;
     if (is_new) *end = made;
     const liana__hub_message message = {own->rank, to, key, data, size};
     if (own->hub->control.sent) own->hub->control.sent(own->hub->control.user, &message);
@@ -147,28 +200,41 @@ static liana_status send_letter(liana__transport_instance *own, size_t to, liana
     own->counters.bytes_sent += size;
     pthread_cond_broadcast(&own->hub->changed);
     pthread_mutex_unlock(&own->hub->mutex);
-    if (is_new) return LIANA_OK;
-    free(made);
-    if (is_cut) return LIANA_OK;
+    if (!is_new) free(made);
+    if (dead) return liana__fail(error, LIANA_UNAVAILABLE, "process %zu is dead", own->rank);
+    if (is_new || dropped) return LIANA_OK;
     return liana__fail(error, LIANA_INTERNAL, "two messages from %zu to %zu have the key %llu, %u, %u", own->rank, to,
                        (unsigned long long)key.step, key.kind, key.part);
+}
+
+/* Until a deadline; 0: none. False: it is over. */
+static bool wait_for_change(liana__hub *hub, double deadline)
+{
+    const struct timespec until = {(time_t)deadline, (long)((deadline - (double)(time_t)deadline) * 1e9)};
+    if (deadline == 0) {
+        pthread_cond_wait(&hub->changed, &hub->mutex);
+        return true;
+    }
+    if (liana__clock_seconds() >= deadline) return false;
+    pthread_cond_timedwait(&hub->changed, &hub->mutex, &until);
+    return true;
 }
 
 static liana_status receive_letter(liana__transport_instance *own, size_t from, liana__message_key key, void *data,
                                    size_t size, double deadline, liana__error *error)
 {
     liana__hub *hub = own->hub;
-    (void)deadline; /* tests that have one use a real transport */
     pthread_mutex_lock(&hub->mutex);
+    const bool dead = is_dead(own);
     letter **place = find_free(own, from, key);
-    while (!*place && !hub->ranks[from].is_gone && !own->interrupted) {
-        pthread_cond_wait(&hub->changed, &hub->mutex);
+    while (!dead && !*place && !hub->ranks[from].is_gone && !own->is_lost[from] && !own->interrupted) {
+        if (!wait_for_change(hub, deadline)) break;
         place = find_free(own, from, key);
     }
-    letter *found = own->interrupted ? NULL : *place;
+    letter *found = dead || own->interrupted ? NULL : *place;
     if (found) *place = found->next;
     pthread_mutex_unlock(&hub->mutex);
-    if (!found) return liana__fail(error, LIANA_UNAVAILABLE, "process %zu is gone", from);
+    if (!found) return liana__fail(error, LIANA_UNAVAILABLE, "process %zu is gone", dead ? own->rank : from);
     const size_t sent = found->size;
     if (sent == size && size) memcpy(data, found->data, size);
     own->counters.messages_received++;
@@ -176,6 +242,24 @@ static liana_status receive_letter(liana__transport_instance *own, size_t from, 
     free(found);
     if (sent == size) return LIANA_OK;
     return liana__fail(error, LIANA_INTERNAL, "a message from %zu has %zu bytes, expected %zu", from, sent, size);
+}
+
+static void set_generation(liana__transport_instance *own, uint64_t generation, const bool *members)
+{
+    pthread_mutex_lock(&own->hub->mutex);
+    own->generation = generation;
+    for (size_t i = 0; i < own->hub->num_workers + own->hub->num_servers; i++) own->is_lost[i] = !members[i];
+    letter **place = &own->letters;
+    while (*place) {
+        letter *item = *place;
+        if (item->key.generation < generation) {
+            *place = item->next;
+            free(item);
+        } else {
+            place = &item->next;
+        }
+    }
+    pthread_mutex_unlock(&own->hub->mutex);
 }
 
 static bool peek(liana__transport_instance *own, size_t from, liana__message_key key, size_t *size)
@@ -190,7 +274,7 @@ static bool peek(liana__transport_instance *own, size_t from, liana__message_key
 static bool is_gone(const liana__transport_instance *own, size_t rank)
 {
     pthread_mutex_lock(&own->hub->mutex);
-    const bool gone = own->hub->ranks[rank].is_gone;
+    const bool gone = own->hub->ranks[rank].is_gone || own->is_lost[rank];
     pthread_mutex_unlock(&own->hub->mutex);
     return gone;
 }
@@ -208,14 +292,16 @@ static void counters(const liana__transport_instance *own, liana__transport_coun
     *read = own->counters;
 }
 
-const liana__transport liana__hub_transport = {
+static const liana__transport transport = {
     .name = "hub",
     .doc = "Threads of a test.",
+    .survives_death = true,
     .close = close_rank,
     .send = send_letter,
     .receive = receive_letter,
     .peek = peek,
     .is_gone = is_gone,
     .interrupt = interrupt,
+    .set_generation = set_generation,
     .counters = counters,
 };

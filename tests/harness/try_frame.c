@@ -31,6 +31,17 @@ static void try_greeting(const uint8_t *bytes, size_t size)
     demand(status == LIANA_OK && memcmp(&greeting, &again, sizeof again) == 0, "it is read again as it was", &error);
 }
 
+static void try_table(const uint8_t *bytes, size_t size)
+{
+    char address[LIANA__FRAME_ADDRESS];
+    const char *text = (const char *)bytes, *end = text + size;
+    liana__error error = {0};
+    for (const char *before = text; liana__frame_next_address(&text, end, address); before = text) {
+        demand(text > before && text <= end && strlen(address) == (size_t)(text - before) - 1, "an address is a line",
+               &error);
+    }
+}
+
 static void try_piece(const liana__frame *frame)
 {
     liana__mailbox *mailbox = NULL;
@@ -49,6 +60,7 @@ bool liana__try_frame(const uint8_t *bytes, size_t size)
     liana__error error = {0};
     uint8_t header[LIANA__FRAME_HEADER];
     try_greeting(bytes, size);
+    try_table(bytes, size);
     liana_status status = liana__frame_read(bytes, size, &frame, &error);
     if (status != LIANA_OK) {
         demand((status == LIANA_INVALID_DATA || status == LIANA_UNAVAILABLE) && *error.message, "the frame is at fault",
@@ -60,6 +72,7 @@ bool liana__try_frame(const uint8_t *bytes, size_t size)
     liana__frame_write(&frame, header);
     demand(memcmp(header, bytes, sizeof header) == 0, "a header is written as it was read", &error);
     if (frame.kind == LIANA__FRAME_HELLO) try_greeting(frame.bytes, frame.num_bytes);
+    if (frame.kind == LIANA__FRAME_TABLE) try_table(frame.bytes, frame.num_bytes);
     if (frame.kind == LIANA__FRAME_DATA) try_piece(&frame);
     return true;
 }

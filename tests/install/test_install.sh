@@ -125,6 +125,14 @@ grep -qx 'sum of squares 91' "$folder/log" || fail "examples/values.c: the sum o
 grep -qx 'x\[::-1, 1:\]: 5 6 2 3' "$folder/log" || fail "examples/values.c: another part of x"
 grep -qx 'its slope: 0 4 6 0 10 12' "$folder/log" || fail "examples/values.c: another slope"
 
+# A loop under a strategy: the same line of digits under each, in several processes too.
+echo "examples/replicas.c"
+cc $strict "$here/../../examples/replicas.c" -o "$folder/replicas" $(pkg-config --cflags --libs liana)
+LD_LIBRARY_PATH=$library "$folder/replicas" >"$folder/log" 2>/dev/null || { cat "$folder/log" && exit 1; }
+grep -q '^y = [23]\.[0-9]* a + -[12]\.[0-9]* b' "$folder/log" || { cat "$folder/log" && fail "examples/replicas.c: another line"; }
+LD_LIBRARY_PATH=$library "$folder/replicas" mirrored 3 2>/dev/null | cmp - "$folder/log" ||
+    fail "examples/replicas.c: three devices print something else"
+
 # Loops of a program's own, on the same noise; the picture is of what the first one has learnt from it.
 echo "examples/custom_loop.c, examples/gan.c, examples/class_picture.c"
 for example in custom_loop gan class_picture; do

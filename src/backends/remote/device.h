@@ -34,6 +34,7 @@ typedef struct liana__served_device {
     uint32_t *dropped; /* buffers that the server has not been told of yet */
     size_t num_dropped, dropped_capacity;
     size_t count; /* devices that the name means */
+    uint32_t isa; /* 1 + the instruction set of a server's CPU; 0: the device is none */
 } liana__served_device;
 
 typedef struct liana__served_buffer {
@@ -65,6 +66,9 @@ liana_status liana__served_call(liana__served_device *device, liana__served_kind
 /* A number that is not used. Errors: OUT_OF_MEMORY if there are too many. */
 liana_status liana__served_take_number(liana__served_numbers *numbers, uint32_t *number, liana__error *error);
 void liana__served_give_number(liana__served_numbers *numbers, uint32_t number);
+
+/* Whether a device is the CPU of a server, and its instruction set. */
+bool liana__served_is_cpu(const liana__device *device, liana__isa *isa);
 
 /* The device contract. */
 liana_status liana__served_buffer_make(liana__device *device, liana_dtype dtype, const liana_shape *shape,

@@ -56,6 +56,7 @@ static liana_status greet(liana__served_device *device, const char *name, liana_
     LIANA_TRY(liana__served_call(device, LIANA__SERVED_OPEN, &text, NULL, 0, &answer, &wire, error));
     liana__wire_text(&wire, backend);
     uint32_t static_leaves = liana__wire_u32(&wire);
+    device->isa = liana__wire_u32(&wire);
     uint64_t count = liana__wire_u64(&wire), limit = liana__wire_u64(&wire);
     liana__wire_text(&wire, description);
     free(answer.bytes);
@@ -129,6 +130,15 @@ static liana_status open_device(liana_context *context, const liana__device_requ
     }
     liana__arena_free(&arena);
     return status;
+}
+
+bool liana__served_is_cpu(const liana__device *device, liana__isa *isa)
+{
+    if (device->backend != &liana__backend_remote) return false;
+    const uint32_t there = ((const liana__served_device *)device)->isa;
+    if (there == 0 || there > 1 + LIANA__ISA_AMX) return false;
+    *isa = (liana__isa)(there - 1);
+    return true;
 }
 
 static size_t count_devices(const liana__device *device)

@@ -145,6 +145,7 @@ static liana_status open_device(request *own)
     liana__served_describe(session->context, session->account, name, description);
     liana__wire_put_text(&own->given, device->backend->name);
     liana__wire_put_u32(&own->given, device->backend->static_leaves);
+    liana__wire_put_u32(&own->given, device->backend == &liana__backend_cpu ? 1 + (uint32_t)session->context->isa : 0);
     liana__wire_put_u64(&own->given, device->backend->count ? device->backend->count(device) : 1);
     liana__wire_put_u64(&own->given, session->account->limit);
     liana__wire_put_text(&own->given, description);

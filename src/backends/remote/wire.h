@@ -12,7 +12,8 @@
 
 typedef enum liana__served_kind {
     /* text version, text who ("process 12 on host"), text device ("cpu:0").
-     * Gives text backend, u32 static leaves, u64 devices of that kind, u64 memory limit, text description. */
+     * Gives text backend, u32 static leaves, u32 1 + instruction set of a CPU (0: it is none), u64 devices
+     * of that kind, u64 memory limit, text description. */
     LIANA__SERVED_OPEN = 1,
     /* text version, text who. Gives text version, u32 count, and of each device text name, text description. */
     LIANA__SERVED_DEVICES,

@@ -120,6 +120,7 @@ static liana_status hear(const liana__step_workers *step, const liana__input_wor
         liana__message_reader reader = {.data = all[i].data, .size = all[i].size};
         int64_t begin = position_of(step, workers, num_positions, i),
                 end = position_of(step, workers, num_positions, i + 1);
+        if (all[i].size == 0 && begin == end) continue; /* it is gone */
         *failed = liana__message_get_below(&reader, 2) == 1;
         bool read = *failed ? read_failure(&reader, failure) : read_gaps(&reader, begin, end, gaps);
         if (read) continue;

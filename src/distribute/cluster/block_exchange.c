@@ -98,7 +98,9 @@ liana_status liana__block_exchange_report(liana__block_exchange *exchange, liana
     report = exchange->reports;
     for (size_t i = 0; i < tree->num_replicas; i++) {
         const size_t length = STATUS_SIZE + blocks_of(tree, i) * size * sizeof(float);
-        if (i != rank) {
+        if (!liana__cluster_is_member(cluster, i)) {
+            memset(report, 0, length);
+        } else if (i != rank) {
             LIANA_TRY(liana__cluster_receive(cluster, i, LIANA__MESSAGE_REPORT, 0, report, length, error));
         }
         memcpy(&exchange->statuses[i], report, sizeof *exchange->statuses);
@@ -114,21 +116,29 @@ liana_status liana__block_exchange_report(liana__block_exchange *exchange, liana
 
 /* ---- blocks ---- */
 
+/* A message of a slice of a block has a part of its own. */
+static size_t part_of(size_t slice, size_t block)
+{
+    return slice * LIANA__TREE_MAX_BLOCKS + block;
+}
+
 liana_status liana__block_exchange_send(liana__block_exchange *exchange, const liana__cluster *cluster,
                                         const liana__tree_plan *tree, const liana__local_exchange *local,
-                                        const liana__slice_map *maps, liana__error *error)
+                                        const liana__sliced_update *update, liana__error *error)
 {
-    const size_t rank = cluster->place.rank, num_owners = liana__cluster_num_owners(cluster);
+    const size_t rank = cluster->place.rank, num_slices = update->num_slices;
     if (rank >= tree->num_replicas) return LIANA_OK;
     const size_t count = blocks_of(tree, rank), whole = local->offsets[local->num_sums] * sizeof(float);
     LIANA_TRY(reserve_bytes((void **)&exchange->packed, &exchange->packed_size, whole + 1, error));
-    for (size_t i = 1; i <= num_owners; i++) {
-        const size_t owner = (rank + i) % num_owners, to = liana__cluster_owner_rank(cluster, owner);
-        const size_t size = liana__wire_size(&exchange->format, &maps[owner]);
+    for (size_t i = 1; i <= num_slices; i++) {
+        const size_t slice = (rank + i) % num_slices, to = liana__sliced_update_owner(update, slice);
+        const liana__slice_map *map = &update->maps[slice];
+        const size_t size = liana__wire_size(&exchange->format, map);
         if (to == rank || size == 0) continue;
         for (size_t block = 0; block < count; block++) {
-            liana__wire_pack(&exchange->format, &maps[owner], local->offsets, local->slots[block], exchange->packed);
-            LIANA_TRY(liana__cluster_send(cluster, to, LIANA__MESSAGE_BLOCKS, block, exchange->packed, size, error));
+            liana__wire_pack(&exchange->format, map, local->offsets, local->slots[block], exchange->packed);
+            LIANA_TRY(liana__cluster_send(cluster, to, LIANA__MESSAGE_BLOCKS, part_of(slice, block), exchange->packed,
+                                          size, error));
         }
     }
     return LIANA_OK;
@@ -136,7 +146,7 @@ liana_status liana__block_exchange_send(liana__block_exchange *exchange, const l
 
 static liana_status reserve_slots(liana__block_exchange *exchange, size_t num_slots, size_t size, liana__error *error)
 {
-    if (exchange->slot_size != size) {
+    if (exchange->slot_size < size) {
         for (size_t i = 0; i < exchange->num_slots; i++) free(exchange->slots[i]);
         exchange->num_slots = 0;
         exchange->slot_size = size;
@@ -146,22 +156,20 @@ static liana_status reserve_slots(liana__block_exchange *exchange, size_t num_sl
     if (!slots) return liana__fail_memory(error, "the exchange of sums");
     exchange->slots = slots;
     while (exchange->num_slots < num_slots) {
-        float *slot = liana__allocate_aligned(size * sizeof *slot);
+        float *slot = liana__allocate_aligned(exchange->slot_size * sizeof *slot);
         if (!slot) return liana__fail_memory(error, "the exchange of sums");
         slots[exchange->num_slots++] = slot;
     }
     return LIANA_OK;
 }
 
-liana_status liana__block_exchange_add(liana__block_exchange *exchange, const liana__cluster *cluster,
-                                       const liana__tree_plan *tree, const liana__local_exchange *local,
-                                       const liana__slice_map *map, const float **sums, liana__error *error)
+static liana_status add_slice(liana__block_exchange *exchange, const liana__cluster *cluster,
+                              const liana__tree_plan *tree, const liana__local_exchange *local,
+                              const liana__slice_map *map, size_t slice, liana__error *error)
 {
     const size_t size = liana__slice_map_sums(map), rank = cluster->place.rank;
     const size_t sent = liana__wire_size(&exchange->format, map);
     size_t next = 0;
-    *sums = NULL;
-    if (size == 0) return LIANA_OK;
     LIANA_TRY(reserve_slots(exchange, tree->num_slots, size, error));
     LIANA_TRY(reserve_bytes((void **)&exchange->packed, &exchange->packed_size, sent, error));
     for (size_t slot = 0; slot < tree->num_slots; slot++) {
@@ -170,11 +178,31 @@ liana_status liana__block_exchange_add(liana__block_exchange *exchange, const li
         if (from == rank) {
             liana__wire_pack(&exchange->format, map, local->offsets, local->slots[block], message);
         } else {
-            LIANA_TRY(liana__cluster_receive(cluster, from, LIANA__MESSAGE_BLOCKS, block, message, sent, error));
+            LIANA_TRY(liana__cluster_receive(cluster, from, LIANA__MESSAGE_BLOCKS, part_of(slice, block), message, sent,
+                                             error));
         }
         liana__wire_unpack(&exchange->format, map, message, exchange->slots[slot]);
         add_up_to(tree, slot, &next, exchange->slots, size, exchange->context);
     }
-    *sums = exchange->slots[0];
+    return LIANA_OK;
+}
+
+liana_status liana__block_exchange_add(liana__block_exchange *exchange, const liana__cluster *cluster,
+                                       const liana__tree_plan *tree, const liana__local_exchange *local,
+                                       const liana__sliced_update *update, liana__error *error)
+{
+    size_t num_owned = 0;
+    for (size_t i = 0; i < update->num_slices; i++) num_owned += liana__sliced_update_owned(update, i) != NULL;
+    for (size_t i = 0; i < update->num_slices; i++) {
+        liana__slice *slice = liana__sliced_update_owned(update, i);
+        const size_t size = liana__slice_map_sums(&update->maps[i]);
+        if (!slice || size == 0) continue;
+        LIANA_TRY(add_slice(exchange, cluster, tree, local, &update->maps[i], i, error));
+        slice->sums = exchange->slots[0];
+        if (num_owned == 1) continue;
+        /* The slots are for the next slice. */
+        LIANA_TRY(liana__slice_reserve(slice, error));
+        memcpy(slice->memory, exchange->slots[0], size * sizeof *slice->memory);
+    }
     return LIANA_OK;
 }

@@ -2,6 +2,7 @@
 #ifndef LIANA_DISTRIBUTE_BLOCK_EXCHANGE_H
 #define LIANA_DISTRIBUTE_BLOCK_EXCHANGE_H
 
+#include "distribute/cluster/sliced_update.h"
 #include "distribute/cluster/wire.h"
 #include "distribute/exchange/local.h"
 
@@ -29,16 +30,15 @@ liana_status liana__block_exchange_report(liana__block_exchange *exchange, liana
                                           const liana__tree_plan *tree, const liana__local_exchange *local, size_t size,
                                           liana_status status, float *first, liana__error *error) LIANA_MUST_USE;
 
-/* Sends each owner its slice of the own blocks: in the operation that the report begins, before it or after it. */
+/* Sends each owner its slices of the own blocks: in the operation that the report begins, before it or after it. */
 liana_status liana__block_exchange_send(liana__block_exchange *exchange, const liana__cluster *cluster,
                                         const liana__tree_plan *tree, const liana__local_exchange *local,
-                                        const liana__slice_map *maps, liana__error *error) LIANA_MUST_USE;
+                                        const liana__sliced_update *update, liana__error *error) LIANA_MUST_USE;
 
-/* An owner receives its slice of all blocks, and adds each as soon as the tree allows. *sums: the parts that the map
- * lists, one behind the other, borrowed until the next call; NULL: it owns none. */
+/* An owner receives its slices of all blocks, and adds each as soon as the tree allows. The slices' sums are set: valid
+ * until the next call. */
 liana_status liana__block_exchange_add(liana__block_exchange *exchange, const liana__cluster *cluster,
                                        const liana__tree_plan *tree, const liana__local_exchange *local,
-                                       const liana__slice_map *map, const float **sums, liana__error *error)
-    LIANA_MUST_USE;
+                                       const liana__sliced_update *update, liana__error *error) LIANA_MUST_USE;
 
 #endif

@@ -2,12 +2,15 @@
  *
  * All processes run the same program on the same configuration, and meet in the same collective operations, in the same
  * order: so each of them counts the operations, and the count is the key of the messages. A decision that hangs on
- * something that only one process has - a clock, a signal, a file - is told to all by the chief before anybody acts. */
+ * something that only one process has - a clock, a signal, a file - is told to all by the chief before anybody acts.
+ *
+ * Where the transport survives deaths, so does the cluster: see "deaths" below, and docs/design/cluster.md. */
 #ifndef LIANA_DISTRIBUTE_CLUSTER_H
 #define LIANA_DISTRIBUTE_CLUSTER_H
 
 #include "base/context.h"
 #include "base/error.h"
+#include "distribute/cluster/phase.h"
 #include "distribute/transport/cluster_place.h"
 #include "distribute/transport/transport.h"
 
@@ -21,6 +24,12 @@ typedef enum liana__cluster_message {
     LIANA__MESSAGE_VARIABLES, /* a slice's new values, from its owner */
     LIANA__MESSAGE_SUMS,      /* a slice of one sum, or of a round of sums */
     LIANA__MESSAGE_ROWS,      /* rows of the output */
+    LIANA__MESSAGE_MIRROR,    /* a slice of the sums, from its owner to its mirror; or the slice's whole state */
+    LIANA__MESSAGE_ALARM,     /* who is gone */
+    LIANA__MESSAGE_VIEW,      /* how far a process is, as all begin a generation */
+    LIANA__MESSAGE_LEAD,      /* whether the chief of a generation may go on */
+    LIANA__MESSAGE_RESULT,    /* of an operation, for those that were still in it */
+    LIANA__MESSAGE_CLOSE,     /* nothing else comes */
     /* Of workers that are not in step (span.h), with the numbers of their requests as parts. */
     LIANA__MESSAGE_REQUEST,
     LIANA__MESSAGE_REQUEST_DATA,
@@ -32,24 +41,43 @@ typedef enum liana__cluster_message {
 typedef struct liana__cluster_counters {
     uint64_t leaves_computed;
     uint64_t updates;
-    uint64_t slot_bytes;     /* of optimizer state that this process holds */
+    uint64_t slot_bytes;     /* of optimizer state that this process owns */
+    uint64_t mirror_bytes;   /* of state that it holds for another owner */
     uint64_t variable_bytes; /* of slices of weights that it owns */
     liana__transport_counters transport;
 } liana__cluster_counters;
+
+/* What a program does about changes of the cluster. Zeros: nothing. */
+typedef struct liana__cluster_hooks {
+    /* Asks the chief of a generation that begins whether this side of the cluster may go on. `takes_over`: it was not the
+     * chief before. The others wait for the answer; an error ends the job on all. NULL: only the first chief leads. */
+    liana_status (*lead)(void *user, bool takes_over, liana__error *error);
+    /* Called in each process when another one has become chief. */
+    void (*chief_changed)(void *user, size_t chief);
+    void *user;
+} liana__cluster_hooks;
+
+typedef struct liana__recovery liana__recovery;
 
 typedef struct liana__cluster {
     liana__cluster_place place; /* borrowed from who opened the cluster */
     const liana__transport *transport;
     liana__transport_instance *instance;
-    uint64_t generation;
-    uint64_t step; /* collective operations so far */
+    uint64_t generation; /* processes that have gone so far */
+    uint64_t step;       /* collective operations in this generation */
+    size_t chief;        /* the first worker that is left */
+    uint64_t held_reads; /* variables in slices that were read so far */
+    liana__cluster_hooks hooks;
+    volatile liana__phases *phases; /* for tests; NULL: nobody asked */
+    liana__recovery *recovery;      /* NULL: the death of a process ends the job */
     liana__cluster_counters counters;
 } liana__cluster;
 
 /* Takes over a transport that is open, with its place. `cluster` is the caller's memory. */
 void liana__cluster_init(liana__cluster *cluster, const liana__cluster_place *place, const liana__transport *transport,
                          liana__transport_instance *instance);
-/* Closes the transport. */
+/* Closes the transport. Where the cluster survives deaths it waits a moment for the others to come here too: one that is
+ * behind may need what this process knows. */
 void liana__cluster_close(liana__cluster *cluster);
 
 /* The cluster that a program's context belongs to; NULL: none. It is borrowed, and must outlive what is made with the
@@ -68,11 +96,11 @@ size_t liana__cluster_size(const liana__cluster *cluster); /* processes: workers
 /* True for no cluster, too. */
 bool liana__cluster_is_chief(const liana__cluster *cluster);
 bool liana__cluster_is_worker(const liana__cluster *cluster); /* the chief is one */
-/* Who owns slices: the servers, or all workers if there are none. */
+/* Who may own slices: the servers, or all workers if there are none. Some of them may be gone. */
 size_t liana__cluster_num_owners(const liana__cluster *cluster);
 size_t liana__cluster_owner_rank(const liana__cluster *cluster, size_t owner);
-/* This process's number among the owners; the number of owners if it is none. */
-size_t liana__cluster_own_slice(const liana__cluster *cluster);
+/* Whether a process is still there, as all agree. Any thread. */
+bool liana__cluster_is_member(const liana__cluster *cluster, size_t rank);
 
 /* ---- messages ---- */
 
@@ -81,7 +109,7 @@ void liana__cluster_begin(liana__cluster *cluster);
 /* A message of the running operation. Errors: those of the transport. */
 liana_status liana__cluster_send(const liana__cluster *cluster, size_t to, liana__cluster_message kind, size_t part,
                                  const void *data, size_t size, liana__error *error) LIANA_MUST_USE;
-/* To all others. */
+/* To all others that are there. */
 liana_status liana__cluster_send_to_all(const liana__cluster *cluster, liana__cluster_message kind, const void *data,
                                         size_t size, liana__error *error) LIANA_MUST_USE;
 liana_status liana__cluster_receive(const liana__cluster *cluster, size_t from, liana__cluster_message kind,
@@ -89,7 +117,7 @@ liana_status liana__cluster_receive(const liana__cluster *cluster, size_t from, 
 
 /* ---- collective operations: every process calls them, in the same order ---- */
 
-/* Everybody gets everybody's `own`: `all` is [processes, size], by rank. */
+/* Everybody gets everybody's `own`: `all` is [processes, size], by rank. It is zeros of those that are gone. */
 liana_status liana__cluster_gather(liana__cluster *cluster, const void *own, size_t size, void *all,
                                    liana__error *error) LIANA_MUST_USE;
 
@@ -102,13 +130,16 @@ liana_status liana__cluster_gather_sized(liana__cluster *cluster, const void *ow
                                          liana__error *error) LIANA_MUST_USE;
 void liana__gathered_free(liana__gathered *gathered);
 
-/* Everybody gets what the process `from` has. */
+/* Everybody gets what the process `from` has; 0: the chief. Errors: UNAVAILABLE where it dies before it has told. */
 liana_status liana__cluster_broadcast(liana__cluster *cluster, size_t from, void *data, size_t size,
                                       liana__error *error) LIANA_MUST_USE;
 /* The same of a size that only `from` knows: *data is malloc'ed for the others, and `from` gives its own. */
 liana_status liana__cluster_broadcast_sized(liana__cluster *cluster, size_t from, void **data, size_t *size,
                                             liana__error *error) LIANA_MUST_USE;
 
+/* Everybody gets what the chief has; if it dies before it has told, what the next chief has. */
+liana_status liana__cluster_follow_chief(liana__cluster *cluster, void *data, size_t size, liana__error *error)
+    LIANA_MUST_USE;
 /* Whether it is so anywhere. */
 liana_status liana__cluster_agree(liana__cluster *cluster, bool *any, liana__error *error) LIANA_MUST_USE;
 /* What the chief says. */
@@ -119,5 +150,32 @@ liana_status liana__cluster_agree_status(liana__cluster *cluster, liana_status s
 /* The same where everybody knows already how all fared: by rank. */
 liana_status liana__cluster_share_error(liana__cluster *cluster, const int32_t *statuses, liana__error *error)
     LIANA_MUST_USE;
+
+/* ---- deaths ----
+ *
+ * All these do nothing for no cluster, and where a death ends the job.
+ *
+ * The operations above survive a death by themselves. Others must be in a section: what is done from its beginning on
+ * can be done once more, since it changes nothing before the section has ended well in all processes. */
+
+void liana__cluster_section_begin(liana__cluster *cluster);
+bool liana__cluster_in_section(const liana__cluster *cluster);
+/* Leaves a section that nobody repeats: a death in it ends the job. */
+void liana__cluster_section_forget(liana__cluster *cluster);
+/* All processes have come to the end: now the section counts as done. Errors: as any operation in it. */
+liana_status liana__cluster_section_end(liana__cluster *cluster, liana__error *error) LIANA_MUST_USE;
+/* The same where it ends with a status that all processes come to, which is returned: what they computed is bad. */
+liana_status liana__cluster_section_leave(liana__cluster *cluster, liana_status status, liana__error *error)
+    LIANA_MUST_USE;
+/* After a section: whether it is to be done once more, from its beginning on, by all who are left; they have agreed on a
+ * new generation then. `status` is how it ended, and may become another error. */
+bool liana__cluster_repeats(liana__cluster *cluster, liana_status *status, liana__error *error) LIANA_MUST_USE;
+/* From now on a death ends the job. All processes call it at the same place. */
+void liana__cluster_give_up_survival(liana__cluster *cluster);
+/* Whether a death may leave it alive. */
+bool liana__cluster_survives(const liana__cluster *cluster);
+/* Changes when members do; 0 for no cluster. Whoever has divided work among processes divides it anew then. */
+uint64_t liana__cluster_generation(const liana__cluster *cluster);
+void liana__cluster_set_hooks(liana__cluster *cluster, const liana__cluster_hooks *hooks);
 
 #endif

@@ -1,30 +1,36 @@
 /* A device in each of several processes. */
 #include "distribute/cluster/cluster_replicas.h"
 
+#include "backends/host_add.h"
 #include "backends/leaf_programs.h"
+#include "base/denormals.h"
 #include "distribute/cluster/block_exchange.h"
 #include "distribute/cluster/exchange_options.h"
 #include "distribute/cluster/held.h"
+#include "distribute/cluster/recovery.h"
 #include "distribute/cluster/sliced_update.h"
 #include "distribute/cluster/span.h"
+#include "distribute/device_group.h"
+#include "distribute/worker_devices.h"
 
 #include <stdlib.h>
 
 typedef struct replicas {
     liana__strategy_plan plan; /* its leaves are the caller's, and gone: there are copies */
     liana__cluster *cluster;
-    liana__device *device;
+    liana__device *device; /* the first one of this process */
+    size_t num_replicas;   /* of all processes */
     liana__leaf_plan plans[LIANA__NUM_STEP_KINDS];
-    liana__replica *replicas[LIANA__NUM_STEP_KINDS];    /* NULL: a server, or no such batches */
+    liana__device_group group;                          /* of a worker: who computes its leaves */
     liana__local_exchange local[LIANA__NUM_STEP_KINDS]; /* the own blocks on the host */
     size_t row_size;                                    /* bytes of a row of the output; 0: there are none */
     liana__leaf_range *ranges;                          /* by worker */
+    double *speeds;                                     /* by worker: 0 of those that are gone */
     liana__tree_plan tree;
     liana__block_exchange exchange;
     liana__sliced_update update;
     liana__leaf_batch batch; /* the running one, with the own range */
-    const float *sums;       /* of the last training batch: what this process owns */
-    float *first;            /* the first sum of it */
+    float *first;            /* the first sum of the last training batch */
     liana__exchange_options options;
     char found_name[256];
 } replicas;
@@ -40,13 +46,12 @@ void liana__cluster_replicas_destroy(liana__strategy_instance *instance)
     if (!own) return;
     liana__held_release(own->plan.variables, own);
     liana__sliced_update_free(&own->update);
-    for (int kind = 0; kind < LIANA__NUM_STEP_KINDS; kind++) {
-        if (own->replicas[kind]) own->device->backend->replica_destroy(own->replicas[kind]);
-        liana__local_exchange_free(&own->local[kind]);
-    }
+    liana__device_group_free(&own->group);
+    for (int kind = 0; kind < LIANA__NUM_STEP_KINDS; kind++) liana__local_exchange_free(&own->local[kind]);
     liana__block_exchange_free(&own->exchange);
     liana__tree_plan_free(&own->tree);
     free(own->ranges);
+    free(own->speeds);
     free(own->first);
     free(own);
 }
@@ -60,28 +65,28 @@ static size_t most_leaves(const liana__strategy_plan *plan)
     return most;
 }
 
-static liana_status make_replicas(replicas *own, liana__error *error)
+static liana_status make_replicas(replicas *own, const liana__strategy_devices *devices, liana__error *error)
 {
     const size_t num_workers = own->cluster->place.num_workers;
     own->ranges = calloc(num_workers, sizeof *own->ranges);
-    if (!own->ranges) return liana__fail_memory(error, "the strategy");
+    own->speeds = calloc(num_workers, sizeof *own->speeds);
+    if (!own->ranges || !own->speeds) return liana__fail_memory(error, "the strategy");
     LIANA_TRY(liana__tree_plan_create(most_leaves(&own->plan), num_workers, &own->tree, error));
     for (int kind = 0; kind < LIANA__NUM_STEP_KINDS; kind++) {
         if (!own->plan.leaves[kind]) continue;
         own->plans[kind] = *own->plan.leaves[kind];
         own->plans[kind].variables = own->plan.variables;
         own->plans[kind].of_parts = num_workers > 1;
-        if (!liana__cluster_is_worker(own->cluster)) continue;
-        LIANA_TRY(own->device->backend->replica_create(own->device, &own->plans[kind], &own->replicas[kind], error));
     }
-    return LIANA_OK;
+    if (!liana__cluster_is_worker(own->cluster)) return LIANA_OK;
+    return liana__device_group_create(devices, &own->plan, num_workers > 1, &own->group, error);
 }
 
 liana_status liana__cluster_replicas_create(const liana__strategy_devices *devices, const liana__strategy_plan *plan,
                                             liana__strategy_instance **instance, liana__error *error)
 {
     *instance = NULL;
-    if (!devices->cluster || devices->count != 1) {
+    if (!devices->cluster || devices->count == 0) {
         return liana__fail(error, LIANA_INTERNAL, "a strategy of several processes was given %zu devices and %s",
                            devices->count, devices->cluster ? "a cluster" : "no cluster");
     }
@@ -89,13 +94,15 @@ liana_status liana__cluster_replicas_create(const liana__strategy_devices *devic
     if (!own) return liana__fail_memory(error, "the strategy");
     own->plan = *plan;
     own->cluster = devices->cluster;
+    own->num_replicas = devices->count * devices->cluster->place.num_workers;
     own->device = devices->items[0];
     const liana__cluster_place *place = &own->cluster->place;
-    own->options = place->num_servers ? liana__parameter_server_options(devices->options, place->num_workers)
-                                      : liana__multi_worker_options(devices->options);
+    if (place->num_servers) own->options = liana__parameter_server_options(devices->options, place->num_workers);
+    /* Nobody could do a span once more: servers have applied some of its gradients, and no process knows all of them. */
+    if (own->options.pause_steps) liana__cluster_give_up_survival(own->cluster);
     own->exchange.context = own->device->context;
-    own->exchange.format = (liana__wire_format){own->options.wire, plan->is_gradient, plan->user};
-    liana_status status = make_replicas(own, error);
+    own->exchange.format = (liana__wire_format){liana__worker_wire(devices->options), plan->is_gradient, plan->user};
+    liana_status status = make_replicas(own, devices, error);
     if (status != LIANA_OK) {
         liana__cluster_replicas_destroy((liana__strategy_instance *)own);
         return status;
@@ -106,7 +113,7 @@ liana_status liana__cluster_replicas_create(const liana__strategy_devices *devic
 
 size_t liana__cluster_replicas_count(const liana__strategy_instance *instance)
 {
-    return ((const replicas *)instance)->cluster->place.num_workers;
+    return ((const replicas *)instance)->num_replicas;
 }
 
 /* ---- variables in slices ---- */
@@ -139,6 +146,16 @@ liana_status liana__cluster_replicas_hold(liana__strategy_instance *instance, co
 
 /* ---- preparing ---- */
 
+/* Shares leaves out among the workers that are left. */
+static liana_status assign(replicas *own, size_t num_leaves, liana__error *error)
+{
+    for (size_t i = 0; i < own->cluster->place.num_workers; i++) {
+        own->speeds[i] = liana__cluster_is_member(own->cluster, i) ? 1 : 0;
+    }
+    return liana__tree_assign(num_leaves, own->cluster->place.num_workers, own->speeds, ASSIGN_TOLERANCE, own->ranges,
+                              error);
+}
+
 /* Finds each worker's range of the batch. */
 static liana_status share_out(replicas *own, const liana__leaf_batch *batch, liana__error *error)
 {
@@ -148,8 +165,7 @@ static liana_status share_out(replicas *own, const liana__leaf_batch *batch, lia
             own->ranges[i] = (liana__leaf_range){i ? batch->worker_ends[i - 1] : 0, batch->worker_ends[i]};
         }
     } else {
-        LIANA_TRY(
-            liana__tree_assign(batch->num_leaves, place->num_workers, NULL, ASSIGN_TOLERANCE, own->ranges, error));
+        LIANA_TRY(assign(own, batch->num_leaves, error));
     }
     own->batch = *batch;
     const bool works = liana__cluster_is_worker(own->cluster);
@@ -178,7 +194,7 @@ static liana_status find_sums(replicas *own, liana__step_kind kind, liana__error
 static liana_status prepare_here(replicas *own, liana__step_kind kind, liana__error *error)
 {
     if (own->batch.first == own->batch.end) return LIANA_OK;
-    return own->device->backend->replica_prepare(own->replicas[kind], &own->batch, error);
+    return liana__device_group_prepare(&own->group, kind, &own->batch, error);
 }
 
 liana_status liana__cluster_replicas_prepare(liana__strategy_instance *instance, liana__step_kind kind,
@@ -200,18 +216,16 @@ liana_status liana__cluster_replicas_prepare(liana__strategy_instance *instance,
 /* Computes the own leaves; their blocks are in the first slots of `local`. */
 static liana_status compute(replicas *own, liana__step_kind kind, liana__error *error)
 {
-    const liana__leaf_block *blocks;
     size_t num_blocks;
     LIANA_TRY(prepare_here(own, kind, error));
     const size_t wanted =
         own->tree.first_slots[own->cluster->place.rank + 1] - own->tree.first_slots[own->cluster->place.rank];
-    LIANA_TRY(own->device->backend->replica_compute(own->replicas[kind], &own->batch, &blocks, &num_blocks, error));
+    LIANA_TRY(liana__device_group_compute(&own->group, kind, error));
+    LIANA_TRY(liana__device_group_collect(&own->group, &own->local[kind], &num_blocks, error));
     if (num_blocks != wanted) {
         return liana__fail(error, LIANA_INTERNAL, "the device gave %zu sums of blocks, expected %zu", num_blocks,
                            wanted);
     }
-    LIANA_TRY(liana__local_exchange_reserve(&own->local[kind], num_blocks, error));
-    LIANA_TRY(liana__local_exchange_take(&own->local[kind], 0, blocks, num_blocks, error));
     own->cluster->counters.leaves_computed += own->batch.end - own->batch.first;
     return LIANA_OK;
 }
@@ -254,6 +268,7 @@ liana_status liana__cluster_replicas_sum(liana__strategy_instance *instance, lia
     replicas *own = (replicas *)instance;
     liana__cluster *cluster = own->cluster;
     const liana__local_exchange *local = &own->local[kind];
+    if (own->update.plan) LIANA_TRY(liana__mirrors_follow(&own->update, error));
     LIANA_TRY(find_sums(own, kind, error));
     LIANA_TRY(share_out(own, batch, error));
     LIANA_TRY(liana__tree_plan_make(&own->tree, batch->num_leaves, own->ranges, error));
@@ -261,13 +276,25 @@ liana_status liana__cluster_replicas_sum(liana__strategy_instance *instance, lia
     liana__cluster_begin(cluster);
     const bool trains = kind == LIANA__STEP_TRAINING;
     if (trains && status == LIANA_OK) {
-        LIANA_TRY(liana__block_exchange_send(&own->exchange, cluster, &own->tree, local, own->update.maps, error));
+        LIANA_TRY(liana__block_exchange_send(&own->exchange, cluster, &own->tree, local, &own->update, error));
     }
     LIANA_TRY(liana__block_exchange_report(&own->exchange, cluster, &own->tree, local, local->offsets[1], status, first,
                                            error));
     if (!trains) return batch->outputs && own->row_size && !batch->has_own_rows ? exchange_rows(own, error) : LIANA_OK;
     memcpy(own->first, first, local->offsets[1] * sizeof *own->first);
-    return liana__block_exchange_add(&own->exchange, cluster, &own->tree, local, &own->update.own, &own->sums, error);
+    return liana__block_exchange_add(&own->exchange, cluster, &own->tree, local, &own->update, error);
+}
+
+/* All blocks of the tree are in slots here. */
+static void add_alone(const replicas *own, const liana__local_exchange *local)
+{
+    const liana__host_add_loop add = liana__host_choose_add(own->device->context->isa);
+    const liana__denormals before = liana__denormals_flush();
+    for (size_t i = 0; i < own->tree.num_additions; i++) {
+        const liana__tree_addition *addition = &own->tree.additions[i];
+        add(local->slots[addition->into], local->slots[addition->from], (int64_t)local->offsets[local->num_sums]);
+    }
+    liana__denormals_restore(before);
 }
 
 /* All leaves are this worker's; their sum is in the first slot of `local`. */
@@ -285,7 +312,7 @@ static liana_status compute_alone(void *user, const liana__leaf_batch *batch, co
     LIANA_TRY(find_sums(own, LIANA__STEP_TRAINING, error));
     LIANA_TRY(liana__tree_plan_make(&own->tree, count, own->ranges, error));
     LIANA_TRY(compute(own, LIANA__STEP_TRAINING, error));
-    liana__local_exchange_add(local, &own->tree, 0, local->offsets[local->num_sums], own->device->context);
+    add_alone(own, local);
     *block = local->slots[0];
     return LIANA_OK;
 }
@@ -308,7 +335,7 @@ liana_status liana__cluster_replicas_update(liana__strategy_instance *instance, 
                                             liana__error *error)
 {
     replicas *own = (replicas *)instance;
-    return liana__sliced_update_run(&own->update, own->sums, scalars, error);
+    return liana__sliced_update_run(&own->update, scalars, error);
 }
 
 /* What an owner found in its slice. */
@@ -317,18 +344,42 @@ typedef struct finding {
     char name[256];
 } finding;
 
+/* What all owners found: a result of all processes. */
+typedef struct search {
+    replicas *own;
+    liana__checked what;
+    finding *all;
+} search;
+
+static liana_status find(void *user, liana__cluster *cluster, liana__error *error)
+{
+    const search *of = user;
+    const size_t rank = cluster->place.rank;
+    finding here = {0};
+    LIANA_TRY(liana__sliced_update_check(&of->own->update, of->what, &here.count, here.name, error));
+    LIANA_TRY(liana__cluster_send_to_all(cluster, LIANA__MESSAGE_GATHER, &here, sizeof here, error));
+    for (size_t i = 0; i < liana__cluster_size(cluster); i++) {
+        of->all[i] = i == rank ? here : (finding){0};
+        if (i == rank || !liana__cluster_is_member(cluster, i)) continue;
+        LIANA_TRY(liana__cluster_receive(cluster, i, LIANA__MESSAGE_GATHER, 0, &of->all[i], sizeof here, error));
+    }
+    return LIANA_OK;
+}
+
 liana_status liana__cluster_replicas_check(liana__strategy_instance *instance, liana__checked what,
                                            liana__non_finite *found, liana__error *error)
 {
     replicas *own = (replicas *)instance;
     liana__cluster *cluster = own->cluster;
-    finding here = {0}, *all = calloc(liana__cluster_size(cluster), sizeof *all);
+    const size_t count = liana__cluster_size(cluster);
+    search of = {own, what, calloc(count, sizeof(finding))};
+    const liana__operation operation = {
+        .run = find, .user = &of, .result = of.all, .size = count * sizeof(finding), .hears_all = true};
     *found = (liana__non_finite){0};
-    if (!all) return liana__fail_memory(error, "the check of numbers");
-    liana_status status = liana__sliced_update_check(&own->update, what, own->sums, &here.count, here.name, error);
-    if (status == LIANA_OK) status = liana__cluster_gather(cluster, &here, sizeof here, all, error);
-    for (size_t i = 0; status == LIANA_OK && i < liana__cluster_num_owners(cluster); i++) {
-        const finding *one = &all[liana__cluster_owner_rank(cluster, i)];
+    if (!of.all) return liana__fail_memory(error, "the check of numbers");
+    const liana_status status = liana__cluster_operate(cluster, &operation, error);
+    for (size_t i = 0; status == LIANA_OK && i < count; i++) {
+        const finding *one = &of.all[i];
         if (one->count && !found->name) {
             memcpy(own->found_name, one->name, sizeof own->found_name);
             own->found_name[sizeof own->found_name - 1] = 0;
@@ -336,7 +387,7 @@ liana_status liana__cluster_replicas_check(liana__strategy_instance *instance, l
         }
         found->count += one->count;
     }
-    free(all);
+    free(of.all);
     return status;
 }
 
@@ -344,7 +395,7 @@ liana_status liana__cluster_replicas_read_sum(const liana__strategy_instance *in
                                               liana__error *error)
 {
     replicas *own = (replicas *)(void *)(uintptr_t)instance;
-    if (number > 0) return liana__sliced_update_read_sum(&own->update, number, own->sums, data, error);
+    if (number > 0) return liana__sliced_update_read_sum(&own->update, number, data, error);
     memcpy(data, own->first, own->local[LIANA__STEP_TRAINING].offsets[1] * sizeof *own->first);
     return LIANA_OK;
 }
@@ -354,9 +405,9 @@ void liana__cluster_replicas_memory(const liana__strategy_instance *instance, li
 {
     const replicas *own = (const replicas *)instance;
     *memory = (liana__replica_memory){0};
-    if (!own->replicas[kind]) return;
+    if (own->group.count == 0 || !own->plans[kind].build) return;
     liana__leaf_batch range = *batch;
     range.first = own->batch.first;
     range.end = own->batch.end;
-    if (range.first < range.end) own->device->backend->replica_memory(own->replicas[kind], &range, memory);
+    if (range.first < range.end) liana__device_group_memory(&own->group, kind, &range, memory);
 }

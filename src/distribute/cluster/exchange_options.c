@@ -1,4 +1,4 @@
-/* How gradients travel, and which are waited for. */
+/* Which gradients are waited for. */
 #include "distribute/cluster/exchange_options.h"
 
 #include <math.h>
@@ -8,48 +8,12 @@
 /* Unless told otherwise, for each worker: the staleness of gradients, and the updates between two pause points. */
 enum { STALENESS_EACH = 4, PAUSE_STEPS_EACH = 32 };
 
-#define WIRE_ROW                                                                                                       \
-    LIANA__FIELD_ROW(liana__exchange_asked, wire, ENUM, .default_text = "float32", .names = liana__wire_names,         \
-                     .doc = "what gradients are sent in; bfloat16 halves their bytes: each worker's sums are rounded " \
-                            "once, so results depend on the number of workers")
-
-static const liana__field multi_worker_rows[] = {WIRE_ROW};
-
-static const liana__field parameter_server_rows[] = {
-    WIRE_ROW,
-    LIANA__FIELD_ROW(liana__exchange_asked, synchronous, BOOL, .default_text = "true",
-                     .doc = "false: an update is one worker's gradients, applied when they come; not reproducible"),
-    LIANA__FIELD_ROW(liana__exchange_asked, max_staleness, FLOAT, .default_text = "null", .minimum = 0, .maximum = 1e9,
-                     .doc = "with synchronous: false, the most updates between a worker's fetching of the weights and "
-                            "the update by its gradients; unless given, 4 times the number of workers"),
-    LIANA__FIELD_ROW(liana__exchange_asked, replicas_to_aggregate, INT, .minimum = 1, .maximum = 1e6,
-                     .doc =
-                         "an update takes the gradients of the first so many workers, and later ones are dropped: not "
-                         "reproducible; unless given, those of all"),
-    LIANA__FIELD_ROW(liana__exchange_asked, pause_steps, INT, .minimum = 1, .maximum = 1e9,
-                     .doc =
-                         "the most updates until all processes meet, where workers are not in step; unless given, 32 "
-                         "times the number of workers"),
-};
-
-const liana__fields liana__multi_worker_fields =
-    LIANA__FIELD_TABLE("multi_worker", liana__exchange_asked, multi_worker_rows);
-const liana__fields liana__parameter_server_fields =
-    LIANA__FIELD_TABLE("parameter_server", liana__exchange_asked, parameter_server_rows);
-
-liana__exchange_options liana__multi_worker_options(const void *options)
-{
-    const liana__exchange_asked *asked = options;
-    return (liana__exchange_options){.wire = asked ? (liana__wire_kind)asked->wire : LIANA__WIRE_FLOAT32,
-                                     .synchronous = true};
-}
-
 liana__exchange_options liana__parameter_server_options(const void *options, size_t num_workers)
 {
-    static const liana__exchange_asked defaults = {.synchronous = true, .max_staleness = NAN};
-    const liana__exchange_asked *asked = options ? options : &defaults;
+    static const liana__worker_asked defaults = {.synchronous = true, .max_staleness = NAN};
+    const liana__worker_asked *asked = options ? options : &defaults;
     const int64_t workers = (int64_t)num_workers;
-    liana__exchange_options made = {.wire = (liana__wire_kind)asked->wire, .synchronous = asked->synchronous};
+    liana__exchange_options made = {.synchronous = asked->synchronous};
     made.replicas_to_aggregate = asked->replicas_to_aggregate ? asked->replicas_to_aggregate : workers;
     made.max_staleness = isnan(asked->max_staleness) ? STALENESS_EACH * workers : (int64_t)asked->max_staleness;
     if (made.synchronous && made.replicas_to_aggregate == workers) return made;
@@ -64,7 +28,7 @@ static liana_status refuse(liana__error *error, const char *key, const char *rea
 
 liana_status liana__parameter_server_check(const void *options, size_t num_workers, liana__error *error)
 {
-    const liana__exchange_asked *asked = options;
+    const liana__worker_asked *asked = options;
     if (!asked) return LIANA_OK;
     const bool is_bounded = !isnan(asked->max_staleness);
     if (asked->replicas_to_aggregate > (int64_t)num_workers) {
@@ -96,32 +60,20 @@ liana_status liana__parameter_server_check(const void *options, size_t num_worke
 }
 
 /* The wire, and what is not waited for. */
-static void describe(const liana__exchange_options *own, size_t num_workers, char *text, size_t size)
-{
-    const char *rounded = own->wire == LIANA__WIRE_FLOAT32 ? "" : "bfloat16 wire, ";
-    const char *workers = num_workers == 1 ? "worker" : "workers";
-    *text = 0;
-    if (own->pause_steps && !own->synchronous) {
-        snprintf(text, size, "%sasynchronous updates, max_staleness %lld, %zu %s", rounded,
-                 (long long)own->max_staleness, num_workers, workers);
-    } else if (own->pause_steps) {
-        snprintf(text, size, "%sthe first %lld of %zu %s", rounded, (long long)own->replicas_to_aggregate, num_workers,
-                 workers);
-    } else if (*rounded) {
-        snprintf(text, size, "%s%zu %s", rounded, num_workers, workers);
-    }
-}
-
-void liana__multi_worker_describe(const void *options, size_t num_workers, char *text, size_t size)
-{
-    const liana__exchange_options own = liana__multi_worker_options(options);
-    describe(&own, num_workers, text, size);
-}
-
 void liana__parameter_server_describe(const void *options, size_t num_workers, char *text, size_t size)
 {
     const liana__exchange_options own = liana__parameter_server_options(options, num_workers);
-    describe(&own, num_workers, text, size);
+    const char *rounded = liana__worker_wire(options) == LIANA__WIRE_FLOAT32 ? "" : "bfloat16 wire, ";
+    const char *workers = num_workers == 1 ? "worker" : "workers";
+    if (own.pause_steps == 0) {
+        liana__worker_describe(options, num_workers, text, size);
+    } else if (own.synchronous) {
+        snprintf(text, size, "%sthe first %lld of %zu %s", rounded, (long long)own.replicas_to_aggregate, num_workers,
+                 workers);
+    } else {
+        snprintf(text, size, "%sasynchronous updates, max_staleness %lld, %zu %s", rounded,
+                 (long long)own.max_staleness, num_workers, workers);
+    }
 }
 
 size_t liana__parameter_server_span_steps(const void *options, size_t num_workers)

@@ -22,17 +22,17 @@ static liana_status open_cluster(joined *own, const char *strategy, liana__error
 {
     liana__cluster_place place = {0};
     LIANA_TRY(liana__cluster_place_read(NULL, liana__get_environment, NULL, &own->arena, &place, error));
-    if (!place.transport) {
-        return liana__fail(error, LIANA_INVALID_CONFIG,
-                           "the strategy %s is for several processes, but this process is alone: start it with 'liana "
-                           "launch --program', mpirun or srun, or say who the others are in TF_CONFIG",
-                           strategy);
-    }
     if (place.role == LIANA__ROLE_EVALUATOR) {
         return liana__fail(error, LIANA_INVALID_CONFIG,
                            "%s says that this process is the evaluator, which does not "
                            "train",
                            place.source);
+    }
+    if (!place.transport) {
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "the strategy %s is for several processes, but this process is alone: start it with 'liana "
+                           "launch --program', mpirun or srun, or say who the others are in TF_CONFIG",
+                           strategy);
     }
     const liana__transport *transport = liana__transport_find(place.transport, error);
     if (!transport) return LIANA_INVALID_CONFIG;

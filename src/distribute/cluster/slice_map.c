@@ -51,66 +51,97 @@ size_t liana__slice_map_elements(const liana__slice_map *map, liana__part_list l
     return count;
 }
 
-/* The counts of the lists, then their parts. */
-static char *print_map(const liana__slice_map *map, size_t *size)
+/* ---- telling others ---- */
+
+/* The number of the slice, the counts of the lists, then their parts. */
+enum { HEAD = (1 + LIANA__NUM_PART_LISTS) * sizeof(uint64_t) };
+
+static size_t map_size(const liana__slice_map *map)
 {
-    uint64_t counts[LIANA__NUM_PART_LISTS];
-    *size = sizeof counts;
-    for (int list = 0; list < LIANA__NUM_PART_LISTS; list++) {
-        counts[list] = map->counts[list];
-        *size += map->counts[list] * sizeof(liana__slice_part);
-    }
-    char *text = malloc(*size), *end = text;
-    if (!text) return NULL;
-    memcpy(end, counts, sizeof counts);
-    end += sizeof counts;
+    size_t size = HEAD;
+    for (int list = 0; list < LIANA__NUM_PART_LISTS; list++) size += map->counts[list] * sizeof(liana__slice_part);
+    return size;
+}
+
+static char *print_map(const liana__slice_map *map, uint64_t slice, char *end)
+{
+    uint64_t head[1 + LIANA__NUM_PART_LISTS] = {slice};
+    for (int list = 0; list < LIANA__NUM_PART_LISTS; list++) head[1 + list] = map->counts[list];
+    memcpy(end, head, sizeof head);
+    end += sizeof head;
     for (int list = 0; list < LIANA__NUM_PART_LISTS; list++) {
         const size_t length = map->counts[list] * sizeof(liana__slice_part);
         if (length) memcpy(end, map->parts[list], length);
         end += length;
     }
-    return text;
+    return end;
 }
 
-static liana_status read_map(const char *text, size_t size, liana__slice_map *map, liana__error *error)
+/* Reads one map, unless it is known already. *text and *size: what is left. */
+static liana_status read_map(const char **text, size_t *size, size_t num_slices, liana__slice_map *maps,
+                             liana__error *error)
 {
-    uint64_t counts[LIANA__NUM_PART_LISTS] = {0}, expected = sizeof counts;
-    if (size >= sizeof counts) memcpy(counts, text, sizeof counts);
-    bool fits = size >= sizeof counts;
+    uint64_t head[1 + LIANA__NUM_PART_LISTS] = {0}, expected = sizeof head;
+    if (*size >= sizeof head) memcpy(head, *text, sizeof head);
+    bool fits = *size >= sizeof head && head[0] < num_slices;
     for (int list = 0; fits && list < LIANA__NUM_PART_LISTS; list++) {
-        fits = counts[list] <= (size - expected) / sizeof(liana__slice_part);
-        expected += counts[list] * sizeof(liana__slice_part);
-        fits = fits && expected <= size;
+        fits = head[1 + list] <= (*size - expected) / sizeof(liana__slice_part);
+        expected += head[1 + list] * sizeof(liana__slice_part);
+        fits = fits && expected <= *size;
     }
-    if (!fits || expected != size) {
-        return liana__fail(error, LIANA_INVALID_DATA, "a process says in %zu bytes which slice it owns, which is none",
-                           size);
+    if (!fits) {
+        return liana__fail(error, LIANA_INVALID_DATA, "a process says in %zu bytes which slice it has, which is none",
+                           *size);
     }
-    text += sizeof counts;
-    for (int list = 0; list < LIANA__NUM_PART_LISTS; list++) {
-        map->parts[list] = calloc((size_t)counts[list] + 1, sizeof(liana__slice_part));
+    liana__slice_map *map = &maps[head[0]];
+    const char *from = *text + sizeof head;
+    const bool known = map->parts[0] != NULL;
+    for (int list = 0; !known && list < LIANA__NUM_PART_LISTS; list++) {
+        const size_t count = (size_t)head[1 + list];
+        map->parts[list] = calloc(count + 1, sizeof(liana__slice_part));
         if (!map->parts[list]) return liana__fail_memory(error, "the slices of an update");
-        map->counts[list] = map->capacities[list] = (size_t)counts[list];
-        memcpy(map->parts[list], text, (size_t)counts[list] * sizeof(liana__slice_part));
-        text += counts[list] * sizeof(liana__slice_part);
+        map->counts[list] = map->capacities[list] = count;
+        memcpy(map->parts[list], from, count * sizeof(liana__slice_part));
+        from += count * sizeof(liana__slice_part);
+    }
+    *text += expected;
+    *size -= (size_t)expected;
+    return LIANA_OK;
+}
+
+static liana_status read_maps(const liana__gathered *all, size_t num_processes, size_t num_slices,
+                              liana__slice_map *maps, liana__error *error)
+{
+    for (size_t i = 0; i < num_processes; i++) {
+        const char *text = all->data + all->offsets[i];
+        size_t size = all->offsets[i + 1] - all->offsets[i];
+        while (size) {
+            const liana_status status = read_map(&text, &size, num_slices, maps, error);
+            if (status == LIANA_OK) continue;
+            liana__fail_within(error, "process %zu", i);
+            return status;
+        }
+    }
+    for (size_t i = 0; i < num_slices; i++) {
+        if (maps[i].parts[0]) continue;
+        return liana__fail(error, LIANA_UNAVAILABLE, "the processes that have slice %zu of the update are gone", i);
     }
     return LIANA_OK;
 }
 
-liana_status liana__slice_maps_gather(liana__cluster *cluster, const liana__slice_map *own, liana__slice_map *maps,
-                                      liana__error *error)
+liana_status liana__slice_maps_gather(liana__cluster *cluster, const liana__slice_map *const *own, size_t num_slices,
+                                      liana__slice_map *maps, liana__error *error)
 {
     liana__gathered all = {0};
-    size_t size;
-    char *text = print_map(own, &size);
+    size_t size = 0;
+    for (size_t i = 0; i < num_slices; i++) size += own[i] ? map_size(own[i]) : 0;
+    char *text = malloc(size + 1), *end = text;
     if (!text) return liana__fail_memory(error, "the slice of an update");
-    liana_status status = liana__cluster_gather_sized(cluster, text, size, &all, error);
-    for (size_t i = 0; status == LIANA_OK && i < liana__cluster_num_owners(cluster); i++) {
-        const size_t rank = liana__cluster_owner_rank(cluster, i);
-        const size_t begin = all.offsets[rank], end = all.offsets[rank + 1];
-        status = read_map(all.data + begin, end - begin, &maps[i], error);
-        if (status != LIANA_OK) liana__fail_within(error, "process %zu", rank);
+    for (size_t i = 0; i < num_slices; i++) {
+        if (own[i]) end = print_map(own[i], i, end);
     }
+    liana_status status = liana__cluster_gather_sized(cluster, text, size, &all, error);
+    if (status == LIANA_OK) status = read_maps(&all, liana__cluster_size(cluster), num_slices, maps, error);
     liana__gathered_free(&all);
     free(text);
     return status;

@@ -34,10 +34,10 @@ size_t liana__slice_map_sent(const liana__slice_map *map, const liana__variables
 /* Elements that a list has of one thing. */
 size_t liana__slice_map_elements(const liana__slice_map *map, liana__part_list list, size_t thing);
 
-/* All processes tell each other what they own. `maps` has room for all owners, and is zeros. Errors: those of the
- * cluster, OUT_OF_MEMORY. */
-liana_status liana__slice_maps_gather(liana__cluster *cluster, const liana__slice_map *own, liana__slice_map *maps,
-                                      liana__error *error) LIANA_MUST_USE;
+/* All processes tell each other what the slices are that they have. own[num_slices]: NULL for those that they have not.
+ * maps[num_slices] is zeros. Errors: those of the cluster, UNAVAILABLE if nobody has a slice, OUT_OF_MEMORY. */
+liana_status liana__slice_maps_gather(liana__cluster *cluster, const liana__slice_map *const *own, size_t num_slices,
+                                      liana__slice_map *maps, liana__error *error) LIANA_MUST_USE;
 
 /* "NAME[begin:end]" is a piece of NAME. Copies NAME and sets the range; false: the name is of no piece. */
 bool liana__piece_of_name(const char *text, char *name, size_t size, uint64_t *begin, uint64_t *end);

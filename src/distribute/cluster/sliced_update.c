@@ -1,277 +1,74 @@
-/* An update of one slice, and the way of new values. */
+/* Updates of slices, and the way of new values. */
 #include "distribute/cluster/sliced_update.h"
 
 #include "distribute/cluster/held.h"
+#include "distribute/cluster/recovery.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-
-/* ---- the slice's variables ---- */
-
-/* Which part of the plan's variables a slice's graph calls so. */
-static liana_status find_origin(const liana__sliced_update *own, const liana__node *node, liana__slice_part *part,
-                                liana__error *error)
-{
-    const liana__variables *all = own->plan->variables;
-    char name[512];
-    const liana__variable *found = liana__variables_find(all, node->name);
-    *part = (liana__slice_part){.end = (uint64_t)liana_shape_size(&node->shape)};
-    if (!found && liana__piece_of_name(node->name, name, sizeof name, &part->begin, &part->end)) {
-        found = liana__variables_find(all, name);
-    }
-    if (!found || part->end > (uint64_t)liana_shape_size(&found->buffer->shape)) {
-        return liana__fail(error, LIANA_INTERNAL, "the update reads '%s', which is no part of a variable", node->name);
-    }
-    part->thing = (uint64_t)(found - all->items);
-    return LIANA_OK;
-}
-
-/* The first values of a part; malloc'ed. */
-static liana_status first_values(const liana__sliced_update *own, const liana__slice_part *part, char **values,
-                                 char **memory, liana__error *error)
-{
-    const liana__variable *from = &own->plan->variables->items[part->thing];
-    const liana__buffer *buffer = from->buffer;
-    const size_t size = liana_dtype_size(buffer->dtype);
-    const bool held = liana__is_held(from);
-    *memory = calloc(held ? (size_t)(part->end - part->begin) : buffer->size / size + 1, size);
-    if (!*memory) return liana__fail_memory(error, "the slice of a variable");
-    *values = *memory + (held ? 0 : part->begin * size);
-    if (!held) return liana__variable_read(from, *memory, error);
-    const float begins_at = (float)liana__held_begins_at(from);
-    for (uint64_t i = 0; buffer->dtype == LIANA_F32 && i < part->end - part->begin; i++) {
-        memcpy(*memory + i * size, &begins_at, size);
-    }
-    return LIANA_OK;
-}
-
-static liana_status add_variable(liana__sliced_update *own, const liana__node *node, liana__error *error)
-{
-    if (liana__variables_find(&own->variables, node->name)) return LIANA_OK;
-    liana__slice_origin origin = {0};
-    char *values = NULL, *memory = NULL;
-    LIANA_TRY(find_origin(own, node, &origin.part, error));
-    const liana__variable *from = &own->plan->variables->items[origin.part.thing];
-    origin.held = liana__is_held(from);
-    origin.version = from->buffer->version;
-    if (!liana__grow(&own->origins, own->variables.count, &own->num_origins_allocated, sizeof origin)) {
-        return liana__fail_memory(error, "the slice of a variable");
-    }
-    liana_status status = first_values(own, &origin.part, &values, &memory, error);
-    own->origins[own->variables.count] = origin;
-    if (status == LIANA_OK) {
-        status = liana__variables_add(&own->variables, node->name, node->dtype, &node->shape, values, error);
-    }
-    free(memory);
-    LIANA_TRY(status);
-    const size_t size = liana__byte_size(node->dtype, &node->shape);
-    *(origin.held ? &own->cluster->counters.slot_bytes : &own->cluster->counters.variable_bytes) += size;
-    return LIANA_OK;
-}
-
-static liana_status add_variables(liana__sliced_update *own, const liana_graph *graph, liana__error *error)
-{
-    for (size_t i = 0; graph && i < graph->num_variables; i++) {
-        LIANA_TRY(add_variable(own, graph->variables[i], error));
-    }
-    return LIANA_OK;
-}
-
-/* ---- the slice's plan ---- */
-
-static liana_status build_update(void *user, liana_graph **graph, liana__error *error)
-{
-    liana__sliced_update *own = user;
-    const liana__strategy_plan *plan = own->plan;
-    *graph = NULL;
-    if (own->slice == liana__cluster_num_owners(own->cluster)) return LIANA_OK;
-    if (plan->slicing) {
-        LIANA_TRY(plan->slicing->build_update(plan->user, own->slice, graph, error));
-    } else if (own->slice == 0) {
-        LIANA_TRY(plan->build_update(plan->user, graph, error));
-    }
-    liana_status status = add_variables(own, *graph, error);
-    if (status != LIANA_OK) liana_graph_destroy(*graph);
-    return status;
-}
-
-static liana_status build_sums(void *user, size_t round, liana_graph **graph, liana__error *error)
-{
-    liana__sliced_update *own = user;
-    const liana__strategy_plan *plan = own->plan;
-    *graph = NULL;
-    if (own->slice == liana__cluster_num_owners(own->cluster)) return LIANA_OK;
-    if (plan->slicing) {
-        LIANA_TRY(plan->slicing->build_sums(plan->user, own->slice, round, graph, error));
-    } else if (own->slice == 0) {
-        LIANA_TRY(plan->build_sums(plan->user, round, graph, error));
-    }
-    if (!*graph) own->of_part.updates_ignore_sums = true;
-    liana_status status = add_variables(own, *graph, error);
-    if (status != LIANA_OK) liana_graph_destroy(*graph);
-    return status;
-}
-
-/* All owners' sums of a round, in the order of the slices, are finished by everybody. */
-static liana_status finish_sums(void *user, size_t round, const float *chunk_sums, float *scalars,
-                                const float **finished, liana__error *error)
-{
-    liana__sliced_update *own = user;
-    liana__cluster *cluster = own->cluster;
-    const size_t num_rounds = own->plan->num_sum_rounds, rank = cluster->place.rank;
-    const uint64_t *sizes = own->round_sizes;
-    float *to = own->chunk_sums[round];
-    liana__cluster_begin(cluster);
-    const size_t own_size = (size_t)sizes[rank * num_rounds + round];
-    if (own_size) {
-        LIANA_TRY(liana__cluster_send_to_all(cluster, LIANA__MESSAGE_SUMS, chunk_sums, own_size * sizeof *to, error));
-    }
-    for (size_t i = 0; i < liana__cluster_num_owners(cluster); i++) {
-        const size_t from = liana__cluster_owner_rank(cluster, i), size = (size_t)sizes[from * num_rounds + round];
-        if (from == rank && size) memcpy(to, chunk_sums, size * sizeof *to);
-        if (from != rank && size) {
-            LIANA_TRY(liana__cluster_receive(cluster, from, LIANA__MESSAGE_SUMS, 0, to, size * sizeof *to, error));
-        }
-        to += size;
-    }
-    const liana__strategy_plan *plan = own->plan;
-    LIANA_TRY(plan->finish_sums(plan->user, round, own->chunk_sums[round], scalars, finished, error));
-    if (own_size && plan->slicing) *finished += plan->slicing->first_finished(plan->user, own->slice, round);
-    return LIANA_OK;
-}
-
-/* The part of the own sums that an input reads; SIZE_MAX if there is no memory for it. */
-static size_t find_sum(void *user, const char *input)
-{
-    liana__sliced_update *own = user;
-    const liana__strategy_plan *plan = own->plan;
-    char name[512];
-    liana__slice_part part = {0};
-    bool is_piece = plan->slicing && !liana__variables_find(plan->variables, input) &&
-                    liana__piece_of_name(input, name, sizeof name, &part.begin, &part.end);
-    part.thing = plan->find_sum(plan->user, is_piece ? name : input);
-    liana__slice_map *map = &own->own;
-    for (size_t i = 0; i < map->counts[LIANA__PARTS_OF_SUMS]; i++) {
-        const liana__slice_part *known = &map->parts[LIANA__PARTS_OF_SUMS][i];
-        if (known->thing == part.thing && (!is_piece || known->begin == part.begin)) return i;
-    }
-    const liana_status status = liana__slice_map_add(map, LIANA__PARTS_OF_SUMS, part, NULL);
-    return status == LIANA_OK ? map->counts[LIANA__PARTS_OF_SUMS] - 1 : SIZE_MAX;
-}
+#include <string.h>
 
 /* ---- setting up ---- */
 
 void liana__sliced_update_free(liana__sliced_update *update)
 {
     if (!update->plan) return;
-    liana__finite_check_free(&update->sums_check);
-    liana__finite_check_free(&update->new_values);
-    if (update->update.plan) liana__replica_update_free(&update->update);
-    for (size_t i = 0; i < update->variables.count; i++) {
-        const liana__buffer *buffer = update->variables.items[i].buffer;
-        *(update->origins[i].held ? &update->cluster->counters.slot_bytes
-                                  : &update->cluster->counters.variable_bytes) -= buffer->size;
+    for (size_t i = 0; i < update->num_slices; i++) {
+        if (update->slices) liana__slice_free(update->slices[i]);
+        if (update->maps) liana__slice_map_free(&update->maps[i]);
     }
-    if (update->variables.device) liana__variables_free(&update->variables);
-    for (size_t i = 0; update->maps && i < liana__cluster_num_owners(update->cluster); i++) {
-        liana__slice_map_free(&update->maps[i]);
-    }
-    liana__slice_map_free(&update->own);
     for (size_t i = 0; update->chunk_sums && i < update->plan->num_sum_rounds; i++) free(update->chunk_sums[i]);
     for (size_t i = 0; update->whole && i < update->num_places; i++) free(update->whole[i]);
+    liana__cluster_counters *counters = &update->cluster->counters;
+    counters->slot_bytes = counters->mirror_bytes = counters->variable_bytes = 0;
     free(update->chunk_sums);
     free(update->whole);
     free(update->maps);
-    free(update->origins);
-    free(update->sum_offsets);
+    free(update->slices);
+    free(update->owners);
+    free(update->mirrors);
     free(update->round_sizes);
+    free(update->scalars);
     free(update->packed);
     *update = (liana__sliced_update){0};
 }
 
-/* The sizes of the own sums are known from the graph that reads them. */
-static liana_status place_sums(liana__sliced_update *own, liana__error *error)
+/* How much each slice adds to each round of sums; [slices, rounds] of what this process has, zeros of the rest. */
+static void list_rounds(const liana__sliced_update *own, uint64_t *sizes)
 {
-    liana__slice_map *map = &own->own;
-    for (size_t number = 0; number <= own->plan->num_sum_rounds; number++) {
-        const liana__update_program *program = &own->update.programs[number];
-        for (size_t i = 0; program->program && i < program->num_read; i++) {
-            if (program->sums_read[i] == SIZE_MAX) return liana__fail_memory(error, "the slice of an update");
-            liana__slice_part *part = &map->parts[LIANA__PARTS_OF_SUMS][program->sums_read[i]];
-            part->end = part->begin + (uint64_t)liana_shape_size(&program->program->graph->inputs[i]->shape);
+    const size_t num_rounds = own->plan->num_sum_rounds;
+    for (size_t slice = 0; slice < own->num_slices; slice++) {
+        for (size_t round = 0; own->slices[slice] && round < num_rounds; round++) {
+            const liana__program *program = own->slices[slice]->update.programs[round].program;
+            if (!program) continue;
+            sizes[slice * num_rounds + round] = (uint64_t)liana_shape_size(&program->graph->outputs[0].node->shape);
         }
     }
-    own->sum_offsets = calloc(map->counts[LIANA__PARTS_OF_SUMS] + 1, sizeof *own->sum_offsets);
-    if (!own->sum_offsets) return liana__fail_memory(error, "the slice of an update");
-    for (size_t i = 0; i < map->counts[LIANA__PARTS_OF_SUMS]; i++) {
-        const liana__slice_part *part = &map->parts[LIANA__PARTS_OF_SUMS][i];
-        own->sum_offsets[i + 1] = own->sum_offsets[i] + (size_t)(part->end - part->begin);
-    }
-    return LIANA_OK;
 }
 
-static const liana_graph *update_graph(const liana__sliced_update *own)
-{
-    const liana__program *program = own->update.programs[own->plan->num_sum_rounds].program;
-    return program ? program->graph : NULL;
-}
-
-/* What is held, and what is sent once it is new. */
-static liana_status list_variables(liana__sliced_update *own, liana__error *error)
-{
-    const liana_graph *graph = update_graph(own);
-    for (size_t i = 0; graph && i < graph->num_assignments; i++) {
-        const liana__variable *found = liana__variables_find(&own->variables, graph->assignments[i].variable->name);
-        own->origins[found - own->variables.items].assigned = true;
-    }
-    for (size_t i = 0; i < own->variables.count; i++) {
-        const liana__slice_origin *origin = &own->origins[i];
-        if (!origin->held && !origin->assigned) continue;
-        const liana__part_list list = origin->held ? LIANA__PARTS_HELD : LIANA__PARTS_SENT;
-        LIANA_TRY(liana__slice_map_add(&own->own, list, origin->part, error));
-    }
-    return LIANA_OK;
-}
-
-static liana_status make_checks(liana__sliced_update *own, liana__error *error)
-{
-    const liana_graph *graph = update_graph(own);
-    if (!graph) return LIANA_OK;
-    const liana__update_program *last = &own->update.programs[own->plan->num_sum_rounds];
-    LIANA_TRY(liana__finite_check_create(own->device, graph->inputs, last->num_read, NULL, &own->sums_check, error));
-    liana__node **assigned = calloc(graph->num_assignments + 1, sizeof *assigned);
-    if (!assigned) return liana__fail_memory(error, "the update");
-    for (size_t i = 0; i < graph->num_assignments; i++) assigned[i] = graph->assignments[i].variable;
-    liana_status status = liana__finite_check_create(own->device, assigned, graph->num_assignments, &own->variables,
-                                                     &own->new_values, error);
-    free(assigned);
-    return status;
-}
-
-/* How much each process adds to each round of sums. */
 static liana_status share_rounds(liana__sliced_update *own, liana__error *error)
 {
     const size_t num_rounds = own->plan->num_sum_rounds, size = liana__cluster_size(own->cluster);
+    const size_t count = own->num_slices * num_rounds;
     if (num_rounds == 0) return LIANA_OK;
-    uint64_t *sizes = calloc(num_rounds, sizeof *sizes);
-    own->round_sizes = calloc(size * num_rounds, sizeof *own->round_sizes);
+    uint64_t *sizes = calloc(count, sizeof *sizes), *all = calloc(size * count, sizeof *all);
+    own->round_sizes = calloc(count, sizeof *own->round_sizes);
     own->chunk_sums = calloc(num_rounds, sizeof *own->chunk_sums);
-    liana_status status =
-        sizes && own->round_sizes && own->chunk_sums ? LIANA_OK : liana__fail_memory(error, "the sums of an update");
-    for (size_t round = 0; status == LIANA_OK && round < num_rounds; round++) {
-        const liana__program *program = own->update.programs[round].program;
-        if (program) sizes[round] = (uint64_t)liana_shape_size(&program->graph->outputs[0].node->shape);
-    }
-    if (status == LIANA_OK) {
-        status = liana__cluster_gather(own->cluster, sizes, num_rounds * sizeof *sizes, own->round_sizes, error);
+    const bool enough = sizes && all && own->round_sizes && own->chunk_sums;
+    liana_status status = enough ? LIANA_OK : liana__fail_memory(error, "the sums of an update");
+    if (enough) list_rounds(own, sizes);
+    if (enough) status = liana__cluster_gather(own->cluster, sizes, count * sizeof *sizes, all, error);
+    for (size_t i = 0; status == LIANA_OK && i < size * count; i++) {
+        if (all[i]) own->round_sizes[i % count] = all[i];
     }
     for (size_t round = 0; status == LIANA_OK && round < num_rounds; round++) {
         size_t total = 0;
-        for (size_t i = 0; i < size; i++) total += (size_t)own->round_sizes[i * num_rounds + round];
+        for (size_t i = 0; i < own->num_slices; i++) total += (size_t)own->round_sizes[i * num_rounds + round];
         own->chunk_sums[round] = calloc(total + 1, sizeof(float));
         if (!own->chunk_sums[round]) status = liana__fail_memory(error, "the sums of an update");
     }
     free(sizes);
+    free(all);
     return status;
 }
 
@@ -283,7 +80,7 @@ static liana_status make_room(liana__sliced_update *own, liana__error *error)
     own->num_places = all->count;
     own->whole = calloc(all->count + 1, sizeof *own->whole);
     if (!own->whole) return liana__fail_memory(error, "the new weights");
-    for (size_t i = 0; i < liana__cluster_num_owners(own->cluster); i++) {
+    for (size_t i = 0; i < own->num_slices; i++) {
         const liana__slice_map *map = &own->maps[i];
         const size_t size = liana__slice_map_sent(map, all);
         if (size > largest) largest = size;
@@ -299,14 +96,38 @@ static liana_status make_room(liana__sliced_update *own, liana__error *error)
     return own->packed ? LIANA_OK : liana__fail_memory(error, "the new weights");
 }
 
-static liana_status compile_slice(liana__sliced_update *own, liana__error *error)
+static liana_status make_tables(liana__sliced_update *own, liana__error *error)
+{
+    const size_t count = own->num_slices;
+    own->slices = calloc(count, sizeof(liana__slice *));
+    own->owners = calloc(count, sizeof *own->owners);
+    own->mirrors = calloc(count, sizeof *own->mirrors);
+    own->maps = calloc(count, sizeof *own->maps);
+    own->scalars = calloc(own->plan->num_scalars + 1, sizeof *own->scalars);
+    if (own->slices && own->owners && own->mirrors && own->maps && own->scalars) return LIANA_OK;
+    return liana__fail_memory(error, "the update");
+}
+
+static liana_status compile_slices(liana__sliced_update *own, liana__error *error)
 {
     const liana__strategy_plan *plan = own->plan;
-    if (plan->slicing) LIANA_TRY(plan->slicing->cut(plan->user, liana__cluster_num_owners(own->cluster), error));
-    LIANA_TRY(liana__replica_update_create(own->device, &own->of_part, &own->update, error));
-    LIANA_TRY(place_sums(own, error));
-    LIANA_TRY(list_variables(own, error));
-    return make_checks(own, error);
+    const size_t rank = own->cluster->place.rank;
+    if (plan->slicing) LIANA_TRY(plan->slicing->cut(plan->user, own->num_slices, error));
+    for (size_t i = 0; i < own->num_slices; i++) {
+        if (own->owners[i] != rank && own->mirrors[i] != rank) continue;
+        LIANA_TRY(liana__slice_create(own->device, plan, i, &own->slices[i], error));
+    }
+    return LIANA_OK;
+}
+
+static liana_status share_maps(liana__sliced_update *own, liana__error *error)
+{
+    const liana__slice_map **maps = calloc(own->num_slices, sizeof(liana__slice_map *));
+    if (!maps) return liana__fail_memory(error, "the slices of an update");
+    for (size_t i = 0; i < own->num_slices; i++) maps[i] = own->slices[i] ? &own->slices[i]->map : NULL;
+    const liana_status status = liana__slice_maps_gather(own->cluster, maps, own->num_slices, own->maps, error);
+    free(maps);
+    return status;
 }
 
 liana_status liana__sliced_update_create(liana__cluster *cluster, liana__device *device,
@@ -316,48 +137,35 @@ liana_status liana__sliced_update_create(liana__cluster *cluster, liana__device 
     *update = (liana__sliced_update){.plan = plan,
                                      .cluster = cluster,
                                      .device = device,
-                                     .slice = liana__cluster_own_slice(cluster)};
-    liana__variables_init(&update->variables, device);
-    update->of_part = *plan;
-    update->of_part.build_update = build_update;
-    update->of_part.build_sums = build_sums;
-    update->of_part.finish_sums = finish_sums;
-    update->of_part.find_sum = find_sum;
-    update->of_part.user = update;
-    update->of_part.variables = &update->variables;
-    update->maps = calloc(liana__cluster_num_owners(cluster), sizeof *update->maps);
-    liana_status status = update->maps ? compile_slice(update, error) : liana__fail_memory(error, "the update");
+                                     .num_slices = liana__cluster_num_owners(cluster),
+                                     .is_mirrored = cluster->recovery && cluster->place.mirrors};
+    liana_status status = make_tables(update, error);
+    if (status == LIANA_OK) status = liana__mirrors_choose(update, error);
+    if (status == LIANA_OK) status = compile_slices(update, error);
     LIANA_TRY(liana__cluster_agree_status(cluster, status, error));
-    LIANA_TRY(liana__slice_maps_gather(cluster, &update->own, update->maps, error));
+    LIANA_TRY(share_maps(update, error));
     LIANA_TRY(share_rounds(update, error));
-    return make_room(update, error);
-}
-
-/* ---- running ---- */
-
-/* Takes over what was written to the plan's variables from outside of updates. */
-static liana_status refresh(liana__sliced_update *own, liana__error *error)
-{
-    for (size_t i = 0; i < own->variables.count; i++) {
-        liana__slice_origin *origin = &own->origins[i];
-        const liana__variable *from = &own->plan->variables->items[origin->part.thing];
-        if (origin->held || origin->version == from->buffer->version) continue;
-        char *values = NULL, *memory = NULL;
-        liana_status status = first_values(own, &origin->part, &values, &memory, error);
-        if (status == LIANA_OK) status = liana__variable_write(&own->variables.items[i], values, error);
-        free(memory);
-        LIANA_TRY(status);
-        origin->version = from->buffer->version;
-    }
+    LIANA_TRY(make_room(update, error));
+    liana__mirrors_count(update);
     return LIANA_OK;
 }
 
-static liana_status feed_sum(void *user, liana__program *program, size_t input, size_t sum, liana__error *error)
+/* ---- who has what ---- */
+
+size_t liana__sliced_update_owner(const liana__sliced_update *update, size_t slice)
 {
-    const liana__sliced_update *own = user;
-    const liana__node *node = program->graph->inputs[input];
-    return liana__program_feed(program, input, node->dtype, &node->shape, own->sums + own->sum_offsets[sum], error);
+    const size_t owner = update->owners[slice], mirror = update->mirrors[slice];
+    if (liana__cluster_is_member(update->cluster, owner)) return owner;
+    return mirror != SIZE_MAX && liana__cluster_is_member(update->cluster, mirror) ? mirror : SIZE_MAX;
 }
+
+liana__slice *liana__sliced_update_owned(const liana__sliced_update *update, size_t slice)
+{
+    const bool own = liana__sliced_update_owner(update, slice) == update->cluster->place.rank;
+    return own ? update->slices[slice] : NULL;
+}
+
+/* ---- running ---- */
 
 /* Copies an owner's new values, one behind the other, to their places. */
 static void unpack(liana__sliced_update *own, const liana__slice_map *map, const char *from)
@@ -371,38 +179,98 @@ static void unpack(liana__sliced_update *own, const liana__slice_map *map, const
     }
 }
 
-liana_status liana__sliced_update_give(liana__sliced_update *update, char *values, size_t *size, liana__error *error)
+/* A message about a slice, to all others. */
+static liana_status send_of_slice(const liana__sliced_update *own, liana__cluster_message kind, size_t slice,
+                                  const void *data, size_t size, liana__error *error)
 {
-    char *to = values;
-    LIANA_TRY(refresh(update, error));
-    for (size_t i = 0; i < update->variables.count; i++) {
-        if (update->origins[i].held || !update->origins[i].assigned) continue;
-        LIANA_TRY(liana__variable_read(&update->variables.items[i], to, error));
-        to += update->variables.items[i].buffer->size;
+    const liana__cluster *cluster = own->cluster;
+    const size_t count = liana__cluster_size(cluster), rank = cluster->place.rank;
+    for (size_t i = 1; i < count; i++) {
+        const size_t to = (rank + i) % count;
+        if (!liana__cluster_is_member(cluster, to)) continue;
+        LIANA_TRY(liana__cluster_send(cluster, to, kind, slice, data, size, error));
     }
-    *size = (size_t)(to - values);
+    return LIANA_OK;
+}
+
+/* Whether the variables have seen the running update before: it is done once more. */
+static bool has_applied(const liana__sliced_update *own, const liana__slice *slice)
+{
+    return slice->applied > own->num_updates;
+}
+
+/* The sums of a round from all owners to all. Who has applied the update knows them from the time before. */
+static liana_status exchange_round(liana__sliced_update *own, size_t round, liana__error *error)
+{
+    const size_t num_rounds = own->plan->num_sum_rounds;
+    float *to = own->chunk_sums[round];
+    for (size_t i = 0; i < own->num_slices; i++) {
+        const size_t size = (size_t)own->round_sizes[i * num_rounds + round];
+        const liana__slice *slice = liana__sliced_update_owned(own, i);
+        if (slice && size) {
+            if (!has_applied(own, slice)) memcpy(to, slice->update.programs[round].chunk_sums, size * sizeof *to);
+            LIANA_TRY(send_of_slice(own, LIANA__MESSAGE_SUMS, i, to, size * sizeof *to, error));
+        }
+        to += size;
+    }
+    to = own->chunk_sums[round];
+    for (size_t i = 0; i < own->num_slices; i++) {
+        const size_t size = (size_t)own->round_sizes[i * num_rounds + round];
+        const size_t from = liana__sliced_update_owner(own, i);
+        if (from != own->cluster->place.rank && size) {
+            LIANA_TRY(liana__cluster_receive(own->cluster, from, LIANA__MESSAGE_SUMS, i, to, size * sizeof *to, error));
+        }
+        to += size;
+    }
+    return LIANA_OK;
+}
+
+/* All processes finish the sums, and so come to the same scalars. */
+static liana_status run_round(liana__sliced_update *own, size_t round, liana__error *error)
+{
+    const liana__strategy_plan *plan = own->plan;
+    const float *finished;
+    for (size_t i = 0; i < own->num_slices; i++) {
+        liana__slice *slice = liana__sliced_update_owned(own, i);
+        if (!slice || has_applied(own, slice)) continue;
+        memcpy(slice->update.scalars, own->scalars, plan->num_scalars * sizeof *own->scalars);
+        LIANA_TRY(liana__slice_run(slice, round, error));
+    }
+    liana__cluster_begin(own->cluster);
+    LIANA_TRY(exchange_round(own, round, error));
+    LIANA_TRY(plan->finish_sums(plan->user, round, own->chunk_sums[round], own->scalars, &finished, error));
+    for (size_t i = 0; i < own->num_slices; i++) {
+        if (!own->slices[i]) continue;
+        const bool reads = plan->slicing && own->round_sizes[i * plan->num_sum_rounds + round];
+        own->slices[i]->update.finished[round] =
+            finished + (reads ? plan->slicing->first_finished(plan->user, i, round) : 0);
+    }
+    return LIANA_OK;
+}
+
+/* Owners and mirrors do the same. */
+static liana_status apply(liana__sliced_update *own, liana__error *error)
+{
+    const liana__strategy_plan *plan = own->plan;
+    for (size_t i = 0; i < own->num_slices; i++) {
+        liana__slice *slice = own->slices[i];
+        if (!slice || has_applied(own, slice)) continue;
+        memcpy(slice->update.scalars, own->scalars, plan->num_scalars * sizeof *own->scalars);
+        LIANA_TRY(liana__slice_run(slice, plan->num_sum_rounds, error));
+        slice->applied = own->num_updates + 1;
+    }
     return LIANA_OK;
 }
 
 static liana_status send_values(liana__sliced_update *own, liana__error *error)
 {
-    size_t size;
-    LIANA_TRY(liana__sliced_update_give(own, own->packed, &size, error));
-    if (size == 0) return LIANA_OK;
-    LIANA_TRY(liana__cluster_send_to_all(own->cluster, LIANA__MESSAGE_VARIABLES, own->packed, size, error));
-    unpack(own, &own->own, own->packed);
-    return LIANA_OK;
-}
-
-static liana_status write_values(liana__sliced_update *own, liana__error *error)
-{
-    liana__variables *all = own->plan->variables;
-    for (size_t place = 0; place < own->num_places; place++) {
-        if (own->whole[place]) LIANA_TRY(liana__variable_write(&all->items[place], own->whole[place], error));
-    }
-    for (size_t i = 0; i < own->variables.count; i++) {
-        liana__slice_origin *origin = &own->origins[i];
-        if (origin->assigned) origin->version = all->items[origin->part.thing].buffer->version;
+    for (size_t i = 0; i < own->num_slices; i++) {
+        const liana__slice *slice = liana__sliced_update_owned(own, i);
+        size_t size = 0;
+        if (slice) LIANA_TRY(liana__slice_read_sent(slice, own->packed, &size, error));
+        if (size == 0) continue;
+        LIANA_TRY(send_of_slice(own, LIANA__MESSAGE_VARIABLES, i, own->packed, size, error));
+        unpack(own, &own->maps[i], own->packed);
     }
     return LIANA_OK;
 }
@@ -413,36 +281,64 @@ static liana_status exchange_values(liana__sliced_update *own, liana__error *err
     liana__cluster *cluster = own->cluster;
     liana__cluster_begin(cluster);
     LIANA_TRY(send_values(own, error));
-    for (size_t i = 0; i < liana__cluster_num_owners(cluster); i++) {
-        const size_t from = liana__cluster_owner_rank(cluster, i);
+    for (size_t i = 0; i < own->num_slices; i++) {
+        const size_t from = liana__sliced_update_owner(own, i);
         const size_t size = liana__slice_map_sent(&own->maps[i], own->plan->variables);
         if (from == cluster->place.rank || size == 0) continue;
-        LIANA_TRY(liana__cluster_receive(cluster, from, LIANA__MESSAGE_VARIABLES, 0, own->packed, size, error));
+        LIANA_TRY(liana__cluster_receive(cluster, from, LIANA__MESSAGE_VARIABLES, i, own->packed, size, error));
         unpack(own, &own->maps[i], own->packed);
     }
-    return write_values(own, error);
+    return LIANA_OK;
 }
 
-liana_status liana__sliced_update_apply(liana__sliced_update *update, const float *sums, const float *scalars,
-                                        liana__error *error)
+static liana_status write_values(liana__sliced_update *own, liana__error *error)
 {
-    LIANA_TRY(refresh(update, error));
-    update->sums = sums;
-    LIANA_TRY(liana__replica_update_run(&update->update, &(liana__sum_feed){feed_sum, update}, scalars, error));
+    liana__variables *all = own->plan->variables;
+    for (size_t place = 0; place < own->num_places; place++) {
+        if (own->whole[place]) LIANA_TRY(liana__variable_write(&all->items[place], own->whole[place], error));
+    }
+    for (size_t i = 0; i < own->num_slices; i++) {
+        if (own->slices[i]) liana__slice_written(own->slices[i]);
+    }
+    return LIANA_OK;
+}
+
+liana_status liana__sliced_update_run(liana__sliced_update *update, const float *scalars, liana__error *error)
+{
+    memcpy(update->scalars, scalars, update->plan->num_scalars * sizeof *scalars);
+    for (size_t i = 0; i < update->num_slices; i++) {
+        if (update->slices[i]) LIANA_TRY(liana__slice_refresh(update->slices[i], error));
+    }
+    LIANA_TRY(liana__mirrors_send_sums(update, error));
+    for (size_t round = 0; round < update->plan->num_sum_rounds; round++) LIANA_TRY(run_round(update, round, error));
+    LIANA_TRY(apply(update, error));
+    LIANA_TRY(exchange_values(update, error));
+    /* Whoever comes here has applied the update, and has all new values. */
+    LIANA_TRY(liana__cluster_section_end(update->cluster, error));
+    update->num_updates++;
+    update->cluster->counters.updates++;
+    return write_values(update, error);
+}
+
+/* ---- parts of an update, of workers that are not in step ---- */
+
+liana_status liana__sliced_update_apply(liana__sliced_update *update, const float *scalars, liana__error *error)
+{
+    const size_t size = update->plan->num_scalars * sizeof *scalars;
+    for (size_t i = 0; i < update->num_slices; i++) {
+        liana__slice *slice = liana__sliced_update_owned(update, i);
+        if (!slice) continue;
+        LIANA_TRY(liana__slice_refresh(slice, error));
+        memcpy(slice->update.scalars, scalars, size);
+        LIANA_TRY(liana__slice_run(slice, update->plan->num_sum_rounds, error));
+    }
     update->cluster->counters.updates++;
     return LIANA_OK;
 }
 
-liana_status liana__sliced_update_run(liana__sliced_update *update, const float *sums, const float *scalars,
-                                      liana__error *error)
+void liana__sliced_update_take(liana__sliced_update *update, size_t slice, const char *values)
 {
-    LIANA_TRY(liana__sliced_update_apply(update, sums, scalars, error));
-    return exchange_values(update, error);
-}
-
-void liana__sliced_update_take(liana__sliced_update *update, size_t owner, const char *values)
-{
-    unpack(update, &update->maps[owner], values);
+    unpack(update, &update->maps[slice], values);
 }
 
 liana_status liana__sliced_update_write(liana__sliced_update *update, liana__error *error)
@@ -452,48 +348,33 @@ liana_status liana__sliced_update_write(liana__sliced_update *update, liana__err
 
 liana_status liana__sliced_update_exchange(liana__sliced_update *update, liana__error *error)
 {
-    return exchange_values(update, error);
+    for (size_t i = 0; i < update->num_slices; i++) {
+        if (update->slices[i]) LIANA_TRY(liana__slice_refresh(update->slices[i], error));
+    }
+    LIANA_TRY(exchange_values(update, error));
+    return write_values(update, error);
 }
 
-liana_status liana__sliced_update_check(liana__sliced_update *update, liana__checked what, const float *sums,
-                                        int64_t *count, char name[256], liana__error *error)
+/* ---- what is not finite ---- */
+
+liana_status liana__sliced_update_check(const liana__sliced_update *update, liana__checked what, int64_t *count,
+                                        char name[256], liana__error *error)
 {
-    liana__finite_check *check = what == LIANA__CHECK_SUMS ? &update->sums_check : &update->new_values;
-    const liana__update_program *last = &update->update.programs[update->plan->num_sum_rounds];
-    liana__non_finite found;
-    uint64_t begin, end;
+    *count = 0;
     *name = 0;
-    update->sums = sums;
-    for (size_t i = 0; what == LIANA__CHECK_SUMS && check->program && i < last->num_read; i++) {
-        LIANA_TRY(feed_sum(update, check->program, i, last->sums_read[i], error));
+    for (size_t i = 0; i < update->num_slices; i++) {
+        liana__slice *slice = liana__sliced_update_owned(update, i);
+        int64_t found = 0;
+        char found_name[256];
+        if (!slice) continue;
+        LIANA_TRY(liana__slice_check(slice, what, &found, found_name, error));
+        if (found && *count == 0) memcpy(name, found_name, sizeof found_name);
+        *count += found;
     }
-    LIANA_TRY(liana__finite_check_run(check, &found, error));
-    *count = found.count;
-    if (!found.name) return LIANA_OK;
-    const bool whole = liana__variables_find(update->plan->variables, found.name) != NULL;
-    if (whole || !liana__piece_of_name(found.name, name, 256, &begin, &end)) snprintf(name, 256, "%s", found.name);
     return LIANA_OK;
 }
 
 /* ---- what owners hold ---- */
-
-/* Copies the own parts of a thing, one behind the other. */
-static liana_status pack_own(const liana__sliced_update *own, liana__part_list list, size_t thing, char *to,
-                             liana__error *error)
-{
-    for (size_t i = 0; list == LIANA__PARTS_HELD && i < own->variables.count; i++) {
-        if (!own->origins[i].held || own->origins[i].part.thing != thing) continue;
-        LIANA_TRY(liana__variable_read(&own->variables.items[i], to, error));
-        to += own->variables.items[i].buffer->size;
-    }
-    for (size_t i = 0; list == LIANA__PARTS_OF_SUMS && i < own->own.counts[list]; i++) {
-        if (own->own.parts[list][i].thing != thing) continue;
-        const size_t size = (own->sum_offsets[i + 1] - own->sum_offsets[i]) * sizeof(float);
-        memcpy(to, own->sums + own->sum_offsets[i], size);
-        to += size;
-    }
-    return LIANA_OK;
-}
 
 static void unpack_to(const liana__slice_map *map, liana__part_list list, size_t thing, size_t element,
                       const char *from, char *data)
@@ -508,25 +389,51 @@ static void unpack_to(const liana__slice_map *map, liana__part_list list, size_t
 }
 
 /* The parts of one thing from all their owners to all processes. `memory` has room for the thing. */
-static liana_status collect(liana__sliced_update *own, liana__part_list list, size_t thing, size_t element,
-                            char *memory, char *data, liana__error *error)
+typedef struct collection {
+    liana__sliced_update *update;
+    liana__part_list list;
+    size_t thing, element;
+    char *memory, *data;
+} collection;
+
+static liana_status collect(void *user, liana__cluster *cluster, liana__error *error)
 {
-    liana__cluster *cluster = own->cluster;
-    const size_t size = liana__slice_map_elements(&own->own, list, thing) * element;
-    liana__cluster_begin(cluster);
-    if (size) {
-        LIANA_TRY(pack_own(own, list, thing, memory, error));
-        LIANA_TRY(liana__cluster_send_to_all(cluster, LIANA__MESSAGE_SUMS, memory, size, error));
-        unpack_to(&own->own, list, thing, element, memory, data);
+    const collection *of = user;
+    const liana__sliced_update *own = of->update;
+    for (size_t i = 0; i < own->num_slices; i++) {
+        const liana__slice *slice = liana__sliced_update_owned(own, i);
+        const size_t size = liana__slice_map_elements(&own->maps[i], of->list, of->thing) * of->element;
+        if (!slice || size == 0) continue;
+        LIANA_TRY(liana__slice_read_parts(slice, of->list, of->thing, of->memory, error));
+        LIANA_TRY(send_of_slice(own, LIANA__MESSAGE_SUMS, i, of->memory, size, error));
+        unpack_to(&own->maps[i], of->list, of->thing, of->element, of->memory, of->data);
     }
-    for (size_t i = 0; i < liana__cluster_num_owners(cluster); i++) {
-        const size_t from = liana__cluster_owner_rank(cluster, i);
-        const size_t length = liana__slice_map_elements(&own->maps[i], list, thing) * element;
-        if (from == cluster->place.rank || length == 0) continue;
-        LIANA_TRY(liana__cluster_receive(cluster, from, LIANA__MESSAGE_SUMS, 0, memory, length, error));
-        unpack_to(&own->maps[i], list, thing, element, memory, data);
+    for (size_t i = 0; i < own->num_slices; i++) {
+        const size_t from = liana__sliced_update_owner(own, i);
+        const size_t size = liana__slice_map_elements(&own->maps[i], of->list, of->thing) * of->element;
+        if (from == cluster->place.rank || size == 0) continue;
+        if (from == SIZE_MAX) {
+            return liana__fail(
+                error, LIANA_UNAVAILABLE,
+                "the processes that held slice %zu of the optimizer's state are gone: start the training "
+                "again, it goes on from its newest checkpoint",
+                i);
+        }
+        LIANA_TRY(liana__cluster_receive(cluster, from, LIANA__MESSAGE_SUMS, i, of->memory, size, error));
+        unpack_to(&own->maps[i], of->list, of->thing, of->element, of->memory, of->data);
     }
     return LIANA_OK;
+}
+
+/* `size`: bytes of the thing, all of which owners have or `data` has already. */
+static liana_status collect_all(collection *of, size_t size, liana__error *error)
+{
+    const liana__operation operation = {.run = collect, .user = of, .result = of->data, .size = size};
+    of->memory = malloc(size + 1);
+    if (!of->memory) return liana__fail_memory(error, "what others hold");
+    const liana_status status = liana__cluster_operate(of->update->cluster, &operation, error);
+    free(of->memory);
+    return status;
 }
 
 liana_status liana__sliced_update_gather(liana__sliced_update *update, size_t place, void *data, liana__error *error)
@@ -535,24 +442,19 @@ liana_status liana__sliced_update_gather(liana__sliced_update *update, size_t pl
     const liana__buffer *buffer = variable->buffer;
     const size_t element = liana_dtype_size(buffer->dtype);
     const float begins_at = (float)liana__held_begins_at(variable);
-    char *memory = malloc(buffer->size + 1);
-    if (!memory) return liana__fail_memory(error, "what others hold");
     memset(data, 0, buffer->size);
     for (size_t i = 0; buffer->dtype == LIANA_F32 && i < buffer->size / element; i++) ((float *)data)[i] = begins_at;
-    liana_status status = collect(update, LIANA__PARTS_HELD, place, element, memory, data, error);
-    free(memory);
-    return status;
+    collection of = {.update = update, .list = LIANA__PARTS_HELD, .thing = place, .element = element, .data = data};
+    LIANA_TRY(collect_all(&of, buffer->size, error));
+    update->cluster->held_reads++;
+    return LIANA_OK;
 }
 
 liana_status liana__sliced_update_scatter(liana__sliced_update *update, size_t place, const void *data,
                                           liana__error *error)
 {
-    const size_t element = liana_dtype_size(update->plan->variables->items[place].buffer->dtype);
-    for (size_t i = 0; i < update->variables.count; i++) {
-        const liana__slice_origin *origin = &update->origins[i];
-        if (!origin->held || origin->part.thing != place) continue;
-        const char *values = (const char *)data + origin->part.begin * element;
-        LIANA_TRY(liana__variable_write(&update->variables.items[i], values, error));
+    for (size_t i = 0; i < update->num_slices; i++) {
+        if (update->slices[i]) LIANA_TRY(liana__slice_write_held(update->slices[i], place, data, error));
     }
     return LIANA_OK;
 }
@@ -560,27 +462,19 @@ liana_status liana__sliced_update_scatter(liana__sliced_update *update, size_t p
 liana_status liana__sliced_update_read_own(const liana__sliced_update *update, size_t place, void *data,
                                            liana__error *error)
 {
-    const size_t element = liana_dtype_size(update->plan->variables->items[place].buffer->dtype);
-    for (size_t i = 0; i < update->variables.count; i++) {
-        const liana__slice_origin *origin = &update->origins[i];
-        if (!origin->held || origin->part.thing != place) continue;
-        char *to = (char *)data + origin->part.begin * element;
-        LIANA_TRY(liana__variable_read(&update->variables.items[i], to, error));
+    for (size_t i = 0; i < update->num_slices; i++) {
+        if (update->slices[i]) LIANA_TRY(liana__slice_read_held(update->slices[i], place, data, error));
     }
     return LIANA_OK;
 }
 
-liana_status liana__sliced_update_read_sum(liana__sliced_update *update, size_t sum, const float *sums, float *data,
-                                           liana__error *error)
+liana_status liana__sliced_update_read_sum(liana__sliced_update *update, size_t sum, float *data, liana__error *error)
 {
     size_t size = 0;
-    update->sums = sums;
-    for (size_t i = 0; i < liana__cluster_num_owners(update->cluster); i++) {
+    for (size_t i = 0; i < update->num_slices; i++) {
         size += liana__slice_map_elements(&update->maps[i], LIANA__PARTS_OF_SUMS, sum);
     }
-    char *memory = malloc(size * sizeof *data + 1);
-    if (!memory) return liana__fail_memory(error, "a sum of the leaves");
-    liana_status status = collect(update, LIANA__PARTS_OF_SUMS, sum, sizeof *data, memory, (char *)data, error);
-    free(memory);
-    return status;
+    collection of = {
+        .update = update, .list = LIANA__PARTS_OF_SUMS, .thing = sum, .element = sizeof *data, .data = (char *)data};
+    return collect_all(&of, size * sizeof *data, error);
 }

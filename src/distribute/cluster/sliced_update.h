@@ -1,51 +1,45 @@
-/* sliced_update.h - an update in a cluster, as one process does it: it applies the update to the slice that it owns, and
- * all processes get the new values of the variables that leaves read. What only updates read stays with its owner. */
+/* sliced_update.h - an update in a cluster: each slice is applied by its owner, and by its mirror if it has one. All
+ * processes get the new values of the variables that leaves read. What only updates read stays with owner and mirror. */
 #ifndef LIANA_DISTRIBUTE_SLICED_UPDATE_H
 #define LIANA_DISTRIBUTE_SLICED_UPDATE_H
 
-#include "distribute/cluster/slice_map.h"
-#include "distribute/replica_update.h"
-
-/* Where a slice's variable comes from. */
-typedef struct liana__slice_origin {
-    liana__slice_part part; /* of the plan's variables */
-    bool held;              /* only its owner has it */
-    bool assigned;
-    uint64_t version; /* of the plan's variable, when it was copied */
-} liana__slice_origin;
+#include "distribute/cluster/slice.h"
 
 typedef struct liana__sliced_update {
     const liana__strategy_plan *plan; /* of all variables; NULL: not made */
     liana__cluster *cluster;
     liana__device *device;
-    size_t slice;                 /* the number of owners: this process owns none */
-    liana__strategy_plan of_part; /* the plan of the slice */
-    liana__replica_update update;
-    liana__finite_check sums_check, new_values;
-    liana__variables variables; /* the slice's, on the device */
-    liana__slice_origin *origins;
-    size_t num_origins_allocated;
-    liana__slice_map own;
-    liana__slice_map *maps; /* by owner */
-    size_t *sum_offsets;    /* by part of the own sums: elements before it */
-    const float *sums;      /* of the running update: the own parts, one behind the other */
-    uint64_t *round_sizes;  /* [processes, rounds]: floats that a process adds to a round */
-    float **chunk_sums;     /* by round: all owners' */
-    char **whole;           /* by place among the plan's variables: new values of all owners; NULL: not sent */
+    size_t num_slices;
+    liana__slice **slices;    /* by slice: those that this process owns or mirrors; NULL: others have it */
+    size_t *owners, *mirrors; /* by slice: ranks; SIZE_MAX: none */
+    bool is_mirrored;         /* slices have mirrors, as long as there are two to share them */
+    uint64_t generation;      /* in which owners and mirrors were agreed on */
+    uint64_t num_updates;     /* that all have */
+    liana__slice_map *maps;   /* by slice */
+    uint64_t *round_sizes;    /* [slices, rounds]: floats that a slice adds to a round */
+    float **chunk_sums;       /* by round: of all slices */
+    float *scalars;
+    char **whole; /* by place among the plan's variables: new values of all slices; NULL: not sent */
     size_t num_places;
-    char *packed; /* new values of one owner */
+    char *packed; /* new values of one slice */
 } liana__sliced_update;
 
-/* Cuts the update, and compiles the own slice. All processes do it at the same time. The plan is borrowed; a training
+/* Cuts the update, and compiles the own slices. All processes do it at the same time. The plan is borrowed; a training
  * leaf was built before. Errors: those of the plan, of compiling, of the cluster. Zero-initialise; free it in any case. */
 liana_status liana__sliced_update_create(liana__cluster *cluster, liana__device *device,
                                          const liana__strategy_plan *plan, liana__sliced_update *update,
                                          liana__error *error) LIANA_MUST_USE;
 void liana__sliced_update_free(liana__sliced_update *update);
 
-/* One update. `sums`: the parts of the sums that this process owns, one behind the other; NULL: it owns none. */
-liana_status liana__sliced_update_run(liana__sliced_update *update, const float *sums, const float *scalars,
-                                      liana__error *error) LIANA_MUST_USE;
+/* Who has a slice's state now: its owner, or if that is gone its mirror; SIZE_MAX: it is lost. */
+size_t liana__sliced_update_owner(const liana__sliced_update *update, size_t slice);
+/* The slice, if this process is its owner; else NULL. */
+liana__slice *liana__sliced_update_owned(const liana__sliced_update *update, size_t slice);
+
+/* One update, in a section of the cluster, which ends with it. The slices have their sums. It changes nothing before all
+ * owners and mirrors have applied it; if it is done once more, those that have applied it do not do so again. */
+liana_status liana__sliced_update_run(liana__sliced_update *update, const float *scalars, liana__error *error)
+    LIANA_MUST_USE;
 
 /* The parts of an update, for workers that are not in step (span.h). What this process owns changes; nobody hears of it. */
 liana_status liana__sliced_update_apply(liana__sliced_update *update, const float *sums, const float *scalars,
@@ -59,11 +53,21 @@ liana_status liana__sliced_update_write(liana__sliced_update *update, liana__err
 /* All processes get the new values of all owners. */
 liana_status liana__sliced_update_exchange(liana__sliced_update *update, liana__error *error) LIANA_MUST_USE;
 
-/* What this process owns that is not finite. The name is that of the whole variable or sum, in `name`. */
-liana_status liana__sliced_update_check(liana__sliced_update *update, liana__checked what, const float *sums,
-                                        int64_t *count, char name[256], liana__error *error) LIANA_MUST_USE;
+/* The parts of an update, for workers that are not in step (span.h), where slices have no mirrors. The own slices have their
+ * sums. They change; nobody hears of it. */
+liana_status liana__sliced_update_apply(liana__sliced_update *update, const float *scalars, liana__error *error)
+    LIANA_MUST_USE;
+/* Takes over new values of a slice (liana__slice_read_sent), and writes those of all slices to the variables. */
+void liana__sliced_update_take(liana__sliced_update *update, size_t slice, const char *values);
+liana_status liana__sliced_update_write(liana__sliced_update *update, liana__error *error) LIANA_MUST_USE;
+/* All processes get the new values of all slices. */
+liana_status liana__sliced_update_exchange(liana__sliced_update *update, liana__error *error) LIANA_MUST_USE;
 
-/* A variable that its owners hold: from them to all processes, and from this process's copy to what it owns of it. The
+/* What this process owns that is not finite. The name is that of the whole variable or sum, in `name`. */
+liana_status liana__sliced_update_check(const liana__sliced_update *update, liana__checked what, int64_t *count,
+                                        char name[256], liana__error *error) LIANA_MUST_USE;
+
+/* A variable that its owners hold: from them to all processes, and from this process's copy to what it holds of it. The
  * place is that among the plan's variables. */
 liana_status liana__sliced_update_gather(liana__sliced_update *update, size_t place, void *data, liana__error *error)
     LIANA_MUST_USE;
@@ -73,7 +77,20 @@ liana_status liana__sliced_update_scatter(liana__sliced_update *update, size_t p
 liana_status liana__sliced_update_read_own(const liana__sliced_update *update, size_t place, void *data,
                                            liana__error *error) LIANA_MUST_USE;
 /* A sum of the leaves, from its owners to all processes. */
-liana_status liana__sliced_update_read_sum(liana__sliced_update *update, size_t sum, const float *sums, float *data,
-                                           liana__error *error) LIANA_MUST_USE;
+liana_status liana__sliced_update_read_sum(liana__sliced_update *update, size_t sum, float *data, liana__error *error)
+    LIANA_MUST_USE;
+
+/* ---- mirror.c ---- */
+
+/* Chooses the first owners and mirrors: of those that are left, as the chief sees it. A cluster has as many slices as it
+ * had owners when it began. Errors: UNAVAILABLE if no owner is left, those of the cluster. */
+liana_status liana__mirrors_choose(liana__sliced_update *update, liana__error *error) LIANA_MUST_USE;
+/* After deaths: all agree who has which slice, and slices without mirror get one, which receives the state. In a
+ * section. Errors: UNAVAILABLE if a slice is lost: its owner and its mirror died. */
+liana_status liana__mirrors_follow(liana__sliced_update *update, liana__error *error) LIANA_MUST_USE;
+/* The sums of slices, from owners to mirrors. */
+liana_status liana__mirrors_send_sums(liana__sliced_update *update, liana__error *error) LIANA_MUST_USE;
+/* What this process owns and mirrors, in the counters of the cluster. */
+void liana__mirrors_count(const liana__sliced_update *update);
 
 #endif

@@ -25,6 +25,7 @@ struct liana__span_server {
     size_t num_clients, num_ended;
     liana__span_gate gate;
     char **messages; /* by worker: gradients */
+    liana__slice *slice; /* that it owns: its sums are `sums` as long as it serves */
     float *sums, *more;
     size_t size; /* of the slice, in floats */
     char *values;
@@ -44,6 +45,7 @@ void liana__span_server_destroy(liana__span_server *server)
 {
     if (!server) return;
     liana__span_inbox_close(server->inbox);
+    if (server->slice) server->slice->sums = NULL;
     for (size_t i = 0; server->messages && i < server->num_clients; i++) free(server->messages[i]);
     liana__span_gate_free(&server->gate);
     free(server->messages);
@@ -58,16 +60,17 @@ void liana__span_server_destroy(liana__span_server *server)
 static liana_status make_room(liana__span_server *own, liana__error *error)
 {
     const liana__sliced_update *update = own->span->update;
-    const size_t size = liana__wire_size(own->span->format, &update->own);
+    const size_t size = liana__wire_size(own->span->format, &own->slice->map);
     own->clients = calloc(own->num_clients, sizeof *own->clients);
     own->messages = calloc(own->num_clients, sizeof *own->messages);
     own->sums = liana__allocate_aligned((own->size + 1) * sizeof(float));
     own->more = liana__allocate_aligned((own->size + 1) * sizeof(float));
-    own->values = malloc(liana__slice_map_sent(&update->own, update->plan->variables) + 1);
+    own->values = malloc(liana__slice_map_sent(&own->slice->map, update->plan->variables) + 1);
     own->scalars = calloc(update->plan->num_scalars + 1, sizeof *own->scalars);
     bool enough = own->clients && own->messages && own->sums && own->more && own->values && own->scalars;
     for (size_t i = 0; enough && i < own->num_clients; i++) enough = (own->messages[i] = malloc(size + 1)) != NULL;
     if (!enough) return liana__fail_memory(error, "a parameter server");
+    own->slice->sums = own->sums;
     LIANA_TRY(liana__span_gate_create(own->num_clients, (uint64_t)own->span->options.max_staleness, &own->gate, error));
     return liana__span_inbox_open(own->span->cluster, own->messages, size, &own->inbox, error);
 }
@@ -79,8 +82,12 @@ liana_status liana__span_server_create(const liana__span_parts *span, const lian
     if (!made) return liana__fail_memory(error, "a parameter server");
     *made = (liana__span_server){.span = span, .work = work, .counts = counts};
     made->num_clients = span->cluster->place.num_workers;
-    made->size = liana__slice_map_sums(&span->update->own);
     *server = made;
+    for (size_t i = 0; i < span->update->num_slices && !made->slice; i++) {
+        made->slice = liana__sliced_update_owned(span->update, i);
+    }
+    if (!made->slice) return liana__fail(error, LIANA_INTERNAL, "a parameter server owns no slice");
+    made->size = liana__slice_map_sums(&made->slice->map);
     return make_room(made, error);
 }
 
@@ -111,7 +118,8 @@ static void give_values(liana__span_server *own, size_t worker)
     one->waits_to_fetch = false;
     one->fetched_at = own->applied;
     if (!own->stopping) {
-        const liana_status status = liana__sliced_update_give(span->update, own->values, &size, own->error);
+        liana_status status = liana__slice_refresh(own->slice, own->error);
+        if (status == LIANA_OK) status = liana__slice_read_sent(own->slice, own->values, &size, own->error);
         if (status != LIANA_OK) stop(own, status);
     }
     answer(own, worker, one->number, LIANA__SPAN_YES, own->applied);
@@ -152,7 +160,7 @@ static liana_status check(liana__span_server *own, liana__checked what)
 {
     int64_t count = 0;
     char name[256];
-    LIANA_TRY(liana__sliced_update_check(own->span->update, what, own->sums, &count, name, own->error));
+    LIANA_TRY(liana__sliced_update_check(own->span->update, what, &count, name, own->error));
     if (count == 0) return LIANA_OK;
     return liana__fail(
         own->error, LIANA_OUT_OF_RANGE,
@@ -173,7 +181,7 @@ static void apply(liana__span_server *own, int64_t count)
     own->work->scalars(own->work->user, (size_t)own->applied, (double)count, own->scalars);
     if (count && owns) status = check(own, LIANA__CHECK_SUMS);
     if (status == LIANA_OK && count) {
-        status = liana__sliced_update_apply(own->span->update, owns ? own->sums : NULL, own->scalars, own->error);
+        status = liana__sliced_update_apply(own->span->update, own->scalars, own->error);
     }
     if (status == LIANA_OK && count && owns) status = check(own, LIANA__CHECK_VARIABLES);
     own->applied++;
@@ -190,7 +198,7 @@ static void measure(liana__span_server *own, size_t worker)
 
 static void take_slice(liana__span_server *own, size_t worker, float *to)
 {
-    liana__wire_unpack(own->span->format, &own->span->update->own, own->messages[worker], to);
+    liana__wire_unpack(own->span->format, &own->slice->map, own->messages[worker], to);
 }
 
 /* Adds the gradients of the running update in the order of the workers: the sum does not depend on who was first. */

@@ -1,9 +1,6 @@
-/* Blocks go to the host, are added there slice by slice, and the sum goes back. */
+/* Blocks go to the host. */
 #include "distribute/exchange/local.h"
 
-#include "backends/host_add.h"
-#include "base/context.h"
-#include "base/denormals.h"
 #include "base/memory.h"
 
 #include <stdlib.h>
@@ -58,16 +55,4 @@ liana_status liana__local_exchange_take(liana__local_exchange *exchange, size_t 
         }
     }
     return LIANA_OK;
-}
-
-void liana__local_exchange_add(liana__local_exchange *exchange, const liana__tree_plan *plan, size_t begin, size_t end,
-                               liana_context *context)
-{
-    const liana__denormals before = liana__denormals_flush();
-    for (size_t i = 0; i < plan->num_additions; i++) {
-        const liana__tree_addition *addition = &plan->additions[i];
-        liana__host_choose_add(context->isa)(exchange->slots[addition->into] + begin,
-                                             exchange->slots[addition->from] + begin, (int64_t)(end - begin));
-    }
-    liana__denormals_restore(before);
 }

@@ -25,9 +25,5 @@ liana_status liana__local_exchange_reserve(liana__local_exchange *exchange, size
 liana_status liana__local_exchange_take(liana__local_exchange *exchange, size_t first_slot,
                                         const liana__leaf_block *blocks, size_t num_blocks, liana__error *error)
     LIANA_MUST_USE;
-/* Adds the elements [begin, end) of all slots in the tree's order, with denormals flushed, as devices do. Slot 0 holds
- * the sum afterwards. Slices that do not overlap may be added at the same time. */
-void liana__local_exchange_add(liana__local_exchange *exchange, const liana__tree_plan *plan, size_t begin, size_t end,
-                               liana_context *context);
 
 #endif

@@ -78,6 +78,10 @@ liana_status liana__find_rank(const liana__cluster_reader *reader, liana__cluste
     size_t rank, size, port;
     if (!liana__cluster_variable(reader, "WORLD_SIZE")) return LIANA_OK;
     LIANA_TRY(liana__cluster_number(reader, "WORLD_SIZE", 1, MOST_PROCESSES, &size));
+    if (!liana__cluster_variable(reader, "RANK")) {
+        return liana__fail(reader->error, LIANA_INVALID_CONFIG,
+                           "WORLD_SIZE is %zu, but RANK is not set: which of them is this process?", size);
+    }
     LIANA_TRY(liana__cluster_number(reader, "RANK", 0, MOST_PROCESSES, &rank));
     LIANA_TRY(check_rank(reader, "RANK", rank, "WORLD_SIZE", size));
     LIANA_TRY(take_numbers(reader, found, "RANK and WORLD_SIZE", rank, size));

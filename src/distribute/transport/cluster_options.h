@@ -13,6 +13,7 @@ typedef struct liana__cluster_options {
     const char *keys;
     const char *mpi; /* "openmpi" or "mpich"; NULL: the one that has started the processes */
     double timeout, heartbeat, lease;
+    bool mirrors;
     bool exact; /* all processes compute the same bits, or none begins */
 } liana__cluster_options;
 

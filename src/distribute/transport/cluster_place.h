@@ -30,6 +30,7 @@ typedef struct liana__cluster_place {
     const char *library; /* of mpi: "openmpi" or "mpich" */
     double timeout;      /* seconds until a start that does not come together ends */
     double heartbeat;    /* seconds after which a silent process is gone */
+    bool mirrors;        /* slices of the optimizer's state live in one more process, where deaths are survived */
     size_t max_kept;     /* bytes of messages that nobody has asked for yet; 0: a quarter of the machine's memory */
     /* Called by `open` with a line about the processes that it waits for; NULL: it waits in silence. */
     void (*say)(void *user, const char *line);

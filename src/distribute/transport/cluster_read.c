@@ -151,7 +151,10 @@ liana_status liana__cluster_place_read(const liana__cluster_options *options, li
         options = &defaults;
     }
     liana__cluster_reader reader = {options, get, user, arena, error};
-    *place = (liana__cluster_place){.num_workers = 1, .timeout = options->timeout, .heartbeat = options->heartbeat};
+    *place = (liana__cluster_place){.num_workers = 1,
+                                    .timeout = options->timeout,
+                                    .heartbeat = options->heartbeat,
+                                    .mirrors = options->mirrors};
     LIANA_TRY(find_all(&reader, &found));
     LIANA_TRY(check_addresses(&reader, &found));
     if (found.source) fill_place(&reader, &found, place);

@@ -34,8 +34,10 @@ bool liana__endpoint_is_gone(const liana__transport_instance *instance, size_t r
 void liana__endpoint_set_generation(liana__transport_instance *instance, uint64_t generation, const bool *members);
 void liana__endpoint_counters(const liana__transport_instance *instance, liana__transport_counters *counters);
 
-#define LIANA__ENDPOINT_FUNCTIONS                                                                         \
-    .receive = liana__endpoint_receive, .peek = liana__endpoint_peek, .is_gone = liana__endpoint_is_gone, \
+/* All of them, and all but `receive`. */
+#define LIANA__ENDPOINT_QUESTIONS                                     \
+    .peek = liana__endpoint_peek, .is_gone = liana__endpoint_is_gone, \
     .set_generation = liana__endpoint_set_generation, .counters = liana__endpoint_counters
+#define LIANA__ENDPOINT_FUNCTIONS .receive = liana__endpoint_receive, LIANA__ENDPOINT_QUESTIONS
 
 #endif

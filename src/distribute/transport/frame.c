@@ -106,6 +106,14 @@ size_t liana__greeting_write(const liana__greeting *greeting, char text[LIANA__G
     return length > 0 && length < LIANA__GREETING_SIZE ? (size_t)length : 0;
 }
 
+static bool is_plain(const char *begin, const char *end)
+{
+    for (const char *at = begin; at < end; at++) {
+        if (*at < ' ' || *at > '~') return false;
+    }
+    return true;
+}
+
 /* Takes "key value\n" off the front of *text, and copies the value. */
 static bool take_line(const char **text, const char *end, const char *key, char *value, size_t room)
 {
@@ -113,9 +121,7 @@ static bool take_line(const char **text, const char *end, const char *key, char 
     if (left <= length || memcmp(*text, key, length) != 0 || (*text)[length] != ' ') return false;
     const char *begin = *text + length + 1, *stop = memchr(begin, '\n', left - length - 1);
     if (!stop || (size_t)(stop - begin) >= room) return false;
-    for (const char *at = begin; at < stop; at++) {
-        if (*at < ' ' || *at > '~') return false;
-    }
+    if (!is_plain(begin, stop)) return false;
     memcpy(value, begin, (size_t)(stop - begin));
     value[stop - begin] = '\0';
     *text = stop + 1;
@@ -129,6 +135,16 @@ static bool take_number(const char **text, const char *end, const char *key, uin
     size_t length = strlen(digits);
     if (length == 0 || length > 18 || strspn(digits, "0123456789") != length) return false;
     *number = strtoull(digits, NULL, 10);
+    return true;
+}
+
+bool liana__frame_next_address(const char **text, const char *end, char address[LIANA__FRAME_ADDRESS])
+{
+    const char *begin = *text, *stop = begin < end ? memchr(begin, '\n', (size_t)(end - begin)) : NULL;
+    if (!stop || stop - begin >= LIANA__FRAME_ADDRESS || !is_plain(begin, stop)) return false;
+    memcpy(address, begin, (size_t)(stop - begin));
+    address[stop - begin] = '\0';
+    *text = stop + 1;
     return true;
 }
 

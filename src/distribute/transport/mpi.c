@@ -20,8 +20,15 @@
 #include <unistd.h>
 
 /* MPI cannot wake a thread, so the thread looks again and again: without a pause while something happens, then with
- * longer and longer ones, but shorter ones if somebody waits for a message. Nanoseconds. */
-enum { BUSY_LOOKS = 200, SHORTEST_PAUSE = 5 * 1000, WAITING_PAUSE = 20 * 1000, LONGEST_PAUSE = 200 * 1000 };
+ * longer and longer ones. They stay short while somebody waits for a message or one is on its way. Else a look takes time
+ * from what is computed on this core, and nothing hangs on it: who begins to wait wakes the thread. Nanoseconds. */
+enum {
+    BUSY_LOOKS = 200,
+    SHORTEST_PAUSE = 5 * 1000,
+    WAITING_PAUSE = 20 * 1000,
+    SENDING_PAUSE = 200 * 1000,
+    LONGEST_PAUSE = 2 * 1000 * 1000
+};
 
 /* A frame that is to be sent, or is on its way. */
 typedef struct parcel {
@@ -155,15 +162,22 @@ static bool take_one(transport *own, uint8_t *room)
     return false;
 }
 
+static long longest_pause(const transport *own)
+{
+    if (liana__mailbox_num_waiting(own->base.mailbox)) return WAITING_PAUSE;
+    return own->sending ? SENDING_PAUSE : LONGEST_PAUSE;
+}
+
 static void wait_a_moment(transport *own, long *pause, int *looks)
 {
     uint64_t count;
     if (++*looks < BUSY_LOOKS) return;
+    const long longest = longest_pause(own);
     struct pollfd wakes = {.fd = own->wake, .events = POLLIN};
-    struct timespec time = {.tv_nsec = *pause};
-    if (ppoll(&wakes, 1, &time, NULL) > 0 && read(own->wake, &count, sizeof count) > 0) *looks = 0;
-    const long longest = liana__mailbox_num_waiting(own->base.mailbox) ? WAITING_PAUSE : LONGEST_PAUSE;
-    *pause = *pause * 2 < longest ? *pause * 2 : longest;
+    struct timespec time = {.tv_nsec = *pause < longest ? *pause : longest};
+    const bool woken = ppoll(&wakes, 1, &time, NULL) > 0 && read(own->wake, &count, sizeof count) > 0;
+    if (woken) *looks = 0;
+    *pause = woken ? SHORTEST_PAUSE : *pause * 2 < longest ? *pause * 2 : longest;
 }
 
 static bool all_left(transport *own)
@@ -372,6 +386,14 @@ static liana_status send_message(liana__transport_instance *instance, size_t to,
     return LIANA_OK;
 }
 
+static liana_status receive_message(liana__transport_instance *instance, size_t from, liana__message_key key,
+                                    void *data, size_t size, double deadline, liana__error *error)
+{
+    size_t found;
+    if (!liana__endpoint_peek(instance, from, key, &found)) wake_thread(own_of(instance));
+    return liana__endpoint_receive(instance, from, key, data, size, deadline, error);
+}
+
 static void interrupt(liana__transport_instance *instance)
 {
     transport *own = own_of(instance);
@@ -388,5 +410,6 @@ const liana__transport liana__transport_mpi = {
     .close = close_transport,
     .send = send_message,
     .interrupt = interrupt,
-    LIANA__ENDPOINT_FUNCTIONS,
+    .receive = receive_message,
+    LIANA__ENDPOINT_QUESTIONS,
 };

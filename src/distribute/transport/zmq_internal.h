@@ -12,7 +12,7 @@
 
 #include <pthread.h>
 
-enum { LIANA__ZMQ_ADDRESS = 256 };
+enum { LIANA__ZMQ_ADDRESS = LIANA__FRAME_ADDRESS };
 
 /* Another process. What has no mutex belongs to the thread that reads. */
 typedef struct liana__zmq_peer {

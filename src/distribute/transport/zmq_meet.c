@@ -129,17 +129,14 @@ void liana__zmq_take_greeting(liana__zmq *own, const liana__frame *frame, const 
 
 void liana__zmq_take_table(liana__zmq *own, const liana__frame *frame)
 {
-    const char *line = (const char *)frame->bytes, *end = line + frame->num_bytes;
+    const char *text = (const char *)frame->bytes, *end = text + frame->num_bytes;
+    char address[LIANA__FRAME_ADDRESS];
     if (frame->sender != 0 || !own->place.master) return;
-    for (size_t rank = 0; rank < own->base.num_ranks && line < end; rank++) {
-        const char *stop = memchr(line, '\n', (size_t)(end - line));
-        if (!stop || (size_t)(stop - line) >= LIANA__ZMQ_ADDRESS || memchr(line, '\0', (size_t)(stop - line))) return;
+    for (size_t rank = 0; rank < own->base.num_ranks && liana__frame_next_address(&text, end, address); rank++) {
         liana__zmq_peer *peer = &own->peers[rank];
-        if (rank != 0 && rank != own->base.rank && !peer->socket && own->failure.status == LIANA_OK) {
-            snprintf(peer->address, sizeof peer->address, "%.*s", (int)(stop - line), line);
-            if (liana__zmq_connect(own, rank, &own->failure) != LIANA_OK) return;
-        }
-        line = stop + 1;
+        if (rank == 0 || rank == own->base.rank || peer->socket || own->failure.status != LIANA_OK) continue;
+        snprintf(peer->address, sizeof peer->address, "%s", address);
+        if (liana__zmq_connect(own, rank, &own->failure) != LIANA_OK) return;
     }
 }
 

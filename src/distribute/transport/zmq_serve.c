@@ -47,6 +47,15 @@ static void take_goodbye(liana__zmq *own, const liana__frame *frame)
                 (int)(frame->num_bytes < 1500 ? frame->num_bytes : 1500), (const char *)frame->bytes);
 }
 
+/* Whoever was taken for dead, and lives, hears of it: else it would wait for ever. */
+static void take_beat(liana__zmq *own, const liana__frame *frame)
+{
+    static const char reason[] = "the others took this process for dead";
+    note_gap(own, frame->sender, frame->sequence);
+    if (!own->has_thread || !liana__mailbox_is_gone(own->base.mailbox, frame->sender)) return;
+    liana__zmq_send_control(own, frame->sender, LIANA__FRAME_BYE, reason, sizeof reason - 1);
+}
+
 static void take_frame(liana__zmq *own, const liana__frame *frame)
 {
     liana__zmq_peer *peer = &own->peers[frame->sender];
@@ -62,7 +71,7 @@ static void take_frame(liana__zmq *own, const liana__frame *frame)
         break;
     case LIANA__FRAME_GO: peer->ready = frame->sender == 0; break;
     case LIANA__FRAME_DATA: take_data(own, frame); break;
-    case LIANA__FRAME_BEAT: note_gap(own, frame->sender, frame->sequence); break;
+    case LIANA__FRAME_BEAT: take_beat(own, frame); break;
     case LIANA__FRAME_BYE: take_goodbye(own, frame); break;
     case LIANA__FRAME_BYE_SEEN: peer->seen_goodbye = true; break;
     default: break;
@@ -129,7 +138,10 @@ static void notice_gone(liana__zmq *own, double now)
     snprintf(reason, sizeof reason, "was silent for more than %g s (cluster.heartbeat)", own->place.heartbeat);
     for (size_t i = 0; i < own->base.num_ranks; i++) {
         liana__zmq_peer *peer = &own->peers[i];
-        if (i == own->base.rank || peer->left) continue;
+        if (i == own->base.rank) continue;
+        /* Also in a generation that has begun since. */
+        if (peer->left) liana__mailbox_set_gone(own->base.mailbox, i, "has left the cluster");
+        if (peer->left) continue;
         peer->last_heard += pause;
         if (peer->lost_since > 0) peer->lost_since += pause;
         if (now - peer->last_heard > own->place.heartbeat) {

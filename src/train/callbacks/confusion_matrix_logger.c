@@ -2,6 +2,7 @@
  * counted, whatever that metric divides its numbers by: counts can be divided later. */
 #include "base/file.h"
 #include "train/callbacks/callback.h"
+#include "train/core/chief_task.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -64,11 +65,22 @@ static liana_status write_matrix(const liana__totals *totals, const char *path, 
     return status;
 }
 
-static liana_status write_part(const liana__callback_item *item, const liana_fit_context *context,
-                               const liana__totals *totals, const char *part, liana__error *error)
+/* A file with a matrix. */
+typedef struct matrix_file {
+    const liana__callback_item *item;
+    const liana_fit_context *context;
+    const liana__totals *totals;
+    const char *part;
+} matrix_file;
+
+static liana_status write_file(void *user, bool is_chief, liana__error *error)
 {
-    const logger_options *options = item->options;
-    if (!context->is_chief || !totals || totals->count == 0) return LIANA_OK;
+    const matrix_file *file = user;
+    const liana_fit_context *context = file->context;
+    const liana__totals *totals = file->totals;
+    const char *part = file->part;
+    const logger_options *options = file->item->options;
+    if (!is_chief) return LIANA_OK;
     char name[64];
     liana__arena arena = {0};
     const bool inside = context->folder && options->folder[0] != '/';
@@ -79,6 +91,14 @@ static liana_status write_part(const liana__callback_item *item, const liana_fit
     if (status == LIANA_OK) status = write_matrix(totals, path, error);
     liana__arena_free(&arena);
     return status;
+}
+
+static liana_status write_part(const liana__callback_item *item, const liana_fit_context *context,
+                               const liana__totals *totals, const char *part, liana__error *error)
+{
+    matrix_file file = {item, context, totals, part};
+    if (!totals || totals->count == 0) return LIANA_OK;
+    return liana__chief_does(context->training->cluster, write_file, &file, error);
 }
 
 static liana_status epoch_end(liana__callback_item *item, liana_fit_context *context, liana__error *error)

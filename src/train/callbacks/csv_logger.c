@@ -2,6 +2,7 @@
  * from a checkpoint has no row twice and loses none. */
 #include "base/file.h"
 #include "train/callbacks/callback.h"
+#include "train/core/chief_task.h"
 
 #include <stdlib.h>
 
@@ -86,11 +87,16 @@ static void add_means(const csv_options *options, csv_logger *own, const liana__
     }
 }
 
+static liana_status write_file(void *user, bool is_chief, liana__error *error)
+{
+    const csv_logger *own = user;
+    return is_chief ? liana__file_replace(own->path, own->text.data, own->text.length, error) : LIANA_OK;
+}
+
 static liana_status write_text(const csv_logger *own, const liana_fit_context *context, liana__error *error)
 {
     if (own->text.failed) return liana__fail_memory(error, "the log");
-    if (!context->is_chief) return LIANA_OK;
-    return liana__file_replace(own->path, own->text.data, own->text.length, error);
+    return liana__chief_does(context->training->cluster, write_file, (void *)(uintptr_t)own, error);
 }
 
 static liana_status train_begin(liana__callback_item *item, liana_fit_context *context, liana__error *error)

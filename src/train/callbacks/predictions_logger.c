@@ -3,6 +3,7 @@
  * goes on. */
 #include "base/file.h"
 #include "train/callbacks/callback.h"
+#include "train/core/chief_task.h"
 #include "train/core/prediction_rows.h"
 
 #include <stdio.h>
@@ -70,14 +71,23 @@ static liana_status validation_step(liana__callback_item *item, liana_fit_contex
     return own->rows.failed ? liana__fail_memory(error, "the predictions") : LIANA_OK;
 }
 
-static liana_status write_rows(const liana__callback_item *item, const liana_fit_context *context, const char *part,
-                               liana__error *error)
+/* A file of rows. */
+typedef struct rows_file {
+    const liana__callback_item *item;
+    const liana_fit_context *context;
+    const char *part;
+} rows_file;
+
+static liana_status write_file(void *user, bool is_chief, liana__error *error)
 {
-    const logger_options *options = item->options;
-    const logger *own = item->self;
+    const rows_file *file = user;
+    const liana_fit_context *context = file->context;
+    const char *part = file->part;
+    const logger_options *options = file->item->options;
+    const logger *own = file->item->self;
     char name[64];
     liana__arena arena = {0};
-    if (!context->is_chief) return LIANA_OK;
+    if (!is_chief) return LIANA_OK;
     bool inside = context->folder && options->folder[0] != '/';
     const char *folder = inside ? liana__path_join(&arena, context->folder, options->folder) : options->folder;
     snprintf(name, sizeof name, "epoch-%04lld-%s.csv", (long long)context->epoch, part);
@@ -86,6 +96,13 @@ static liana_status write_rows(const liana__callback_item *item, const liana_fit
     if (status == LIANA_OK) status = liana__file_replace(path, own->rows.data, own->rows.length, error);
     liana__arena_free(&arena);
     return status;
+}
+
+static liana_status write_rows(const liana__callback_item *item, const liana_fit_context *context, const char *part,
+                               liana__error *error)
+{
+    rows_file file = {item, context, part};
+    return liana__chief_does(context->training->cluster, write_file, &file, error);
 }
 
 static liana_status validation_end(liana__callback_item *item, liana_fit_context *context, liana__error *error)

@@ -222,13 +222,25 @@ static void read_exchange(const liana__value *value, liana__training_state *stat
     snprintf(state->loaded_exchange, sizeof state->loaded_exchange, "%s", is_text ? exchange->string : "");
 }
 
+/* To those of this process. */
+static void read_doubts(const liana__value *list, liana__training_state *state)
+{
+    for (size_t i = 0; list && list->kind == LIANA__VALUE_LIST && i < list->count; i++) {
+        if (list->items[i]->kind == LIANA__VALUE_STRING) liana__training_state_doubt(state, list->items[i]->string);
+    }
+}
+
 static liana_status read_state(const liana__value *value, liana__training_state *state, liana__error *error)
 {
     char exchange[sizeof state->exchange];
     memcpy(exchange, state->exchange, sizeof exchange);
+    char doubts[sizeof state->not_reproducible];
+    memcpy(doubts, state->not_reproducible, sizeof doubts);
     *state = (liana__training_state){.data = state->data, .running = state->running};
+    memcpy(state->not_reproducible, doubts, sizeof doubts);
     memcpy(state->exchange, exchange, sizeof exchange);
     read_exchange(value, state);
+    read_doubts(liana__value_get(value, "not_reproducible"), state);
     /* Older checkpoints are of a first fit. */
     if (liana__value_get(value, "earlier_epochs")) {
         LIANA_TRY(read_count(value, "earlier_epochs", &state->earlier_epochs, error));

@@ -137,6 +137,8 @@ static liana__value *state_value(const liana__variables *variables, const liana_
     if (state->adapted_rate > 0) {
         liana__value_set(arena, map, "adapted_rate", liana__value_float(arena, state->adapted_rate));
     }
+    liana__value *doubts = liana__training_state_doubts(state, arena);
+    if (doubts) liana__value_set(arena, map, "not_reproducible", doubts);
     if (state->averaged) liana__value_set(arena, map, "averaged", liana__value_bool(arena, true));
     if (state->callbacks.values) {
         liana__value_set(arena, map, "callbacks", liana__value_copy(arena, state->callbacks.values));

@@ -101,6 +101,14 @@ liana_status liana__checkpoint_writer_save(liana__checkpoint_writer *own, const 
     return LIANA_OK;
 }
 
+void liana__checkpoint_writer_send(liana__checkpoint_writer *own, liana__outlet *outlet)
+{
+    pthread_mutex_lock(&own->mutex);
+    while (own->writing) pthread_cond_wait(&own->changed, &own->mutex);
+    own->options.outlet = outlet;
+    pthread_mutex_unlock(&own->mutex);
+}
+
 static void destroy(liana__checkpoint_writer *own)
 {
     pthread_mutex_lock(&own->mutex);

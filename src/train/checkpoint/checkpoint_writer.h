@@ -22,6 +22,9 @@ liana_status liana__checkpoint_writer_create(const liana__checkpoint_writer_opti
                                              liana__error *error) LIANA_MUST_USE;
 /* Waits for the thread and frees all. Returns what a training came to that ended with `status`: that, or the failure to
  * write its last checkpoint, if the training itself did not fail. NULL: there is no writer. */
+/* From now on the folder is that of an outlet. */
+void liana__checkpoint_writer_send(liana__checkpoint_writer *writer, liana__outlet *outlet);
+
 liana_status liana__checkpoint_writer_close(liana__checkpoint_writer *writer, liana_status status, liana__error *error)
     LIANA_MUST_USE;
 

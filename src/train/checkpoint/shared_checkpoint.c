@@ -15,12 +15,8 @@ liana_status liana__checkpoint_verify(const char *path, liana__error *error)
 /* A new folder for the copy; *path is that of the checkpoint in it. */
 static liana_status make_folder(const char *name, liana__arena *arena, const char **path, liana__error *error)
 {
-    const char *temporary = getenv("TMPDIR");
-    char *folder = liana__arena_format(arena, "%s/liana-XXXXXX", temporary && *temporary ? temporary : "/tmp");
-    if (!folder) return liana__fail_memory(error, "the name of a checkpoint");
-    if (!mkdtemp(folder)) {
-        return liana__fail(error, LIANA_IO_ERROR, "cannot make a folder '%s' for the chief's checkpoint", folder);
-    }
+    const char *folder;
+    LIANA_TRY(liana__folder_make_temporary(arena, &folder, error));
     *path = liana__path_join(arena, folder, name);
     if (!*path) return liana__fail_memory(error, "the name of a checkpoint");
     return liana__folder_make_in(*path, error);

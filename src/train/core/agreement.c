@@ -105,16 +105,25 @@ static bool find_difference(const liana__gathered *all, size_t a, size_t b, cons
     return false;
 }
 
-static bool is_same(const liana__gathered *all, size_t process)
+/* The first process that is there: mostly the chief. Those that are gone have said nothing. */
+static size_t first_of(const liana__gathered *all, size_t count)
 {
-    const size_t size = all->offsets[1], begin = all->offsets[process];
-    return all->offsets[process + 1] - begin == size && memcmp(all->data, all->data + begin, size) == 0;
+    size_t first = 0;
+    while (first + 1 < count && all->offsets[first + 1] == all->offsets[first]) first++;
+    return first;
 }
 
-static liana_status fail_difference(const liana__gathered *all, size_t process, liana__error *error)
+static bool is_same(const liana__gathered *all, size_t first, size_t process)
+{
+    const size_t from = all->offsets[first], size = all->offsets[first + 1] - from, begin = all->offsets[process];
+    if (all->offsets[process + 1] == begin) return true;
+    return all->offsets[process + 1] - begin == size && memcmp(all->data + from, all->data + begin, size) == 0;
+}
+
+liana_status liana__facts_explain(const liana__gathered *all, size_t first, size_t process, liana__error *error)
 {
     const char *key = "facts", *values[2] = {"some", "others"};
-    if (!find_difference(all, 0, process, &key, values) && find_difference(all, process, 0, &key, values)) {
+    if (!find_difference(all, first, process, &key, values) && find_difference(all, process, first, &key, values)) {
         const char *own = values[0];
         values[0] = values[1];
         values[1] = own;
@@ -132,7 +141,8 @@ static liana_status gather(const liana__facts *facts, liana__cluster *cluster, l
     if (facts->message.failed || facts->arena.failed) return liana__fail_memory(error, "what processes have in common");
     LIANA_TRY(liana__cluster_gather_sized(cluster, facts->message.data, facts->message.length, all, error));
     *differs = 1;
-    while (*differs < liana__cluster_size(cluster) && is_same(all, *differs)) ++*differs;
+    const size_t count = liana__cluster_size(cluster), first = first_of(all, count);
+    while (*differs < count && is_same(all, first, *differs)) ++*differs;
     return LIANA_OK;
 }
 
@@ -151,7 +161,9 @@ liana_status liana__facts_agree(const liana__facts *facts, liana__cluster *clust
     liana__gathered all = {0};
     size_t differs = 0;
     liana_status status = gather(facts, cluster, &all, &differs, error);
-    if (status == LIANA_OK && differs < liana__cluster_size(cluster)) status = fail_difference(&all, differs, error);
+    if (status == LIANA_OK && differs < liana__cluster_size(cluster)) {
+        status = liana__facts_explain(&all, first_of(&all, liana__cluster_size(cluster)), differs, error);
+    }
     liana__gathered_free(&all);
     return status;
 }
@@ -167,7 +179,7 @@ liana_status liana__agree_on_isa(liana_context *context, liana__cluster *cluster
     liana_status status = liana__cluster_gather(cluster, &own, sizeof own, all, error);
     size_t process = cluster->place.rank;
     for (size_t i = 0; status == LIANA_OK && i < liana__cluster_size(cluster); i++) {
-        if (all[i] >= lowest) continue;
+        if (!liana__cluster_is_member(cluster, i) || all[i] >= lowest) continue;
         lowest = all[i];
         process = i;
     }
@@ -238,7 +250,8 @@ static liana_status compute_digest(liana__training *training, uint32_t *digest, 
     liana__program *program;
     const int64_t size = liana__trainer_microbatch(training->trainer);
     *digest = 0;
-    LIANA_TRY(liana__trainer_build_leaf(training->trainer, size, &graph, error));
+    LIANA_TRY((training->compiled.optimizer ? liana__trainer_build_leaf
+                                            : liana__trainer_build_evaluation)(training->trainer, size, &graph, error));
     LIANA_TRY(liana__program_create(training->device, graph, "agreement", &training->variables, &program, error));
     liana_status status = feed_all(program, error);
     if (status == LIANA_OK) status = liana__program_run(program, error);
@@ -247,19 +260,22 @@ static liana_status compute_digest(liana__training *training, uint32_t *digest, 
     return status;
 }
 
-static liana_status compare_digests(const uint32_t *all, size_t count, bool exact, const liana__notes *notes,
-                                    liana__error *error)
+static liana_status compare_digests(const uint32_t *all, bool exact, liana__training *training,
+                                    const liana__notes *notes, liana__error *error)
 {
-    size_t differs = 1;
-    while (differs < count && all[differs] == all[0]) differs++;
+    const liana__cluster *cluster = training->cluster;
+    const size_t count = liana__cluster_size(cluster), first = cluster->chief;
+    size_t differs = 0;
+    while (differs < count && (!liana__cluster_is_member(cluster, differs) || all[differs] == all[first])) differs++;
     if (differs >= count) return LIANA_OK;
     char text[300];
     snprintf(text, sizeof text,
              "the processor or a library of process %zu computes other bits than those of the chief (%08x and %08x for "
              "the same made-up examples)",
-             differs, all[differs], all[0]);
+             differs, all[differs], all[first]);
     if (!exact) {
         liana__note(notes, "%s: results depend on who computes what, and will not be reproducible", text);
+        liana__training_state_doubt(&training->state, text);
         return LIANA_OK;
     }
     return liana__fail(
@@ -278,7 +294,7 @@ liana_status liana__agree_on_arithmetic(liana__training *training, bool exact, c
     if (!all) return liana__fail_memory(error, "what processes have in common");
     liana_status status = liana__cluster_agree_status(cluster, compute_digest(training, &own, error), error);
     if (status == LIANA_OK) status = liana__cluster_gather(cluster, &own, sizeof own, all, error);
-    if (status == LIANA_OK) status = compare_digests(all, liana__cluster_size(cluster), exact, notes, error);
+    if (status == LIANA_OK) status = compare_digests(all, exact, training, notes, error);
     free(all);
     return status;
 }

@@ -27,6 +27,9 @@ liana_status liana__facts_compare(const liana__facts *facts, liana__cluster *clu
  * first process that has another value, and both values. */
 liana_status liana__facts_agree(const liana__facts *facts, liana__cluster *cluster, liana__error *error) LIANA_MUST_USE;
 
+/* That error, for messages of any bytes in which a process differs from the first one. */
+liana_status liana__facts_explain(const liana__gathered *all, size_t first, size_t process, liana__error *error);
+
 /* The instruction set becomes the highest one that all processes have, with a note where it is lowered. Before anything
  * is compiled. Errors: those of the cluster. */
 liana_status liana__agree_on_isa(liana_context *context, liana__cluster *cluster, const liana__notes *notes,
@@ -34,7 +37,7 @@ liana_status liana__agree_on_isa(liana_context *context, liana__cluster *cluster
 
 /* Equal instruction sets are not yet equal arithmetic: libraries choose by sizes of caches as well. So each process
  * computes one leaf of made-up examples, and digests of its sums are compared. Alone: nothing. `exact`: other digests are
- * an error; otherwise a note. Errors: UNAVAILABLE (a process computes other bits; it is named). */
+ * an error; otherwise a note, and a reason in the training's state. Errors: UNAVAILABLE (a process computes other bits; it is named). */
 liana_status liana__agree_on_arithmetic(liana__training *training, bool exact, const liana__notes *notes,
                                         liana__error *error) LIANA_MUST_USE;
 

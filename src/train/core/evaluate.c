@@ -1,4 +1,5 @@
 /* An evaluation: one pass over data as in inference. */
+#include "distribute/cluster/cluster.h"
 #include "train/core/batch_components.h"
 #include "train/core/fit.h"
 #include "train/core/gathered_rows.h"
@@ -15,6 +16,7 @@ typedef struct evaluation {
     float *outputs; /* for `capacity` examples */
     int64_t capacity;
     liana__gathered_rows gathered; /* where several processes share steps */
+    uint64_t generation;           /* in which rows were shared out */
 } evaluation;
 
 static liana_status reserve(evaluation *own, int64_t count, liana__error *error)
@@ -31,9 +33,14 @@ static liana_status tell(evaluation *own, const liana__batch *batch, liana__erro
     if (!own->on_outputs) return LIANA_OK;
     if (!own->wants_outputs) return own->on_outputs(own->user, batch, NULL, error);
     if (!batch->workers) return own->on_outputs(own->user, batch, own->outputs, error);
-    LIANA_TRY(liana__gathered_rows_take(&own->gathered, own->trainer, liana__loader_workers(own->loader), batch,
-                                        own->outputs, error));
     return own->on_outputs(own->user, &own->gathered.batch, own->gathered.outputs, error);
+}
+
+static liana_status gather_rows(evaluation *own, const liana__batch *batch, liana__error *error)
+{
+    if (!own->on_outputs || !own->wants_outputs || !batch->workers) return LIANA_OK;
+    return liana__gathered_rows_take(&own->gathered, own->trainer, liana__loader_workers(own->loader), batch,
+                                     own->outputs, error);
 }
 
 static liana_status measure_batch(evaluation *own, const liana__batch *batch, liana__error *error)
@@ -44,8 +51,32 @@ static liana_status measure_batch(evaluation *own, const liana__batch *batch, li
     LIANA_TRY(reserve(own, batch->count, error));
     LIANA_TRY(liana__batch_check(own->trainer, batch, liana__loader_source(own->loader), error));
     LIANA_TRY(liana__trainer_evaluate(own->trainer, &data, own->wants_outputs ? own->outputs : NULL, &sums, error));
+    LIANA_TRY(gather_rows(own, batch, error));
+    LIANA_TRY(liana__cluster_section_end(liana__trainer_cluster(own->trainer), error));
     liana__totals_add(own->totals, sums, count, batch->num_positions - count);
     return tell(own, batch, error);
+}
+
+/* Once more, if a process dies meanwhile: then rows are shared out anew. */
+static liana_status measure_step(evaluation *own, int64_t step, liana__error *error)
+{
+    liana__cluster *cluster = liana__trainer_cluster(own->trainer);
+    liana_status status;
+    do {
+        liana__batch *batch;
+        status = LIANA_OK;
+        if (own->generation != liana__cluster_generation(cluster)) {
+            own->generation = liana__cluster_generation(cluster);
+            LIANA_TRY(liana__loader_begin(own->loader, 0, (uint64_t)step, error));
+        }
+        liana__cluster_section_begin(cluster);
+        status = liana__loader_next(own->loader, &batch, error);
+        if (status == LIANA_OK) {
+            status = measure_batch(own, batch, error);
+            liana__loader_release(own->loader, batch);
+        }
+    } while (liana__cluster_repeats(cluster, &status, error));
+    return status;
 }
 
 static liana_status evaluate(evaluation *own, int64_t max_steps, liana__error *error)
@@ -58,13 +89,8 @@ static liana_status evaluate(evaluation *own, int64_t max_steps, liana__error *e
     int64_t steps = (int64_t)liana__loader_steps_per_epoch(own->loader, 0);
     if (max_steps && max_steps < steps) steps = max_steps;
     liana_status status = LIANA_OK;
-    for (int64_t step = 0; step < steps && status == LIANA_OK; step++) {
-        liana__batch *batch;
-        status = liana__loader_next(own->loader, &batch, error);
-        if (status != LIANA_OK) break;
-        status = measure_batch(own, batch, error);
-        liana__loader_release(own->loader, batch);
-    }
+    own->generation = liana__cluster_generation(liana__trainer_cluster(own->trainer));
+    for (int64_t step = 0; step < steps && status == LIANA_OK; step++) status = measure_step(own, step, error);
     free(own->outputs);
     liana__gathered_rows_free(&own->gathered);
     return status;

@@ -6,6 +6,7 @@
 #include "train/callbacks/standard.h"
 #include "train/core/averaged_weights.h"
 #include "train/core/batch_components.h"
+#include "train/core/chief_task.h"
 #include "train/core/fit_plan.h"
 #include "train/core/fit_span.h"
 #include "train/numbers/watch.h"
@@ -29,6 +30,7 @@ typedef struct fit_run {
     liana__totals validation; /* of the running epoch */
     liana__totals measured;   /* by liana__fit_validate */
     liana__watch *watch;      /* on bad numbers; NULL: they end the training */
+    uint64_t generation;      /* of the cluster, in which the loader was begun */
     bool replays;             /* the last update gave bad weights: the steps before it are to be done again */
     liana__fit_span span;     /* where workers are not in step */
     double kept_factor;       /* the rate factor that goes with the kept states of the callbacks */
@@ -42,6 +44,7 @@ static const liana__totals NO_TOTALS;
 static liana_status call(fit_run *fit, liana__callback_event event)
 {
     fit->context.epoch = fit->state->epoch + 1;
+    fit->context.is_chief = liana__cluster_is_chief(fit->training->cluster);
     return liana__callback_list_call(fit->options->callbacks, event, &fit->context, fit->error);
 }
 
@@ -67,16 +70,22 @@ static liana_status keep_states(fit_run *fit)
 
 /* The chief writes; from the others it gets what they hold: also what it did not ask for, since it failed before. All
  * fail if it fails. */
-static liana_status save(const fit_run *fit, liana__error *error)
+static liana_status save_or_attend(void *user, bool is_chief, liana__error *error)
 {
+    const fit_run *fit = user;
     liana__cluster *cluster = fit->training->cluster;
     if (!cluster) return fit->options->save(fit->options->user, error);
     liana__error unread = {0};
-    const uint64_t before = cluster->step;
-    liana_status status = liana__cluster_is_chief(cluster) ? fit->options->save(fit->options->user, error) : LIANA_OK;
-    const size_t done = (size_t)(cluster->step - before);
+    const uint64_t before = cluster->held_reads;
+    liana_status status = is_chief ? fit->options->save(fit->options->user, error) : LIANA_OK;
+    const size_t done = (size_t)(cluster->held_reads - before);
     LIANA_TRY(liana__held_attend(&fit->training->variables, done, status == LIANA_OK ? error : &unread));
-    return liana__cluster_agree_status(cluster, status, error);
+    return status;
+}
+
+static liana_status save(const fit_run *fit, liana__error *error)
+{
+    return liana__chief_does(fit->training->cluster, save_or_attend, (void *)(uintptr_t)fit, error);
 }
 
 /* Puts the averages in the place of the weights; *swapped: it did. */
@@ -199,6 +208,7 @@ static void watch_good_step(const fit_run *fit, const float *sums, int64_t count
 
 static liana_status train_step(fit_run *fit, const liana__batch *batch)
 {
+    liana__cluster *cluster = fit->training->cluster;
     const liana__fit_options *options = fit->options;
     liana__training_state *state = fit->state;
     const liana__trainer *trainer = fit->training->trainer;
@@ -210,6 +220,7 @@ static liana_status train_step(fit_run *fit, const liana__batch *batch)
     liana_status status =
         liana__trainer_step(fit->training->trainer, &data, fit->context.learning_rate, applied + 1, &sums, fit->error);
     const bool went_bad = liana__trainer_fault(trainer)->kind != LIANA__FAULT_NONE;
+    if (status == LIANA_OK || went_bad) status = liana__cluster_section_leave(cluster, status, fit->error);
     if (status == LIANA_OUT_OF_RANGE && went_bad) return meet_bad_numbers(fit, batch);
     LIANA_TRY(status);
     fit->context.learning_rate = liana__training_keep_rate(fit->training, fit->context.learning_rate);
@@ -227,6 +238,37 @@ static liana_status train_step(fit_run *fit, const liana__batch *batch)
     fit->timing.images += liana__batch_step_count(batch);
     fit->timing.wait += batch->wait_seconds;
     return LIANA_OK;
+}
+
+/* After a death others have the leaves of the dead: from the step on that is to be done. */
+static liana_status follow_cluster(fit_run *fit)
+{
+    const liana__training_state *state = fit->state;
+    const uint64_t generation = liana__cluster_generation(fit->training->cluster);
+    if (generation == fit->generation) return LIANA_OK;
+    fit->generation = generation;
+    return liana__loader_begin(fit->options->training, liana__fit_data_epoch(state, state->epoch),
+                               (uint64_t)state->step, fit->error);
+}
+
+static liana_status take_step(fit_run *fit)
+{
+    liana__cluster *cluster = fit->training->cluster;
+    liana__loader *loader = fit->options->training;
+    liana_status status;
+    do {
+        liana__batch *batch;
+        if (fit->watch) LIANA_TRY(liana__watch_before_step(fit->watch, fit->training, fit->error));
+        LIANA_TRY(follow_cluster(fit));
+        liana__cluster_section_begin(cluster);
+        status = liana__loader_next(loader, &batch, fit->error);
+        if (status == LIANA_OK) {
+            status = train_step(fit, batch);
+            liana__loader_release(loader, batch);
+        }
+    } while (liana__cluster_repeats(cluster, &status, fit->error));
+    fit->context.updates = 1;
+    return status;
 }
 
 static bool halts(const fit_run *fit)
@@ -412,17 +454,6 @@ static liana_status train_span(fit_run *fit)
     return LIANA_OK;
 }
 
-static liana_status train_in_step(fit_run *fit)
-{
-    liana__batch *batch;
-    if (fit->watch) LIANA_TRY(liana__watch_before_step(fit->watch, fit->training, fit->error));
-    LIANA_TRY(liana__loader_next(fit->options->training, &batch, fit->error));
-    liana_status status = train_step(fit, batch);
-    liana__loader_release(fit->options->training, batch);
-    fit->context.updates = 1;
-    return status == LIANA_OK && fit->replays ? replay(fit) : status;
-}
-
 /* ---- an epoch ---- */
 
 static liana_status train_epoch(fit_run *fit)
@@ -438,7 +469,9 @@ static liana_status train_epoch(fit_run *fit)
         if (begun == LIANA_CANCELLED && fit->context.interrupted) break;
         LIANA_TRY(begun);
         if (halts(fit)) break;
-        LIANA_TRY(fit->span.span_steps ? train_span(fit) : train_in_step(fit));
+        liana_status status = fit->span.span_steps ? train_span(fit) : take_step(fit);
+        if (status == LIANA_OK && fit->replays) status = replay(fit);
+        LIANA_TRY(status);
         fit->timing.seconds = liana__clock_seconds() - fit->training_begin;
         LIANA_TRY(call_training(fit, LIANA__ON_STEP_END));
         LIANA_TRY(validate_between(fit));
@@ -687,6 +720,7 @@ static liana_status begin_training(fit_run *fit)
     LIANA_TRY(liana__callback_list_load(options->callbacks, &fit->context, &state->callbacks, fit->error));
     LIANA_TRY(call_training(fit, LIANA__ON_TRAIN_BEGIN));
     bool epoch_trained = state->step >= fit->steps_per_epoch;
+    fit->generation = liana__cluster_generation(fit->training->cluster);
     const bool recovers = fit->watch && fit->watch->options->policy != LIANA__ON_BAD_NUMBERS_FAIL;
     LIANA_TRY(liana__fit_span_create(fit->training, options->training, &fit->learning_rate, recovers, &fit->span,
                                      fit->error));

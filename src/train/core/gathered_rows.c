@@ -127,6 +127,7 @@ static liana_status read_all(liana__gathered_rows *rows, const liana__trainer *t
     for (size_t i = 0; i < workers->count; i++) {
         int64_t count = 0;
         for (int64_t k = workers->bounds[i]; k < workers->bounds[i + 1]; k++) count += workers->shard_counts[k];
+        if (rows->told[i].size == 0 && count == 0) continue; /* it is gone */
         if (read_rows(rows, trainer, &rows->told[i], count)) continue;
         return liana__fail(error, LIANA_INTERNAL, "what process %zu predicts for its part of a step cannot be read", i);
     }

@@ -9,7 +9,9 @@
 liana_status liana__leaf_list_create(int64_t largest, int64_t microbatch, const liana__cluster *cluster,
                                      liana__leaf_list *list, liana__error *error)
 {
-    *list = (liana__leaf_list){.microbatch = microbatch, .num_workers = cluster ? cluster->place.num_workers : 0};
+    *list = (liana__leaf_list){.microbatch = microbatch,
+                               .cluster = cluster,
+                               .num_workers = cluster ? cluster->place.num_workers : 0};
     list->leaves = calloc((size_t)liana__cut_batch(largest, microbatch).count, sizeof *list->leaves);
     list->shards = calloc(list->num_workers + 1, sizeof *list->shards);
     list->ends = calloc(list->num_workers + 1, sizeof *list->ends);
@@ -36,8 +38,8 @@ static liana__leaf_batch batch_of(const liana__leaf_list *list, size_t count)
 static void share(liana__leaf_list *list, int64_t num_shards)
 {
     if (list->num_workers == 0) return;
-    /* It fails for bad weights and tolerances only, and there are none. */
-    const liana_status status = liana__share_shards((size_t)num_shards, list->num_workers, list->shards, NULL);
+    /* Without memory nobody has any. */
+    const liana_status status = liana__share_among_workers((size_t)num_shards, list->cluster, list->shards, NULL);
     for (size_t i = 0; i < list->num_workers; i++) list->ends[i] = status == LIANA_OK ? list->shards[i].end : 0;
 }
 

@@ -9,7 +9,8 @@
 typedef struct liana__leaf_list {
     liana__leaf *leaves;
     int64_t microbatch;
-    size_t num_workers; /* of a cluster; 0: there is none */
+    const struct liana__cluster *cluster; /* NULL: there is none */
+    size_t num_workers;                   /* of it */
     liana__leaf_range *shards;
     size_t *ends; /* by worker: where its leaves end */
 } liana__leaf_list;

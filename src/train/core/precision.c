@@ -1,6 +1,8 @@
 /* Decides what a run computes in. */
 #include "train/core/precision.h"
 
+#include "backends/remote/device.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -56,6 +58,12 @@ static bool describe_feature(const liana__device *device, char *text, size_t siz
 {
     const liana__isa isa = device->context->isa;
     liana__isa all;
+    liana__isa there;
+    if (liana__served_is_cpu(device, &there)) {
+        const char *feature = level_of(there)->feature;
+        snprintf(text, size, "the server's CPU has %s", feature ? feature : "no instructions for bf16");
+        return feature != NULL;
+    }
     if (device->backend != &liana__backend_cpu) {
         snprintf(text, size, "this device only checks the others");
     } else if (level_of(isa)->feature) {
@@ -74,8 +82,10 @@ static bool describe_feature(const liana__device *device, char *text, size_t siz
 
 liana__precision_choice liana__precision_choose(const liana__device *device, liana_precision asked)
 {
-    const bool own = device->backend == &liana__backend_cpu;
-    const struct level *level = level_of(own ? device->context->isa : LIANA__ISA_BASELINE);
+    liana__isa isa = LIANA__ISA_BASELINE;
+    const bool own = device->backend == &liana__backend_cpu || liana__served_is_cpu(device, &isa);
+    if (device->backend == &liana__backend_cpu) isa = device->context->isa;
+    const struct level *level = level_of(isa);
     liana__precision_choice choice = {.precision = asked, .evaluates_in_float32 = own && !level->multiplies};
     char why[200];
     const bool has_feature = describe_feature(device, why, sizeof why);

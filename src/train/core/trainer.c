@@ -476,6 +476,11 @@ int64_t liana__trainer_row_size(const liana__trainer *trainer)
     return size;
 }
 
+struct liana__cluster *liana__trainer_cluster(const liana__trainer *trainer)
+{
+    return trainer->strategy->needs_cluster ? trainer->options.cluster : NULL;
+}
+
 const liana__trainer_options *liana__trainer_options_of(const liana__trainer *trainer)
 {
     return &trainer->options;

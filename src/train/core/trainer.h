@@ -81,6 +81,8 @@ double liana__trainer_learning_rate(const liana__trainer *trainer);
 liana_status liana__trainer_evaluate(liana__trainer *trainer, const liana__trainer_batch *batch, float *outputs,
                                      const float **sums, liana__error *error) LIANA_MUST_USE;
 
+/* In which the trainer computes; NULL: in this process. */
+struct liana__cluster *liana__trainer_cluster(const liana__trainer *trainer);
 /* The number of values that the model predicts for an example: those of all its outputs, one after the other. */
 int64_t liana__trainer_row_size(const liana__trainer *trainer);
 /* The number of classes that the first output's targets are of; 0: they are no classes. */

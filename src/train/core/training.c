@@ -46,12 +46,19 @@ static void note_exchange(liana__training *training, const liana__strategy_choic
 {
     const liana__strategy *strategy = choice->strategy;
     char *exchange = training->state.exchange;
+    const size_t num_workers = training->cluster ? training->cluster->place.num_workers : 1;
     if (!strategy->describe_arithmetic) return;
-    strategy->describe_arithmetic(choice->options, training->num_replicas, exchange, sizeof training->state.exchange);
+    strategy->describe_arithmetic(choice->options, num_workers, exchange, sizeof training->state.exchange);
     if (!*exchange) return;
-    const bool is_in_step = !strategy->span_steps || !strategy->span_steps(choice->options, training->num_replicas);
-    liana__note(notes, "gradients are exchanged with %s: results are %s", exchange,
-                is_in_step ? "other bits than those of one process" : "not reproducible");
+    if (!strategy->span_steps || !strategy->span_steps(choice->options, num_workers)) {
+        liana__note(notes, "gradients are exchanged with %s: results are other bits than those of one process",
+                    exchange);
+        return;
+    }
+    char reason[sizeof training->state.exchange + 64];
+    snprintf(reason, sizeof reason, "gradients are exchanged with %s", exchange);
+    liana__note(notes, "%s: results are not reproducible", reason);
+    liana__training_state_doubt(&training->state, reason);
 }
 
 static liana_status open_devices(liana__training *training, const liana__training_options *options,
@@ -66,7 +73,7 @@ static liana_status open_devices(liana__training *training, const liana__trainin
     }
     LIANA_TRY(liana__device_set_open(training->context, options->device, &choice, NULL, devices, error));
     training->device = devices->items[0];
-    training->num_replicas = training->cluster ? training->cluster->place.num_workers : devices->count;
+    training->num_replicas = devices->count * (training->cluster ? training->cluster->place.num_workers : 1);
     training->strategy = choice.strategy->name;
     wanted->strategy = choice.strategy;
     wanted->strategy_options = choice.options;
@@ -195,7 +202,7 @@ static liana_status share_variable(liana__cluster *cluster, liana__variable *var
     void *values = malloc(variable->buffer->size + 1);
     if (!values) return liana__fail_memory(error, variable->name);
     liana_status status = liana__variable_read(variable, values, error);
-    if (status == LIANA_OK) status = liana__cluster_broadcast(cluster, 0, values, variable->buffer->size, error);
+    if (status == LIANA_OK) status = liana__cluster_follow_chief(cluster, values, variable->buffer->size, error);
     if (status == LIANA_OK && !liana__cluster_is_chief(cluster)) {
         status = liana__variable_write(variable, values, error);
     }

@@ -35,6 +35,36 @@ void liana__training_state_next_fit(liana__training_state *state, int64_t initia
     state->stopped_by[0] = 0;
 }
 
+/* The line at *at, which moves behind it; its length. */
+static size_t take_line(const char **at)
+{
+    const size_t length = strcspn(*at, "\n");
+    *at += length + ((*at)[length] == '\n');
+    return length;
+}
+
+void liana__training_state_doubt(liana__training_state *state, const char *reason)
+{
+    char *doubts = state->not_reproducible;
+    const size_t used = strlen(doubts), length = strlen(reason);
+    for (const char *at = doubts; *at;) {
+        const char *line = at;
+        if (take_line(&at) == length && memcmp(line, reason, length) == 0) return;
+    }
+    snprintf(doubts + used, sizeof state->not_reproducible - used, "%s%s", used ? "\n" : "", reason);
+}
+
+liana__value *liana__training_state_doubts(const liana__training_state *state, liana__arena *arena)
+{
+    liana__value *list = *state->not_reproducible ? liana__value_list(arena) : NULL;
+    for (const char *at = state->not_reproducible; list && *at;) {
+        const char *line = at;
+        const char *text = liana__arena_format(arena, "%.*s", (int)take_line(&at), line);
+        if (text) liana__value_add(arena, list, liana__value_string(arena, text));
+    }
+    return list;
+}
+
 static bool same_totals(const liana__totals *a, const liana__totals *b)
 {
     size_t count = a->objective ? a->objective->num_sums : 0;

@@ -50,6 +50,8 @@ typedef struct liana__training_state {
     /* What makes the cluster's sums other numbers than those of one process (liana__strategy.describe_arithmetic), now and
      * in the checkpoint that was loaded; "": nothing does. */
     char exchange[96], loaded_exchange[96];
+    /* Why the same training may give other bits the next time, a line for each reason; "": it gives the same. */
+    char not_reproducible[1024];
     char precision[16]; /* what it was trained in, as configurations spell it; float32 where nothing is recorded */
 } liana__training_state;
 
@@ -60,6 +62,10 @@ static inline int64_t liana__training_state_applied(const liana__training_state 
 {
     return state->iteration - state->taken_back - state->stage_updates;
 }
+/* Adds a reason to not_reproducible, once. It stays, over fits and resumes: it is in the weights. */
+void liana__training_state_doubt(liana__training_state *state, const char *reason);
+/* The reasons as a list of texts; NULL: there are none, or out of memory. */
+liana__value *liana__training_state_doubts(const liana__training_state *state, liana__arena *arena);
 /* Begins another fit where the last one ended: its epochs are counted anew, from initial_epoch on; updates are not. The
  * rate factor is 1 again. With as many initial epochs as were trained, it reads on in the data as one longer fit does.
  */

@@ -12,6 +12,18 @@ liana_status liana__share_shards(size_t num_shards, size_t num_workers, liana__l
     return liana__tree_assign(num_shards, num_workers, NULL, SHARE_TOLERANCE, ranges, error);
 }
 
+liana_status liana__share_among_workers(size_t num_shards, const liana__cluster *cluster, liana__leaf_range *ranges,
+                                        liana__error *error)
+{
+    const size_t num_workers = cluster->place.num_workers;
+    double *speeds = malloc(num_workers * sizeof *speeds);
+    if (!speeds) return liana__fail_memory(error, "the shards of a batch");
+    for (size_t i = 0; i < num_workers; i++) speeds[i] = liana__cluster_is_member(cluster, i) ? 1 : 0;
+    const liana_status status = liana__tree_assign(num_shards, num_workers, speeds, SHARE_TOLERANCE, ranges, error);
+    free(speeds);
+    return status;
+}
+
 /* Parameter servers read nothing. Without memory the chief reads all. */
 static void divide(void *user, int64_t num_shards, int64_t *bounds)
 {
@@ -19,7 +31,7 @@ static void divide(void *user, int64_t num_shards, int64_t *bounds)
     const size_t num_workers = cluster->place.num_workers, size = liana__cluster_size(cluster);
     liana__leaf_range *ranges = calloc(num_workers, sizeof *ranges);
     liana_status status =
-        ranges ? liana__share_shards((size_t)num_shards, num_workers, ranges, NULL) : LIANA_OUT_OF_MEMORY;
+        ranges ? liana__share_among_workers((size_t)num_shards, cluster, ranges, NULL) : LIANA_OUT_OF_MEMORY;
     bounds[0] = 0;
     for (size_t i = 0; i < size; i++) {
         bounds[i + 1] = status == LIANA_OK && i < num_workers ? (int64_t)ranges[i].end : num_shards;
@@ -32,7 +44,11 @@ static liana_status gather(void *user, const void *data, size_t size, liana__tol
     liana__cluster *cluster = user;
     liana__gathered gathered = {0};
     const size_t count = liana__cluster_size(cluster);
+    /* What one tells is of the rows that it has read: no other can tell that in its place. */
+    const bool in_section = liana__cluster_in_section(cluster);
+    liana__cluster_section_begin(cluster);
     liana_status status = liana__cluster_gather_sized(cluster, data, size, &gathered, error);
+    if (!in_section) liana__cluster_section_forget(cluster);
     size_t done = 0;
     while (status == LIANA_OK && done < count) {
         const size_t length = gathered.offsets[done + 1] - gathered.offsets[done];
@@ -65,7 +81,7 @@ static liana_status scatter(void *user, const liana__told *messages, liana__told
     uint64_t size;
     liana__cluster_begin(cluster);
     for (size_t i = 1; messages && i < liana__cluster_size(cluster); i++) {
-        LIANA_TRY(send_one(cluster, i, &messages[i], error));
+        if (liana__cluster_is_member(cluster, i)) LIANA_TRY(send_one(cluster, i, &messages[i], error));
     }
     if (messages) return LIANA_OK;
     LIANA_TRY(liana__cluster_receive(cluster, 0, LIANA__MESSAGE_ROWS, PART_SIZE, &size, sizeof size, error));

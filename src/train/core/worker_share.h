@@ -13,6 +13,10 @@
  * `num_workers`. Errors: those of liana__tree_assign. */
 liana_status liana__share_shards(size_t num_shards, size_t num_workers, liana__leaf_range *ranges, liana__error *error)
     LIANA_MUST_USE;
+/* The same among the workers that are left of a cluster; those that are gone have empty ranges. Any thread. Errors: those
+ * of liana__tree_assign, OUT_OF_MEMORY. */
+liana_status liana__share_among_workers(size_t num_shards, const liana__cluster *cluster, liana__leaf_range *ranges,
+                                        liana__error *error) LIANA_MUST_USE;
 
 /* How the loaders of a cluster's processes share steps in shards of `microbatch`. The cluster is borrowed. */
 liana__input_workers liana__share_input(liana__cluster *cluster, int64_t microbatch);

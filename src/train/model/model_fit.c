@@ -220,6 +220,7 @@ static liana_status find_stop(session *own, const liana_fit_options *options, li
 static liana_status check_stop(const session *own, liana__error *error)
 {
     char moment[64], now[64];
+    if (!liana__cluster_is_chief(own->cluster)) return LIANA_OK;
     if (own->resumed || !own->stop_at || (time_t)own->stop_at > time(NULL)) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_ARGUMENT, "stop_at is %s, expected a time to come; now it is %s",
                        liana__wall_clock_show((time_t)own->stop_at, moment), liana__wall_clock_show(time(NULL), now));
@@ -286,7 +287,7 @@ static liana_status run_fit(session *own, const liana_fit_options *options, lian
     LIANA_TRY(liana__warn_find_classes(&watched.warnings, own->data.fitted.source, &own->arena, error));
     LIANA_TRY(liana__warn_find_averages(&watched.warnings, error));
     LIANA_TRY(prepare_checkpoints(own, options, error));
-    LIANA_TRY(check_stop(own, error));
+    LIANA_TRY(liana__cluster_agree_status(own->cluster, check_stop(own, error), error));
     liana__warn_of_warmup(&watched.warnings, own->data.fitted.loader, &length);
     const liana__checkpointing_options checkpointing = {.every_epoch = true,
                                                         .every_steps = options->checkpoint_steps,
@@ -372,6 +373,10 @@ static liana_status open_fit(session *own, const liana_fit_options *options, lia
     LIANA_TRY(liana__strategy_cluster(own->model->context, &options->strategy, &own->cluster, error));
     liana_status status = open_checkpoints(own, options, error);
     LIANA_TRY(liana__cluster_agree_status(own->cluster, status, error));
+    /* Clocks of machines differ: the chief's counts. */
+    if (own->cluster) {
+        LIANA_TRY(liana__cluster_broadcast(own->cluster, 0, &own->stop_at, sizeof own->stop_at, error));
+    }
     return compile_fit(own, options, error);
 }
 

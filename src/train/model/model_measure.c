@@ -34,7 +34,9 @@ static liana_status measure(liana__compile_request *request, const liana_dataset
                              .evaluation_batch_size = request->batch_size,
                              .bytes = liana__model_data_bytes(0)};
     liana__training *training = NULL;
+    liana__cluster *cluster = NULL;
     liana__totals totals = {0};
+    LIANA_TRY(liana__strategy_cluster(model->context, &request->strategy, &cluster, error));
     liana_status status = liana__model_data_find_preprocessing(&own, data, false, error);
     request->scale = own.scale;
     request->precision = model->precision;
@@ -42,6 +44,8 @@ static liana_status measure(liana__compile_request *request, const liana_dataset
     if (status == LIANA_OK) status = liana__model_data_open_measured(&own, data, options, !on_outputs, error);
     if (status == LIANA_OK) status = liana__compiled_get(request, &training, error);
     if (status == LIANA_OK) status = liana__model_data_start_measured(&own, data, training->trainer, error);
+    status = liana__cluster_agree_status(cluster, status, error);
+    if (status == LIANA_OK) status = liana__training_share_variables(training, error);
     if (status == LIANA_OK) {
         status = liana__evaluate(training->trainer, own.measured.loader, steps, &totals, on_outputs, user, error);
     }
@@ -66,6 +70,7 @@ static liana_status evaluate_model(liana_model *model, const liana_dataset *data
     liana__error *error = &model->context->error;
     liana__compile_request request = {.model = model,
                                       .device = options->device,
+                                      .strategy = options->strategy,
                                       .batch_size =
                                           options->batch_size ? options->batch_size : LIANA__DEFAULT_BATCH_SIZE,
                                       .objective = {options->loss, options->losses, options->metrics,
@@ -106,6 +111,7 @@ static liana_status predict_model(liana_model *model, const liana_dataset *datas
     liana__error *error = &model->context->error;
     liana__compile_request request = {.model = model,
                                       .device = options->device,
+                                      .strategy = options->strategy,
                                       .predicts = !model->objective && liana__model_num_outputs(model) > 1,
                                       .batch_size =
                                           options->batch_size ? options->batch_size : LIANA__DEFAULT_BATCH_SIZE};

@@ -353,6 +353,7 @@ static liana_status test_on_arrays(liana_model *model, const liana_evaluate_opti
     if (!options) options = &defaults;
     liana__compile_request request = {.model = model,
                                       .device = options->device,
+                                      .strategy = options->strategy,
                                       .batch_size = options->batch_size,
                                       .objective = {options->loss, options->losses, options->metrics,
                                                     options->output_metrics}};

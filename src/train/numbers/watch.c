@@ -135,6 +135,14 @@ static liana_status keep(liana__watch *watch, const liana__variables *variables,
     return LIANA_OK;
 }
 
+/* Whether numbers are bad anywhere. Processes may hear of a death at different places: the chief says when this was. */
+static liana_status agree(liana__watch *watch, liana__cluster *cluster, bool *bad, liana__error *error)
+{
+    LIANA_TRY(liana__cluster_agree(cluster, bad, error));
+    watch->generation = liana__cluster_generation(cluster);
+    return liana__cluster_follow_chief(cluster, &watch->generation, sizeof watch->generation, error);
+}
+
 /* What is not finite is no state to go back to: the snapshot before stays. */
 static liana_status take(liana__watch *watch, liana__training *training, liana__error *error)
 {
@@ -148,7 +156,7 @@ static liana_status take(liana__watch *watch, liana__training *training, liana__
     const bool whole = watch->options->policy == LIANA__ON_BAD_NUMBERS_RESTORE;
     liana_status status = read_values(variables, whole, values, error);
     bool bad = status == LIANA_OK && !are_finite(variables, values);
-    if (status == LIANA_OK && training->cluster) status = liana__cluster_agree(training->cluster, &bad, error);
+    if (status == LIANA_OK && training->cluster) status = agree(watch, training->cluster, &bad, error);
     watch->reaches = status == LIANA_OK && !bad;
     if (status == LIANA_OK && !watch->reaches) {
         watch->unfit = values;
@@ -166,10 +174,14 @@ static liana_status take(liana__watch *watch, liana__training *training, liana__
 liana_status liana__watch_before_step(liana__watch *watch, liana__training *training, liana__error *error)
 {
     const liana__training_state *state = &training->state;
-    const bool follows = watch->values && watch->reaches && watch->epoch == state->epoch &&
-                         state->step == watch->step + (int64_t)watch->num_steps;
+    const bool follows = watch->values && watch->reaches &&
+                         watch->generation == liana__cluster_generation(training->cluster) &&
+                         watch->epoch == state->epoch && state->step == watch->step + (int64_t)watch->num_steps;
     if (follows && !state->changed_after_update && watch->num_steps < LIANA__SNAPSHOT_STEPS) return LIANA_OK;
-    return take(watch, training, error);
+    do { /* Once more if another generation has begun since the chief said which one it is. */
+        LIANA_TRY(take(watch, training, error));
+    } while (training->cluster && watch->generation != liana__cluster_generation(training->cluster));
+    return LIANA_OK;
 }
 
 static void add_step(liana__watch *watch, int64_t update, double learning_rate)

@@ -39,9 +39,10 @@ typedef struct liana__watch {
         size_t count;
     } * retired;
     size_t num_retired, retired_capacity;
-    void **unfit;  /* the variables before the step, if they were not finite even then; else NULL */
-    bool reaches;  /* from it, the steps below lead to the weights of now */
-    int64_t epoch; /* when it was taken, as these are in the state */
+    void **unfit;        /* the variables before the step, if they were not finite even then; else NULL */
+    uint64_t generation; /* of the cluster, in which it was taken */
+    bool reaches;        /* from it, the steps below lead to the weights of now */
+    int64_t epoch;       /* when it was taken, as these are in the state */
     int64_t step;
     int64_t applied; /* updates */
     /* The steps since: their rates (NaN: no update was applied) and the numbers that their updates had. */
@@ -74,7 +75,7 @@ typedef struct liana__watched_step {
     bool has_control; /* of the training: it goes back by itself */
 } liana__watched_step;
 
-/* Before a step: takes a snapshot, if it is time. Errors: OUT_OF_MEMORY, those of reading the device. */
+/* Before a step: takes a snapshot, if it is time, or if processes have died since: then others hold other things. Errors: OUT_OF_MEMORY, those of reading the device. */
 liana_status liana__watch_before_step(liana__watch *watch, liana__training *training, liana__error *error)
     LIANA_MUST_USE;
 /* After a good step, whose loss (the mean of its examples) is given. */

@@ -15,6 +15,8 @@ enum {
 
 /* Two of the loaders' meeting, blocks, two checks, new values, the end. */
 enum { NUM_OPERATIONS = 7 };
+/* Sums to mirrors; that all are done. */
+enum { MIRROR_OPERATIONS = 2 };
 
 /* Of one cluster. */
 typedef struct cut {
@@ -87,18 +89,21 @@ static void add_up(const cut *own, liana__cluster_bytes *bytes, uint64_t *sent)
         const uint64_t slice = slice_of(own, i) * sizeof(float), rest = bytes->variables - slice;
         const size_t blocks = liana__tree_blocks(own->num_leaves, own->ranges[i], NULL);
         const uint64_t sums = blocks * rest, taken = (bytes->num_blocks - blocks) * slice, values = others * slice;
-        const uint64_t total = sums + values + others * small_of(own, i, blocks);
+        const uint64_t mirrored = own->update->mirrored && others ? slice : 0;
+        const uint64_t total = sums + values + mirrored + others * small_of(own, i, blocks);
         const size_t leaves = own->ranges[i].end - own->ranges[i].begin;
         if (sent) sent[i] = total;
         bytes->most_sent = greater(bytes->most_sent, total);
         bytes->most_sums = greater(bytes->most_sums, greater(sums, taken));
         bytes->most_values = greater(bytes->most_values, greater(values, others ? rest : 0));
+        bytes->most_mirrored = greater(bytes->most_mirrored, mirrored);
         bytes->largest_slice = greater(bytes->largest_slice, slice);
         bytes->most_blocks = (size_t)greater(bytes->most_blocks, blocks);
         bytes->most_leaves = (size_t)greater(bytes->most_leaves, leaves);
     }
     const liana__plan_update *update = own->update;
     bytes->num_operations = others ? NUM_OPERATIONS + update->items->reads.num_rounds + (update->num_counts > 0) : 0;
+    if (others && update->mirrored) bytes->num_operations += MIRROR_OPERATIONS;
 }
 
 liana_status liana__cluster_bytes_of(const liana__plan_update *update, size_t num_leaves, size_t num_workers,

@@ -11,7 +11,8 @@
 typedef struct liana__plan_update {
     const liana__update_items *items; /* borrowed */
     size_t first_sum;                 /* floats of loss and metrics */
-    size_t num_counts;                /* floats that are counted before the leaves are computed; 0: nothing is */
+    bool mirrored;     /* the sums of each slice go to one more process, its mirror, which updates it too */
+    size_t num_counts; /* floats that are counted before the leaves are computed; 0: nothing is */
 } liana__plan_update;
 
 /* An update in a cluster of `num_workers` that own the slices. The bytes are those of messages, without headers. */
@@ -25,6 +26,7 @@ typedef struct liana__cluster_bytes {
     uint64_t largest_slice; /* bytes of it that one owner has */
     uint64_t most_sums;     /* bytes of blocks that a worker sends or receives, whichever is more */
     uint64_t most_values;   /* the same of new values */
+    uint64_t most_mirrored; /* bytes of sums that an owner sends its mirror; 0: there are no mirrors */
     uint64_t most_sent;     /* by a worker in an update, with all small messages */
     size_t num_operations;  /* in which each process tells all others something, one after the other */
 } liana__cluster_bytes;

@@ -77,13 +77,16 @@ static double memory_of(const liana__plan_work *work, const liana__cluster_bytes
     /* Own blocks, one piece of them, an owner's slices of all blocks, its part of the weights; everybody's new values. */
     const double exchanged =
         ((double)bytes->most_blocks + 1) * variables + (double)bytes->num_blocks * slice + 2 * slice + variables;
-    return work->memory - work->slots * (1 - share) + exchanged;
+    /* A mirror has a slice of another owner, its sums and its slots too. */
+    const double held = bytes->most_mirrored ? 2 * share : share;
+    const double mirrored = bytes->most_mirrored ? 2 * slice : 0;
+    return work->memory - work->slots * (1 - held) + exchanged + mirrored;
 }
 
 /* Of all that the wire carries in a step; 0: the processors are slower. */
 static double wire_seconds(const liana__plan_cluster *cluster, const liana__cluster_bytes *bytes, double carried)
 {
-    const double moved = (double)(bytes->most_sums + bytes->most_values);
+    const double moved = (double)(bytes->most_sums + bytes->most_values + bytes->most_mirrored);
     const double wire = moved / (cluster->bandwidth * WIRE_SHARE);
     return wire >= 0.999 * carried ? wire : 0;
 }
@@ -120,14 +123,15 @@ liana__step_time liana__step_time_of(const liana__plan_work *work, const liana__
     const double examples = (double)batch * (double)bytes->most_leaves / (double)bytes->num_leaves;
     liana__step_time time = {.computing = crowding * computing_of(work, bytes->most_leaves),
                              .reading = crowding * examples * work->example,
-                             .update = crowding * work->update * share,
+                             .update = crowding * work->update * share * (bytes->most_mirrored ? 2 : 1),
                              .memory = memory_of(work, bytes)};
     if (workers > 1) {
         const double copied = crowding * messages->copied;
         const double sums = carry(work, messages, cluster, workers, (double)bytes->most_sums);
         const double values = carry(work, messages, cluster, workers, (double)bytes->most_values);
-        time.carried = sums + values;
-        time.sums = copied * copied_for_sums(bytes) + sums;
+        const double mirrored = carry(work, messages, cluster, workers, (double)bytes->most_mirrored);
+        time.carried = sums + values + mirrored;
+        time.sums = copied * (copied_for_sums(bytes) + 2 * (double)bytes->most_mirrored) + sums + mirrored;
         time.values = copied * copied_for_values(bytes) + values;
         time.latency = (double)bytes->num_operations * (cluster->latency + crowding * messages->one_way +
                                                         crowding * (double)(workers - 2) * messages->one_more);

@@ -43,17 +43,20 @@ static double tiled(int64_t rows, int64_t columns, int64_t row_unit)
     return padded(rows, row_unit) * padded(columns, COLUMNS);
 }
 
-double liana__tiled_bytes(liana_dtype dtype, const liana_shape *shape, bool examples)
+double liana__tiled_bytes(liana_dtype dtype, const liana_shape *shape)
 {
     const int64_t size = (int64_t)liana_dtype_size(dtype), row_unit = size < WORD ? WORD_ROWS * WORD / size : WORD_ROWS;
-    const int rank = shape->rank;
-    if (rank == 0) return (double)size;
-    const int64_t columns = shape->dims[rank - 1];
-    /* The other axis of the tiles: the examples', else the one before the last. */
-    const int other = rank < 2 ? -1 : examples ? 0 : rank - 2;
-    const int64_t rows = other < 0 ? 1 : shape->dims[other];
-    const double rest = (double)liana_shape_size(shape) / ((double)rows * (double)columns);
-    return (double)size * rest * fmin(tiled(rows, columns, row_unit), tiled(columns, rows, row_unit));
+    const double count = (double)liana_shape_size(shape);
+    if (shape->rank == 0) return (double)size;
+    double least = shape->rank == 1 ? tiled(1, shape->dims[0], row_unit) : INFINITY;
+    for (int row = 0; row < shape->rank; row++) {
+        for (int column = 0; column < shape->rank; column++) {
+            if (row == column) continue;
+            const int64_t rows = shape->dims[row], columns = shape->dims[column];
+            least = fmin(least, count / ((double)rows * (double)columns) * tiled(rows, columns, row_unit));
+        }
+    }
+    return (double)size * least;
 }
 
 /* Rows, inner axis and columns of a product. */
@@ -109,7 +112,6 @@ static bool *find_kept(const liana_graph *graph)
 static void count_node(liana__tile_plan *plan, const liana__node *node, bool is_forward, bool is_kept,
                        liana__tile_row *row)
 {
-    const bool examples = node->shape.rank > 0 && node->shape.dims[0] == plan->shard;
     if (liana__node_cost(node).dot_products && node->num_inputs >= 2) {
         const product of = product_of(node);
         const double flops = liana__node_cost(node).flops;
@@ -121,7 +123,7 @@ static void count_node(liana__tile_plan *plan, const liana__node *node, bool is_
     row->features = node->shape.rank ? node->shape.dims[node->shape.rank - 1] : 1;
     if (!is_kept) return;
     row->bytes += (double)liana__byte_size(node->dtype, &node->shape);
-    row->padded_bytes += liana__tiled_bytes(node->dtype, &node->shape, examples);
+    row->padded_bytes += liana__tiled_bytes(node->dtype, &node->shape);
 }
 
 static void count_layers(liana__tile_plan *plan, const liana_model *model, const liana_graph *graph, const bool *needed,
@@ -136,7 +138,7 @@ static void count_layers(liana__tile_plan *plan, const liana_model *model, const
     for (size_t i = 0; i < graph->num_outputs; i++) {
         const liana__node *node = graph->outputs[i].node;
         plan->sums += (double)liana__byte_size(node->dtype, &node->shape);
-        plan->padded_sums += liana__tiled_bytes(node->dtype, &node->shape, false);
+        plan->padded_sums += liana__tiled_bytes(node->dtype, &node->shape);
     }
 }
 
@@ -160,7 +162,7 @@ static void count_variables(liana__tile_plan *plan, const liana__variables *vari
     for (size_t i = 0; i < variables->count; i++) {
         const liana__buffer *buffer = variables->items[i].buffer;
         plan->variables += (double)buffer->size;
-        plan->padded_variables += liana__tiled_bytes(buffer->dtype, &buffer->shape, false);
+        plan->padded_variables += liana__tiled_bytes(buffer->dtype, &buffer->shape);
     }
 }
 

@@ -196,7 +196,8 @@ static liana_status open_model(liana__run *run, const liana__run_options *option
     LIANA_TRY(liana__run_read_model(run, error));
     if (options->training && run->folder) {
         const liana__remote_options remote = liana__run_remote_options(run);
-        LIANA_TRY(liana__run_open_outlet(run, options, &remote, error));
+        const liana_status opened = liana__run_open_outlet(run, options, &remote, error);
+        LIANA_TRY(liana__run_share_beginning(run, options, opened, error));
         LIANA_TRY(liana__run_check_folder(run, options, error));
     }
     LIANA_TRY(liana__run_find_data(run, options, error));
@@ -216,6 +217,14 @@ static liana_status find_stop(liana__run *run, liana__error *error)
     return LIANA_OK;
 }
 
+/* Clocks of machines differ: the chief's counts. */
+static liana_status agree_on_stop(liana__run *run, liana__error *error)
+{
+    liana__cluster *cluster = run->core.cluster;
+    LIANA_TRY(liana__cluster_agree_status(cluster, find_stop(run, error), error));
+    return cluster ? liana__cluster_broadcast(cluster, 0, &run->stop_at, sizeof run->stop_at, error) : LIANA_OK;
+}
+
 /* A run that goes on from a checkpoint may be over; a new one is not to end before its first update. */
 static liana_status check_stop(const liana__run *run, liana__error *error)
 {
@@ -231,9 +240,8 @@ static liana_status set_up(liana__run *run, const liana__run_options *options, l
 {
     LIANA_TRY(liana__run_agree_on_settings(run, options, error));
     liana_status status = open_model(run, options, error);
-    liana__cluster *cluster = options->training ? liana__cluster_of(run->context) : NULL;
-    LIANA_TRY(liana__cluster_agree_status(cluster, status, error));
-    LIANA_TRY(liana__run_agree_on_data(run, options, error));
+    LIANA_TRY(liana__cluster_agree_status(liana__cluster_of(run->context), status, error));
+    LIANA_TRY(liana__run_agree_on_data(run, error));
     LIANA_TRY(liana__run_make_trainer(run, options, error));
     LIANA_TRY(liana__run_agree_on_arithmetic(run, options, error));
     bool has_weights = run->config->model.weights || run->config->model.warm_start.from;
@@ -243,10 +251,13 @@ static liana_status set_up(liana__run *run, const liana__run_options *options, l
         liana__training_state_next_fit(&run->core.state, run->config->train.initial_epoch);
         LIANA_TRY(liana__run_find_callbacks(run, error));
     }
-    if (options->training) LIANA_TRY(find_stop(run, error));
+    if (options->training) LIANA_TRY(agree_on_stop(run, error));
     const bool resumes = options->resume || options->resume_from;
     if (options->training && resumes && run->folder) LIANA_TRY(resume(run, options, error));
-    if (options->training) LIANA_TRY(check_stop(run, error));
+    if (options->training) {
+        const liana_status checked = liana__cluster_is_chief(run->core.cluster) ? check_stop(run, error) : LIANA_OK;
+        LIANA_TRY(liana__cluster_agree_status(run->core.cluster, checked, error));
+    }
     if (options->training) liana__run_note_contents(run, options);
     if (options->training && !run->resumed) {
         LIANA_TRY(liana__run_adapt(run, options, error));

@@ -63,15 +63,21 @@ typedef struct liana__run {
     const char *warm_listing;       /* what a warm start matched, for the run folder; NULL: there was none */
     liana__remote *remote;          /* the local files of the configuration's URLs */
     struct liana__run_fetch *fetch;
-    liana__folder_hold hold; /* of the folder; nothing: this process writes nothing that others see */
+    struct liana__checkpoint_writer *writer; /* while it is fitted; NULL: none */
+    liana__folder_hold hold;                 /* of the folder; nothing: this process writes nothing that others see */
 } liana__run;
 
 typedef struct liana__run_options {
     const char *folder; /* the run folder; gs:// and s3:// only with `training` */
-    bool training;      /* open all data and make the optimizer */
-    bool validation;    /* open the validation data, which must exist */
-    bool by_class;      /* measure each class, too (liana__objective_request.by_class) */
-    bool resume;        /* with training: resume from the newest undamaged checkpoint, if there is one */
+    /* Of a process that is not the chief of its cluster: the run folder of the chief, whose place it may take. NULL: it
+     * never does. */
+    const char *chief_folder;
+    void (*on_lead)(
+        void *user); /* this process has become the chief, and from now on tells what happens; may be NULL */
+    bool training;   /* open all data and make the optimizer */
+    bool validation; /* open the validation data, which must exist */
+    bool by_class;   /* measure each class, too (liana__objective_request.by_class) */
+    bool resume;     /* with training: resume from the newest undamaged checkpoint, if there is one */
     /* With training: resume from this one (liana__checkpoint_find); newer ones of the folder are set aside. NULL: none. */
     const char *resume_from;
     bool allow_changed; /* a resume with other settings or data, where the state still fits, is told and not refused */

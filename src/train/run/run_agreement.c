@@ -59,7 +59,7 @@ static liana_status add_settings(const liana__run *run, liana__facts *facts, lia
 
 liana_status liana__run_agree_on_settings(const liana__run *run, const liana__run_options *options, liana__error *error)
 {
-    liana__cluster *cluster = options->training ? liana__cluster_of(run->context) : NULL;
+    liana__cluster *cluster = liana__cluster_of(run->context);
     if (!cluster) return LIANA_OK;
     const liana__notes notes = {options->on_note, options->user};
     liana__facts facts = {0};
@@ -77,6 +77,12 @@ static void remove_key(liana__value *tree, const char *key)
     for (size_t i = 0; i < tree->count; i++) remove_key(tree->items[i], key);
 }
 
+typedef struct data_parts {
+    const liana__source *sources[3]; /* NULL: there is none */
+    const char *names[3];
+    size_t count;
+} data_parts;
+
 /* Names, sizes and times of the files of a part; or with their contents and no times. */
 static liana_status add_data(const liana__source *source, const char *name, bool contents, liana__facts *facts,
                              liana__error *error)
@@ -92,18 +98,19 @@ static liana_status add_data(const liana__source *source, const char *name, bool
     return LIANA_OK;
 }
 
-static liana_status add_parts(const liana__run *run, bool contents, liana__facts *facts, liana__error *error)
+static liana_status add_parts(const data_parts *parts, bool contents, liana__facts *facts, liana__error *error)
 {
-    LIANA_TRY(add_data(run->training.source, "data.train", contents, facts, error));
-    LIANA_TRY(add_data(run->validation.source, "data.validation", contents, facts, error));
-    return add_data(run->test.source, "data.test", contents, facts, error);
+    for (size_t i = 0; i < parts->count; i++) {
+        LIANA_TRY(add_data(parts->sources[i], parts->names[i], contents, facts, error));
+    }
+    return LIANA_OK;
 }
 
-static liana_status compare_data(const liana__run *run, liana__cluster *cluster, bool contents, bool *same,
+static liana_status compare_data(const data_parts *parts, liana__cluster *cluster, bool contents, bool *same,
                                  liana__error *error)
 {
     liana__facts facts = {0};
-    liana_status status = liana__cluster_agree_status(cluster, add_parts(run, contents, &facts, error), error);
+    liana_status status = liana__cluster_agree_status(cluster, add_parts(parts, contents, &facts, error), error);
     if (status == LIANA_OK && contents) status = liana__facts_agree(&facts, cluster, error);
     if (status == LIANA_OK && !contents) status = liana__facts_compare(&facts, cluster, same, error);
     liana__facts_free(&facts);
@@ -112,18 +119,31 @@ static liana_status compare_data(const liana__run *run, liana__cluster *cluster,
 
 /* Times alone decide nothing: copies have other times. Where anything differs, contents are read, and what differs then is
  * named. */
-liana_status liana__run_agree_on_data(const liana__run *run, const liana__run_options *options, liana__error *error)
+static liana_status agree_on_parts(const liana__run *run, const data_parts *parts, liana__error *error)
 {
-    liana__cluster *cluster = options->training ? liana__cluster_of(run->context) : NULL;
+    liana__cluster *cluster = liana__cluster_of(run->context);
     bool same = true;
     if (!cluster) return LIANA_OK;
-    LIANA_TRY(compare_data(run, cluster, false, &same, error));
-    return same ? LIANA_OK : compare_data(run, cluster, true, &same, error);
+    LIANA_TRY(compare_data(parts, cluster, false, &same, error));
+    return same ? LIANA_OK : compare_data(parts, cluster, true, &same, error);
+}
+
+liana_status liana__run_agree_on_data(const liana__run *run, liana__error *error)
+{
+    const data_parts parts = {{run->training.source, run->validation.source, run->test.source},
+                              {"data.train", "data.validation", "data.test"},
+                              3};
+    return agree_on_parts(run, &parts, error);
+}
+
+liana_status liana__run_agree_on_part(const liana__run *run, const liana__source *source, liana__error *error)
+{
+    const data_parts parts = {{source}, {"the data"}, 1};
+    return agree_on_parts(run, &parts, error);
 }
 
 liana_status liana__run_agree_on_arithmetic(liana__run *run, const liana__run_options *options, liana__error *error)
 {
     const liana__notes notes = {options->on_note, options->user};
-    return options->training ? liana__agree_on_arithmetic(&run->core, run->config->cluster.exact, &notes, error)
-                             : LIANA_OK;
+    return liana__agree_on_arithmetic(&run->core, run->config->cluster.exact, &notes, error);
 }

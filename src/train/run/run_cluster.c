@@ -3,10 +3,6 @@
 
 #include "backends/remote/names.h"
 #include "distribute/transport/cluster_read.h"
-#include "train/checkpoint/shared_checkpoint.h"
-
-#include <stdio.h>
-#include <stdlib.h>
 
 /* ---- who we are ---- */
 
@@ -19,6 +15,12 @@ static liana_status check_strategy(const liana__config *config, const liana__clu
     /* The default, one_device, becomes a cluster's strategy where there is one. */
     const bool by_default = choice.strategy == &liana__strategy_one_device;
     const liana__place *where = config->train.strategy ? &config->train.strategy->place : NULL;
+    if (place->role == LIANA__ROLE_EVALUATOR) {
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "%s says that this process is the evaluator, which does not train: it runs 'liana evaluate "
+                           "RUN --follow'",
+                           place->source);
+    }
     if (!place->transport && choice.strategy->needs_cluster) {
         return liana__fail_at(error, where, "train.strategy",
                               "the strategy %s is for several processes, but this process is alone: start it with "
@@ -31,85 +33,31 @@ static liana_status check_strategy(const liana__config *config, const liana__clu
                               "parameter_server",
                               name, place->source, place->num_workers + place->num_servers);
     }
-    if (place->transport && place->role == LIANA__ROLE_EVALUATOR) {
-        return liana__fail(error, LIANA_INVALID_CONFIG,
-                           "%s says that this process is the evaluator, which does not train: it runs 'liana evaluate "
-                           "RUN --follow'",
-                           place->source);
-    }
     return LIANA_OK;
-}
-
-/* ---- what the others need of the chief's folder ---- */
-
-enum { MOST_CONFIG = 1 << 26 };
-
-/* The configuration of the run that goes on, and a checkpoint's name: what it chose is then used, as the chief does. */
-static liana_status send_beginning(const char *folder, liana__cluster *cluster, liana__arena *arena,
-                                   liana__error *error)
-{
-    char *text = NULL;
-    size_t size = 0;
-    const char *config = liana__path_join(arena, folder, "config.yaml");
-    const char *checkpoints = liana__path_join(arena, folder, "checkpoints"), *newest = NULL;
-    liana_status status = config && checkpoints ? LIANA_OK : liana__fail_memory(error, "the run folder");
-    if (status == LIANA_OK && liana__file_exists(config)) {
-        status = liana__file_read(config, MOST_CONFIG, &text, &size, error);
-        if (status == LIANA_OK) status = liana__checkpoint_newest(checkpoints, arena, &newest, error);
-    }
-    status = liana__cluster_agree_status(cluster, status, error);
-    if (status == LIANA_OK) status = liana__cluster_broadcast_sized(cluster, 0, (void **)&text, &size, error);
-    char name[LIANA__CHECKPOINT_NAME] = "";
-    if (newest) snprintf(name, sizeof name, "%s", liana__path_name(newest));
-    if (status == LIANA_OK) status = liana__cluster_broadcast(cluster, 0, name, sizeof name, error);
-    free(text);
-    return status;
-}
-
-static liana_status write_beginning(const char *folder, const char *text, size_t size, const char *checkpoint,
-                                    liana__arena *arena, liana__error *error)
-{
-    if (size == 0) return LIANA_OK;
-    const char *config = liana__path_join(arena, folder, "config.yaml");
-    const char *name = liana__arena_format(arena, "%s/checkpoints/%s", folder, checkpoint);
-    if (!config || !name) return liana__fail_memory(error, "the run folder");
-    LIANA_TRY(liana__file_replace(config, text, size, error));
-    return *checkpoint ? liana__folder_make(name, error) : LIANA_OK;
-}
-
-static liana_status receive_beginning(const char *folder, liana__cluster *cluster, liana__arena *arena,
-                                      liana__error *error)
-{
-    char *text = NULL, name[LIANA__CHECKPOINT_NAME] = "";
-    size_t size = 0;
-    LIANA_TRY(liana__cluster_agree_status(cluster, LIANA_OK, error));
-    liana_status status = liana__cluster_broadcast_sized(cluster, 0, (void **)&text, &size, error);
-    if (status == LIANA_OK) status = liana__cluster_broadcast(cluster, 0, name, sizeof name, error);
-    name[sizeof name - 1] = 0;
-    if (status == LIANA_OK) status = write_beginning(folder, text, size, name, arena, error);
-    free(text);
-    return status;
-}
-
-static liana_status share_beginning(liana__run_cluster *joined, const liana__run_options *options, liana__error *error)
-{
-    liana__cluster *cluster = &joined->cluster;
-    if (!options->resume && !options->resume_from) return LIANA_OK;
-    if (liana__cluster_is_chief(cluster)) return send_beginning(options->folder, cluster, &joined->arena, error);
-    return receive_beginning(joined->folder, cluster, &joined->arena, error);
 }
 
 /* ---- joining ---- */
 
+liana_status liana__run_cluster_meet(liana__cluster_place *place, const liana__notes *notes, liana__run_cluster *joined,
+                                     liana__error *error)
+{
+    const liana__transport *transport = liana__transport_find(place->transport, error);
+    liana__transport_instance *instance = NULL;
+    if (!transport) return LIANA_INVALID_CONFIG;
+    place->say = notes->tell;
+    place->user = notes->user;
+    LIANA_TRY(transport->open(place, &instance, error));
+    liana__cluster_init(&joined->cluster, place, transport, instance);
+    joined->is_open = true;
+    return LIANA_OK;
+}
+
+/* In a folder of its own, since a link takes its place when this process becomes the chief (run_takeover.c). */
 static liana_status make_folder(liana__run_cluster *joined, liana__error *error)
 {
-    const char *temporary = getenv("TMPDIR");
-    char *folder =
-        liana__arena_format(&joined->arena, "%s/liana-run-XXXXXX", temporary && *temporary ? temporary : "/tmp");
-    if (!folder) return liana__fail_memory(error, "the run folder");
-    if (!mkdtemp(folder)) return liana__fail(error, LIANA_IO_ERROR, "cannot make a temporary folder '%s'", folder);
-    joined->folder = folder;
-    return LIANA_OK;
+    LIANA_TRY(liana__folder_make_temporary(&joined->arena, &joined->above, error));
+    joined->folder = liana__path_join(&joined->arena, joined->above, "run");
+    return joined->folder ? liana__folder_make(joined->folder, error) : liana__fail_memory(error, "the run folder");
 }
 
 liana_status liana__run_cluster_join(liana_context *context, const liana__config *config, liana__run_options *options,
@@ -123,31 +71,28 @@ liana_status liana__run_cluster_join(liana_context *context, const liana__config
     }
     LIANA_TRY(check_strategy(config, &place, &joined->arena, error));
     if (!place.transport) return LIANA_OK;
-    place.say = options->on_note;
-    place.user = options->user;
-    const liana__transport *transport = liana__transport_find(place.transport, error);
-    if (!transport) return LIANA_INVALID_CONFIG;
-    liana__transport_instance *instance = NULL;
-    LIANA_TRY(transport->open(&place, &instance, error));
-    liana__cluster_init(&joined->cluster, &place, transport, instance);
-    joined->is_open = true;
+    const liana__notes notes = {options->on_note, options->user};
+    LIANA_TRY(liana__run_cluster_meet(&place, &notes, joined, error));
     liana_status status = liana__cluster_join(context, &joined->cluster);
     if (status != LIANA_OK && error != &context->error) *error = context->error;
     const bool is_chief = liana__cluster_is_chief(&joined->cluster);
-    if (status == LIANA_OK && !is_chief) status = make_folder(joined, error);
+    if (status == LIANA_OK && !is_chief) {
+        status = make_folder(joined, error);
+    }
     LIANA_TRY(liana__cluster_agree_status(&joined->cluster, status, error));
-    status = share_beginning(joined, options, error);
-    if (is_chief) return status;
+    if (is_chief) return LIANA_OK;
+    options->chief_folder = options->folder;
     options->folder = joined->folder;
     options->on_note = NULL;
-    return status;
+    return LIANA_OK;
 }
 
 void liana__run_cluster_leave(liana__run_cluster *joined)
 {
     liana__error ignored;
     if (joined->is_open) liana__cluster_close(&joined->cluster);
-    liana_status status = joined->folder ? liana__folder_remove(joined->folder, &ignored) : LIANA_OK;
+    const char *folder = joined->above ? joined->above : joined->folder;
+    liana_status status = folder ? liana__folder_remove(folder, &ignored) : LIANA_OK;
     (void)status; /* a folder that stays is in the way of nobody */
     liana__arena_free(&joined->arena);
     *joined = (liana__run_cluster){0};

@@ -34,6 +34,8 @@ liana_status liana__run_write_history(const liana__run *run, liana__error *error
     if (!run->folder) return LIANA_OK;
     liana__arena arena = {0};
     liana__value *history = liana__history_value(&run->core.state.history, run->core.objective, &arena);
+    liana__value *doubts = liana__training_state_doubts(&run->core.state, &arena);
+    if (doubts) liana__value_set(&arena, history, "not_reproducible", doubts);
     const liana__decisions *decisions = &run->core.state.decisions;
     if (decisions->count) liana__value_set(&arena, history, "decisions", liana__decisions_value(decisions, &arena));
     liana_status status = write_json(run, "history.json", history, &arena, error);

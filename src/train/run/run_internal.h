@@ -87,17 +87,28 @@ liana_status liana__run_find_objective(liana__run *run, const liana__run_options
  * the bucket has. Otherwise the bucket must not hold a run. Errors: INVALID_CONFIG (it does), and those of outlets. */
 liana_status liana__run_open_outlet(liana__run *run, const liana__run_options *options,
                                     const liana__remote_options *remote, liana__error *error);
+#define LIANA__RUN_CHECKPOINTS "checkpoints/"
+/* An outlet as runs have it. Errors: those of liana__outlet_open. */
+liana_status liana__run_make_outlet(const char *url, const liana__remote_options *remote, liana__outlet **outlet,
+                                    liana__error *error) LIANA_MUST_USE;
 /* The folder has changed: a thread sends it. Errors: an earlier failure to send. */
 liana_status liana__run_send(const liana__run *run, liana__error *error) LIANA_MUST_USE;
 /* Sends all of it, and waits. */
 liana_status liana__run_send_all(const liana__run *run, liana__error *error) LIANA_MUST_USE;
 
-/* run_agreement.c: in a cluster, what all processes that train must have in common (train/core/agreement.h): version and
+/* run_beginning.c: in a cluster, what a run that goes on reads of the chief's folder is written to those of the others.
+ * `status`: how this process fared before. Alone: returns it. */
+liana_status liana__run_share_beginning(liana__run *run, const liana__run_options *options, liana_status status,
+                                        liana__error *error) LIANA_MUST_USE;
+
+/* run_agreement.c: in a cluster, what all processes must have in common (train/core/agreement.h): version and
  * settings, before anything is opened; then the files of the data, by names and sizes, and by contents where only times
  * differ; then the bits that they compute. Alone: nothing. */
 liana_status liana__run_agree_on_settings(const liana__run *run, const liana__run_options *options, liana__error *error)
     LIANA_MUST_USE;
-liana_status liana__run_agree_on_data(const liana__run *run, const liana__run_options *options, liana__error *error)
+liana_status liana__run_agree_on_data(const liana__run *run, liana__error *error) LIANA_MUST_USE;
+/* The same for data that are opened later. */
+liana_status liana__run_agree_on_part(const liana__run *run, const liana__source *source, liana__error *error)
     LIANA_MUST_USE;
 liana_status liana__run_agree_on_arithmetic(liana__run *run, const liana__run_options *options, liana__error *error)
     LIANA_MUST_USE;
@@ -109,6 +120,12 @@ liana_status liana__run_begin_folder(liana__run *run, const liana__run_options *
 /* run_lease.c: this process alone writes to the run folder from now on: its lock and its lease. Of a folder that is not
  * there yet it does nothing. Errors: IO_ERROR, UNAVAILABLE (another process holds it). */
 liana_status liana__run_hold(liana__run *run, const liana__run_options *options, liana__error *error) LIANA_MUST_USE;
+/* run_takeover.c: begins to write (liana__run_begin_folder), and from then on one of the cluster's other processes can take
+ * the chief's place if that dies, where it reaches the run folder. A collective operation. End it when nothing more is
+ * written. */
+liana_status liana__run_begin_writing(liana__run *run, const liana__run_options *options, liana__error *error)
+    LIANA_MUST_USE;
+void liana__run_end_writing(const liana__run *run);
 /* Before something is written: whether that still holds. */
 liana_status liana__run_may_write(const liana__run *run, liana__error *error) LIANA_MUST_USE;
 /* Checks that the folder is still the one in which training began. A new one would hold the end of a run without its

@@ -21,13 +21,15 @@ liana_status liana__run_find_strategy(liana__run *run, bool training, liana__str
 {
     const liana__cluster *cluster = liana__cluster_of(run->context);
     LIANA_TRY(liana__strategy_read(run->config->train.strategy, "train.strategy", &run->arena, choice, error));
-    /* Several processes that were told nothing else train together. What is not trained, one process does alone. */
-    if (training && cluster && choice->strategy == &liana__strategy_one_device) {
+    /* Who trained the run does not say who measures it. */
+    if (!training && (cluster || choice->strategy->needs_cluster)) {
+        *choice = (liana__strategy_choice){&liana__strategy_one_device, NULL};
+    }
+    /* Several processes that were told nothing else work together. */
+    if (cluster && choice->strategy == &liana__strategy_one_device) {
         choice->strategy =
             cluster->place.num_servers ? &liana__strategy_parameter_server : &liana__strategy_multi_worker;
     }
-    if (!training && choice->strategy->needs_cluster)
-        *choice = (liana__strategy_choice){&liana__strategy_one_device, NULL};
     return LIANA_OK;
 }
 

@@ -1,4 +1,5 @@
 /* Predictions as CSV files. */
+#include "train/core/chief_task.h"
 #include "train/core/prediction_rows.h"
 #include "train/run/run_internal.h"
 
@@ -16,7 +17,8 @@ typedef struct predictions {
     int64_t batches;
     int64_t steps;
     liana__prediction_columns columns;
-    bool of_values; /* and not of classes */
+    bool of_values;   /* and not of classes */
+    const char *path; /* of the file */
     liana__text text;
 } predictions;
 
@@ -78,6 +80,12 @@ static liana_status add_batch(void *user, const liana__batch *batch, const float
                        "stopped on request while predicting; training is complete, --resume predicts again");
 }
 
+static liana_status write_text(void *user, bool is_chief, liana__error *error)
+{
+    const predictions *own = user;
+    return is_chief ? liana__store_replace(own->path, own->text.data, own->text.length, error) : LIANA_OK;
+}
+
 liana_status liana__run_predict(liana__run *run, const liana__run_data *data, liana__prediction_columns columns,
                                 const char *path, const liana__run_options *options, liana__measured *measured,
                                 liana__error *error)
@@ -101,10 +109,9 @@ liana_status liana__run_predict(liana__run *run, const liana__run_data *data, li
     }
     liana_status status = liana__evaluate(run->core.trainer, data->loader, 0, &own.totals, add_batch, &own, error);
     liana__cluster *cluster = run->core.cluster;
-    if (status == LIANA_OK && liana__cluster_is_chief(cluster)) {
-        status = liana__store_replace(path, own.text.data, own.text.length, error);
-    }
-    if (cluster) status = liana__cluster_agree_status(cluster, status, error);
+    status = liana__cluster_agree_status(cluster, status, error);
+    own.path = path;
+    if (status == LIANA_OK) status = liana__chief_does(cluster, write_text, &own, error);
     liana__text_free(&own.text);
     if (status == LIANA_OK && own.totals.bad_records && options) {
         liana__run_note(options, "'%s' has no row for %lld of %lld examples, which could not be read",

@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "train/checkpoint/checkpoint_writer.h"
+#include "train/core/chief_task.h"
 #include "train/numbers/watch.h"
 
 char *liana__run_checkpoints(liana__run *run, const char *folder)
@@ -28,15 +29,21 @@ liana_status liana__run_find_callbacks(liana__run *run, liana__error *error)
 typedef struct watcher {
     liana__run *run;
     const liana__run_options *options;
-    liana__checkpoint_writer *writer; /* NULL: the run has no folder */
     liana__error *error;
     liana_status status;
 } watcher;
 
-static liana_status write_history(const liana__run *run, liana__error *error)
+static liana_status write_history_once(void *user, bool is_chief, liana__error *error)
 {
+    const liana__run *run = user;
+    if (!is_chief) return LIANA_OK;
     LIANA_TRY(liana__run_may_write(run, error));
     return liana__run_write_history(run, error);
+}
+
+static liana_status write_history(const liana__run *run, liana__error *error)
+{
+    return liana__chief_does(run->core.cluster, write_history_once, (void *)(uintptr_t)run, error);
 }
 
 static liana_status save(void *user, liana__error *error)
@@ -44,7 +51,11 @@ static liana_status save(void *user, liana__error *error)
     const watcher *own = user;
     liana__run *run = own->run;
     LIANA_TRY(liana__run_may_write(run, error));
-    return liana__checkpoint_writer_save(own->writer, &run->core.variables, &run->core.state, error);
+    LIANA_TRY(liana__checkpoint_writer_save(run->writer, &run->core.variables, &run->core.state, error));
+    /* Where another process could take over, it must find what all take for saved. */
+    if (!run->core.cluster || !liana__cluster_survives(run->core.cluster)) return LIANA_OK;
+    LIANA_TRY(liana__checkpoint_writer_finish(run->writer, error));
+    return liana__run_send_all(run, error);
 }
 
 static liana_status open_writer(liana__run *run, liana__checkpoint_writer **writer, liana__error *error)
@@ -94,7 +105,7 @@ static liana_status fit(liana__run *run, const liana__run_options *options, lian
     const liana__standard_callbacks standard = {&checkpointing, &train->max_minutes, &run->stop_at, &progress,
                                                 &numbers};
     LIANA_TRY(liana__callbacks_finish(&run->callbacks, &standard, error));
-    if (run->folder) LIANA_TRY(open_writer(run, &own.writer, error));
+    if (run->folder) LIANA_TRY(open_writer(run, &run->writer, error));
     liana__fit_options wanted = {.training = run->training.loader,
                                  .validation = run->validation.loader,
                                  .batch_size = train->batch_size,
@@ -111,7 +122,8 @@ static liana_status fit(liana__run *run, const liana__run_options *options, lian
                                  .open_examples = run->training.source->streams ? NULL : open_examples,
                                  .notes = {options->on_note, options->user}};
     liana_status status = liana__fit(&run->core, &wanted, error);
-    status = liana__checkpoint_writer_close(own.writer, status, error);
+    status = liana__checkpoint_writer_close(run->writer, status, error);
+    run->writer = NULL;
     if (own.status != LIANA_OK) {
         *error = write_error;
         return own.status;
@@ -136,12 +148,12 @@ static liana_status write_results(liana__run *run, const liana__run_options *opt
     return write_predictions(run, &run->test, LIANA__PREDICTIONS_SUBMISSION, "test_predictions.csv", options, error);
 }
 
-/* Where the folder is gone, that is why a file of it could not be written. */
+/* Where the folder is gone, or another process writes to it too, that is why a file of it could not be written. */
 static liana_status explain(const liana__run *run, liana_status status, liana__error *error)
 {
     liana__error gone = {0};
     bool written = status == LIANA_OK || status == LIANA_CANCELLED;
-    if (written || liana__run_check_there(run, &gone) == LIANA_OK) return status;
+    if (written || liana__run_may_write(run, &gone) == LIANA_OK) return status;
     *error = gone;
     return gone.status;
 }
@@ -161,11 +173,12 @@ static liana_status send_results(const liana__run *run, const liana__run_options
 
 liana_status liana__run_train(liana__run *run, const liana__run_options *options, liana__error *error)
 {
-    if (run->folder) LIANA_TRY(liana__run_begin_folder(run, options, error));
+    if (run->folder) LIANA_TRY(liana__run_begin_writing(run, options, error));
     liana_status status = fit(run, options, error);
     if (status == LIANA_OK && run->folder) status = write_results(run, options, error);
+    liana__run_end_writing(run);
     status = explain(run, status, error);
-    if (liana__lease_status(run->hold.lease, NULL) != LIANA_OK) return status;
+    if (liana__lease_check(run->hold.lease, NULL) != LIANA_OK) return status;
     /* The error that ended the run is reported first. */
     liana_status listed = liana__run_write_bad_records(run, status == LIANA_OK ? error : NULL);
     return send_results(run, options, status == LIANA_OK ? listed : status, error);

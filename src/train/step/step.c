@@ -484,10 +484,18 @@ static liana_status run_step(liana_step *step, const liana_step_batch *batch, li
                             : take_whole(step, batch, &leaves, &count, error));
     LIANA_TRY(take_scalars(step, batch, scalars, error));
     LIANA_TRY(check_variables(step));
-    LIANA_TRY(step->strategy->sum(step->instance, kind_of(step), &leaves, step->first_sum, error));
     scalars[0] = (float)count;
-    if (results) set_results(step, count, results);
-    LIANA_TRY(run_update(step, scalars, error));
+    liana_status status;
+    do { /* Once more if a process of the cluster dies meanwhile. */
+        liana__cluster_section_begin(step->cluster);
+        status = step->strategy->sum(step->instance, kind_of(step), &leaves, step->first_sum, error);
+        if (status == LIANA_OK) status = run_update(step, scalars, error);
+        if (status == LIANA_OK || status == LIANA_OUT_OF_RANGE) {
+            status = liana__cluster_section_leave(step->cluster, status, error);
+        }
+    } while (liana__cluster_repeats(step->cluster, &status, error));
+    if (results && (status == LIANA_OK || status == LIANA_OUT_OF_RANGE)) set_results(step, count, results);
+    LIANA_TRY(status);
     step->next_position += (uint64_t)count;
     return LIANA_OK;
 }

@@ -1,0 +1,258 @@
+/* Who has which slice, and how a slice gets another mirror. */
+#include "distribute/cluster/sliced_update.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- choosing ---- */
+
+liana_status liana__mirrors_choose(liana__sliced_update *update, liana__error *error)
+{
+    liana__cluster *cluster = update->cluster;
+    const size_t count = update->num_slices;
+    size_t num_left = 0;
+    /* Processes may hear of a death at different places of the program: so one says who is left. */
+    uint64_t *told = calloc(2 + count, sizeof *told);
+    if (!told) return liana__fail_memory(error, "the slices of an update");
+    told[0] = cluster->generation;
+    for (size_t i = 0; i < count; i++) {
+        const size_t rank = liana__cluster_owner_rank(cluster, i);
+        if (liana__cluster_is_member(cluster, rank)) told[2 + num_left++] = rank;
+    }
+    told[1] = num_left;
+    liana_status status = liana__cluster_follow_chief(cluster, told, (2 + count) * sizeof *told, error);
+    update->generation = told[0];
+    num_left = (size_t)told[1];
+    if (status == LIANA_OK && num_left == 0) {
+        status = liana__fail(error, LIANA_UNAVAILABLE, "no process is left that could own a slice of the update");
+    }
+    for (size_t i = 0; status == LIANA_OK && i < count; i++) {
+        update->owners[i] = (size_t)told[2 + i % num_left];
+        update->mirrors[i] = update->is_mirrored && num_left > 1 ? (size_t)told[2 + (i + 1) % num_left] : SIZE_MAX;
+    }
+    free(told);
+    return status;
+}
+
+/* What a process has of a slice. */
+enum { NOTHING, A_MIRROR, THE_OWNER };
+
+/* All tell each other what they have: [processes, slices]. */
+static liana_status gather_holdings(const liana__sliced_update *own, unsigned char *all, liana__error *error)
+{
+    unsigned char *mine = calloc(own->num_slices, 1);
+    if (!mine) return liana__fail_memory(error, "the slices of an update");
+    for (size_t i = 0; i < own->num_slices; i++) {
+        if (own->slices[i]) mine[i] = own->owners[i] == own->cluster->place.rank ? THE_OWNER : A_MIRROR;
+    }
+    const liana_status status = liana__cluster_gather(own->cluster, mine, own->num_slices, all, error);
+    free(mine);
+    return status;
+}
+
+/* The first of those that have the slice as `as` or better, but for `not`. */
+static size_t find_holder(const liana__sliced_update *own, const unsigned char *all, size_t slice, unsigned char as,
+                          size_t not )
+{
+    for (size_t rank = 0; rank < liana__cluster_size(own->cluster); rank++) {
+        if (rank != not &&all[rank * own->num_slices + slice] >= as) return rank;
+    }
+    return SIZE_MAX;
+}
+
+/* The living owner that has the fewest slices; the next ones after the slice's owner are asked first. */
+static size_t find_new_mirror(const liana__sliced_update *own, size_t slice)
+{
+    const liana__cluster *cluster = own->cluster;
+    const size_t count = liana__cluster_num_owners(cluster);
+    const size_t first = liana__cluster_owner_rank(cluster, 0), after = own->owners[slice] - first;
+    size_t best = SIZE_MAX, fewest = SIZE_MAX;
+    for (size_t i = 1; i < count; i++) {
+        const size_t rank = liana__cluster_owner_rank(cluster, (after + i) % count);
+        size_t has = 0;
+        if (!liana__cluster_is_member(cluster, rank)) continue;
+        for (size_t k = 0; k < own->num_slices; k++) has += own->owners[k] == rank || own->mirrors[k] == rank;
+        if (has >= fewest) continue;
+        best = rank;
+        fewest = has;
+    }
+    return best;
+}
+
+/* Whoever has a slice keeps it; of several mirrors the first. */
+static liana_status find_holders(liana__sliced_update *own, const unsigned char *all, liana__error *error)
+{
+    const size_t rank = own->cluster->place.rank;
+    for (size_t i = 0; i < own->num_slices; i++) {
+        size_t owner = find_holder(own, all, i, THE_OWNER, SIZE_MAX);
+        if (owner == SIZE_MAX) owner = find_holder(own, all, i, A_MIRROR, SIZE_MAX);
+        if (owner == SIZE_MAX) {
+            return liana__fail(error, LIANA_UNAVAILABLE,
+                               "the processes that held slice %zu of the optimizer's state died%s: start the training "
+                               "again, it goes on from its newest checkpoint",
+                               i,
+                               own->is_mirrored ? " before another one had a copy"
+                                                : ", and there was no copy (cluster.mirrors)");
+        }
+        own->owners[i] = owner;
+        own->mirrors[i] = own->is_mirrored ? find_holder(own, all, i, A_MIRROR, owner) : SIZE_MAX;
+        if (rank == owner || rank == own->mirrors[i]) continue;
+        liana__slice_free(own->slices[i]);
+        own->slices[i] = NULL;
+    }
+    return LIANA_OK;
+}
+
+/* ---- another mirror ---- */
+
+/* A slice's state as a message: updates that it has seen, its variables, and the sums of the last rounds of all slices,
+ * which it may have to tell once more. */
+static size_t state_size(const liana__sliced_update *own, const liana__slice *slice)
+{
+    size_t size = sizeof slice->applied + liana__slice_bytes(slice, true) + liana__slice_bytes(slice, false);
+    for (size_t i = 0; i < own->num_slices * own->plan->num_sum_rounds; i++) {
+        size += (size_t)own->round_sizes[i] * sizeof(float);
+    }
+    return size;
+}
+
+static size_t round_bytes(const liana__sliced_update *own, size_t round)
+{
+    size_t size = 0;
+    for (size_t i = 0; i < own->num_slices; i++) {
+        size += (size_t)own->round_sizes[i * own->plan->num_sum_rounds + round] * sizeof(float);
+    }
+    return size;
+}
+
+static liana_status write_state(const liana__sliced_update *own, const liana__slice *slice, char *to,
+                                liana__error *error)
+{
+    memcpy(to, &slice->applied, sizeof slice->applied);
+    to += sizeof slice->applied;
+    LIANA_TRY(liana__slice_read_all(slice, to, error));
+    to += liana__slice_bytes(slice, true) + liana__slice_bytes(slice, false);
+    for (size_t round = 0; round < own->plan->num_sum_rounds; round++) {
+        memcpy(to, own->chunk_sums[round], round_bytes(own, round));
+        to += round_bytes(own, round);
+    }
+    return LIANA_OK;
+}
+
+static liana_status read_state(liana__sliced_update *own, liana__slice *slice, const char *from, liana__error *error)
+{
+    memcpy(&slice->applied, from, sizeof slice->applied);
+    from += sizeof slice->applied;
+    LIANA_TRY(liana__slice_write_all(slice, from, error));
+    from += liana__slice_bytes(slice, true) + liana__slice_bytes(slice, false);
+    /* The same in all that have applied the update; who has not computes them anew. */
+    for (size_t round = 0; slice->applied > own->num_updates && round < own->plan->num_sum_rounds; round++) {
+        memcpy(own->chunk_sums[round], from, round_bytes(own, round));
+        from += round_bytes(own, round);
+    }
+    return LIANA_OK;
+}
+
+static liana_status send_state(liana__sliced_update *own, size_t slice, size_t to, liana__error *error)
+{
+    const size_t size = state_size(own, own->slices[slice]);
+    char *state = malloc(size);
+    if (!state) return liana__fail_memory(error, "the mirror of a slice");
+    liana_status status = write_state(own, own->slices[slice], state, error);
+    if (status == LIANA_OK) {
+        status = liana__cluster_send(own->cluster, to, LIANA__MESSAGE_MIRROR, slice, state, size, error);
+    }
+    free(state);
+    return status;
+}
+
+static liana_status receive_state(liana__sliced_update *own, size_t slice, liana__error *error)
+{
+    liana__slice *made = NULL;
+    liana_status status = liana__slice_create(own->device, own->plan, slice, &made, error);
+    const size_t size = status == LIANA_OK ? state_size(own, made) : 0;
+    char *state = malloc(size + 1);
+    if (status == LIANA_OK && !state) status = liana__fail_memory(error, "the mirror of a slice");
+    if (status == LIANA_OK) {
+        status =
+            liana__cluster_receive(own->cluster, own->owners[slice], LIANA__MESSAGE_MIRROR, slice, state, size, error);
+    }
+    if (status == LIANA_OK) status = read_state(own, made, state, error);
+    free(state);
+    if (status == LIANA_OK) {
+        own->slices[slice] = made;
+    } else {
+        liana__slice_free(made);
+    }
+    return status;
+}
+
+static liana_status make_mirrors(liana__sliced_update *own, liana__error *error)
+{
+    const size_t rank = own->cluster->place.rank;
+    liana__cluster_begin(own->cluster);
+    for (size_t i = 0; i < own->num_slices; i++) {
+        if (!own->is_mirrored || own->mirrors[i] != SIZE_MAX) continue;
+        const size_t mirror = find_new_mirror(own, i);
+        if (mirror == SIZE_MAX) continue;
+        if (rank == own->owners[i]) LIANA_TRY(send_state(own, i, mirror, error));
+        if (rank == mirror) LIANA_TRY(receive_state(own, i, error));
+        own->mirrors[i] = mirror;
+    }
+    return LIANA_OK;
+}
+
+liana_status liana__mirrors_follow(liana__sliced_update *update, liana__error *error)
+{
+    const liana__cluster *cluster = update->cluster;
+    if (update->generation == cluster->generation) return LIANA_OK;
+    unsigned char *all = calloc(liana__cluster_size(cluster), update->num_slices);
+    if (!all) return liana__fail_memory(error, "the slices of an update");
+    liana_status status = gather_holdings(update, all, error);
+    if (status == LIANA_OK) status = find_holders(update, all, error);
+    free(all);
+    LIANA_TRY(status);
+    LIANA_TRY(make_mirrors(update, error));
+    update->generation = cluster->generation;
+    liana__mirrors_count(update);
+    return LIANA_OK;
+}
+
+/* ---- each step ---- */
+
+liana_status liana__mirrors_send_sums(liana__sliced_update *update, liana__error *error)
+{
+    liana__cluster *cluster = update->cluster;
+    const size_t rank = cluster->place.rank;
+    if (!update->is_mirrored) return LIANA_OK;
+    liana__cluster_begin(cluster);
+    for (size_t i = 0; i < update->num_slices; i++) {
+        const size_t size = liana__slice_map_sums(&update->maps[i]) * sizeof(float), mirror = update->mirrors[i];
+        if (update->owners[i] != rank || mirror == SIZE_MAX || size == 0) continue;
+        LIANA_TRY(liana__cluster_send(cluster, mirror, LIANA__MESSAGE_MIRROR, i, update->slices[i]->sums, size, error));
+    }
+    for (size_t i = 0; i < update->num_slices; i++) {
+        const size_t size = liana__slice_map_sums(&update->maps[i]) * sizeof(float);
+        if (update->mirrors[i] != rank || size == 0) continue;
+        LIANA_TRY(liana__slice_reserve(update->slices[i], error));
+        LIANA_TRY(liana__cluster_receive(cluster, update->owners[i], LIANA__MESSAGE_MIRROR, i,
+                                         update->slices[i]->memory, size, error));
+    }
+    return LIANA_OK;
+}
+
+void liana__mirrors_count(const liana__sliced_update *update)
+{
+    liana__cluster_counters *counters = &update->cluster->counters;
+    counters->slot_bytes = counters->mirror_bytes = counters->variable_bytes = 0;
+    for (size_t i = 0; i < update->num_slices; i++) {
+        const liana__slice *slice = update->slices[i];
+        if (!slice) continue;
+        if (update->owners[i] == update->cluster->place.rank) {
+            counters->slot_bytes += liana__slice_bytes(slice, true);
+            counters->variable_bytes += liana__slice_bytes(slice, false);
+        } else {
+            counters->mirror_bytes += liana__slice_bytes(slice, true) + liana__slice_bytes(slice, false);
+        }
+    }
+}

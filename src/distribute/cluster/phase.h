@@ -1,0 +1,24 @@
+/* phase.h - tells another process where this one is, through a file: a test that ends processes inside an exchange needs
+ * it. LIANA_PHASES names the file; without it nothing is told. */
+#ifndef LIANA_DISTRIBUTE_CLUSTER_PHASE_H
+#define LIANA_DISTRIBUTE_CLUSTER_PHASE_H
+
+#include <stdint.h>
+
+typedef enum liana__phase_kind {
+    LIANA__PHASE_OTHER,     /* between two steps: validation, files, the beginning and the end */
+    LIANA__PHASE_COMPUTES,  /* a step has begun */
+    LIANA__PHASE_EXCHANGES, /* from the first sums that it sends to the end of the step */
+} liana__phase_kind;
+
+/* What stands in the file, little-endian. */
+typedef struct liana__phases {
+    uint32_t phase;
+    uint32_t steps; /* that have ended well in all processes, since this one began */
+} liana__phases;
+
+/* NULL: there is no such file, or it cannot be mapped. */
+volatile liana__phases *liana__phases_open(void);
+void liana__phases_close(volatile liana__phases *phases);
+
+#endif

@@ -1,0 +1,376 @@
+/* A slice's variables, programs and sums. */
+#include "distribute/cluster/slice.h"
+
+#include "distribute/cluster/held.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- variables ---- */
+
+/* Which part of the plan's variables a slice's graph calls so. */
+static liana_status find_origin(const liana__slice *own, const liana__node *node, liana__slice_part *part,
+                                liana__error *error)
+{
+    const liana__variables *all = own->plan->variables;
+    char name[512];
+    const liana__variable *found = liana__variables_find(all, node->name);
+    *part = (liana__slice_part){.end = (uint64_t)liana_shape_size(&node->shape)};
+    if (!found && liana__piece_of_name(node->name, name, sizeof name, &part->begin, &part->end)) {
+        found = liana__variables_find(all, name);
+    }
+    if (!found || part->end > (uint64_t)liana_shape_size(&found->buffer->shape)) {
+        return liana__fail(error, LIANA_INTERNAL, "the update reads '%s', which is no part of a variable", node->name);
+    }
+    part->thing = (uint64_t)(found - all->items);
+    return LIANA_OK;
+}
+
+/* The first values of a part; malloc'ed. */
+static liana_status first_values(const liana__slice *own, const liana__slice_part *part, char **values, char **memory,
+                                 liana__error *error)
+{
+    const liana__variable *from = &own->plan->variables->items[part->thing];
+    const liana__buffer *buffer = from->buffer;
+    const size_t size = liana_dtype_size(buffer->dtype);
+    const bool held = liana__is_held(from);
+    *memory = calloc(held ? (size_t)(part->end - part->begin) : buffer->size / size + 1, size);
+    if (!*memory) return liana__fail_memory(error, "the slice of a variable");
+    *values = *memory + (held ? 0 : part->begin * size);
+    if (!held) return liana__variable_read(from, *memory, error);
+    const float begins_at = (float)liana__held_begins_at(from);
+    for (uint64_t i = 0; buffer->dtype == LIANA_F32 && i < part->end - part->begin; i++) {
+        memcpy(*memory + i * size, &begins_at, size);
+    }
+    return LIANA_OK;
+}
+
+static liana_status add_variable(liana__slice *own, const liana__node *node, liana__error *error)
+{
+    if (liana__variables_find(&own->variables, node->name)) return LIANA_OK;
+    liana__slice_origin origin = {0};
+    char *values = NULL, *memory = NULL;
+    LIANA_TRY(find_origin(own, node, &origin.part, error));
+    const liana__variable *from = &own->plan->variables->items[origin.part.thing];
+    origin.held = liana__is_held(from);
+    origin.version = from->buffer->version;
+    if (!liana__grow(&own->origins, own->variables.count, &own->num_origins_allocated, sizeof origin)) {
+        return liana__fail_memory(error, "the slice of a variable");
+    }
+    liana_status status = first_values(own, &origin.part, &values, &memory, error);
+    own->origins[own->variables.count] = origin;
+    if (status == LIANA_OK) {
+        status = liana__variables_add(&own->variables, node->name, node->dtype, &node->shape, values, error);
+    }
+    free(memory);
+    return status;
+}
+
+static liana_status add_variables(liana__slice *own, const liana_graph *graph, liana__error *error)
+{
+    for (size_t i = 0; graph && i < graph->num_variables; i++) {
+        LIANA_TRY(add_variable(own, graph->variables[i], error));
+    }
+    return LIANA_OK;
+}
+
+/* ---- the plan ---- */
+
+static liana_status build_update(void *user, liana_graph **graph, liana__error *error)
+{
+    liana__slice *own = user;
+    const liana__strategy_plan *plan = own->plan;
+    *graph = NULL;
+    if (plan->slicing) {
+        LIANA_TRY(plan->slicing->build_update(plan->user, own->number, graph, error));
+    } else if (own->number == 0) {
+        LIANA_TRY(plan->build_update(plan->user, graph, error));
+    }
+    liana_status status = add_variables(own, *graph, error);
+    if (status != LIANA_OK) liana_graph_destroy(*graph);
+    return status;
+}
+
+static liana_status build_sums(void *user, size_t round, liana_graph **graph, liana__error *error)
+{
+    liana__slice *own = user;
+    const liana__strategy_plan *plan = own->plan;
+    *graph = NULL;
+    if (plan->slicing) {
+        LIANA_TRY(plan->slicing->build_sums(plan->user, own->number, round, graph, error));
+    } else if (own->number == 0) {
+        LIANA_TRY(plan->build_sums(plan->user, round, graph, error));
+    }
+    if (!*graph) own->of_part.updates_ignore_sums = true;
+    liana_status status = add_variables(own, *graph, error);
+    if (status != LIANA_OK) liana_graph_destroy(*graph);
+    return status;
+}
+
+/* The part of the own sums that an input reads; SIZE_MAX if there is no memory for it. */
+static size_t find_sum(void *user, const char *input)
+{
+    liana__slice *own = user;
+    const liana__strategy_plan *plan = own->plan;
+    char name[512];
+    liana__slice_part part = {0};
+    bool is_piece = plan->slicing && !liana__variables_find(plan->variables, input) &&
+                    liana__piece_of_name(input, name, sizeof name, &part.begin, &part.end);
+    part.thing = plan->find_sum(plan->user, is_piece ? name : input);
+    liana__slice_map *map = &own->map;
+    for (size_t i = 0; i < map->counts[LIANA__PARTS_OF_SUMS]; i++) {
+        const liana__slice_part *known = &map->parts[LIANA__PARTS_OF_SUMS][i];
+        if (known->thing == part.thing && (!is_piece || known->begin == part.begin)) return i;
+    }
+    const liana_status status = liana__slice_map_add(map, LIANA__PARTS_OF_SUMS, part, NULL);
+    return status == LIANA_OK ? map->counts[LIANA__PARTS_OF_SUMS] - 1 : SIZE_MAX;
+}
+
+/* ---- setting up ---- */
+
+void liana__slice_free(liana__slice *slice)
+{
+    if (!slice) return;
+    liana__finite_check_free(&slice->sums_check);
+    liana__finite_check_free(&slice->new_values);
+    if (slice->update.plan) liana__replica_update_free(&slice->update);
+    if (slice->variables.device) liana__variables_free(&slice->variables);
+    liana__slice_map_free(&slice->map);
+    free(slice->origins);
+    free(slice->sum_offsets);
+    free(slice->memory);
+    free(slice);
+}
+
+/* The sizes of the own sums are known from the graph that reads them. */
+static liana_status place_sums(liana__slice *own, liana__error *error)
+{
+    liana__slice_map *map = &own->map;
+    for (size_t number = 0; number <= own->plan->num_sum_rounds; number++) {
+        const liana__update_program *program = &own->update.programs[number];
+        for (size_t i = 0; program->program && i < program->num_read; i++) {
+            if (program->sums_read[i] == SIZE_MAX) return liana__fail_memory(error, "the slice of an update");
+            liana__slice_part *part = &map->parts[LIANA__PARTS_OF_SUMS][program->sums_read[i]];
+            part->end = part->begin + (uint64_t)liana_shape_size(&program->program->graph->inputs[i]->shape);
+        }
+    }
+    own->sum_offsets = calloc(map->counts[LIANA__PARTS_OF_SUMS] + 1, sizeof *own->sum_offsets);
+    if (!own->sum_offsets) return liana__fail_memory(error, "the slice of an update");
+    for (size_t i = 0; i < map->counts[LIANA__PARTS_OF_SUMS]; i++) {
+        const liana__slice_part *part = &map->parts[LIANA__PARTS_OF_SUMS][i];
+        own->sum_offsets[i + 1] = own->sum_offsets[i] + (size_t)(part->end - part->begin);
+    }
+    return LIANA_OK;
+}
+
+static const liana_graph *update_graph(const liana__slice *own)
+{
+    const liana__program *program = own->update.programs[own->plan->num_sum_rounds].program;
+    return program ? program->graph : NULL;
+}
+
+/* What is held, and what is sent once it is new. */
+static liana_status list_variables(liana__slice *own, liana__error *error)
+{
+    const liana_graph *graph = update_graph(own);
+    for (size_t i = 0; graph && i < graph->num_assignments; i++) {
+        const liana__variable *found = liana__variables_find(&own->variables, graph->assignments[i].variable->name);
+        own->origins[found - own->variables.items].assigned = true;
+    }
+    for (size_t i = 0; i < own->variables.count; i++) {
+        const liana__slice_origin *origin = &own->origins[i];
+        if (!origin->held && !origin->assigned) continue;
+        const liana__part_list list = origin->held ? LIANA__PARTS_HELD : LIANA__PARTS_SENT;
+        LIANA_TRY(liana__slice_map_add(&own->map, list, origin->part, error));
+    }
+    return LIANA_OK;
+}
+
+static liana_status make_checks(liana__slice *own, liana__error *error)
+{
+    const liana_graph *graph = update_graph(own);
+    if (!graph) return LIANA_OK;
+    const liana__update_program *last = &own->update.programs[own->plan->num_sum_rounds];
+    LIANA_TRY(liana__finite_check_create(own->device, graph->inputs, last->num_read, NULL, &own->sums_check, error));
+    liana__node **assigned = calloc(graph->num_assignments + 1, sizeof *assigned);
+    if (!assigned) return liana__fail_memory(error, "the update");
+    for (size_t i = 0; i < graph->num_assignments; i++) assigned[i] = graph->assignments[i].variable;
+    liana_status status = liana__finite_check_create(own->device, assigned, graph->num_assignments, &own->variables,
+                                                     &own->new_values, error);
+    free(assigned);
+    return status;
+}
+
+static liana_status compile(liana__slice *own, liana__error *error)
+{
+    LIANA_TRY(liana__replica_update_create(own->device, &own->of_part, &own->update, error));
+    LIANA_TRY(place_sums(own, error));
+    LIANA_TRY(list_variables(own, error));
+    return make_checks(own, error);
+}
+
+liana_status liana__slice_create(liana__device *device, const liana__strategy_plan *plan, size_t number,
+                                 liana__slice **slice, liana__error *error)
+{
+    liana__slice *own = calloc(1, sizeof *own);
+    *slice = own;
+    if (!own) return liana__fail_memory(error, "the slice of an update");
+    own->number = number;
+    own->plan = plan;
+    own->device = device;
+    liana__variables_init(&own->variables, device);
+    own->of_part = *plan;
+    own->of_part.build_update = build_update;
+    own->of_part.build_sums = build_sums;
+    own->of_part.finish_sums = NULL; /* it is done for all slices at once */
+    own->of_part.find_sum = find_sum;
+    own->of_part.user = own;
+    own->of_part.variables = &own->variables;
+    return compile(own, error);
+}
+
+/* ---- running ---- */
+
+liana_status liana__slice_refresh(liana__slice *slice, liana__error *error)
+{
+    for (size_t i = 0; i < slice->variables.count; i++) {
+        liana__slice_origin *origin = &slice->origins[i];
+        const liana__variable *from = &slice->plan->variables->items[origin->part.thing];
+        if (origin->held || origin->version == from->buffer->version) continue;
+        char *values = NULL, *memory = NULL;
+        liana_status status = first_values(slice, &origin->part, &values, &memory, error);
+        if (status == LIANA_OK) status = liana__variable_write(&slice->variables.items[i], values, error);
+        free(memory);
+        LIANA_TRY(status);
+        origin->version = from->buffer->version;
+    }
+    return LIANA_OK;
+}
+
+void liana__slice_written(liana__slice *slice)
+{
+    for (size_t i = 0; i < slice->variables.count; i++) {
+        liana__slice_origin *origin = &slice->origins[i];
+        if (origin->assigned) origin->version = slice->plan->variables->items[origin->part.thing].buffer->version;
+    }
+}
+
+liana_status liana__slice_reserve(liana__slice *slice, liana__error *error)
+{
+    if (!slice->memory) slice->memory = malloc((liana__slice_map_sums(&slice->map) + 1) * sizeof *slice->memory);
+    slice->sums = slice->memory;
+    return slice->memory ? LIANA_OK : liana__fail_memory(error, "the sums of a slice");
+}
+
+static liana_status feed_sum(void *user, liana__program *program, size_t input, size_t sum, liana__error *error)
+{
+    const liana__slice *own = user;
+    const liana__node *node = program->graph->inputs[input];
+    return liana__program_feed(program, input, node->dtype, &node->shape, own->sums + own->sum_offsets[sum], error);
+}
+
+liana_status liana__slice_run(liana__slice *slice, size_t number, liana__error *error)
+{
+    return liana__replica_update_run_program(&slice->update, number, &(liana__sum_feed){feed_sum, slice}, error);
+}
+
+liana_status liana__slice_check(liana__slice *slice, liana__checked what, int64_t *count, char name[256],
+                                liana__error *error)
+{
+    liana__finite_check *check = what == LIANA__CHECK_SUMS ? &slice->sums_check : &slice->new_values;
+    const liana__update_program *last = &slice->update.programs[slice->plan->num_sum_rounds];
+    liana__non_finite found;
+    uint64_t begin, end;
+    *name = 0;
+    for (size_t i = 0; what == LIANA__CHECK_SUMS && check->program && i < last->num_read; i++) {
+        LIANA_TRY(feed_sum(slice, check->program, i, last->sums_read[i], error));
+    }
+    LIANA_TRY(liana__finite_check_run(check, &found, error));
+    *count = found.count;
+    if (!found.name) return LIANA_OK;
+    const bool whole = liana__variables_find(slice->plan->variables, found.name) != NULL;
+    if (whole || !liana__piece_of_name(found.name, name, 256, &begin, &end)) snprintf(name, 256, "%s", found.name);
+    return LIANA_OK;
+}
+
+/* ---- what it has ---- */
+
+size_t liana__slice_bytes(const liana__slice *slice, bool held)
+{
+    size_t size = 0;
+    for (size_t i = 0; i < slice->variables.count; i++) {
+        if (slice->origins[i].held == held) size += slice->variables.items[i].buffer->size;
+    }
+    return size;
+}
+
+liana_status liana__slice_read_sent(const liana__slice *slice, char *to, size_t *size, liana__error *error)
+{
+    *size = 0;
+    for (size_t i = 0; i < slice->variables.count; i++) {
+        if (slice->origins[i].held || !slice->origins[i].assigned) continue;
+        LIANA_TRY(liana__variable_read(&slice->variables.items[i], to + *size, error));
+        *size += slice->variables.items[i].buffer->size;
+    }
+    return LIANA_OK;
+}
+
+liana_status liana__slice_read_parts(const liana__slice *slice, liana__part_list list, size_t thing, char *to,
+                                     liana__error *error)
+{
+    for (size_t i = 0; list == LIANA__PARTS_HELD && i < slice->variables.count; i++) {
+        if (!slice->origins[i].held || slice->origins[i].part.thing != thing) continue;
+        LIANA_TRY(liana__variable_read(&slice->variables.items[i], to, error));
+        to += slice->variables.items[i].buffer->size;
+    }
+    for (size_t i = 0; list == LIANA__PARTS_OF_SUMS && i < slice->map.counts[list]; i++) {
+        if (slice->map.parts[list][i].thing != thing) continue;
+        const size_t size = (slice->sum_offsets[i + 1] - slice->sum_offsets[i]) * sizeof(float);
+        memcpy(to, slice->sums + slice->sum_offsets[i], size);
+        to += size;
+    }
+    return LIANA_OK;
+}
+
+liana_status liana__slice_write_held(liana__slice *slice, size_t place, const void *data, liana__error *error)
+{
+    const size_t element = liana_dtype_size(slice->plan->variables->items[place].buffer->dtype);
+    for (size_t i = 0; i < slice->variables.count; i++) {
+        const liana__slice_origin *origin = &slice->origins[i];
+        if (!origin->held || origin->part.thing != place) continue;
+        const char *values = (const char *)data + origin->part.begin * element;
+        LIANA_TRY(liana__variable_write(&slice->variables.items[i], values, error));
+    }
+    return LIANA_OK;
+}
+
+liana_status liana__slice_read_held(const liana__slice *slice, size_t place, void *data, liana__error *error)
+{
+    const size_t element = liana_dtype_size(slice->plan->variables->items[place].buffer->dtype);
+    for (size_t i = 0; i < slice->variables.count; i++) {
+        const liana__slice_origin *origin = &slice->origins[i];
+        if (!origin->held || origin->part.thing != place) continue;
+        char *to = (char *)data + origin->part.begin * element;
+        LIANA_TRY(liana__variable_read(&slice->variables.items[i], to, error));
+    }
+    return LIANA_OK;
+}
+
+liana_status liana__slice_read_all(const liana__slice *slice, char *to, liana__error *error)
+{
+    for (size_t i = 0; i < slice->variables.count; i++) {
+        LIANA_TRY(liana__variable_read(&slice->variables.items[i], to, error));
+        to += slice->variables.items[i].buffer->size;
+    }
+    return LIANA_OK;
+}
+
+liana_status liana__slice_write_all(liana__slice *slice, const char *from, liana__error *error)
+{
+    for (size_t i = 0; i < slice->variables.count; i++) {
+        LIANA_TRY(liana__variable_write(&slice->variables.items[i], from, error));
+        from += slice->variables.items[i].buffer->size;
+    }
+    return LIANA_OK;
+}

@@ -1,0 +1,299 @@
+/* Devices of this process: their variables, and the leaves that each computes. */
+#include "distribute/device_group.h"
+
+#include "backends/host_add.h"
+#include "base/context.h"
+#include "base/denormals.h"
+
+#include <stdlib.h>
+
+/* How unevenly leaves may be shared out so that ranges have few blocks. */
+static const double ASSIGN_TOLERANCE = 0.05;
+
+/* ---- setting up ---- */
+
+static void free_member(liana__group_member *own)
+{
+    for (int kind = 0; kind < LIANA__NUM_STEP_KINDS; kind++) {
+        if (own->replicas[kind]) own->device->backend->replica_destroy(own->replicas[kind]);
+    }
+    if (own->own_variables.device) liana__variables_free(&own->own_variables);
+    free(own->versions);
+}
+
+void liana__device_group_free(liana__device_group *group)
+{
+    for (size_t i = 0; group->members && i < group->count; i++) free_member(&group->members[i]);
+    liana__tree_plan_free(&group->tree);
+    liana__pool_destroy(group->pool);
+    free(group->slots);
+    free(group->ranges);
+    free(group->copied);
+    free(group->speeds);
+    free(group->members);
+    *group = (liana__device_group){0};
+}
+
+static size_t most_leaves(const liana__strategy_plan *plan)
+{
+    size_t most = 1;
+    for (int kind = 0; kind < LIANA__NUM_STEP_KINDS; kind++) {
+        if (plan->leaves[kind] && plan->leaves[kind]->max_leaves > most) most = plan->leaves[kind]->max_leaves;
+    }
+    return most;
+}
+
+static liana_status make_member(liana__device_group *group, const liana__strategy_plan *plan, size_t number,
+                                liana__device *device, bool of_parts, liana__error *error)
+{
+    liana__group_member *made = &group->members[number];
+    made->device = device;
+    made->variables = plan->variables;
+    if (number > 0) {
+        liana__variables_init(&made->own_variables, device);
+        made->variables = &made->own_variables;
+    }
+    for (int kind = 0; kind < LIANA__NUM_STEP_KINDS; kind++) {
+        if (!plan->leaves[kind]) continue;
+        made->plans[kind] = *plan->leaves[kind];
+        made->plans[kind].variables = made->variables;
+        made->plans[kind].of_parts = of_parts || group->count > 1;
+        LIANA_TRY(device->backend->replica_create(device, &made->plans[kind], &made->replicas[kind], error));
+    }
+    return LIANA_OK;
+}
+
+/* What several members need to work together: ranges and a plan, with what lies before and behind them. */
+static liana_status join_members(liana__device_group *group, const liana__strategy_plan *plan, const double *speeds,
+                                 liana__error *error)
+{
+    group->ranges = calloc(group->count + 2, sizeof *group->ranges);
+    if (speeds) group->speeds = malloc(group->count * sizeof *group->speeds);
+    if (!group->ranges || (speeds && !group->speeds)) return liana__fail_memory(error, "the strategy");
+    if (speeds) memcpy(group->speeds, speeds, group->count * sizeof *group->speeds);
+    LIANA_TRY(liana__tree_plan_create(most_leaves(plan), group->count + 2, &group->tree, error));
+    group->slots = calloc(group->tree.capacity + 1, sizeof *group->slots);
+    if (!group->slots) return liana__fail_memory(error, "the strategy");
+    return liana__pool_create((int)group->count, &group->pool, error);
+}
+
+liana_status liana__device_group_create(const liana__strategy_devices *devices, const liana__strategy_plan *plan,
+                                        bool of_parts, liana__device_group *group, liana__error *error)
+{
+    *group = (liana__device_group){.count = devices->count,
+                                   .source = plan->variables,
+                                   .num_leaf_variables = plan->num_leaf_variables};
+    group->members = calloc(devices->count, sizeof *group->members);
+    if (!group->members) return liana__fail_memory(error, "the strategy");
+    for (size_t i = 0; i < devices->count; i++) {
+        if (devices->groups) group->members[i].group = devices->groups[i];
+        LIANA_TRY(make_member(group, plan, i, devices->items[i], of_parts, error));
+    }
+    return group->count > 1 ? join_members(group, plan, devices->speeds, error) : LIANA_OK;
+}
+
+/* ---- the other devices' copies of the variables ---- */
+
+static liana_status copy_variable(liana__device_group *group, liana__group_member *to, size_t number,
+                                  liana__error *error)
+{
+    const liana__variable *from = &group->source->items[number];
+    const liana__buffer *buffer = from->buffer;
+    if (buffer->size > group->copied_size) {
+        void *larger = realloc(group->copied, buffer->size);
+        if (!larger) return liana__fail_memory(error, "the variables of another device");
+        group->copied = larger;
+        group->copied_size = buffer->size;
+    }
+    LIANA_TRY(liana__variable_read(from, group->copied, error));
+    if (number < to->variables->count) {
+        return liana__variable_write(&to->variables->items[number], group->copied, error);
+    }
+    return liana__variables_add(to->variables, from->name, buffer->dtype, &buffer->shape, group->copied, error);
+}
+
+/* Copies the variables that leaves read, as far as they have changed. */
+static liana_status copy_variables(liana__device_group *group, liana__group_member *to, liana__error *error)
+{
+    const size_t count = group->num_leaf_variables;
+    if (!to->versions) {
+        to->versions = calloc(count + 1, sizeof *to->versions);
+        if (!to->versions) return liana__fail_memory(error, "the variables of another device");
+    }
+    for (size_t i = 0; i < count; i++) {
+        uint64_t version = group->source->items[i].buffer->version;
+        if (to->versions[i] == version) continue;
+        LIANA_TRY(copy_variable(group, to, i, error));
+        to->versions[i] = version;
+    }
+    return LIANA_OK;
+}
+
+/* ---- preparing ---- */
+
+/* The members' ranges are in the middle of the plan's. */
+static liana_status assign(liana__device_group *group, const liana__leaf_batch *batch, liana__error *error)
+{
+    const size_t num_leaves = batch->end - batch->first;
+    liana__leaf_range *ranges = group->ranges;
+    LIANA_TRY(liana__tree_assign(num_leaves, group->count, group->speeds, ASSIGN_TOLERANCE, ranges + 1, error));
+    ranges[0] = (liana__leaf_range){0, batch->first};
+    for (size_t i = 1; i <= group->count; i++) {
+        ranges[i].begin += batch->first;
+        ranges[i].end += batch->first;
+    }
+    ranges[group->count + 1] = (liana__leaf_range){batch->end, batch->num_leaves};
+    return liana__tree_plan_make(&group->tree, batch->num_leaves, ranges, error);
+}
+
+liana_status liana__device_group_share(liana__device_group *group, const liana__leaf_batch *batch, liana__error *error)
+{
+    if (group->count > 1) LIANA_TRY(assign(group, batch, error));
+    for (size_t i = 0; i < group->count; i++) {
+        liana__group_member *each = &group->members[i];
+        each->batch = *batch;
+        if (group->count > 1) {
+            each->batch.first = group->ranges[1 + i].begin;
+            each->batch.end = group->ranges[1 + i].end;
+        }
+        if (i > 0) LIANA_TRY(copy_variables(group, each, error));
+    }
+    return LIANA_OK;
+}
+
+liana_status liana__device_group_prepare(liana__device_group *group, liana__step_kind kind,
+                                         const liana__leaf_batch *batch, liana__error *error)
+{
+    LIANA_TRY(liana__device_group_share(group, batch, error));
+    for (size_t i = 0; i < group->count; i++) {
+        liana__group_member *each = &group->members[i];
+        LIANA_TRY(each->device->backend->replica_prepare(each->replicas[kind], &each->batch, error));
+    }
+    return LIANA_OK;
+}
+
+/* ---- running ---- */
+
+static void compute_member(void *user, size_t number, int thread)
+{
+    (void)thread;
+    liana__device_group *group = user;
+    liana__group_member *each = &group->members[number];
+    const cpu_set_t *processors = CPU_COUNT(&each->group) ? &each->group : NULL;
+    cpu_set_t before;
+    liana__cpu_enter(processors, &before);
+    each->error.status = LIANA_OK;
+    each->status = each->device->backend->replica_compute(each->replicas[group->kind], &each->batch, &each->blocks,
+                                                          &each->num_blocks, &each->error);
+    liana__cpu_leave(processors, &before);
+}
+
+liana_status liana__device_group_compute(liana__device_group *group, liana__step_kind kind, liana__error *error)
+{
+    if (group->count == 1) {
+        liana__group_member *only = &group->members[0];
+        return only->device->backend->replica_compute(only->replicas[kind], &only->batch, &only->blocks,
+                                                      &only->num_blocks, error);
+    }
+    group->kind = kind;
+    liana__pool_run(group->pool, group->count, compute_member, group);
+    /* The first failing member has the first failing leaf. */
+    for (size_t i = 0; i < group->count; i++) {
+        if (group->members[i].status == LIANA_OK) continue;
+        if (error) *error = group->members[i].error;
+        return group->members[i].status;
+    }
+    return LIANA_OK;
+}
+
+/* ---- blocks of the whole range ---- */
+
+static liana_status take_blocks(liana__device_group *group, liana__local_exchange *exchange, liana__error *error)
+{
+    const liana__tree_plan *tree = &group->tree;
+    const size_t first = tree->first_slots[1], count = tree->first_slots[group->count + 1] - first;
+    LIANA_TRY(liana__local_exchange_reserve(exchange, count, error));
+    for (size_t i = 0; i < group->count; i++) {
+        const liana__group_member *each = &group->members[i];
+        const size_t begin = tree->first_slots[1 + i], wanted = tree->first_slots[2 + i] - begin;
+        if (each->num_blocks != wanted) {
+            return liana__fail(error, LIANA_INTERNAL, "device %zu gave %zu sums of blocks, expected %zu", i,
+                               each->num_blocks, wanted);
+        }
+        LIANA_TRY(liana__local_exchange_take(exchange, begin - first, each->blocks, each->num_blocks, error));
+    }
+    for (size_t i = 0; i < count; i++) group->slots[first + i] = exchange->slots[i];
+    return LIANA_OK;
+}
+
+/* The block of the whole range that a slot's sum is a part of; NULL: the slot is not the group's. */
+static const liana__tree_block *block_of(const liana__tree_plan *tree, size_t slot, const liana__tree_block *blocks,
+                                         size_t num_blocks)
+{
+    const size_t leaf = liana__tree_leaves(tree->num_leaves, tree->slots[slot].block).begin;
+    for (size_t i = 0; i < num_blocks; i++) {
+        const liana__leaf_range leaves = liana__tree_leaves(tree->num_leaves, blocks[i]);
+        if (leaf >= leaves.begin && leaf < leaves.end) return &blocks[i];
+    }
+    return NULL;
+}
+
+/* Only additions within one block: the others are for who has all blocks. */
+static void add_within(const liana__device_group *group, const liana__tree_block *blocks, size_t num_blocks,
+                       size_t size)
+{
+    const liana__tree_plan *tree = &group->tree;
+    const liana__host_add_loop add = liana__host_choose_add(group->members[0].device->context->isa);
+    const liana__denormals before = liana__denormals_flush();
+    for (size_t i = 0; i < tree->num_additions; i++) {
+        const liana__tree_addition *addition = &tree->additions[i];
+        const liana__tree_block *into = block_of(tree, addition->into, blocks, num_blocks);
+        if (!into || into != block_of(tree, addition->from, blocks, num_blocks)) continue;
+        add(group->slots[addition->into], group->slots[addition->from], (int64_t)size);
+    }
+    liana__denormals_restore(before);
+}
+
+liana_status liana__device_group_collect(liana__device_group *group, liana__local_exchange *exchange,
+                                         size_t *num_blocks, liana__error *error)
+{
+    const liana__group_member *first = &group->members[0];
+    *num_blocks = first->num_blocks;
+    if (group->count == 1) {
+        LIANA_TRY(liana__local_exchange_reserve(exchange, first->num_blocks, error));
+        return liana__local_exchange_take(exchange, 0, first->blocks, first->num_blocks, error);
+    }
+    const liana__tree_plan *tree = &group->tree;
+    const liana__leaf_range range = {group->ranges[0].end, group->ranges[group->count + 1].begin};
+    liana__tree_block blocks[LIANA__TREE_MAX_BLOCKS];
+    *num_blocks = liana__tree_blocks(tree->num_leaves, range, blocks);
+    LIANA_TRY(take_blocks(group, exchange, error));
+    add_within(group, blocks, *num_blocks, exchange->offsets[exchange->num_sums]);
+    /* A block's sum is in the slot that begins with it. Slots behind it are not needed, or are sums of later blocks. */
+    size_t slot = tree->first_slots[1];
+    for (size_t i = 0; i < *num_blocks; i++) {
+        while (block_of(tree, slot, blocks, *num_blocks) != &blocks[i]) slot++;
+        const size_t own = slot - tree->first_slots[1];
+        float *sum = exchange->slots[own];
+        exchange->slots[own] = exchange->slots[i];
+        exchange->slots[i] = sum;
+    }
+    return LIANA_OK;
+}
+
+void liana__device_group_memory(const liana__device_group *group, liana__step_kind kind, const liana__leaf_batch *batch,
+                                liana__replica_memory *memory)
+{
+    *memory = (liana__replica_memory){0};
+    for (size_t i = 0; i < group->count; i++) {
+        const liana__group_member *each = &group->members[i];
+        liana__leaf_batch range = *batch;
+        if (group->count > 1) {
+            range.first = group->ranges[1 + i].begin;
+            range.end = group->ranges[1 + i].end;
+        }
+        liana__replica_memory needed;
+        each->device->backend->replica_memory(each->replicas[kind], &range, &needed);
+        if (needed.workspace >= memory->workspace) *memory = needed;
+    }
+}

@@ -1,0 +1,149 @@
+#!/bin/sh
+# Clusters in network namespaces, a bridge between them, each worker's sending and receiving shaped by tc tbf.
+#   test_shaped_network.sh BUILD_FOLDER           two workers: the training is that of one process, and what tc counts is
+#                                                 what `liana plan` says; no time decides
+#   test_shaped_network.sh BUILD_FOLDER --times   2 and 4 workers at three bandwidths: the plan's step is within 15% of the
+#                                                 measured one. Nothing else may run; takes minutes
+set -eu
+build=$(cd "$1" && pwd)
+times=${2:-}
+folder=$(mktemp -d)
+spaces=
+finish() {
+    for space in $spaces; do ip netns del "$space" 2>/dev/null || true; done
+    rm -rf "$folder"
+}
+trap finish EXIT
+fail() {
+    echo "test_shaped_network.sh: $*" >&2
+    tail -n 5 "$folder"/rank* >&2 2>/dev/null || true
+    exit 1
+}
+skip() {
+    echo "skipped: $*: $(cat "$folder/why" 2>/dev/null)"
+    exit 77
+}
+
+# ---- the network ----
+
+switch=liana-switch-$$
+command -v ip >/dev/null && command -v tc >/dev/null || skip "no ip or tc (Debian: iproute2)"
+ip netns add "$switch" 2>"$folder/why" || skip "no network namespaces can be made (root may)"
+spaces=$switch
+ip -n "$switch" link add bridge type bridge 2>"$folder/why" || skip "no bridge can be made"
+ip -n "$switch" link set bridge up
+
+# shape SPACE DEVICE RATE: what goes out there. A burst holds two of the largest packets.
+shape() {
+    ip netns exec "$1" tc qdisc replace dev "$2" root tbf rate "$3" burst 128kb latency 300ms 2>"$folder/why" ||
+        skip "tc tbf does not work here"
+}
+
+# add_worker NUMBER: a namespace with the address 10.78.0.(NUMBER + 1)
+add_worker() {
+    space=liana-worker-$1-$$
+    ip netns add "$space"
+    spaces="$spaces $space"
+    ip link add cable netns "$space" type veth peer name "port$1" netns "$switch" 2>"$folder/why" ||
+        skip "no pair of connected interfaces can be made"
+    ip -n "$space" addr add "10.78.0.$(($1 + 1))/24" dev cable
+    ip -n "$space" link set lo up
+    ip -n "$space" link set cable up
+    ip -n "$switch" link set "port$1" master bridge up
+}
+
+shape_all() {
+    for number in $(seq 0 $(($1 - 1))); do
+        shape "liana-worker-$number-$$" cable "$2"
+        shape "$switch" "port$number" "$2"
+    done
+}
+
+# Bytes that a worker has sent.
+sent_by() {
+    ip netns exec "liana-worker-$1-$$" cat /sys/class/net/cable/statistics/tx_bytes
+}
+
+# train WORKERS CONFIG OUT: one process in each namespace
+train() {
+    rm -rf "$3"
+    export LIANA_CLUSTER_KEYS="$folder/keys" WORLD_SIZE="$1" MASTER_ADDR=10.78.0.1 MASTER_PORT=29498
+    for number in $(seq 1 $(($1 - 1))); do
+        RANK=$number ip netns exec "liana-worker-$number-$$" timeout -k 5 300 "$build/liana" train "$2" --out "$3" \
+            >"$folder/rank$number" 2>&1 &
+    done
+    RANK=0 ip netns exec "liana-worker-0-$$" timeout -k 5 300 "$build/liana" train "$2" --out "$3" >"$folder/rank0" 2>&1 ||
+        fail "the chief of $1 workers fails"
+    wait
+    unset LIANA_CLUSTER_KEYS WORLD_SIZE MASTER_ADDR MASTER_PORT
+}
+
+# ---- the problem ----
+
+export LIANA_THREADS=1
+cd "$folder"
+"$build/liana" cluster keys "$folder/keys" >log
+
+# plan CONFIG OPTIONS...: JSON lines
+plan() {
+    "$build/liana" plan "$@" --json >"$folder/plan" || fail "liana plan $*: $(cat "$folder/plan")"
+}
+
+# number KEY WORKERS: of the last plan
+number() {
+    grep "\"event\": *\"plan\", *\"workers\": *$2," "$folder/plan" | sed "s/.*\"$1\": *\([0-9.e+-]*\).*/\1/"
+}
+
+if [ -z "$times" ]; then
+    "$build/liana" synth flowers classes=2 images=200 image_size=16 --out photos >log
+    cat >wide.yaml <<'YAML'
+data: {train: photos/train/*.tfrec, class_names: photos/classes.txt}
+model: {layers: [Flatten, Dense: {units: 400, activation: relu}, Dense: {units: 2, activation: softmax}]}
+train: {epochs: 2, batch_size: 32, microbatch: 4, optimizer: SGD}
+YAML
+    "$build/liana" train wide.yaml --out one >log 2>&1 || fail "$(cat log)"
+    for number in 0 1; do add_worker $number; done
+    shape_all 2 400mbit
+    before=$(sent_by 1)
+    train 2 wide.yaml two
+    after=$(sent_by 1)
+    cmp one/history.json two/history.json || fail "two workers have another history than one process"
+    plan wide.yaml --workers 2 --bandwidth 400Mb --seconds 0.05 --microbatch 4
+    # 140 examples are 5 updates in each of two epochs, the last one smaller. Headers and what is said at the beginning come
+    # to little, and so does what the other worker's slice is larger.
+    awk -v sent="$((after - before))" -v planned="$(number bytes_sent 2)" 'BEGIN {
+        ratio = sent / (10 * planned)
+        printf "sent %.2f MB in 10 updates, planned %.2f MB: %.3f\n", 1e-6 * sent, 1e-5 * planned, ratio
+        exit !(ratio > 0.98 && ratio < 1.12)
+    }' || fail "what the network has carried is not what the plan says"
+    exit 0
+fi
+
+# ---- times ----
+
+"$build/liana" synth flowers classes=5 images=1300 image_size=96 --out photos >log
+cat >flowers.yaml <<'YAML'
+data: {train: photos/train/*.tfrec, class_names: photos/classes.txt}
+model: {base: MobileNetV2, alpha: 0.35}
+train: {epochs: 3, batch_size: 64, microbatch: 8, steps_per_epoch: 12, precision: float32}
+YAML
+for number in 0 1 2 3; do add_worker $number; done
+wrong=0
+printf '%8s %10s %12s %12s %10s %8s\n' workers bandwidth "planned ms" "measured ms" exchange ratio
+for rate in ${RATES:-100 300 1000}; do
+    shape_all 4 "${rate}mbit"
+    plan flowers.yaml --bandwidth "${rate}Mb" --latency 20us --cores "$(nproc)" --microbatch 8
+    for workers in ${WORKERS:-2 4}; do
+        train "$workers" flowers.yaml run
+        # The last epoch: examples were decoded in the first one.
+        rate_measured=$(sed -n 's/.*"images_per_second": *\([0-9.]*\).*/\1/p' run/timing.json | tail -1)
+        awk -v workers="$workers" -v rate="$rate" -v planned="$(number step_seconds "$workers")" \
+            -v measured="$rate_measured" -v share="$(number exchange_share "$workers")" 'BEGIN {
+            seconds = 64 / measured
+            printf "%8d %8dMb %12.1f %12.1f %9.0f%% %8.3f\n", workers, rate, 1e3 * planned, 1e3 * seconds, 100 * share,
+                planned / seconds
+            exit !(planned / seconds > 0.85 && planned / seconds < 1.15)
+        }' || wrong=$((wrong + 1))
+    done
+done
+[ $wrong -eq 0 ] || fail "$wrong predictions are more than 15% off"

@@ -1,0 +1,170 @@
+/* Processes of a cluster die, wherever they are: the others go on, and come to the same bits. */
+#include "harness/harness.h"
+#include "harness/hub_fit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef liana__hub_recipe recipe;
+typedef liana__hub_result result;
+
+/* A process that dies before its operation `at`. */
+typedef struct death {
+    size_t rank;
+    uint64_t at;
+} death;
+
+/* Fits while processes die. Everybody else ends with the bits of `whole`. */
+static void assert_survives(const recipe *wanted, size_t num_workers, size_t num_servers, const death *deaths,
+                            size_t num_deaths, const result *whole)
+{
+    result results[LIANA__HUB_PROCESSES];
+    bool dies[LIANA__HUB_PROCESSES] = {false};
+    liana__hub *hub = liana__hub_create(num_workers, num_servers);
+    assert_non_null(hub);
+    for (size_t i = 0; i < num_deaths; i++) {
+        liana__hub_kill(hub, deaths[i].rank, deaths[i].at);
+        dies[deaths[i].rank] = true;
+    }
+    liana__hub_fit_over(hub, wanted, num_workers, num_servers, results);
+    for (size_t i = 0; i < num_workers + num_servers; i++) {
+        if (dies[i]) continue;
+        if (results[i].status != LIANA_OK) {
+            print_error("rank %zu, as rank %zu dies at %llu: %s\n", i, deaths[0].rank, (unsigned long long)deaths[0].at,
+                        results[i].message);
+        }
+        liana__hub_assert_same(whole, &results[i]);
+    }
+    liana__hub_free_results(results, num_workers + num_servers);
+    liana__hub_destroy(hub);
+}
+
+/* The operations of each rank where nobody dies. */
+static void count_operations(const recipe *wanted, size_t num_workers, size_t num_servers, uint64_t *counts)
+{
+    result results[LIANA__HUB_PROCESSES];
+    liana__hub *hub = liana__hub_create(num_workers, num_servers);
+    liana__hub_fit_over(hub, wanted, num_workers, num_servers, results);
+    for (size_t i = 0; i < num_workers + num_servers; i++) {
+        assert_int_equal(results[i].status, LIANA_OK);
+        counts[i] = liana__hub_operations(hub, i);
+    }
+    liana__hub_free_results(results, num_workers + num_servers);
+    liana__hub_destroy(hub);
+}
+
+/* One process after the other dies, at every `every`-th of its operations. */
+static void assert_survives_everywhere(const recipe *wanted, size_t num_workers, size_t num_servers, uint64_t every,
+                                       size_t first_rank)
+{
+    uint64_t counts[LIANA__HUB_PROCESSES];
+    result whole = liana__hub_fit_alone(wanted);
+    count_operations(wanted, num_workers, num_servers, counts);
+    for (size_t rank = first_rank; rank < num_workers + num_servers; rank++) {
+        /* Another place for each rank. */
+        for (uint64_t at = rank % every; at < counts[rank]; at += every) {
+            assert_survives(wanted, num_workers, num_servers, &(death){rank, at}, 1, &whole);
+        }
+    }
+    free(whole.weights);
+}
+
+static void test_any_of_three_workers(void **state)
+{
+    (void)state;
+    assert_survives_everywhere(&(recipe){.optimizer = "Adam", .epochs = 1, .takes_over = true}, 3, 0, 7, 0);
+}
+
+static void test_any_of_two_workers_and_two_servers(void **state)
+{
+    (void)state;
+    assert_survives_everywhere(&(recipe){.optimizer = "Adam", .epochs = 1, .takes_over = true}, 2, 2, 11, 0);
+}
+
+/* What an update reads; what else happens in a fit: every rank, at a few places. */
+static void test_other_trainings(void **state)
+{
+    (void)state;
+    char folder[512];
+    snprintf(folder, sizeof folder, "%s", liana__test_path("checkpoints"));
+    const recipe recipes[] = {
+        {.optimizer = "{name: Adam, global_clipnorm: 0.1}", .epochs = 2, .takes_over = true},
+        {.optimizer = "{name: Lamb, learning_rate: 0.01}", .epochs = 1, .takes_over = true},
+        {.optimizer = "{name: SGD, learning_rate: {online: hypergradient, initial_learning_rate: 0.02}}",
+         .epochs = 1,
+         .metrics = {"accuracy", "AUC"},
+         .takes_over = true},
+        {.optimizer = "{name: Adam, use_ema: true}", .epochs = 1, .checkpoints = folder, .checkpoint_steps = 1},
+        {.is_step = true, .takes_over = true},
+    };
+    for (size_t i = 0; i < sizeof recipes / sizeof *recipes; i++) {
+        const uint64_t every = recipes[i].is_step ? 3 : 41;
+        assert_survives_everywhere(&recipes[i], 3, 0, every, recipes[i].takes_over ? 0 : 1);
+        assert_survives_everywhere(&recipes[i], 2, 2, every, recipes[i].takes_over ? 0 : 1);
+    }
+}
+
+/* A second one dies later: until then the first one's slices have found other processes. */
+static void test_two_deaths(void **state)
+{
+    (void)state;
+    const recipe wanted = {.optimizer = "Adam", .epochs = 2, .takes_over = true};
+    uint64_t counts[LIANA__HUB_PROCESSES];
+    result whole = liana__hub_fit_alone(&wanted);
+    count_operations(&wanted, 4, 0, counts);
+    for (size_t i = 0; i < 4; i++) {
+        const death deaths[] = {{i, counts[i] / 4 + i}, {(i + 1) % 4, counts[(i + 1) % 4] * 3 / 4 + i}};
+        assert_survives(&wanted, 4, 0, deaths, 2, &whole);
+    }
+    free(whole.weights);
+}
+
+static void assert_ends(size_t rank, bool mirrors, const char *text)
+{
+    const recipe wanted = {.optimizer = "Adam", .epochs = 2};
+    result results[LIANA__HUB_PROCESSES];
+    liana__hub *hub = liana__hub_create(3, 0);
+    liana__hub_set(hub, true, mirrors);
+    liana__hub_kill(hub, rank, 150);
+    liana__hub_fit_over(hub, &wanted, 3, 0, results);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(results[i].status, LIANA_UNAVAILABLE);
+        if (i != rank && !strstr(results[i].message, text)) print_error("%s\n", results[i].message);
+        if (i != rank) assert_non_null(strstr(results[i].message, text));
+    }
+    liana__hub_free_results(results, 3);
+    liana__hub_destroy(hub);
+}
+
+static void test_without_mirrors_an_owner_is_missed(void **state)
+{
+    (void)state;
+    assert_ends(2, false, "newest checkpoint");
+}
+
+/* Only a side that may have the run folder goes on. */
+static void test_nobody_takes_the_place_of_the_chief(void **state)
+{
+    (void)state;
+    assert_ends(0, true, "the chief (rank 0) is gone");
+}
+
+static int make_data(void **state)
+{
+    (void)state;
+    liana__hub_make_data();
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_any_of_three_workers),
+        cmocka_unit_test(test_any_of_two_workers_and_two_servers),
+        cmocka_unit_test(test_other_trainings),
+        cmocka_unit_test(test_two_deaths),
+        cmocka_unit_test(test_without_mirrors_an_owner_is_missed),
+        cmocka_unit_test(test_nobody_takes_the_place_of_the_chief),
+    };
+    return cmocka_run_group_tests(tests, make_data, NULL);
+}

@@ -3,6 +3,7 @@
  *
  *   bench_step MODEL [--infer | --converged] [--precision float32|mixed_bfloat16] [--batch N] [--microbatch N]
  *                    [--image-size N] [--classes N] [--steps N] [--warmup N] [--seconds S] [--memory MIB]
+ *                    [--device NAME]
  *
  * MODEL is flowers, mnist, mlp or an architecture of the zoo. At least --steps are measured (3), and more until
  * --seconds (2) have passed. --converged measures what training is like after many epochs: the batch is learned first,
@@ -28,7 +29,7 @@ enum { MOST_STEPS = 100000 };
 typedef struct bench {
     bench_model what;
     bool infer, converged;
-    const char *precision;
+    const char *precision, *device_name;
     int least_steps, warmup;
     double least_seconds, memory;
     liana_context *context;
@@ -100,7 +101,7 @@ static liana_status set_up(bench *b, liana__error *error)
     liana_context *context = b->context;
     LIANA_TRY(liana_model_create(context, b->what.name, &b->model));
     LIANA_TRY(bench_model_build(&b->what, b->model, error));
-    LIANA_TRY(liana__device_open(context, "cpu", &b->device, error));
+    LIANA_TRY(liana__device_open(context, b->device_name ? b->device_name : "cpu", &b->device, error));
     liana__variables_init(&b->variables, b->device);
     void *adam = liana__arena_allocate(&b->arena, liana__optimizer_Adam.options->size);
     if (!adam) return liana__fail_memory(error, "the optimizer's options");
@@ -243,6 +244,7 @@ enum option_name {
     INFER = 1,
     CONVERGED,
     PRECISION,
+    DEVICE,
     BATCH,
     MICROBATCH,
     IMAGE_SIZE,
@@ -257,6 +259,7 @@ static const struct option long_options[] = {
     {"infer", no_argument, NULL, INFER},
     {"converged", no_argument, NULL, CONVERGED},
     {"precision", required_argument, NULL, PRECISION},
+    {"device", required_argument, NULL, DEVICE},
     {"batch", required_argument, NULL, BATCH},
     {"microbatch", required_argument, NULL, MICROBATCH},
     {"image-size", required_argument, NULL, IMAGE_SIZE},
@@ -289,6 +292,7 @@ static liana_status read_option(bench *b, int option, const char *name, const ch
     };
     double number = 0;
     if (option == PRECISION) b->precision = text;
+    if (option == DEVICE) b->device_name = text;
     if (option == INFER) b->infer = true;
     if (option == CONVERGED) b->converged = true;
     if (option >= BATCH) LIANA_TRY(read_number(name, text, limits[option].least, limits[option].most, &number, error));

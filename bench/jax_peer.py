@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What JAX makes of the networks that liana is measured on: images per second, for bench.sh.
 
-    jax_peer.py MODEL [--infer] [--precision float32|bfloat16] [--depthwise groups|taps]
+    jax_peer.py MODEL [--infer] [--precision float32|bfloat16] [--depthwise groups|taps] [--export FILE]
 
 jax_networks.py has the networks; the step is one jitted function of uint8 images (their scaling, the network, its
 gradients, Adam), whose buffers are given on from step to step. Under bfloat16 weights, their gradients' sums and batch
@@ -58,6 +58,10 @@ def training_step(options, task, weights, moving):
         nonlocal state
         state, loss = update(state, images, labels)
         return float(loss)
+
+    def export(images, labels):
+        return update.lower(state, images, labels).as_text()
+    run.export = export
     return run
 
 
@@ -91,6 +95,7 @@ def main():
     parser.add_argument("--precision", choices=("float32", "bfloat16"), default="float32")
     parser.add_argument("--depthwise", choices=("groups", "taps"), default="groups",
                         help="depthwise convolutions: XLA's in groups, or a product for each tap")
+    parser.add_argument("--export", metavar="FILE", help="write the update as StableHLO, and measure nothing")
     options = parser.parse_args()
     if options.input != "synthetic" and options.model not in ("mnist", "mlp"):
         parser.error("--input is for mnist and mlp; JAX has no reader of its own for TFRecords")
@@ -100,6 +105,10 @@ def main():
     weights, moving = jax.device_put(jax_networks.create(options.model, shape, task.classes))
     make = inference_step if options.infer else training_step
     run = make(options, task, weights, moving)
+    if options.export:
+        with open(options.export, "w") as file:
+            file.write(run.export(*next(batches_for(options, task))))
+        return None
     setting = f"jit {options.precision} {options.depthwise}"
     measured = peer_common.time_steps(options, batches_for(options, task), run)
     peer_common.report("JAX", jax.__version__, setting, options, task.batch, measured)

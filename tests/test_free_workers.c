@@ -137,6 +137,7 @@ static void test_one_worker_gives_the_synchronous_bits(void **state)
             liana__cluster_program
                 one = fit_of("parameter_server"),
                 other = fit_of("{name: parameter_server, synchronous: false, max_staleness: 0, pause_steps: 2}");
+            other.strategy.replicas = k ? 3 : 0; /* devices of the worker */
             one.optimizer = other.optimizer = optimizers[k];
             one.epochs = other.epochs = 3;
             liana__run_cluster(&one, 1, servers, in_step);
@@ -442,6 +443,7 @@ static void test_what_is_refused(void **state)
         {"{name: parameter_server, replicas_to_aggregate: 1, synchronous: false}", "leave one of the two out"},
         {"{name: parameter_server, pause_steps: 5}", "not in step"},
         {"{name: parameter_server, synchronous: maybe}", "synchronous"},
+        {"{name: multi_worker, synchronous: false}", "synchronous"},
     };
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         const liana__cluster_program program = fit_of(refused[i][0]);
@@ -532,6 +534,7 @@ static void assert_history(const char *out, const char *text)
     size_t size;
     snprintf(path, sizeof path, "%s/history.json", out);
     assert_int_equal(liana__file_read(path, 1 << 20, &history, &size, NULL), LIANA_OK);
+    if (!strstr(history, text)) print_error("no '%s' in %s\n", text, history);
     assert_non_null(strstr(history, text));
     free(history);
 }
@@ -553,6 +556,8 @@ static void test_launched_processes(void **state)
                     0);
         assert_history(out, "\"reproducible\": false");
         assert_history(out, "\"largest_staleness\": ");
+        assert_history(out, "\"not_reproducible\": ");
+        assert_history(out, k ? "the first 1 of 2 workers" : "asynchronous updates, max_staleness 2, 2 workers");
     }
 }
 

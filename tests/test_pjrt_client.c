@@ -253,8 +253,10 @@ static void test_program(void **state)
     assert_int_equal(client->num_devices, 3);
     assert_string_equal(client->platform, "cpu");
     liana__pjrt_program *program, *again;
-    assert_ok(liana__pjrt_program_make(client, ADD, strlen(ADD), &program, &error), &error);
-    assert_ok(liana__pjrt_program_make(client, ADD, strlen(ADD), &again, &error), &error);
+    assert_ok(liana__pjrt_program_make(client, ADD, strlen(ADD), &(liana__pjrt_compile_options){0}, &program, &error),
+              &error);
+    assert_ok(liana__pjrt_program_make(client, ADD, strlen(ADD), &(liana__pjrt_compile_options){0}, &again, &error),
+              &error);
     assert_ptr_equal(program, again);
     assert_int_equal(client->num_compiled, 1);
     assert_int_equal(program->num_results, 1);
@@ -278,7 +280,8 @@ static void test_program_that_is_wrong(void **state)
     liana__pjrt_client *client;
     liana__pjrt_program *program;
     open_counting("", &client, &arena);
-    assert_true(liana__pjrt_program_make(client, text, strlen(text), &program, &error) != LIANA_OK);
+    assert_true(liana__pjrt_program_make(client, text, strlen(text), &(liana__pjrt_compile_options){0}, &program,
+                                         &error) != LIANA_OK);
     assert_non_null(strstr(error.message, "PJRT_Client_Compile"));
     assert_null(program);
     liana__pjrt_client_close(client);
@@ -324,8 +327,9 @@ static void test_missing_function(void **state)
     liana__pjrt_device_name name;
     read_name(liana__test_plugin_device("?cpu_device_count=1"), &arena, &name);
     assert_ok(liana__pjrt_client_open(context, name.path, &name, &client, &refused), &refused);
-    assert_fails(liana__pjrt_program_make(client, ADD, strlen(ADD), &program, &error), LIANA_UNIMPLEMENTED, &error,
-                 "has no function PJRT_Client_Compile");
+    assert_fails(liana__pjrt_program_make(client, ADD, strlen(ADD), &(liana__pjrt_compile_options){0}, &program,
+                                          &error),
+                 LIANA_UNIMPLEMENTED, &error, "has no function PJRT_Client_Compile");
     liana__pjrt_client_close(client);
     unsetenv("COUNTING_PLUGIN_FAULT");
     liana__test_plugin_is_clean();

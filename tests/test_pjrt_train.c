@@ -121,7 +121,10 @@ static void test_bits_do_not_depend_on_the_devices(void **state)
     for (int i = 0; i < 3; i++) {
         char strategy[96];
         snprintf(strategy, sizeof strategy, "train.strategy={name: mirrored, replicas: %s}", counts[i]);
-        assert_code(train(on("?cpu_device_count=8"), runs[i], strategy), 0);
+        const char *output = setting("output", liana__test_path(runs[i]));
+        assert_code(liana__test_command("train", config, on("?cpu_device_count=8"), output, strategy,
+                                        "train.deterministic=true"),
+                    0);
         if (i > 0) assert_same_training(runs[0], runs[i]);
     }
     liana__test_plugin_is_clean();

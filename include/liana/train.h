@@ -115,6 +115,9 @@ typedef struct liana_fit_options {
     liana_metric output_metrics[LIANA_MAX_METRICS];
     const char *device; /* as in liana_device_open: "gpu", "pjrt:cpu"; NULL: "cpu" */
     liana_strategy strategy;
+    /* On a GPU or TPU too, the same bits on any number of devices: updates are computed shard by shard. false: an update is
+     * one program, whose sums agree up to rounding. On the CPU they always are the same. */
+    bool deterministic;
     /* The model keeps it (liana_model_precision). With `resume`, AUTO is the precision of the checkpoint. */
     liana_precision precision;
     /* With `resume`, AUTO with `memory` 0 is what the checkpoint records. */

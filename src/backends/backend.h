@@ -24,6 +24,8 @@ typedef struct liana__leaf_plan liana__leaf_plan;
 typedef struct liana__leaf_batch liana__leaf_batch;
 typedef struct liana__leaf_block liana__leaf_block;
 typedef struct liana__replica_memory liana__replica_memory;
+typedef struct liana__whole_plan liana__whole_plan;
+typedef struct liana__whole liana__whole;
 
 /* Each backend extends the next three structs: it puts them first in structs of its own. */
 typedef struct liana__device {
@@ -134,6 +136,16 @@ struct liana__backend {
                                     const liana__leaf_block **blocks, size_t *num_blocks, liana__error *error);
     void (*replica_memory)(const liana__replica *replica, const liana__leaf_batch *batch,
                            liana__replica_memory *memory);
+
+    /* Whole updates: see whole_update.h. NULL: leaves, sums and update are executed one after the other. */
+    liana_status (*whole_create)(liana__device *const *devices, size_t count, const liana__whole_plan *plan,
+                                 liana__whole **whole, liana__error *error);
+    void (*whole_destroy)(liana__whole *whole);
+    liana_status (*whole_stage)(liana__whole *whole, const liana__leaf_batch *batch, const float *scalars,
+                                liana__error *error);
+    liana_status (*whole_launch)(liana__whole *whole, liana__error *error);
+    liana_status (*whole_collect)(liana__whole *whole, float *first, int *statuses, liana__error *error);
+    size_t (*whole_workspace)(const liana__whole *whole);
 };
 
 #define LIANA__BACKEND(folder, name) extern const liana__backend liana__backend_##name;

@@ -20,6 +20,16 @@ static char *stablehlo_text(const liana_graph *graph, const char *name)
     return reason.data;
 }
 
+liana_status liana__dump_text(const liana_context *context, const char *name, const char *text, liana__error *error)
+{
+    char path[4096];
+    const char *folder = context->dump_folder;
+    if (!folder) return LIANA_OK;
+    LIANA_TRY(liana__folder_make(folder, error));
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return liana__file_replace(path, text, strlen(text), error);
+}
+
 liana_status liana__dump_graph(const liana_graph *graph, const char *name, liana__error *error)
 {
     const char *folder = graph->context->dump_folder;

@@ -8,4 +8,8 @@
  * StableHLO, NAME.mlir holds a comment that says which. Errors: IO. */
 liana_status liana__dump_graph(const liana_graph *graph, const char *name, liana__error *error) LIANA_MUST_USE;
 
+/* Writes a text as NAME, if LIANA_DUMP is set. Errors: IO. */
+liana_status liana__dump_text(const liana_context *context, const char *name, const char *text, liana__error *error)
+    LIANA_MUST_USE;
+
 #endif

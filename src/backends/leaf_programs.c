@@ -46,9 +46,9 @@ static liana__leaf_program *place_for(liana__leaf_programs *programs)
     return &programs->items[programs->count++];
 }
 
-static liana_status find_components(const liana__leaf_plan *plan, liana__leaf_program *program, liana__error *error)
+liana_status liana__leaf_components(const liana__leaf_plan *plan, const liana_graph *graph, size_t *components,
+                                    liana__error *error)
 {
-    const liana_graph *graph = program->graph;
     for (size_t i = 0; i < graph->num_inputs; i++) {
         const char *name = i < LIANA__MAX_LEAF_INPUTS ? graph->inputs[i]->name : "";
         size_t component = 0;
@@ -58,7 +58,7 @@ static liana_status find_components(const liana__leaf_plan *plan, liana__leaf_pr
             return liana__fail(error, LIANA_INTERNAL, "the %s leaf reads the input '%s', which batches do not have",
                                plan->name, graph->inputs[i]->name);
         }
-        program->component[i] = component;
+        components[i] = component;
     }
     return LIANA_OK;
 }
@@ -69,7 +69,7 @@ static liana_status compile(liana__leaf_programs *programs, liana__leaf_program 
     char name[64];
     snprintf(name, sizeof name, "%s-shard-%lld", plan->name, (long long)program->size);
     LIANA_TRY(liana__dump_graph(program->graph, name, error));
-    LIANA_TRY(find_components(plan, program, error));
+    LIANA_TRY(liana__leaf_components(plan, program->graph, program->component, error));
     if (programs->before) LIANA_TRY(programs->before(programs->user, program->graph, error));
     LIANA_TRY(programs->device->backend->compile(programs->device, program->graph, &program->executable, error));
     LIANA_TRY(liana__variables_bind(plan->variables, program->graph, &program->places, error));

@@ -38,6 +38,11 @@ typedef struct liana__leaf_programs {
     void *user;
 } liana__leaf_programs;
 
+/* The components that the inputs of a leaf's graph are; `components` has room for LIANA__MAX_LEAF_INPUTS. Errors: INTERNAL
+ * for an input that batches do not have. */
+liana_status liana__leaf_components(const liana__leaf_plan *plan, const liana_graph *graph, size_t *components,
+                                    liana__error *error) LIANA_MUST_USE;
+
 void liana__leaf_programs_free(liana__leaf_programs *programs);
 /* NULL if there is none of this size. */
 liana__leaf_program *liana__leaf_programs_find(const liana__leaf_programs *programs, int64_t size);

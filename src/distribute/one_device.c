@@ -22,5 +22,6 @@ const liana__strategy liana__strategy_one_device = {
     .update = liana__replicas_update,
     .check = liana__replicas_check,
     .read_sum = liana__replicas_read_sum,
+    .whole = liana__replicas_whole,
     .memory = liana__replicas_memory,
 };

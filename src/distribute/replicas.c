@@ -13,6 +13,7 @@
 typedef struct replicas {
     liana__strategy_plan plan; /* its leaves are the caller's, and gone: the group has copies */
     liana__device_group group;
+    liana__whole *whole;                                    /* whole updates; NULL: there are none */
     liana__replica_update update;                           /* on the first device */
     liana__finite_check sums_check, new_values;             /* of what the update reads, and of what it assigns to */
     liana__local_exchange exchanges[LIANA__NUM_STEP_KINDS]; /* of several devices */
@@ -26,6 +27,7 @@ void liana__replicas_destroy(liana__strategy_instance *instance)
 {
     replicas *own = (replicas *)instance;
     if (!own) return;
+    if (own->whole) own->group.members[0].device->backend->whole_destroy(own->whole);
     liana__finite_check_free(&own->sums_check);
     liana__finite_check_free(&own->new_values);
     liana__replica_update_free(&own->update);
@@ -91,15 +93,59 @@ static liana_status prepare_exchange(replicas *own, liana__step_kind kind, liana
     return status;
 }
 
+/* The programs of an update that is not a whole one. */
+static liana_status prepare_update(replicas *own, liana__error *error)
+{
+    if (own->update.programs) return LIANA_OK;
+    LIANA_TRY(liana__replica_update_create(own->group.members[0].device, &own->plan, &own->update, error));
+    return make_checks(own, error);
+}
+
+/* Whether updates are whole ones: all devices are of a backend that can do that. */
+static bool is_whole(const replicas *own)
+{
+    const liana__backend *backend = own->group.members[0].device->backend;
+    bool can = own->plan.whole && backend->whole_create;
+    for (size_t i = 1; i < own->group.count; i++) can = can && own->group.members[i].device->backend == backend;
+    return can;
+}
+
+static liana_status make_whole(replicas *own, liana__error *error)
+{
+    const liana__backend *backend = own->group.members[0].device->backend;
+    const size_t count = own->group.count;
+    if (own->whole) return LIANA_OK;
+    liana__whole_plan plan = *own->plan.whole;
+    plan.leaf = &own->group.members[0].plans[LIANA__STEP_TRAINING];
+    plan.variables = own->plan.variables;
+    liana__device **devices = calloc(count, sizeof(liana__device *));
+    if (!devices) return liana__fail_memory(error, "the strategy");
+    for (size_t i = 0; i < count; i++) devices[i] = own->group.members[i].device;
+    liana_status status = backend->whole_create(devices, count, &plan, &own->whole, error);
+    free(devices);
+    return status;
+}
+
+liana__whole *liana__replicas_whole(liana__strategy_instance *instance)
+{
+    return ((replicas *)instance)->whole;
+}
+
+/* Leaf by leaf. */
+static liana_status prepare_leaves(replicas *own, liana__step_kind kind, const liana__leaf_batch *batch,
+                                   liana__error *error)
+{
+    LIANA_TRY(liana__device_group_prepare(&own->group, kind, batch, error));
+    LIANA_TRY(prepare_exchange(own, kind, error));
+    return kind == LIANA__STEP_TRAINING ? prepare_update(own, error) : LIANA_OK;
+}
+
 liana_status liana__replicas_prepare(liana__strategy_instance *instance, liana__step_kind kind,
                                      const liana__leaf_batch *batch, liana__error *error)
 {
     replicas *own = (replicas *)instance;
-    LIANA_TRY(liana__device_group_prepare(&own->group, kind, batch, error));
-    LIANA_TRY(prepare_exchange(own, kind, error));
-    if (kind != LIANA__STEP_TRAINING || own->update.programs) return LIANA_OK;
-    LIANA_TRY(liana__replica_update_create(own->group.members[0].device, &own->plan, &own->update, error));
-    return make_checks(own, error);
+    if (kind == LIANA__STEP_TRAINING && is_whole(own)) return make_whole(own, error);
+    return prepare_leaves(own, kind, batch, error);
 }
 
 /* ---- running ---- */
@@ -115,7 +161,7 @@ liana_status liana__replicas_sum(liana__strategy_instance *instance, liana__step
         own->sums = only->blocks[0].sums;
         return only->device->backend->download(own->sums[0], first, error);
     }
-    LIANA_TRY(liana__replicas_prepare(instance, kind, batch, error));
+    LIANA_TRY(prepare_leaves(own, kind, batch, error));
     LIANA_TRY(liana__device_group_compute(&own->group, kind, error));
     /* All leaves are one block. */
     liana__local_exchange *exchange = &own->exchanges[kind];
@@ -143,6 +189,7 @@ liana_status liana__replicas_check(liana__strategy_instance *instance, liana__ch
                                    liana__error *error)
 {
     replicas *own = (replicas *)instance;
+    LIANA_TRY(prepare_update(own, error));
     liana__finite_check *check = what == LIANA__CHECK_SUMS ? &own->sums_check : &own->new_values;
     const liana__update_program *last = &own->update.programs[own->plan.num_sum_rounds];
     for (size_t i = 0; what == LIANA__CHECK_SUMS && check->program && i < last->num_read; i++) {
@@ -166,11 +213,15 @@ liana_status liana__replicas_read_sum(const liana__strategy_instance *instance, 
 liana_status liana__replicas_update(liana__strategy_instance *instance, const float *scalars, liana__error *error)
 {
     replicas *own = (replicas *)instance;
+    LIANA_TRY(prepare_update(own, error));
     return liana__replica_update_run(&own->update, &(liana__sum_feed){feed_sum, own}, scalars, error);
 }
 
 void liana__replicas_memory(const liana__strategy_instance *instance, liana__step_kind kind,
                             const liana__leaf_batch *batch, liana__replica_memory *memory)
 {
-    liana__device_group_memory(&((const replicas *)instance)->group, kind, batch, memory);
+    const replicas *own = (const replicas *)instance;
+    liana__device_group_memory(&own->group, kind, batch, memory);
+    if (kind != LIANA__STEP_TRAINING || !own->whole) return;
+    memory->workspace = memory->workspace_before = own->group.members[0].device->backend->whole_workspace(own->whole);
 }

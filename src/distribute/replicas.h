@@ -18,6 +18,7 @@ liana_status liana__replicas_check(liana__strategy_instance *instance, liana__ch
                                    liana__error *error);
 liana_status liana__replicas_read_sum(const liana__strategy_instance *instance, size_t number, void *data,
                                       liana__error *error);
+liana__whole *liana__replicas_whole(liana__strategy_instance *instance);
 void liana__replicas_memory(const liana__strategy_instance *instance, liana__step_kind kind,
                             const liana__leaf_batch *batch, liana__replica_memory *memory);
 

@@ -8,7 +8,7 @@
 #ifndef LIANA_DISTRIBUTE_STRATEGY_H
 #define LIANA_DISTRIBUTE_STRATEGY_H
 
-#include "backends/replica.h"
+#include "backends/whole_update.h"
 #include "base/cpu_groups.h"
 #include "base/field.h"
 #include "distribute/finite_check.h"
@@ -65,6 +65,9 @@ typedef struct liana__strategy_plan {
     liana__variables *variables;          /* on the first device */
     size_t num_leaf_variables;            /* the first so many of them are all that leaves read */
     const liana__update_slicing *slicing; /* NULL: the update cannot be cut */
+    /* Updates as one program each, where the devices can do that; sums then agree up to rounding. Its leaf and variables
+     * are set by the strategy. NULL: never. */
+    const liana__whole_plan *whole;
 } liana__strategy_plan;
 
 /* The devices to compute on, in order. The first one holds the variables. */
@@ -126,6 +129,9 @@ typedef struct liana__strategy {
                           liana__error *error);
     /* Copies sum `number` of the last training batch to the host. */
     liana_status (*read_sum)(const liana__strategy_instance *instance, size_t number, void *data, liana__error *error);
+    /* Whole updates on these devices, by the functions of the first one's backend, once a training batch was prepared.
+     * *whole NULL: there are none. `sum`, `check` and `update` can be used in any case. The strategy keeps it. */
+    liana__whole *(*whole)(liana__strategy_instance *instance);
     /* What a prepared batch needs, of the device that needs most. */
     void (*memory)(const liana__strategy_instance *instance, liana__step_kind kind, const liana__leaf_batch *batch,
                    liana__replica_memory *memory);

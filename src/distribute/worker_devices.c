@@ -34,8 +34,7 @@ static const liana__field rows[] = {
                          "times the number of workers"),
 };
 const liana__fields liana__worker_options = {"worker", sizeof(liana__worker_asked), NUM_COMMON_ROWS, rows};
-const liana__fields liana__parameter_server_fields =
-    LIANA__FIELD_TABLE("parameter_server", liana__worker_asked, rows);
+const liana__fields liana__parameter_server_fields = LIANA__FIELD_TABLE("parameter_server", liana__worker_asked, rows);
 
 liana_status liana__worker_lay_out(const void *options, const liana_context *context, liana__device_layout *layout,
                                    liana__error *error)

@@ -77,55 +77,86 @@ static double places_of(const liana_shape *shape)
     return places;
 }
 
-/* The elements of a channel in the examples that are there, in the dtype of `like`. */
+static int64_t num_leaves(const liana__layer_call *call)
+{
+    return call->leaves > 0 ? call->leaves : 1;
+}
+
+/* The examples of each leaf that are there, f32 [leaves, 1]. */
+static liana_tensor count_examples(liana__layer_call *call)
+{
+    int64_t leaves = num_leaves(call), size = liana_tensor_shape(call->inputs[0]).dims[0] / leaves;
+    liana_tensor present = liana_op_reshape_at(call->here, call->present, liana_shape_of(leaves, size));
+    return liana_op_reduce_sum_at(call->here, present, LIANA_AXES(1), true);
+}
+
+/* The elements of a channel in the examples of each leaf that are there, [leaves, 1] in the dtype of `like`. In a leaf
+ * without examples it is 1, so that its statistics are 0. */
 static liana_tensor count_present(liana__layer_call *call, liana_tensor like)
 {
     liana_shape shape = liana_tensor_shape(call->inputs[0]);
     liana_dtype dtype = liana_tensor_dtype(like);
-    liana_tensor examples = liana_op_reduce_sum_at(call->here, call->present, LIANA_ALL_AXES, false);
     liana_tensor places = liana_graph_scalar_at(call->here, like.graph, dtype, places_of(&shape));
-    return liana_op_multiply_at(call->here, liana_op_cast_at(call->here, examples, dtype), places);
+    liana_tensor one = liana_graph_scalar_at(call->here, like.graph, dtype, 1);
+    liana_tensor examples = liana_op_cast_at(call->here, count_examples(call), dtype);
+    return liana_op_multiply_at(call->here, liana_op_maximum_at(call->here, examples, one), places);
 }
 
-/* Sums over all axes but the last: [channels]. */
-static liana_tensor sum_by_channel(liana__layer_call *call, liana_tensor x)
+/* x as [leaves, elements of a channel, channels], and back. */
+static liana_tensor by_leaf(liana__layer_call *call, liana_tensor x)
 {
-    liana_axes axes = {.count = liana_tensor_shape(x).rank - 1};
-    for (int64_t i = 0; i < axes.count; i++) axes.values[i] = i;
-    return liana_op_reduce_sum_at(call->here, x, axes, false);
+    liana_shape shape = liana_tensor_shape(call->inputs[0]);
+    return liana_op_reshape_at(call->here, x, liana_shape_of(num_leaves(call), -1, shape.dims[shape.rank - 1]));
 }
 
-/* Mean and variance over the examples that are there: [2, channels]. *centred is x without the mean. */
-static liana_tensor present_statistics(liana__layer_call *call, liana_tensor *centred)
+/* The mean of each channel over the examples of each leaf that are there: [leaves, channels]. */
+static liana_tensor mean_by_leaf(liana__layer_call *call, liana_tensor x, liana_tensor count)
 {
-    liana_tensor x = call->inputs[0], present = present_rows(call), count = count_present(call, x);
-    liana_shape row = liana_shape_of(1, liana_tensor_shape(x).dims[liana_tensor_shape(x).rank - 1]);
-    liana_tensor mean =
-        liana_op_divide_at(call->here, sum_by_channel(call, liana_op_multiply_at(call->here, x, present)), count);
-    *centred = liana_op_subtract_at(call->here, x, mean);
-    liana_tensor squares = liana_op_square_at(call->here, *centred);
-    liana_tensor variance =
-        liana_op_divide_at(call->here, sum_by_channel(call, liana_op_multiply_at(call->here, squares, present)), count);
-    const liana_tensor both[] = {liana_op_reshape_at(call->here, mean, row),
-                                 liana_op_reshape_at(call->here, variance, row)};
-    return liana_op_concat_at(call->here, both, 2, 0);
+    liana_tensor there = by_leaf(call, liana_op_multiply_at(call->here, x, present_rows(call)));
+    return liana_op_divide_at(call->here, liana_op_reduce_sum_at(call->here, there, LIANA_AXES(1), false), count);
+}
+
+/* A row for each leaf, [leaves, channels], in the place of each element of x. */
+static liana_tensor row_of_leaf(liana__layer_call *call, liana_tensor each)
+{
+    liana_shape shape = liana_tensor_shape(each);
+    return liana_op_reshape_at(call->here, each, liana_shape_of(shape.dims[0], 1, shape.dims[1]));
+}
+
+/* Of the examples that are there, by leaf. */
+typedef struct present_statistics {
+    liana_tensor mean, variance; /* [leaves, channels] */
+    liana_tensor centred;        /* x without the mean, [leaves, elements of a channel, channels] */
+} present_statistics;
+
+static present_statistics measure_present(liana__layer_call *call)
+{
+    liana_tensor x = call->inputs[0], count = count_present(call, x);
+    present_statistics made = {.mean = mean_by_leaf(call, x, count)};
+    made.centred = liana_op_subtract_at(call->here, by_leaf(call, x), row_of_leaf(call, made.mean));
+    liana_tensor squares = liana_op_square_at(call->here, made.centred);
+    squares = liana_op_reshape_at(call->here, squares, liana_tensor_shape(x));
+    made.variance = mean_by_leaf(call, squares, count);
+    return made;
 }
 
 /* gamma (x - mean) / sqrt(variance + epsilon) + beta, where mean and variance leave missing examples out. */
-static liana_tensor normalise_centred(liana__layer_call *call, liana_tensor centred, liana_tensor variance,
-                                      liana_tensor gamma, liana_tensor beta, double epsilon)
+static liana_tensor normalise_present(liana__layer_call *call, const present_statistics *statistics, liana_tensor gamma,
+                                      liana_tensor beta, double epsilon)
 {
+    liana_tensor variance = statistics->variance;
     liana_tensor small = liana_graph_scalar_at(call->here, variance.graph, liana_tensor_dtype(variance), epsilon);
     liana_tensor factor = liana_op_rsqrt_at(call->here, liana_op_add_at(call->here, variance, small));
-    factor = liana_op_multiply_at(call->here, factor, gamma);
-    return liana_op_add_at(call->here, liana_op_multiply_at(call->here, centred, factor), beta);
+    factor = row_of_leaf(call, liana_op_multiply_at(call->here, factor, gamma));
+    liana_tensor result =
+        liana_op_add_at(call->here, liana_op_multiply_at(call->here, statistics->centred, factor), beta);
+    return liana_op_reshape_at(call->here, result, liana_tensor_shape(call->inputs[0]));
 }
 
 /* Keras 2 runs images through TensorFlow's fused kernel, whose variance for the moving average is the unbiased one,
  * n / (n - 1) times the population's; other ranks keep the population's. */
-static liana_tensor unbiased_variance(liana__layer_call *call, liana_tensor statistics)
+static liana_tensor unbiased_variance(liana__layer_call *call, liana_tensor variance)
 {
-    liana_tensor variance = statistic_row(call, statistics, 1);
     liana_shape shape = liana_tensor_shape(call->inputs[0]);
     double count = (double)(shape.dims[0] * shape.dims[1] * shape.dims[2]);
     if (shape.rank != 4 || count < 2) return variance;
@@ -143,16 +174,33 @@ static liana_tensor unbiased_variance(liana__layer_call *call, liana_tensor stat
 /* Inference normalises with the variance over all examples. The average of the shards' variances lacks the spread of
  * their means. For shards of 16 images that is several percent, and the error grows from layer to layer. So the moving
  * variance uses the second moment about the moving mean. */
-static void register_updates(liana__layer_call *call, liana_tensor statistics, size_t mean, size_t variance,
-                             double momentum)
+static void register_updates(liana__layer_call *call, liana_tensor shard_mean, liana_tensor moment, size_t mean,
+                             size_t variance)
 {
-    liana_tensor shard_mean = statistic_row(call, statistics, 0);
-    liana_tensor distance = liana_op_subtract_at(call->here, shard_mean, call->weights[mean]);
-    liana_tensor moment =
-        liana_op_add_at(call->here, unbiased_variance(call, statistics), liana_op_square_at(call->here, distance));
-    call->updates[0] = (liana__layer_update){mean, shard_mean, momentum, LIANA__NO_WEIGHT};
-    call->updates[1] = (liana__layer_update){variance, moment, momentum, mean};
+    const liana_batch_normalization_options *chosen = call->options;
+    call->updates[0] = (liana__layer_update){mean, shard_mean, chosen->momentum, LIANA__NO_WEIGHT};
+    call->updates[1] = (liana__layer_update){variance, moment, chosen->momentum, mean};
     call->num_updates = 2;
+}
+
+/* [channels], or a row of them for each leaf. */
+static liana_tensor second_moment(liana__layer_call *call, liana_tensor mean, liana_tensor variance, size_t weight)
+{
+    liana_tensor distance = liana_op_subtract_at(call->here, mean, call->weights[weight]);
+    return liana_op_add_at(call->here, unbiased_variance(call, variance), liana_op_square_at(call->here, distance));
+}
+
+/* The mean over leaves, weighted by their examples: [channels]. */
+static liana_tensor mean_of_leaves(liana__layer_call *call, liana_tensor each)
+{
+    liana_shape shape = liana_tensor_shape(each);
+    if (shape.dims[0] == 1) return liana_op_reshape_at(call->here, each, liana_shape_of(shape.dims[1]));
+    liana_tensor counts = liana_op_cast_at(call->here, count_examples(call), liana_tensor_dtype(each));
+    liana_tensor one = liana_graph_scalar_at(call->here, each.graph, liana_tensor_dtype(each), 1);
+    liana_tensor all = liana_op_reduce_sum_at(call->here, counts, LIANA_ALL_AXES, false);
+    liana_tensor sum =
+        liana_op_reduce_sum_at(call->here, liana_op_multiply_at(call->here, each, counts), LIANA_AXES(0), false);
+    return liana_op_divide_at(call->here, sum, liana_op_maximum_at(call->here, all, one));
 }
 
 static liana_tensor call_layer(liana__layer_call *call)
@@ -170,12 +218,15 @@ static liana_tensor call_layer(liana__layer_call *call)
                                                 call->weights[variance], chosen->epsilon);
     }
     if (call->present.id) {
-        liana_tensor centred, statistics = present_statistics(call, &centred);
-        register_updates(call, statistics, mean, variance, chosen->momentum);
-        return normalise_centred(call, centred, statistic_row(call, statistics, 1), gamma, beta, chosen->epsilon);
+        present_statistics found = measure_present(call);
+        liana_tensor moment = second_moment(call, found.mean, found.variance, mean);
+        register_updates(call, mean_of_leaves(call, found.mean), mean_of_leaves(call, moment), mean, variance);
+        return normalise_present(call, &found, gamma, beta, chosen->epsilon);
     }
     liana_tensor statistics = liana_op_batch_norm_statistics_at(call->here, x);
-    register_updates(call, statistics, mean, variance, chosen->momentum);
+    liana_tensor shard_mean = statistic_row(call, statistics, 0);
+    liana_tensor moment = second_moment(call, shard_mean, statistic_row(call, statistics, 1), mean);
+    register_updates(call, shard_mean, moment, mean, variance);
     return liana_op_batch_norm_training_at(call->here, x, gamma, beta, statistics, chosen->epsilon);
 }
 

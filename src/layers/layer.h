@@ -94,6 +94,7 @@ typedef struct liana__layer_call {
     bool trainable;
     liana_tensor positions; /* u64 [batch], for dropout; only in training */
     liana_tensor present;   /* f32 [batch]: 1, or 0 for rows that count as missing; invalid: none does */
+    int64_t leaves;         /* so many leaves of equal size stand one behind the other in the batch; 0: one */
     uint64_t seed;
     uint32_t salt;
     /* Set by the layer. */

@@ -348,6 +348,9 @@ typedef struct liana__model_mode {
     liana_tensor positions;
     /* f32 [batch]: 1, or 0 for rows that count as missing in batch statistics; invalid: none does. */
     liana_tensor present;
+    /* So many leaves of equal size stand one behind the other in the batch, each with batch statistics of its own; only
+     * with `present`. Layers of a program's own do not know of it. 0: one. */
+    int64_t leaves;
     uint64_t seed;
     liana_dtype dtype;         /* of the weights of a model without float inputs: LIANA_F32 or another float */
     const liana_tensor *masks; /* bool, one for each input, or an invalid one; NULL: none */

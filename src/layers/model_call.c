@@ -157,6 +157,7 @@ static liana__model_result call_layer(building *own, size_t index, size_t number
         .trainable = layer->trainable,
         .positions = mode->positions,
         .present = mode->present,
+        .leaves = mode->leaves,
         .seed = mode->seed,
         .salt = liana__layer_salt(index, number),
         .declared = own->model->weights + layer->first_weight,

@@ -142,7 +142,9 @@ static int frees(int function)
 static void look_at_execution(const liana__pjrt_execute_args *args, const char *name)
 {
     used(args->executable, COUNTED_PROGRAMS, name);
-    for (size_t i = 0; i < args->num_arguments; i++) used(args->arguments[0][i], COUNTED_BUFFERS, name);
+    for (size_t device = 0; device < args->num_devices; device++) {
+        for (size_t i = 0; i < args->num_arguments; i++) used(args->arguments[device][i], COUNTED_BUFFERS, name);
+    }
     state.executed++;
 }
 
@@ -181,6 +183,20 @@ static size_t num_results_of(void *program)
     return results.size;
 }
 
+/* Arguments that are gone, because their memory became that of a result. */
+static size_t num_taken_over(const liana__pjrt_execute_args *args)
+{
+    size_t count = 0;
+    for (size_t device = 0; device < args->num_devices; device++) {
+        for (size_t i = 0; i < args->num_arguments; i++) {
+            liana__pjrt_bool_args deleted = {.head.struct_size = sizeof deleted, .object = args->arguments[device][i]};
+            inner->functions[LIANA__PJRT_BUFFER_IS_DELETED](&deleted);
+            count += deleted.yes;
+        }
+    }
+    return count;
+}
+
 static void after(int function, void *args)
 {
     switch (function) {
@@ -200,7 +216,10 @@ static void after(int function, void *args)
     case LIANA__PJRT_LOADED_EXECUTABLE_EXECUTE: {
         const liana__pjrt_execute_args *execute = args;
         size_t count = num_results_of(execute->executable);
-        for (size_t i = 0; i < count; i++) made(execute->results[0][i], COUNTED_BUFFERS);
+        for (size_t device = 0; device < execute->num_devices; device++) {
+            for (size_t i = 0; i < count; i++) made(execute->results[device][i], COUNTED_BUFFERS);
+        }
+        state.donated += num_taken_over(execute);
         break;
     }
     default: break;

@@ -24,6 +24,7 @@ enum {
 typedef struct counting_plugin_state {
     size_t made[NUM_COUNTED], freed[NUM_COUNTED];
     size_t compiled, executed, uploaded, downloaded; /* calls */
+    size_t donated;                                  /* arguments of executions that were taken over */
     size_t bytes_downloaded;
     /* What is wrong: an object that is freed twice, used after it was freed, or unknown. "" : nothing. */
     char wrong[256];

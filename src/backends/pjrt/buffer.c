@@ -76,6 +76,14 @@ void liana__pjrt_buffer_destroy(liana__buffer *base)
     free(buffer);
 }
 
+void liana__pjrt_buffer_mark_gone(liana__buffer *base)
+{
+    liana__pjrt_bool_args args = {.object = ((liana__pjrt_buffer *)base)->handle};
+    const liana__pjrt_plugin *plugin = &device_of(base)->client->plugin;
+    liana_status known = liana__pjrt_call(plugin, LIANA__PJRT_BUFFER_IS_DELETED, &args, NULL);
+    if (known != LIANA_OK || args.yes) base->donated_to = "a program that failed";
+}
+
 /* ---- uploads ---- */
 
 static liana_status begin_upload(const liana__pjrt_device *device, liana_dtype dtype, const liana_shape *shape,

@@ -24,6 +24,9 @@ typedef struct liana__pjrt_buffer {
 liana_status liana__pjrt_buffer_put(liana__pjrt_device *device, liana_dtype dtype, const liana_shape *shape,
                                     void *handle, liana__buffer **buffer, liana__error *error) LIANA_MUST_USE;
 
+/* After a program that failed: notes it where the program has taken the buffer over. */
+void liana__pjrt_buffer_mark_gone(liana__buffer *buffer);
+
 /* See liana__backend. */
 liana_status liana__pjrt_upload(liana__device *device, liana_dtype dtype, const liana_shape *shape, const void *data,
                                 liana__buffer **buffer, liana__fence **fence, liana__error *error) LIANA_MUST_USE;

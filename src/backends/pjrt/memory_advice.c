@@ -3,8 +3,7 @@
 
 #include <stdio.h>
 
-/* The examples of a masked leaf: the size of its input "present". 0: the graph is no leaf. */
-static int64_t leaf_size(const liana_graph *graph)
+int64_t liana__pjrt_leaf_size(const liana_graph *graph)
 {
     int input = liana__graph_find_input(graph, "present");
     return input < 0 ? 0 : graph->inputs[input]->shape.dims[0];
@@ -20,13 +19,13 @@ static int64_t largest_leaf(int64_t size, int64_t temporaries, int64_t room)
     return size;
 }
 
-liana_status liana__pjrt_advise(const liana__pjrt_device *device, const liana_graph *graph,
-                                const liana__pjrt_program *program, liana__error *error)
+liana_status liana__pjrt_advise(const liana__pjrt_device *device, int64_t size, const liana__pjrt_program *program,
+                                liana__error *error)
 {
     static const double MIB = 1 << 20;
     liana__error was = *error;
     liana__pjrt_device_facts facts;
-    int64_t size = leaf_size(graph), fits = size / 2;
+    int64_t fits = size / 2;
     bool known = liana__pjrt_device_describe(device->client, device->number, &facts, NULL) == LIANA_OK;
     known = known && facts.memory >= 0 && program->temporaries > 0;
     if (known) fits = largest_leaf(size, program->temporaries, facts.memory - facts.memory_used);

@@ -7,6 +7,7 @@
 #include "backends/pjrt/memory_advice.h"
 #include "backends/pjrt/program.h"
 #include "backends/pjrt/survey.h"
+#include "backends/pjrt/whole_update.h"
 #include "passes/pass.h"
 #include "stablehlo/module.h"
 
@@ -131,7 +132,8 @@ static liana_status make_program(pjrt_executable *executable, liana__error *erro
     const liana__stablehlo_options options = {.donate_variables = true, .highest_precision = true};
     char *text;
     LIANA_TRY(liana__stablehlo_print(executable->graph, &options, &text, error));
-    liana_status status = liana__pjrt_program_make(device->client, text, strlen(text), &executable->program, error);
+    liana_status status = liana__pjrt_program_make(device->client, text, strlen(text),
+                                                   &(liana__pjrt_compile_options){0}, &executable->program, error);
     free(text);
     if (status != LIANA_OK) return liana__fail_within(error, "%s, compiling", device->name);
     if (executable->program->num_results == num_results(executable->graph)) return LIANA_OK;
@@ -222,12 +224,8 @@ static liana_status give_results(pjrt_executable *executable, const liana__execu
 static void mark_gone(const pjrt_executable *executable, const liana__execution *execution)
 {
     const liana_graph *graph = executable->graph;
-    const liana__pjrt_device *device = (const liana__pjrt_device *)executable->base.device;
     for (size_t i = 0; i < graph->num_assignments; i++) {
-        liana__buffer *variable = execution->variables[place_of(graph, graph->assignments[i].variable)];
-        liana__pjrt_bool_args args = {.object = handle_of(variable)};
-        liana_status known = liana__pjrt_call(&device->client->plugin, LIANA__PJRT_BUFFER_IS_DELETED, &args, NULL);
-        if (known != LIANA_OK || args.yes) variable->donated_to = "a program that failed";
+        liana__pjrt_buffer_mark_gone(execution->variables[place_of(graph, graph->assignments[i].variable)]);
     }
 }
 
@@ -244,7 +242,9 @@ static liana_status execute(liana__executable *base, liana__execution *execution
     mark_gone(executable, execution);
     const char *name = execution->name ? execution->name : "a program";
     liana__fail_within(error, "%s, running %s", device->name, name);
-    return status == LIANA_OUT_OF_MEMORY ? liana__pjrt_advise(device, graph, executable->program, error) : status;
+    return status == LIANA_OUT_OF_MEMORY
+               ? liana__pjrt_advise(device, liana__pjrt_leaf_size(graph), executable->program, error)
+               : status;
 }
 
 static const char *const names[] = {"gpu", "tpu", "pjrt", NULL};
@@ -269,4 +269,10 @@ const liana__backend liana__backend_pjrt = {
     .replica_prepare = liana__leaf_loop_prepare,
     .replica_compute = liana__leaf_loop_compute,
     .replica_memory = liana__leaf_loop_memory,
+    .whole_create = liana__pjrt_whole_create,
+    .whole_destroy = liana__pjrt_whole_destroy,
+    .whole_stage = liana__pjrt_whole_stage,
+    .whole_launch = liana__pjrt_whole_launch,
+    .whole_collect = liana__pjrt_whole_collect,
+    .whole_workspace = liana__pjrt_whole_workspace,
 };

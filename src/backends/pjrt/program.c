@@ -1,7 +1,6 @@
 /* Compiles and runs programs. */
 #include "backends/pjrt/program.h"
 
-#include "backends/pjrt/compile_options.h"
 #include "backends/pjrt/program_cache.h"
 
 #include <stdlib.h>
@@ -13,7 +12,8 @@ static liana_status call_compiler(liana__pjrt_program *program, liana__error *er
 {
     liana__pjrt_client *client = program->client;
     liana__text options = {0};
-    liana__pjrt_compile_options_write(&(liana__pjrt_compile_options){0}, &options);
+    const liana__pjrt_compile_options wanted = {.num_replicas = program->num_devices, .devices = program->devices};
+    liana__pjrt_compile_options_write(&wanted, &options);
     if (options.failed) {
         liana__text_free(&options);
         return liana__fail_memory(error, "a program");
@@ -64,22 +64,40 @@ static void free_program(liana__pjrt_program *program)
 {
     liana__pjrt_destroy(&program->client->plugin, LIANA__PJRT_LOADED_EXECUTABLE_DESTROY, program->handle);
     free(program->text);
+    free(program->devices);
     free(program);
 }
 
-static liana_status make(liana__pjrt_client *client, const char *text, size_t size, liana__pjrt_program **made,
-                         liana__error *error)
+/* A program that is not compiled yet. NULL: out of memory. */
+static liana__pjrt_program *copy_text(liana__pjrt_client *client, const char *text, size_t size,
+                                      const liana__pjrt_compile_options *options)
 {
     liana__pjrt_program *program = calloc(1, sizeof *program);
     char *copy = malloc(size + 1);
-    if (!program || !copy) {
+    int *devices = options->devices ? malloc(options->num_replicas * sizeof *devices) : NULL;
+    if (!program || !copy || (options->devices && !devices)) {
         free(program);
         free(copy);
-        return liana__fail_memory(error, "a program");
+        free(devices);
+        return NULL;
     }
     memcpy(copy, text, size);
     copy[size] = '\0';
-    *program = (liana__pjrt_program){.client = client, .text = copy, .text_size = size, .users = 1};
+    if (devices) memcpy(devices, options->devices, options->num_replicas * sizeof *devices);
+    *program = (liana__pjrt_program){.client = client,
+                                     .text = copy,
+                                     .text_size = size,
+                                     .num_devices = options->num_replicas,
+                                     .devices = devices,
+                                     .users = 1};
+    return program;
+}
+
+static liana_status make(liana__pjrt_client *client, const char *text, size_t size,
+                         const liana__pjrt_compile_options *options, liana__pjrt_program **made, liana__error *error)
+{
+    liana__pjrt_program *program = copy_text(client, text, size, options);
+    if (!program) return liana__fail_memory(error, "a program");
     liana_status status = call_compiler(program, error);
     if (status == LIANA_OK) status = learn(program, error);
     if (status != LIANA_OK) {
@@ -92,18 +110,29 @@ static liana_status make(liana__pjrt_client *client, const char *text, size_t si
     return LIANA_OK;
 }
 
+static bool is_equal(const liana__pjrt_program *program, const char *text, size_t size,
+                     const liana__pjrt_compile_options *options)
+{
+    if (program->text_size != size || program->num_devices != options->num_replicas) return false;
+    if (!program->devices != !options->devices) return false;
+    const size_t bytes = options->num_replicas * sizeof *options->devices;
+    return (!options->devices || memcmp(program->devices, options->devices, bytes) == 0) &&
+           memcmp(program->text, text, size) == 0;
+}
+
 liana_status liana__pjrt_program_make(liana__pjrt_client *client, const char *text, size_t size,
-                                      liana__pjrt_program **out, liana__error *error)
+                                      const liana__pjrt_compile_options *options, liana__pjrt_program **out,
+                                      liana__error *error)
 {
     *out = NULL;
     pthread_mutex_lock(&client->mutex);
     liana__pjrt_program *program = client->programs;
-    while (program && (program->text_size != size || memcmp(program->text, text, size) != 0)) program = program->next;
+    while (program && !is_equal(program, text, size, options)) program = program->next;
     liana_status status = LIANA_OK;
     if (program) {
         program->users++;
     } else {
-        status = make(client, text, size, &program, error);
+        status = make(client, text, size, options, &program, error);
     }
     pthread_mutex_unlock(&client->mutex);
     if (status == LIANA_OK) *out = program;
@@ -138,6 +167,21 @@ liana_status liana__pjrt_program_run(const liana__pjrt_program *program, void *d
         .num_arguments = num_arguments,
         .results = &results,
         .device = device,
+    };
+    return liana__pjrt_call(&program->client->plugin, LIANA__PJRT_LOADED_EXECUTABLE_EXECUTE, &args, error);
+}
+
+liana_status liana__pjrt_program_run_all(const liana__pjrt_program *program, void *const *const *arguments,
+                                         size_t num_arguments, void **const *results, liana__error *error)
+{
+    liana__pjrt_execute_options options = {.head = {.struct_size = sizeof options}};
+    liana__pjrt_execute_args args = {
+        .executable = program->handle,
+        .options = &options,
+        .arguments = arguments,
+        .num_devices = program->num_devices,
+        .num_arguments = num_arguments,
+        .results = results,
     };
     return liana__pjrt_call(&program->client->plugin, LIANA__PJRT_LOADED_EXECUTABLE_EXECUTE, &args, error);
 }

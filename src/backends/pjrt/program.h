@@ -3,21 +3,26 @@
 #define LIANA_BACKENDS_PJRT_PROGRAM_H
 
 #include "backends/pjrt/client.h"
+#include "backends/pjrt/compile_options.h"
 
 typedef struct liana__pjrt_program {
     struct liana__pjrt_program *next;
     liana__pjrt_client *client;
-    char *text; /* the StableHLO; what makes programs equal */
+    char *text; /* the StableHLO; this and the devices make programs equal */
     size_t text_size;
+    size_t num_devices; /* that it runs on at a time */
+    int *devices;       /* [num_devices] their ids; NULL: any one device of the client */
     size_t users;
     void *handle; /* a loaded executable */
     size_t num_results;
     int64_t temporaries; /* bytes that a run needs beside arguments and results; -1: the plugin does not say */
 } liana__pjrt_program;
 
-/* Compiles a module, or takes the equal one that the client has. Errors: those of liana__pjrt_call. */
+/* Compiles a module, or takes the equal one that the client has. Of `options` replicas and devices count; zeros: it runs
+ * on any one device. Errors: those of liana__pjrt_call. */
 liana_status liana__pjrt_program_make(liana__pjrt_client *client, const char *text, size_t size,
-                                      liana__pjrt_program **program, liana__error *error) LIANA_MUST_USE;
+                                      const liana__pjrt_compile_options *options, liana__pjrt_program **program,
+                                      liana__error *error) LIANA_MUST_USE;
 /* Gives it back; the last user frees it. NULL is allowed. */
 void liana__pjrt_program_drop(liana__pjrt_program *program);
 
@@ -26,5 +31,11 @@ void liana__pjrt_program_drop(liana__pjrt_program *program);
  * device may still compute when this returns; what fails then is reported by whoever reads a result. */
 liana_status liana__pjrt_program_run(const liana__pjrt_program *program, void *device, void *const *arguments,
                                      size_t num_arguments, void **results, liana__error *error) LIANA_MUST_USE;
+
+/* The same on all devices of a program that was compiled for several, in their order: by device the arguments and the
+ * results. */
+liana_status liana__pjrt_program_run_all(const liana__pjrt_program *program, void *const *const *arguments,
+                                         size_t num_arguments, void **const *results, liana__error *error)
+    LIANA_MUST_USE;
 
 #endif

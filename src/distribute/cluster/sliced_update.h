@@ -41,18 +41,6 @@ liana__slice *liana__sliced_update_owned(const liana__sliced_update *update, siz
 liana_status liana__sliced_update_run(liana__sliced_update *update, const float *scalars, liana__error *error)
     LIANA_MUST_USE;
 
-/* The parts of an update, for workers that are not in step (span.h). What this process owns changes; nobody hears of it. */
-liana_status liana__sliced_update_apply(liana__sliced_update *update, const float *sums, const float *scalars,
-                                        liana__error *error) LIANA_MUST_USE;
-/* Copies the own new values, one behind the other, to where another process takes them from. */
-liana_status liana__sliced_update_give(liana__sliced_update *update, char *values, size_t *size, liana__error *error)
-    LIANA_MUST_USE;
-/* Takes over an owner's new values, and writes those of all owners to the variables. */
-void liana__sliced_update_take(liana__sliced_update *update, size_t owner, const char *values);
-liana_status liana__sliced_update_write(liana__sliced_update *update, liana__error *error) LIANA_MUST_USE;
-/* All processes get the new values of all owners. */
-liana_status liana__sliced_update_exchange(liana__sliced_update *update, liana__error *error) LIANA_MUST_USE;
-
 /* The parts of an update, for workers that are not in step (span.h), where slices have no mirrors. The own slices have their
  * sums. They change; nobody hears of it. */
 liana_status liana__sliced_update_apply(liana__sliced_update *update, const float *scalars, liana__error *error)

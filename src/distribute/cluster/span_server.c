@@ -24,7 +24,7 @@ struct liana__span_server {
     client *clients;
     size_t num_clients, num_ended;
     liana__span_gate gate;
-    char **messages; /* by worker: gradients */
+    char **messages;     /* by worker: gradients */
     liana__slice *slice; /* that it owns: its sums are `sums` as long as it serves */
     float *sums, *more;
     size_t size; /* of the slice, in floats */

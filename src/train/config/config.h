@@ -195,6 +195,7 @@ typedef struct liana__train_config {
     const liana__value *class_weights; /* weights of the loss: "balanced", a map by class, or NULL */
     int64_t seed;
     const char *device;           /* a backend's name */
+    bool deterministic;           /* the same bits on any number of devices */
     const liana__value *strategy; /* of distribute/strategy.h; NULL: one_device */
     int precision;                /* liana_precision */
     int recompute;                /* liana_recompute */

@@ -613,6 +613,12 @@ static const liana__field train_items[] = {
      .doc = "the device that computes: cpu, gpu, gpu:1, tpu, auto, pjrt:/path/plugin.so, or /job:worker/task:1/cpu:0 "
             "of a server (liana devices; docs/devices.md); "
             "reference is slow and simple, for checking"},
+    {.name = "deterministic",
+     .kind = LIANA__FIELD_BOOL,
+     AT(deterministic),
+     .default_text = "false",
+     .doc = "true: on GPUs and TPUs too the results are the same bits on any number of devices; an update is then many "
+            "programs in place of one. On cpu they always are"},
     {.name = "strategy",
      .kind = LIANA__FIELD_VALUE,
      AT(strategy),

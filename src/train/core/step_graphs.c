@@ -173,9 +173,16 @@ static void call_function(const liana__leaf_function *function, const liana_tens
     made->rows = call.rows;
 }
 
-static shard build_shard(const liana__trainer_options *options, liana_graph *graph, int64_t size, bool masked,
-                         bool training)
+/* The rows of a graph of leaves. */
+typedef struct leaf_rows {
+    int64_t size; /* of all leaves */
+    int64_t leaves;
+    bool masked;
+} leaf_rows;
+
+static shard build_shard(const liana__trainer_options *options, liana_graph *graph, leaf_rows rows, bool training)
 {
+    const int64_t size = rows.size;
     shard made = {0};
     liana__objective_call *call = &made.measured;
     liana_tensor inputs[LIANA__MAX_INPUTS];
@@ -188,11 +195,12 @@ static shard build_shard(const liana__trainer_options *options, liana_graph *gra
     }
     liana_tensor positions = component(options, graph, LIANA__COMPONENT_POSITIONS, LIANA_U64, liana_shape_of(size));
     add_components(options, graph, size, training, call);
-    if (masked) made.present = liana_graph_input(graph, "present", LIANA_F32, liana_shape_of(size));
+    if (rows.masked) made.present = liana_graph_input(graph, "present", LIANA_F32, liana_shape_of(size));
     call->present = made.present;
     liana__model_mode mode = {.training = training,
                               .positions = positions,
                               .present = made.present,
+                              .leaves = rows.leaves,
                               .seed = options->seed};
     if (liana_graph_status(graph) != LIANA_OK) return made;
     if (options->function) {
@@ -264,19 +272,40 @@ static void add_statistics(const liana_model *model, liana_graph *graph, const s
     }
 }
 
-liana_status liana__build_training_leaf(liana_context *context, const liana__trainer_options *options, int64_t size,
-                                        bool masked, liana__leaf_sums *sums, liana_graph **out)
+static liana_status build_training(liana_context *context, const liana__trainer_options *options, leaf_rows rows,
+                                   liana__leaf_sums *sums, liana_graph **out)
 {
     *out = NULL;
     liana_graph *graph;
     LIANA_TRY(liana_graph_create(context, &graph));
     sums->count = 0;
-    shard made = build_shard(options, graph, size, masked, true);
+    shard made = build_shard(options, graph, rows, true);
     if (liana_graph_status(graph) == LIANA_OK) {
         add_gradients(options->model, graph, &made, sums);
-        add_statistics(options->model, graph, &made, size, sums);
+        add_statistics(options->model, graph, &made, rows.size, sums);
     }
     return finish_graph(graph, out);
+}
+
+liana_status liana__build_training_leaf(liana_context *context, const liana__trainer_options *options, int64_t size,
+                                        bool masked, liana__leaf_sums *sums, liana_graph **out)
+{
+    return build_training(context, options, (leaf_rows){size, 1, masked}, sums, out);
+}
+
+liana_status liana__build_training_leaves(liana_context *context, const liana__trainer_options *options, int64_t size,
+                                          int64_t leaves, liana__leaf_sums *sums, liana_graph **out)
+{
+    return build_training(context, options, (leaf_rows){size * leaves, leaves, true}, sums, out);
+}
+
+bool liana__leaves_stand_side_by_side(const liana__trainer_options *options)
+{
+    if (options->function) return false;
+    for (size_t i = 0; i < options->model->num_layers; i++) {
+        if (options->model->layers[i].type->own) return false;
+    }
+    return true;
 }
 
 liana_status liana__build_evaluation_leaf(liana_context *context, const liana__trainer_options *options, int64_t size,
@@ -285,7 +314,7 @@ liana_status liana__build_evaluation_leaf(liana_context *context, const liana__t
     *out = NULL;
     liana_graph *graph;
     LIANA_TRY(liana_graph_create(context, &graph));
-    shard made = build_shard(options, graph, size, masked, false);
+    shard made = build_shard(options, graph, (leaf_rows){size, 1, masked}, false);
     if (liana_graph_status(graph) == LIANA_OK && made.rows.id) liana_graph_output(graph, "output", made.rows);
     return finish_graph(graph, out);
 }

@@ -48,6 +48,13 @@ void liana__leaf_sums_free(liana__leaf_sums *sums);
 liana_status liana__build_training_leaf(liana_context *context, const liana__trainer_options *options, int64_t size,
                                         bool masked, liana__leaf_sums *sums, liana_graph **graph) LIANA_MUST_USE;
 
+/* The same of `leaves` masked leaves of `size` rows side by side: one graph of leaves * size rows, whose sums are those
+ * of all leaves, with batch statistics by leaf. More than one only where liana__leaves_stand_side_by_side. */
+liana_status liana__build_training_leaves(liana_context *context, const liana__trainer_options *options, int64_t size,
+                                          int64_t leaves, liana__leaf_sums *sums, liana_graph **graph) LIANA_MUST_USE;
+/* Layers and functions of a program's own are not asked to tell leaves apart. */
+bool liana__leaves_stand_side_by_side(const liana__trainer_options *options);
+
 /* The graph of an evaluation leaf. Outputs: the vector of loss and metric sums; the predictions of each example in a
  * row, f32 [size, values]: those of the model's outputs one after the other. */
 liana_status liana__build_evaluation_leaf(liana_context *context, const liana__trainer_options *options, int64_t size,

@@ -1,34 +1,12 @@
 /* One update, or one batch of an evaluation, as a strategy computes it. */
-#include "train/core/trainer.h"
+#include "train/core/trainer_internal.h"
 
 #include "data/loader/cut.h"
-#include "distribute/cluster/span.h"
-#include "train/core/leaf_list.h"
 #include "train/core/penalty.h"
-#include "train/core/trainer_update.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct liana__trainer {
-    liana__device *device;
-    liana__trainer_options options;
-    liana__variables *variables;
-    const liana__strategy *strategy;
-    liana__strategy_instance *instance;
-    int64_t microbatch;
-    liana__component_name names[LIANA__NUM_COMPONENTS];
-    liana__leaf_sums sums;
-    liana__trainer_update update;
-    liana__program *penalty; /* of the weights; NULL: they have none */
-    float *first_sum;        /* on the host: loss and metrics */
-    char *no_targets;        /* zeros for a batch: predictions come without targets, and nobody reads their sums */
-    float *no_weights;       /* ones for a batch */
-    float *counts;           /* of masked outputs: how many elements of the batch count; NULL: no output is masked */
-    float *scales;           /* LIANA__COMPONENT_SCALES */
-    liana__fault fault;      /* of the last step */
-    liana__leaf_list leaves; /* of the running batch: those that have examples */
-};
 
 /* Builders leave their message in the context. */
 static liana_status take_context_error(const liana__trainer *trainer, liana_status status, liana__error *error)
@@ -228,6 +206,31 @@ static liana__leaf_plan plan_leaves(liana__trainer *trainer, liana__step_kind ki
     return plan;
 }
 
+static liana_status build_leaves(void *user, int64_t leaves, liana_graph **graph, liana__error *error)
+{
+    liana__trainer *own = user;
+    liana_context *context = own->device->context;
+    liana_status status =
+        liana__build_training_leaves(context, &own->options, own->microbatch, leaves, &own->sums, graph);
+    return take_context_error(own, status, error);
+}
+
+/* Updates as one program each; not where they read sums that the host finishes, and not of a program's own steps. */
+static bool plan_whole(liana__trainer *trainer, size_t num_sum_rounds, liana__whole_plan *plan)
+{
+    const liana__trainer_options *options = &trainer->options;
+    if (!options->optimizer || options->function || options->deterministic || num_sum_rounds) return false;
+    *plan = (liana__whole_plan){.build_leaves = build_leaves,
+                                .side_by_side = liana__leaves_stand_side_by_side(options),
+                                .build_update = build_update,
+                                .find_sum = find_sum,
+                                .user = trainer,
+                                .num_scalars = LIANA__NUM_UPDATE_SCALARS,
+                                .num_losses = options->objective->num_outputs,
+                                .most_steps = 1};
+    return true;
+}
+
 static liana_status make_strategy(liana__trainer *trainer, liana__error *error)
 {
     const liana__trainer_options *options = &trainer->options;
@@ -250,6 +253,7 @@ static liana_status make_strategy(liana__trainer *trainer, liana__error *error)
         plan.num_sum_rounds = liana__rule_reads(&rule).num_rounds;
         plan.slicing = &slicing;
     }
+    if (plan_whole(trainer, plan.num_sum_rounds, &trainer->whole)) plan.whole = &trainer->whole;
     size_t count = 1 + options->num_more_devices;
     liana__device **devices = malloc(count * sizeof *devices);
     if (!devices) return liana__fail_memory(error, "the strategy");
@@ -542,8 +546,8 @@ int64_t liana__default_microbatch(const liana_model *model, int64_t batch_size)
 
 /* ---- running ---- */
 
-static liana_status check_batch(const liana__trainer *trainer, const liana__trainer_batch *batch, bool training,
-                                liana__error *error)
+liana_status liana__trainer_check_batch(const liana__trainer *trainer, const liana__trainer_batch *batch, bool training,
+                                        liana__error *error)
 {
     int64_t largest = largest_batch(trainer, training), count = liana__step_count(batch);
     if (count < 1 || count > largest || batch->count > largest || batch->num_positions > largest) {
@@ -589,12 +593,20 @@ liana__leaf_batch liana__trainer_leaves(liana__trainer *trainer, const liana__tr
     return leaves;
 }
 
+/* Checks a batch, and lists its leaves. */
+static liana_status begin_batch(liana__trainer *trainer, const liana__trainer_batch *batch, bool training,
+                                liana__leaf_batch *leaves, liana__error *error)
+{
+    LIANA_TRY(liana__trainer_check_batch(trainer, batch, training, error));
+    *leaves = liana__trainer_leaves(trainer, batch);
+    return training && trainer->counts ? scale_losses(trainer, leaves, batch, error) : LIANA_OK;
+}
+
 static liana_status sum_batch(liana__trainer *trainer, const liana__trainer_batch *batch, bool training, float *outputs,
                               size_t *num_leaves, liana__error *error)
 {
-    LIANA_TRY(check_batch(trainer, batch, training, error));
-    liana__leaf_batch leaves = liana__trainer_leaves(trainer, batch);
-    if (training && trainer->counts) LIANA_TRY(scale_losses(trainer, &leaves, batch, error));
+    liana__leaf_batch leaves;
+    LIANA_TRY(begin_batch(trainer, batch, training, &leaves, error));
     leaves.outputs = outputs;
     *num_leaves = leaves.num_leaves;
     liana__step_kind kind = training ? LIANA__STEP_TRAINING : LIANA__STEP_EVALUATION;
@@ -637,6 +649,57 @@ static liana_status check_in_step(const liana__trainer *trainer, liana__error *e
                        "gradients only: use synchronous updates of all workers, or train in epochs");
 }
 
+static liana__fault_check check_of(const liana__trainer *trainer)
+{
+    return (liana__fault_check){trainer->strategy, trainer->instance, trainer->options.objective, trainer->first_sum,
+                                trainer->update.learning_rate};
+}
+
+/* An update in three parts: leaves and their sum, checks, the update. */
+static liana_status step_by_parts(liana__trainer *trainer, const liana__trainer_batch *batch, const float *scalars,
+                                  liana__error *error)
+{
+    size_t num_leaves;
+    uint64_t begin = clock_if_recorded(trainer);
+    LIANA_TRY(sum_batch(trainer, batch, true, NULL, &num_leaves, error));
+    record(trainer, LIANA__EVENT_SHARDS, begin, (int64_t)num_leaves);
+    begin = clock_if_recorded(trainer);
+    const liana__fault_check check = check_of(trainer);
+    LIANA_TRY(liana__fault_before_update(&check, &trainer->fault, error));
+    LIANA_TRY(trainer->strategy->update(trainer->instance, scalars, error));
+    LIANA_TRY(liana__fault_after_update(&check, &trainer->fault, error));
+    record(trainer, LIANA__EVENT_UPDATE, begin, (int64_t)scalars[LIANA__UPDATE_ITERATION]);
+    return LIANA_OK;
+}
+
+/* The same as one program. An update whose sums are not finite has changed nothing: it is done again by its parts, which
+ * say what is wrong. */
+static liana_status step_as_a_whole(liana__trainer *trainer, liana__whole *whole, const liana__trainer_batch *batch,
+                                    const float *scalars, liana__error *error)
+{
+    const liana__backend *backend = trainer->device->backend;
+    liana__leaf_batch leaves;
+    float penalty = 0;
+    int status;
+    uint64_t begin = clock_if_recorded(trainer);
+    const liana__fault_check check = check_of(trainer);
+    LIANA_TRY(begin_batch(trainer, batch, true, &leaves, error));
+    if (trainer->penalty) {
+        LIANA_TRY(liana__penalty_add(trainer->penalty, liana__step_count(batch), &penalty, error));
+    }
+    if (!isfinite(penalty) || !isfinite(scalars[LIANA__UPDATE_RATE])) {
+        return step_by_parts(trainer, batch, scalars, error);
+    }
+    LIANA_TRY(backend->whole_stage(whole, &leaves, scalars, error));
+    LIANA_TRY(backend->whole_launch(whole, error));
+    LIANA_TRY(backend->whole_collect(whole, trainer->first_sum, &status, error));
+    record(trainer, LIANA__EVENT_UPDATE, begin, (int64_t)scalars[LIANA__UPDATE_ITERATION]);
+    if (status == LIANA__WHOLE_BAD_SUMS) return step_by_parts(trainer, batch, scalars, error);
+    if (trainer->penalty) trainer->first_sum[trainer->options.objective->penalty_sum] += penalty;
+    if (status == LIANA__WHOLE_BAD_VALUES) return liana__fault_after_update(&check, &trainer->fault, error);
+    return LIANA_OK;
+}
+
 liana_status liana__trainer_step(liana__trainer *trainer, const liana__trainer_batch *batch, double learning_rate,
                                  int64_t iteration, const float **sums, liana__error *error)
 {
@@ -645,92 +708,13 @@ liana_status liana__trainer_step(liana__trainer *trainer, const liana__trainer_b
     trainer->update.learning_rate = learning_rate;
     LIANA_TRY(check_in_step(trainer, error));
     if (all_missing(trainer, batch)) return LIANA_OK;
-    size_t num_leaves;
-    uint64_t begin = clock_if_recorded(trainer);
-    LIANA_TRY(sum_batch(trainer, batch, true, NULL, &num_leaves, error));
-    record(trainer, LIANA__EVENT_SHARDS, begin, (int64_t)num_leaves);
-    begin = clock_if_recorded(trainer);
     const float scalars[LIANA__NUM_UPDATE_SCALARS] = {[LIANA__UPDATE_COUNT] = (float)liana__step_count(batch),
                                                       [LIANA__UPDATE_RATE] = (float)learning_rate,
                                                       [LIANA__UPDATE_ITERATION] = (float)iteration};
-    const liana__fault_check check = {trainer->strategy, trainer->instance, trainer->options.objective,
-                                      trainer->first_sum, learning_rate};
-    LIANA_TRY(liana__fault_before_update(&check, &trainer->fault, error));
-    LIANA_TRY(trainer->strategy->update(trainer->instance, scalars, error));
-    LIANA_TRY(liana__fault_after_update(&check, &trainer->fault, error));
-    record(trainer, LIANA__EVENT_UPDATE, begin, iteration);
-    return LIANA_OK;
-}
-
-/* ---- workers that are not in step ---- */
-
-typedef struct span_run {
-    liana__trainer *trainer;
-    const liana__trainer_span *span;
-    int64_t count; /* of the running share */
-} span_run;
-
-/* The own leaves are all leaves. */
-static liana_status begin_share(void *user, size_t step, liana__span_share *share, liana__error *error)
-{
-    span_run *own = user;
-    liana__trainer_batch batch;
-    *share = (liana__span_share){0};
-    LIANA_TRY(own->span->next(own->span->user, step, &batch, error));
-    const liana__step_workers *workers = batch.workers;
-    const size_t self = workers->self;
-    own->count = batch.count;
-    if (workers->bounds[self] == workers->bounds[self + 1]) return LIANA_OK;
-    for (size_t i = 0; i < workers->count; i++) share->num_sharing += workers->bounds[i] < workers->bounds[i + 1];
-    share->count = batch.count;
-    LIANA_TRY(check_batch(own->trainer, &batch, true, error));
-    share->leaves = liana__trainer_leaves(own->trainer, &batch);
-    const size_t first = self ? share->leaves.worker_ends[self - 1] : 0, end = share->leaves.worker_ends[self];
-    share->leaves.leaves += first;
-    share->leaves.num_leaves = end - first;
-    share->leaves.worker_ends = NULL;
-    return LIANA_OK;
-}
-
-static liana_status end_share(void *user, size_t step, const float *first, liana__error *error)
-{
-    span_run *own = user;
-    liana__trainer *trainer = own->trainer;
-    const liana__objective *objective = trainer->options.objective;
-    memset(trainer->first_sum, 0, objective->num_sums * sizeof *trainer->first_sum);
-    if (own->count) memcpy(trainer->first_sum, first, objective->num_sums * sizeof *trainer->first_sum);
-    if (own->count && trainer->penalty) {
-        float *penalty = &trainer->first_sum[objective->penalty_sum];
-        LIANA_TRY(liana__penalty_add(trainer->penalty, own->count, penalty, error));
-    }
-    const liana__fault_check check = {.objective = objective, .first_sum = trainer->first_sum};
-    LIANA_TRY(liana__fault_of_losses(&check, &trainer->fault, error));
-    return own->span->computed(own->span->user, step, trainer->first_sum, error);
-}
-
-static void set_scalars(void *user, size_t update, double count, float *scalars)
-{
-    const span_run *own = user;
-    int64_t iteration;
-    const double rate = own->span->rate(own->span->user, update, &iteration);
-    scalars[LIANA__UPDATE_COUNT] = (float)count;
-    scalars[LIANA__UPDATE_RATE] = (float)rate;
-    scalars[LIANA__UPDATE_ITERATION] = (float)iteration;
-}
-
-liana_status liana__trainer_run_span(liana__trainer *trainer, const liana__trainer_span *span,
-                                     liana__span_counts *counts, liana__error *error)
-{
-    span_run run = {.trainer = trainer, .span = span};
-    const liana__span_work work = {
-        .num_steps = span->num_steps, .begin = begin_share, .end = end_share, .scalars = set_scalars, .user = &run};
-    trainer->fault = (liana__fault){0};
-    if (trainer->counts) {
-        return liana__fail(error, LIANA_INVALID_CONFIG,
-                           "a loss divides by the elements of whole batches that a mask leaves, which workers that are "
-                           "not in step do not know: use synchronous updates of all workers");
-    }
-    return trainer->strategy->run_span(trainer->instance, &work, counts, error);
+    const liana__strategy *strategy = trainer->strategy;
+    liana__whole *whole = strategy->whole ? strategy->whole(trainer->instance) : NULL;
+    if (whole) return step_as_a_whole(trainer, whole, batch, scalars, error);
+    return step_by_parts(trainer, batch, scalars, error);
 }
 
 const liana__fault *liana__trainer_fault(const liana__trainer *trainer)

@@ -134,10 +134,11 @@ static char *make_key(const liana__compile_request *request)
     if (!request->optimizer && request->model->objective) {
         liana__value_write_json(request->model->objective, 0, &text);
     }
-    liana__text_add(&text, "%lld %lld %llu %d %d %d %d %lld %lld %llu", (long long)request->batch_size,
+    liana__text_add(&text, "%lld %lld %llu %d %d %d %d %d %lld %lld %llu", (long long)request->batch_size,
                     (long long)request->microbatch, (unsigned long long)request->seed, (int)request->scale,
-                    (int)request->mixes, (int)request->precision, (int)request->recompute, (long long)request->memory,
-                    (long long)request->data_memory, (unsigned long long)request->model->structure_version);
+                    (int)request->mixes, (int)request->precision, (int)request->recompute, (int)request->deterministic,
+                    (long long)request->memory, (long long)request->data_memory,
+                    (unsigned long long)request->model->structure_version);
     return text.data;
 }
 
@@ -196,6 +197,7 @@ static liana_status compile(const liana__compile_request *request, kept *item, l
                                                    .num_class_weights = request->num_class_weights,
                                                    .microbatch = request->microbatch,
                                                    .seed = request->seed,
+                                                   .deterministic = request->deterministic,
                                                    .scale = request->scale,
                                                    .mixes = request->mixes},
                                        .precision = request->precision,

@@ -29,6 +29,7 @@ typedef struct liana__compile_request {
     bool mixes;
     liana_precision precision;
     liana_recompute recompute;
+    bool deterministic;
     int64_t memory, data_memory; /* MiB */
     liana__notes notes;
 } liana__compile_request;

@@ -344,6 +344,7 @@ static liana_status compile_fit(session *own, const liana_fit_options *options, 
                                       .mixes = own->data.augment && liana__augment_mixes(own->data.augment),
                                       .precision = options->precision,
                                       .recompute = options->recompute,
+                                      .deterministic = options->deterministic,
                                       .memory = options->memory,
                                       .data_memory = options->data_memory,
                                       .notes = {options->on_note, options->user}};

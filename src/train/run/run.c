@@ -47,6 +47,7 @@ liana_status liana__run_make_trainer(liana__run *run, const liana__run_options *
                     .evaluation_batch_size = largest_evaluation(train),
                     .microbatch = train->microbatch,
                     .seed = (uint64_t)train->seed,
+                    .deterministic = train->deterministic,
                     .scale = run->scale,
                     .class_weights = run->class_weights,
                     .num_class_weights = run->num_classes,

@@ -1,0 +1,152 @@
+/* Lays out batches for whole updates, and sends them. */
+#include "backends/pjrt/staging.h"
+
+#include "backends/leaf_programs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Scalars and the number of updates follow the inputs. */
+static size_t num_buffers(const liana__staging_layout *layout)
+{
+    return layout->leaves->num_inputs + 2;
+}
+
+static size_t row_size(const liana__node *input)
+{
+    return liana__byte_size(input->dtype, &input->shape) / (size_t)input->shape.dims[0];
+}
+
+/* Rows of a device in an execution. */
+static size_t num_rows(const liana__staging_layout *layout)
+{
+    return layout->most_steps * (size_t)(layout->places * layout->size);
+}
+
+liana_status liana__staging_create(const liana__staging_layout *layout, liana__staging *staging, liana__error *error)
+{
+    const size_t buffers = layout->num_devices * num_buffers(layout);
+    *staging = (liana__staging){.layout = layout};
+    staging->rows = calloc(layout->leaves->num_inputs + 1, sizeof *staging->rows);
+    staging->scalars = calloc(layout->most_steps * layout->num_scalars + 1, sizeof *staging->scalars);
+    staging->buffers = calloc(buffers, sizeof *staging->buffers);
+    staging->fences = calloc(buffers, sizeof *staging->fences);
+    bool made = staging->rows && staging->scalars && staging->buffers && staging->fences;
+    for (size_t i = 0; made && i < layout->leaves->num_inputs; i++) {
+        const size_t size = layout->num_devices * num_rows(layout) * row_size(layout->leaves->inputs[i]);
+        staging->rows[i] = calloc(size, 1);
+        made = staging->rows[i] != NULL;
+    }
+    return made ? LIANA_OK : liana__fail_memory(error, "the batches of an execution");
+}
+
+void liana__staging_free(liana__staging *staging)
+{
+    liana_status ignored = staging->buffers && staging->fences ? liana__staging_clear(staging, NULL) : LIANA_OK;
+    (void)ignored;
+    for (size_t i = 0; staging->rows && i < staging->layout->leaves->num_inputs; i++) free(staging->rows[i]);
+    free(staging->rows);
+    free(staging->scalars);
+    free(staging->buffers);
+    free(staging->fences);
+    *staging = (liana__staging){0};
+}
+
+/* ---- rows ---- */
+
+static void fill_present(float *present, int64_t there, int64_t size)
+{
+    for (int64_t i = 0; i < size; i++) present[i] = i < there ? 1 : 0;
+}
+
+/* The rows of a leaf, and behind them copies of the batch's first row: values that any input may have. */
+static void fill_rows(char *to, const char *rows, size_t bytes, const liana__leaf *leaf, int64_t size)
+{
+    const size_t there = (size_t)leaf->size * bytes;
+    memcpy(to, rows + (size_t)leaf->begin * bytes, there);
+    for (int64_t i = leaf->size; i < size; i++) memcpy(to + (size_t)i * bytes, rows, bytes);
+}
+
+/* One place of a device; a leaf of size 0: there is none for it. */
+static void fill_place(liana__staging *staging, const liana__leaf_batch *batch, size_t place, const liana__leaf *leaf)
+{
+    const liana__staging_layout *layout = staging->layout;
+    for (size_t i = 0; i < layout->leaves->num_inputs; i++) {
+        const size_t bytes = row_size(layout->leaves->inputs[i]);
+        char *to = staging->rows[i] + place * (size_t)layout->size * bytes;
+        if (layout->components[i] == LIANA__COMPONENT_PRESENT) {
+            fill_present((float *)(void *)to, leaf->size, layout->size);
+        } else {
+            fill_rows(to, batch->rows[layout->components[i]], bytes, leaf, layout->size);
+        }
+    }
+}
+
+void liana__staging_add(liana__staging *staging, const liana__leaf_batch *batch, const float *scalars)
+{
+    const liana__staging_layout *layout = staging->layout;
+    const size_t step = (size_t)staging->num_steps++, places = (size_t)layout->places;
+    const liana__leaf none = {batch->num_leaves ? batch->leaves[0].begin : 0, 0};
+    memcpy(staging->scalars + step * layout->num_scalars, scalars, layout->num_scalars * sizeof *scalars);
+    for (size_t device = 0; device < layout->num_devices; device++) {
+        /* Neighbours stay together, and no device has more than one leaf more than another. */
+        const size_t first = device * batch->num_leaves / layout->num_devices,
+                     end = (device + 1) * batch->num_leaves / layout->num_devices;
+        for (size_t i = 0; i < places; i++) {
+            const size_t place = (device * layout->most_steps + step) * places + i;
+            fill_place(staging, batch, place, first + i < end ? &batch->leaves[first + i] : &none);
+        }
+    }
+}
+
+/* ---- sending ---- */
+
+static liana_status send(liana__staging *staging, size_t device, size_t number, liana_dtype dtype,
+                         const liana_shape *shape, const void *data, liana__error *error)
+{
+    const size_t place = device * num_buffers(staging->layout) + number;
+    return liana__pjrt_upload(staging->layout->devices[device], dtype, shape, data, &staging->buffers[place],
+                              &staging->fences[place], error);
+}
+
+static liana_status send_to(liana__staging *staging, size_t device, liana__error *error)
+{
+    const liana__staging_layout *layout = staging->layout;
+    const size_t num_inputs = layout->leaves->num_inputs;
+    const liana_shape scalars = liana_shape_of((int64_t)layout->most_steps, (int64_t)layout->num_scalars);
+    for (size_t i = 0; i < num_inputs; i++) {
+        const liana__node *input = layout->leaves->inputs[i];
+        liana_shape shape = input->shape;
+        shape.dims[0] = (int64_t)num_rows(layout);
+        const char *rows = staging->rows[i] + device * num_rows(layout) * row_size(input);
+        LIANA_TRY(send(staging, device, i, input->dtype, &shape, rows, error));
+    }
+    LIANA_TRY(send(staging, device, num_inputs, LIANA_F32, &scalars, staging->scalars, error));
+    return send(staging, device, num_inputs + 1, LIANA_S32, &LIANA_SCALAR, &staging->num_steps, error);
+}
+
+liana_status liana__staging_send(liana__staging *staging, liana__error *error)
+{
+    if (staging->is_sent) return LIANA_OK;
+    staging->is_sent = true;
+    for (size_t device = 0; device < staging->layout->num_devices; device++) {
+        LIANA_TRY(send_to(staging, device, error));
+    }
+    return LIANA_OK;
+}
+
+liana_status liana__staging_clear(liana__staging *staging, liana__error *error)
+{
+    const size_t count = staging->layout->num_devices * num_buffers(staging->layout);
+    liana_status status = LIANA_OK;
+    for (size_t i = 0; i < count; i++) {
+        liana_status one = liana__pjrt_wait(staging->fences[i], status == LIANA_OK ? error : NULL);
+        if (status == LIANA_OK) status = one;
+        liana__pjrt_buffer_destroy(staging->buffers[i]);
+        staging->fences[i] = NULL;
+        staging->buffers[i] = NULL;
+    }
+    staging->num_steps = 0;
+    staging->is_sent = false;
+    return status;
+}

@@ -1,0 +1,42 @@
+/* staging.h - the batches of an execution on their way to the devices: laid out as a whole update's program reads them,
+ * on the host, and then sent. */
+#ifndef LIANA_BACKENDS_PJRT_STAGING_H
+#define LIANA_BACKENDS_PJRT_STAGING_H
+
+#include "backends/pjrt/buffer.h"
+#include "backends/replica.h"
+
+/* How leaves lie in an execution's inputs: by update, then by place. A device has `places` places for leaves of `size`
+ * rows in each update. */
+typedef struct liana__staging_layout {
+    const liana_graph *leaves; /* its inputs are those of one round: some leaves side by side */
+    const size_t *components;  /* by input; LIANA__COMPONENT_PRESENT: which rows are examples */
+    int64_t size, places;
+    size_t most_steps, num_scalars, num_devices;
+    liana__device *const *devices;
+} liana__staging_layout;
+
+/* Zero-initialise; free it in any case. */
+typedef struct liana__staging {
+    const liana__staging_layout *layout;
+    char **rows;    /* by input: [devices, updates, places, size] rows */
+    float *scalars; /* [updates, scalars] */
+    int32_t num_steps;
+    bool is_sent;
+    liana__buffer **buffers; /* [devices, inputs + 2]: inputs, scalars, number of updates */
+    liana__fence **fences;
+} liana__staging;
+
+/* The layout is borrowed. Errors: OUT_OF_MEMORY. */
+liana_status liana__staging_create(const liana__staging_layout *layout, liana__staging *staging, liana__error *error)
+    LIANA_MUST_USE;
+void liana__staging_free(liana__staging *staging);
+
+/* Takes one more update's batch. */
+void liana__staging_add(liana__staging *staging, const liana__leaf_batch *batch, const float *scalars);
+/* Begins to send it, once. Errors: those of an upload. */
+liana_status liana__staging_send(liana__staging *staging, liana__error *error) LIANA_MUST_USE;
+/* Waits until all is there, and frees the buffers; the next execution's batches may be added. */
+liana_status liana__staging_clear(liana__staging *staging, liana__error *error) LIANA_MUST_USE;
+
+#endif

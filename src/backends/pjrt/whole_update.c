@@ -1,0 +1,420 @@
+/* Whole updates: one program of all devices. Each device has its own copy of the variables, and as each makes the same
+ * update of the same sums, the copies stay equal. */
+#include "backends/pjrt/whole_update.h"
+
+#include "backends/dump.h"
+#include "backends/leaf_programs.h"
+#include "backends/pjrt/memory_advice.h"
+#include "backends/pjrt/program.h"
+#include "backends/pjrt/staging.h"
+#include "passes/pass.h"
+#include "stablehlo/whole_update.h"
+
+#include <stdlib.h>
+
+_Static_assert((int)LIANA__WHOLE_DONE == (int)LIANA__STEP_DONE &&
+                   (int)LIANA__WHOLE_BAD_SUMS == (int)LIANA__STEP_BAD_SUMS &&
+                   (int)LIANA__WHOLE_BAD_VALUES == (int)LIANA__STEP_BAD_VALUES &&
+                   (int)LIANA__WHOLE_LEFT_OUT == (int)LIANA__STEP_LEFT_OUT,
+               "both enums name the same things");
+
+/* A device's part. */
+typedef struct whole_device {
+    liana__pjrt_device *device;
+    liana__buffer **copies; /* by variable of the program; NULL of the first device, which has the plan's */
+    void **arguments, **results;
+} whole_device;
+
+typedef struct whole_update {
+    liana__whole_plan plan;
+    size_t count;
+    whole_device *devices;
+    liana__device **handles;
+    liana_graph *leaves, *rewritten, *update;
+    size_t *sums_read;
+    liana__stablehlo_whole shape;
+    liana__stablehlo_variables variables;
+    size_t *places;     /* of the program's variables in the plan's list */
+    uint64_t *versions; /* of the plan's variables, that the other devices' copies are of */
+    liana__pjrt_program *program;
+    size_t components[LIANA__MAX_LEAF_INPUTS];
+    liana__staging_layout layout;
+    liana__staging stagings[2];
+    int next;          /* the one that is being filled */
+    int32_t num_steps; /* of the execution that runs; 0: none does */
+    liana__buffer *rows;
+    float *downloaded;
+} whole_update;
+
+/* ---- setting up ---- */
+
+static void free_device(const whole_update *own, whole_device *device)
+{
+    for (size_t i = 0; device->copies && i < own->variables.count; i++) liana__pjrt_buffer_destroy(device->copies[i]);
+    free(device->copies);
+    free(device->arguments);
+    free(device->results);
+}
+
+static void free_graphs(whole_update *own)
+{
+    liana_graph_destroy(own->leaves);
+    liana_graph_destroy(own->rewritten);
+    own->leaves = own->rewritten = NULL;
+}
+
+void liana__pjrt_whole_destroy(liana__whole *whole)
+{
+    whole_update *own = (whole_update *)whole;
+    if (!own) return;
+    for (int i = 0; i < 2; i++) liana__staging_free(&own->stagings[i]);
+    liana__pjrt_buffer_destroy(own->rows);
+    for (size_t i = 0; own->devices && i < own->count; i++) free_device(own, &own->devices[i]);
+    liana__pjrt_program_drop(own->program);
+    free_graphs(own);
+    liana_graph_destroy(own->update);
+    free(own->variables.items);
+    free(own->devices);
+    free(own->handles);
+    free(own->sums_read);
+    free(own->places);
+    free(own->versions);
+    free(own->downloaded);
+    free(own);
+}
+
+/* The places for leaves that each device needs. */
+static int64_t places_for(const whole_update *own)
+{
+    return (int64_t)((own->plan.leaf->max_leaves + own->count - 1) / own->count);
+}
+
+static liana_status build_leaves(whole_update *own, int64_t side_by_side, liana__error *error)
+{
+    liana__pjrt_program_drop(own->program);
+    own->program = NULL;
+    free_graphs(own);
+    LIANA_TRY(own->plan.build_leaves(own->plan.user, side_by_side, &own->leaves, error));
+    LIANA_TRY(liana__passes_run_asked_for(own->leaves, &own->rewritten, error));
+    own->shape.leaves = own->rewritten ? own->rewritten : own->leaves;
+    own->shape.rounds = (places_for(own) + side_by_side - 1) / side_by_side;
+    return liana__graph_verify(own->shape.leaves, error);
+}
+
+static liana_status build_update(whole_update *own, liana__error *error)
+{
+    if (own->update) return LIANA_OK;
+    LIANA_TRY(own->plan.build_update(own->plan.user, &own->update, error));
+    const size_t num_read = own->update->num_inputs - own->plan.num_scalars;
+    own->sums_read = calloc(num_read + 1, sizeof *own->sums_read);
+    if (!own->sums_read) return liana__fail_memory(error, "the update");
+    for (size_t i = 0; i < num_read; i++) {
+        own->sums_read[i] = own->plan.find_sum(own->plan.user, own->update->inputs[i]->name);
+    }
+    own->shape.update = own->update;
+    own->shape.sums_read = own->sums_read;
+    return LIANA_OK;
+}
+
+static liana_status device_ids(const whole_update *own, int *ids, liana__error *error)
+{
+    for (size_t i = 0; i < own->count; i++) {
+        const liana__pjrt_device *device = own->devices[i].device;
+        liana__pjrt_device_facts facts;
+        LIANA_TRY(liana__pjrt_device_describe(device->client, device->number, &facts, error));
+        ids[i] = facts.id;
+    }
+    return LIANA_OK;
+}
+
+static liana_status compile_text(whole_update *own, const char *text, liana__error *error)
+{
+    const liana__pjrt_device *first = own->devices[0].device;
+    liana__pjrt_compile_options options = {0};
+    int *ids = calloc(own->count, sizeof *ids);
+    if (!ids) return liana__fail_memory(error, "the update");
+    liana_status status = device_ids(own, ids, error);
+    if (own->count > 1) options = (liana__pjrt_compile_options){.num_replicas = own->count, .devices = ids};
+    if (status == LIANA_OK) {
+        status = liana__pjrt_program_make(first->client, text, strlen(text), &options, &own->program, error);
+    }
+    free(ids);
+    return status == LIANA_OK ? status : liana__fail_within(error, "%s, compiling the update", first->name);
+}
+
+static liana_status compile(whole_update *own, liana__error *error)
+{
+    const liana__stablehlo_options options = {.name = "update", .highest_precision = true};
+    char *text;
+    free(own->variables.items);
+    LIANA_TRY(liana__stablehlo_whole_variables(&own->shape, &own->variables, error));
+    LIANA_TRY(liana__stablehlo_print_whole(&own->shape, &own->variables, &options, &text, error));
+    liana_status status = liana__dump_text(own->leaves->context, "whole-update.mlir", text, error);
+    if (status == LIANA_OK) status = compile_text(own, text, error);
+    free(text);
+    return status;
+}
+
+/* Bytes that an execution may take on each device. */
+static int64_t room_on(const whole_update *own)
+{
+    const liana__pjrt_device *device = own->devices[0].device;
+    liana__pjrt_device_facts facts;
+    const bool known = liana__pjrt_device_describe(device->client, device->number, &facts, NULL) == LIANA_OK;
+    if (known && facts.memory > 0) return facts.memory - facts.memory_used;
+    return (int64_t)(liana__machine_memory() / 2 / own->count);
+}
+
+/* As many leaves side by side as fit. */
+static liana_status compile_what_fits(whole_update *own, liana__error *error)
+{
+    const int64_t room = room_on(own);
+    for (int64_t side = own->plan.side_by_side ? places_for(own) : 1;; side = (side + 1) / 2) {
+        LIANA_TRY(build_leaves(own, side, error));
+        LIANA_TRY(build_update(own, error));
+        LIANA_TRY(compile(own, error));
+        own->layout.places = own->shape.rounds * side;
+        if (side == 1 || own->program->temporaries <= room) return LIANA_OK;
+    }
+}
+
+static liana_status find_places(whole_update *own, liana__error *error)
+{
+    const liana__variables *all = own->plan.variables;
+    own->places = calloc(own->variables.count + 1, sizeof *own->places);
+    own->versions = calloc(own->variables.count + 1, sizeof *own->versions);
+    if (!own->places || !own->versions) return liana__fail_memory(error, "the update");
+    for (size_t i = 0; i < own->variables.count; i++) {
+        const liana__node *node = own->variables.items[i].node;
+        const liana__variable *found = liana__variables_find(all, node->name);
+        if (!found) return liana__fail(error, LIANA_INTERNAL, "there is no variable '%s'", node->name);
+        LIANA_TRY(liana__check_buffers("the update", "variable", node, found->buffer, error));
+        own->places[i] = (size_t)(found - all->items);
+    }
+    return LIANA_OK;
+}
+
+static liana_status make_lists(whole_update *own, liana__error *error)
+{
+    const size_t arguments = own->shape.leaves->num_inputs + 2 + own->variables.count;
+    const size_t results = 1 + own->variables.num_changed;
+    for (size_t i = 0; i < own->count; i++) {
+        whole_device *each = &own->devices[i];
+        each->arguments = calloc(arguments, sizeof *each->arguments);
+        each->results = calloc(results, sizeof *each->results);
+        if (i > 0) each->copies = calloc(own->variables.count + 1, sizeof *each->copies);
+        if (!each->arguments || !each->results || (i > 0 && !each->copies))
+            return liana__fail_memory(error, "the update");
+    }
+    const liana__node *first = own->shape.leaves->outputs[0].node;
+    own->downloaded = calloc(own->plan.most_steps * ((size_t)liana_shape_size(&first->shape) + 1), sizeof(float));
+    return own->downloaded ? LIANA_OK : liana__fail_memory(error, "the update");
+}
+
+static liana_status set_up(whole_update *own, liana__device *const *devices, liana__error *error)
+{
+    own->devices = calloc(own->count, sizeof *own->devices);
+    own->handles = calloc(own->count, sizeof(liana__device *));
+    if (!own->devices || !own->handles) return liana__fail_memory(error, "the update");
+    for (size_t i = 0; i < own->count; i++) {
+        own->devices[i].device = (liana__pjrt_device *)devices[i];
+        own->handles[i] = devices[i];
+    }
+    LIANA_TRY(compile_what_fits(own, error));
+    LIANA_TRY(liana__leaf_components(own->plan.leaf, own->shape.leaves, own->components, error));
+    LIANA_TRY(find_places(own, error));
+    own->layout.leaves = own->shape.leaves;
+    own->layout.components = own->components;
+    own->layout.devices = own->handles;
+    for (int i = 0; i < 2; i++) LIANA_TRY(liana__staging_create(&own->layout, &own->stagings[i], error));
+    return make_lists(own, error);
+}
+
+liana_status liana__pjrt_whole_create(liana__device *const *devices, size_t count, const liana__whole_plan *plan,
+                                      liana__whole **whole, liana__error *error)
+{
+    *whole = NULL;
+    whole_update *own = calloc(1, sizeof *own);
+    if (!own) return liana__fail_memory(error, "the update");
+    own->plan = *plan;
+    own->count = count;
+    own->shape = (liana__stablehlo_whole){.num_scalars = plan->num_scalars,
+                                          .num_losses = (int64_t)plan->num_losses,
+                                          .steps = (int64_t)plan->most_steps,
+                                          .replicas = count};
+    own->layout = (liana__staging_layout){.size = plan->leaf->leaf_size,
+                                          .most_steps = plan->most_steps,
+                                          .num_scalars = plan->num_scalars,
+                                          .num_devices = count};
+    liana_status status = set_up(own, devices, error);
+    if (status != LIANA_OK) {
+        liana__pjrt_whole_destroy((liana__whole *)own);
+        return status;
+    }
+    *whole = (liana__whole *)own;
+    return LIANA_OK;
+}
+
+size_t liana__pjrt_whole_workspace(const liana__whole *whole)
+{
+    const int64_t temporaries = ((const whole_update *)whole)->program->temporaries;
+    return temporaries > 0 ? (size_t)temporaries : 0;
+}
+
+/* ---- the other devices' variables ---- */
+
+static liana_status copy_variable(whole_update *own, size_t number, liana__error *error)
+{
+    const liana__variable *from = &own->plan.variables->items[own->places[number]];
+    const liana__buffer *buffer = from->buffer;
+    void *data = malloc(buffer->size);
+    if (!data) return liana__fail_memory(error, "the variables of another device");
+    liana_status status = liana__variable_read(from, data, error);
+    for (size_t i = 1; status == LIANA_OK && i < own->count; i++) {
+        status = liana__pjrt_upload(&own->devices[i].device->base, buffer->dtype, &buffer->shape, data,
+                                    &own->devices[i].copies[number], NULL, error);
+    }
+    free(data);
+    return status;
+}
+
+/* Copies what others than this program have changed. */
+static liana_status copy_variables(whole_update *own, liana__error *error)
+{
+    for (size_t i = 0; own->count > 1 && i < own->variables.count; i++) {
+        const uint64_t version = own->plan.variables->items[own->places[i]].buffer->version;
+        if (own->versions[i] == version) continue;
+        LIANA_TRY(copy_variable(own, i, error));
+        own->versions[i] = version;
+    }
+    return LIANA_OK;
+}
+
+/* Where a device has a variable. */
+static liana__buffer **buffer_of(const whole_update *own, size_t device, size_t number)
+{
+    if (device > 0) return &own->devices[device].copies[number];
+    return &own->plan.variables->items[own->places[number]].buffer;
+}
+
+/* ---- running ---- */
+
+liana_status liana__pjrt_whole_stage(liana__whole *whole, const liana__leaf_batch *batch, const float *scalars,
+                                     liana__error *error)
+{
+    whole_update *own = (whole_update *)whole;
+    liana__staging *staging = &own->stagings[own->next];
+    liana__staging_add(staging, batch, scalars);
+    return (size_t)staging->num_steps == own->plan.most_steps ? liana__staging_send(staging, error) : LIANA_OK;
+}
+
+static liana_status gather(whole_update *own, size_t device, const liana__staging *staging, liana__error *error)
+{
+    const size_t inputs = own->layout.leaves->num_inputs + 2;
+    void **next = own->devices[device].arguments;
+    for (size_t i = 0; i < inputs; i++) {
+        *next++ = ((liana__pjrt_buffer *)staging->buffers[device * inputs + i])->handle;
+    }
+    for (size_t i = 0; i < own->variables.count; i++) {
+        const liana__buffer *buffer = *buffer_of(own, device, i);
+        LIANA_TRY(liana__check_buffers("the update", "variable", own->variables.items[i].node, buffer, error));
+        *next++ = ((const liana__pjrt_buffer *)buffer)->handle;
+    }
+    return LIANA_OK;
+}
+
+static liana_status run(whole_update *own, liana__error *error)
+{
+    const size_t num_arguments = own->layout.leaves->num_inputs + 2 + own->variables.count;
+    const whole_device *first = &own->devices[0];
+    if (own->count == 1) {
+        return liana__pjrt_program_run(own->program, first->device->handle, first->arguments, num_arguments,
+                                       first->results, error);
+    }
+    void *const **arguments = calloc(own->count, sizeof(void *const *));
+    void ***results = calloc(own->count, sizeof(void **));
+    liana_status status = arguments && results ? LIANA_OK : liana__fail_memory(error, "the update");
+    for (size_t i = 0; status == LIANA_OK && i < own->count; i++) {
+        arguments[i] = own->devices[i].arguments;
+        results[i] = own->devices[i].results;
+    }
+    if (status == LIANA_OK) {
+        status = liana__pjrt_program_run_all(own->program, arguments, num_arguments, (void **const *)results, error);
+    }
+    free(arguments);
+    free(results);
+    return status;
+}
+
+/* Takes over all results, also on failure. The rows of the first device are kept; those of others are the same. */
+static liana_status take_results(whole_update *own, size_t device, liana__error *error)
+{
+    whole_device *each = &own->devices[device];
+    const liana__node *first = own->layout.leaves->outputs[0].node;
+    const liana_shape shape = liana_shape_of((int64_t)own->plan.most_steps, liana_shape_size(&first->shape) + 1);
+    liana__buffer *other = NULL;
+    liana_status status = liana__pjrt_buffer_put(each->device, LIANA_F32, &shape, each->results[0],
+                                                 device == 0 ? &own->rows : &other, error);
+    liana__pjrt_buffer_destroy(other);
+    for (size_t i = 0; i < own->variables.count; i++) {
+        const liana__stablehlo_variable *variable = &own->variables.items[i];
+        if (variable->result < 0) continue;
+        liana__buffer **place = buffer_of(own, device, i);
+        liana_status one = liana__pjrt_buffer_put(each->device, variable->node->dtype, &variable->node->shape,
+                                                  each->results[variable->result], place, error);
+        if (status == LIANA_OK) status = one;
+    }
+    return status;
+}
+
+/* A device that fails in the middle of a run may have taken over the donated variables already. */
+static void mark_gone(const whole_update *own)
+{
+    for (size_t i = 0; i < own->variables.count; i++) {
+        if (own->variables.items[i].result >= 0) liana__pjrt_buffer_mark_gone(*buffer_of(own, 0, i));
+    }
+}
+
+static liana_status fail_run(whole_update *own, liana_status status, liana__error *error)
+{
+    mark_gone(own);
+    liana__fail_within(error, "%s, running the update", own->devices[0].device->name);
+    if (status != LIANA_OUT_OF_MEMORY) return status;
+    return liana__pjrt_advise(own->devices[0].device, own->layout.size, own->program, error);
+}
+
+liana_status liana__pjrt_whole_launch(liana__whole *whole, liana__error *error)
+{
+    whole_update *own = (whole_update *)whole;
+    liana__staging *staging = &own->stagings[own->next];
+    LIANA_TRY(liana__staging_send(staging, error));
+    LIANA_TRY(copy_variables(own, error));
+    for (size_t i = 0; i < own->count; i++) LIANA_TRY(gather(own, i, staging, error));
+    liana_status status = run(own, error);
+    if (status != LIANA_OK) return fail_run(own, status, error);
+    for (size_t i = 0; i < own->count; i++) {
+        liana_status one = take_results(own, i, error);
+        if (status == LIANA_OK) status = one;
+    }
+    for (size_t i = 0; i < own->variables.count; i++) {
+        own->versions[i] = own->plan.variables->items[own->places[i]].buffer->version;
+    }
+    own->num_steps = staging->num_steps;
+    own->next ^= 1;
+    return status;
+}
+
+liana_status liana__pjrt_whole_collect(liana__whole *whole, float *first, int *statuses, liana__error *error)
+{
+    whole_update *own = (whole_update *)whole;
+    const size_t columns = (size_t)own->rows->shape.dims[1];
+    const float *row = own->downloaded;
+    liana_status status = liana__pjrt_download(own->rows, own->downloaded, error);
+    if (status != LIANA_OK) return fail_run(own, status, error);
+    for (int32_t i = 0; i < own->num_steps; i++, row += columns) {
+        memcpy(first + (size_t)i * (columns - 1), row, (columns - 1) * sizeof *first);
+        statuses[i] = (int)row[columns - 1];
+    }
+    own->num_steps = 0;
+    return liana__staging_clear(&own->stagings[own->next ^ 1], error);
+}

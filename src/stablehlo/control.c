@@ -1,0 +1,153 @@
+/* Calls, loops, slices at computed places, sums over devices. */
+#include "stablehlo/control.h"
+
+/* ---- lists of values ---- */
+
+static void add_values(liana__lowering *l, const liana__hlo *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++) liana__text_add(&l->text, "%s%%%u", i ? ", " : "", values[i].id);
+}
+
+static void add_types(liana__lowering *l, const liana__hlo *values, size_t count)
+{
+    liana__text_add(&l->text, "(");
+    for (size_t i = 0; i < count; i++) {
+        liana__text_add(&l->text, "%s%s", i ? ", " : "", liana__hlo_print_type(values[i].dtype, &values[i].shape).text);
+    }
+    liana__text_add(&l->text, ")");
+}
+
+/* "%4, %5 = ", with new numbers for the results. */
+static void add_results(liana__lowering *l, liana__hlo *results, size_t count)
+{
+    liana__hlo_indent(l);
+    for (size_t i = 0; i < count; i++) results[i].id = l->next++;
+    add_values(l, results, count);
+    if (count) liana__text_add(&l->text, " = ");
+}
+
+/* ---- calls ---- */
+
+void liana__hlo_call(liana__lowering *l, const char *function, const liana__hlo *arguments, size_t count,
+                     liana__hlo *results, size_t num_results)
+{
+    add_results(l, results, num_results);
+    liana__text_add(&l->text, "\"func.call\"(");
+    add_values(l, arguments, count);
+    liana__text_add(&l->text, ") {callee = @%s} : ", function);
+    add_types(l, arguments, count);
+    liana__text_add(&l->text, " -> ");
+    add_types(l, results, num_results);
+    liana__hlo_end_line(l);
+}
+
+/* ---- loops ---- */
+
+static void begin_block(liana__lowering *l, liana__hlo_while *loop)
+{
+    liana__hlo_indent(l);
+    liana__text_add(&l->text, "  ^bb0(");
+    for (size_t i = 0; i < loop->count; i++) {
+        liana__hlo *value = &loop->values[i];
+        *value = liana__hlo_parameter(l, value->dtype, value->shape);
+        liana__text_add(&l->text, "%s%%%u: %s", i ? ", " : "", value->id,
+                        liana__hlo_print_type(value->dtype, &value->shape).text);
+    }
+    liana__text_add(&l->text, "):\n");
+    l->depth++;
+}
+
+static void end_block(liana__lowering *l, const liana__hlo *values, size_t count)
+{
+    liana__hlo_indent(l);
+    liana__text_add(&l->text, "\"stablehlo.return\"(");
+    add_values(l, values, count);
+    liana__text_add(&l->text, ") : ");
+    add_types(l, values, count);
+    liana__text_add(&l->text, " -> ()\n");
+    l->depth--;
+    liana__hlo_indent(l);
+    liana__text_add(&l->text, "}");
+}
+
+/* The numbers of the results are given before the blocks are written: they are where the loop begins. */
+void liana__hlo_while_begin(liana__lowering *l, liana__hlo_while *loop)
+{
+    loop->first_result = l->next;
+    l->next += (uint32_t)loop->count;
+    liana__hlo_indent(l);
+    for (size_t i = 0; i < loop->count; i++) {
+        liana__text_add(&l->text, "%s%%%u", i ? ", " : "", loop->first_result + (uint32_t)i);
+    }
+    liana__text_add(&l->text, " = \"stablehlo.while\"(");
+    add_values(l, loop->values, loop->count);
+    liana__text_add(&l->text, ") ({\n");
+    begin_block(l, loop);
+}
+
+void liana__hlo_while_between(liana__lowering *l, liana__hlo_while *loop, liana__hlo condition)
+{
+    end_block(l, &condition, 1);
+    liana__text_add(&l->text, ", {\n");
+    begin_block(l, loop);
+}
+
+void liana__hlo_while_end(liana__lowering *l, liana__hlo_while *loop, const liana__hlo *next)
+{
+    end_block(l, next, loop->count);
+    liana__text_add(&l->text, ") : ");
+    add_types(l, loop->values, loop->count);
+    liana__text_add(&l->text, " -> ");
+    add_types(l, loop->values, loop->count);
+    liana__hlo_end_line(l);
+    for (size_t i = 0; i < loop->count; i++) loop->values[i].id = loop->first_result + (uint32_t)i;
+}
+
+/* ---- rows ---- */
+
+/* `first`, and zeros for the other axes. */
+static size_t place_rows(liana__lowering *l, liana__hlo first, int rank, liana__hlo *operands)
+{
+    operands[0] = first;
+    for (int i = 1; i < rank; i++) operands[i] = liana__hlo_fill(l, LIANA_S32, LIANA_SCALAR, 0);
+    return (size_t)rank;
+}
+
+liana__hlo liana__hlo_rows(liana__lowering *l, liana__hlo x, liana__hlo first, liana_shape shape)
+{
+    liana__hlo operands[1 + LIANA_MAX_RANK] = {x};
+    const size_t count = 1 + place_rows(l, first, x.shape.rank, operands + 1);
+    liana__text attributes = {0};
+    liana__hlo_add_array(&attributes, "slice_sizes", shape.dims, shape.rank);
+    return liana__hlo_write(l, "dynamic_slice", operands, count, x.dtype, shape, &attributes);
+}
+
+liana__hlo liana__hlo_set_rows(liana__lowering *l, liana__hlo x, liana__hlo rows, liana__hlo first)
+{
+    liana__hlo operands[2 + LIANA_MAX_RANK] = {x, rows};
+    const size_t count = 2 + place_rows(l, first, x.shape.rank, operands + 2);
+    return liana__hlo_write(l, "dynamic_update_slice", operands, count, x.dtype, x.shape, NULL);
+}
+
+/* ---- over devices, over elements ---- */
+
+liana__hlo liana__hlo_add_replicas(liana__lowering *l, liana__hlo x, size_t replicas)
+{
+    liana__hlo parameters[2];
+    liana__hlo_op op = liana__hlo_begin(l, "all_reduce", &x, 1);
+    liana__hlo_begin_region(l, &op, x.dtype, parameters);
+    liana__hlo_end_region(l, liana__hlo_binary(l, "add", parameters[0], parameters[1]));
+    liana__text attributes = {0};
+    liana__text_add(&attributes, "replica_groups = dense<[[");
+    for (size_t i = 0; i < replicas; i++) liana__text_add(&attributes, "%s%zu", i ? ", " : "", i);
+    liana__text_add(&attributes, "]]> : tensor<1x%zuxi64>", replicas);
+    return liana__hlo_end(l, &op, x.dtype, x.shape, &attributes);
+}
+
+liana__hlo liana__hlo_all_finite(liana__lowering *l, liana__hlo x)
+{
+    int64_t axes[LIANA_MAX_RANK];
+    for (int i = 0; i < x.shape.rank; i++) axes[i] = i;
+    liana__hlo finite = liana__hlo_is_finite(l, x);
+    return x.shape.rank ? liana__hlo_reduce(l, LIANA__HLO_MINIMUM, finite, axes, x.shape.rank) : finite;
+}

@@ -1,0 +1,35 @@
+/* control.h - what a module is put together with: calls of functions, loops, slices at computed places, sums over
+ * devices. */
+#ifndef LIANA_STABLEHLO_CONTROL_H
+#define LIANA_STABLEHLO_CONTROL_H
+
+#include "stablehlo/lowering_internal.h"
+
+/* Calls a function of the module. `results` come with their types. */
+void liana__hlo_call(liana__lowering *lowering, const char *function, const liana__hlo *arguments, size_t count,
+                     liana__hlo *results, size_t num_results);
+
+/* A loop over `count` values. Between begin and between, `values` are the parameters of the condition; between between
+ * and end those of the body; afterwards the results. */
+typedef struct liana__hlo_while {
+    liana__hlo *values;
+    size_t count;
+    uint32_t first_result; /* set by begin */
+} liana__hlo_while;
+void liana__hlo_while_begin(liana__lowering *lowering, liana__hlo_while *loop);
+void liana__hlo_while_between(liana__lowering *lowering, liana__hlo_while *loop, liana__hlo condition);
+/* `next` [count]: what the next round begins with. */
+void liana__hlo_while_end(liana__lowering *lowering, liana__hlo_while *loop, const liana__hlo *next);
+
+/* Rows of x from an s32 on: `shape` is the result's, x's but for the number of rows. */
+liana__hlo liana__hlo_rows(liana__lowering *lowering, liana__hlo x, liana__hlo first, liana_shape shape);
+/* x with `rows` in the place of those from an s32 on. */
+liana__hlo liana__hlo_set_rows(liana__lowering *lowering, liana__hlo x, liana__hlo rows, liana__hlo first);
+
+/* The sum over so many replicas. */
+liana__hlo liana__hlo_add_replicas(liana__lowering *lowering, liana__hlo x, size_t replicas);
+
+/* bool, a scalar: every element is finite. */
+liana__hlo liana__hlo_all_finite(liana__lowering *lowering, liana__hlo x);
+
+#endif

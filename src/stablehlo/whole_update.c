@@ -1,0 +1,465 @@
+/* Updates as one module: the functions of two graphs, and around them loops, sums over devices and checks. */
+#include "stablehlo/whole_update.h"
+
+#include "stablehlo/control.h"
+
+#include <stdlib.h>
+
+/* The functions of the module. */
+static const char LEAVES[] = "leaves", UPDATE[] = "update";
+
+/* ---- variables ---- */
+
+static const liana__node *find_node(liana__node *const *nodes, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(nodes[i]->name, name) == 0) return nodes[i];
+    }
+    return NULL;
+}
+
+/* The place of a node's variable among those of the module. */
+static size_t place_of(const liana__stablehlo_variables *variables, const liana__node *node)
+{
+    size_t place = 0;
+    while (strcmp(variables->items[place].node->name, node->name) != 0) place++;
+    return place;
+}
+
+liana_status liana__stablehlo_whole_variables(const liana__stablehlo_whole *whole,
+                                              liana__stablehlo_variables *variables, liana__error *error)
+{
+    const liana_graph *leaves = whole->leaves, *update = whole->update;
+    *variables = (liana__stablehlo_variables){
+        .items = calloc(leaves->num_variables + update->num_variables + 1, sizeof *variables->items)};
+    if (!variables->items) return liana__fail_memory(error, "the variables of an update");
+    for (size_t i = 0; i < leaves->num_variables; i++) {
+        variables->items[variables->count++] = (liana__stablehlo_variable){leaves->variables[i], -1};
+    }
+    for (size_t i = 0; i < update->num_variables; i++) {
+        const liana__node *node = update->variables[i];
+        if (find_node(leaves->variables, leaves->num_variables, node->name)) continue;
+        variables->items[variables->count++] = (liana__stablehlo_variable){node, -1};
+    }
+    for (size_t i = 0; i < update->num_assignments; i++) {
+        const size_t place = place_of(variables, update->assignments[i].variable);
+        variables->items[place].result = 1 + (int64_t)variables->num_changed++;
+    }
+    return LIANA_OK;
+}
+
+/* ---- the function that is called ---- */
+
+/* What the function main is written with. Lists are of values that a step reads. */
+typedef struct writer {
+    liana__lowering l;
+    const liana__stablehlo_whole *whole;
+    const liana__stablehlo_variables *variables;
+    liana__hlo *inputs; /* of `leaves`, all rows */
+    liana__hlo scalars, num_steps;
+    liana__hlo *values;    /* of the variables */
+    liana__hlo *sums;      /* of an update */
+    liana__hlo *arguments; /* of a call, or of a loop; long enough for any */
+    liana__hlo *results;   /* the same */
+} writer;
+
+static liana_shape with_rows(liana_shape shape, int64_t rows)
+{
+    shape.dims[0] = rows;
+    return shape;
+}
+
+static void add_argument(writer *w, liana__hlo value, const char *name, int64_t result, bool last)
+{
+    liana__text_add(&w->l.text, "      %%%u: %s", value.id, liana__hlo_print_type(value.dtype, &value.shape).text);
+    if (result >= 0) liana__text_add(&w->l.text, " {tf.aliasing_output = %lld : i32}", (long long)result);
+    liana__text_add(&w->l.text, "%s// %s\n", last ? "  " : ",  ", name);
+}
+
+static liana__hlo row_type(const writer *w)
+{
+    const liana__node *first = w->whole->leaves->outputs[0].node;
+    return (liana__hlo){.dtype = LIANA_F32,
+                        .shape = liana_shape_of(w->whole->steps, liana_shape_size(&first->shape) + 1)};
+}
+
+static void add_arguments(writer *w)
+{
+    const liana__stablehlo_whole *whole = w->whole;
+    for (size_t i = 0; i < whole->leaves->num_inputs; i++) {
+        const liana__node *node = whole->leaves->inputs[i];
+        const int64_t rows = node->shape.dims[0] * whole->rounds * whole->steps;
+        w->inputs[i] = liana__hlo_parameter(&w->l, node->dtype, with_rows(node->shape, rows));
+        add_argument(w, w->inputs[i], node->name, -1, false);
+    }
+    w->scalars = liana__hlo_parameter(&w->l, LIANA_F32, liana_shape_of(whole->steps, (int64_t)whole->num_scalars));
+    add_argument(w, w->scalars, "scalars", -1, false);
+    w->num_steps = liana__hlo_parameter(&w->l, LIANA_S32, LIANA_SCALAR);
+    add_argument(w, w->num_steps, "steps", -1, w->variables->count == 0);
+    for (size_t i = 0; i < w->variables->count; i++) {
+        const liana__stablehlo_variable *variable = &w->variables->items[i];
+        w->values[i] = liana__hlo_parameter(&w->l, variable->node->dtype, variable->node->shape);
+        add_argument(w, w->values[i], variable->node->name, variable->result, i + 1 == w->variables->count);
+    }
+}
+
+/* The results: rows, and variables in the order of their results. */
+static size_t list_results(const writer *w, liana__hlo rows, liana__hlo *results)
+{
+    results[0] = rows;
+    for (size_t i = 0; i < w->variables->count; i++) {
+        const int64_t result = w->variables->items[i].result;
+        if (result >= 0) results[result] = w->values[i];
+    }
+    return 1 + w->variables->num_changed;
+}
+
+static void add_types(writer *w, const liana__hlo *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        liana__text_add(&w->l.text, "%s%s", i ? ", " : "",
+                        liana__hlo_print_type(values[i].dtype, &values[i].shape).text);
+    }
+}
+
+static void add_return(writer *w, const liana__hlo *values, size_t count)
+{
+    liana__text_add(&w->l.text, "    \"func.return\"(");
+    for (size_t i = 0; i < count; i++) liana__text_add(&w->l.text, "%s%%%u", i ? ", " : "", values[i].id);
+    liana__text_add(&w->l.text, ") : (");
+    add_types(w, values, count);
+    liana__text_add(&w->l.text, ") -> ()\n  }\n");
+}
+
+/* ---- leaves ---- */
+
+static liana__hlo integer(writer *w, int64_t value)
+{
+    return liana__hlo_fill(&w->l, LIANA_S32, LIANA_SCALAR, (double)value);
+}
+
+/* Calls the leaves of one round; `inputs` and `values` are what the region knows them by. */
+static void call_leaves(writer *w, liana__hlo round, const liana__hlo *inputs, const liana__hlo *values,
+                        liana__hlo *sums)
+{
+    const liana_graph *leaves = w->whole->leaves;
+    const bool sliced = w->whole->rounds * w->whole->steps > 1;
+    size_t count = 0;
+    for (size_t i = 0; i < leaves->num_inputs; i++) {
+        const liana_shape *shape = &leaves->inputs[i]->shape;
+        liana__hlo rows = inputs[i];
+        if (sliced) {
+            liana__hlo first = liana__hlo_binary(&w->l, "multiply", round, integer(w, shape->dims[0]));
+            rows = liana__hlo_rows(&w->l, inputs[i], first, *shape);
+        }
+        w->arguments[count++] = rows;
+    }
+    for (size_t i = 0; i < leaves->num_variables; i++) w->arguments[count++] = values[i];
+    for (size_t i = 0; i < leaves->num_outputs; i++) {
+        const liana__node *node = leaves->outputs[i].node;
+        sums[i] = (liana__hlo){.dtype = node->dtype, .shape = node->shape};
+    }
+    liana__hlo_call(&w->l, LEAVES, w->arguments, count, sums, leaves->num_outputs);
+}
+
+/* The values of the loop over rounds: the round, the sums so far, inputs, variables of the leaves. */
+static size_t list_loop(const writer *w, liana__hlo round, liana__hlo *list)
+{
+    const liana_graph *leaves = w->whole->leaves;
+    size_t count = 0;
+    list[count++] = round;
+    for (size_t i = 0; i < leaves->num_outputs; i++) list[count++] = w->sums[i];
+    for (size_t i = 0; i < leaves->num_inputs; i++) list[count++] = w->inputs[i];
+    for (size_t i = 0; i < leaves->num_variables; i++) list[count++] = w->values[i];
+    return count;
+}
+
+static liana_status add_rounds(writer *w, liana__hlo first_round)
+{
+    const liana_graph *leaves = w->whole->leaves;
+    const size_t num_sums = leaves->num_outputs;
+    for (size_t i = 0; i < num_sums; i++) {
+        w->sums[i] = liana__hlo_fill(&w->l, LIANA_F32, leaves->outputs[i].node->shape, 0);
+    }
+    liana__hlo end = liana__hlo_binary(&w->l, "add", first_round, integer(w, w->whole->rounds));
+    liana__hlo *values = malloc((2 + num_sums + leaves->num_inputs + leaves->num_variables) * sizeof *values);
+    liana__hlo *added = malloc((num_sums + 1) * sizeof *added);
+    if (!values || !added) {
+        free(values);
+        free(added);
+        return liana__hlo_fail_memory(&w->l);
+    }
+    size_t count = list_loop(w, first_round, values);
+    values[count++] = end;
+    liana__hlo_while loop = {.values = values, .count = count};
+    liana__hlo_while_begin(&w->l, &loop);
+    liana__hlo_while_between(&w->l, &loop, liana__hlo_compare(&w->l, "LT", values[0], values[count - 1]));
+    const liana__hlo *inputs = values + 1 + num_sums;
+    call_leaves(w, values[0], inputs, inputs + leaves->num_inputs, added);
+    memcpy(w->arguments, values, count * sizeof *values);
+    w->arguments[0] = liana__hlo_binary(&w->l, "add", values[0], integer(w, 1));
+    for (size_t i = 0; i < num_sums; i++) {
+        w->arguments[1 + i] = liana__hlo_binary(&w->l, "add", values[1 + i], added[i]);
+    }
+    liana__hlo_while_end(&w->l, &loop, w->arguments);
+    memcpy(w->sums, values + 1, num_sums * sizeof *values);
+    free(values);
+    free(added);
+    return LIANA_OK;
+}
+
+/* ---- sums over devices ---- */
+
+/* All sums as one vector, since each sum over devices waits for all of them. */
+static void add_devices(writer *w)
+{
+    const size_t count = w->whole->leaves->num_outputs;
+    if (w->whole->replicas < 2) return;
+    for (size_t i = 0; i < count; i++) {
+        const int64_t size = liana_shape_size(&w->sums[i].shape);
+        w->arguments[i] = liana__hlo_reshape(&w->l, w->sums[i], liana_shape_of(size));
+    }
+    liana__hlo all = count > 1 ? liana__hlo_concatenate(&w->l, w->arguments, count, 0) : w->arguments[0];
+    all = liana__hlo_add_replicas(&w->l, all, w->whole->replicas);
+    int64_t begin = 0;
+    for (size_t i = 0; i < count; i++) {
+        const int64_t end = begin + liana_shape_size(&w->sums[i].shape), one = 1;
+        liana__hlo part = liana__hlo_slice(&w->l, all, &begin, &end, &one);
+        w->sums[i] = liana__hlo_reshape(&w->l, part, w->sums[i].shape);
+        begin = end;
+    }
+}
+
+/* ---- the update ---- */
+
+static liana__hlo both(writer *w, liana__hlo a, liana__hlo b)
+{
+    return liana__hlo_binary(&w->l, "and", a, b);
+}
+
+/* The losses, and what the update reads. */
+static liana__hlo sums_are_finite(writer *w)
+{
+    const liana_graph *update = w->whole->update;
+    const size_t num_read = update->num_inputs - w->whole->num_scalars;
+    const int64_t size = liana_shape_size(&w->sums[0].shape), begin = 0, one = 1;
+    liana__hlo first = liana__hlo_reshape(&w->l, w->sums[0], liana_shape_of(size));
+    liana__hlo good = liana__hlo_all_finite(&w->l, liana__hlo_slice(&w->l, first, &begin, &w->whole->num_losses, &one));
+    for (size_t i = 0; i < num_read; i++) {
+        good = both(w, good, liana__hlo_all_finite(&w->l, w->sums[w->whole->sums_read[i]]));
+    }
+    return good;
+}
+
+/* Calls the update; `results` receives the new values in the order of its assignments. */
+static void call_update(writer *w, liana__hlo step, liana__hlo *results)
+{
+    const liana_graph *update = w->whole->update;
+    const size_t num_read = update->num_inputs - w->whole->num_scalars;
+    size_t count = 0;
+    for (size_t i = 0; i < num_read; i++) w->arguments[count++] = w->sums[w->whole->sums_read[i]];
+    const liana_shape row = liana_shape_of(1, (int64_t)w->whole->num_scalars);
+    liana__hlo scalars = w->whole->steps > 1 ? liana__hlo_rows(&w->l, w->scalars, step, row) : w->scalars;
+    for (int64_t i = 0; i < row.dims[1]; i++) {
+        const int64_t begin[] = {0, i}, end[] = {1, i + 1}, strides[] = {1, 1};
+        liana__hlo one = liana__hlo_slice(&w->l, scalars, begin, end, strides);
+        w->arguments[count++] = liana__hlo_reshape(&w->l, one, LIANA_SCALAR);
+    }
+    for (size_t i = 0; i < update->num_variables; i++) {
+        w->arguments[count++] = w->values[place_of(w->variables, update->variables[i])];
+    }
+    for (size_t i = 0; i < update->num_assignments; i++) {
+        const liana__node *value = update->assignments[i].value;
+        results[i] = (liana__hlo){.dtype = value->dtype, .shape = value->shape};
+    }
+    liana__hlo_call(&w->l, UPDATE, w->arguments, count, results, update->num_assignments);
+}
+
+/* Variables get their new values if the sums were finite. Returns whether the new values are. */
+static liana__hlo take_values(writer *w, liana__hlo good)
+{
+    const liana_graph *update = w->whole->update;
+    liana__hlo finite = {0};
+    for (size_t i = 0; i < update->num_assignments; i++) {
+        liana__hlo *value = &w->values[place_of(w->variables, update->assignments[i].variable)];
+        *value = liana__hlo_select(&w->l, good, w->results[i], *value);
+        if (!liana__dtype_is_float(value->dtype)) continue;
+        liana__hlo one = liana__hlo_all_finite(&w->l, *value);
+        finite = finite.id ? both(w, finite, one) : one;
+    }
+    return finite;
+}
+
+static liana__hlo number(writer *w, double value)
+{
+    return liana__hlo_fill(&w->l, LIANA_F32, LIANA_SCALAR, value);
+}
+
+/* One update; changes w->values. Returns its row. */
+static liana_status write_step(writer *w, liana__hlo step, liana__hlo *row, liana__hlo *status)
+{
+    const int64_t rounds = w->whole->rounds;
+    liana__hlo first_round = rounds > 1 ? liana__hlo_binary(&w->l, "multiply", step, integer(w, rounds)) : step;
+    if (rounds > 1) {
+        LIANA_TRY(add_rounds(w, first_round));
+    } else {
+        call_leaves(w, first_round, w->inputs, w->values, w->sums);
+    }
+    add_devices(w);
+    liana__hlo good = sums_are_finite(w);
+    call_update(w, step, w->results);
+    liana__hlo finite = take_values(w, good);
+    *status = liana__hlo_select(&w->l, finite, number(w, LIANA__STEP_DONE), number(w, LIANA__STEP_BAD_VALUES));
+    *status = liana__hlo_select(&w->l, good, *status, number(w, LIANA__STEP_BAD_SUMS));
+    const int64_t size = liana_shape_size(&w->sums[0].shape);
+    liana__hlo parts[] = {liana__hlo_reshape(&w->l, w->sums[0], liana_shape_of(1, size)),
+                          liana__hlo_reshape(&w->l, *status, liana_shape_of(1, 1))};
+    *row = liana__hlo_concatenate(&w->l, parts, 2, 1);
+    return LIANA_OK;
+}
+
+/* ---- several updates ---- */
+
+/* The values of the loop over updates. */
+enum { STEP, STATUS, ROWS, NUM_STEPS, SCALARS, FIRST_OTHER };
+
+static size_t list_steps(const writer *w, liana__hlo *list)
+{
+    size_t count = FIRST_OTHER;
+    for (size_t i = 0; i < w->whole->leaves->num_inputs; i++) list[count++] = w->inputs[i];
+    for (size_t i = 0; i < w->variables->count; i++) list[count++] = w->values[i];
+    return count;
+}
+
+static void take_steps(writer *w, const liana__hlo *list)
+{
+    size_t next = FIRST_OTHER;
+    w->num_steps = list[NUM_STEPS];
+    w->scalars = list[SCALARS];
+    for (size_t i = 0; i < w->whole->leaves->num_inputs; i++) w->inputs[i] = list[next++];
+    for (size_t i = 0; i < w->variables->count; i++) w->values[i] = list[next++];
+}
+
+/* Rows of updates that are not done say so. */
+static liana__hlo empty_rows(writer *w)
+{
+    const liana__hlo type = row_type(w);
+    const int64_t columns = type.shape.dims[1];
+    liana__hlo parts[] = {liana__hlo_fill(&w->l, LIANA_F32, liana_shape_of(w->whole->steps, columns - 1), 0),
+                          liana__hlo_fill(&w->l, LIANA_F32, liana_shape_of(w->whole->steps, 1), LIANA__STEP_LEFT_OUT)};
+    return liana__hlo_concatenate(&w->l, parts, 2, 1);
+}
+
+static liana_status write_steps(writer *w, liana__hlo *rows)
+{
+    liana__hlo *values = malloc((FIRST_OTHER + w->whole->leaves->num_inputs + w->variables->count) * sizeof *values);
+    if (!values) return liana__hlo_fail_memory(&w->l);
+    values[STEP] = integer(w, 0);
+    values[STATUS] = number(w, LIANA__STEP_DONE);
+    values[ROWS] = empty_rows(w);
+    values[NUM_STEPS] = w->num_steps;
+    values[SCALARS] = w->scalars;
+    liana__hlo_while loop = {.values = values, .count = list_steps(w, values)};
+    liana__hlo_while_begin(&w->l, &loop);
+    liana__hlo more = liana__hlo_compare(&w->l, "LT", values[STEP], values[NUM_STEPS]);
+    liana__hlo going = both(w, more, liana__hlo_compare_with(&w->l, "EQ", values[STATUS], LIANA__STEP_DONE));
+    liana__hlo_while_between(&w->l, &loop, going);
+    take_steps(w, values);
+    liana__hlo row, step = values[STEP], all = values[ROWS];
+    liana_status status = write_step(w, step, &row, &values[STATUS]);
+    const liana__hlo new_status = values[STATUS];
+    w->arguments[STEP] = liana__hlo_binary(&w->l, "add", step, integer(w, 1));
+    w->arguments[STATUS] = new_status;
+    w->arguments[ROWS] = liana__hlo_set_rows(&w->l, all, row, step);
+    w->arguments[NUM_STEPS] = w->num_steps;
+    w->arguments[SCALARS] = w->scalars;
+    (void)list_steps(w, w->arguments);
+    liana__hlo_while_end(&w->l, &loop, w->arguments);
+    take_steps(w, values);
+    *rows = values[ROWS];
+    free(values);
+    return status;
+}
+
+/* ---- the module ---- */
+
+static liana_status write_main(writer *w)
+{
+    liana__text_add(&w->l.text, "  func.func public @main(\n");
+    add_arguments(w);
+    liana__text_add(&w->l.text, "  ) -> (");
+    add_types(w, w->results, list_results(w, row_type(w), w->results));
+    liana__text_add(&w->l.text, ") {\n");
+    liana__hlo rows, status;
+    if (w->whole->steps > 1) {
+        LIANA_TRY(write_steps(w, &rows));
+    } else {
+        LIANA_TRY(write_step(w, integer(w, 0), &rows, &status));
+    }
+    add_return(w, w->results, list_results(w, rows, w->results));
+    return LIANA_OK;
+}
+
+static liana_status add_function(writer *w, const liana_graph *graph, const char *name,
+                                 const liana__stablehlo_options *options)
+{
+    liana__stablehlo_options own = *options;
+    own.function = name;
+    own.function_only = true;
+    own.donate_variables = false;
+    own.donated_inputs = NULL;
+    char *text;
+    LIANA_TRY(liana__stablehlo_print(graph, &own, &text, w->l.error));
+    liana__text_add_bytes(&w->l.text, text, strlen(text));
+    free(text);
+    return LIANA_OK;
+}
+
+static liana_status write_module(writer *w, const liana__stablehlo_options *options)
+{
+    liana__text_add(&w->l.text, "module @\"%s\" {\n", options->name ? options->name : "liana");
+    LIANA_TRY(add_function(w, w->whole->leaves, LEAVES, options));
+    LIANA_TRY(add_function(w, w->whole->update, UPDATE, options));
+    LIANA_TRY(write_main(w));
+    liana__text_add(&w->l.text, "}\n");
+    return w->l.text.failed ? liana__hlo_fail_memory(&w->l) : LIANA_OK;
+}
+
+static liana_status check_sums(const liana__stablehlo_whole *whole, liana__error *error)
+{
+    for (size_t i = 0; i < whole->leaves->num_outputs; i++) {
+        const liana__node *node = whole->leaves->outputs[i].node;
+        if (node->dtype == LIANA_F32) continue;
+        return liana__fail(error, LIANA_UNIMPLEMENTED, "the sum '%s' of a whole update is %s, expected f32",
+                           whole->leaves->outputs[i].name, liana_dtype_name(node->dtype));
+    }
+    return LIANA_OK;
+}
+
+liana_status liana__stablehlo_print_whole(const liana__stablehlo_whole *whole,
+                                          const liana__stablehlo_variables *variables,
+                                          const liana__stablehlo_options *options, char **text, liana__error *error)
+{
+    *text = NULL;
+    LIANA_TRY(check_sums(whole, error));
+    const size_t most = FIRST_OTHER + 2 * (whole->leaves->num_outputs + whole->update->num_inputs) +
+                        whole->leaves->num_inputs + variables->count;
+    writer w = {.l = {.highest_precision = options->highest_precision, .next = 1, .error = error},
+                .whole = whole,
+                .variables = variables};
+    liana__hlo *lists = calloc(5 * most, sizeof *lists);
+    if (!lists) return liana__fail_memory(error, "the StableHLO text of an update");
+    w.inputs = lists;
+    w.values = lists + most;
+    w.sums = lists + 2 * most;
+    w.arguments = lists + 3 * most;
+    w.results = lists + 4 * most;
+    liana_status status = write_module(&w, options);
+    free(lists);
+    if (status == LIANA_OK) {
+        *text = w.l.text.data;
+    } else {
+        liana__text_free(&w.l.text);
+    }
+    return status;
+}

@@ -1,0 +1,59 @@
+/* whole_update.h - some updates as one StableHLO module: leaves, their sum over devices, the optimizer's step. */
+#ifndef LIANA_STABLEHLO_WHOLE_UPDATE_H
+#define LIANA_STABLEHLO_WHOLE_UPDATE_H
+
+#include "stablehlo/module.h"
+
+/* What a module is made of; see backends/whole_update.h. */
+typedef struct liana__stablehlo_whole {
+    const liana_graph *leaves; /* leaves side by side; outputs are their sums, f32 */
+    const liana_graph *update; /* inputs are sums, then f32 scalars */
+    const size_t *sums_read;   /* by input of the update: an output of `leaves` */
+    size_t num_scalars;
+    int64_t num_losses; /* elements of the first sum that must be finite */
+    int64_t rounds;     /* of leaves in an update, one after the other */
+    int64_t steps;      /* updates of an execution, at most */
+    size_t replicas;    /* devices that add their sums */
+} liana__stablehlo_whole;
+
+/* What became of an update; the numbers are those of liana__whole_status. */
+enum {
+    LIANA__STEP_DONE,
+    LIANA__STEP_BAD_SUMS,
+    LIANA__STEP_BAD_VALUES,
+    LIANA__STEP_LEFT_OUT,
+};
+
+/* A variable of the module. */
+typedef struct liana__stablehlo_variable {
+    const liana__node *node; /* of one of the graphs */
+    int64_t result;          /* of the module: its new value; -1: it does not change */
+} liana__stablehlo_variable;
+
+typedef struct liana__stablehlo_variables {
+    liana__stablehlo_variable *items;
+    size_t count;
+    size_t num_changed;
+} liana__stablehlo_variables;
+
+/* The variables of both graphs, those of `leaves` first; free the items. Errors: OUT_OF_MEMORY. */
+liana_status liana__stablehlo_whole_variables(const liana__stablehlo_whole *whole,
+                                              liana__stablehlo_variables *variables, liana__error *error)
+    LIANA_MUST_USE;
+
+/* Writes the module. Its arguments are
+ *
+ *   1. the inputs of `leaves`, each with steps * rounds times as many rows;
+ *   2. the scalars, f32 [steps, num_scalars];
+ *   3. s32: how many updates there are, at most `steps`;
+ *   4. the variables; the buffers of those that change are donated.
+ *
+ * Its results are f32 [steps, elements of the first sum + 1], and the new values of variables. A row has the first sum
+ * and what became of it. After an update that went wrong no other one is done. The caller frees *text. Errors: those
+ * of liana__stablehlo_print; UNIMPLEMENTED for sums that are not f32. */
+liana_status liana__stablehlo_print_whole(const liana__stablehlo_whole *whole,
+                                          const liana__stablehlo_variables *variables,
+                                          const liana__stablehlo_options *options, char **text, liana__error *error)
+    LIANA_MUST_USE;
+
+#endif

@@ -1,0 +1,156 @@
+/* The losses of 20 updates on 1, 2 and 8 devices of a PJRT plugin, in whole updates: no further from the CPU's than four
+ * times what the CPU's own instruction sets are from each other. Both add f32 in their own orders; how far that goes is the
+ * training's doing (docs/design/pjrt.md), so the CPU itself says what may be expected. */
+#include "harness/harness.h"
+
+#include "formats/json.h"
+#include "harness/command_run.h"
+#include "harness/pjrt_plugin.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { UPDATES = 20 };
+
+/* An update is an epoch here, so that the history has the loss of each. */
+#define TRAINED(optimizer, batch)                                                               \
+    "train: {epochs: 20, steps_per_epoch: 1, " batch ", seed: 3, optimizer: {" optimizer "}}\n" \
+    "checkpoint: {every_epoch: false}\n"
+
+static const char *setting(const char *key, const char *text)
+{
+    static char buffers[8][4096];
+    static int next;
+    char *buffer = buffers[next++ % 8];
+    snprintf(buffer, sizeof buffers[0], "%s=%s", key, text);
+    return buffer;
+}
+
+static void read_losses(const char *run, double losses[UPDATES])
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/history.json", run);
+    liana__arena arena = {0};
+    liana__error error = {0};
+    liana__value *history;
+    assert_ok(liana__json_read(liana__test_path(path), &arena, &history, &error), &error);
+    const liana__value *epochs = liana__value_get(history, "epochs");
+    assert_int_equal(epochs->count, UPDATES);
+    for (size_t i = 0; i < UPDATES; i++) losses[i] = liana__value_get(epochs->items[i], "loss")->number;
+    liana__arena_free(&arena);
+}
+
+static double largest_difference(const double *a, const double *b)
+{
+    double largest = 0;
+    for (size_t i = 0; i < UPDATES; i++) largest = fmax(largest, fabs(a[i] - b[i]));
+    return largest;
+}
+
+static void train(const char *config, const char *run, const char *device, const char *strategy, double losses[UPDATES])
+{
+    assert_code(liana__test_command("train", config, setting("output", liana__test_path(run)), device, strategy), 0);
+    read_losses(run, losses);
+}
+
+/* On the CPU with instructions up to these. */
+static void train_with(const char *config, const char *run, const char *instructions, double losses[UPDATES])
+{
+    const char *set = getenv("LIANA_MAX_ISA");
+    char *before = set ? strdup(set) : NULL;
+    setenv("LIANA_MAX_ISA", instructions, 1);
+    train(config, run, "train.device=cpu", "train.strategy=one_device", losses);
+    if (before) {
+        setenv("LIANA_MAX_ISA", before, 1);
+    } else {
+        unsetenv("LIANA_MAX_ISA");
+    }
+    free(before);
+}
+
+static void check_losses(const char *name, const char *written)
+{
+    char config[512];
+    snprintf(config, sizeof config, "%s", written);
+    double cpu[UPDATES], other[UPDATES], ours[UPDATES];
+    char run[32];
+    train(config, "cpu", "train.device=cpu", "train.strategy=one_device", cpu);
+    train_with(config, "avx2", "avx2", other);
+    double spread = largest_difference(cpu, other);
+    if (spread == 0) {
+        /* This machine has no more than AVX2. */
+        train_with(config, "baseline", "baseline", other);
+        spread = largest_difference(cpu, other);
+    }
+    assert_true(fabs(cpu[0] - cpu[UPDATES - 1]) > 1e-3);
+    static const char *const counts[] = {"1", "2", "8"};
+    for (int i = 0; i < 3; i++) {
+        char strategy[64];
+        snprintf(strategy, sizeof strategy, "train.strategy={name: mirrored, replicas: %s}", counts[i]);
+        snprintf(run, sizeof run, "plugin%s", counts[i]);
+        train(config, run, "train.device=pjrt:cpu?cpu_device_count=8", strategy, ours);
+        const double difference = largest_difference(cpu, ours);
+        print_message("%s, %s devices: %.3g from the CPU, whose instruction sets are %.3g apart\n", name, counts[i],
+                      difference, spread);
+        if (difference > 4 * spread) fail_msg("%s on %s devices is too far from the CPU", name, counts[i]);
+    }
+}
+
+static void begin(void)
+{
+    const char *set = getenv("LIANA_MAX_ISA");
+    if (!liana__test_plugin_is_there()) skip();
+    /* Below AVX2 there is nothing to compare with. */
+    if (set && strcmp(set, "baseline") == 0) skip();
+    liana__test_folder();
+}
+
+/* Biases are not 0. On an image's empty background sums would else be 0, or by rounding nearly so, and there relu's
+ * derivative jumps: the CPU's Winograd convolutions round what others compute exactly. */
+static void test_mnist(void **state)
+{
+    (void)state;
+    begin();
+    char images[512], text[4096];
+    snprintf(images, sizeof images, "%s", liana__test_data("mnist/t10k-images-idx3-ubyte.gz"));
+    snprintf(text, sizeof text,
+             "data: {train: {images: '%s', labels: '%s'}, take: 640, repeat: true}\n"
+             "model:\n"
+             "  layers:\n"
+             "    - Conv2D: {filters: 16, kernel_size: 3, activation: relu, bias_initializer: random_uniform}\n"
+             "    - MaxPooling2D\n"
+             "    - Conv2D: {filters: 32, kernel_size: 3, activation: relu, bias_initializer: random_uniform}\n"
+             "    - MaxPooling2D\n"
+             "    - Flatten\n"
+             "    - Dropout: {rate: 0.5}\n"
+             "    - Dense: {units: 10, activation: softmax}\n" TRAINED("name: Adam, learning_rate: 0.001",
+                                                                       "batch_size: 64, microbatch: 8"),
+             images, liana__test_data("mnist/t10k-labels-idx1-ubyte.gz"));
+    check_losses("MNIST", liana__test_write("mnist.yaml", text, strlen(text)));
+}
+
+/* Depthwise and strided convolutions, 52 batch normalisations. */
+static void test_mobilenet(void **state)
+{
+    (void)state;
+    begin();
+    char folder[300], text[2048];
+    snprintf(folder, sizeof folder, "%s", liana__test_path("flowers"));
+    assert_code(liana__test_command("synth", "flowers", "classes=3", "images=60", "image_size=48", "--out", folder), 0);
+    snprintf(text, sizeof text,
+             "data: {train: '%s/train/*.tfrec', class_names: '%s/classes.txt', repeat: true}\n"
+             "model: {base: MobileNetV2, alpha: 0.35, weights: null}\n" TRAINED("name: SGD, learning_rate: 0.001",
+                                                                                "batch_size: 16, microbatch: 8"),
+             folder, folder);
+    check_losses("MobileNetV2", liana__test_write("mobilenet.yaml", text, strlen(text)));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_mnist),
+        cmocka_unit_test(test_mobilenet),
+    };
+    return cmocka_run_group_tests_name("pjrt_losses", tests, NULL, NULL);
+}

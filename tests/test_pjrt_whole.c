@@ -1,0 +1,242 @@
+/* Whole updates on a PJRT plugin's devices: one program does an update, and its losses are the CPU's. */
+#include "harness/harness.h"
+
+#include "base/file.h"
+#include "formats/json.h"
+#include "harness/command_run.h"
+#include "harness/pjrt_plugin.h"
+#include "harness/tiny_records.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NUM_EXAMPLES = 100 /* four updates of an epoch, the last one partial */, MOST_EPOCHS = 20 };
+
+static const char *config;
+
+static void begin(void)
+{
+    if (!liana__test_plugin_is_there()) skip();
+    liana__test_folder();
+    config = liana__test_tiny_run(NUM_EXAMPLES);
+    counting_plugin_state *state = liana__test_plugin_state();
+    state->fails = -1;
+    state->memory_limit = 0;
+}
+
+/* "key=text" in one of a few static buffers. */
+static const char *setting(const char *key, const char *text)
+{
+    static char buffers[8][4096];
+    static int next;
+    char *buffer = buffers[next++ % 8];
+    snprintf(buffer, sizeof buffers[0], "%s=%s", key, text);
+    return buffer;
+}
+
+static const char *output(const char *run)
+{
+    return setting("output", liana__test_path(run));
+}
+
+static const char *on(const char *behind)
+{
+    return setting("train.device", liana__test_plugin_device(behind));
+}
+
+/* The training losses of a run's epochs; returns how many there are. */
+static size_t read_losses(const char *run, double losses[MOST_EPOCHS])
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/history.json", run);
+    liana__arena arena = {0};
+    liana__error error = {0};
+    liana__value *history;
+    assert_ok(liana__json_read(liana__test_path(path), &arena, &history, &error), &error);
+    const liana__value *epochs = liana__value_get(history, "epochs");
+    const size_t count = epochs->count;
+    assert_in_range(count, 1, MOST_EPOCHS);
+    for (size_t i = 0; i < count; i++) losses[i] = liana__value_get(epochs->items[i], "loss")->number;
+    liana__arena_free(&arena);
+    return count;
+}
+
+static double largest_difference(const char *a, const char *b)
+{
+    double first[MOST_EPOCHS], second[MOST_EPOCHS], largest = 0;
+    const size_t count = read_losses(a, first);
+    assert_int_equal(read_losses(b, second), count);
+    for (size_t i = 0; i < count; i++) largest = fmax(largest, fabs(first[i] - second[i]));
+    return largest;
+}
+
+/* ---- what an update costs in calls ---- */
+
+static counting_plugin_state count_run(const char *run, const char *first, const char *second, const char *third)
+{
+    const counting_plugin_state before = *liana__test_plugin_state();
+    assert_code(liana__test_command("train", config, on("?cpu_device_count=3"), output(run), "train.epochs=1",
+                                    "train.validation_freq=100", first, second, third),
+                0);
+    counting_plugin_state now = *liana__test_plugin_state();
+    now.compiled -= before.compiled;
+    now.executed -= before.executed;
+    now.uploaded -= before.uploaded;
+    now.downloaded -= before.downloaded;
+    now.donated -= before.donated;
+    liana__test_plugin_is_clean();
+    return now;
+}
+
+/* One epoch, which repeats the data. */
+static counting_plugin_state count_of_updates(const char *run, const char *steps, const char *strategy)
+{
+    return count_run(run, steps, strategy, "data.repeat=true");
+}
+
+/* Eight more updates. Each is one execution, of a batch (images, labels, positions, which rows are there), its
+ * scalars and the number of updates; one thing comes back; weights, slots and averages are given away: 6 weights with 2
+ * slots each, and 2 averages. */
+static void test_calls_of_an_update(void **state)
+{
+    (void)state;
+    begin();
+    const counting_plugin_state one = count_of_updates("one", "train.steps_per_epoch=4", "train.strategy=one_device"),
+                                three =
+                                    count_of_updates("three", "train.steps_per_epoch=12", "train.strategy=one_device");
+    assert_int_equal(three.compiled, one.compiled);
+    assert_int_equal(three.executed - one.executed, 8);
+    assert_int_equal(three.uploaded - one.uploaded, 8 * 6);
+    assert_int_equal(three.downloaded - one.downloaded, 8);
+    assert_int_equal(three.donated - one.donated, 8 * 20);
+}
+
+/* Three devices: still one execution and one download. */
+static void test_calls_of_three_devices(void **state)
+{
+    (void)state;
+    begin();
+    const counting_plugin_state one = count_of_updates("one", "train.steps_per_epoch=4", "train.strategy=mirrored"),
+                                three =
+                                    count_of_updates("three", "train.steps_per_epoch=12", "train.strategy=mirrored");
+    assert_int_equal(three.compiled, one.compiled);
+    assert_int_equal(three.executed - one.executed, 8);
+    assert_int_equal(three.uploaded - one.uploaded, 3 * 8 * 6);
+    assert_int_equal(three.downloaded - one.downloaded, 8);
+    assert_int_equal(three.donated - one.donated, 3 * 8 * 20);
+}
+
+/* Oversampling changes the length of epochs, records that cannot be used leave gaps, the last update is partial: still
+ * nothing is compiled after the first epoch. */
+static void test_nothing_is_compiled_again(void **state)
+{
+    (void)state;
+    begin();
+    static const liana__test_odd odd[] = {
+        {.record = 5, .image = "nothing", .image_size = 7},
+        {.record = 6, .image = "nothing", .image_size = 7},
+        {.record = 40, .image = "nothing", .image_size = 7},
+    };
+    static const char text[] = "data: {train: train-*.tfrec, num_classes: 4, on_bad_record: skip}\n"
+                               "model:\n"
+                               "  layers:\n"
+                               "    - Conv2D: {filters: 4, kernel_size: 3, activation: relu}\n"
+                               "    - BatchNormalization\n"
+                               "    - GlobalAveragePooling2D\n"
+                               "    - Dense: {units: 4, activation: softmax}\n"
+                               "train: {batch_size: 16, microbatch: 4, seed: 3}\n";
+    liana__test_tiny_records("train-0.tfrec", 1, 0, 50, odd, 3);
+    config = liana__test_write("messy.yaml", text, sizeof text - 1);
+    char kept[256];
+    snprintf(kept, sizeof kept, "%s", config);
+    config = kept;
+    const char *over = "data.oversample.target_count=20";
+    const counting_plugin_state one = count_run("m1", "train.epochs=1", over, NULL),
+                                three = count_run("m3", "train.epochs=3", over, NULL);
+    assert_true(one.compiled > 0 && three.executed > 2 * one.executed);
+    assert_int_equal(three.compiled, one.compiled);
+}
+
+/* ---- losses ---- */
+
+/* Replicas and leaves side by side add in another order than the CPU. */
+static void test_losses_are_the_cpus(void **state)
+{
+    (void)state;
+    begin();
+    assert_code(liana__test_command("train", config, output("cpu")), 0);
+    static const char *const counts[] = {"1", "2", "8"};
+    for (int i = 0; i < 3; i++) {
+        char strategy[96], run[16];
+        snprintf(strategy, sizeof strategy, "train.strategy={name: mirrored, replicas: %s}", counts[i]);
+        snprintf(run, sizeof run, "fast%s", counts[i]);
+        assert_code(liana__test_command("train", config, on("?cpu_device_count=8"), output(run), strategy), 0);
+        const double difference = largest_difference("cpu", run);
+        if (difference > 5e-6) fail_msg("%s devices: losses are %.3g from the CPU's", counts[i], difference);
+    }
+    liana__test_plugin_is_clean();
+}
+
+/* A run that goes on from a checkpoint ends in the same bytes, also with several devices: each has its variables from the
+ * checkpoint. */
+static void test_resume(void **state)
+{
+    (void)state;
+    begin();
+    const char *strategy = "train.strategy={name: mirrored, replicas: 2}";
+    assert_code(liana__test_command("train", config, on("?cpu_device_count=2"), output("whole"), strategy), 0);
+    assert_code(liana__test_command("train", config, on("?cpu_device_count=2"), output("part"), strategy,
+                                    "train.epochs=1"),
+                0);
+    assert_code(liana__test_command("train", config, on("?cpu_device_count=2"), output("part"), strategy, "--resume"),
+                0);
+    char first[600], second[600];
+    snprintf(first, sizeof first, "%s/variables.safetensors", liana__test_newest_checkpoint("whole"));
+    snprintf(second, sizeof second, "%s/variables.safetensors", liana__test_newest_checkpoint("part"));
+    assert_same_file(first, second);
+    liana__test_plugin_is_clean();
+}
+
+/* ---- numbers that are not finite ---- */
+
+/* "at epoch 1, step 2 (learning rate 1e+38): training has diverged": what is behind it names folders, and the sign of a NaN
+ * before it is nobody's. Frees the result. */
+static void read_complaint(liana__test_result result, char *text, size_t size)
+{
+    const char *begin = strstr(result.err, " at epoch "), *end = strstr(result.err, ": the first bad numbers");
+    if (!begin || !end || result.code != 1) fail_msg("code %d: %s", result.code, result.err);
+    assert_non_null(strstr(result.err, "the loss is"));
+    snprintf(text, size, "%.*s", (int)(end - begin), begin);
+    liana__test_free_result(&result);
+}
+
+/* The same words as the CPU's. The first update makes weights so large that the second's sums overflow. */
+static void test_bad_numbers(void **state)
+{
+    (void)state;
+    begin();
+    char cpu[256], one[256], two[256];
+    const char *rate = "train.optimizer={name: SGD, learning_rate: 1.0e38}";
+    read_complaint(liana__test_command("train", config, output("b0"), rate), cpu, sizeof cpu);
+    read_complaint(liana__test_command("train", config, on(""), output("b1"), rate), one, sizeof one);
+    read_complaint(liana__test_command("train", config, on("?cpu_device_count=2"), output("b2"), rate,
+                                       "train.strategy=mirrored"),
+                   two, sizeof two);
+    assert_string_equal(one, cpu);
+    assert_string_equal(two, cpu);
+    liana__test_plugin_is_clean();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_calls_of_an_update),
+        cmocka_unit_test(test_calls_of_three_devices),
+        cmocka_unit_test(test_nothing_is_compiled_again),
+        cmocka_unit_test(test_losses_are_the_cpus),
+        cmocka_unit_test(test_resume),
+        cmocka_unit_test(test_bad_numbers),
+    };
+    return cmocka_run_group_tests_name("pjrt_whole", tests, NULL, NULL);
+}

@@ -229,10 +229,10 @@ def measure(options):
     if options.precision == "bf16" and not options.infer and not MODERN:
         pytorch_networks.replace_relu6(model)
     batches = batches_for(options, task)
-    model = model.to(memory_format=layout).train(not options.infer)
+    model = model.to(options.device, memory_format=layout).train(not options.infer)
 
     def autocast():
-        return torch.autocast("cpu", torch.bfloat16, enabled=options.precision == "bf16",
+        return torch.autocast(options.device, torch.bfloat16, enabled=options.precision == "bf16",
                               cache_enabled=not (options.frozen or options.compile and options.infer))
 
     if options.frozen:
@@ -244,6 +244,7 @@ def measure(options):
     run = inference_step(model, autocast) if options.infer else training_step(model, optimizer, autocast)
 
     def step(images, labels):
+        images, labels = images.to(options.device), labels.to(options.device)
         images = images.to(torch.float32, memory_format=layout).mul_(task.scale).add_(task.offset)
         return run(images, labels)
 
@@ -258,6 +259,7 @@ def main():
     parser.add_argument("--frozen", action="store_true", help="with --infer: through torch.jit")
     parser.add_argument("--compile", action="store_true", help="through torch.compile")
     parser.add_argument("--precision", choices=("fp32", "bf16"), default="fp32")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--layout", choices=tuple(LAYOUTS), default="channels_last")
     parser.add_argument("--padding", choices=("keras", "symmetric"), default="keras", help="of flowers' convolutions")
     parser.add_argument("--workers", type=int, default=2, help="processes that decode")

@@ -229,8 +229,8 @@ static void damaged_ones_are_taken(void)
         "{\"lease\": 1, \"seconds\": 1e999}", "{\"lease\": 1, \"generation\": -9, \"seconds\": \"long\"}",
         "{\"lease\": 2, \"id\": 7, \"host\": [], \"seconds\": 0.2}",
         /* Clocks do not count: one of the future is as old as one of the past. */
-        "{\"lease\": 1, \"id\": \"a\", \"host\": \"h\", \"process\": 3, \"renewed\": \"2199-01-01T00:00:00Z\", "
-        "\"seconds\": 0.2}"};
+        ("{\"lease\": 1, \"id\": \"a\", \"host\": \"h\", \"process\": 3, \"renewed\": \"2199-01-01T00:00:00Z\", "
+         "\"seconds\": 0.2}")};
     /* They are read by the same function everywhere. */
     const size_t step = liana__path_is_remote(folder) ? 4 : 1;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i += step) {

@@ -7,7 +7,8 @@
  *   1      failed
  *   2      usage or configuration (INVALID_CONFIG)
  *   75     with --requeue: stopped by a signal, here or in another process of a cluster, or another process cannot be
- *          reached any more; the same command with --resume goes on
+ *          reached any more; the same command with --resume goes on. Without --requeue, too: a training in a cluster
+ *          that ended with a process, and one whose run folder another process has taken
  *   n      of `liana launch`: the code of the process that failed first
  *   128+n  stopped by signal n (CANCELLED after liana__signals_catch). A signal that nobody catches ends the program as
  *          always, which a shell also reports as 128+n. 128 + SIGPIPE, without a message, if standard output has no

@@ -132,8 +132,9 @@ static liana_status train_run(liana_context *context, const liana__config *confi
         own->invocation->requeues = liana__cluster_generation(liana__cluster_of(context)) > 0;
     LIANA_TRY(status);
     status = liana__run_train(&run, wanted, error);
-    /* It has begun, so it goes on from its checkpoint. */
-    own->invocation->requeues = status == LIANA_UNAVAILABLE;
+    /* It has begun, so it goes on from its checkpoint. A device that is gone may be gone for good. */
+    const bool has_lost_folder = liana__lease_status(run.hold.lease, NULL) != LIANA_OK;
+    own->invocation->requeues = status == LIANA_UNAVAILABLE && (liana__cluster_of(context) || has_lost_folder);
     liana__run_close(&run);
     return status;
 }

@@ -99,7 +99,8 @@ liana_status liana__cluster_replicas_create(const liana__strategy_devices *devic
     const liana__cluster_place *place = &own->cluster->place;
     if (place->num_servers) own->options = liana__parameter_server_options(devices->options, place->num_workers);
     /* Nobody could do a span once more: servers have applied some of its gradients, and no process knows all of them. */
-    if (own->options.pause_steps) liana__cluster_give_up_survival(own->cluster);
+    const bool has_spans = own->options.pause_steps && plan->leaves[LIANA__STEP_TRAINING];
+    if (has_spans) liana__cluster_give_up_survival(own->cluster);
     own->exchange.context = own->device->context;
     own->exchange.format = (liana__wire_format){liana__worker_wire(devices->options), plan->is_gradient, plan->user};
     liana_status status = make_replicas(own, devices, error);

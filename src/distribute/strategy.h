@@ -83,6 +83,8 @@ typedef struct liana__strategy_devices {
 typedef struct liana__strategy_instance liana__strategy_instance;
 
 struct liana__device_layout;
+struct liana__span_work;
+struct liana__span_counts;
 
 typedef struct liana__strategy {
     const char *name;
@@ -92,6 +94,14 @@ typedef struct liana__strategy {
     /* What makes its results other numbers than those of one process, in a few words for checkpoints and logs; an empty
      * text: nothing does. NULL: as that. */
     void (*describe_arithmetic)(const void *options, size_t num_workers, char *text, size_t size);
+    /* Of a strategy whose workers need not be in step (cluster/span.h): after how many updates all processes meet at the
+     * latest; 0: they are in step. NULL: they are always. */
+    size_t (*span_steps)(const void *options, size_t num_workers);
+    /* Whether an update is then of one worker's gradients, and not of the first that come. */
+    bool (*is_asynchronous)(const void *options);
+    /* Such a span of updates. It takes the place of `sum` and `update`. */
+    liana_status (*run_span)(liana__strategy_instance *instance, const struct liana__span_work *work,
+                             struct liana__span_counts *counts, liana__error *error);
     /* Says which devices it computes on (device_set.h). NULL: one, with the context's threads. Errors: INVALID_CONFIG. */
     liana_status (*lay_out)(const void *options, const liana_context *context, struct liana__device_layout *layout,
                             liana__error *error);

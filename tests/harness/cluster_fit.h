@@ -28,11 +28,14 @@ struct liana__cluster_program {
     liana_status (*run)(liana_context *context, const liana__cluster_program *program, liana__cluster_result *result);
     liana_strategy strategy;
     bool may_fail; /* the test looks at the status */
+    bool dies;     /* a process is cut off: messages may be left */
     /* Of liana__cluster_fit_rows. 0: 2 epochs, batches of 16 in shards of 2, SGD. */
     int64_t epochs, steps, batch_size, microbatch, checkpoint_steps;
     const char *optimizer, *callbacks, *checkpoints;
     bool resume, is_wide;
-    bool has_no_mirrors; /* of slices */
+    bool has_no_mirrors;        /* of slices */
+    liana__hub_control control; /* zeros: none */
+    liana__hub **hub;           /* receives the hub, for the control; NULL: nobody asks */
 };
 
 /* Fits a network with batch normalisation to rows of numbers, as the program of the running process says. */

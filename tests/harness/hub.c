@@ -35,6 +35,7 @@ struct liana__hub {
     pthread_cond_t changed;
     size_t num_workers, num_servers;
     liana__transport_instance *ranks;
+    liana__hub_control control;
     liana__transport transport;
     bool mirrors;
 };
@@ -84,6 +85,17 @@ void liana__hub_destroy(liana__hub *hub)
     pthread_cond_destroy(&hub->changed);
     free(hub->ranks);
     free(hub);
+}
+
+void liana__hub_set_control(liana__hub *hub, const liana__hub_control *control)
+{
+    hub->control = *control;
+}
+
+void liana__hub_cut(liana__hub *hub, size_t rank)
+{
+    hub->ranks[rank].is_gone = hub->ranks[rank].interrupted = true;
+    pthread_cond_broadcast(&hub->changed);
 }
 
 void liana__hub_join(liana__hub *hub, size_t rank, liana__cluster *cluster)
@@ -138,6 +150,17 @@ static letter **find(liana__transport_instance *own, size_t from, liana__message
     return place;
 }
 
+/* The same of what may be delivered. */
+static letter **find_free(liana__transport_instance *own, size_t from, liana__message_key key)
+{
+    static letter *none;
+    letter **place = find(own, from, key);
+    const liana__hub_control *control = &own->hub->control;
+    if (!*place || !control->is_held) return place;
+    const liana__hub_message message = {from, own->rank, key, (*place)->data, (*place)->size};
+    return control->is_held(control->user, &message) ? &none : place;
+}
+
 static void close_rank(liana__transport_instance *own)
 {
     pthread_mutex_lock(&own->hub->mutex);
@@ -171,6 +194,8 @@ static liana_status send_letter(liana__transport_instance *own, size_t to, liana
     letter **end = find(other, own->rank, key);
     const bool is_new = !dropped && *end == NULL;
     if (is_new) *end = made;
+    const liana__hub_message message = {own->rank, to, key, data, size};
+    if (own->hub->control.sent) own->hub->control.sent(own->hub->control.user, &message);
     own->counters.messages_sent++;
     own->counters.bytes_sent += size;
     pthread_cond_broadcast(&own->hub->changed);
@@ -201,12 +226,12 @@ static liana_status receive_letter(liana__transport_instance *own, size_t from, 
     liana__hub *hub = own->hub;
     pthread_mutex_lock(&hub->mutex);
     const bool dead = is_dead(own);
-    letter **place = find(own, from, key);
+    letter **place = find_free(own, from, key);
     while (!dead && !*place && !hub->ranks[from].is_gone && !own->is_lost[from] && !own->interrupted) {
         if (!wait_for_change(hub, deadline)) break;
-        place = find(own, from, key);
+        place = find_free(own, from, key);
     }
-    letter *found = dead ? NULL : *place;
+    letter *found = dead || own->interrupted ? NULL : *place;
     if (found) *place = found->next;
     pthread_mutex_unlock(&hub->mutex);
     if (!found) return liana__fail(error, LIANA_UNAVAILABLE, "process %zu is gone", dead ? own->rank : from);
@@ -240,7 +265,7 @@ static void set_generation(liana__transport_instance *own, uint64_t generation, 
 static bool peek(liana__transport_instance *own, size_t from, liana__message_key key, size_t *size)
 {
     pthread_mutex_lock(&own->hub->mutex);
-    const letter *found = *find(own, from, key);
+    const letter *found = *find_free(own, from, key);
     if (found) *size = found->size;
     pthread_mutex_unlock(&own->hub->mutex);
     return found != NULL;

@@ -61,7 +61,7 @@ static void try_findings(const message *tried)
     bool failed = false;
     int64_t begin, end;
     if (liana__step_workers_make(&step, &workers, BATCH, false, &error) == LIANA_OK) {
-        liana__step_workers_divide(&step, &workers, BATCH, &begin, &end);
+        liana__step_workers_divide(&step, &workers, 0, BATCH, &begin, &end);
         const liana_status status =
             liana__step_workers_meet(&step, &workers, BATCH, &own, &gaps, &failed, &failure, &error);
         demand(status == LIANA_OK || *error.message, "an error has a message", &error);

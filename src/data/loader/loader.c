@@ -55,6 +55,7 @@ typedef struct pass_table {
 struct liana__loader {
     const liana__source *source;
     liana__loader_options options;
+    liana__input_workers workers; /* of the options, if they were set anew */
     liana__example_plan plan;
     liana__memory_pool pool;
     uint64_t fixed_length; /* of an epoch; 0: the sampler decides */
@@ -221,7 +222,7 @@ static void begin_batch(liana__loader *loader, liana__ring_slot *slot)
     batch->num_positions = (int64_t)(left < size ? left : size);
     batch->first_position = at->span.start + at->step * size;
     int64_t begin = 0, end = batch->num_positions;
-    if (workers) liana__step_workers_divide(&slot->workers, workers, batch->num_positions, &begin, &end);
+    if (workers) liana__step_workers_divide(&slot->workers, workers, batch->step, batch->num_positions, &begin, &end);
     batch->workers = workers ? &slot->workers : NULL;
     batch->count = slot->planned = slot->remaining = slot->first_failure = end - begin;
     slot->finished = slot->failed = false;
@@ -623,6 +624,12 @@ int liana__loader_num_threads(const liana__loader *loader)
 const liana__input_workers *liana__loader_workers(const liana__loader *loader)
 {
     return loader->options.workers;
+}
+
+void liana__loader_set_workers(liana__loader *loader, const liana__input_workers *workers)
+{
+    loader->workers = *workers;
+    loader->options.workers = &loader->workers;
 }
 
 liana__image_cache *liana__loader_cache(const liana__loader *loader)

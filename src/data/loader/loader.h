@@ -37,6 +37,8 @@ uint64_t liana__loader_steps_per_epoch(const liana__loader *loader, uint64_t epo
 const liana__source *liana__loader_source(const liana__loader *loader);         /* borrowed */
 int liana__loader_num_threads(const liana__loader *loader);                     /* that read */
 const liana__input_workers *liana__loader_workers(const liana__loader *loader); /* NULL: none */
+/* Other ways to share steps, of as many processes and the same shards. Before `begin`; copied. */
+void liana__loader_set_workers(liana__loader *loader, const liana__input_workers *workers);
 /* The cache of decoded images; NULL: none. Borrowed. */
 liana__image_cache *liana__loader_cache(const liana__loader *loader);
 

@@ -33,11 +33,20 @@ static int64_t position_of(const liana__step_workers *step, const liana__input_w
     return shard == step->num_shards ? num_positions : liana__cut_begin(&cut, shard);
 }
 
-void liana__step_workers_divide(liana__step_workers *step, const liana__input_workers *workers, int64_t num_positions,
-                                int64_t *begin, int64_t *end)
+static void give_to_one(liana__step_workers *step, size_t owner)
+{
+    for (size_t i = 0; i <= step->count; i++) step->bounds[i] = i > owner ? step->num_shards : 0;
+}
+
+void liana__step_workers_divide(liana__step_workers *step, const liana__input_workers *workers, uint64_t number,
+                                int64_t num_positions, int64_t *begin, int64_t *end)
 {
     step->num_shards = liana__cut_batch(num_positions, workers->microbatch).count;
-    workers->divide(workers->user, step->num_shards, step->bounds);
+    if (workers->owner) {
+        give_to_one(step, workers->owner(workers->user, number));
+    } else {
+        workers->divide(workers->user, step->num_shards, step->bounds);
+    }
     *begin = position_of(step, workers, num_positions, step->self);
     *end = position_of(step, workers, num_positions, step->self + 1);
 }
@@ -107,6 +116,7 @@ static liana_status hear(const liana__step_workers *step, const liana__input_wor
                          liana__error *error)
 {
     for (size_t i = 0; i < workers->count && !*failed; i++) {
+        if (workers->apart && i != step->self) continue;
         liana__message_reader reader = {.data = all[i].data, .size = all[i].size};
         int64_t begin = position_of(step, workers, num_positions, i),
                 end = position_of(step, workers, num_positions, i + 1);
@@ -129,7 +139,12 @@ liana_status liana__step_workers_meet(liana__step_workers *step, const liana__in
     liana__gaps_clear(gaps);
     write_findings(own, position_of(step, workers, num_positions, step->self), &message);
     liana_status status = all && !message.failed ? LIANA_OK : liana__fail_memory(error, "the shards of a step");
-    if (status == LIANA_OK) status = workers->gather(workers->user, message.data, message.length, all, error);
+    if (status == LIANA_OK && workers->apart) {
+        all[step->self] = (liana__told){message.data, message.length};
+        message = (liana__text){0};
+    } else if (status == LIANA_OK) {
+        status = workers->gather(workers->user, message.data, message.length, all, error);
+    }
     if (status == LIANA_OK) status = hear(step, workers, num_positions, all, gaps, failed, failure, error);
     for (size_t i = 0; all && i < workers->count; i++) free(all[i].data);
     free(all);

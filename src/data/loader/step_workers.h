@@ -10,9 +10,9 @@ liana_status liana__step_workers_make(liana__step_workers *step, const liana__in
                                       int64_t batch_size, bool one_reader, liana__error *error) LIANA_MUST_USE;
 void liana__step_workers_free(liana__step_workers *step);
 
-/* Divides a step of `num_positions`, of which we make [*begin, *end). */
-void liana__step_workers_divide(liana__step_workers *step, const liana__input_workers *workers, int64_t num_positions,
-                                int64_t *begin, int64_t *end);
+/* Divides step `number` of an epoch, of `num_positions`, of which we make [*begin, *end). */
+void liana__step_workers_divide(liana__step_workers *step, const liana__input_workers *workers, uint64_t number,
+                                int64_t num_positions, int64_t *begin, int64_t *end);
 
 /* What one process found in its positions of a step. */
 typedef struct liana__step_findings {

@@ -40,6 +40,11 @@ typedef struct liana__input_workers {
     /* Process 0 gives messages[count], one for each process but itself; each of the others gets its own, to be freed.
      * Called as `gather` is. NULL: no streams. */
     liana_status (*scatter)(void *user, const liana__told *messages, liana__told *own, liana__error *error);
+    /* The processes do not wait for each other: none tells what it finds, and `gather` is not called. What others found
+     * then counts as whole. Not for streams. */
+    bool apart;
+    /* The one process that makes all of a step of an epoch. NULL: they share each step as `divide` says. */
+    size_t (*owner)(void *user, uint64_t step);
     void *user;
 } liana__input_workers;
 

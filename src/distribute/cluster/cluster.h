@@ -30,6 +30,11 @@ typedef enum liana__cluster_message {
     LIANA__MESSAGE_LEAD,      /* whether the chief of a generation may go on */
     LIANA__MESSAGE_RESULT,    /* of an operation, for those that were still in it */
     LIANA__MESSAGE_CLOSE,     /* nothing else comes */
+    /* Of workers that are not in step (span.h), with the numbers of their requests as parts. */
+    LIANA__MESSAGE_REQUEST,
+    LIANA__MESSAGE_REQUEST_DATA,
+    LIANA__MESSAGE_REPLY,
+    LIANA__MESSAGE_REPLY_DATA,
 } liana__cluster_message;
 
 /* What leaves and slices a process had, since it began: a test shows with it who did what. */
@@ -165,6 +170,8 @@ liana_status liana__cluster_section_leave(liana__cluster *cluster, liana_status 
 /* After a section: whether it is to be done once more, from its beginning on, by all who are left; they have agreed on a
  * new generation then. `status` is how it ended, and may become another error. */
 bool liana__cluster_repeats(liana__cluster *cluster, liana_status *status, liana__error *error) LIANA_MUST_USE;
+/* From now on a death ends the job. All processes call it at the same place. */
+void liana__cluster_give_up_survival(liana__cluster *cluster);
 /* Whether a death may leave it alive. */
 bool liana__cluster_survives(const liana__cluster *cluster);
 /* Changes when members do; 0 for no cluster. Whoever has divided work among processes divides it anew then. */

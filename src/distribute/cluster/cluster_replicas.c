@@ -1,11 +1,15 @@
 /* A device in each of several processes. */
 #include "distribute/cluster/cluster_replicas.h"
 
+#include "backends/host_add.h"
 #include "backends/leaf_programs.h"
+#include "base/denormals.h"
 #include "distribute/cluster/block_exchange.h"
+#include "distribute/cluster/exchange_options.h"
 #include "distribute/cluster/held.h"
 #include "distribute/cluster/recovery.h"
 #include "distribute/cluster/sliced_update.h"
+#include "distribute/cluster/span.h"
 #include "distribute/device_group.h"
 #include "distribute/worker_devices.h"
 
@@ -27,6 +31,7 @@ typedef struct replicas {
     liana__sliced_update update;
     liana__leaf_batch batch; /* the running one, with the own range */
     float *first;            /* the first sum of the last training batch */
+    liana__exchange_options options;
     char found_name[256];
 } replicas;
 
@@ -91,6 +96,11 @@ liana_status liana__cluster_replicas_create(const liana__strategy_devices *devic
     own->cluster = devices->cluster;
     own->num_replicas = devices->count * devices->cluster->place.num_workers;
     own->device = devices->items[0];
+    const liana__cluster_place *place = &own->cluster->place;
+    if (place->num_servers) own->options = liana__parameter_server_options(devices->options, place->num_workers);
+    /* Nobody could do a span once more: servers have applied some of its gradients, and no process knows all of them. */
+    const bool has_spans = own->options.pause_steps && plan->leaves[LIANA__STEP_TRAINING];
+    if (has_spans) liana__cluster_give_up_survival(own->cluster);
     own->exchange.context = own->device->context;
     own->exchange.format = (liana__wire_format){liana__worker_wire(devices->options), plan->is_gradient, plan->user};
     liana_status status = make_replicas(own, devices, error);
@@ -274,6 +284,52 @@ liana_status liana__cluster_replicas_sum(liana__strategy_instance *instance, lia
     if (!trains) return batch->outputs && own->row_size && !batch->has_own_rows ? exchange_rows(own, error) : LIANA_OK;
     memcpy(own->first, first, local->offsets[1] * sizeof *own->first);
     return liana__block_exchange_add(&own->exchange, cluster, &own->tree, local, &own->update, error);
+}
+
+/* All blocks of the tree are in slots here. */
+static void add_alone(const replicas *own, const liana__local_exchange *local)
+{
+    const liana__host_add_loop add = liana__host_choose_add(own->device->context->isa);
+    const liana__denormals before = liana__denormals_flush();
+    for (size_t i = 0; i < own->tree.num_additions; i++) {
+        const liana__tree_addition *addition = &own->tree.additions[i];
+        add(local->slots[addition->into], local->slots[addition->from], (int64_t)local->offsets[local->num_sums]);
+    }
+    liana__denormals_restore(before);
+}
+
+/* All leaves are this worker's; their sum is in the first slot of `local`. */
+static liana_status compute_alone(void *user, const liana__leaf_batch *batch, const float **block, liana__error *error)
+{
+    replicas *own = user;
+    liana__local_exchange *local = &own->local[LIANA__STEP_TRAINING];
+    const size_t rank = own->cluster->place.rank, count = batch->num_leaves;
+    for (size_t i = 0; i < own->cluster->place.num_workers; i++) {
+        own->ranges[i] = (liana__leaf_range){i <= rank ? 0 : count, i < rank ? 0 : count};
+    }
+    own->batch = *batch;
+    own->batch.first = 0;
+    own->batch.end = count;
+    LIANA_TRY(find_sums(own, LIANA__STEP_TRAINING, error));
+    LIANA_TRY(liana__tree_plan_make(&own->tree, count, own->ranges, error));
+    LIANA_TRY(compute(own, LIANA__STEP_TRAINING, error));
+    add_alone(own, local);
+    *block = local->slots[0];
+    return LIANA_OK;
+}
+
+liana_status liana__cluster_replicas_span(liana__strategy_instance *instance, const liana__span_work *work,
+                                          liana__span_counts *counts, liana__error *error)
+{
+    replicas *own = (replicas *)instance;
+    const liana__span_parts span = {.cluster = own->cluster,
+                                    .options = own->options,
+                                    .update = &own->update,
+                                    .format = &own->exchange.format,
+                                    .compute = compute_alone,
+                                    .offsets = own->local[LIANA__STEP_TRAINING].offsets,
+                                    .user = own};
+    return liana__span_run(&span, work, counts, error);
 }
 
 liana_status liana__cluster_replicas_update(liana__strategy_instance *instance, const float *scalars,

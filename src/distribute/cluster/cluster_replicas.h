@@ -14,6 +14,9 @@ liana_status liana__cluster_replicas_create(const liana__strategy_devices *devic
 void liana__cluster_replicas_destroy(liana__strategy_instance *instance);
 liana_status liana__cluster_replicas_hold(liana__strategy_instance *instance, const char *name, liana_dtype dtype,
                                           const liana_shape *shape, double begins_at, liana__error *error);
+/* Of parameter servers whose workers are not in step. */
+liana_status liana__cluster_replicas_span(liana__strategy_instance *instance, const struct liana__span_work *work,
+                                          struct liana__span_counts *counts, liana__error *error);
 size_t liana__cluster_replicas_count(const liana__strategy_instance *instance);
 liana_status liana__cluster_replicas_prepare(liana__strategy_instance *instance, liana__step_kind kind,
                                              const liana__leaf_batch *batch, liana__error *error);

@@ -298,6 +298,12 @@ bool liana__cluster_repeats(liana__cluster *cluster, liana_status *status, liana
     return false;
 }
 
+void liana__cluster_give_up_survival(liana__cluster *cluster)
+{
+    liana__recovery_destroy(cluster->recovery);
+    cluster->recovery = NULL;
+}
+
 bool liana__cluster_survives(const liana__cluster *cluster)
 {
     return cluster->recovery != NULL;

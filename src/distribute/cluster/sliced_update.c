@@ -168,9 +168,8 @@ liana__slice *liana__sliced_update_owned(const liana__sliced_update *update, siz
 /* ---- running ---- */
 
 /* Copies an owner's new values, one behind the other, to their places. */
-static void unpack(liana__sliced_update *own, const liana__slice_map *map)
+static void unpack(liana__sliced_update *own, const liana__slice_map *map, const char *from)
 {
-    const char *from = own->packed;
     for (size_t i = 0; i < map->counts[LIANA__PARTS_SENT]; i++) {
         const liana__slice_part *part = &map->parts[LIANA__PARTS_SENT][i];
         const size_t element = liana_dtype_size(own->plan->variables->items[part->thing].buffer->dtype);
@@ -271,7 +270,7 @@ static liana_status send_values(liana__sliced_update *own, liana__error *error)
         if (slice) LIANA_TRY(liana__slice_read_sent(slice, own->packed, &size, error));
         if (size == 0) continue;
         LIANA_TRY(send_of_slice(own, LIANA__MESSAGE_VARIABLES, i, own->packed, size, error));
-        unpack(own, &own->maps[i]);
+        unpack(own, &own->maps[i], own->packed);
     }
     return LIANA_OK;
 }
@@ -287,7 +286,7 @@ static liana_status exchange_values(liana__sliced_update *own, liana__error *err
         const size_t size = liana__slice_map_sent(&own->maps[i], own->plan->variables);
         if (from == cluster->place.rank || size == 0) continue;
         LIANA_TRY(liana__cluster_receive(cluster, from, LIANA__MESSAGE_VARIABLES, i, own->packed, size, error));
-        unpack(own, &own->maps[i]);
+        unpack(own, &own->maps[i], own->packed);
     }
     return LIANA_OK;
 }
@@ -320,6 +319,43 @@ liana_status liana__sliced_update_run(liana__sliced_update *update, const float 
     update->cluster->counters.updates++;
     return write_values(update, error);
 }
+
+/* ---- parts of an update, of workers that are not in step ---- */
+
+liana_status liana__sliced_update_apply(liana__sliced_update *update, const float *scalars, liana__error *error)
+{
+    const size_t size = update->plan->num_scalars * sizeof *scalars;
+    for (size_t i = 0; i < update->num_slices; i++) {
+        liana__slice *slice = liana__sliced_update_owned(update, i);
+        if (!slice) continue;
+        LIANA_TRY(liana__slice_refresh(slice, error));
+        memcpy(slice->update.scalars, scalars, size);
+        LIANA_TRY(liana__slice_run(slice, update->plan->num_sum_rounds, error));
+    }
+    update->cluster->counters.updates++;
+    return LIANA_OK;
+}
+
+void liana__sliced_update_take(liana__sliced_update *update, size_t slice, const char *values)
+{
+    unpack(update, &update->maps[slice], values);
+}
+
+liana_status liana__sliced_update_write(liana__sliced_update *update, liana__error *error)
+{
+    return write_values(update, error);
+}
+
+liana_status liana__sliced_update_exchange(liana__sliced_update *update, liana__error *error)
+{
+    for (size_t i = 0; i < update->num_slices; i++) {
+        if (update->slices[i]) LIANA_TRY(liana__slice_refresh(update->slices[i], error));
+    }
+    LIANA_TRY(exchange_values(update, error));
+    return write_values(update, error);
+}
+
+/* ---- what is not finite ---- */
 
 liana_status liana__sliced_update_check(const liana__sliced_update *update, liana__checked what, int64_t *count,
                                         char name[256], liana__error *error)

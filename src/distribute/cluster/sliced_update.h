@@ -41,6 +41,16 @@ liana__slice *liana__sliced_update_owned(const liana__sliced_update *update, siz
 liana_status liana__sliced_update_run(liana__sliced_update *update, const float *scalars, liana__error *error)
     LIANA_MUST_USE;
 
+/* The parts of an update, for workers that are not in step (span.h), where slices have no mirrors. The own slices have their
+ * sums. They change; nobody hears of it. */
+liana_status liana__sliced_update_apply(liana__sliced_update *update, const float *scalars, liana__error *error)
+    LIANA_MUST_USE;
+/* Takes over new values of a slice (liana__slice_read_sent), and writes those of all slices to the variables. */
+void liana__sliced_update_take(liana__sliced_update *update, size_t slice, const char *values);
+liana_status liana__sliced_update_write(liana__sliced_update *update, liana__error *error) LIANA_MUST_USE;
+/* All processes get the new values of all slices. */
+liana_status liana__sliced_update_exchange(liana__sliced_update *update, liana__error *error) LIANA_MUST_USE;
+
 /* What this process owns that is not finite. The name is that of the whole variable or sum, in `name`. */
 liana_status liana__sliced_update_check(const liana__sliced_update *update, liana__checked what, int64_t *count,
                                         char name[256], liana__error *error) LIANA_MUST_USE;

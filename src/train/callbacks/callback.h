@@ -89,6 +89,7 @@ struct liana_fit_context {
     int64_t steps;                   /* of this epoch, or this validation */
     const liana__totals *totals;     /* of the epoch so far */
     liana__update_sums update;       /* at the end of a step */
+    int64_t updates;                 /* since the end of the step before: 1, unless workers are not in step */
     const liana__totals *validation; /* count 0: none in this epoch, or none yet */
     bool validates;                  /* the training has validation data */
     double learning_rate;            /* of the last update; 0 before the first */

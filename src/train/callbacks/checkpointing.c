@@ -60,8 +60,9 @@ static liana_status step_end(liana__callback_item *item, liana_fit_context *cont
     (void)error;
     const liana__checkpointing_options *options = item->options;
     checkpointing *own = item->self;
-    const int64_t iteration = context->training->state.iteration;
-    if (options->every_steps > 0 && iteration % options->every_steps == 0) context->wants_checkpoint = true;
+    const int64_t iteration = context->training->state.iteration, every = options->every_steps;
+    /* Where workers are not in step, the next time that they meet. */
+    if (every > 0 && iteration / every > (iteration - context->updates) / every) context->wants_checkpoint = true;
     keep_for_good(options, own, context);
     if (options->every_minutes <= 0) return LIANA_OK;
     bool due = liana__clock_seconds() - own->last >= 60 * options->every_minutes;

@@ -265,6 +265,7 @@ static liana_status read_state(const liana__value *value, liana__training_state 
     if (best && best->kind == LIANA__VALUE_STRING) {
         snprintf(state->best_checkpoint, sizeof state->best_checkpoint, "%s", best->string);
     }
+    state->gradients = liana__gradient_counts_read(value);
     LIANA_TRY(liana__totals_read(liana__value_get(value, "running"), &state->running, error));
     LIANA_TRY(read_callbacks(value, state, error));
     LIANA_TRY(

@@ -119,6 +119,7 @@ static liana__value *state_value(const liana__variables *variables, const liana_
         liana__value_set(arena, map, "best", liana__value_string(arena, state->best_checkpoint));
     }
     liana__value_set(arena, map, "running", liana__totals_state(&state->running, arena));
+    liana__gradient_counts_set(&state->gradients, map, arena);
     liana__value_set(arena, map, "history", liana__history_state(&state->history, state->running.objective, arena));
     if (state->taken_back) liana__value_set(arena, map, "taken_back", liana__value_int(arena, state->taken_back));
     if (state->stage) {

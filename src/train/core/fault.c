@@ -92,10 +92,15 @@ static liana_status look(const liana__fault_check *check, liana__checked what, l
     return fail(fault, error);
 }
 
-liana_status liana__fault_before_update(const liana__fault_check *check, liana__fault *fault, liana__error *error)
+liana_status liana__fault_of_losses(const liana__fault_check *check, liana__fault *fault, liana__error *error)
 {
     *fault = (liana__fault){0};
-    if (find_bad_loss(check, fault)) return fail(fault, error);
+    return find_bad_loss(check, fault) ? fail(fault, error) : LIANA_OK;
+}
+
+liana_status liana__fault_before_update(const liana__fault_check *check, liana__fault *fault, liana__error *error)
+{
+    LIANA_TRY(liana__fault_of_losses(check, fault, error));
     LIANA_TRY(look(check, LIANA__CHECK_SUMS, LIANA__FAULT_SUMS, fault, error));
     if (isfinite((float)check->learning_rate)) return LIANA_OK;
     *fault = (liana__fault){.kind = LIANA__FAULT_RATE, .value = check->learning_rate, .count = 1};

@@ -38,6 +38,9 @@ typedef struct liana__fault_check {
 bool liana__losses_are_finite(const liana__totals *totals);
 liana__fault liana__fault_of_validation(const liana__totals *totals);
 
+/* Of the losses alone; no other process takes part. Errors: OUT_OF_RANGE. */
+liana_status liana__fault_of_losses(const liana__fault_check *check, liana__fault *fault, liana__error *error)
+    LIANA_MUST_USE;
 /* Before the update, and after it. Errors: OUT_OF_RANGE for a fault, which `fault` describes; those of the device. */
 liana_status liana__fault_before_update(const liana__fault_check *check, liana__fault *fault, liana__error *error)
     LIANA_MUST_USE;

@@ -8,6 +8,7 @@
 #include "train/core/batch_components.h"
 #include "train/core/chief_task.h"
 #include "train/core/fit_plan.h"
+#include "train/core/fit_span.h"
 #include "train/numbers/watch.h"
 
 #include <stdio.h>
@@ -31,6 +32,7 @@ typedef struct fit_run {
     liana__watch *watch;      /* on bad numbers; NULL: they end the training */
     uint64_t generation;      /* of the cluster, in which the loader was begun */
     bool replays;             /* the last update gave bad weights: the steps before it are to be done again */
+    liana__fit_span span;     /* where workers are not in step */
     double kept_factor;       /* the rate factor that goes with the kept states of the callbacks */
     liana_fit_context context;
 } fit_run;
@@ -265,6 +267,7 @@ static liana_status take_step(fit_run *fit)
             liana__loader_release(loader, batch);
         }
     } while (liana__cluster_repeats(cluster, &status, fit->error));
+    fit->context.updates = 1;
     return status;
 }
 
@@ -421,6 +424,36 @@ static liana_status validate_between(fit_run *fit)
     return status == LIANA_CANCELLED && fit->context.interrupted ? LIANA_OK : status;
 }
 
+/* ---- workers that are not in step ---- */
+
+/* All meet at the end of the epoch, for a validation between, and after so many updates. */
+static int64_t span_length(const fit_run *fit)
+{
+    const liana__training_state *state = fit->state;
+    int64_t length = fit->end_step - state->step, every = fit->options->validation_freq_steps;
+    if (length > (int64_t)fit->span.span_steps) length = (int64_t)fit->span.span_steps;
+    if (!fit->options->validation || every <= 0) return length;
+    const int64_t until = every - state->iteration % every;
+    return until < length ? until : length;
+}
+
+static liana_status train_span(fit_run *fit)
+{
+    liana__training_state *state = fit->state;
+    const int64_t length = span_length(fit);
+    liana__fit_span *span = &fit->span;
+    LIANA_TRY(liana__fit_span_run(span, (size_t)length, fit->error));
+    set_rate(fit, liana__training_state_applied(state) + length - 1);
+    fit->context.update = (liana__update_sums){span->sums, span->totals.count, span->totals.bad_records};
+    state->changed_after_update = false;
+    state->iteration += length;
+    state->step += length;
+    fit->context.updates = length;
+    fit->timing.images += span->totals.count;
+    fit->timing.wait += span->wait;
+    return LIANA_OK;
+}
+
 /* ---- an epoch ---- */
 
 static liana_status train_epoch(fit_run *fit)
@@ -436,7 +469,7 @@ static liana_status train_epoch(fit_run *fit)
         if (begun == LIANA_CANCELLED && fit->context.interrupted) break;
         LIANA_TRY(begun);
         if (halts(fit)) break;
-        liana_status status = take_step(fit);
+        liana_status status = fit->span.span_steps ? train_span(fit) : take_step(fit);
         if (status == LIANA_OK && fit->replays) status = replay(fit);
         LIANA_TRY(status);
         fit->timing.seconds = liana__clock_seconds() - fit->training_begin;
@@ -477,6 +510,7 @@ static void next_epoch(liana__training_state *state)
 {
     state->epoch++;
     state->step = 0;
+    state->gradients = (liana__span_counts){0};
     liana__totals_clear(&state->running);
 }
 
@@ -687,6 +721,10 @@ static liana_status begin_training(fit_run *fit)
     LIANA_TRY(call_training(fit, LIANA__ON_TRAIN_BEGIN));
     bool epoch_trained = state->step >= fit->steps_per_epoch;
     fit->generation = liana__cluster_generation(fit->training->cluster);
+    const bool recovers = fit->watch && fit->watch->options->policy != LIANA__ON_BAD_NUMBERS_FAIL;
+    LIANA_TRY(liana__fit_span_create(fit->training, options->training, &fit->learning_rate, recovers, &fit->span,
+                                     fit->error));
+    fit->span.seen_classes = options->seen_classes;
     return liana__loader_begin(options->training, liana__fit_data_epoch(state, state->epoch + epoch_trained),
                                epoch_trained ? 0 : (uint64_t)state->step, fit->error);
 }
@@ -751,6 +789,7 @@ liana_status liana__fit(liana__training *training, const liana__fit_options *opt
     liana_status status = run(&fit);
     liana__totals_free(&fit.validation);
     liana__totals_free(&fit.measured);
+    liana__fit_span_free(&fit.span);
     /* The callbacks may be gone before the state is. */
     liana_status kept = liana__kept_values_own(&training->state.callbacks, error);
     return status == LIANA_OK ? kept : status;

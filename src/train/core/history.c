@@ -98,6 +98,7 @@ liana__value *liana__history_value(const liana__history *history, const liana__o
         liana__value_set(arena, map, "learning_rate", liana__value_float(arena, epoch->learning_rate));
         liana__value_set(arena, map, "bad_records", liana__value_int(arena, epoch->training.bad_records));
         set_bad_updates(epoch, map, arena);
+        liana__gradient_counts_set(&epoch->gradients, map, arena);
         if (epoch->validation.count) {
             liana__value_set(arena, map, "val_bad_records", liana__value_int(arena, epoch->validation.bad_records));
         }
@@ -208,6 +209,7 @@ liana__value *liana__history_state(const liana__history *history, const liana__o
         set_state_list(map, "validation_lists", epoch->validation_lists, objective, arena);
         liana__value_set(arena, map, "learning_rate", liana__value_float(arena, epoch->learning_rate));
         set_bad_updates(epoch, map, arena);
+        liana__gradient_counts_set(&epoch->gradients, map, arena);
         liana__value_set(arena, map, "seconds", liana__value_float(arena, timing->seconds));
         liana__value_set(arena, map, "images", liana__value_int(arena, timing->images));
         liana__value_set(arena, map, "wait", liana__value_float(arena, timing->wait));
@@ -264,7 +266,8 @@ liana_status liana__history_read(const liana__value *value, const liana__objecti
         const liana__value *map = value->items[i];
         liana__history_epoch epoch = {.learning_rate = number_of(map, "learning_rate"),
                                       .skipped_updates = (int64_t)number_of(map, "skipped_updates"),
-                                      .restores = (int64_t)number_of(map, "restores")};
+                                      .restores = (int64_t)number_of(map, "restores"),
+                                      .gradients = liana__gradient_counts_read(map)};
         liana__timing_epoch timing = {.seconds = number_of(map, "seconds"),
                                       .images = (int64_t)number_of(map, "images"),
                                       .wait = number_of(map, "wait")};

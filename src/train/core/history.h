@@ -3,6 +3,7 @@
 #define LIANA_TRAIN_HISTORY_H
 
 #include "base/value.h"
+#include "train/core/gradient_counts.h"
 #include "train/core/trainer.h"
 
 /* What was measured over some examples, finished. */
@@ -20,6 +21,7 @@ typedef struct liana__history_epoch {
     double learning_rate;       /* of the epoch's last update */
     /* What was done about numbers that were not finite (train/numbers/watch.h). */
     int64_t skipped_updates, restores;
+    liana__span_counts gradients; /* where workers were not in step */
     /* Metrics that have a number for each class, [num_listed] of the objective; NULL: there are none. They are in the
      * history's arena. */
     const double *training_lists, *validation_lists;

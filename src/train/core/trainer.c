@@ -1,35 +1,12 @@
 /* One update, or one batch of an evaluation, as a strategy computes it. */
-#include "train/core/trainer.h"
+#include "train/core/trainer_internal.h"
 
 #include "data/loader/cut.h"
-#include "train/core/leaf_list.h"
 #include "train/core/penalty.h"
-#include "train/core/trainer_update.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct liana__trainer {
-    liana__device *device;
-    liana__trainer_options options;
-    liana__variables *variables;
-    const liana__strategy *strategy;
-    liana__strategy_instance *instance;
-    int64_t microbatch;
-    liana__component_name names[LIANA__NUM_COMPONENTS];
-    liana__leaf_sums sums;
-    liana__whole_plan whole; /* the strategy borrows it */
-    liana__trainer_update update;
-    liana__program *penalty; /* of the weights; NULL: they have none */
-    float *first_sum;        /* on the host: loss and metrics */
-    char *no_targets;        /* zeros for a batch: predictions come without targets, and nobody reads their sums */
-    float *no_weights;       /* ones for a batch */
-    float *counts;           /* of masked outputs: how many elements of the batch count; NULL: no output is masked */
-    float *scales;           /* LIANA__COMPONENT_SCALES */
-    liana__fault fault;      /* of the last step */
-    liana__leaf_list leaves; /* of the running batch: those that have examples */
-};
 
 /* Builders leave their message in the context. */
 static liana_status take_context_error(const liana__trainer *trainer, liana_status status, liana__error *error)
@@ -569,8 +546,8 @@ int64_t liana__default_microbatch(const liana_model *model, int64_t batch_size)
 
 /* ---- running ---- */
 
-static liana_status check_batch(const liana__trainer *trainer, const liana__trainer_batch *batch, bool training,
-                                liana__error *error)
+liana_status liana__trainer_check_batch(const liana__trainer *trainer, const liana__trainer_batch *batch, bool training,
+                                        liana__error *error)
 {
     int64_t largest = largest_batch(trainer, training), count = liana__step_count(batch);
     if (count < 1 || count > largest || batch->count > largest || batch->num_positions > largest) {
@@ -620,7 +597,7 @@ liana__leaf_batch liana__trainer_leaves(liana__trainer *trainer, const liana__tr
 static liana_status begin_batch(liana__trainer *trainer, const liana__trainer_batch *batch, bool training,
                                 liana__leaf_batch *leaves, liana__error *error)
 {
-    LIANA_TRY(check_batch(trainer, batch, training, error));
+    LIANA_TRY(liana__trainer_check_batch(trainer, batch, training, error));
     *leaves = liana__trainer_leaves(trainer, batch);
     return training && trainer->counts ? scale_losses(trainer, leaves, batch, error) : LIANA_OK;
 }
@@ -658,6 +635,18 @@ static bool all_missing(liana__trainer *trainer, const liana__trainer_batch *bat
     if (liana__step_count(batch) > 0 || batch->num_positions == 0) return false;
     memset(trainer->first_sum, 0, trainer->options.objective->num_sums * sizeof *trainer->first_sum);
     return true;
+}
+
+/* A single update takes all workers. */
+static liana_status check_in_step(const liana__trainer *trainer, liana__error *error)
+{
+    const liana__strategy *strategy = trainer->strategy;
+    const liana__trainer_options *options = &trainer->options;
+    const size_t num_workers = options->cluster ? options->cluster->place.num_workers : 1;
+    if (!strategy->span_steps || !strategy->span_steps(options->strategy_options, num_workers)) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_CONFIG,
+                       "all workers take part in a single update, so it cannot be asynchronous or take the first "
+                       "gradients only: use synchronous updates of all workers, or train in epochs");
 }
 
 static liana__fault_check check_of(const liana__trainer *trainer)
@@ -717,6 +706,7 @@ liana_status liana__trainer_step(liana__trainer *trainer, const liana__trainer_b
     *sums = trainer->first_sum;
     trainer->fault = (liana__fault){0};
     trainer->update.learning_rate = learning_rate;
+    LIANA_TRY(check_in_step(trainer, error));
     if (all_missing(trainer, batch)) return LIANA_OK;
     const float scalars[LIANA__NUM_UPDATE_SCALARS] = {[LIANA__UPDATE_COUNT] = (float)liana__step_count(batch),
                                                       [LIANA__UPDATE_RATE] = (float)learning_rate,

@@ -32,6 +32,23 @@ liana_status liana__trainer_prepare(liana__trainer *trainer, int64_t count, bool
 liana_status liana__trainer_step(liana__trainer *trainer, const liana__trainer_batch *batch, double learning_rate,
                                  int64_t iteration, const float **sums, liana__error *error) LIANA_MUST_USE;
 
+/* Updates of a cluster whose workers are not in step (distribute/cluster/span.h). Steps and updates are counted from 0. */
+typedef struct liana__trainer_span {
+    size_t num_steps;
+    /* The batch of a step, which `workers` says to be ours, or whose share of it is; in ascending order. */
+    liana_status (*next)(void *user, size_t step, liana__trainer_batch *batch, liana__error *error);
+    /* Its gradients were used: the vector of sums of the objective, over the own examples. */
+    liana_status (*computed)(void *user, size_t step, const float *sums, liana__error *error);
+    /* The learning rate of an update, and its number counted from 1 in the stage. */
+    double (*rate)(void *user, size_t update, int64_t *iteration);
+    void *user;
+} liana__trainer_span;
+
+/* Errors: those of `next` and `computed`; OUT_OF_RANGE for numbers that are not finite; INVALID_CONFIG for an objective
+ * whose losses divide by what whole batches have; those of the cluster. The same in all processes. */
+liana_status liana__trainer_run_span(liana__trainer *trainer, const liana__trainer_span *span,
+                                     struct liana__span_counts *counts, liana__error *error) LIANA_MUST_USE;
+
 /* What the last step found; kind NONE: every loss, gradient and weight is finite. Borrowed until the next step. */
 const liana__fault *liana__trainer_fault(const liana__trainer *trainer);
 

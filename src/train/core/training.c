@@ -50,7 +50,15 @@ static void note_exchange(liana__training *training, const liana__strategy_choic
     if (!strategy->describe_arithmetic) return;
     strategy->describe_arithmetic(choice->options, num_workers, exchange, sizeof training->state.exchange);
     if (!*exchange) return;
-    liana__note(notes, "gradients are exchanged with %s: results are other bits than those of one process", exchange);
+    if (!strategy->span_steps || !strategy->span_steps(choice->options, num_workers)) {
+        liana__note(notes, "gradients are exchanged with %s: results are other bits than those of one process",
+                    exchange);
+        return;
+    }
+    char reason[sizeof training->state.exchange + 64];
+    snprintf(reason, sizeof reason, "gradients are exchanged with %s", exchange);
+    liana__note(notes, "%s: results are not reproducible", reason);
+    liana__training_state_doubt(&training->state, reason);
 }
 
 static liana_status open_devices(liana__training *training, const liana__training_options *options,

@@ -4,6 +4,7 @@
 
 #include "backends/variables.h"
 #include "train/core/decisions.h"
+#include "train/core/gradient_counts.h"
 #include "train/core/history.h"
 #include "train/core/kept_values.h"
 
@@ -27,7 +28,8 @@ typedef struct liana__training_state {
     int64_t stage_epoch;    /* where it began: its first epoch, and how many updates the weights had seen */
     int64_t stage_updates;
     int64_t taken_back; /* of these: undone by going back to an earlier state. Optimizer and schedule count the rest */
-    liana__totals running;  /* of the running epoch; made by liana__training_open */
+    liana__totals running;        /* of the running epoch; made by liana__training_open */
+    liana__span_counts gradients; /* of the running epoch, of workers that are not in step */
     liana__history history; /* of this fit; may have one epoch more than are over: the last, which a limit cut short */
     liana__decisions decisions;   /* of train.control, in this fit */
     double rate_factor;           /* that callbacks set: the schedule's learning rate is multiplied by it; 1 at first */

@@ -114,8 +114,8 @@ static liana_status set_up(liana_replicas *replicas, const liana_replicas_option
                                                      : replicas->choice.strategy->name;
     if (!replicas->strategy.name) return liana__fail_memory(error, "a strategy");
     if (replicas->choice.strategy->needs_cluster) {
-        LIANA_TRY(
-            liana__cluster_require(replicas->context, replicas->choice.strategy->name, &replicas->cluster, error));
+        const char *name = replicas->choice.strategy->name;
+        LIANA_TRY(liana__cluster_require(replicas->context, name, &replicas->cluster, error));
     }
     liana_status status = liana__device_set_open(replicas->context, options->device ? options->device : "cpu",
                                                  &replicas->choice, NULL, &replicas->devices, error);

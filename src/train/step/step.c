@@ -174,6 +174,19 @@ static liana_status open_devices(liana_step *step, liana__strategy_choice *choic
     return liana__device_set_open(step->context, step->device->opened_as, choice, step->device, &step->devices, error);
 }
 
+/* All workers take part in each run. */
+static liana_status check_in_step(const liana_step *step, const liana__strategy_choice *choice, liana__error *error)
+{
+    const liana__strategy *strategy = choice->strategy;
+    const size_t num_workers = step->cluster ? step->cluster->place.num_workers : 1;
+    if (!strategy->span_steps || !strategy->span_steps(choice->options, num_workers)) return LIANA_OK;
+    return liana__fail(
+        error, LIANA_INVALID_CONFIG,
+        "%s: all workers take part in a step of one's own, so it cannot be asynchronous or take the first "
+        "gradients only: use synchronous updates of all workers, or liana_fit",
+        step->options.name);
+}
+
 static liana_status make_strategy(liana_step *step, liana__error *error)
 {
     const liana_step_options *options = &step->options;
@@ -199,6 +212,7 @@ static liana_status make_strategy(liana_step *step, liana__error *error)
     const liana__device_set *set = options->replicas ? &options->replicas->devices : &step->devices;
     liana__strategy_choice choice;
     LIANA_TRY(options->replicas ? take_replicas(step, &choice, error) : open_devices(step, &choice, error));
+    LIANA_TRY(check_in_step(step, &choice, error));
     const liana__strategy_devices devices = {.items = set->items,
                                              .count = set->count,
                                              .groups = set->groups,

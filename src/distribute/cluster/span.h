@@ -1,0 +1,102 @@
+/* span.h - the updates between two points at which all processes meet, in which workers are not in step with each other.
+ *
+ * Parameter servers own all slices. A worker asks the first server whether it may begin, fetches the values of the weights,
+ * computes, and sends each server its slice of the gradients. There are two ways:
+ *
+ * - asynchronous: an update is one worker's gradients, which the servers apply as they come. The first server lets a worker
+ *   begin when no gradient can become staler than the bound (span_gate.h).
+ * - first arrivals: an update is the sum of the first so many workers' gradients. What comes later is dropped.
+ *
+ * All processes call liana__span_run, and meet in it at the end. Nothing here is reproducible, but which gradients were used
+ * is known, and each is used once. */
+#ifndef LIANA_DISTRIBUTE_SPAN_H
+#define LIANA_DISTRIBUTE_SPAN_H
+
+#include "distribute/cluster/exchange_options.h"
+#include "distribute/cluster/sliced_update.h"
+#include "distribute/cluster/span_counts.h"
+
+/* What a worker computes of a step. */
+typedef struct liana__span_share {
+    liana__leaf_batch leaves; /* its own, all of them */
+    int64_t count;            /* examples; 0: there are none, and nothing is computed */
+    size_t num_sharing;       /* workers that have shards of the step; 0: this worker has none of it, and goes on */
+} liana__span_share;
+
+/* What the training does. Steps are counted from the span's first one. */
+typedef struct liana__span_work {
+    size_t num_steps;
+    /* On a worker: its share of a step. Steps are asked for in ascending order; others are not computed here. */
+    liana_status (*begin)(void *user, size_t step, liana__span_share *share, liana__error *error);
+    /* Its gradients were used: `first` is the first of the sums. */
+    liana_status (*end)(void *user, size_t step, const float *first, liana__error *error);
+    /* On a server: what the n-th update of the span is given, for so many examples. */
+    void (*scalars)(void *user, size_t update, double count, float *scalars);
+    void *user;
+} liana__span_work;
+
+/* What computes and updates: parts of the strategy. */
+typedef struct liana__span_parts {
+    liana__cluster *cluster;
+    liana__exchange_options options;
+    liana__sliced_update *update;
+    const liana__wire_format *format;
+    /* Computes leaves; *block: all their sums, one behind the other, with `offsets` by sum. */
+    liana_status (*compute)(void *user, const liana__leaf_batch *leaves, const float **block, liana__error *error);
+    const size_t *offsets;
+    void *user;
+} liana__span_parts;
+
+/* Runs the span, and brings the new values of all variables to all processes. *counts: of all processes. If one fails, all
+ * fail with its error. Errors: those of the work, of the update, of the cluster; OUT_OF_RANGE (a number is not finite). */
+liana_status liana__span_run(const liana__span_parts *span, const liana__span_work *work, liana__span_counts *counts,
+                             liana__error *error) LIANA_MUST_USE;
+
+/* The two sides. A server is made first, everywhere, and then serves. It serves until all workers have ended. */
+typedef struct liana__span_server liana__span_server;
+liana_status liana__span_server_create(const liana__span_parts *span, const liana__span_work *work,
+                                       liana__span_counts *counts, liana__span_server **server, liana__error *error)
+    LIANA_MUST_USE;
+liana_status liana__span_serve(liana__span_server *server, liana__error *error) LIANA_MUST_USE;
+void liana__span_server_destroy(liana__span_server *server); /* NULL is allowed */
+liana_status liana__span_worker(const liana__span_parts *span, const liana__span_work *work, liana__span_counts *counts,
+                                liana__error *error) LIANA_MUST_USE;
+
+/* ---- what they say ---- */
+
+typedef enum liana__span_request_kind {
+    LIANA__SPAN_BEGIN = 1, /* to the first server: may this worker begin? */
+    LIANA__SPAN_FETCH,     /* to all: the values; they follow the reply */
+    LIANA__SPAN_OFFER,     /* to the first: are these gradients among the first? */
+    LIANA__SPAN_GRADIENTS, /* to all: they follow, unless they are of no examples */
+    LIANA__SPAN_DONE,      /* to the first: all servers have applied them; there is no reply */
+    LIANA__SPAN_END,       /* to all: this worker has no more work; there is no reply */
+} liana__span_request_kind;
+
+typedef struct liana__span_request {
+    uint32_t kind;
+    uint32_t stops;    /* of END: the worker ends before its work was done */
+    uint64_t round;    /* the update that is meant, counted from 0 */
+    uint64_t expected; /* gradients that the update takes */
+    int64_t count;     /* examples of the gradients */
+} liana__span_request;
+
+typedef enum liana__span_answer {
+    LIANA__SPAN_YES = 1,
+    LIANA__SPAN_NO,   /* these gradients come too late */
+    LIANA__SPAN_STOP, /* a process failed */
+} liana__span_answer;
+
+typedef struct liana__span_reply {
+    uint32_t answer; /* liana__span_answer */
+    uint32_t unused;
+    uint64_t round; /* of BEGIN: the running update */
+} liana__span_reply;
+
+/* A worker and a server number their requests. */
+liana_status liana__span_send(const liana__span_parts *span, size_t to, uint32_t number,
+                              const liana__span_request *request, liana__error *error) LIANA_MUST_USE;
+liana_status liana__span_answer_to(const liana__span_parts *span, size_t to, uint32_t number,
+                                   const liana__span_reply *reply, liana__error *error) LIANA_MUST_USE;
+
+#endif

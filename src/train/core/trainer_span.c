@@ -1,0 +1,76 @@
+/* What a trainer does in a span of updates of workers that are not in step. */
+#include "distribute/cluster/span.h"
+#include "train/core/penalty.h"
+#include "train/core/trainer_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct span_run {
+    liana__trainer *trainer;
+    const liana__trainer_span *span;
+    int64_t count; /* of the running share */
+} span_run;
+
+/* The own leaves are all leaves. */
+static liana_status begin_share(void *user, size_t step, liana__span_share *share, liana__error *error)
+{
+    span_run *own = user;
+    liana__trainer_batch batch;
+    *share = (liana__span_share){0};
+    LIANA_TRY(own->span->next(own->span->user, step, &batch, error));
+    const liana__step_workers *workers = batch.workers;
+    const size_t self = workers->self;
+    own->count = batch.count;
+    if (workers->bounds[self] == workers->bounds[self + 1]) return LIANA_OK;
+    for (size_t i = 0; i < workers->count; i++) share->num_sharing += workers->bounds[i] < workers->bounds[i + 1];
+    share->count = batch.count;
+    LIANA_TRY(liana__trainer_check_batch(own->trainer, &batch, true, error));
+    share->leaves = liana__trainer_leaves(own->trainer, &batch);
+    const size_t first = self ? share->leaves.worker_ends[self - 1] : 0, end = share->leaves.worker_ends[self];
+    share->leaves.leaves += first;
+    share->leaves.num_leaves = end - first;
+    share->leaves.worker_ends = NULL;
+    return LIANA_OK;
+}
+
+static liana_status end_share(void *user, size_t step, const float *first, liana__error *error)
+{
+    span_run *own = user;
+    liana__trainer *trainer = own->trainer;
+    const liana__objective *objective = trainer->options.objective;
+    memset(trainer->first_sum, 0, objective->num_sums * sizeof *trainer->first_sum);
+    if (own->count) memcpy(trainer->first_sum, first, objective->num_sums * sizeof *trainer->first_sum);
+    if (own->count && trainer->penalty) {
+        float *penalty = &trainer->first_sum[objective->penalty_sum];
+        LIANA_TRY(liana__penalty_add(trainer->penalty, own->count, penalty, error));
+    }
+    const liana__fault_check check = {.objective = objective, .first_sum = trainer->first_sum};
+    LIANA_TRY(liana__fault_of_losses(&check, &trainer->fault, error));
+    return own->span->computed(own->span->user, step, trainer->first_sum, error);
+}
+
+static void set_scalars(void *user, size_t update, double count, float *scalars)
+{
+    const span_run *own = user;
+    int64_t iteration;
+    const double rate = own->span->rate(own->span->user, update, &iteration);
+    scalars[LIANA__UPDATE_COUNT] = (float)count;
+    scalars[LIANA__UPDATE_RATE] = (float)rate;
+    scalars[LIANA__UPDATE_ITERATION] = (float)iteration;
+}
+
+liana_status liana__trainer_run_span(liana__trainer *trainer, const liana__trainer_span *span,
+                                     liana__span_counts *counts, liana__error *error)
+{
+    span_run run = {.trainer = trainer, .span = span};
+    const liana__span_work work = {
+        .num_steps = span->num_steps, .begin = begin_share, .end = end_share, .scalars = set_scalars, .user = &run};
+    trainer->fault = (liana__fault){0};
+    if (trainer->counts) {
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "a loss divides by the elements of whole batches that a mask leaves, which workers that are "
+                           "not in step do not know: use synchronous updates of all workers");
+    }
+    return trainer->strategy->run_span(trainer->instance, &work, counts, error);
+}

@@ -1,0 +1,623 @@
+/* Workers that are not in step: asynchronous updates with a bound on staleness, and updates of the first gradients. Which
+ * worker is slow is decided by a hub that holds its messages, and not by the clock. */
+#include "harness/cluster_fit.h"
+
+#include "base/file.h"
+#include "distribute/cluster/span.h"
+#include "distribute/cluster/span_gate.h"
+#include "train/checkpoint/checkpoint.h"
+#include "train/core/worker_share.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_PROCESSES = 10 };
+
+/* ---- the gate ---- */
+
+/* Random orders of asking and ending: staleness by its definition, from a log of updates, never exceeds the bound. */
+static void simulate(size_t num_workers, uint64_t most, uint32_t seed)
+{
+    liana__span_gate gate;
+    uint64_t fetched[MAX_PROCESSES], applied = 0, largest = 0;
+    bool computes[MAX_PROCESSES] = {false}, waits[MAX_PROCESSES] = {false};
+    size_t steps[MAX_PROCESSES] = {0}, worker;
+    assert_int_equal(liana__span_gate_create(num_workers, most, &gate, NULL), LIANA_OK);
+    for (int event = 0; event < 4000; event++) {
+        seed = seed * 1664525 + 1013904223;
+        worker = (seed >> 16) % num_workers;
+        if (computes[worker]) {
+            const uint64_t staleness = applied - fetched[worker];
+            if (staleness > largest) largest = staleness;
+            applied++;
+            computes[worker] = false;
+            steps[worker]++;
+            liana__span_gate_done(&gate, worker);
+        } else if (!waits[worker]) {
+            waits[worker] = true;
+            liana__span_gate_ask(&gate, worker);
+        }
+        while (liana__span_gate_admit(&gate, &worker)) {
+            assert_true(waits[worker] && !computes[worker]);
+            waits[worker] = false;
+            computes[worker] = true;
+            fetched[worker] = applied;
+        }
+        bool any = false;
+        for (size_t i = 0; i < num_workers; i++) any |= computes[i];
+        for (size_t i = 0; i < num_workers; i++) assert_true(any || !waits[i]); /* nobody waits for nobody */
+    }
+    assert_true(largest <= most);
+    if (num_workers > 1 && most > 0 && most < 4) assert_int_equal(largest, most); /* and it is not kept by idling */
+    for (size_t i = 0; i < num_workers; i++) assert_true(steps[i] > 0);
+    liana__span_gate_free(&gate);
+}
+
+static void test_the_gate_holds_the_bound(void **state)
+{
+    (void)state;
+    for (size_t workers = 1; workers < 6; workers++) {
+        for (uint64_t most = 0; most < 12; most++) simulate(workers, most, (uint32_t)(17 * workers + most));
+    }
+}
+
+/* A worker that never ends stops the others when its gradients would become too stale, and no earlier. */
+static void test_a_slow_worker_is_waited_for_at_the_bound(void **state)
+{
+    (void)state;
+    enum { MOST = 5 };
+    liana__span_gate gate;
+    size_t worker, done = 0;
+    assert_int_equal(liana__span_gate_create(2, MOST, &gate, NULL), LIANA_OK);
+    liana__span_gate_ask(&gate, 1);
+    assert_true(liana__span_gate_admit(&gate, &worker));
+    assert_int_equal(worker, 1);
+    liana__span_gate_ask(&gate, 0);
+    while (liana__span_gate_admit(&gate, &worker)) {
+        assert_int_equal(worker, 0);
+        liana__span_gate_done(&gate, 0);
+        liana__span_gate_ask(&gate, 0);
+        done++;
+    }
+    assert_int_equal(done, MOST);
+    liana__span_gate_done(&gate, 1);
+    assert_true(liana__span_gate_admit(&gate, &worker));
+    liana__span_gate_free(&gate);
+}
+
+/* ---- fits ---- */
+
+static liana__cluster_program fit_of(const char *strategy)
+{
+    return (liana__cluster_program){.run = liana__cluster_fit_rows, .strategy = {.name = strategy}};
+}
+
+/* A number of the newest checkpoint's state: the last one of that key. */
+static double number_of(const char *folder, const char *key)
+{
+    liana__arena arena = {0};
+    liana__error error = {0};
+    const char *path = NULL;
+    char file[640], quoted[64];
+    assert_ok(liana__checkpoint_newest(folder, &arena, &path, &error), &error);
+    snprintf(file, sizeof file, "%s/state.json", path);
+    snprintf(quoted, sizeof quoted, "\"%s\": ", key);
+    char *text, *found, *last = NULL;
+    size_t size;
+    assert_ok(liana__file_read(file, 1 << 24, &text, &size, &error), &error);
+    found = text;
+    while ((found = strstr(found, quoted))) last = found++;
+    assert_non_null(last);
+    const double number = strtod(last + strlen(quoted), NULL);
+    free(text);
+    liana__arena_free(&arena);
+    return number;
+}
+
+static const char *folder_of(const char *name)
+{
+    static char paths[8][512];
+    static size_t next;
+    char *path = paths[next++ % 8];
+    snprintf(path, sizeof paths[0], "%s", liana__test_path(name));
+    return path;
+}
+
+/* With one worker nothing is stale, and nobody else has gradients: the synchronous result, bit for bit. */
+static void test_one_worker_gives_the_synchronous_bits(void **state)
+{
+    (void)state;
+    static const char *const optimizers[] = {"{name: SGD, learning_rate: 0.05, momentum: 0.9}",
+                                             "{name: Adam, learning_rate: {name: CosineDecay, initial_learning_rate: "
+                                             "0.05, decay_epochs: 3}}"};
+    for (size_t k = 0; k < 2; k++) {
+        for (size_t servers = 1; servers < 4; servers++) {
+            liana__cluster_result in_step[4], free_running[4];
+            liana__cluster_program
+                one = fit_of("parameter_server"),
+                other = fit_of("{name: parameter_server, synchronous: false, max_staleness: 0, pause_steps: 2}");
+            other.strategy.replicas = k ? 3 : 0; /* devices of the worker */
+            one.optimizer = other.optimizer = optimizers[k];
+            one.epochs = other.epochs = 3;
+            liana__run_cluster(&one, 1, servers, in_step);
+            liana__run_cluster(&other, 1, servers, free_running);
+            for (size_t i = 0; i <= servers; i++) {
+                assert_int_equal(in_step[i].size, free_running[i].size);
+                assert_memory_equal(in_step[i].weights, free_running[i].weights, in_step[i].size);
+                assert_true(in_step[i].loss == free_running[i].loss);
+                assert_int_equal(free_running[i].num_epochs, 3);
+            }
+            liana__free_results(in_step, 1 + servers);
+            liana__free_results(free_running, 1 + servers);
+        }
+    }
+}
+
+/* 40 rows in batches of 4: 10 updates an epoch. Each batch is used once, and all processes end with the same weights. */
+static void test_each_gradient_is_used_once(void **state)
+{
+    (void)state;
+    static const size_t counts[][2] = {{2, 1}, {3, 2}, {4, 3}, {7, 1}};
+    for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
+        const size_t workers = counts[k][0], servers = counts[k][1];
+        liana__cluster_result results[MAX_PROCESSES];
+        liana__cluster_program program =
+            fit_of("{name: parameter_server, synchronous: false, max_staleness: 3, pause_steps: 4}");
+        program.batch_size = 4;
+        program.epochs = 2;
+        char name[32];
+        snprintf(name, sizeof name, "once-%zu", k);
+        program.checkpoints = folder_of(name);
+        liana__run_cluster(&program, workers, servers, results);
+        uint64_t leaves = 0;
+        for (size_t i = 0; i < workers + servers; i++) {
+            assert_memory_equal(results[0].weights, results[i].weights, results[0].size);
+            assert_true(results[0].loss == results[i].loss);
+            assert_int_equal(results[i].counters.updates, i < workers ? 0 : 20);
+            leaves += results[i].counters.leaves_computed;
+        }
+        assert_int_equal(leaves, 2 * 10 * 2);
+        assert_int_equal((int)number_of(program.checkpoints, "computed"), 10);
+        assert_int_equal((int)number_of(program.checkpoints, "used"), 10);
+        assert_int_equal((int)number_of(program.checkpoints, "dropped"), 0);
+        assert_int_equal((int)number_of(program.checkpoints, "measured"), 10 * (int)servers);
+        assert_true(number_of(program.checkpoints, "largest_staleness") <= 3);
+        assert_non_null(strstr(results[0].notes, "results are not reproducible"));
+        liana__free_results(results, workers + servers);
+    }
+}
+
+/* ---- a convex problem with a known end ---- */
+
+/* y = x0 - 2 x1 + 0.25 exactly: a linear model comes to these weights. */
+static liana_status fit_line(liana_context *context, const liana__cluster_program *program,
+                             liana__cluster_result *result)
+{
+    liana_model *model = NULL;
+    LIANA_TRY(liana_model_create(context, NULL, &model));
+    liana_input(model, .shape = LIANA_INTS(LIANA__TINY_FEATURES));
+    liana_dense(model, .units = 1);
+    liana_dataset *data = liana__tiny_rows(context);
+    liana_status status = liana_fit(model, &(liana_fit_options){.training = data,
+                                                                .epochs = 60,
+                                                                .batch_size = 4,
+                                                                .microbatch = 2,
+                                                                .loss = "mean_squared_error",
+                                                                .optimizer = "{name: SGD, learning_rate: 0.1}",
+                                                                .strategy = program->strategy,
+                                                                .seed = 2});
+    if (status == LIANA_OK) status = liana__tiny_keep_weights(model, &result->weights, &result->size);
+    liana_model_destroy(model);
+    liana_dataset_close(data);
+    return status;
+}
+
+static void test_it_comes_to_the_known_optimum(void **state)
+{
+    (void)state;
+    static const char *const strategies[] = {
+        "{name: parameter_server, synchronous: false, max_staleness: 0}",
+        "{name: parameter_server, synchronous: false, max_staleness: 4}",
+        "{name: parameter_server, synchronous: false}",
+        "{name: parameter_server, synchronous: false, wire: bfloat16}",
+        "{name: parameter_server, replicas_to_aggregate: 2}",
+    };
+    static const double expected[] = {1, -2, 0, 0.25};
+    for (size_t k = 0; k < sizeof strategies / sizeof *strategies; k++) {
+        liana__cluster_result results[5];
+        const liana__cluster_program program = {.run = fit_line, .strategy = {.name = strategies[k]}};
+        liana__run_cluster(&program, 3, 2, results);
+        assert_int_equal(results[0].size, 4 * sizeof(float));
+        for (size_t i = 0; i < 4; i++) {
+            const double got = (double)((const float *)(void *)results[0].weights)[i];
+            assert_true(fabs(got - expected[i]) < 1e-3);
+        }
+        liana__free_results(results, 5);
+    }
+}
+
+/* ---- slow workers ---- */
+
+/* What a hub has seen of a span. */
+typedef struct course {
+    bool has_values;  /* the second worker */
+    int begins;       /* of the first worker */
+    int offers_taken; /* gradients that the workers before the last one have sent */
+} course;
+
+static uint32_t request_kind(const liana__hub_message *message)
+{
+    liana__span_request request;
+    if (message->key.kind != LIANA__MESSAGE_REQUEST) return 0;
+    assert_int_equal(message->size, sizeof request);
+    memcpy(&request, message->data, sizeof request);
+    return request.kind;
+}
+
+static void note_message(void *user, const liana__hub_message *message)
+{
+    course *own = user;
+    own->has_values |= message->from == 2 && message->to == 1 && message->key.kind == LIANA__MESSAGE_REPLY_DATA;
+    own->begins += message->from == 0 && request_kind(message) == LIANA__SPAN_BEGIN;
+    own->offers_taken += message->from < 2 && message->to == 3 && request_kind(message) == LIANA__SPAN_GRADIENTS;
+}
+
+/* The first worker begins when the second has its values; the second's gradients come when the first has asked for its
+ * seventh beginning. So it is not held up before the bound: six of its updates come between. */
+static bool holds_second(void *user, const liana__hub_message *message)
+{
+    const course *own = user;
+    if (message->from == 0 && request_kind(message) == LIANA__SPAN_BEGIN) return !own->has_values;
+    return message->from == 1 && message->key.kind == LIANA__MESSAGE_REQUEST_DATA && own->begins < 7;
+}
+
+static void test_slow_workers_do_not_hold_up_fast_ones(void **state)
+{
+    (void)state;
+    course seen = {0};
+    liana__cluster_result results[3];
+    liana__cluster_program program =
+        fit_of("{name: parameter_server, synchronous: false, max_staleness: 6, pause_steps: 20}");
+    program.batch_size = 2;
+    program.epochs = 1;
+    program.control = (liana__hub_control){note_message, holds_second, &seen};
+    program.checkpoints = folder_of("slow");
+    liana__run_cluster(&program, 2, 1, results);
+    assert_int_equal((int)number_of(program.checkpoints, "largest_staleness"), 6);
+    assert_int_equal((int)number_of(program.checkpoints, "used"), 20);
+    liana__free_results(results, 3);
+}
+
+/* ---- the first gradients ---- */
+
+enum { ROWS = 24, SHARD = 2, FEATURES = 3 };
+static float x[ROWS * FEATURES], y[ROWS];
+
+/* One update of a linear model from zeros, with rate 0.5: the weights are minus half the mean gradient. */
+static liana_status fit_once(liana_context *context, const liana__cluster_program *program,
+                             liana__cluster_result *result)
+{
+    const liana_array arrays[] = {{"x", LIANA_F32, liana_shape_of(ROWS, FEATURES), x},
+                                  {"y", LIANA_F32, liana_shape_of(ROWS, 1), y}};
+    liana_model *model = NULL;
+    LIANA_TRY(liana_model_create(context, NULL, &model));
+    liana_input(model, .shape = LIANA_INTS(FEATURES));
+    liana_dense(model, .units = 1, .use_bias = false, .kernel_initializer = "zeros");
+    liana_dataset *data = liana_dataset_from_tensor_slices(context, arrays, 2);
+    liana_status status = liana_fit(model, &(liana_fit_options){.training = data,
+                                                                .epochs = 1,
+                                                                .batch_size = ROWS,
+                                                                .microbatch = SHARD,
+                                                                .keep_order = true,
+                                                                .loss = "mean_squared_error",
+                                                                .optimizer = "{name: SGD, learning_rate: 0.5}",
+                                                                .on_epoch = liana__cluster_keep_epoch,
+                                                                .user = result,
+                                                                .checkpoints = program->checkpoints,
+                                                                .strategy = program->strategy});
+    if (status == LIANA_OK) status = liana__tiny_keep_weights(model, &result->weights, &result->size);
+    liana_model_destroy(model);
+    liana_dataset_close(data);
+    return status;
+}
+
+/* The last worker offers its gradients when the two others have sent theirs. */
+static bool holds_last(void *user, const liana__hub_message *message)
+{
+    const course *own = user;
+    return message->from == 2 && request_kind(message) == LIANA__SPAN_OFFER && own->offers_taken < 2;
+}
+
+/* The mean is over the examples that were used: those of the first two workers. */
+static void test_late_gradients_are_dropped(void **state)
+{
+    (void)state;
+    course seen = {0};
+    liana__cluster_result results[5];
+    liana__leaf_range ranges[3];
+    for (int i = 0; i < ROWS * FEATURES; i++) x[i] = (float)((i * 37) % 101 - 50) / 32;
+    for (int i = 0; i < ROWS; i++) y[i] = (float)((i * 13) % 17 - 5) / 8;
+    const liana__cluster_program program = {
+        .run = fit_once,
+        .strategy = {.name = "{name: parameter_server, replicas_to_aggregate: 2}"},
+        .checkpoints = folder_of("late"),
+        .control = {note_message, holds_last, &seen},
+    };
+    liana__run_cluster(&program, 3, 2, results);
+    assert_int_equal(liana__share_shards(ROWS / SHARD, 3, ranges, NULL), LIANA_OK);
+    const size_t used = ranges[1].end * SHARD;
+    assert_true(used < ROWS && used > 0);
+    double loss = 0;
+    for (size_t feature = 0; feature < FEATURES; feature++) {
+        double sum = 0;
+        for (size_t i = 0; i < used; i++) sum += 2 * (double)x[i * FEATURES + feature] * (double)y[i];
+        for (size_t i = 0; i < 5; i++) {
+            const double got = (double)((const float *)(void *)results[i].weights)[feature];
+            assert_true(fabs(got - 0.5 * sum / (double)used) < 1e-6);
+        }
+    }
+    for (size_t i = 0; i < used; i++) loss += (double)y[i] * (double)y[i];
+    assert_true(fabs(results[0].loss - loss / (double)used) < 1e-5 * results[0].loss);
+    assert_int_equal((int)number_of(program.checkpoints, "used"), 2);
+    assert_int_equal((int)number_of(program.checkpoints, "dropped"), 1);
+    liana__free_results(results, 5);
+}
+
+/* Every share of every update is used, late, or not begun; and as many are used as was asked for. */
+static void test_all_shares_are_counted(void **state)
+{
+    (void)state;
+    liana__cluster_result results[MAX_PROCESSES];
+    liana__cluster_program program = fit_of("{name: parameter_server, replicas_to_aggregate: 3, pause_steps: 5}");
+    program.batch_size = 10;
+    program.epochs = 3;
+    program.checkpoints = folder_of("shares");
+    liana__run_cluster(&program, 4, 2, results);
+    for (size_t i = 0; i < 6; i++) {
+        assert_memory_equal(results[0].weights, results[i].weights, results[0].size);
+        assert_int_equal(results[i].counters.updates, i < 4 ? 0 : 12);
+    }
+    const char *folder = program.checkpoints;
+    assert_int_equal((int)number_of(folder, "used"), 3 * 4);
+    assert_int_equal((int)(number_of(folder, "dropped") + number_of(folder, "skipped")), 4);
+    assert_int_equal((int)(number_of(folder, "used") + number_of(folder, "dropped")),
+                     (int)number_of(folder, "computed"));
+    liana__free_results(results, 6);
+}
+
+/* ---- pauses, ends, and what is refused ---- */
+
+/* Ended in the middle of an epoch and between two pauses, and gone on with: with one worker, to the same bits. */
+static void test_a_fit_goes_on(void **state)
+{
+    (void)state;
+    liana__cluster_result whole[3], results[3];
+    liana__cluster_program program =
+        fit_of("{name: parameter_server, synchronous: false, max_staleness: 2, pause_steps: 4}");
+    program.batch_size = 4;
+    liana__run_cluster(&program, 1, 1, whole);
+    program.checkpoints = folder_of("goes-on");
+    program.checkpoint_steps = 3;
+    program.steps = 6;
+    liana__run_cluster(&program, 1, 1, results);
+    liana__free_results(results, 2);
+    program.resume = true;
+    program.steps = 0;
+    liana__run_cluster(&program, 1, 2, results);
+    assert_memory_equal(whole[0].weights, results[0].weights, whole[0].size);
+    assert_true(whole[0].loss == results[0].loss);
+    assert_null(strstr(results[0].notes, "rounds differently"));
+    assert_int_equal((int)number_of(program.checkpoints, "used"), 10);
+    liana__free_results(results, 3);
+    liana__free_results(whole, 2);
+}
+
+static liana_status create_step(liana_context *context, const liana__cluster_program *program,
+                                liana__cluster_result *result);
+
+static void refuse(const liana__cluster_program *given, size_t num_servers, const char *expected)
+{
+    liana__cluster_result results[4];
+    liana__cluster_program program = *given;
+    program.may_fail = true;
+    liana__run_cluster(&program, 2, num_servers, results);
+    for (size_t i = 0; i < 2 + num_servers; i++) {
+        if (!strstr(results[i].message, expected)) print_error("%s: %s\n", expected, results[i].message);
+        assert_int_equal(results[i].status, LIANA_INVALID_CONFIG);
+        assert_non_null(strstr(results[i].message, expected));
+    }
+    liana__free_results(results, 2 + num_servers);
+}
+
+static void test_what_is_refused(void **state)
+{
+    (void)state;
+    static const char asynchronous[] = "{name: parameter_server, synchronous: false}";
+    static const char *const refused[][2] = {
+        {"{name: parameter_server, synchronous: false, max_staleness: -1}", "max_staleness"},
+        {"{name: parameter_server, synchronous: false, max_staleness: 1.5}", "number of updates"},
+        {"{name: parameter_server, max_staleness: 3}", "synchronous: false"},
+        {"{name: parameter_server, replicas_to_aggregate: 0}", "replicas_to_aggregate"},
+        {"{name: parameter_server, replicas_to_aggregate: 3}", "there are 2 workers"},
+        {"{name: parameter_server, replicas_to_aggregate: 1, synchronous: false}", "leave one of the two out"},
+        {"{name: parameter_server, pause_steps: 5}", "not in step"},
+        {"{name: parameter_server, synchronous: maybe}", "synchronous"},
+        {"{name: multi_worker, synchronous: false}", "synchronous"},
+    };
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        const liana__cluster_program program = fit_of(refused[i][0]);
+        refuse(&program, 1, refused[i][1]);
+    }
+    static const char *const optimizers[] = {"Lamb", "{name: Adam, global_clipnorm: 1.0}",
+                                             "{name: SGD, learning_rate: {online: hypergradient, "
+                                             "initial_learning_rate: 0.02}}"};
+    for (size_t i = 0; i < 3; i++) {
+        liana__cluster_program program = fit_of(asynchronous);
+        program.optimizer = optimizers[i];
+        refuse(&program, 1, "sums over whole gradients");
+    }
+    const liana__cluster_program step = {.run = create_step, .strategy = {.name = asynchronous}};
+    refuse(&step, 1, "a step of one's own");
+    const liana__cluster_program no_servers = fit_of(asynchronous);
+    refuse(&no_servers, 0, "needs parameter servers");
+}
+
+/* What is not finite ends the fit on all, and nobody waits for ever. */
+static void test_bad_numbers_end_the_fit_on_all(void **state)
+{
+    (void)state;
+    static const char *const strategies[] = {"{name: parameter_server, synchronous: false}",
+                                             "{name: parameter_server, replicas_to_aggregate: 2}"};
+    for (size_t k = 0; k < 2; k++) {
+        liana__cluster_result results[5];
+        liana__cluster_program program = fit_of(strategies[k]);
+        program.optimizer = "{name: SGD, learning_rate: 1.0e+30}";
+        program.epochs = 5;
+        program.may_fail = true;
+        liana__run_cluster(&program, 3, 2, results);
+        for (size_t i = 0; i < 5; i++) {
+            assert_int_equal(results[i].status, LIANA_OUT_OF_RANGE);
+            assert_true(strstr(results[i].message, "not finite") || strstr(results[i].message, "loss is"));
+        }
+        liana__free_results(results, 5);
+    }
+}
+
+/* ---- deaths, and real processes ---- */
+
+typedef struct death {
+    liana__hub *hub;
+    size_t rank;
+    int requests; /* that it has sent */
+} death;
+
+static void cut_off(void *user, const liana__hub_message *message)
+{
+    death *own = user;
+    if (message->from == own->rank && message->key.kind == LIANA__MESSAGE_REQUEST && ++own->requests == 9) {
+        liana__hub_cut(own->hub, own->rank);
+    }
+    if (message->from == own->rank && message->key.kind == LIANA__MESSAGE_REPLY && ++own->requests == 9) {
+        liana__hub_cut(own->hub, own->rank);
+    }
+}
+
+/* A worker or a server dies in the middle of a span: all end with a message, and nobody waits for ever. */
+static void test_a_death_ends_the_training(void **state)
+{
+    (void)state;
+    static const char *const strategies[] = {"{name: parameter_server, synchronous: false}",
+                                             "{name: parameter_server, replicas_to_aggregate: 2}"};
+    static const size_t ranks[] = {1, 3, 4}; /* a worker, both servers */
+    for (size_t k = 0; k < 6; k++) {
+        death seen = {.rank = ranks[k / 2]};
+        liana__cluster_result results[5];
+        liana__cluster_program program = fit_of(strategies[k % 2]);
+        program.batch_size = 12; /* 6 shards: each worker has some */
+        program.epochs = 6;
+        program.may_fail = program.dies = true;
+        program.control = (liana__hub_control){.sent = cut_off, .user = &seen};
+        program.hub = &seen.hub;
+        liana__run_cluster(&program, 3, 2, results);
+        for (size_t i = 0; i < 5; i++) {
+            if (results[i].status != LIANA_UNAVAILABLE) print_error("%zu, process %zu: %s\n", k, i, results[i].message);
+            assert_int_equal(results[i].status, LIANA_UNAVAILABLE);
+        }
+        liana__free_results(results, 5);
+    }
+}
+
+static void assert_history(const char *out, const char *text)
+{
+    char path[640], *history;
+    size_t size;
+    snprintf(path, sizeof path, "%s/history.json", out);
+    assert_int_equal(liana__file_read(path, 1 << 20, &history, &size, NULL), LIANA_OK);
+    if (!strstr(history, text)) print_error("no '%s' in %s\n", text, history);
+    assert_non_null(strstr(history, text));
+    free(history);
+}
+
+static void test_launched_processes(void **state)
+{
+    (void)state;
+    static const char *const strategies[] = {
+        "train.strategy={name: parameter_server, synchronous: false, max_staleness: 2, pause_steps: 3}",
+        "train.strategy={name: parameter_server, replicas_to_aggregate: 1}",
+    };
+    char config[512];
+    liana__test_tiny_run(60);
+    snprintf(config, sizeof config, "%s", liana__test_path("config.yaml"));
+    for (size_t k = 0; k < 2; k++) {
+        const char *out = folder_of(k ? "launched-rounds" : "launched");
+        assert_code(liana__test_process(NULL, "launch", "-n", "3", "--servers", "1", config, "--out", out,
+                                        "train.epochs=2", strategies[k]),
+                    0);
+        assert_history(out, "\"reproducible\": false");
+        assert_history(out, "\"largest_staleness\": ");
+        assert_history(out, "\"not_reproducible\": ");
+        assert_history(out, k ? "the first 1 of 2 workers" : "asynchronous updates, max_staleness 2, 2 workers");
+    }
+}
+
+static void build_leaf(liana_leaf *leaf, void *user)
+{
+    (void)user;
+    liana_tensor in = liana_leaf_input(leaf, "x");
+    liana_tensor weight = liana_graph_variable(leaf->graph, "weight", LIANA_F32, liana_shape_of(FEATURES, 1));
+    liana_tensor loss = liana_leaf_sum(leaf, "loss", liana_op_square(liana_op_matmul(in, weight, false, false)));
+    liana_leaf_gradients(leaf, loss, &weight, 1);
+}
+
+static void build_update(liana_update *update, void *user)
+{
+    (void)user;
+    liana_apply_gradients(update->variables, update->gradients, update->num_variables,
+                          &(liana_optimizer_options){.optimizer = "SGD"});
+}
+
+static liana_status create_step(liana_context *context, const liana__cluster_program *program,
+                                liana__cluster_result *result)
+{
+    (void)result;
+    static const liana_component components[] = {{.name = "x", .dtype = LIANA_F32, .shape = {1, {FEATURES}}}};
+    const liana_step_options options = {.leaf = build_leaf,
+                                        .update = build_update,
+                                        .components = components,
+                                        .num_components = 1,
+                                        .batch_size = 8,
+                                        .microbatch = 2,
+                                        .strategy = program->strategy};
+    liana_device *device = NULL;
+    liana_variables *variables = NULL;
+    liana_step *step = NULL;
+    liana_status status = liana_device_open(context, "cpu", &device);
+    if (status == LIANA_OK) status = liana_variables_create(device, &variables);
+    if (status == LIANA_OK) status = liana_step_create(device, variables, &options, &step);
+    liana_step_destroy(step);
+    liana_variables_destroy(variables);
+    liana_device_close(device);
+    return status;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_gate_holds_the_bound),
+        cmocka_unit_test(test_a_slow_worker_is_waited_for_at_the_bound),
+        cmocka_unit_test(test_one_worker_gives_the_synchronous_bits),
+        cmocka_unit_test(test_each_gradient_is_used_once),
+        cmocka_unit_test(test_it_comes_to_the_known_optimum),
+        cmocka_unit_test(test_slow_workers_do_not_hold_up_fast_ones),
+        cmocka_unit_test(test_late_gradients_are_dropped),
+        cmocka_unit_test(test_all_shares_are_counted),
+        cmocka_unit_test(test_a_fit_goes_on),
+        cmocka_unit_test(test_what_is_refused),
+        cmocka_unit_test(test_bad_numbers_end_the_fit_on_all),
+        cmocka_unit_test(test_a_death_ends_the_training),
+        cmocka_unit_test(test_launched_processes),
+    };
+    liana__test_folder();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

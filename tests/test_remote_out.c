@@ -201,8 +201,9 @@ static void run_until_killed(const char *config, const char *url, int sent)
 {
     liana__test_server_forget();
     liana__test_server_fault("put-enough", sent);
-    pid_t process =
-        liana__test_spawn((const char *const[]){"train", config, "--out", url, "checkpoint.every_steps=2", NULL}, NULL);
+    pid_t process = liana__test_spawn((const char *const[]){"train", config, "--out", url, "checkpoint.every_steps=2",
+                                                            "cluster.lease=2", NULL},
+                                      NULL);
     for (int i = 0; i < 6000 && (int)liana__test_server_requests("PUT ", NULL) < sent; i++) usleep(10000);
     /* In the middle of the next upload, or a little later. */
     usleep(300000);
@@ -229,7 +230,9 @@ static void test_killed_runs(void **state)
         bool other = i % 2;
         snprintf(cache, sizeof cache, "%s", liana__test_path(other ? "cache-of-another" : "cache"));
         setenv("LIANA_CACHE", cache, 1);
-        assert_code(liana__test_command("train", config, "--out", url, "--resume", "checkpoint.every_steps=2"), 0);
+        assert_code(liana__test_command("train", config, "--out", url, "--resume", "checkpoint.every_steps=2",
+                                        "cluster.lease=2"),
+                    0);
         /* Older checkpoints that were not sent are not there for another machine. */
         assert_same_run(served, "local", !other);
         setenv("LIANA_CACHE", liana__test_path("cache"), 1);

@@ -66,7 +66,8 @@ typedef struct liana__cluster {
     uint64_t generation; /* processes that have gone so far */
     uint64_t step;       /* collective operations in this generation */
     size_t chief;        /* the first worker that is left */
-    uint64_t held_reads; /* variables in slices that were read so far */
+    /* Variables in slices that were read so far, and reads that failed, which fail for all. */
+    uint64_t held_reads, held_failures;
     liana__cluster_hooks hooks;
     volatile liana__phases *phases; /* for tests; NULL: nobody asked */
     liana__recovery *recovery;      /* NULL: the death of a process ends the job */

@@ -445,9 +445,9 @@ liana_status liana__sliced_update_gather(liana__sliced_update *update, size_t pl
     memset(data, 0, buffer->size);
     for (size_t i = 0; buffer->dtype == LIANA_F32 && i < buffer->size / element; i++) ((float *)data)[i] = begins_at;
     collection of = {.update = update, .list = LIANA__PARTS_HELD, .thing = place, .element = element, .data = data};
-    LIANA_TRY(collect_all(&of, buffer->size, error));
-    update->cluster->held_reads++;
-    return LIANA_OK;
+    const liana_status status = collect_all(&of, buffer->size, error);
+    *(status == LIANA_OK ? &update->cluster->held_reads : &update->cluster->held_failures) += 1;
+    return status;
 }
 
 liana_status liana__sliced_update_scatter(liana__sliced_update *update, size_t place, const void *data,

@@ -76,8 +76,10 @@ static liana_status save_or_attend(void *user, bool is_chief, liana__error *erro
     liana__cluster *cluster = fit->training->cluster;
     if (!cluster) return fit->options->save(fit->options->user, error);
     liana__error unread = {0};
-    const uint64_t before = cluster->held_reads;
+    const uint64_t before = cluster->held_reads, failures = cluster->held_failures;
     liana_status status = is_chief ? fit->options->save(fit->options->user, error) : LIANA_OK;
+    /* The others have failed to read the same: another try would have nobody to talk to. */
+    if (cluster->held_failures != failures) return status;
     const size_t done = (size_t)(cluster->held_reads - before);
     LIANA_TRY(liana__held_attend(&fit->training->variables, done, status == LIANA_OK ? error : &unread));
     return status;

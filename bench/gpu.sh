@@ -1,0 +1,90 @@
+#!/bin/sh
+# What liana reaches on an accelerator, beside JAX on the same one: bench/gpu.sh [MODEL ...]
+#   DEVICE=gpu      as train.device; 'pjrt:cpu?cpu_device_count=1' tries the script without an accelerator
+#   BATCH=256  SIZE=224  SECONDS_EACH=10  ROUNDS=3  PRECISION=mixed_bfloat16 (or float32)
+#   JAX_PYTHON=     a Python with JAX for this accelerator (default: build/peers/jax/bin/python)
+#   TORCH_PYTHON=   a Python with PyTorch 2 for it (default: build/peers/torch/bin/python); without a GPU it is left out
+#   FLOWERS=        a configuration whose input is measured (default: examples/flowers.yaml, if its data are there)
+# Models: default ResNet50 EfficientNetB0 MobileNetV2. A line for each: images per second, medians of the rounds, which are
+# measured in turn. Then the share of a step of FLOWERS that waits for its input. What is missing is left out, and named.
+set -eu
+here=$(dirname "$0")
+build=${BUILD:-$here/../build}
+device=${DEVICE:-gpu}
+batch=${BATCH:-256}
+size=${SIZE:-224}
+seconds=${SECONDS_EACH:-10}
+rounds=${ROUNDS:-3}
+precision=${PRECISION:-mixed_bfloat16}
+jax=${JAX_PYTHON:-$build/peers/jax/bin/python}
+torch=${TORCH_PYTHON:-$build/peers/torch/bin/python}
+flowers=${FLOWERS:-$here/../examples/flowers.yaml}
+[ $# -gt 0 ] || set -- ResNet50 EfficientNetB0 MobileNetV2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+case $precision in
+float32) peer_precision=float32 torch_precision=fp32 ;;
+*) peer_precision=bfloat16 torch_precision=bf16 ;;
+esac
+
+# The number behind a key of a JSON line.
+number() {
+    sed -n "s/.*\"$1\": \\([0-9.]*\\).*/\\1/p" | tail -1
+}
+median() {
+    sort -g "$1" | awk '{ v[NR] = $1 } END { if (NR) printf "%.1f", (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2
+        else printf "-" }'
+}
+ratio() {
+    awk -v a="$1" -v b="$2" 'BEGIN { if (a > 0 && b > 0) printf "%.2f", a / b; else printf "-" }'
+}
+# can NAME COMMAND...: whether a peer can run here; else it is named once.
+can() {
+    name=$1
+    shift
+    if "$@" >/dev/null 2>"$work/why"; then
+        return 0
+    fi
+    echo "gpu.sh: $name is left out: $(tail -1 "$work/why")" >&2
+    return 1
+}
+has_jax= has_torch=
+can JAX "$jax" "$here/jax_peer.py" --help && has_jax=yes
+can "PyTorch 2" "$torch" -c 'import torch; assert torch.cuda.is_available(), "it sees no GPU"' && has_torch=yes
+
+"$build/liana" devices "$device" >&2 || true
+printf '%-16s %10s %10s %7s %14s %7s\n' "images/s" liana JAX ratio torch.compile ratio
+for model; do
+    rm -f "$work"/*.txt
+    : >"$work/liana.txt"
+    : >"$work/jax.txt"
+    : >"$work/torch.txt"
+    options="--image-size $size --batch $batch --seconds $seconds"
+    for _ in $(seq "$rounds"); do
+        # shellcheck disable=SC2086
+        "$build/bench_step" "$model" $options --microbatch "$batch" --precision "$precision" --device "$device" \
+            2>>"$work/errors" | number images_per_second_median >>"$work/liana.txt"
+        # shellcheck disable=SC2086
+        [ -z "$has_jax" ] || "$jax" "$here/jax_peer.py" "$model" $options --precision "$peer_precision" \
+            2>>"$work/errors" | number images_per_second_median >>"$work/jax.txt"
+        # shellcheck disable=SC2086
+        [ -z "$has_torch" ] || "$torch" "$here/pytorch_peer.py" "$model" $options --precision "$torch_precision" \
+            --layout channels_last --compile --device cuda 2>>"$work/errors" |
+            number images_per_second_median >>"$work/torch.txt"
+    done
+    a=$(median "$work/liana.txt")
+    b=$(median "$work/jax.txt")
+    c=$(median "$work/torch.txt")
+    [ "$a" != - ] || { tail -3 "$work/errors" >&2; exit 1; }
+    printf '%-16s %10s %10s %7s %14s %7s\n' "$model" "$a" "$b" "$(ratio "$a" "$b")" "$c" "$(ratio "$a" "$c")"
+done
+
+if "$build/liana" profile "$flowers" --steps 20 --json train.device="$device" >"$work/profile" 2>"$work/why"; then
+    step=$(grep '"event": "profile"' "$work/profile" | number step_seconds)
+    wait=$(grep '"event": "profile"' "$work/profile" | number wait_seconds)
+    awk -v s="$step" -v w="$wait" -v name="$(basename "$flowers")" \
+        'BEGIN { printf "%s: a step takes %.1f ms, %.1f%% of it waits for input\n", name, 1e3 * s, 100 * w / s }'
+else
+    echo "gpu.sh: $flowers is left out: $(tail -1 "$work/why")" >&2
+fi

@@ -450,8 +450,8 @@ static void test_what_is_refused(void **state)
         refuse(&program, 1, refused[i][1]);
     }
     static const char *const optimizers[] = {"Lamb", "{name: Adam, global_clipnorm: 1.0}",
-                                             "{name: SGD, learning_rate: {online: hypergradient, "
-                                             "initial_learning_rate: 0.02}}"};
+                                             ("{name: SGD, learning_rate: {online: hypergradient, "
+                                              "initial_learning_rate: 0.02}}")};
     for (size_t i = 0; i < 3; i++) {
         liana__cluster_program program = fit_of(asynchronous);
         program.optimizer = optimizers[i];

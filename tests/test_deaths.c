@@ -142,6 +142,31 @@ static void test_without_mirrors_an_owner_is_missed(void **state)
     assert_ends(2, false, "newest checkpoint");
 }
 
+/* What the only server held is lost, wherever it dies: also in the middle of a save, which reads it. Nobody waits for
+ * ever. */
+static void test_the_only_server_is_missed(void **state)
+{
+    (void)state;
+    char folder[512];
+    snprintf(folder, sizeof folder, "%s", liana__test_path("lost"));
+    const recipe wanted = {.optimizer = "Adam", .epochs = 1, .checkpoints = folder, .checkpoint_steps = 1};
+    uint64_t counts[LIANA__HUB_PROCESSES];
+    count_operations(&wanted, 2, 1, counts);
+    for (uint64_t at = 4; at < counts[2] * 9 / 10; at += 7) {
+        result results[LIANA__HUB_PROCESSES];
+        liana__hub *hub = liana__hub_create(2, 1);
+        liana__hub_kill(hub, 2, at);
+        liana__hub_fit_over(hub, &wanted, 2, 1, results);
+        for (size_t i = 0; i < 2; i++) {
+            if (results[i].status != LIANA_UNAVAILABLE)
+                print_error("at %llu: %s\n", (unsigned long long)at, results[i].message);
+            assert_int_equal(results[i].status, LIANA_UNAVAILABLE);
+        }
+        liana__hub_free_results(results, 3);
+        liana__hub_destroy(hub);
+    }
+}
+
 /* Only a side that may have the run folder goes on. */
 static void test_nobody_takes_the_place_of_the_chief(void **state)
 {
@@ -164,6 +189,7 @@ int main(void)
         cmocka_unit_test(test_other_trainings),
         cmocka_unit_test(test_two_deaths),
         cmocka_unit_test(test_without_mirrors_an_owner_is_missed),
+        cmocka_unit_test(test_the_only_server_is_missed),
         cmocka_unit_test(test_nobody_takes_the_place_of_the_chief),
     };
     return cmocka_run_group_tests(tests, make_data, NULL);

@@ -167,11 +167,22 @@ static void test_device_lost_and_resume(void **state)
     assert_int_equal(system(command), 0);
     fail_later(LIANA__PJRT_LOADED_EXECUTABLE_EXECUTE, (int)of_one + 5, 13, "the device has fallen off the bus");
     assert_refused(train(on(""), "lost", NULL), 1, "PJRT_LoadedExecutable_Execute", "the device has fallen off the bus",
-                   "cpu:0", NULL);
+                   "cpu:0", "/lost/checkpoints/", "is whole: --resume goes on from it", NULL);
     liana__test_plugin_is_clean();
     assert_int_equal(liana__test_plugin_state()->fails, LIANA__PJRT_LOADED_EXECUTABLE_EXECUTE);
     assert_code(train(on(""), "lost", "--resume"), 0);
     assert_same_training("whole", "lost");
+    liana__test_plugin_is_clean();
+}
+
+/* Before there is a checkpoint there is nothing to go on from. */
+static void test_device_lost_at_once(void **state)
+{
+    (void)state;
+    begin();
+    fail_later(LIANA__PJRT_LOADED_EXECUTABLE_EXECUTE, 1, 13, "the device has fallen off the bus");
+    assert_refused(train(on(""), "soon", NULL), 1, "the device has fallen off the bus",
+                   "there is no checkpoint yet, so the run begins anew", NULL);
     liana__test_plugin_is_clean();
 }
 
@@ -281,6 +292,7 @@ int main(void)
         cmocka_unit_test(test_bits_do_not_depend_on_the_devices),
         cmocka_unit_test(test_all_devices),
         cmocka_unit_test(test_device_lost_and_resume),
+        cmocka_unit_test(test_device_lost_at_once),
         cmocka_unit_test(test_full_device),
         cmocka_unit_test(test_each_failure_is_reported),
         cmocka_unit_test(test_devices_that_are_not_there),

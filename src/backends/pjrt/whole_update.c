@@ -144,7 +144,8 @@ static liana_status compile_text(whole_update *own, const char *text, liana__err
 
 static liana_status compile(whole_update *own, liana__error *error)
 {
-    const liana__stablehlo_options options = {.name = "update", .highest_precision = true};
+    const liana__stablehlo_options options = {.name = "update",
+                                              .highest_precision = !own->devices[0].device->default_products};
     char *text;
     free(own->variables.items);
     LIANA_TRY(liana__stablehlo_whole_variables(&own->shape, &own->variables, error));
@@ -377,6 +378,7 @@ static void mark_gone(const whole_update *own)
 
 static liana_status fail_run(whole_update *own, liana_status status, liana__error *error)
 {
+    own->devices[0].device->client->has_failed = true;
     mark_gone(own);
     liana__fail_within(error, "%s, running the update", own->devices[0].device->name);
     if (status != LIANA_OUT_OF_MEMORY) return status;

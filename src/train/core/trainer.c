@@ -231,6 +231,16 @@ static bool plan_whole(liana__trainer *trainer, size_t num_sum_rounds, liana__wh
     return true;
 }
 
+bool liana__trainer_whole_plan(liana__trainer *trainer, liana__leaf_plan *leaf, liana__whole_plan *plan)
+{
+    if (!trainer->whole.build_leaves) return false;
+    *leaf = plan_leaves(trainer, LIANA__STEP_TRAINING);
+    *plan = trainer->whole;
+    plan->leaf = leaf;
+    plan->variables = trainer->variables;
+    return true;
+}
+
 static liana_status make_strategy(liana__trainer *trainer, liana__error *error)
 {
     const liana__trainer_options *options = &trainer->options;

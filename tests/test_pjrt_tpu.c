@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "harness/command_run.h"
 #include "harness/pjrt_plugin.h"
+#include "harness/run_files.h"
 
 #include <dirent.h>
 #include <stdlib.h>
@@ -48,14 +49,6 @@ static liana__test_result train(const char *behind, const char *run, const char 
                                setting("output", liana__test_path(run)), first, second ? second : "train.epochs=2");
 }
 
-static void assert_same_training(const char *a, const char *b)
-{
-    char first[600], second[600];
-    snprintf(first, sizeof first, "%s/variables.safetensors", liana__test_newest_checkpoint(a));
-    snprintf(second, sizeof second, "%s/variables.safetensors", liana__test_newest_checkpoint(b));
-    assert_same_file(first, second);
-}
-
 /* ---- the strategy ---- */
 
 /* All cores, each with statistics of its own: the bits of the strategy mirrored. The environment is said, and left. */
@@ -75,7 +68,7 @@ static void test_all_cores_train(void **state)
     assert_code(result, 0);
     assert_string_equal(getenv("TPU_WORKER_ID"), "0");
     assert_code(train("?cpu_device_count=3", "mirrored", "train.strategy=mirrored", NULL), 0);
-    assert_same_training("cores", "mirrored");
+    liana__test_assert_same_training("cores", "mirrored");
     result = liana__test_command("devices", liana__test_plugin_device("?cpu_device_count=3"));
     assert_non_null(strstr(result.out, "    environment TPU_ACCELERATOR_TYPE=v5litepod-4, TPU_WORKER_ID=0, "));
     assert_code(result, 0);
@@ -177,7 +170,7 @@ static void test_products(void **state)
     assert_code(train("", "again", "train.precision=float32_default", NULL), 0);
     assert_int_equal(counted->compiled, before);
     /* This plugin computes f32 in any case. */
-    assert_same_training("highest", "default");
+    liana__test_assert_same_training("highest", "default");
     setenv("LIANA_PROGRAM_CACHE", "", 1);
     assert_refused(train("", "default", "train.precision=float32", "--resume"), 2, "train.precision");
     end();
@@ -216,7 +209,7 @@ static void test_cpu_has_one_precision(void **state)
         liana__test_command("train", config, "train.epochs=1", other, "train.precision=float32_default");
     assert_non_null(strstr(result.out, "precision: float32_default (on a CPU the same as float32)"));
     assert_code(result, 0);
-    assert_same_training("float32", "own");
+    liana__test_assert_same_training("float32", "own");
 }
 
 int main(void)

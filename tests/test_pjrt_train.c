@@ -161,6 +161,26 @@ static void test_full_device(void **state)
     liana__test_plugin_is_clean();
 }
 
+/* The compilers of TPUs refuse what does not fit: half as many shards at a time do. If one alone is too many, that is said. */
+static void test_programs_that_do_not_fit(void **state)
+{
+    (void)state;
+    begin();
+    counting_plugin_state *counted = liana__test_plugin_state();
+    size_t before = counted->compiled;
+    assert_code(train(liana__test_on_plugin(""), "fits", "train.microbatch=4"), 0);
+    const size_t fits = counted->compiled - before;
+    before = counted->compiled;
+    fail_later(LIANA__PJRT_CLIENT_COMPILE, 0, 8, "17.2G of 15.7G hbm");
+    assert_code(train(liana__test_on_plugin(""), "halves", "train.microbatch=4"), 0);
+    assert_int_equal(counted->compiled - before, fits);
+    fail_later(LIANA__PJRT_CLIENT_COMPILE, 0, 8, "17.2G of 15.7G hbm");
+    assert_refused(train(liana__test_on_plugin(""), "large", "train.microbatch=16"), 1,
+                   "out of memory: ", "shards of 8 examples need about half: train.microbatch=8",
+                   "train.precision=mixed_bfloat16", "17.2G of 15.7G hbm", NULL);
+    liana__test_plugin_is_clean();
+}
+
 /* Every call that can fail fails once: the run ends with its message, and nothing is left. */
 static void test_each_failure_is_reported(void **state)
 {
@@ -254,6 +274,7 @@ int main(void)
         cmocka_unit_test(test_device_lost_and_resume),
         cmocka_unit_test(test_device_lost_at_once),
         cmocka_unit_test(test_full_device),
+        cmocka_unit_test(test_programs_that_do_not_fit),
         cmocka_unit_test(test_each_failure_is_reported),
         cmocka_unit_test(test_devices_that_are_not_there),
         cmocka_unit_test(test_auto),

@@ -166,16 +166,20 @@ static int64_t room_on(const whole_update *own)
     return (int64_t)(liana__machine_memory() / 2 / own->count);
 }
 
-/* As many leaves side by side as fit. */
+/* As many leaves side by side as fit. Compilers for TPUs refuse what does not. */
 static liana_status compile_what_fits(whole_update *own, liana__error *error)
 {
     const int64_t room = room_on(own);
     for (int64_t side = own->plan.side_by_side ? places_for(own) : 1;; side = (side + 1) / 2) {
         LIANA_TRY(build_leaves(own, side, error));
         LIANA_TRY(build_update(own, error));
-        LIANA_TRY(compile(own, error));
+        const liana_status status = compile(own, error);
         own->layout.places = own->shape.rounds * side;
-        if (side == 1 || own->program->temporaries <= room) return LIANA_OK;
+        if (status == LIANA_OUT_OF_MEMORY && side > 1) continue;
+        if (status == LIANA_OUT_OF_MEMORY) {
+            return liana__pjrt_advise(own->devices[0].device, own->layout.size, own->program, error);
+        }
+        if (status != LIANA_OK || side == 1 || own->program->temporaries <= room) return status;
     }
 }
 

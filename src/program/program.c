@@ -118,7 +118,6 @@ static liana_status create_program(liana_device *device, const liana_graph *grap
     liana_program *program = calloc(1, sizeof *program);
     if (!program) return liana__fail_memory(&device->context->error, "a program");
     program->context = device->context;
-    program->device = device->device;
     program->graph = graph;
     liana_status status = set_up(program, device, options ? options : &standard);
     if (status != LIANA_OK) {

@@ -32,7 +32,6 @@ typedef struct liana__compiled_set {
 
 struct liana_program {
     liana_context *context;
-    liana__device *device;
     const liana_graph *graph;
     char *name;
     liana_variables *variables, *own_variables;

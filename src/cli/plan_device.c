@@ -113,7 +113,7 @@ static liana_status write_text(const device_plan *own, const liana__training *tr
 {
     liana__leaf_plan leaf;
     liana__whole_plan plan;
-    if (!liana__trainer_whole_plan(training->trainer, &leaf, &plan)) {
+    if (!liana__trainer_lend_whole_plan(training->trainer, &leaf, &plan)) {
         return write_shard(own, training, &text->shard);
     }
     text->update.replicas = (size_t)text->replicas;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 typedef struct graphs {
-    liana_graph *leaves, *rewritten, *update;
+    liana_graph *leaves, *rewritten, *update, *penalty;
     size_t *sums_read;
     liana__stablehlo_variables variables;
 } graphs;
@@ -17,6 +17,7 @@ static liana_status build(const liana__whole_plan *plan, int64_t side_by_side, g
     LIANA_TRY(plan->build_leaves(plan->user, side_by_side, &own->leaves, error));
     LIANA_TRY(liana__passes_run_asked_for(own->leaves, &own->rewritten, error));
     LIANA_TRY(plan->build_update(plan->user, &own->update, error));
+    if (plan->build_penalty) LIANA_TRY(plan->build_penalty(plan->user, &own->penalty, error));
     const size_t num_read = own->update->num_inputs - plan->num_scalars;
     own->sums_read = calloc(num_read + 1, sizeof *own->sums_read);
     if (!own->sums_read) return liana__fail_memory(error, "the update");
@@ -30,11 +31,12 @@ static liana_status print(const liana__whole_plan *plan, liana__whole_text *text
 {
     const liana__stablehlo_whole whole = {.leaves = own->rewritten ? own->rewritten : own->leaves,
                                           .update = own->update,
+                                          .penalty = own->penalty,
                                           .sums_read = own->sums_read,
                                           .num_scalars = plan->num_scalars,
                                           .num_losses = (int64_t)plan->num_losses,
                                           .rounds = text->rounds,
-                                          .steps = 1,
+                                          .steps = (int64_t)plan->most_steps,
                                           .replicas = text->replicas};
     const liana__stablehlo_options options = {.name = "update", .highest_precision = !text->default_products};
     LIANA_TRY(liana__stablehlo_whole_variables(&whole, &own->variables, error));
@@ -55,6 +57,7 @@ liana_status liana__whole_text_write(const liana__whole_plan *plan, liana__whole
     liana_graph_destroy(own.leaves);
     liana_graph_destroy(own.rewritten);
     liana_graph_destroy(own.update);
+    liana_graph_destroy(own.penalty);
     free(own.sums_read);
     free(own.variables.items);
     return status;

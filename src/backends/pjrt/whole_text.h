@@ -12,7 +12,7 @@ typedef struct liana__whole_text {
     char *text;            /* result: StableHLO; the caller frees it */
 } liana__whole_text;
 
-/* Writes the program of one update that liana__pjrt_whole_create would compile for so many devices. The plan needs no
+/* Writes the program of updates that liana__pjrt_whole_create would compile for so many devices. The plan needs no
  * variables. Errors: those of building the graphs and of liana__stablehlo_print_whole. */
 liana_status liana__whole_text_write(const liana__whole_plan *plan, liana__whole_text *text, liana__error *error)
     LIANA_MUST_USE;

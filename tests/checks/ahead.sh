@@ -57,6 +57,6 @@ printf '%-16s %5s %5s %6s %11s %11s %11s %11s %11s %11s %7s %8s\n' "MiB of a cor
 for network; do
     size=224 microbatch=32
     case $network in EfficientNetB7) size=600 microbatch=4 ;; esac
-    compile "$network" $size $((4 * microbatch)) $microbatch v5e:1x1 1 'tpu?chips_per_host_bounds=1,1,1'
+    compile "$network" $size $((8 * microbatch)) $microbatch v5e:1x1 1 'tpu?chips_per_host_bounds=1,1,1'
     compile "$network" $size $((8 * microbatch)) $microbatch v5e:2x4 8 tpu
 done

@@ -66,6 +66,7 @@ typedef struct liana__cluster {
     uint64_t generation; /* processes that have gone so far */
     uint64_t step;       /* collective operations in this generation */
     size_t chief;        /* the first worker that is left */
+    bool computes_alike; /* all have found that they compute the same bits, of which leaves and updates are made */
     /* Variables in slices that were read so far, and reads that failed, which fail for all. */
     uint64_t held_reads, held_failures;
     liana__cluster_hooks hooks;

@@ -314,6 +314,25 @@ static void test_what_doubted_mirrors_add_to_the_traffic(void **state)
     assert_traffic(DOUBTED_MIRRORS);
 }
 
+/* The last layer's gradients are there first: whoever does not own them sends them while the first layer's are computed. */
+static void test_sums_are_sent_while_others_are_computed(void **state)
+{
+    (void)state;
+    enum { LAST_KERNEL = 3000 * LIANA__TINY_CLASSES * 4 };
+    result alone, results[LIANA__HUB_PROCESSES];
+    const recipe wanted = {.optimizer = "Adam", .epochs = 1, .steps = 2, .is_wide = true};
+    alone = liana__hub_fit_alone(&wanted);
+    liana__hub_fit(&wanted, 2, 0, results);
+    for (size_t i = 0; i < 2; i++) {
+        liana__hub_assert_same(&alone, &results[i]);
+        assert_true(results[i].counters.sent_early < results[i].counters.transport.bytes_sent);
+    }
+    /* In each of two updates at least the last layer's kernel. */
+    assert_true(results[0].counters.sent_early >= 2 * LAST_KERNEL);
+    liana__hub_free_results(results, 2);
+    free(alone.weights);
+}
+
 static int make_data(void **state)
 {
     (void)state;
@@ -351,6 +370,7 @@ int main(void)
         cmocka_unit_test(test_a_fit_goes_on_in_any_number_of_processes),
         cmocka_unit_test(test_a_loop_of_ones_own),
         cmocka_unit_test(test_traffic_is_that_of_a_ring),
+        cmocka_unit_test(test_sums_are_sent_while_others_are_computed),
         cmocka_unit_test(test_what_doubted_mirrors_add_to_the_traffic),
         cmocka_unit_test(test_each_worker_computes_its_leaves_only),
         cmocka_unit_test(test_workers_of_servers_hold_no_slots),

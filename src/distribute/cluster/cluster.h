@@ -44,6 +44,7 @@ typedef struct liana__cluster_counters {
     uint64_t slot_bytes;     /* of optimizer state that this process owns */
     uint64_t mirror_bytes;   /* of state that it holds for another owner */
     uint64_t variable_bytes; /* of slices of weights that it owns */
+    uint64_t sent_early;     /* bytes of gradients that were on their way while others were still computed */
     liana__transport_counters transport;
 } liana__cluster_counters;
 

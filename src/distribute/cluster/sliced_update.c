@@ -318,7 +318,6 @@ liana_status liana__sliced_update_run(liana__sliced_update *update, const float 
     for (size_t i = 0; i < update->num_slices; i++) {
         if (update->slices[i]) LIANA_TRY(liana__slice_refresh(update->slices[i], error));
     }
-    LIANA_TRY(liana__mirrors_send_sums(update, error));
     for (size_t round = 0; round < update->plan->num_sum_rounds; round++) LIANA_TRY(run_round(update, round, error));
     LIANA_TRY(apply(update, error));
     LIANA_TRY(exchange_values(update, error));

@@ -15,8 +15,8 @@ enum {
 
 /* Two of the loaders' meeting, blocks, two checks, new values, the end. */
 enum { NUM_OPERATIONS = 7 };
-/* Sums to mirrors; that all are done. */
-enum { MIRROR_OPERATIONS = 2 };
+/* That all are done. */
+enum { MIRROR_OPERATIONS = 1 };
 
 /* Of one cluster. */
 typedef struct cut {

@@ -174,6 +174,7 @@ typedef struct liana__train_config {
     const char *stop_at; /* as liana__wall_clock_read takes it, or NULL */
     int64_t initial_epoch;
     int64_t steps_per_epoch;       /* updates; 0: as many as the data give */
+    int64_t steps_per_execution;   /* updates between two times that callbacks look */
     int64_t batch_size;            /* examples of one update */
     int64_t validation_freq;       /* every so many epochs are validated */
     int64_t validation_batch_size; /* 0: batch_size */
@@ -239,11 +240,11 @@ typedef enum liana__plugin_rule {
     LIANA__PLUGINS_REFUSED, /* unless they are loaded already: their code would run */
 } liana__plugin_rule;
 
-/* Reads a YAML file, applies the overrides ("train.epochs=3", "model.layers[0].Dense.units=5": dotted keys, list items
- * by index from 0, the value as in YAML), checks it, and reads the file of class names if there is one. Paths are
- * relative to the folder of the file; those in overrides to the current folder. Own parts of the context (NULL: there are none) may be named. Everything is in the arena. Errors:
- * INVALID_CONFIG ("file:line:column: key: ...", "command line: key: ..."), also for a missing file; OUT_OF_MEMORY;
- * IO_ERROR. */
+/* Reads a YAML file, applies the overrides ("train.epochs=3", "model.layers[0].Dense.units=5": dotted keys, list
+ * items by index from 0, the value as in YAML), checks it, and reads the file of class names if there is one. Paths
+ * are relative to the folder of the file; those in overrides to the current folder. Own parts of the context (NULL:
+ * there are none) may be named. Everything is in the arena. Errors: INVALID_CONFIG ("file:line:column: key: ...",
+ * "command line: key: ..."), also for a missing file; OUT_OF_MEMORY; IO_ERROR. */
 liana_status liana__config_load(liana_context *context, liana__plugin_rule plugins, const char *path,
                                 const char *const *overrides, size_t num_overrides, liana__arena *arena,
                                 liana__config *config, liana__error *error) LIANA_MUST_USE;

@@ -132,7 +132,7 @@ static liana_status write_rows(const cpu_replica *own, const liana__leaf_program
     return LIANA_OK;
 }
 
-static liana_status run_leaf(void *user, size_t number, int worker, const liana__leaf_sums *into, liana__error *error)
+static liana_status run_leaf(void *user, size_t number, int worker, const liana__leaf_target *into, liana__error *error)
 {
     const cpu_replica *own = user;
     const liana__leaf leaf = own->batch->leaves[number];

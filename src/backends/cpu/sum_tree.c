@@ -306,8 +306,8 @@ static void compute_leaf(liana__sum_tree *own, size_t leaf, int worker, bool tog
     running_leaf running = {own, leaf, worker, own->climbed + (size_t)worker * own->num_strands, LIANA_OK};
     memset(running.climbed, 0, own->num_strands * sizeof *running.climbed);
     const liana__output_watch watch = {climb_early, &running};
-    const liana__leaf_sums into = {taken->sums, shares ? taken->arrivals : NULL,
-                                   own->run_adds && !together ? &watch : NULL};
+    const liana__leaf_target into = {taken->sums, shares ? taken->arrivals : NULL,
+                                     own->run_adds && !together ? &watch : NULL};
     uint64_t begin = clock_if_recorded(own);
     liana_status status = own->run(own->user, leaf, together ? LIANA__ALL_WORKERS : worker, &into, error);
     record(own, LIANA__EVENT_SHARD, begin, leaf, worker);

@@ -175,8 +175,8 @@ static void test_programs_that_do_not_fit(void **state)
     assert_code(train(liana__test_on_plugin(""), "halves", "train.microbatch=4"), 0);
     assert_int_equal(counted->compiled - before, fits);
     fail_later(LIANA__PJRT_CLIENT_COMPILE, 0, 8, "17.2G of 15.7G hbm");
-    assert_refused(train(liana__test_on_plugin(""), "large", "train.microbatch=16"), 1,
-                   "out of memory: ", "shards of 8 examples need about half: train.microbatch=8",
+    assert_refused(train(liana__test_on_plugin(""), "large", "train.microbatch=32"), 1,
+                   "out of memory: ", "shards of 16 examples need about half: train.microbatch=16",
                    "train.precision=mixed_bfloat16", "17.2G of 15.7G hbm", NULL);
     liana__test_plugin_is_clean();
 }

@@ -290,6 +290,20 @@ static void test_computing_goes_by_turns(void **state)
     assert_int_equal(time_of(&WORK, 4, 2, &FAST, &FREE_MESSAGES).limit, LIANA__LIMIT_SHARDS);
 }
 
+static void test_all_wait_for_the_slowest(void **state)
+{
+    (void)state;
+    liana__plan_work work = WORK;
+    assert_near(liana__slowest_of(&work, 4096, 1), 1);
+    /* Half of the turns take a tenth less than the median, half a fifth more: two workers are both fast in a quarter. */
+    for (size_t i = 0; i < LIANA__PLAN_QUANTILES; i++) work.quantiles[i] = i < LIANA__PLAN_QUANTILES / 2 ? 0.9 : 1.2;
+    assert_near(liana__slowest_of(&work, 1, 1), 1.05);
+    assert_near(liana__slowest_of(&work, 2, 1), 0.25 * 0.9 + 0.75 * 1.2);
+    assert_near(liana__slowest_of(&work, 2, 4), 1.05 + 0.075 / 2);
+    assert_true(fabs(liana__slowest_of(&work, 4096, 1) - 1.2) < 1e-9);
+    assert_near(time_of(&work, 8, 2, &FAST, &FREE_MESSAGES).computing, 0.13 * (0.25 * 0.9 + 0.75 * 1.2));
+}
+
 static void test_exchange_goes_by_bytes(void **state)
 {
     (void)state;
@@ -441,6 +455,7 @@ int main(void)
         cmocka_unit_test(test_bytes_are_those_that_clusters_send),
         cmocka_unit_test(test_powers_of_two_send_what_a_ring_sends),
         cmocka_unit_test(test_computing_goes_by_turns),
+        cmocka_unit_test(test_all_wait_for_the_slowest),
         cmocka_unit_test(test_exchange_goes_by_bytes),
         cmocka_unit_test(test_sums_travel_while_leaves_are_computed),
         cmocka_unit_test(test_command_measures_and_plans),

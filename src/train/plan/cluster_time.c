@@ -1,6 +1,8 @@
 /* The time of a step, part by part: no two parts of it run at the same time. */
 #include "train/plan/cluster_time.h"
 
+#include <math.h>
+
 /* Of 1,538 bytes that a full Ethernet frame takes on the wire, with its gap, 1,448 are ours. */
 static const double WIRE_SHARE = 1448.0 / 1538.0;
 
@@ -35,6 +37,21 @@ static double computing_of(const liana__plan_work *work, size_t leaves)
     double seconds = work->full_turn + (double)(turns - 1) * work->next_turn;
     if (rest) seconds += most(turn_of(work, rest) - gain, 0);
     return seconds;
+}
+
+double liana__slowest_of(const liana__plan_work *work, size_t num_workers, size_t turns)
+{
+    const double count = LIANA__PLAN_QUANTILES, workers = (double)num_workers;
+    double mean = 0, slowest = 0;
+    if (work->quantiles[0] <= 0 || turns == 0) return 1;
+    for (size_t i = 0; i < LIANA__PLAN_QUANTILES; i++) {
+        /* The chance that the slowest of all is this one. */
+        const double chance = pow((double)(i + 1) / count, workers) - pow((double)i / count, workers);
+        mean += work->quantiles[i] / count;
+        slowest += work->quantiles[i] * chance;
+    }
+    /* Several turns even out. */
+    return mean + (slowest - mean) / sqrt((double)turns);
 }
 
 /* How much longer the workers' threads take because they share cores. */
@@ -166,7 +183,9 @@ liana__step_time liana__step_time_of(const liana__plan_work *work, const liana__
     const double crowding = crowding_of(work, cluster, workers);
     const double share = (double)bytes->largest_slice / most((double)bytes->variables, 1);
     const double examples = (double)batch * (double)bytes->most_leaves / (double)bytes->num_leaves;
-    liana__step_time time = {.computing = crowding * computing_of(work, bytes->most_leaves),
+    const size_t turns = (bytes->most_leaves + work->threads - 1) / work->threads;
+    const double slowest = liana__slowest_of(work, workers, turns);
+    liana__step_time time = {.computing = crowding * slowest * computing_of(work, bytes->most_leaves),
                              .reading = crowding * examples * work->example,
                              .update = crowding * work->update * share * (bytes->most_mirrored ? 2 : 1),
                              .memory = memory_of(work, bytes)};

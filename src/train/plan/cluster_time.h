@@ -9,6 +9,9 @@
 /* What is updated, in the model's order, in so many equal portions. */
 enum { LIANA__PLAN_PORTIONS = 64 };
 
+/* Times of a full turn, from short to long, in so many equal parts. */
+enum { LIANA__PLAN_QUANTILES = 32 };
+
 /* What one worker needs, measured with one microbatch. */
 typedef struct liana__plan_work {
     int64_t microbatch;
@@ -21,6 +24,7 @@ typedef struct liana__plan_work {
     double memory;                     /* bytes of a worker that is alone */
     double slots;                      /* bytes of them that are optimizer state */
     double left[LIANA__PLAN_PORTIONS]; /* by portion: what is left of a full turn when its sums are there */
+    double quantiles[LIANA__PLAN_QUANTILES]; /* of a full turn, by its median; zeros: all are as long */
 } liana__plan_work;
 
 /* What a machine's processors need for messages, measured. */
@@ -60,6 +64,9 @@ typedef struct liana__step_time {
     double memory; /* bytes of a worker */
     liana__plan_limit limit;
 } liana__step_time;
+
+/* All wait for the slowest worker: how much longer it takes than the median, for `turns` turns each, as one turn varies. */
+double liana__slowest_of(const liana__plan_work *work, size_t num_workers, size_t turns);
 
 /* Of seconds that sums take on the wire, those behind the end of computing: each portion is sent when it is there and the
  * wire is free. Of the worker for which it takes longest: to send what others own, or to get what it owns. `stretch`: how

@@ -198,7 +198,7 @@ static double mean(const double *values, int64_t count)
 typedef struct measured {
     double shards, update, wait;
     double memory;
-    double left[LIANA__PLAN_PORTIONS];
+    double left[LIANA__PLAN_PORTIONS], quantiles[LIANA__PLAN_QUANTILES];
 } measured;
 
 /* A portion is there when the last of its things is. */
@@ -232,6 +232,11 @@ static liana_status measure(const liana__plan_training *training, int64_t num_le
                             .wait = mean(own.wait, own.count),
                             .memory = (double)liana__trainer_memory_of(own.run.core.trainer).bytes};
         find_left(&own, found->left);
+        /* The median has sorted them. */
+        for (size_t i = 0; i < LIANA__PLAN_QUANTILES; i++) {
+            const size_t at = (2 * i + 1) * (size_t)own.count / (2 * LIANA__PLAN_QUANTILES);
+            found->quantiles[i] = own.shards[at] / found->shards;
+        }
     }
     end_steps(&own);
     return status;
@@ -280,5 +285,6 @@ liana_status liana__plan_measure(const liana__plan_training *training, int64_t m
                                .memory = two.memory,
                                .slots = slot_bytes(training)};
     memcpy(work->left, one.left, sizeof work->left);
+    memcpy(work->quantiles, one.quantiles, sizeof work->quantiles);
     return LIANA_OK;
 }

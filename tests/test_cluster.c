@@ -1,7 +1,6 @@
 /* Trainings in several processes, which are threads here: the same bits as in one, whoever computes and owns what. */
+#include "harness/command_run.h"
 #include "harness/hub_fit.h"
-#include "harness/tiny_fit.h"
-#include "harness/tiny_records.h"
 
 #include "base/file.h"
 #include "train/checkpoint/checkpoint.h"
@@ -11,8 +10,6 @@
 
 typedef liana__hub_recipe recipe;
 typedef liana__hub_result result;
-
-static char odd_path[512], sampled[1600];
 
 /* ---- the tests ---- */
 
@@ -83,10 +80,14 @@ static void test_gaps_and_draws(void **state)
 {
     (void)state;
     const recipe recipes[] = {
-        {.optimizer = "Adam", .training = odd_path, .skips_bad_records = true, .keeps_order = true},
-        {.optimizer = "Adam", .training = odd_path, .skips_bad_records = true},
-        {.optimizer = "Adam", .training = odd_path, .skips_bad_records = true, .keeps_order = true, .microbatch = 16},
-        {.optimizer = "Adam", .training = sampled},
+        {.optimizer = "Adam", .training = liana__hub_odd, .skips_bad_records = true, .keeps_order = true},
+        {.optimizer = "Adam", .training = liana__hub_odd, .skips_bad_records = true},
+        {.optimizer = "Adam",
+         .training = liana__hub_odd,
+         .skips_bad_records = true,
+         .keeps_order = true,
+         .microbatch = 16},
+        {.optimizer = "Adam", .training = liana__hub_sampled},
     };
     for (size_t i = 0; i < sizeof recipes / sizeof *recipes; i++) {
         liana__hub_assert_same_on(&recipes[i], 2, 0);
@@ -99,7 +100,7 @@ static void test_gaps_and_draws(void **state)
 static void test_an_error_of_one_is_that_of_all(void **state)
 {
     (void)state;
-    const recipe wanted = {.optimizer = "Adam", .training = odd_path, .keeps_order = true};
+    const recipe wanted = {.optimizer = "Adam", .training = liana__hub_odd, .keeps_order = true};
     result results[LIANA__HUB_PROCESSES];
     liana__hub_fit(&wanted, 3, 1, results);
     for (size_t i = 0; i < 4; i++) {
@@ -313,20 +314,7 @@ static int make_data(void **state)
 {
     (void)state;
     liana__hub_make_data();
-    static const char no_image[] = "no image";
-    liana__test_odd odd[12];
-    /* The second and third shard of the first update, and single ones. */
-    for (int i = 0; i < 12; i++) {
-        odd[i] = (liana__test_odd){.record = i < 8 ? 4 + i : 30 + 7 * (i - 8),
-                                   .image = no_image,
-                                   .image_size = sizeof no_image};
-    }
-    liana__test_tiny_records("odd.tfrecord", 5, 0, LIANA__HUB_COUNT, odd, 12);
-    liana__test_tiny_records("some.tfrecord", 5, 0, 50, NULL, 0);
-    liana__test_tiny_records("more.tfrecord", 6, 0, 40, NULL, 0);
-    snprintf(odd_path, sizeof odd_path, "%s", liana__test_path("odd.tfrecord"));
-    snprintf(sampled, sizeof sampled, "{sample_from: [{paths: %s, weight: 3}, %s]}", liana__test_path("some.tfrecord"),
-             liana__test_path("more.tfrecord"));
+    liana__hub_make_odd_data();
     return 0;
 }
 

@@ -1,12 +1,12 @@
 /* What several processes of a training do with data: each makes its own examples only, a stream is read by one, and what
  * is predicted is written as by one process. The processes are threads here. */
 #include "harness/hub.h"
+#include "harness/made_examples.h"
 #include "harness/tiny_fit.h"
 
 #include "base/file.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,30 +27,8 @@ typedef struct result {
     char message[512];
     char *weights;
     size_t size;
-    atomic_int made[COUNT];      /* how often an example of the training data was made here */
-    atomic_int validated[COUNT]; /* ... and of the validation data */
+    liana__made_examples made, validated; /* of the training and of the validation data */
 } result;
-
-/* Changes nothing. */
-static liana_status count_example(void *user, const liana_example_address *address, const liana_element *input,
-                                  liana_element *output)
-{
-    result *own = user;
-    (void)input;
-    (void)output;
-    atomic_fetch_add(&own->made[address->record % COUNT], 1);
-    return LIANA_OK;
-}
-
-static liana_status count_validated(void *user, const liana_example_address *address, const liana_element *input,
-                                    liana_element *output)
-{
-    result *own = user;
-    (void)input;
-    (void)output;
-    atomic_fetch_add(&own->validated[address->record % COUNT], 1);
-    return LIANA_OK;
-}
 
 static bool keep_all(void *user, const liana_example_address *address, const liana_element *element)
 {
@@ -65,7 +43,7 @@ static liana_dataset *open_training(liana_context *context, const recipe *wanted
     liana_dataset *dataset = NULL;
     if (liana_dataset_open(context, training_path, NULL, &dataset) != LIANA_OK) return NULL;
     if (wanted->streams) dataset = liana_dataset_filter(dataset, &(liana_filter_options){.function = keep_all});
-    return liana_dataset_map(dataset, &(liana_map_options){.name = "count", .function = count_example, .user = own});
+    return liana__count_made(dataset, &own->made);
 }
 
 static liana_model *build_model(liana_context *context)
@@ -110,8 +88,7 @@ static liana_status fit(liana_context *context, const process *self, result *own
                                  .seed = 3};
     liana_status status = liana_dataset_open(context, validation_path, NULL, &validation);
     if (status == LIANA_OK) {
-        validation = liana_dataset_map(validation,
-                                       &(liana_map_options){.name = "count", .function = count_validated, .user = own});
+        validation = liana__count_made(validation, &own->validated);
         options.validation = validation;
         status = liana_fit(model, &options);
     }
@@ -180,22 +157,15 @@ enum { NUM_CLUSTERS = sizeof CLUSTERS / sizeof *CLUSTERS };
 
 /* ---- the tests ---- */
 
-/* Servers make none; where there are several workers, one does not make all. */
-static void assert_validated_by_one(const result *results, size_t num_workers, size_t count)
+static void assert_made(const result *results, size_t num_workers, size_t count)
 {
-    size_t num_makers = 0;
-    for (size_t example = 0; example < COUNT / 2; example++) {
-        size_t makers = 0;
-        for (size_t i = 0; i < count; i++) makers += results[i].validated[example] > 0;
-        assert_int_equal(makers, 1);
-    }
+    const liana__made_examples *made[MAX_PROCESSES], *validated[MAX_PROCESSES];
     for (size_t i = 0; i < count; i++) {
-        size_t made = 0;
-        for (size_t example = 0; example < COUNT; example++) made += results[i].validated[example] > 0;
-        if (i >= num_workers) assert_int_equal(made, 0);
-        num_makers += made > 0;
+        made[i] = &results[i].made;
+        validated[i] = &results[i].validated;
     }
-    assert_true(num_makers >= (num_workers < 2 ? 1 : 2));
+    liana__assert_made_by_one(made, count, COUNT);
+    liana__assert_made_by_workers(validated, num_workers, count, COUNT / 2);
 }
 
 /* In the order of the data a step's shards are the same examples in each epoch, so no example is made by two. */
@@ -207,12 +177,7 @@ static void test_each_process_makes_its_own_examples(void **state)
     run(&plain, 0, 0, "", &alone);
     for (size_t k = 0; k < NUM_CLUSTERS; k++) {
         const size_t count = run(&plain, CLUSTERS[k][0], CLUSTERS[k][1], "", results);
-        for (size_t example = 0; example < COUNT; example++) {
-            size_t makers = 0;
-            for (size_t i = 0; i < count; i++) makers += results[i].made[example] > 0;
-            assert_int_equal(makers, 1);
-        }
-        assert_validated_by_one(results, CLUSTERS[k][0], count);
+        assert_made(results, CLUSTERS[k][0], count);
         for (size_t i = 0; i < count; i++) assert_same_weights(&alone, &results[i]);
         free_results(results, count);
     }
@@ -229,7 +194,7 @@ static void test_a_stream_is_read_by_one(void **state)
         const size_t count = run(&stream, CLUSTERS[k][0], CLUSTERS[k][1], "", results);
         for (size_t i = 0; i < count; i++) {
             for (size_t example = 0; example < COUNT; example++) {
-                assert_int_equal(results[i].made[example] > 0, i == 0);
+                assert_int_equal(results[i].made.made[example] > 0, i == 0);
             }
             assert_same_weights(&alone, &results[i]);
         }

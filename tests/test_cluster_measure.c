@@ -2,10 +2,10 @@
  * C the processes are threads here; those of the command are processes. */
 #include "harness/cluster_run.h"
 #include "harness/hub.h"
+#include "harness/made_examples.h"
 #include "harness/tiny_fit.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,18 +23,8 @@ typedef struct process {
     char message[512];
     liana_results results;
     float outputs[COUNT * LIANA__TINY_CLASSES];
-    atomic_int made[COUNT]; /* how often an example was made here */
+    liana__made_examples made;
 } process;
-
-static liana_status count_example(void *user, const liana_example_address *address, const liana_element *input,
-                                  liana_element *output)
-{
-    process *own = user;
-    (void)input;
-    (void)output;
-    atomic_fetch_add(&own->made[address->record % COUNT], 1);
-    return LIANA_OK;
-}
 
 /* Weights that only the chief has right. */
 static liana_status set_weights(liana_model *model, const process *own)
@@ -64,7 +54,7 @@ static liana_status measure(liana_context *context, process *own)
     liana_status status = model ? set_weights(model, own) : LIANA_OUT_OF_MEMORY;
     if (status == LIANA_OK) status = liana_dataset_open(context, data_path, NULL, &data);
     if (status == LIANA_OK) {
-        data = liana_dataset_map(data, &(liana_map_options){.name = "count", .function = count_example, .user = own});
+        data = liana__count_made(data, &own->made);
         status = liana_evaluate(model, data,
                                 &(liana_evaluate_options){.batch_size = BATCH,
                                                           .loss = "sparse_categorical_crossentropy",
@@ -123,22 +113,11 @@ static process *run(size_t num_workers, size_t num_servers)
     return processes;
 }
 
-/* Each example is made by one process only, and not by servers. (How often: loaders work ahead.) */
 static void assert_shared_out(const process *processes, size_t num_workers, size_t count)
 {
-    size_t num_makers = 0;
-    for (size_t example = 0; example < COUNT; example++) {
-        size_t makers = 0;
-        for (size_t i = 0; i < count; i++) makers += processes[i].made[example] > 0;
-        assert_int_equal(makers, 1);
-    }
-    for (size_t i = 0; i < count; i++) {
-        size_t made = 0;
-        for (size_t example = 0; example < COUNT; example++) made += processes[i].made[example] > 0;
-        if (i >= num_workers) assert_int_equal(made, 0);
-        num_makers += made > 0;
-    }
-    assert_true(num_makers >= (num_workers < 2 ? 1 : 2));
+    const liana__made_examples *made[MAX_PROCESSES];
+    for (size_t i = 0; i < count; i++) made[i] = &processes[i].made;
+    liana__assert_made_by_workers(made, num_workers, count, COUNT);
 }
 
 static void test_what_is_measured_in_c_is_shared_out(void **state)

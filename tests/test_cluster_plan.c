@@ -385,6 +385,10 @@ static void test_command_refuses(void **state)
     assert_refused(liana__test_command("plan", config_path, "--transport", "tcp"), 2, "--transport", "zmq or mpi",
                    NULL);
     assert_refused(liana__test_command("plan", config_path, "--workers", "0"), 2, "--workers", NULL);
+    assert_refused(liana__test_command("plan", config_path, "--topology", "v4"), 2, "--topology", "add --device tpu",
+                   NULL);
+    assert_refused(liana__test_command("plan", config_path, "--device", "tpu", "--workers", "4"), 2, "--workers",
+                   "leave one", NULL);
     assert_refused(liana__test_command("plan", config_path, "--microbatch", "150", "train.threads=1",
                                        "train.batch_size=192", "--transport", "mpi"),
                    2, "192 training examples", "150", "--microbatch", NULL);

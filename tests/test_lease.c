@@ -296,6 +296,32 @@ static void all_of_it(void)
     only_one_gets_it();
 }
 
+/* Asked while a lease is watched: its holder gives it back. Nobody is to stop. */
+static bool give_back(void *user)
+{
+    (void)user;
+    char path[600];
+    snprintf(path, sizeof path, "%s/lease-0000000007.json", folder);
+    unlink(path);
+    return false;
+}
+
+/* The dead chief of a job was only late, and has ended the training: there is nothing to take over. */
+static void test_a_training_that_ends_meanwhile(void **state)
+{
+    (void)state;
+    liana__lease *lease = NULL;
+    liana__error error = {0};
+    begin("ends");
+    plant_text(
+        "{\"lease\": 1, \"id\": \"y\", \"job\": \"j\", \"host\": \"host-b\", \"seconds\": 0.3, \"generation\": 7}");
+    const liana__lease_options options = {
+        .folder = folder, .seconds = SHORT, .lock = "3:4", .job = "j", .advice = "none", .stop = give_back};
+    assert_fails(liana__lease_take(&options, &lease, &error), LIANA_UNAVAILABLE, &error, "there is no lease of it");
+    assert_null(lease);
+    assert_free();
+}
+
 static void test_in_a_folder(void **state)
 {
     (void)state;
@@ -478,6 +504,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_in_a_folder),
+        cmocka_unit_test(test_a_training_that_ends_meanwhile),
         cmocka_unit_test(test_in_gs),
         cmocka_unit_test(test_in_s3),
         cmocka_unit_test(test_lost_answers),

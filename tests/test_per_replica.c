@@ -678,6 +678,14 @@ static void refuse_batch(liana_step *step, liana_context *context, const liana_a
     liana_per_replica_destroy(values);
 }
 
+static liana_dataset *open_none(void *user, liana_context *context, const liana_input_pipeline *pipeline)
+{
+    (void)user;
+    (void)context;
+    (void)pipeline;
+    return NULL;
+}
+
 static void test_what_is_refused(void **state)
 {
     (void)state;
@@ -697,6 +705,19 @@ static void test_what_is_refused(void **state)
                    &(liana_distribute_options){.batch_size = 4, .iterator = {.start = 6}}, "a multiple of 4");
     refuse_dataset(replicas, context, open_examples(context, &got, 0, 10),
                    &(liana_distribute_options){.batch_size = -4}, "-4");
+    refuse_dataset(replicas, context, open_examples(context, &got, 0, 10),
+                   &(liana_distribute_options){.batch_size = INT64_MAX}, "at most");
+    refuse_dataset(replicas, context, open_examples(context, &got, 0, 10),
+                   &(liana_distribute_options){.batch_size = 4, .iterator = {.start = UINT64_C(1) << 63}},
+                   "a multiple of 4");
+    liana_replica_iterator *iterator;
+    liana__tiny_refused(context, liana_replicas_distribute_from_function(replicas, open_none, NULL, NULL, &iterator),
+                        LIANA_INVALID_ARGUMENT, "left no message", __FILE__, __LINE__);
+    liana_per_replica *values;
+    const liana_bytes nowhere = {NULL, 5};
+    const liana_array words = {"words", LIANA_STRING, liana_shape_of(1), &nowhere};
+    liana__tiny_refused(context, liana_per_replica_split(replicas, &words, 1, 0, &values), LIANA_INVALID_ARGUMENT,
+                        "at no address", __FILE__, __LINE__);
     liana_step_options options = {.leaf = build_leaf,
                                   .update = build_update,
                                   .components = components,

@@ -3,9 +3,9 @@
  * training's doing (docs/design/pjrt.md), so the CPU itself says what may be expected. */
 #include "harness/harness.h"
 
-#include "formats/json.h"
 #include "harness/command_run.h"
 #include "harness/pjrt_plugin.h"
+#include "harness/run_files.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -18,29 +18,6 @@ enum { UPDATES = 20 };
     "train: {epochs: 20, steps_per_epoch: 1, " batch ", seed: 3, optimizer: {" optimizer "}}\n" \
     "checkpoint: {every_epoch: false}\n"
 
-static const char *setting(const char *key, const char *text)
-{
-    static char buffers[8][4096];
-    static int next;
-    char *buffer = buffers[next++ % 8];
-    snprintf(buffer, sizeof buffers[0], "%s=%s", key, text);
-    return buffer;
-}
-
-static void read_losses(const char *run, double losses[UPDATES])
-{
-    char path[256];
-    snprintf(path, sizeof path, "%s/history.json", run);
-    liana__arena arena = {0};
-    liana__error error = {0};
-    liana__value *history;
-    assert_ok(liana__json_read(liana__test_path(path), &arena, &history, &error), &error);
-    const liana__value *epochs = liana__value_get(history, "epochs");
-    assert_int_equal(epochs->count, UPDATES);
-    for (size_t i = 0; i < UPDATES; i++) losses[i] = liana__value_get(epochs->items[i], "loss")->number;
-    liana__arena_free(&arena);
-}
-
 static double largest_difference(const double *a, const double *b)
 {
     double largest = 0;
@@ -50,8 +27,8 @@ static double largest_difference(const double *a, const double *b)
 
 static void train(const char *config, const char *run, const char *device, const char *strategy, double losses[UPDATES])
 {
-    assert_code(liana__test_command("train", config, setting("output", liana__test_path(run)), device, strategy), 0);
-    read_losses(run, losses);
+    assert_code(liana__test_command("train", config, liana__test_output(run), device, strategy), 0);
+    assert_int_equal(liana__test_history(run, "loss", losses, UPDATES), UPDATES);
 }
 
 /* On the CPU with instructions up to these. */

@@ -2,10 +2,9 @@
 #include "harness/harness.h"
 
 #include "backends/pjrt/interface.h"
-#include "base/file.h"
-#include "formats/json.h"
 #include "harness/command_run.h"
 #include "harness/pjrt_plugin.h"
+#include "harness/run_files.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -21,60 +20,15 @@ static const char *config;
 /* The tests run only where the plugin is; one folder of data serves all. */
 static void begin(void)
 {
-    if (!liana__test_plugin_is_there()) skip();
-    liana__test_folder();
+    liana__test_begin_on_plugin();
     config = liana__test_tiny_run(NUM_EXAMPLES);
-    counting_plugin_state *state = liana__test_plugin_state();
-    state->fails = -1;
-    state->memory_limit = 0;
-}
-
-/* "key=text" in one of a few static buffers. */
-static const char *setting(const char *key, const char *text)
-{
-    static char buffers[8][4096];
-    static int next;
-    char *buffer = buffers[next++ % 8];
-    snprintf(buffer, sizeof buffers[0], "%s=%s", key, text);
-    return buffer;
-}
-
-static const char *on(const char *behind)
-{
-    return setting("train.device", liana__test_plugin_device(behind));
 }
 
 static liana__test_result train(const char *device, const char *run, const char *more)
 {
-    const char *output = setting("output", liana__test_path(run));
+    const char *output = liana__test_output(run);
     if (!more) return liana__test_command("train", config, device, output);
     return liana__test_command("train", config, device, output, more);
-}
-
-static void read_losses(const char *run, double losses[2 * EPOCHS])
-{
-    char path[256];
-    snprintf(path, sizeof path, "%s/history.json", run);
-    liana__arena arena = {0};
-    liana__error error = {0};
-    liana__value *history;
-    assert_ok(liana__json_read(liana__test_path(path), &arena, &history, &error), &error);
-    const liana__value *epochs = liana__value_get(history, "epochs");
-    assert_int_equal(epochs->count, EPOCHS);
-    for (size_t i = 0; i < EPOCHS; i++) {
-        losses[2 * i] = liana__value_get(epochs->items[i], "loss")->number;
-        losses[2 * i + 1] = liana__value_get(epochs->items[i], "val_loss")->number;
-    }
-    liana__arena_free(&arena);
-}
-
-/* The newest checkpoint has the same bytes, weights, slots and state. */
-static void assert_same_training(const char *a, const char *b)
-{
-    char first[600], second[600];
-    snprintf(first, sizeof first, "%s/variables.safetensors", liana__test_newest_checkpoint(a));
-    snprintf(second, sizeof second, "%s/variables.safetensors", liana__test_newest_checkpoint(b));
-    assert_same_file(first, second);
 }
 
 /* ---- as the CPU ---- */
@@ -85,12 +39,16 @@ static void test_losses_are_the_cpus(void **state)
     (void)state;
     begin();
     assert_code(train("train.device=cpu", "cpu", NULL), 0);
-    assert_code(train(on("?cpu_device_count=1"), "plugin", NULL), 0);
-    double ours[2 * EPOCHS], theirs[2 * EPOCHS];
-    read_losses("cpu", ours);
-    read_losses("plugin", theirs);
-    for (size_t i = 0; i < 2 * EPOCHS; i++) {
-        if (fabs(ours[i] - theirs[i]) > 5e-6) fail_msg("loss %zu is %.9g, the CPU says %.9g", i, theirs[i], ours[i]);
+    assert_code(train(liana__test_on_plugin("?cpu_device_count=1"), "plugin", NULL), 0);
+    static const char *const keys[] = {"loss", "val_loss"};
+    for (int k = 0; k < 2; k++) {
+        double ours[EPOCHS], theirs[EPOCHS];
+        assert_int_equal(liana__test_history("cpu", keys[k], ours, EPOCHS), EPOCHS);
+        assert_int_equal(liana__test_history("plugin", keys[k], theirs, EPOCHS), EPOCHS);
+        for (size_t i = 0; i < EPOCHS; i++) {
+            if (fabs(ours[i] - theirs[i]) <= 5e-6) continue;
+            fail_msg("%s %zu is %.9g, the CPU says %.9g", keys[k], i, theirs[i], ours[i]);
+        }
     }
     liana__test_plugin_is_clean();
 }
@@ -102,10 +60,10 @@ static void test_nothing_is_compiled_again(void **state)
     begin();
     counting_plugin_state *counted = liana__test_plugin_state();
     size_t before = counted->compiled;
-    assert_code(train(on("?cpu_device_count=1"), "one", "train.epochs=1"), 0);
+    assert_code(train(liana__test_on_plugin("?cpu_device_count=1"), "one", "train.epochs=1"), 0);
     size_t of_one = counted->compiled - before;
     before = counted->compiled;
-    assert_code(train(on("?cpu_device_count=1"), "three", "train.epochs=3"), 0);
+    assert_code(train(liana__test_on_plugin("?cpu_device_count=1"), "three", "train.epochs=3"), 0);
     assert_true(of_one > 0);
     assert_int_equal(counted->compiled - before, of_one);
     liana__test_plugin_is_clean();
@@ -121,11 +79,11 @@ static void test_bits_do_not_depend_on_the_devices(void **state)
     for (int i = 0; i < 3; i++) {
         char strategy[96];
         snprintf(strategy, sizeof strategy, "train.strategy={name: mirrored, replicas: %s}", counts[i]);
-        const char *output = setting("output", liana__test_path(runs[i]));
-        assert_code(liana__test_command("train", config, on("?cpu_device_count=8"), output, strategy,
+        const char *output = liana__test_output(runs[i]);
+        assert_code(liana__test_command("train", config, liana__test_on_plugin("?cpu_device_count=8"), output, strategy,
                                         "train.deterministic=true"),
                     0);
-        if (i > 0) assert_same_training(runs[0], runs[i]);
+        if (i > 0) liana__test_assert_same_training(runs[0], runs[i]);
     }
     liana__test_plugin_is_clean();
 }
@@ -135,7 +93,7 @@ static void test_all_devices(void **state)
 {
     (void)state;
     begin();
-    liana__test_result result = train(on("?cpu_device_count=3"), "all", "train.strategy=mirrored");
+    liana__test_result result = train(liana__test_on_plugin("?cpu_device_count=3"), "all", "train.strategy=mirrored");
     assert_non_null(strstr(result.out, "3 replicas"));
     assert_code(result, 0);
     liana__test_plugin_is_clean();
@@ -158,20 +116,20 @@ static void test_device_lost_and_resume(void **state)
 {
     (void)state;
     begin();
-    assert_code(train(on(""), "whole", NULL), 0);
+    assert_code(train(liana__test_on_plugin(""), "whole", NULL), 0);
     size_t before = liana__test_plugin_state()->executed;
-    assert_code(train(on(""), "lost", "train.epochs=1"), 0);
+    assert_code(train(liana__test_on_plugin(""), "lost", "train.epochs=1"), 0);
     size_t of_one = liana__test_plugin_state()->executed - before;
     char command[700];
     snprintf(command, sizeof command, "rm -rf '%s'", liana__test_path("lost"));
     assert_int_equal(system(command), 0);
     fail_later(LIANA__PJRT_LOADED_EXECUTABLE_EXECUTE, (int)of_one + 5, 13, "the device has fallen off the bus");
-    assert_refused(train(on(""), "lost", NULL), 1, "PJRT_LoadedExecutable_Execute", "the device has fallen off the bus",
-                   "cpu:0", NULL);
+    assert_refused(train(liana__test_on_plugin(""), "lost", NULL), 1, "PJRT_LoadedExecutable_Execute",
+                   "the device has fallen off the bus", "cpu:0", NULL);
     liana__test_plugin_is_clean();
     assert_int_equal(liana__test_plugin_state()->fails, LIANA__PJRT_LOADED_EXECUTABLE_EXECUTE);
-    assert_code(train(on(""), "lost", "--resume"), 0);
-    assert_same_training("whole", "lost");
+    assert_code(train(liana__test_on_plugin(""), "lost", "--resume"), 0);
+    liana__test_assert_same_training("whole", "lost");
     liana__test_plugin_is_clean();
 }
 
@@ -180,14 +138,14 @@ static void test_full_device(void **state)
     (void)state;
     begin();
     fail_later(LIANA__PJRT_LOADED_EXECUTABLE_EXECUTE, 0, 8, "no more memory");
-    assert_refused(train(on(""), "full", NULL), 1, "out of memory", "shards of 4 examples need about half",
-                   "train.microbatch=4", "no more memory", NULL);
+    assert_refused(train(liana__test_on_plugin(""), "full", NULL), 1, "out of memory",
+                   "shards of 4 examples need about half", "train.microbatch=4", "no more memory", NULL);
     liana__test_plugin_is_clean();
     /* A device that counts its memory: which shards would fit. */
     liana__test_plugin_state()->memory_limit = 64 << 10;
     fail_later(LIANA__PJRT_LOADED_EXECUTABLE_EXECUTE, 0, 8, "no more memory");
-    assert_refused(train(on(""), "full2", NULL), 1, "out of memory: it needs", "beside its arguments", "no more memory",
-                   NULL);
+    assert_refused(train(liana__test_on_plugin(""), "full2", NULL), 1, "out of memory: it needs",
+                   "beside its arguments", "no more memory", NULL);
     liana__test_plugin_is_clean();
 }
 
@@ -215,7 +173,8 @@ static void test_each_failure_is_reported(void **state)
         char run[16];
         snprintf(run, sizeof run, "fail%zu", i);
         fail_later(cases[i].function, cases[i].after, 13, "it does not work");
-        assert_refused(train(on(""), run, "train.epochs=1"), 1, cases[i].name, "it does not work", NULL);
+        assert_refused(train(liana__test_on_plugin(""), run, "train.epochs=1"), 1, cases[i].name, "it does not work",
+                       NULL);
         liana__test_plugin_is_clean();
     }
 }
@@ -226,8 +185,8 @@ static void test_devices_that_are_not_there(void **state)
 {
     (void)state;
     begin();
-    assert_refused(train(on(":7?cpu_device_count=2"), "none", NULL), 2, "there is no device 7", "has 2 of the platform",
-                   NULL);
+    assert_refused(train(liana__test_on_plugin(":7?cpu_device_count=2"), "none", NULL), 2, "there is no device 7",
+                   "has 2 of the platform", NULL);
     assert_refused(train("train.device=npu", "none", NULL), 2, "there is no device 'npu'", NULL);
     assert_refused(train("train.device=gpu:x", "none", NULL), 2, "ends with ':x'", NULL);
     liana__test_plugin_is_clean();

@@ -1,10 +1,9 @@
 /* Whole updates on a PJRT plugin's devices: one program does an update, and its losses are the CPU's. */
 #include "harness/harness.h"
 
-#include "base/file.h"
-#include "formats/json.h"
 #include "harness/command_run.h"
 #include "harness/pjrt_plugin.h"
+#include "harness/run_files.h"
 #include "harness/tiny_records.h"
 
 #include <math.h>
@@ -17,56 +16,15 @@ static const char *config;
 
 static void begin(void)
 {
-    if (!liana__test_plugin_is_there()) skip();
-    liana__test_folder();
+    liana__test_begin_on_plugin();
     config = liana__test_tiny_run(NUM_EXAMPLES);
-    counting_plugin_state *state = liana__test_plugin_state();
-    state->fails = -1;
-    state->memory_limit = 0;
-}
-
-/* "key=text" in one of a few static buffers. */
-static const char *setting(const char *key, const char *text)
-{
-    static char buffers[8][4096];
-    static int next;
-    char *buffer = buffers[next++ % 8];
-    snprintf(buffer, sizeof buffers[0], "%s=%s", key, text);
-    return buffer;
-}
-
-static const char *output(const char *run)
-{
-    return setting("output", liana__test_path(run));
-}
-
-static const char *on(const char *behind)
-{
-    return setting("train.device", liana__test_plugin_device(behind));
-}
-
-/* The training losses of a run's epochs; returns how many there are. */
-static size_t read_losses(const char *run, double losses[MOST_EPOCHS])
-{
-    char path[256];
-    snprintf(path, sizeof path, "%s/history.json", run);
-    liana__arena arena = {0};
-    liana__error error = {0};
-    liana__value *history;
-    assert_ok(liana__json_read(liana__test_path(path), &arena, &history, &error), &error);
-    const liana__value *epochs = liana__value_get(history, "epochs");
-    const size_t count = epochs->count;
-    assert_in_range(count, 1, MOST_EPOCHS);
-    for (size_t i = 0; i < count; i++) losses[i] = liana__value_get(epochs->items[i], "loss")->number;
-    liana__arena_free(&arena);
-    return count;
 }
 
 static double largest_difference(const char *a, const char *b)
 {
     double first[MOST_EPOCHS], second[MOST_EPOCHS], largest = 0;
-    const size_t count = read_losses(a, first);
-    assert_int_equal(read_losses(b, second), count);
+    const size_t count = liana__test_history(a, "loss", first, MOST_EPOCHS);
+    assert_int_equal(liana__test_history(b, "loss", second, MOST_EPOCHS), count);
     for (size_t i = 0; i < count; i++) largest = fmax(largest, fabs(first[i] - second[i]));
     return largest;
 }
@@ -76,8 +34,9 @@ static double largest_difference(const char *a, const char *b)
 static counting_plugin_state count_run(const char *run, const char *first, const char *second, const char *third)
 {
     const counting_plugin_state before = *liana__test_plugin_state();
-    assert_code(liana__test_command("train", config, on("?cpu_device_count=3"), output(run), "train.epochs=1",
-                                    "train.validation_freq=100", first, second, third),
+    assert_code(liana__test_command("train", config, liana__test_on_plugin("?cpu_device_count=3"),
+                                    liana__test_output(run), "train.epochs=1", "train.validation_freq=100", first,
+                                    second, third),
                 0);
     counting_plugin_state now = *liana__test_plugin_state();
     now.compiled -= before.compiled;
@@ -165,13 +124,15 @@ static void test_losses_are_the_cpus(void **state)
 {
     (void)state;
     begin();
-    assert_code(liana__test_command("train", config, output("cpu")), 0);
+    assert_code(liana__test_command("train", config, liana__test_output("cpu")), 0);
     static const char *const counts[] = {"1", "2", "8"};
     for (int i = 0; i < 3; i++) {
         char strategy[96], run[16];
         snprintf(strategy, sizeof strategy, "train.strategy={name: mirrored, replicas: %s}", counts[i]);
         snprintf(run, sizeof run, "fast%s", counts[i]);
-        assert_code(liana__test_command("train", config, on("?cpu_device_count=8"), output(run), strategy), 0);
+        assert_code(liana__test_command("train", config, liana__test_on_plugin("?cpu_device_count=8"),
+                                        liana__test_output(run), strategy),
+                    0);
         const double difference = largest_difference("cpu", run);
         if (difference > 5e-6) fail_msg("%s devices: losses are %.3g from the CPU's", counts[i], difference);
     }
@@ -185,16 +146,16 @@ static void test_resume(void **state)
     (void)state;
     begin();
     const char *strategy = "train.strategy={name: mirrored, replicas: 2}";
-    assert_code(liana__test_command("train", config, on("?cpu_device_count=2"), output("whole"), strategy), 0);
-    assert_code(liana__test_command("train", config, on("?cpu_device_count=2"), output("part"), strategy,
-                                    "train.epochs=1"),
+    assert_code(liana__test_command("train", config, liana__test_on_plugin("?cpu_device_count=2"),
+                                    liana__test_output("whole"), strategy),
                 0);
-    assert_code(liana__test_command("train", config, on("?cpu_device_count=2"), output("part"), strategy, "--resume"),
+    assert_code(liana__test_command("train", config, liana__test_on_plugin("?cpu_device_count=2"),
+                                    liana__test_output("part"), strategy, "train.epochs=1"),
                 0);
-    char first[600], second[600];
-    snprintf(first, sizeof first, "%s/variables.safetensors", liana__test_newest_checkpoint("whole"));
-    snprintf(second, sizeof second, "%s/variables.safetensors", liana__test_newest_checkpoint("part"));
-    assert_same_file(first, second);
+    assert_code(liana__test_command("train", config, liana__test_on_plugin("?cpu_device_count=2"),
+                                    liana__test_output("part"), strategy, "--resume"),
+                0);
+    liana__test_assert_same_training("whole", "part");
     liana__test_plugin_is_clean();
 }
 
@@ -218,10 +179,11 @@ static void test_bad_numbers(void **state)
     begin();
     char cpu[256], one[256], two[256];
     const char *rate = "train.optimizer={name: SGD, learning_rate: 1.0e38}";
-    read_complaint(liana__test_command("train", config, output("b0"), rate), cpu, sizeof cpu);
-    read_complaint(liana__test_command("train", config, on(""), output("b1"), rate), one, sizeof one);
-    read_complaint(liana__test_command("train", config, on("?cpu_device_count=2"), output("b2"), rate,
-                                       "train.strategy=mirrored"),
+    read_complaint(liana__test_command("train", config, liana__test_output("b0"), rate), cpu, sizeof cpu);
+    read_complaint(liana__test_command("train", config, liana__test_on_plugin(""), liana__test_output("b1"), rate), one,
+                   sizeof one);
+    read_complaint(liana__test_command("train", config, liana__test_on_plugin("?cpu_device_count=2"),
+                                       liana__test_output("b2"), rate, "train.strategy=mirrored"),
                    two, sizeof two);
     assert_string_equal(one, cpu);
     assert_string_equal(two, cpu);

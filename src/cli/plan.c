@@ -299,6 +299,24 @@ static liana_status print_plan(planner *own)
     return LIANA_OK;
 }
 
+/* What would have no effect. */
+static liana_status check_options(liana__invocation *invocation, bool of_device)
+{
+    static const char *const of_clusters[] = {"workers", "bandwidth",        "latency", "transport",
+                                              "cores",   "batch-per-worker", "seconds", NULL};
+    static const char *const of_devices[] = {"topology", "all", "compile", NULL};
+    for (const char *const *name = of_device ? of_clusters : of_devices; *name; name++) {
+        if (!liana__invocation_has(invocation, *name)) continue;
+        return liana__fail(&invocation->error, LIANA_INVALID_CONFIG,
+                           of_device
+                               ? "plan: --%s is of a plan for workers, and --device plans for a TPU; leave one of "
+                                 "them out"
+                               : "plan: --%s is of a plan for a TPU: add --device tpu",
+                           *name);
+    }
+    return LIANA_OK;
+}
+
 static liana_status plan_cluster(liana__invocation *invocation, const liana__session *session)
 {
     planner own = {.invocation = invocation};
@@ -317,9 +335,10 @@ static liana_status plan_cluster(liana__invocation *invocation, const liana__ses
 static liana_status run(liana__invocation *invocation)
 {
     liana__session session;
+    const bool of_device = liana__invocation_has(invocation, "device");
+    LIANA_TRY(check_options(invocation, of_device));
     liana_status status = liana__session_open(invocation, invocation->operands[0], &session);
     if (status == LIANA_OK) {
-        const bool of_device = liana__invocation_text(invocation, "device");
         status = of_device ? liana__plan_device(invocation, &session) : plan_cluster(invocation, &session);
     }
     liana__session_close(&session);

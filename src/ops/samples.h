@@ -8,7 +8,9 @@
  * - that nothing is written outside of the buffers;
  * - that a second run gives the same bits.
  *
- * Choose odd sizes and strides, and shapes whose axes differ: such a sample finds errors that a square one hides. */
+ * Choose odd sizes and strides, and shapes whose axes differ: such a sample finds errors that a square one hides. Make
+ * each input in a statement of its own: its values depend on its number, and a compiler may evaluate the arguments of a
+ * call in any order. */
 #ifndef LIANA_OPS_SAMPLES_H
 #define LIANA_OPS_SAMPLES_H
 

@@ -37,15 +37,15 @@ if ! command -v slurmctld >/dev/null || ! command -v slurmd >/dev/null || ! comm
     (cd "$folder/packages" && apt-get download slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge libmunge2 \
         libhwloc15 libjwt0 liblua5.1-0 libb64-0d >"$folder/apt.log" 2>&1) ||
         skip "no Slurm is installed, and Debian's cannot be fetched: $(tail -n 1 "$folder/apt.log")"
-    for package in "$folder"/packages/*.deb; do dpkg -x "$package" "$folder/root"; done
+    for package in "$folder"/packages/*.deb; do dpkg -x "$package" "$folder/system"; done
     for program in slurmctld slurmd slurmstepd; do
-        [ -e "$folder/root/usr/sbin/$program" ] || ln -s $program-wlm "$folder/root/usr/sbin/$program"
+        [ -e "$folder/system/usr/sbin/$program" ] || ln -s $program-wlm "$folder/system/usr/sbin/$program"
     done
-    libraries=$folder/root/usr/lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH 2>/dev/null || echo x86_64-linux-gnu)
-    export PATH="$folder/root/usr/sbin:$folder/root/usr/bin:$PATH"
+    libraries=$folder/system/usr/lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH 2>/dev/null || echo x86_64-linux-gnu)
+    export PATH="$folder/system/usr/sbin:$folder/system/usr/bin:$PATH"
     export LD_LIBRARY_PATH="$libraries:$libraries/slurm-wlm"
     plugins="PluginDir=$libraries/slurm-wlm"
-    stepd="-d $folder/root/usr/sbin/slurmstepd"
+    stepd="-d $folder/system/usr/sbin/slurmstepd"
 else
     plugins=
     stepd=

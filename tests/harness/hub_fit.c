@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-char liana__hub_training[512], liana__hub_validation[512];
+char liana__hub_training[512], liana__hub_validation[512], liana__hub_odd[512], liana__hub_sampled[1600];
 
 void liana__hub_make_data(void)
 {
@@ -18,6 +18,26 @@ void liana__hub_make_data(void)
     liana__test_tiny_run(LIANA__HUB_COUNT);
     snprintf(liana__hub_training, sizeof liana__hub_training, "%s", liana__test_path("train-images"));
     snprintf(liana__hub_validation, sizeof liana__hub_validation, "%s", liana__test_path("validation-images"));
+}
+
+void liana__hub_make_odd_data(void)
+{
+    static const char no_image[] = "no image";
+    enum { NUM_ODD = 12 };
+    liana__test_odd odd[NUM_ODD];
+    for (int i = 0; i < NUM_ODD; i++) {
+        odd[i] = (liana__test_odd){.record = i < 8 ? 4 + i : 30 + 7 * (i - 8),
+                                   .image = no_image,
+                                   .image_size = sizeof no_image};
+    }
+    liana__test_tiny_records("odd.tfrecord", 5, 0, LIANA__HUB_COUNT, odd, NUM_ODD);
+    liana__test_tiny_records("some.tfrecord", 5, 0, 50, NULL, 0);
+    liana__test_tiny_records("more.tfrecord", 6, 0, 40, NULL, 0);
+    snprintf(liana__hub_odd, sizeof liana__hub_odd, "%s", liana__test_path("odd.tfrecord"));
+    int length = snprintf(liana__hub_sampled, sizeof liana__hub_sampled, "{sample_from: [{paths: %s, weight: 3}, ",
+                          liana__test_path("some.tfrecord"));
+    snprintf(liana__hub_sampled + length, sizeof liana__hub_sampled - (size_t)length, "%s]}",
+             liana__test_path("more.tfrecord"));
 }
 
 static bool keep_epoch(void *user, const liana_epoch *epoch)
@@ -74,6 +94,8 @@ static liana_status fit(liana_context *context, const liana__hub_recipe *wanted,
     if (!model) return liana_context_status(context);
     const liana_callback look = {.size = sizeof look, .train_begin = train_begin, .user = own};
     liana_status status = open_training(context, wanted->training ? wanted->training : liana__hub_training, &training);
+    if (status == LIANA_OK && wanted->counts) training = liana__count_made(training, &own->made);
+    if (status == LIANA_OK && !training) status = liana_context_status(context);
     if (status == LIANA_OK) {
         status = liana_dataset_open(context, liana__hub_validation, NULL, &validation);
     }
@@ -182,6 +204,7 @@ typedef struct process {
     size_t rank;
     const liana__hub_recipe *wanted;
     liana_strategy strategy;
+    int num_threads;
     liana__hub_result *result;
 } process;
 
@@ -200,7 +223,7 @@ static void *run_process(void *user)
     liana_context *context = NULL;
     liana__cluster cluster = {0};
     if (own->wanted->breaks_folder) got->broken_folder = own->wanted->checkpoints;
-    got->status = liana_context_create(&(liana_context_options){.num_threads = 1}, &context);
+    got->status = liana_context_create(&(liana_context_options){.num_threads = own->num_threads}, &context);
     if (got->status == LIANA_OK && own->hub) {
         liana__hub_join(own->hub, own->rank, &cluster);
         got->cluster = &cluster;
@@ -221,34 +244,56 @@ static void *run_process(void *user)
 liana__hub_result liana__hub_fit_alone(const liana__hub_recipe *wanted)
 {
     liana__hub_result got = {0};
-    run_process(&(process){.wanted = wanted, .result = &got});
+    run_process(&(process){.wanted = wanted, .num_threads = 1, .result = &got});
     if (got.status != LIANA_OK) print_error("alone: %s\n", got.message);
     assert_int_equal(got.status, LIANA_OK);
     return got;
 }
 
-void liana__hub_fit_over(liana__hub *hub, const liana__hub_recipe *wanted, size_t num_workers, size_t num_servers,
-                         liana__hub_result *results)
+/* `hub` NULL: this process alone. */
+static size_t fit_all(liana__hub *hub, const liana__hub_recipe *wanted, const liana__hub_layout *layout,
+                      liana__hub_result *results)
 {
     pthread_t threads[LIANA__HUB_PROCESSES];
     process processes[LIANA__HUB_PROCESSES];
-    const size_t count = num_workers + num_servers;
+    const size_t count = hub ? layout->num_workers + layout->num_servers : 1;
     for (size_t i = 0; i < count; i++) {
         results[i] = (liana__hub_result){0};
-        processes[i] =
-            (process){hub, i, wanted, {.name = num_servers ? "parameter_server" : "multi_worker"}, &results[i]};
+        processes[i] = (process){hub, i, wanted, layout->strategy, layout->num_threads, &results[i]};
         assert_int_equal(pthread_create(&threads[i], NULL, run_process, &processes[i]), 0);
     }
     for (size_t i = 0; i < count; i++) pthread_join(threads[i], NULL);
+    return count;
+}
+
+static liana__hub_layout layout_of(size_t num_workers, size_t num_servers)
+{
+    return (
+        liana__hub_layout){{.name = num_servers ? "parameter_server" : "multi_worker"}, num_workers, num_servers, 1};
+}
+
+void liana__hub_fit_over(liana__hub *hub, const liana__hub_recipe *wanted, size_t num_workers, size_t num_servers,
+                         liana__hub_result *results)
+{
+    const liana__hub_layout layout = layout_of(num_workers, num_servers);
+    fit_all(hub, wanted, &layout, results);
+}
+
+size_t liana__hub_fit_as(const liana__hub_recipe *wanted, const liana__hub_layout *layout, liana__hub_result *results)
+{
+    if (!layout->num_workers) return fit_all(NULL, wanted, layout, results);
+    liana__hub *hub = liana__hub_create(layout->num_workers, layout->num_servers);
+    assert_non_null(hub);
+    const size_t count = fit_all(hub, wanted, layout, results);
+    assert_int_equal(liana__hub_num_kept(hub), 0);
+    liana__hub_destroy(hub);
+    return count;
 }
 
 void liana__hub_fit(const liana__hub_recipe *wanted, size_t num_workers, size_t num_servers, liana__hub_result *results)
 {
-    liana__hub *hub = liana__hub_create(num_workers, num_servers);
-    assert_non_null(hub);
-    liana__hub_fit_over(hub, wanted, num_workers, num_servers, results);
-    assert_int_equal(liana__hub_num_kept(hub), 0);
-    liana__hub_destroy(hub);
+    const liana__hub_layout layout = layout_of(num_workers, num_servers);
+    liana__hub_fit_as(wanted, &layout, results);
 }
 
 void liana__hub_free_results(liana__hub_result *results, size_t count)

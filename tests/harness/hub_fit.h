@@ -3,6 +3,7 @@
 #define LIANA_TESTS_HUB_FIT_H
 
 #include "harness/hub.h"
+#include "harness/made_examples.h"
 
 #include <liana/liana.h>
 
@@ -18,6 +19,10 @@ enum {
 extern char liana__hub_training[512], liana__hub_validation[512];
 /* Makes the test's folder with the data. */
 void liana__hub_make_data(void);
+/* Data of which 12 records cannot be used: two neighbouring shards, if the order is kept, and single ones. And a mapping
+ * that samples from two files, one three times as often. */
+extern char liana__hub_odd[512], liana__hub_sampled[1600];
+void liana__hub_make_odd_data(void);
 
 /* What is fitted, but for the strategy. */
 typedef struct liana__hub_recipe {
@@ -33,6 +38,7 @@ typedef struct liana__hub_recipe {
     int64_t checkpoint_steps;
     const char *training; /* NULL: liana__hub_training */
     bool skips_bad_records, keeps_order;
+    bool counts; /* the examples that are made of the training data */
     liana_on_bad_numbers on_bad_numbers;
     bool breaks_folder; /* that of the checkpoints, once it is there */
     bool is_wide;       /* a larger network, without validation */
@@ -52,7 +58,15 @@ typedef struct liana__hub_result {
     const char *broken_folder; /* NULL: none */
     const liana__cluster *cluster;
     liana__cluster_counters counters; /* at the end of the last epoch */
+    liana__made_examples made;
 } liana__hub_result;
+
+/* Who computes. */
+typedef struct liana__hub_layout {
+    liana_strategy strategy;
+    size_t num_workers, num_servers; /* 0: this process alone */
+    int num_threads;                 /* of each process */
+} liana__hub_layout;
 
 /* Fits in this process alone, and asserts that it ends well. */
 liana__hub_result liana__hub_fit_alone(const liana__hub_recipe *wanted);
@@ -62,6 +76,8 @@ void liana__hub_fit(const liana__hub_recipe *wanted, size_t num_workers, size_t 
 /* The same over a hub of the caller's. */
 void liana__hub_fit_over(liana__hub *hub, const liana__hub_recipe *wanted, size_t num_workers, size_t num_servers,
                          liana__hub_result *results);
+/* The same as the layout says; returns the number of results. */
+size_t liana__hub_fit_as(const liana__hub_recipe *wanted, const liana__hub_layout *layout, liana__hub_result *results);
 void liana__hub_free_results(liana__hub_result *results, size_t count);
 
 void liana__hub_assert_same(const liana__hub_result *a, const liana__hub_result *b);

@@ -3,6 +3,7 @@
 
 #include "backends/pjrt/discovery.h"
 #include "harness/harness.h"
+#include "harness/run_files.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -31,6 +32,20 @@ const char *liana__test_plugin_device(const char *behind)
     static char name[4096];
     snprintf(name, sizeof name, "pjrt:%s%s", LIANA_COUNTING_PLUGIN, behind);
     return name;
+}
+
+const char *liana__test_on_plugin(const char *behind)
+{
+    return liana__test_override("train.device", liana__test_plugin_device(behind));
+}
+
+void liana__test_begin_on_plugin(void)
+{
+    if (!liana__test_plugin_is_there()) skip();
+    liana__test_folder();
+    counting_plugin_state *state = liana__test_plugin_state();
+    state->fails = -1;
+    state->memory_limit = 0;
 }
 
 counting_plugin_state *liana__test_plugin_state(void)

@@ -29,9 +29,10 @@ typedef struct server_client {
     pthread_cond_t changed;
     message_list requests, answers;
     size_t waiting_bytes;
-    bool is_leaving; /* no more requests: the thread ends */
-    bool is_done;    /* it has ended, and the session is gone */
-    bool is_open;    /* it has a device: `who` says which */
+    bool is_leaving;    /* no more requests: the thread ends */
+    const char *reason; /* why the server lets it go; static */
+    bool is_done;       /* it has ended, and the session is gone */
+    bool is_open;       /* it has a device: `who` says which */
     bool is_told;
     char who[LIANA__SERVED_TEXT];
 } server_client;
@@ -98,7 +99,7 @@ static void do_request(server_client *client, const liana__service_message *requ
                                      .bytes = (uint8_t *)text.data,
                                      .size = text.length};
     pthread_mutex_lock(&client->mutex);
-    if (request->kind == LIANA__SERVED_OPEN) {
+    if (request->kind == LIANA__SERVED_OPEN && liana__served_session_is_open(client->session)) {
         client->is_open = true;
         snprintf(client->who, sizeof client->who, "%s", liana__served_session_print(client->session));
     }
@@ -106,6 +107,7 @@ static void do_request(server_client *client, const liana__service_message *requ
     /* Without an answer the client would wait for ever: it is let go. */
     if (text.failed || !push(&client->answers, &answer)) {
         client->is_leaving = true;
+        client->reason = "the server has no memory for an answer";
         free(text.data);
     }
     pthread_mutex_unlock(&client->mutex);
@@ -153,7 +155,7 @@ static void send_error(liana__served_server *server, uint64_t client, uint64_t n
     liana__served_answer_error(&text, error);
     liana__service_message answer = {.number = number, .bytes = (uint8_t *)text.data, .size = text.length};
     if (text.failed) {
-        liana__service_drop(server->service, client);
+        liana__service_drop(server->service, client, "the server has no memory for an answer");
     } else {
         liana__service_send(server->service, client, &answer);
     }
@@ -217,10 +219,12 @@ static server_client *add_client(liana__served_server *server, uint64_t number, 
     return client;
 }
 
-static void let_go(server_client *client)
+/* `reason`: static. */
+static void let_go(server_client *client, const char *reason)
 {
     pthread_mutex_lock(&client->mutex);
     client->is_leaving = true;
+    client->reason = reason;
     pthread_cond_signal(&client->changed);
     pthread_mutex_unlock(&client->mutex);
 }
@@ -230,7 +234,7 @@ static void join_client(liana__served_server *server, size_t place)
     server_client *client = server->clients[place];
     pthread_join(client->thread, NULL);
     say(server, " has gone", client->who);
-    liana__service_drop(server->service, client->number);
+    liana__service_drop(server->service, client->number, client->reason);
     free_list(&client->requests);
     free_list(&client->answers);
     pthread_cond_destroy(&client->changed);
@@ -261,7 +265,10 @@ static void add_request(server_client *client, const liana__service_message *mes
     pthread_mutex_lock(&client->mutex);
     bool fits = client->requests.end - client->requests.first < MOST_WAITING && push(&client->requests, message);
     if (fits) client->waiting_bytes += message->size;
-    if (!fits) client->is_leaving = true;
+    if (!fits) {
+        client->is_leaving = true;
+        client->reason = "too many of its requests wait";
+    }
     pthread_cond_signal(&client->changed);
     pthread_mutex_unlock(&client->mutex);
     if (!fits) free(message->bytes);
@@ -276,7 +283,7 @@ static void take(void *user, uint64_t number, const char *host, const liana__ser
     if (!client || message->kind >= LIANA__SERVED_KINDS) {
         free(message->bytes);
         if (client) {
-            let_go(client);
+            let_go(client, "it has sent what is no request");
         } else {
             send_error(server, number, message->number, &error);
         }
@@ -292,8 +299,8 @@ static void refuse(void *user, uint64_t number, uint64_t request, size_t size)
     char *text = malloc(LIANA__SERVED_TEXT);
     if (!client || !text) {
         free(text);
-        liana__service_drop(server->service, number);
-        if (client) let_go(client);
+        liana__service_drop(server->service, number, "its request does not fit into the server's memory");
+        if (client) let_go(client, "");
         return;
     }
     int length =
@@ -311,7 +318,7 @@ static void refuse(void *user, uint64_t number, uint64_t request, size_t size)
 static void gone(void *user, uint64_t number)
 {
     server_client *client = find_client(user, number);
-    if (client) let_go(client);
+    if (client) let_go(client, "");
 }
 
 /* ---- the server ---- */
@@ -369,7 +376,7 @@ void liana__served_server_turn(liana__served_server *server, double seconds)
 void liana__served_server_close(liana__served_server *server)
 {
     if (!server) return;
-    for (size_t i = 0; i < server->num_clients; i++) let_go(server->clients[i]);
+    for (size_t i = 0; i < server->num_clients; i++) let_go(server->clients[i], "the server ends");
     while (server->num_clients) join_client(server, server->num_clients - 1);
     liana__service_close(server->service);
     free(server->clients);

@@ -264,9 +264,8 @@ static liana_status compile(request *own)
     uint64_t memory_limit = liana__wire_u64(&own->wire);
     if (own->wire.failed) return fail_request(own);
     LIANA_TRY(find_executable_slot(own, number, &slot));
-    if (slot->executable) {
-        return liana__fail(&own->error, LIANA_INVALID_ARGUMENT, "there is an executable %u already", number);
-    }
+    /* A client that has heard of an earlier error instead does not know that it is there. */
+    if (slot->executable) drop_executable(session, slot);
     liana_status status = liana__graph_read(session->context, liana__ops, own->wire.next, liana__wire_left(&own->wire),
                                             &made.graph, &own->error);
     own->wire.next = own->wire.end;
@@ -523,6 +522,11 @@ liana_status liana__served_session_create(liana__served_account *account, int nu
     }
     *out = session;
     return LIANA_OK;
+}
+
+bool liana__served_session_is_open(const liana__served_session *session)
+{
+    return session->device != NULL;
 }
 
 const char *liana__served_session_print(const liana__served_session *session)

@@ -20,6 +20,8 @@ void liana__served_session_answer(liana__served_session *session, uint32_t kind,
                                   liana__text *answer);
 /* An answer that is an error. */
 void liana__served_answer_error(liana__text *answer, const liana__error *error);
+/* Whether the client has opened a device. */
+bool liana__served_session_is_open(const liana__served_session *session);
 /* Who the client is and which device it has: "process 12 on host has cpu:0". */
 const char *liana__served_session_print(const liana__served_session *session);
 /* Frees all that the client held. */

@@ -20,8 +20,8 @@ typedef enum liana__served_kind {
     LIANA__SERVED_UPLOAD, /* u32 buffer, u32 dtype, u32 rank, u64 each dimension, data. A buffer that is there is donated. */
     LIANA__SERVED_DOWNLOAD, /* u32 buffer. Gives data. */
     LIANA__SERVED_FREE,     /* u32 count, u32 each buffer */
-    /* u32 executable, u64 memory limit, a graph (ir/graph_file.h). Gives u64 workspace size, u64 recomputed segments, u64
-     * workspace before, f64 flops, f64 flops before. */
+    /* u32 executable (one that is there is dropped), u64 memory limit, a graph (ir/graph_file.h). Gives u64 workspace
+     * size, u64 recomputed segments, u64 workspace before, f64 flops, f64 flops before. */
     LIANA__SERVED_COMPILE,
     LIANA__SERVED_DROP,  /* u32 executable */
     LIANA__SERVED_READY, /* u32 executable */

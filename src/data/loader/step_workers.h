@@ -5,7 +5,8 @@
 #include "data/loader/gaps.h"
 #include "data/loader/workers.h"
 
-/* Makes room for steps of at most `batch_size` positions. `one_reader`: of a stream. Errors: OUT_OF_MEMORY; what was made is freed with _free. */
+/* Makes room for steps of at most `batch_size` positions. `one_reader`: of a stream. Errors: OUT_OF_MEMORY; what was
+ * made is freed with _free. */
 liana_status liana__step_workers_make(liana__step_workers *step, const liana__input_workers *workers,
                                       int64_t batch_size, bool one_reader, liana__error *error) LIANA_MUST_USE;
 void liana__step_workers_free(liana__step_workers *step);

@@ -33,9 +33,9 @@ typedef struct liana__input_workers {
      * bounds[0] is 0, the last one num_shards. All processes must answer the same. The answer may change when all
      * loaders begin anew (liana__loader_begin): then a process is gone, or has come. Any thread. */
     void (*divide)(void *user, int64_t num_shards, int64_t *bounds);
-    /* Gives all processes' messages to all of them: all[count], to be freed one by one; empty of those that are gone. All processes call it equally
-     * often, in one order. It is called by the thread that calls liana__loader_next. Errors: UNAVAILABLE where a process
-     * is gone; then nothing is to be freed. */
+    /* Gives all processes' messages to all of them: all[count], to be freed one by one; empty of those that are
+     * gone. All processes call it equally often, in one order. It is called by the thread that calls
+     * liana__loader_next. Errors: UNAVAILABLE where a process is gone; then nothing is to be freed. */
     liana_status (*gather)(void *user, const void *data, size_t size, liana__told *all, liana__error *error);
     /* Process 0 gives messages[count], one for each process but itself; each of the others gets its own, to be freed.
      * Called as `gather` is. NULL: no streams. */

@@ -13,6 +13,9 @@ static const char KIND[] = "cluster";
  * at least. */
 static const double between_looks = 0.05, shortest_farewell = 1;
 
+/* Sizes come from other processes: sums of them must not overflow. */
+static const size_t MOST_BYTES = SIZE_MAX / 2;
+
 void liana__cluster_init(liana__cluster *cluster, const liana__cluster_place *place, const liana__transport *transport,
                          liana__transport_instance *instance)
 {
@@ -229,7 +232,12 @@ static liana_status lay_out(sized_gathering *of, const uint64_t *sizes, liana__e
     liana__gathered_free(of->all);
     of->all->offsets = calloc(of->count + 1, sizeof *of->all->offsets);
     if (!of->all->offsets) return liana__fail_memory(error, "what the processes tell each other");
-    for (size_t i = 0; i < of->count; i++) of->all->offsets[i + 1] = of->all->offsets[i] + (size_t)sizes[i];
+    for (size_t i = 0; i < of->count; i++) {
+        if (sizes[i] > MOST_BYTES - of->all->offsets[i]) {
+            return liana__fail(error, LIANA_INVALID_DATA, "process %zu tells too many bytes", i);
+        }
+        of->all->offsets[i + 1] = of->all->offsets[i] + (size_t)sizes[i];
+    }
     of->all->data = malloc(of->all->offsets[of->count] + 1);
     return of->all->data ? LIANA_OK : liana__fail_memory(error, "what the processes tell each other");
 }
@@ -347,6 +355,7 @@ liana_status liana__cluster_broadcast_sized(liana__cluster *cluster, size_t from
     if (!from) from = cluster->chief;
     uint64_t length = *size;
     LIANA_TRY(liana__cluster_broadcast(cluster, from, &length, sizeof length, error));
+    if (length > MOST_BYTES) return liana__fail(error, LIANA_INVALID_DATA, "process %zu tells too many bytes", from);
     *size = (size_t)length;
     if (cluster->place.rank != from) {
         *data = malloc(*size + 1);

@@ -34,7 +34,8 @@ typedef struct liana__service liana__service;
 
 /* What the server does. Called by the thread that calls liana__service_turn. */
 typedef struct liana__service_calls {
-    /* Whether there is memory for a message. If not, `refuse` follows, and its bytes are dropped. */
+    /* Whether there is memory for so many bytes: a message that begins, and those of which a part has come. If not,
+     * `refuse` follows for the one that begins, and its bytes are dropped. */
     bool (*has_room)(void *user, size_t size);
     /* A message has come. Takes over its bytes. `host`: the client's address; "" within one machine. */
     void (*take)(void *user, uint64_t client, const char *host, const liana__service_message *message);
@@ -55,8 +56,8 @@ void liana__service_turn(liana__service *service, double seconds);
 void liana__service_wake(liana__service *service);
 /* Sends to a client; a client that is gone gets nothing. The thread of liana__service_turn alone. */
 void liana__service_send(liana__service *service, uint64_t client, const liana__service_message *message);
-/* Lets a client go, as if it had gone by itself; `gone` is not called. */
-void liana__service_drop(liana__service *service, uint64_t client);
+/* Lets a client go, and tells it why: it may wait for an answer. `gone` is not called. A client that is gone: no effect. */
+void liana__service_drop(liana__service *service, uint64_t client, const char *reason);
 void liana__service_close(liana__service *service);
 
 /* ---- the client ---- */

@@ -69,10 +69,11 @@ void liana__service_send(liana__service *service, uint64_t client, const liana__
     (void)message;
 }
 
-void liana__service_drop(liana__service *service, uint64_t client)
+void liana__service_drop(liana__service *service, uint64_t client, const char *reason)
 {
     (void)service;
     (void)client;
+    (void)reason;
 }
 
 void liana__service_close(liana__service *service)

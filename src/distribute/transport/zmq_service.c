@@ -142,16 +142,30 @@ static void remove_client(liana__service *service, service_client *client)
     *client = service->clients[--service->num_clients];
 }
 
-void liana__service_drop(liana__service *service, uint64_t number)
+static void drop_client(liana__service *service, service_client *client, const char *reason)
+{
+    liana__zmq_send_refusal(&service->zmq, client->id, client->id_size, reason);
+    remove_client(service, client);
+}
+
+void liana__service_drop(liana__service *service, uint64_t number, const char *reason)
 {
     service_client *client = find_number(service, number);
-    if (client) remove_client(service, client);
+    if (client) drop_client(service, client, reason);
 }
 
 static void lose_client(liana__service *service, service_client *client)
 {
     uint64_t number = client->number;
     remove_client(service, client);
+    service->calls.gone(service->calls.user, number);
+}
+
+/* After an error: a client that waits for an answer must hear that none comes. */
+static void refuse_client(liana__service *service, service_client *client, const char *reason)
+{
+    uint64_t number = client->number;
+    drop_client(service, client, reason);
     service->calls.gone(service->calls.user, number);
 }
 
@@ -192,6 +206,18 @@ static service_client *add_client(liana__service *service, zmq_msg_t *id, zmq_ms
 
 /* ---- messages ---- */
 
+/* Whether a message fits beside those of which a part has come. */
+static bool has_room(void *user, size_t size)
+{
+    const liana__service *service = user;
+    size_t begun = size;
+    for (size_t i = 0; i < service->num_clients; i++) {
+        const liana__assembly *assembly = &service->clients[i].assembly;
+        if (assembly->is_under_way && assembly->message.bytes) begun += assembly->message.size;
+    }
+    return begun >= size && service->calls.has_room(service->calls.user, begun);
+}
+
 static void take_whole(liana__service *service, service_client *client, zmq_msg_t *body)
 {
     const liana__service_calls *calls = &service->calls;
@@ -225,12 +251,10 @@ static void take_bytes(liana__service *service, zmq_msg_t *id, zmq_msg_t *body)
         return;
     }
     if (status == LIANA_OK) {
-        status = liana__assembly_add(&client->assembly, &frame, service->calls.has_room, service->calls.user, &whole,
-                                     &error);
+        status = liana__assembly_add(&client->assembly, &frame, has_room, service, &whole, &error);
     }
     if (status != LIANA_OK) {
-        refuse(service, id, error.message);
-        lose_client(service, client);
+        refuse_client(service, client, error.message);
     } else if (whole) {
         take_whole(service, client, body);
     }
@@ -305,6 +329,5 @@ void liana__service_send(liana__service *service, uint64_t number, const liana__
         offset += frame.num_bytes;
         if (message->size == 0) break;
     }
-    /* Half an answer is none: the client must not wait for the rest. */
-    if (client && !sent) lose_client(service, client);
+    if (client && !sent) refuse_client(service, client, "an answer could not be sent");
 }

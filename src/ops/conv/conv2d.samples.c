@@ -69,10 +69,11 @@ static liana_tensor image(liana_graph *graph, const char *name, liana_dtype dtyp
 
 static liana_tensor build_forward(liana_graph *graph, liana_dtype dtype, const problem *p)
 {
-    liana_shape x = liana_shape_of(p->batch, p->input[0], p->input[1], p->channels);
     int64_t groups = p->options.groups ? p->options.groups : 1;
-    liana_shape kernel = liana_shape_of(p->kernel[0], p->kernel[1], p->channels / groups, p->filters);
-    return liana_op_conv2d(image(graph, "x", dtype, &x), image(graph, "kernel", dtype, &kernel), p->options);
+    const liana_shape x_shape = liana_shape_of(p->batch, p->input[0], p->input[1], p->channels);
+    const liana_shape kernel_shape = liana_shape_of(p->kernel[0], p->kernel[1], p->channels / groups, p->filters);
+    liana_tensor x = image(graph, "x", dtype, &x_shape), kernel = image(graph, "kernel", dtype, &kernel_shape);
+    return liana_op_conv2d(x, kernel, p->options);
 }
 
 /* The gradients are taken from a forward node, whose attributes and shapes they share. */

@@ -43,34 +43,34 @@ static liana_tensor build_statistics(liana_graph *graph, liana_dtype dtype, lian
 static liana_tensor build_training(liana_graph *graph, liana_dtype dtype, liana_shape shape)
 {
     liana_tensor x = images(graph, "x", dtype, shape);
-    return liana_op_batch_norm_training(x, channels(graph, "gamma", dtype, shape, 0.5, 2),
-                                        channels(graph, "beta", dtype, shape, -1, 1), liana_op_batch_norm_statistics(x),
-                                        epsilon);
+    liana_tensor gamma = channels(graph, "gamma", dtype, shape, 0.5, 2);
+    liana_tensor beta = channels(graph, "beta", dtype, shape, -1, 1);
+    return liana_op_batch_norm_training(x, gamma, beta, liana_op_batch_norm_statistics(x), epsilon);
 }
 
 static liana_tensor build_inference(liana_graph *graph, liana_dtype dtype, liana_shape shape)
 {
-    return liana_op_batch_norm_inference(images(graph, "x", dtype, shape),
-                                         channels(graph, "gamma", dtype, shape, -2, 2),
-                                         channels(graph, "beta", dtype, shape, -1, 1),
-                                         channels(graph, "mean", dtype, shape, -1, 1),
-                                         channels(graph, "variance", dtype, shape, 0.3, 2), epsilon);
+    liana_tensor x = images(graph, "x", dtype, shape);
+    liana_tensor gamma = channels(graph, "gamma", dtype, shape, -2, 2);
+    liana_tensor beta = channels(graph, "beta", dtype, shape, -1, 1);
+    liana_tensor mean = channels(graph, "mean", dtype, shape, -1, 1);
+    liana_tensor variance = channels(graph, "variance", dtype, shape, 0.3, 2);
+    return liana_op_batch_norm_inference(x, gamma, beta, mean, variance, epsilon);
 }
 
 static liana_tensor build_sums(liana_graph *graph, liana_dtype dtype, liana_shape shape)
 {
-    return liana__op_batch_norm_gradient_sums_at(LIANA_HERE, images(graph, "x", dtype, shape),
-                                                 images(graph, "dy", dtype, shape),
-                                                 stacked(graph, "statistics", dtype, shape), epsilon);
+    liana_tensor x = images(graph, "x", dtype, shape), dy = images(graph, "dy", dtype, shape);
+    return liana__op_batch_norm_gradient_sums_at(LIANA_HERE, x, dy, stacked(graph, "statistics", dtype, shape),
+                                                 epsilon);
 }
 
 static liana_tensor build_input_gradient(liana_graph *graph, liana_dtype dtype, liana_shape shape)
 {
-    return liana__op_batch_norm_input_gradient_at(LIANA_HERE, images(graph, "x", dtype, shape),
-                                                  images(graph, "dy", dtype, shape),
-                                                  channels(graph, "gamma", dtype, shape, 0.5, 2),
-                                                  stacked(graph, "statistics", dtype, shape),
-                                                  stacked(graph, "sums", dtype, shape), epsilon);
+    liana_tensor x = images(graph, "x", dtype, shape), dy = images(graph, "dy", dtype, shape);
+    liana_tensor gamma = channels(graph, "gamma", dtype, shape, 0.5, 2);
+    liana_tensor statistics = stacked(graph, "statistics", dtype, shape), sums = stacked(graph, "sums", dtype, shape);
+    return liana__op_batch_norm_input_gradient_at(LIANA_HERE, x, dy, gamma, statistics, sums, epsilon);
 }
 
 /* Far from zero, with a deviation of about 1: sum(x^2) / N - mean^2 would lose all digits. Only where kernels are
@@ -90,8 +90,9 @@ static liana_tensor far_training(liana_graph *graph, liana_dtype dtype)
 {
     liana_tensor x = far_images(graph, dtype), statistics = liana_op_batch_norm_statistics(x);
     liana_shape shape = liana_tensor_shape(x);
-    return liana_op_batch_norm_training(x, channels(graph, "gamma", dtype, shape, 0.5, 2),
-                                        channels(graph, "beta", dtype, shape, -1, 1), statistics, epsilon);
+    liana_tensor gamma = channels(graph, "gamma", dtype, shape, 0.5, 2);
+    liana_tensor beta = channels(graph, "beta", dtype, shape, -1, 1);
+    return liana_op_batch_norm_training(x, gamma, beta, statistics, epsilon);
 }
 
 /* Sums of thousands of terms of both signs, which floats added one by one would show; too many for differences. */

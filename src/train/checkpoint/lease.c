@@ -178,6 +178,15 @@ static liana_status refuse(const liana__lease_options *options, const liana__lea
                        options->advice);
 }
 
+/* A signal does not end it early, unless it asks to stop. */
+static void pause_for(const liana__lease_options *options, double seconds)
+{
+    struct timespec left = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
+    while (nanosleep(&left, &left) != 0 && errno == EINTR) {
+        if (options->stop && options->stop(options->user)) return;
+    }
+}
+
 /* Watches a lease until it is renewed (refused), given back, or old. */
 static liana_status watch(const liana__lease_options *options, liana__lease *own, liana__lease_found *found,
                           liana__error *error)
@@ -192,8 +201,7 @@ static liana_status watch(const liana__lease_options *options, liana__lease *own
     /* Looks are counted, not time: who was halted between two of them has seen nothing. */
     for (int looks = 0; looks < LOOKS; looks++) {
         liana__lease_found now;
-        const struct timespec pause = {(time_t)look, (long)((look - (double)(time_t)look) * 1e9)};
-        nanosleep(&pause, NULL);
+        pause_for(options, look);
         if (options->stop && options->stop(options->user)) {
             return liana__fail(error, LIANA_CANCELLED, "stopped while waiting for the lease of '%s'", options->folder);
         }
@@ -228,6 +236,8 @@ static liana_status take(const liana__lease_options *options, liana__lease *own,
         LIANA_TRY(liana__lease_place_read(&own->place, &found, error));
         LIANA_TRY(check_job(options, &found, error));
         if (found.there) LIANA_TRY(watch(options, own, &found, error));
+        /* It may have been given back meanwhile: then the training has ended. */
+        LIANA_TRY(check_job(options, &found, error));
         own->text.generation = found.generation + 1;
         note_time(&own->text);
         own->renewed = liana__clock_seconds();

@@ -239,11 +239,11 @@ typedef enum liana__plugin_rule {
     LIANA__PLUGINS_REFUSED, /* unless they are loaded already: their code would run */
 } liana__plugin_rule;
 
-/* Reads a YAML file, applies the overrides ("train.epochs=3", "model.layers[0].Dense.units=5": dotted keys, list items
- * by index from 0, the value as in YAML), checks it, and reads the file of class names if there is one. Paths are
- * relative to the folder of the file; those in overrides to the current folder. Own parts of the context (NULL: there are none) may be named. Everything is in the arena. Errors:
- * INVALID_CONFIG ("file:line:column: key: ...", "command line: key: ..."), also for a missing file; OUT_OF_MEMORY;
- * IO_ERROR. */
+/* Reads a YAML file, applies the overrides ("train.epochs=3", "model.layers[0].Dense.units=5": dotted keys, list
+ * items by index from 0, the value as in YAML), checks it, and reads the file of class names if there is one. Paths
+ * are relative to the folder of the file; those in overrides to the current folder. Own parts of the context (NULL:
+ * there are none) may be named. Everything is in the arena. Errors: INVALID_CONFIG ("file:line:column: key: ...",
+ * "command line: key: ..."), also for a missing file; OUT_OF_MEMORY; IO_ERROR. */
 liana_status liana__config_load(liana_context *context, liana__plugin_rule plugins, const char *path,
                                 const char *const *overrides, size_t num_overrides, liana__arena *arena,
                                 liana__config *config, liana__error *error) LIANA_MUST_USE;

@@ -36,8 +36,9 @@ liana_status liana__agree_on_isa(liana_context *context, liana__cluster *cluster
                                  liana__error *error) LIANA_MUST_USE;
 
 /* Equal instruction sets are not yet equal arithmetic: libraries choose by sizes of caches as well. So each process
- * computes one leaf of made-up examples, and digests of its sums are compared. Alone: nothing. `exact`: other digests are
- * an error; otherwise a note, and a reason in the training's state. Errors: UNAVAILABLE (a process computes other bits; it is named). */
+ * computes one leaf of made-up examples, and digests of its sums are compared. Alone: nothing. `exact`: other
+ * digests are an error; otherwise a note, and a reason in the training's state. Errors: UNAVAILABLE (a process
+ * computes other bits; it is named). */
 liana_status liana__agree_on_arithmetic(liana__training *training, bool exact, const liana__notes *notes,
                                         liana__error *error) LIANA_MUST_USE;
 

@@ -51,8 +51,8 @@ void liana__history_free(liana__history *history);
 bool liana__history_add(liana__history *history, const liana__history_epoch *epoch, const liana__timing_epoch *timing);
 
 /* {"epochs": [{"epoch", "loss", "accuracy", "val_loss", "val_accuracy", "learning_rate", "bad_records",
- * "val_bad_records"}, ...]}; keys with val_ only if there was a validation. Metrics with a number for each class are lists. `objective` has the
- * names. */
+ * "val_bad_records"}, ...]}; keys with val_ only if there was a validation. Metrics with a number for each class are
+ * lists. `objective` has the names. */
 liana__value *liana__history_value(const liana__history *history, const liana__objective *objective,
                                    liana__arena *arena);
 /* {"epochs": [{"epoch", "seconds", "examples_per_second", "input_wait", "images_per_second"}, ...]}; the last is an older

@@ -75,7 +75,8 @@ typedef struct liana__watched_step {
     bool has_control; /* of the training: it goes back by itself */
 } liana__watched_step;
 
-/* Before a step: takes a snapshot, if it is time, or if processes have died since: then others hold other things. Errors: OUT_OF_MEMORY, those of reading the device. */
+/* Before a step: takes a snapshot, if it is time, or if processes have died since: then others hold other things.
+ * Errors: OUT_OF_MEMORY, those of reading the device. */
 liana_status liana__watch_before_step(liana__watch *watch, liana__training *training, liana__error *error)
     LIANA_MUST_USE;
 /* After a good step, whose loss (the mean of its examples) is given. */
@@ -88,12 +89,13 @@ bool liana__watch_can_replay(const liana__watch *watch);
  * the step. Errors: OUT_OF_RANGE with all that was found. `watch` NULL: it is only explained. */
 liana_status liana__watch_meet(const liana__watched_step *step, const liana__batch *batch, liana__error *error)
     LIANA_MUST_USE;
-/* The same after an update that gave bad weights, if that can be replayed; all batches are released. The loader is behind the batch afterwards. */
+/* The same after an update that gave bad weights, if that can be replayed; all batches are released. The loader is
+ * behind the batch afterwards. */
 liana_status liana__watch_replay(const liana__watched_step *step, liana__error *error) LIANA_MUST_USE;
 
-/* A batch of a validation, counted from 1, whose loss is not finite, as `totals` show: explains it and writes a bundle, unless
- * `batch` is NULL. OK
- * after a note: the policy is not FAIL, or a control of the training will go back. Errors: OUT_OF_RANGE. */
+/* A batch of a validation, counted from 1, whose loss is not finite, as `totals` show: explains it and writes a
+ * bundle, unless `batch` is NULL. OK after a note: the policy is not FAIL, or a control of the training will go
+ * back. Errors: OUT_OF_RANGE. */
 liana_status liana__watch_meet_validation(const liana__watched_step *step, const liana__batch *batch,
                                           const liana__totals *totals, int64_t number, liana__error *error)
     LIANA_MUST_USE;

@@ -94,15 +94,21 @@ static liana_status train_step(steps *own, liana__error *error)
 static liana_status train_steps(steps *own, double seconds, liana__error *error)
 {
     double begin = liana__clock_seconds();
+    int64_t tried = 0;
     for (int64_t i = 0; i < WARMUP_STEPS || liana__clock_seconds() - begin < seconds / 2; i++) {
         LIANA_TRY(train_step(own, error));
     }
     begin = liana__clock_seconds();
-    while (own->count < MOST_STEPS && (own->count < LEAST_STEPS || liana__clock_seconds() - begin < seconds)) {
+    while (tried++ < MOST_STEPS && (own->count < LEAST_STEPS || liana__clock_seconds() - begin < seconds)) {
         LIANA_TRY(train_step(own, error));
         own->count += own->filled;
     }
-    return LIANA_OK;
+    if (own->count) return LIANA_OK;
+    return liana__fail(
+        error, LIANA_INVALID_DATA,
+        "of %d batches of %lld examples none had all its examples, since records are missing: nothing can "
+        "be measured",
+        MOST_STEPS, (long long)own->run.config->train.batch_size);
 }
 
 static liana_status begin_steps(steps *own, liana__error *error)

@@ -9,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of a batch. */
+enum { MOST_EXAMPLES = 1 << 30 };
+
 /* Who reads what. */
 typedef enum reading {
     READS_PART, /* each process the examples of its leaves */
@@ -403,12 +406,18 @@ static liana_status keep_options(liana_replica_iterator *iterator, const liana_d
     }
     if (options->batch_size == 0) options->batch_size = 32;
     const int64_t num_replicas = (int64_t)liana__replicas_total(iterator->replicas);
+    if (options->batch_size > MOST_EXAMPLES || options->microbatch > MOST_EXAMPLES) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "batch_size is %lld and microbatch %lld, expected at most %d",
+                           (long long)options->batch_size, (long long)options->microbatch, MOST_EXAMPLES);
+    }
     if (options->microbatch == 0) options->microbatch = (options->batch_size + num_replicas - 1) / num_replicas;
-    if (options->iterator.start % (uint64_t)options->batch_size == 0) return LIANA_OK;
+    const uint64_t first = options->iterator.start;
+    if (first <= INT64_MAX - (uint64_t)options->batch_size && first % (uint64_t)options->batch_size == 0) {
+        return LIANA_OK;
+    }
     return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                       "the iterator starts at %llu, expected a multiple of %lld, the "
-                       "batch_size",
-                       (unsigned long long)options->iterator.start, (long long)options->batch_size);
+                       "the iterator starts at %llu, expected a multiple of %lld, the batch_size",
+                       (unsigned long long)first, (long long)options->batch_size);
 }
 
 static liana_status keep_spec(liana_replica_iterator *iterator, const liana_dataset *dataset, liana__error *error)
@@ -522,8 +531,13 @@ static liana_status set_up_own(liana_replica_iterator *iterator, liana_input_fun
     for (size_t i = 0; i < replicas->num_processes; i++) count += replicas->first_of[i + 1] > replicas->first_of[i];
     const liana_input_pipeline pipeline = {(int64_t)rank, (int64_t)count, (int64_t)liana__replicas_total(replicas),
                                            iterator->options.batch_size, iterator->own_end - iterator->own_begin};
+    *error = (liana__error){0};
     liana_dataset *dataset = function(user, replicas->context, &pipeline);
-    if (!dataset) return error->status != LIANA_OK ? error->status : LIANA_INVALID_ARGUMENT;
+    if (!dataset && error->status != LIANA_OK) return error->status;
+    if (!dataset) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "the function that makes a process's dataset gave none, and left no message");
+    }
     const int64_t batch = (int64_t)(iterator->options.iterator.start / (uint64_t)iterator->options.batch_size);
     liana_status status = keep_spec(iterator, dataset, error);
     if (status != LIANA_OK) {

@@ -132,6 +132,9 @@ liana_status liana__per_replica_fill(liana_per_replica *values, int dtype, void 
     memcpy(to, from, count * liana__value_size(dtype));
     for (size_t i = 0; dtype == LIANA_STRING && i < count; i++) {
         liana_bytes *bytes = (liana_bytes *)to + i;
+        if (!bytes->data && bytes->size) {
+            return liana__fail(error, LIANA_INVALID_ARGUMENT, "a string of %zu bytes is at no address", bytes->size);
+        }
         char *copy = liana__arena_copy(&values->arena, bytes->data ? bytes->data : "", bytes->size);
         if (!copy) return liana__fail_memory(error, "values by replica");
         bytes->data = copy;

@@ -217,7 +217,10 @@ liana_status liana__run_train(liana__run *run, const liana__run_options *options
     if (status == LIANA_OK && run->folder) status = write_results(run, options, error);
     liana__run_end_writing(run);
     status = explain(run, status, error);
-    if (liana__lease_check(run->hold.lease, NULL) != LIANA_OK) return status;
+    /* Nothing more is written then; what was written may not be all. */
+    const bool well = status == LIANA_OK || status == LIANA_CANCELLED;
+    const liana_status held = liana__lease_check(run->hold.lease, well ? error : NULL);
+    if (held != LIANA_OK) return well ? held : status;
     /* The error that ended the run is reported first. */
     liana_status listed = liana__run_write_bad_records(run, status == LIANA_OK ? error : NULL);
     return send_results(run, options, status == LIANA_OK ? listed : status, error);

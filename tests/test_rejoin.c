@@ -95,7 +95,11 @@ static void wait_for_checkpoint(const job *own)
 {
     char checkpoints[700];
     snprintf(checkpoints, sizeof checkpoints, "%s/checkpoints", folder_of(own));
-    while (!liana__folder_exists(checkpoints)) pause_for(0.002);
+    const double begun = liana__clock_seconds();
+    while (!liana__folder_exists(checkpoints)) {
+        assert_true(liana__clock_seconds() - begun < 200);
+        pause_for(0.002);
+    }
 }
 
 static char *all_said(const job *own, size_t rank, const char *as)
@@ -153,7 +157,12 @@ static bool replace(job *own, size_t rank)
     wait_for_checkpoint(own);
     kill(own->processes[rank], SIGKILL);
     assert_int_equal(waitpid(own->processes[rank], NULL, 0), own->processes[rank]);
+    /* The others have enough left to do when it is there. */
+    const size_t other = rank == 1 ? 0 : 1;
+    kill(own->processes[other], SIGSTOP);
     start(own, rank, "again");
+    pause_for(1);
+    kill(own->processes[other], SIGCONT);
     liana__test_result result = liana__test_wait_as(own->said[rank], own->processes[rank]);
     /* 75: what it was to take part in is over, as it says. */
     const bool came_late = result.code == 75;
@@ -244,6 +253,79 @@ static void test_the_same_rank_twice(void **state)
     assert_same_run(&own);
 }
 
+/* ---- liana launch --restarts ---- */
+
+/* The processes that another one has started, in the order of their ranks. */
+static size_t list_children(pid_t process, pid_t *children, size_t most)
+{
+    char path[64];
+    size_t count = 0;
+    long child;
+    snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)process, (int)process);
+    FILE *file = fopen(path, "r");
+    if (!file) return 0;
+    while (count < most && fscanf(file, "%ld", &child) == 1) children[count++] = (pid_t)child;
+    fclose(file);
+    return count;
+}
+
+/* Of three workers, ranks 1 and perhaps 2 are killed. What launch says. */
+static char *launch_and_kill(const char *name, int number, size_t num_killed)
+{
+    job own = {.name = name, .workers = 3, .number = number};
+    char config[512], folder[600];
+    pid_t children[8];
+    snprintf(config, sizeof config, "%s", liana__test_path("config.yaml"));
+    snprintf(folder, sizeof folder, "%s", folder_of(&own));
+    const char *const words[] = {"launch",
+                                 "-n",
+                                 "3",
+                                 "--restarts",
+                                 "3",
+                                 "--out",
+                                 folder,
+                                 config,
+                                 epochs,
+                                 "train.threads=1",
+                                 "train.microbatch=4",
+                                 "checkpoint.every_steps=5",
+                                 "cluster.lease=1",
+                                 NULL};
+    const pid_t process = liana__test_spawn_as(name, words, NULL);
+    wait_for_checkpoint(&own);
+    const size_t count = list_children(process, children, 8);
+    for (size_t i = 1; count == 3 && i <= num_killed; i++) kill(children[i], SIGKILL);
+    liana__test_result result = liana__test_wait_as(name, process);
+    if (result.code != 0) print_error("%s\n", result.err);
+    assert_int_equal(result.code, 0);
+    assert_same_run(&own);
+    free(result.out);
+    return result.err;
+}
+
+static void assert_launch_restarts(const char *name, size_t num_killed, const char *text)
+{
+    bool found = false;
+    for (int number = 0; !found; number++) {
+        char *said = launch_and_kill(name, number, num_killed);
+        found = strstr(said, text) != NULL;
+        free(said);
+    }
+}
+
+static void test_launch_starts_one_again(void **state)
+{
+    (void)state;
+    assert_launch_restarts("launched", 1, "rank 1 is started again");
+}
+
+/* The owner of a slice and its mirror die together: all end and go on from the newest checkpoint. */
+static void test_launch_starts_all_again(void **state)
+{
+    (void)state;
+    assert_launch_restarts("launched-all", 2, "all processes are started again");
+}
+
 /* ---- while all meet ---- */
 
 static void test_a_signal_ends_the_wait_for_others(void **state)
@@ -295,9 +377,10 @@ static int make_data(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_worker_comes_back),    cmocka_unit_test(test_a_server_comes_back),
-        cmocka_unit_test(test_the_chief_comes_back),   cmocka_unit_test(test_a_halted_process_is_left_behind),
-        cmocka_unit_test(test_the_same_rank_twice),    cmocka_unit_test(test_a_signal_ends_the_wait_for_others),
+        cmocka_unit_test(test_a_worker_comes_back),     cmocka_unit_test(test_a_server_comes_back),
+        cmocka_unit_test(test_the_chief_comes_back),    cmocka_unit_test(test_a_halted_process_is_left_behind),
+        cmocka_unit_test(test_the_same_rank_twice),     cmocka_unit_test(test_launch_starts_one_again),
+        cmocka_unit_test(test_launch_starts_all_again), cmocka_unit_test(test_a_signal_ends_the_wait_for_others),
         cmocka_unit_test(test_a_death_while_all_meet),
     };
     return cmocka_run_group_tests(tests, make_data, NULL);

@@ -623,9 +623,7 @@ static liana_status interrupt(fit_run *fit, bool validating)
         LIANA_TRY(keep_states(fit));
     }
     bool hands_over = false;
-    if (fit->options->plan_handover) {
-        LIANA_TRY(fit->options->plan_handover(fit->options->user, &hands_over, fit->error));
-    }
+    if (fit->options->hand_over) LIANA_TRY(fit->options->hand_over(fit->options->user, &hands_over, fit->error));
     LIANA_TRY(hands_over ? save_state(fit, fit->error) : save_checkpoint(fit));
     return liana__fail(fit->error, LIANA_CANCELLED,
                        "stopped on request in epoch %lld after step %lld; --resume goes on "

@@ -23,7 +23,7 @@ typedef struct liana__fit_options {
     liana_status (*save)(void *user, liana__error *error);
     /* A collective operation, before a fit that was interrupted saves: *hands_over: what is saved is for a next round of
      * the cluster, which goes on with other processes. No callback hears of it. NULL: it never is. */
-    liana_status (*plan_handover)(void *user, bool *hands_over, liana__error *error);
+    liana_status (*hand_over)(void *user, bool *hands_over, liana__error *error);
     void *user;
     liana__callback_list *callbacks; /* NULL: none */
     const char *folder;              /* for files of callbacks; NULL: none */

@@ -154,7 +154,7 @@ static liana_status fit(liana__run *run, const liana__run_options *options, lian
                                  .resumed = run->resumed,
                                  .seen_classes = liana__warn_classes_to_see(&run->warnings),
                                  .save = run->folder ? save : NULL,
-                                 .plan_handover = plan_handover,
+                                 .hand_over = plan_handover,
                                  .user = &own,
                                  .callbacks = &run->callbacks,
                                  .folder = run->folder,

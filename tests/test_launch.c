@@ -196,7 +196,9 @@ static void bad_command_lines(void **state)
     (void)state;
     assert_refused(liana__test_command("launch", "c.yaml"), 2, "-n is missing");
     assert_refused(liana__test_command("launch", "-n", "2"), 2, "CONFIG.yaml is missing");
-    assert_refused(liana__test_command("launch", "-n", "0", "c.yaml"), 2, "--n", "'0'");
+    assert_refused(liana__test_command("launch", "-n", "0", "c.yaml"), 2, "launch: -n: found '0'");
+    assert_refused(liana__test_command("launch", "-n", "2", "evalute", "runs/one"), 2, "'evalute runs/one'",
+                   "evaluate or predict");
     assert_refused(liana__test_command("launch", "-n", "2", "--servers", "2", "c.yaml"), 2, "--servers", "from 0 to 1");
     assert_refused(liana__test_command("launch", "-n", "3", "-H", "a:1,b", "--keys", "k", "c.yaml"), 2, "-n is 3",
                    "slots for 2");

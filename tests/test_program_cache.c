@@ -140,15 +140,22 @@ static void test_old_files_make_room(void **state)
         /* The third is the oldest. */
         assert_int_equal(utime(path, &(struct utimbuf){1000, i == 2 ? 500 : 1000 + i}), 0);
     }
-    char path[1024];
+    char path[1024], other[1024];
+    /* What is not ours does not count, and stays. */
+    snprintf(other, sizeof other, "%s/thesis.txt", folder);
+    assert_ok(liana__file_replace(other, "mine", 4, &error), &error);
+    assert_int_equal(utime(other, &(struct utimbuf){1, 1}), 0);
     liana__program_cache_trim(folder, 400);
-    assert_int_equal(count_files(NULL), 4);
+    assert_int_equal(count_files(NULL), 5);
     liana__program_cache_trim(folder, 399);
-    assert_int_equal(count_files(path), 3);
+    assert_int_equal(count_files(path), 4);
     assert_non_null(strstr(path, "/0.program"));
     liana__program_cache_trim(folder, 150);
-    assert_int_equal(count_files(path), 1);
+    assert_int_equal(count_files(path), 2);
     assert_non_null(strstr(path, "/3.program"));
+    liana__program_cache_trim(folder, 0);
+    assert_int_equal(count_files(path), 1);
+    assert_string_equal(path, other);
 }
 
 int main(void)

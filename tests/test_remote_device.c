@@ -682,7 +682,10 @@ static void test_the_command_lists_servers(void **state)
     assert_refused(liana__test_command("devices", "--cluster", path, "/job:worker/task:5"), 2, "no task 5");
     assert_refused(liana__test_command("server"), 2, "--listen");
     assert_refused(liana__test_command("server", "--listen", sockets[0]), 1, "is there already");
-    assert_refused(liana__test_command("server", "--listen", "127.0.0.1:0"), 2, "liana cluster keys");
+    assert_refused(liana__test_command("server", "--listen", "127.0.0.1:*"), 2, "liana cluster keys");
+    assert_refused(liana__test_command("server", "--listen", "here"), 2, "--listen", "'here'", "host:port");
+    assert_refused(liana__test_command("server", "--listen", "127.0.0.1:0"), 2, "a port from 1 to 65535");
+    assert_refused(liana__test_command("devices", "127.0.0.1:99999/cpu:0"), 2, "'127.0.0.1:99999'", "from 1 to 65535");
     liana__test_stop_server(server);
 }
 

@@ -364,6 +364,10 @@ static void folders_that_others_may_enter(void **state)
     assert_int_not_equal(strcmp(keys.secret_key, keys.public_key), 0);
     chmod(folder, 0755);
     assert_fails(liana__cluster_keys_read(folder, &keys, &error), LIANA_INVALID_CONFIG, &error, "0755", "chmod 700");
+    /* /tmp must not be closed for others. */
+    assert_int_equal(chmod(folder, 01777), 0);
+    assert_fails(liana__cluster_keys_read(folder, &keys, &error), LIANA_INVALID_CONFIG, &error, "1777", "mkdir -m 700");
+    assert_null(strstr(error.message, "chmod"));
     chmod(folder, 0700);
     chmod(file, 0644);
     assert_fails(liana__cluster_keys_read(folder, &keys, &error), LIANA_INVALID_CONFIG, &error, "chmod 600");

@@ -42,7 +42,7 @@ typedef struct liana_callback {
     liana_callback_function *epoch_begin; /* not repeated where an epoch goes on from a checkpoint */
     liana_callback_function *epoch_end;   /* after the validation */
     liana_callback_function *step_begin;
-    liana_callback_function *step_end; /* an update is done */
+    liana_callback_function *step_end; /* an update is done, or a group of them (steps_per_execution) */
     liana_callback_function *validation_begin;
     liana_callback_function *validation_end;
     /* What of the callback is state. `save` stores it by name (liana_callback_state_put_...); it runs at each
@@ -75,6 +75,16 @@ LIANA_API bool liana_fit_is_chief(const liana_fit_context *context);
 /* The mean of "loss" or of a metric over the epoch so far, and after "val_" over the validation. False: there is no such
  * value, or nothing was measured yet; *value is then 0. */
 LIANA_API bool liana_fit_metric(const liana_fit_context *context, const char *name, double *value);
+
+/* At the end of a step: how many updates it was. 1, or with steps_per_execution up to as many; 0 where its only update was
+ * left out (on_bad_numbers), and elsewhere. Updates are counted from 0. */
+LIANA_API int64_t liana_fit_num_updates(const liana_fit_context *context);
+/* The mean of "loss" or of a metric over the examples of one of these updates, as liana_fit_metric. False also: there is
+ * no such update, or memory is out. */
+LIANA_API bool liana_fit_update_metric(const liana_fit_context *context, int64_t update, const char *name,
+                                       double *value);
+/* Its learning rate; 0: there is no such update. */
+LIANA_API double liana_fit_update_rate(const liana_fit_context *context, int64_t update);
 
 /* The training's variables: weights by name ("dense/kernel"), and the optimizer's slots ("optimizer/Adam/m/..."). NULL
  * after the last. */

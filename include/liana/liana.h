@@ -7,6 +7,7 @@
 #include <liana/context.h>
 #include <liana/dataset.h>
 #include <liana/device.h>
+#include <liana/device_scope.h>
 #include <liana/element.h>
 #include <liana/estimator.h>
 #include <liana/graph.h>

@@ -91,10 +91,13 @@ typedef struct liana_fit_options {
      * "06:00", the next one. It ends well, as at another limit, and goes on with `resume`. A moment that is past is an
      * error, unless the fit goes on from a checkpoint. NULL: not by the clock. */
     const char *stop_at;
-    int64_t initial_epoch;         /* epochs that count as done; less than `epochs`, which is counted with them */
-    int64_t steps_per_epoch;       /* 0: every example once (a stream of unknown length is counted first) */
-    int64_t batch_size;            /* examples in one update; 0: 32 */
-    int64_t microbatch;            /* examples computed together; 0: chosen from the model and batch size */
+    int64_t initial_epoch;   /* epochs that count as done; less than `epochs`, which is counted with them */
+    int64_t steps_per_epoch; /* 0: every example once (a stream of unknown length is counted first) */
+    int64_t batch_size;      /* examples in one update; 0: 32 */
+    int64_t microbatch;      /* examples computed together; 0: chosen from the model and batch size */
+    /* Updates of a group, at most 10000; 0: 1. A GPU or TPU does a group in one execution of its program. Callbacks have
+     * one step for a group (liana_fit_num_updates), so checkpoints, ends and rates of callbacks are between groups. */
+    int64_t steps_per_execution;
     int64_t validation_freq;       /* validate after every so many epochs; 0: 1 */
     int64_t validation_batch_size; /* 0: batch_size */
     int64_t validation_steps;      /* largest number of batches of a validation; 0: all examples */

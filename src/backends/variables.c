@@ -69,8 +69,14 @@ liana_status liana__variables_add_buffer(liana__variables *variables, const char
 liana_status liana__variables_add(liana__variables *variables, const char *name, liana_dtype dtype,
                                   const liana_shape *shape, const void *data, liana__error *error)
 {
+    return liana__variables_add_on(variables, variables->device, name, dtype, shape, data, error);
+}
+
+liana_status liana__variables_add_on(liana__variables *variables, liana__device *device, const char *name,
+                                     liana_dtype dtype, const liana_shape *shape, const void *data, liana__error *error)
+{
     liana__buffer *buffer;
-    LIANA_TRY(make_buffer(variables->device, dtype, shape, data, &buffer, error));
+    LIANA_TRY(make_buffer(device, dtype, shape, data, &buffer, error));
     liana_status status = liana__variables_add_buffer(variables, name, buffer, error);
     if (status != LIANA_OK) buffer->device->backend->buffer_destroy(buffer);
     return status;

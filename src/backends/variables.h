@@ -25,6 +25,11 @@ void liana__variables_free(liana__variables *variables);
 liana_status liana__variables_add(liana__variables *variables, const char *name, liana_dtype dtype,
                                   const liana_shape *shape, const void *data, liana__error *error) LIANA_MUST_USE;
 
+/* The same on another device than the list's. */
+liana_status liana__variables_add_on(liana__variables *variables, liana__device *device, const char *name,
+                                     liana_dtype dtype, const liana_shape *shape, const void *data, liana__error *error)
+    LIANA_MUST_USE;
+
 /* The same with a buffer, which the list takes over unless it fails. */
 liana_status liana__variables_add_buffer(liana__variables *variables, const char *name, liana__buffer *buffer,
                                          liana__error *error) LIANA_MUST_USE;

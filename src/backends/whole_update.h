@@ -23,6 +23,8 @@ struct liana__whole_plan {
     /* Builds the graph of the update, once leaves were built: inputs are sums of a leaf, then the scalars. It assigns to
      * variables. */
     liana_status (*build_update)(void *user, liana_graph **graph, liana__error *error);
+    /* Builds the graph of what the weights add to the loss of an example: one output, f32 []. NULL: they add nothing. */
+    liana_status (*build_penalty)(void *user, liana_graph **graph, liana__error *error);
     /* Which sum of a leaf an input of the update is. */
     size_t (*find_sum)(void *user, const char *input);
     void *user;
@@ -35,7 +37,7 @@ struct liana__whole_plan {
 /* What became of an update. */
 typedef enum liana__whole_status {
     LIANA__WHOLE_DONE,
-    LIANA__WHOLE_BAD_SUMS,   /* not finite; the variables are as before */
+    LIANA__WHOLE_BAD_SUMS,   /* sums, penalty or scalars are not finite; the variables are as before */
     LIANA__WHOLE_BAD_VALUES, /* the update has given values that are not finite */
     LIANA__WHOLE_LEFT_OUT,   /* one before it went wrong; the variables are as that one left them */
 } liana__whole_status;
@@ -43,11 +45,14 @@ typedef enum liana__whole_status {
 /* A backend's functions, see liana__backend:
  *
  * whole_create(devices, count, plan, &whole, error): compiles. The devices are of this backend. The plan is copied.
- * whole_stage(whole, batch, scalars, error): takes the next update's batch. Rows and scalars are copied, and begin to
- *   travel with the last of most_steps, or with whole_launch. While an execution runs, the next one's may be staged.
- * whole_launch(whole, error): begins to execute the staged updates.
- * whole_collect(whole, first, statuses, error): waits for the execution. `first` [staged updates, elements of the first
- *   sum] and `statuses` [staged updates] receive what it gave. The variables of the plan are the new ones.
+ * whole_stage(whole, batch, error): takes the next update's batch. Rows are copied, and begin to travel with the last of
+ *   most_steps, or with whole_launch. While an execution runs, the next one's may be staged.
+ * whole_launch(whole, scalars, error): begins to execute the staged updates. `scalars` [staged updates, num_scalars] are
+ *   copied.
+ * whole_collect(whole, first, penalties, statuses, error): waits for the execution. `first` [staged updates, elements of
+ *   the first sum], `penalties` and `statuses` [staged updates] receive what it gave; without a penalty 0. The variables
+ *   of the plan are the new ones.
+ * whole_drop(whole, error): forgets what is staged and not launched.
  * whole_workspace(whole): bytes that an execution needs beside what it is given, on each device. */
 
 #endif

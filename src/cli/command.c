@@ -53,11 +53,6 @@ void liana__command_print_overview(FILE *out)
     fprintf(out, "\n'liana SUBCOMMAND --help' says more about a subcommand.\n");
 }
 
-static const char *dashes_of(const liana__option *option)
-{
-    return option->name[1] ? "--" : "-";
-}
-
 void liana__command_print_help(const liana__command *command, FILE *out)
 {
     enum { FEW = 4 }; /* with more options, only the list shows them */
@@ -72,14 +67,16 @@ void liana__command_print_help(const liana__command *command, FILE *out)
     fprintf(out, "Usage: liana %s%s%s", command->name, *command->operands ? " " : "", command->operands);
     for (size_t i = 0; count <= FEW && i < count; i++) {
         const char *argument = command->options[i].argument;
-        fprintf(out, " [%s%s%s%s]", dashes_of(&command->options[i]), command->options[i].name, argument ? " " : "",
-                argument ? argument : "");
+        fprintf(out, " [%s%s%s%s]", liana__option_dashes(command->options[i].name), command->options[i].name,
+                argument ? " " : "", argument ? argument : "");
     }
     if (count > FEW) fprintf(out, " [options]");
     fprintf(out, "\n\n%s.\n%s%s\nOptions:\n", command->summary, *command->help ? "\n" : "", command->help);
     for (const liana__option *option = command->options; option && option->name; option++) {
         const char *argument = option->argument ? option->argument : "";
-        int width = fprintf(out, "  %s%s%s%s", dashes_of(option), option->name, *argument ? " " : "", argument) - 2;
+        int width = fprintf(out, "  %s%s%s%s", liana__option_dashes(option->name), option->name, *argument ? " " : "",
+                            argument) -
+                    2;
         fprintf(out, "%*s  %s\n", widest - width, "", option->doc);
     }
     fprintf(out, "  --help%*s  print this help\n", widest - (int)strlen("--help"), "");

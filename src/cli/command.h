@@ -36,6 +36,11 @@ typedef struct liana__option {
     const char *doc;      /* one line */
 } liana__option;
 
+static inline const char *liana__option_dashes(const char *name)
+{
+    return name[1] ? "--" : "-";
+}
+
 /* Options of several subcommands, with the same meaning everywhere. */
 #define LIANA__OPTION_OUT(what) \
     {                           \

@@ -79,18 +79,23 @@ static liana_status take_option(liana__invocation *invocation, int argc, const c
         return refuse_option(invocation, word, *index + 1 < argc ? argv[*index + 1] : NULL);
     }
     const liana__option *found = &invocation->command->options[option];
-    if (invocation->values[option]) return refuse(invocation, "--%s is given twice", found->name);
+    if (invocation->values[option])
+        return refuse(invocation, "%s%s is given twice", liana__option_dashes(found->name), found->name);
     if (!found->argument) {
-        if (equals) return refuse(invocation, "--%s takes no value, found '%.100s'", found->name, equals + 1);
+        if (equals)
+            return refuse(invocation, "%s%s takes no value, found '%.100s'", liana__option_dashes(found->name),
+                          found->name, equals + 1);
         invocation->values[option] = "";
         return LIANA_OK;
     }
     if (!equals && *index + 1 == argc) {
-        return refuse(invocation, "--%s needs a value: --%s %s", found->name, found->name, found->argument);
+        return refuse(invocation, "%s%s needs a value: %s%s %s", liana__option_dashes(found->name), found->name,
+                      liana__option_dashes(found->name), found->name, found->argument);
     }
     invocation->values[option] = equals ? equals + 1 : argv[++*index];
     if (*invocation->values[option]) return LIANA_OK;
-    return refuse(invocation, "--%s has an empty value, expected %s", found->name, found->argument);
+    return refuse(invocation, "%s%s has an empty value, expected %s", liana__option_dashes(found->name), found->name,
+                  found->argument);
 }
 
 static bool is_override(const char *word)
@@ -160,8 +165,8 @@ liana_status liana__invocation_int(liana__invocation *invocation, const char *na
         *value = number->integer;
         return LIANA_OK;
     }
-    return refuse(invocation, "--%s: found '%.100s', expected a whole number from %lld to %lld", name, text,
-                  (long long)minimum, (long long)maximum);
+    return refuse(invocation, "%s%s: found '%.100s', expected a whole number from %lld to %lld",
+                  liana__option_dashes(name), name, text, (long long)minimum, (long long)maximum);
 }
 
 liana_status liana__invocation_float(liana__invocation *invocation, const char *name, double minimum, double maximum,
@@ -176,7 +181,8 @@ liana_status liana__invocation_float(liana__invocation *invocation, const char *
         *value = number->number;
         return LIANA_OK;
     }
-    return refuse(invocation, "--%s: found '%.100s', expected a number from %g to %g", name, text, minimum, maximum);
+    return refuse(invocation, "%s%s: found '%.100s', expected a number from %g to %g", liana__option_dashes(name), name,
+                  text, minimum, maximum);
 }
 
 liana_status liana__invocation_output(liana__invocation *invocation, const char *name, const char **path)

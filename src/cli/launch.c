@@ -143,6 +143,22 @@ static const char *find_command(const liana__invocation *invocation)
     return NULL;
 }
 
+/* Only those commands take more than a configuration. */
+static liana_status check_command(const launch *own)
+{
+    const liana__invocation *invocation = own->invocation;
+    if (liana__invocation_has(invocation, "program") || find_command(invocation)) return LIANA_OK;
+    for (size_t i = 1; i < invocation->num_operands; i++) {
+        if (strchr(invocation->operands[i], '=')) continue;
+        return liana__fail(
+            &own->invocation->error, LIANA_INVALID_CONFIG,
+            "launch: found '%.100s %.100s', expected CONFIG.yaml [key=value ...], or evaluate or predict "
+            "and their arguments",
+            invocation->operands[0], invocation->operands[i]);
+    }
+    return LIANA_OK;
+}
+
 /* The command on its own machine: the program with its arguments, or liana's. */
 static const char **make_words(const launch *own, size_t *count)
 {
@@ -272,6 +288,7 @@ static liana_status read_options(launch *own)
     LIANA_TRY(liana__invocation_int(invocation, "port", 1, 65535, &own->port));
     own->keys = liana__invocation_text(invocation, "keys");
     if (own->keys && getcwd(folder, sizeof folder)) own->keys = liana__path_join(own->arena, folder, own->keys);
+    LIANA_TRY(check_command(own));
     LIANA_TRY(place_processes(own));
     if (!liana__invocation_has(invocation, "program") && invocation->num_operands == 0) {
         return liana__fail(&invocation->error, LIANA_INVALID_CONFIG, "launch: CONFIG.yaml is missing");

@@ -3,7 +3,7 @@
 
 #include "base/file.h"
 #include "report/run_plot.h"
-#include "train/core/fit_plan.h"
+#include "train/fit/fit_plan.h"
 
 #include <string.h>
 

@@ -1,10 +1,12 @@
 /* liana server: offers the devices of this machine to other processes. */
 #include "backends/remote/server.h"
 #include "cli/command.h"
+#include "distribute/transport/cluster_found.h"
 #include "distribute/transport/cluster_read.h"
 #include "formats/yaml.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static const liana__option options[] = {
     {"listen", "ADDRESS", "where it listens: host:port, or ipc:///FOLDER/SOCKET within one machine"},
@@ -40,6 +42,15 @@ static liana_status read_cluster(liana__invocation *invocation, liana__cluster_o
     return LIANA_OK;
 }
 
+/* "host:*" is any port. */
+static liana_status check_listen(const char *address, liana__error *error)
+{
+    const liana__cluster_reader reader = {.error = error};
+    const char *colon = strrchr(address, ':');
+    if (colon && colon > address && strcmp(colon, ":*") == 0) return LIANA_OK;
+    return liana__cluster_check_address(&reader, "--listen", address);
+}
+
 static liana_status find_place(liana__invocation *invocation, liana__service_place *place)
 {
     liana__error *error = &invocation->error;
@@ -49,7 +60,7 @@ static liana_status find_place(liana__invocation *invocation, liana__service_pla
     const char *listen = liana__invocation_text(invocation, "listen"), *keys = getenv("LIANA_CLUSTER_KEYS");
     *place = (liana__service_place){.address = listen, .source = "--listen", .heartbeat = cluster.heartbeat};
     place->keys = cluster.keys ? cluster.keys : keys && *keys ? keys : NULL;
-    if (listen) return LIANA_OK;
+    if (listen) return check_listen(listen, error);
     LIANA_TRY(liana__cluster_place_read(&cluster, liana__get_environment, NULL, &invocation->arena, &found, error));
     if (!found.addresses || found.role == LIANA__ROLE_EVALUATOR) {
         return liana__fail(error, LIANA_INVALID_CONFIG,

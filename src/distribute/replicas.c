@@ -202,6 +202,9 @@ liana_status liana__replicas_read_sum(const liana__strategy_instance *instance, 
                                       liana__error *error)
 {
     const replicas *own = (const replicas *)instance;
+    if (own->group.count == 1 ? !own->sums : !own->exchanges[LIANA__STEP_TRAINING].slots) {
+        return liana__fail(error, LIANA_INTERNAL, "the sums of an update are read, which was done as one program");
+    }
     if (own->group.count == 1) return own->group.members[0].device->backend->download(own->sums[number], data, error);
     const liana__local_exchange *exchange = &own->exchanges[LIANA__STEP_TRAINING];
     /* The leaf's graph, which had the sum's shape, is destroyed once it is compiled. */

@@ -136,18 +136,24 @@ liana_status liana__program_prepare(liana__program *program, liana__error *error
     return backend->make_ready ? backend->make_ready(program->executable, error) : LIANA_OK;
 }
 
+liana_status liana__program_run_with(liana__program *program, liana__buffer **variables, liana__error *error)
+{
+    liana__execution execution = {.name = program->name,
+                                  .inputs = program->inputs,
+                                  .variables = variables,
+                                  .outputs = program->outputs};
+    LIANA_TRY(program->device->backend->execute(program->executable, &execution, error));
+    program->num_runs++;
+    return LIANA_OK;
+}
+
 liana_status liana__program_run(liana__program *program, liana__error *error)
 {
     const size_t num_variables = program->graph->num_variables;
     liana__variable *variables = num_variables ? program->variables->items : NULL;
     for (size_t i = 0; i < num_variables; i++) program->values[i] = variables[program->places[i]].buffer;
-    liana__execution execution = {.name = program->name,
-                                  .inputs = program->inputs,
-                                  .variables = program->values,
-                                  .outputs = program->outputs};
-    LIANA_TRY(program->device->backend->execute(program->executable, &execution, error));
+    LIANA_TRY(liana__program_run_with(program, program->values, error));
     for (size_t i = 0; i < num_variables; i++) variables[program->places[i]].buffer = program->values[i];
-    program->num_runs++;
     return LIANA_OK;
 }
 

@@ -47,6 +47,10 @@ liana_status liana__program_prepare(liana__program *program, liana__error *error
 /* Runs once. Errors: INVALID_ARGUMENT for an input that was not fed, has another type, or is gone. */
 liana_status liana__program_run(liana__program *program, liana__error *error) LIANA_MUST_USE;
 
+/* The same with other buffers for the variables, in the graph's order. The graph assigns to none of them. */
+liana_status liana__program_run_with(liana__program *program, liana__buffer **variables, liana__error *error)
+    LIANA_MUST_USE;
+
 /* A result of the last run on the device, borrowed until the next one; NULL: it has not run. */
 const liana__buffer *liana__program_result(const liana__program *program, size_t fetch);
 /* Copies a result to the host. Errors: INVALID_ARGUMENT if the program has not run. */

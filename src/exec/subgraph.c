@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void mark(const liana_graph *graph, const liana__wanted *wanted, bool *needed)
+void liana__wanted_mark(const liana_graph *graph, const liana__wanted *wanted, bool *needed)
 {
     size_t last = 0;
     for (size_t i = 0; i < wanted->num_results + wanted->num_assignments; i++) {
@@ -63,7 +63,7 @@ liana_status liana__subgraph(const liana_graph *old, const liana__wanted *wanted
     bool *needed = calloc(old->num_nodes, sizeof *needed);
     liana_tensor *map = calloc(old->num_nodes, sizeof *map);
     if (needed && map) {
-        mark(old, wanted, needed);
+        liana__wanted_mark(old, wanted, needed);
         copy_nodes(old, needed, graph, map);
         *num_read = graph->num_variables;
         copy_ends(old, wanted, graph, map);

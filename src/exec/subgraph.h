@@ -13,6 +13,9 @@ typedef struct liana__wanted {
     size_t num_assignments;
 } liana__wanted;
 
+/* Sets needed[id] for each node that is wanted or that something wanted depends on. */
+void liana__wanted_mark(const liana_graph *graph, const liana__wanted *wanted, bool *needed);
+
 /* Makes a graph with only the nodes that are needed, in the same order. Output i, called "0", "1", ..., is result i.
  * Variables that are only assigned to come last. The first `*num_read` variables are those whose old values are read.
  * Errors: OUT_OF_MEMORY, in the graph's context; the graph's own error. */

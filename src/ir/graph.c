@@ -2,6 +2,7 @@
 #include "ir/graph.h"
 
 #include "ir/given.h"
+#include "ir/scope_list.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -38,22 +39,34 @@ const void *liana__constant_data(const liana__node *node)
     return node->attributes;
 }
 
+/* A graph, with what few of its readers need to know. */
+typedef struct whole_graph {
+    liana_graph graph;
+    liana__device_scopes scopes;
+} whole_graph;
+
+liana__device_scopes *liana__graph_scopes(const liana_graph *graph)
+{
+    return &((whole_graph *)graph)->scopes;
+}
+
 liana_status liana_graph_create(liana_context *context, liana_graph **out)
 {
     LIANA__REQUIRE(NULL, context);
     LIANA__REQUIRE_AS(&context->error, out, "graph");
     *out = NULL;
-    liana_graph *graph = calloc(1, sizeof *graph);
-    if (!graph) return liana__fail_memory(&context->error, "a graph");
-    graph->context = context;
-    graph->num_nodes = 1;
-    *out = graph;
+    whole_graph *whole = calloc(1, sizeof *whole);
+    if (!whole) return liana__fail_memory(&context->error, "a graph");
+    whole->graph.context = context;
+    whole->graph.num_nodes = 1;
+    *out = &whole->graph;
     return LIANA_OK;
 }
 
 void liana_graph_destroy(liana_graph *graph)
 {
     if (!graph) return;
+    liana__scopes_free(liana__graph_scopes(graph));
     liana__arena_free(&graph->arena);
     free(graph->nodes);
     free(graph->inputs);
@@ -130,7 +143,7 @@ static liana__node *append_node(liana_graph *graph, const liana__node *prototype
     if (graph->num_nodes == 1) graph->nodes[0] = NULL;
     node->id = (uint32_t)graph->num_nodes;
     graph->nodes[graph->num_nodes++] = node;
-    return node;
+    return liana__scopes_note(liana__graph_scopes(graph), node, liana__is_variable(node)) ? node : NULL;
 }
 
 static bool append_leaf(liana__node ***list, size_t *count, size_t *capacity, liana__node *node)

@@ -1,5 +1,5 @@
 /* Graphs as text and as Graphviz dot. */
-#include "ir/graph.h"
+#include "ir/device_scope.h"
 
 static void add_attributes(const liana__node *node, liana__text *text)
 {
@@ -28,7 +28,7 @@ static void add_constant(const liana__node *node, liana__text *text)
     liana__text_add(text, size > shown ? ", ...]" : "]");
 }
 
-static void add_node(const liana__node *node, liana__text *text)
+static void add_node(const liana_graph *graph, const liana__node *node, liana__text *text)
 {
     liana__text_add(text, "%s", node->op->name);
     if (node->name) liana__text_add(text, " \"%s\"", node->name);
@@ -37,6 +37,8 @@ static void add_node(const liana__node *node, liana__text *text)
     add_attributes(node, text);
     add_constant(node, text);
     liana__text_add(text, " : %s", liana__type_print(node->dtype, &node->shape).text);
+    const uint32_t scope = liana__scope_of(graph, node);
+    if (scope) liana__text_add(text, " on \"%s\"", liana__scope_name(graph, scope));
 }
 
 char *liana_graph_text(const liana_graph *graph)
@@ -45,7 +47,7 @@ char *liana_graph_text(const liana_graph *graph)
     liana__text text = {0};
     for (size_t id = 1; id < graph->num_nodes; id++) {
         liana__text_add(&text, "%%%zu = ", id);
-        add_node(graph->nodes[id], &text);
+        add_node(graph, graph->nodes[id], &text);
         liana__text_add(&text, "\n");
     }
     for (size_t i = 0; i < graph->num_outputs; i++) {
@@ -77,7 +79,7 @@ char *liana_graph_dot(const liana_graph *graph)
     for (size_t id = 1; id < graph->num_nodes; id++) {
         const liana__node *node = graph->nodes[id];
         liana__text label = {0};
-        add_node(node, &label);
+        add_node(graph, node, &label);
         liana__text_add(&text, "  n%zu [label=\"", id);
         add_escaped(label.data ? label.data : "", &text);
         liana__text_add(&text, "\"];\n");

@@ -1,6 +1,7 @@
 /* Reverse-mode differentiation: walks the graph from the target back and lets each op build its own gradient. */
 #include "passes/autodiff.h"
 
+#include "ir/device_scope.h"
 #include "ir/given.h"
 #include "ops/ops.h"
 
@@ -31,10 +32,13 @@ static void mark_dependent(autodiff *ad, const liana_tensor *wrt, size_t count)
     }
 }
 
+/* Contributions are added on the device of the tensor that they are for. */
 static void accumulate(autodiff *ad, const liana__node *node, liana_tensor gradient)
 {
     liana_tensor *sum = &ad->gradients[node->id];
+    const uint32_t before = liana__scope_enter(ad->graph, liana__scope_of(ad->graph, node));
     *sum = sum->id ? liana_op_add(*sum, gradient) : gradient;
+    (void)liana__scope_enter(ad->graph, before);
 }
 
 static void differentiate_node(autodiff *ad, const liana__node *node)
@@ -64,14 +68,25 @@ static void differentiate_node(autodiff *ad, const liana__node *node)
                                     .wanted = wanted,
                                     .input_gradients = inputs + n};
         graph->blamed = &node->where;
+        const uint32_t before = liana__scope_enter(graph, liana__scope_of(graph, node));
         node->op->gradient(&gradient);
         for (size_t i = 0; i < n && graph->status == LIANA_OK; i++) {
             if (wanted[i] && inputs[n + i].id) accumulate(ad, node->inputs[i], inputs[n + i]);
         }
+        (void)liana__scope_enter(graph, before);
         graph->blamed = NULL;
     }
     free(inputs);
     free(wanted);
+}
+
+/* A constant of a tensor's type, where the tensor is. */
+static liana_tensor full_like(const autodiff *ad, liana_location here, liana_tensor like, double value)
+{
+    const uint32_t before = liana__scope_enter(ad->graph, liana__scope_of(ad->graph, ad->graph->nodes[like.id]));
+    liana_tensor full = liana__full(here, ad->graph, liana_tensor_dtype(like), liana_tensor_shape(like), value);
+    (void)liana__scope_enter(ad->graph, before);
+    return full;
 }
 
 static void run(autodiff *ad, liana_location here, liana_tensor target, const liana_tensor *wrt, size_t count,
@@ -79,7 +94,7 @@ static void run(autodiff *ad, liana_location here, liana_tensor target, const li
 {
     liana_graph *graph = ad->graph;
     mark_dependent(ad, wrt, count);
-    ad->gradients[target.id] = liana__full(here, graph, liana_tensor_dtype(target), liana_tensor_shape(target), 1);
+    ad->gradients[target.id] = full_like(ad, here, target, 1);
     for (size_t id = target.id; id > 0 && graph->status == LIANA_OK; id--) {
         const liana__node *node = graph->nodes[id];
         bool on_the_way = ad->depends[id] && ad->gradients[id].id && node->num_inputs > 0;
@@ -88,7 +103,7 @@ static void run(autodiff *ad, liana_location here, liana_tensor target, const li
     for (size_t i = 0; i < count && graph->status == LIANA_OK; i++) {
         gradients[i] = ad->gradients[wrt[i].id];
         if (gradients[i].id) continue;
-        gradients[i] = liana__full(here, graph, liana_tensor_dtype(wrt[i]), liana_tensor_shape(wrt[i]), 0);
+        gradients[i] = full_like(ad, here, wrt[i], 0);
     }
 }
 

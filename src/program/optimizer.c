@@ -1,7 +1,7 @@
 /* Optimizers in a graph: slots as variables, updates as assignments. */
 #include "program/optimizer.h"
 
-#include "ir/graph.h"
+#include "ir/device_scope.h"
 #include "ir/shape.h"
 #include "layers/rules/constraints.h"
 #include "optimizers/update_rule.h"
@@ -175,6 +175,18 @@ static void make_iteration(update *u)
     u->iteration = liana_op_cast_at(u->here, now, LIANA_F32);
 }
 
+/* What belongs to a variable - its slots, its update - is on its device. */
+static uint32_t go_to(const update *u, liana_tensor variable)
+{
+    const liana__node *node = liana__tensor_node(variable);
+    return liana__scope_enter_with_variables(u->graph, node ? liana__scope_of(u->graph, node) : 0);
+}
+
+static void go_back(const update *u, uint32_t before)
+{
+    liana__scope_leave_with_variables(u->graph, before);
+}
+
 static const char *name_of(liana_tensor variable)
 {
     const char *name = liana_tensor_name(variable);
@@ -202,6 +214,7 @@ static bool check_multipliers(const update *u, const liana_tensor *variables)
 static liana__optimizer_step begin_step(const update *u, liana_tensor variable, liana_tensor gradient)
 {
     const char *variable_name = name_of(variable);
+    const uint32_t before = go_to(u, variable);
     liana__optimizer_step step = liana__rule_begin(&u->rule, variable_name);
     step.variable = variable;
     step.gradient = gradient;
@@ -217,6 +230,7 @@ static liana__optimizer_step begin_step(const update *u, liana_tensor variable, 
         step.slots[slot] = liana_graph_variable_at(u->here, u->graph, name, LIANA_F32, liana_tensor_shape(variable));
         liana_graph_initializer_at(u->here, step.slots[slot], first);
     }
+    go_back(u, before);
     return step;
 }
 
@@ -226,13 +240,17 @@ static void make_sums(update *u, size_t number)
     const liana__sum_round *round = &u->reads.rounds[number];
     liana_tensor all[LIANA__MAX_ROUND_SUMS] = {{0}};
     for (size_t i = 0; i < u->count; i++) {
-        liana_tensor terms[LIANA__MAX_ROUND_SUMS] = {{0}};
+        liana_tensor terms[LIANA__MAX_ROUND_SUMS] = {{0}}, sums[LIANA__MAX_ROUND_SUMS] = {{0}};
+        const uint32_t before = go_to(u, u->steps[i].variable);
         liana__rule_terms(&u->rule, number, &u->steps[i], terms);
         for (size_t k = 0; k < round->num_sums; k++) {
             liana_tensor wide = liana_op_cast_at(u->here, terms[k], LIANA_F64);
-            liana_tensor sum = liana_op_reduce_sum_at(u->here, wide, LIANA_ALL_AXES, false);
-            all[k] = all[k].id ? liana_op_add_at(u->here, all[k], sum) : sum;
-            u->steps[i].sums[number][k] = liana_op_cast_at(u->here, sum, LIANA_F32);
+            sums[k] = liana_op_reduce_sum_at(u->here, wide, LIANA_ALL_AXES, false);
+            u->steps[i].sums[number][k] = liana_op_cast_at(u->here, sums[k], LIANA_F32);
+        }
+        go_back(u, before);
+        for (size_t k = 0; k < round->num_sums; k++) {
+            all[k] = all[k].id ? liana_op_add_at(u->here, all[k], sums[k]) : sums[k];
         }
     }
     for (size_t i = 0; i < u->count && round->scope == LIANA__SUM_OF_ALL; i++) {
@@ -253,9 +271,11 @@ static void build(update *u, const liana_tensor *variables, const liana_tensor *
     for (size_t round = 0; round < u->reads.num_rounds; round++) make_sums(u, round);
     for (size_t i = 0; i < u->count && u->graph->status == LIANA_OK; i++) {
         liana__optimizer_step *step = &u->steps[i];
+        const uint32_t before = go_to(u, step->variable);
         liana__rule_update(&u->rule, step);
         assign(u, step->variable, constrained(u, step->variable, step->new_variable));
         for (size_t slot = 0; slot < u->num_slots; slot++) assign(u, step->slots[slot], step->new_slots[slot]);
+        go_back(u, before);
     }
     liana_graph_target_at(u->here, u->graph, u->target, u->changed, u->num_changed);
 }

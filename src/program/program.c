@@ -2,6 +2,7 @@
 #include "program/program.h"
 
 #include "base/context.h"
+#include "ir/device_scope.h"
 #include "program/device.h"
 
 #include <stdio.h>
@@ -11,9 +12,11 @@ static void destroy_set(liana__compiled_set *set)
 {
     if (!set) return;
     liana__program_destroy(set->program);
+    liana__device_parts_destroy(set->parts);
     free(set->results);
     free(set->assignments);
     free(set->assigned);
+    free(set->read);
     free(set->feeds);
     free(set);
 }
@@ -27,23 +30,66 @@ void liana_program_destroy(liana_program *program)
     free(program->results);
     free(program->is_assigned);
     free(program->assignments);
+    free(program->scope_devices);
     free(program->name);
     free(program);
+}
+
+/* Opens the devices of scopes that are new. */
+static liana_status find_devices(liana_program *program)
+{
+    liana__error *error = &program->context->error;
+    const liana_graph *graph = program->graph;
+    LIANA_TRY(liana__scopes_check_ended(graph, error));
+    while (program->num_scopes <= liana__num_scopes(graph)) {
+        const uint32_t scope = (uint32_t)program->num_scopes;
+        size_t device = 0;
+        if (scope > 0 && liana__placed_devices_find(&program->variables->devices, liana__scope_name(graph, scope),
+                                                    &device, error) != LIANA_OK) {
+            const liana_location where = liana__scope_location(graph, scope);
+            return liana__fail_within(error, "%s: %s:%d: a device scope", program->name, where.file, where.line);
+        }
+        if (!liana__grow(&program->scope_devices, program->num_scopes, &program->scope_capacity,
+                         sizeof *program->scope_devices)) {
+            return liana__fail_memory(error, "a program");
+        }
+        program->scope_devices[program->num_scopes++] = device;
+    }
+    return LIANA_OK;
+}
+
+/* The device that a variable lives on. */
+static size_t home_of(const liana_program *program, size_t place)
+{
+    const liana_variables *variables = program->variables;
+    return liana__placed_devices_index(&variables->devices, variables->values.items[place].buffer->device);
+}
+
+static liana_status declare_variable(liana_program *program, const liana__node *node)
+{
+    liana_variables *variables = program->variables;
+    const uint32_t scope = liana__scope_of(program->graph, node);
+    const size_t device = program->scope_devices[scope];
+    size_t place;
+    LIANA_TRY(liana__variables_declare_on(variables, device, node->name, node->dtype, &node->shape, node->initializer,
+                                          &place));
+    const size_t home = home_of(program, place);
+    if (scope == 0 || home == device) return LIANA_OK;
+    return liana__fail(&program->context->error, LIANA_INVALID_ARGUMENT,
+                       "the variable '%s' is to be on %s, but the set has it on %s already", node->name,
+                       variables->devices.items[device].name, variables->devices.items[home].name);
 }
 
 /* Adds the graph's variables that are not in the set yet. */
 static liana_status declare_variables(liana_program *program)
 {
     const liana_graph *graph = program->graph;
+    LIANA_TRY(find_devices(program));
     for (; program->num_declared < graph->num_variables; program->num_declared++) {
         const liana__node *node = graph->variables[program->num_declared];
-        size_t place;
-        liana_status status = liana__variables_declare(program->variables, node->name, node->dtype, &node->shape,
-                                                       node->initializer, &place);
-        if (status != LIANA_OK) {
-            return liana__fail_within(&program->context->error, "%s: %s:%d", program->name, node->where.file,
-                                      node->where.line);
-        }
+        if (declare_variable(program, node) == LIANA_OK) continue;
+        return liana__fail_within(&program->context->error, "%s: %s:%d", program->name, node->where.file,
+                                  node->where.line);
     }
     return LIANA_OK;
 }
@@ -72,7 +118,6 @@ static liana_status create_program(liana_device *device, const liana_graph *grap
     liana_program *program = calloc(1, sizeof *program);
     if (!program) return liana__fail_memory(&device->context->error, "a program");
     program->context = device->context;
-    program->device = device->device;
     program->graph = graph;
     liana_status status = set_up(program, device, options ? options : &standard);
     if (status != LIANA_OK) {
@@ -130,6 +175,76 @@ static liana_status copy_lists(liana__compiled_set *set, const liana__wanted *wa
     return LIANA_OK;
 }
 
+/* Finds the device of each op and variable. *only: the one that has them all, or SIZE_MAX if there are several. */
+static liana_status place_nodes(const liana_program *program, const liana__wanted *wanted, size_t *devices,
+                                size_t *only)
+{
+    const liana_graph *graph = program->graph;
+    bool *needed = calloc(graph->num_nodes, sizeof *needed);
+    if (!needed) return liana__fail_memory(&program->context->error, "a program");
+    liana__wanted_mark(graph, wanted, needed);
+    for (size_t i = 0; i < wanted->num_assignments; i++) {
+        needed[graph->assignments[wanted->assignments[i]].variable->id] = true;
+    }
+    bool any = false, several = false;
+    *only = 0;
+    for (size_t id = 1; id < graph->num_nodes; id++) {
+        const liana__node *node = graph->nodes[id];
+        devices[id] = program->scope_devices[liana__scope_of(graph, node)];
+        if (liana__is_variable(node)) {
+            const liana__variable *variable = liana__variables_find(&program->variables->values, node->name);
+            devices[id] = home_of(program, (size_t)(variable - program->variables->values.items));
+        }
+        if (!needed[id] || liana__is_input(node) || liana__is_constant(node)) continue;
+        several = several || (any && *only != devices[id]);
+        any = true;
+        *only = devices[id];
+    }
+    if (several) *only = SIZE_MAX;
+    free(needed);
+    return LIANA_OK;
+}
+
+/* Notes which variables are read. */
+static liana_status note_read(const liana_program *program, liana__compiled_set *set,
+                              const liana__node *const *variables, size_t count)
+{
+    set->read = calloc(count + 1, sizeof *set->read);
+    if (!set->read) return liana__fail_memory(&program->context->error, "a program");
+    for (; set->num_read < count; set->num_read++) {
+        LIANA_TRY(
+            liana__variables_place(program->variables, variables[set->num_read]->name, &set->read[set->num_read]));
+    }
+    return LIANA_OK;
+}
+
+static liana_status compile_on_one(liana_program *program, liana__compiled_set *set, const liana__wanted *wanted,
+                                   const char *name, size_t device)
+{
+    liana__error *error = &program->context->error;
+    liana_graph *graph;
+    size_t num_read;
+    LIANA_TRY(liana__subgraph(program->graph, wanted, &graph, &num_read));
+    LIANA_TRY(liana__program_create(program->variables->devices.items[device].device, graph, name,
+                                    &program->variables->values, &set->program, error));
+    set->inputs = (const liana__node *const *)graph->inputs;
+    set->num_inputs = graph->num_inputs;
+    return note_read(program, set, (const liana__node *const *)graph->variables, num_read);
+}
+
+static liana_status compile_on_several(liana_program *program, liana__compiled_set *set, const liana__wanted *wanted,
+                                       const char *name, const size_t *devices)
+{
+    liana__error *error = &program->context->error;
+    liana_variables *variables = program->variables;
+    LIANA_TRY(liana__device_parts_create(&variables->devices, program->graph, wanted, devices, name, &variables->values,
+                                         set->assigned, &set->parts, error));
+    const liana__split *split = liana__device_parts_split(set->parts);
+    set->inputs = split->feeds;
+    set->num_inputs = split->num_feeds;
+    return note_read(program, set, split->read, split->num_read);
+}
+
 static liana_status compile(liana_program *program, liana__compiled_set *set, const liana__wanted *wanted)
 {
     liana__error *error = &program->context->error;
@@ -139,18 +254,21 @@ static liana_status compile(liana_program *program, liana__compiled_set *set, co
         const liana__node *variable = program->graph->assignments[set->assignments[i]].variable;
         LIANA_TRY(liana__variables_place(program->variables, variable->name, &set->assigned[i]));
     }
-    liana_graph *graph;
-    LIANA_TRY(liana__subgraph(program->graph, wanted, &graph, &set->num_read));
-    set->feeds = calloc(graph->num_inputs + 1, sizeof *set->feeds);
     char name[256];
     snprintf(name, sizeof name, "%.200s", program->name);
     if (program->num_compiled > 0) snprintf(name, sizeof name, "%.200s-%zu", program->name, program->num_compiled + 1);
     program->num_compiled++;
-    if (!set->feeds) {
-        liana_graph_destroy(graph);
-        return liana__fail_memory(error, "a program");
+    size_t *devices = calloc(program->graph->num_nodes, sizeof *devices), only = 0;
+    liana_status status =
+        devices ? place_nodes(program, wanted, devices, &only) : liana__fail_memory(error, "a program");
+    if (status == LIANA_OK) {
+        status = only == SIZE_MAX ? compile_on_several(program, set, wanted, name, devices)
+                                  : compile_on_one(program, set, wanted, name, only);
     }
-    return liana__program_create(program->device, graph, name, &program->variables->values, &set->program, error);
+    free(devices);
+    LIANA_TRY(status);
+    set->feeds = calloc(set->num_inputs + 1, sizeof *set->feeds);
+    return set->feeds ? LIANA_OK : liana__fail_memory(error, "a program");
 }
 
 /* Where a new set goes. */

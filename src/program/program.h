@@ -4,6 +4,7 @@
 
 #include "exec/program.h"
 #include "exec/subgraph.h"
+#include "program/device_parts.h"
 #include "program/variables.h"
 
 #include <liana/program.h>
@@ -17,20 +18,26 @@ typedef struct liana__compiled_set {
     size_t num_results;
     size_t *assignments; /* of the whole graph, ascending */
     size_t num_assignments;
-    liana__program *program;  /* its output i is results[i] */
-    size_t num_read;          /* the first variables of its graph are read, the others only assigned to */
-    size_t *assigned;         /* their places among the variables, as `assignments` */
+    /* One of them: */
+    liana__program *program;          /* on one device: its output i is results[i] */
+    liana__device_parts *parts;       /* on several */
+    const liana__node *const *inputs; /* that are needed; borrowed from the above */
+    size_t num_inputs;
+    size_t *read; /* the places of variables whose values are read */
+    size_t num_read;
+    size_t *assigned;         /* those of variables that are assigned to, as `assignments` */
     const liana_feed **feeds; /* by input: during a run */
     uint64_t last_run;
 } liana__compiled_set;
 
 struct liana_program {
     liana_context *context;
-    liana__device *device;
     const liana_graph *graph;
     char *name;
     liana_variables *variables, *own_variables;
-    size_t num_declared; /* of the graph's variables, which are in the set */
+    size_t num_declared;   /* of the graph's variables, which are in the set */
+    size_t *scope_devices; /* by scope of the graph: the set's device */
+    size_t num_scopes, scope_capacity;
     liana__compiled_set *sets[LIANA__MAX_COMPILED_SETS];
     size_t num_sets, num_compiled; /* now, and in all */
     uint64_t num_runs;

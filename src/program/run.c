@@ -167,11 +167,10 @@ static liana_status check_feed(const liana_program *program, const liana_feeds *
 
 static liana_status fail_missing_feeds(const liana_program *program, const liana__compiled_set *set)
 {
-    const liana_graph *graph = set->program->graph;
     liana__text names = {0};
     size_t count = 0;
-    for (size_t i = 0; i < graph->num_inputs; i++) {
-        const liana__node *node = graph->inputs[i];
+    for (size_t i = 0; i < set->num_inputs; i++) {
+        const liana__node *node = set->inputs[i];
         if (set->feeds[i]) continue;
         liana__text_add(&names, "%s'%.100s' (%s)", count++ ? ", " : "", node->name,
                         liana__type_print(node->dtype, &node->shape).text);
@@ -183,21 +182,17 @@ static liana_status fail_missing_feeds(const liana_program *program, const liana
     return status;
 }
 
-static liana_status feed_inputs(const liana_program *program, liana__compiled_set *set, const liana_feeds *feeds)
+/* Finds what each needed input is fed. */
+static liana_status find_feeds(const liana_program *program, liana__compiled_set *set, const liana_feeds *feeds)
 {
-    const liana_graph *graph = set->program->graph;
-    for (size_t i = 0; i < graph->num_inputs; i++) set->feeds[i] = NULL;
-    for (size_t i = 0; i < feeds->count; i++) {
-        int index = liana__graph_find_input(graph, feeds->items[i].name);
-        if (index >= 0) set->feeds[index] = &feeds->items[i];
+    for (size_t i = 0; i < set->num_inputs; i++) {
+        set->feeds[i] = NULL;
+        for (size_t k = 0; k < feeds->count && !set->feeds[i]; k++) {
+            if (strcmp(feeds->items[k].name, set->inputs[i]->name) == 0) set->feeds[i] = &feeds->items[k];
+        }
     }
-    for (size_t i = 0; i < graph->num_inputs; i++) {
+    for (size_t i = 0; i < set->num_inputs; i++) {
         if (!set->feeds[i]) return fail_missing_feeds(program, set);
-    }
-    for (size_t i = 0; i < graph->num_inputs; i++) {
-        const liana_feed *feed = set->feeds[i];
-        LIANA_TRY(
-            liana__program_feed(set->program, i, feed->dtype, &feed->shape, feed->data, &program->context->error));
     }
     return LIANA_OK;
 }
@@ -207,13 +202,11 @@ static liana_status feed_inputs(const liana_program *program, liana__compiled_se
 static liana_status check_variables(const liana_program *program, const liana__compiled_set *set)
 {
     bool all = true;
-    for (size_t i = 0; i < set->num_read && all; i++) {
-        all = program->variables->states[set->program->places[i]].initialized;
-    }
+    for (size_t i = 0; i < set->num_read && all; i++) all = program->variables->states[set->read[i]].initialized;
     if (all) return LIANA_OK;
     bool *read = calloc(program->variables->values.count + 1, sizeof *read);
     if (!read) return liana__fail_memory(&program->context->error, "a run");
-    for (size_t i = 0; i < set->num_read; i++) read[set->program->places[i]] = true;
+    for (size_t i = 0; i < set->num_read; i++) read[set->read[i]] = true;
     liana_status status = liana__variables_require(program->variables, program->name, read);
     free(read);
     return status;
@@ -226,17 +219,47 @@ static size_t output_of(const liana__compiled_set *set, const liana__node *node)
     return output;
 }
 
-static liana_status run_set(liana_program *program, liana__compiled_set *set, const liana_run_options *options)
+static liana_status fetch(const liana_program *program, const liana__compiled_set *set, const liana_fetches *fetches)
 {
     liana__error *error = &program->context->error;
-    LIANA_TRY(feed_inputs(program, set, &options->feeds));
+    for (size_t i = 0; i < fetches->count; i++) {
+        size_t output = output_of(set, program->wanted[i]);
+        LIANA_TRY(set->parts ? liana__device_parts_fetch(set->parts, output, fetches->items[i].data, error)
+                             : liana__program_fetch(set->program, output, fetches->items[i].data, error));
+    }
+    return LIANA_OK;
+}
+
+static void note_assigned(const liana_program *program, const liana__compiled_set *set)
+{
+    for (size_t i = 0; i < set->num_assignments; i++) program->variables->states[set->assigned[i]].initialized = true;
+}
+
+static liana_status run_on_one(const liana_program *program, const liana__compiled_set *set,
+                               const liana_run_options *options)
+{
+    liana__error *error = &program->context->error;
+    for (size_t i = 0; i < set->num_inputs; i++) {
+        const liana_feed *feed = set->feeds[i];
+        LIANA_TRY(liana__program_feed(set->program, i, feed->dtype, &feed->shape, feed->data, error));
+    }
     LIANA_TRY(check_variables(program, set));
     LIANA_TRY(liana__program_run(set->program, error));
-    for (size_t i = 0; i < set->num_assignments; i++) program->variables->states[set->assigned[i]].initialized = true;
-    for (size_t i = 0; i < options->fetches.count; i++) {
-        size_t output = output_of(set, program->wanted[i]);
-        LIANA_TRY(liana__program_fetch(set->program, output, options->fetches.items[i].data, error));
+    note_assigned(program, set);
+    return fetch(program, set, &options->fetches);
+}
+
+static liana_status run_set(const liana_program *program, liana__compiled_set *set, const liana_run_options *options)
+{
+    LIANA_TRY(find_feeds(program, set, &options->feeds));
+    if (!set->parts) return run_on_one(program, set, options);
+    LIANA_TRY(check_variables(program, set));
+    if (liana__device_parts_run(set->parts, set->feeds, &program->context->error) != LIANA_OK) {
+        return liana__fail_within(&program->context->error, "%s", program->name);
     }
+    LIANA_TRY(fetch(program, set, &options->fetches));
+    liana__device_parts_commit(set->parts);
+    note_assigned(program, set);
     return LIANA_OK;
 }
 

@@ -3,7 +3,8 @@
 
 #include "backends/kernel_choice.h"
 #include "base/denormals.h"
-#include "ir/graph.h"
+#include "ir/device_scope.h"
+#include "program/value_device.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -67,7 +68,10 @@ static liana_status compute(liana_graph *graph, const liana__node *node)
     for (uint32_t i = 0; status == LIANA_OK && i < node->num_inputs; i++) {
         sources[i] = known_value(graph, node->inputs[i]);
     }
-    if (status == LIANA_OK) status = run_kernel(graph, node, sources, result);
+    if (status == LIANA_OK) {
+        status = liana__value_is_elsewhere(graph, node) ? liana__value_on_device(graph, node, sources, result)
+                                                        : run_kernel(graph, node, sources, result);
+    }
     if (status == LIANA_OK) {
         graph->values[node->id] = result;
     } else {

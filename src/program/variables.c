@@ -16,6 +16,12 @@ static liana_status create_set(liana_device *device, liana_variables **out)
     if (!variables) return liana__fail_memory(&device->context->error, "a set of variables");
     variables->context = device->context;
     liana__variables_init(&variables->values, device->device);
+    liana_status status =
+        liana__placed_devices_init(&variables->devices, device->context, device->device, &device->context->error);
+    if (status != LIANA_OK) {
+        liana_variables_destroy(variables);
+        return status;
+    }
     *out = variables;
     return LIANA_OK;
 }
@@ -32,6 +38,7 @@ void liana_variables_destroy(liana_variables *variables)
 {
     if (!variables) return;
     liana__variables_free(&variables->values);
+    liana__placed_devices_free(&variables->devices);
     free(variables->states);
     free(variables);
 }
@@ -143,6 +150,12 @@ static liana_status check_type(const liana_variables *variables, size_t place, l
 liana_status liana__variables_declare(liana_variables *variables, const char *name, liana_dtype dtype,
                                       const liana_shape *shape, const char *initializer, size_t *place)
 {
+    return liana__variables_declare_on(variables, 0, name, dtype, shape, initializer, place);
+}
+
+liana_status liana__variables_declare_on(liana_variables *variables, size_t device, const char *name, liana_dtype dtype,
+                                         const liana_shape *shape, const char *initializer, size_t *place)
+{
     liana__variables *values = &variables->values;
     liana__error *error = &variables->context->error;
     *place = find(variables, name);
@@ -154,7 +167,8 @@ liana_status liana__variables_declare(liana_variables *variables, const char *na
             return liana__fail_memory(error, "the list of variables");
         }
         variables->states[values->count] = (liana__variable_state){0};
-        LIANA_TRY(liana__variables_add(values, name, dtype, shape, NULL, error));
+        liana__device *home = variables->devices.items[device].device;
+        LIANA_TRY(liana__variables_add_on(values, home, name, dtype, shape, NULL, error));
     }
     liana__variable_state *state = &variables->states[*place];
     if (!initializer || state->initializer) return LIANA_OK;

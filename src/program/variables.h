@@ -3,6 +3,7 @@
 #define LIANA_PROGRAM_VARIABLES_H
 
 #include "backends/variables.h"
+#include "program/placed_devices.h"
 
 #include <liana/variables.h>
 
@@ -16,12 +17,17 @@ struct liana_variables {
     liana__variables values;
     liana__variable_state *states; /* by place in `values` */
     size_t state_capacity;
+    liana__placed_devices devices; /* the first one is the set's; others are those of device scopes */
 };
 
 /* Adds a variable without a value, or finds it. An initialiser (NULL: none) is checked, and kept if the variable has
  * none yet. Errors: INVALID_ARGUMENT for another type, INVALID_CONFIG for the initialiser, OUT_OF_MEMORY. */
 liana_status liana__variables_declare(liana_variables *variables, const char *name, liana_dtype dtype,
                                       const liana_shape *shape, const char *initializer, size_t *place) LIANA_MUST_USE;
+/* The same on one of the set's devices, if the variable is new. */
+liana_status liana__variables_declare_on(liana_variables *variables, size_t device, const char *name, liana_dtype dtype,
+                                         const liana_shape *shape, const char *initializer, size_t *place)
+    LIANA_MUST_USE;
 
 /* The place of a name. Errors: NOT_FOUND with the nearest name. */
 liana_status liana__variables_place(const liana_variables *variables, const char *name, size_t *place) LIANA_MUST_USE;

@@ -129,6 +129,20 @@ liana__hlo liana__hlo_set_rows(liana__lowering *l, liana__hlo x, liana__hlo rows
     return liana__hlo_write(l, "dynamic_update_slice", operands, count, x.dtype, x.shape, NULL);
 }
 
+void liana__hlo_barrier(liana__lowering *l, liana__hlo *values, size_t count)
+{
+    liana__text operands = {0};
+    for (size_t i = 0; i < count; i++) liana__text_add(&operands, "%s%%%u", i ? ", " : "", values[i].id);
+    if (operands.failed) l->text.failed = true;
+    add_results(l, values, count);
+    liana__text_add(&l->text, "\"stablehlo.optimization_barrier\"(%s) : ", operands.data ? operands.data : "");
+    add_types(l, values, count);
+    liana__text_add(&l->text, " -> ");
+    add_types(l, values, count);
+    liana__hlo_end_line(l);
+    liana__text_free(&operands);
+}
+
 /* ---- over devices, over elements ---- */
 
 liana__hlo liana__hlo_add_replicas(liana__lowering *l, liana__hlo x, size_t replicas)

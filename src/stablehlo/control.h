@@ -26,6 +26,9 @@ liana__hlo liana__hlo_rows(liana__lowering *lowering, liana__hlo x, liana__hlo f
 /* x with `rows` in the place of those from an s32 on. */
 liana__hlo liana__hlo_set_rows(liana__lowering *lowering, liana__hlo x, liana__hlo rows, liana__hlo first);
 
+/* The values as they are, computed before anything reads them: what does is compiled as if they were arguments. */
+void liana__hlo_barrier(liana__lowering *lowering, liana__hlo *values, size_t count);
+
 /* The sum over so many replicas. */
 liana__hlo liana__hlo_add_replicas(liana__lowering *lowering, liana__hlo x, size_t replicas);
 

@@ -6,9 +6,10 @@
 #include "stablehlo/lowering.h"
 
 struct liana__lowering {
-    bool locations; /* module.h has the meaning of both */
+    bool locations; /* module.h has the meaning of these */
     bool highest_precision;
     bool wide_products;
+    bool usual_axes;
     liana__text text;
     liana__hlo *values; /* by node id */
     uint32_t next;      /* the number of the next value */

@@ -144,8 +144,45 @@ static void add_roles(liana__text *attributes, const char *roles)
     liana__text_add(attributes, "]");
 }
 
+/* The permutation that turns axes with the roles `from` into `to`. */
+static void permute_roles(const char *from, const char *to, int64_t permutation[4])
+{
+    for (int i = 0; i < 4; i++) permutation[i] = (int64_t)(strchr(from, to[i]) - from);
+}
+
+static liana__hlo with_roles(liana__lowering *l, liana__hlo x, const char *from, const char *to)
+{
+    int64_t permutation[4];
+    if (strcmp(from, to) == 0) return x;
+    permute_roles(from, to, permutation);
+    return liana__hlo_transpose(l, x, permutation);
+}
+
+static const char IMAGES[] = "b01f", KERNELS[] = "01io";
+
+static liana__hlo convolve_with_usual_axes(liana__lowering *l, liana__hlo x, liana__hlo kernel,
+                                           const liana__hlo_convolution *given)
+{
+    liana__hlo_convolution usual = *given;
+    int64_t permutation[4];
+    permute_roles(given->result_axes, IMAGES, permutation);
+    for (int i = 0; i < 4; i++) usual.shape.dims[i] = given->shape.dims[permutation[i]];
+    usual.x_axes = usual.result_axes = IMAGES;
+    usual.kernel_axes = KERNELS;
+    x = with_roles(l, x, given->x_axes, IMAGES);
+    kernel = with_roles(l, kernel, given->kernel_axes, KERNELS);
+    return with_roles(l, liana__hlo_convolve(l, x, kernel, &usual), IMAGES, given->result_axes);
+}
+
+static bool has_usual_axes(const liana__hlo_convolution *c)
+{
+    return strcmp(c->x_axes, IMAGES) == 0 && strcmp(c->kernel_axes, KERNELS) == 0 &&
+           strcmp(c->result_axes, IMAGES) == 0;
+}
+
 liana__hlo liana__hlo_convolve(liana__lowering *l, liana__hlo x, liana__hlo kernel, const liana__hlo_convolution *c)
 {
+    if (l->usual_axes && !has_usual_axes(c)) return convolve_with_usual_axes(l, x, kernel, c);
     liana__hlo operands[] = {x, kernel};
     liana__text attributes = {0};
     liana__text_add(&attributes, "dimension_numbers = #stablehlo.conv<");

@@ -128,6 +128,7 @@ liana_status liana__stablehlo_print(const liana_graph *graph, const liana__stabl
     liana__lowering lowering = {.locations = options->locations,
                                 .highest_precision = options->highest_precision,
                                 .wide_products = options->wide_products,
+                                .usual_axes = options->usual_axes,
                                 .error = error};
     bool *needed = calloc(graph->num_nodes, sizeof *needed);
     lowering.values = calloc(graph->num_nodes, sizeof *lowering.values);

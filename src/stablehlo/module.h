@@ -21,6 +21,9 @@ typedef struct liana__stablehlo_options {
     /* Products and convolutions of bf16 are computed as those of f32: for a device that would round each partial sum, as
      * StableHLO's own interpreter does. Accelerators sum in f32 in any case. */
     bool wide_products;
+    /* Convolutions have the usual order of axes, "b01f" and "01io", between transpositions: for XLA on CPUs, which writes
+     * slow loops for another order inside a while, and adds in another order there. */
+    bool usual_axes;
 } liana__stablehlo_options;
 
 /* Writes the graph as it is, without passes: a module with one function.

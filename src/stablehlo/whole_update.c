@@ -6,17 +6,9 @@
 #include <stdlib.h>
 
 /* The functions of the module. */
-static const char LEAVES[] = "leaves", UPDATE[] = "update";
+static const char LEAVES[] = "leaves", UPDATE[] = "update", PENALTY[] = "penalty";
 
 /* ---- variables ---- */
-
-static const liana__node *find_node(liana__node *const *nodes, size_t count, const char *name)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(nodes[i]->name, name) == 0) return nodes[i];
-    }
-    return NULL;
-}
 
 /* The place of a node's variable among those of the module. */
 static size_t place_of(const liana__stablehlo_variables *variables, const liana__node *node)
@@ -26,21 +18,27 @@ static size_t place_of(const liana__stablehlo_variables *variables, const liana_
     return place;
 }
 
+/* Adds those of a graph that are not there yet. */
+static void add_variables(liana__stablehlo_variables *variables, const liana_graph *graph)
+{
+    for (size_t i = 0; i < graph->num_variables; i++) {
+        const liana__node *node = graph->variables[i];
+        size_t place = 0;
+        while (place < variables->count && strcmp(variables->items[place].node->name, node->name) != 0) place++;
+        if (place == variables->count) variables->items[variables->count++] = (liana__stablehlo_variable){node, -1};
+    }
+}
+
 liana_status liana__stablehlo_whole_variables(const liana__stablehlo_whole *whole,
                                               liana__stablehlo_variables *variables, liana__error *error)
 {
-    const liana_graph *leaves = whole->leaves, *update = whole->update;
-    *variables = (liana__stablehlo_variables){
-        .items = calloc(leaves->num_variables + update->num_variables + 1, sizeof *variables->items)};
+    const liana_graph *leaves = whole->leaves, *update = whole->update, *penalty = whole->penalty;
+    const size_t most = leaves->num_variables + update->num_variables + (penalty ? penalty->num_variables : 0);
+    *variables = (liana__stablehlo_variables){.items = calloc(most + 1, sizeof *variables->items)};
     if (!variables->items) return liana__fail_memory(error, "the variables of an update");
-    for (size_t i = 0; i < leaves->num_variables; i++) {
-        variables->items[variables->count++] = (liana__stablehlo_variable){leaves->variables[i], -1};
-    }
-    for (size_t i = 0; i < update->num_variables; i++) {
-        const liana__node *node = update->variables[i];
-        if (find_node(leaves->variables, leaves->num_variables, node->name)) continue;
-        variables->items[variables->count++] = (liana__stablehlo_variable){node, -1};
-    }
+    add_variables(variables, leaves);
+    add_variables(variables, update);
+    if (penalty) add_variables(variables, penalty);
     for (size_t i = 0; i < update->num_assignments; i++) {
         const size_t place = place_of(variables, update->assignments[i].variable);
         variables->items[place].result = 1 + (int64_t)variables->num_changed++;
@@ -76,11 +74,15 @@ static void add_argument(writer *w, liana__hlo value, const char *name, int64_t 
     liana__text_add(&w->l.text, "%s// %s\n", last ? "  " : ",  ", name);
 }
 
+int64_t liana__stablehlo_whole_columns(const liana__stablehlo_whole *whole)
+{
+    return liana_shape_size(&whole->leaves->outputs[0].node->shape) + (whole->penalty ? 1 : 0) + 1;
+}
+
 static liana__hlo row_type(const writer *w)
 {
-    const liana__node *first = w->whole->leaves->outputs[0].node;
-    return (liana__hlo){.dtype = LIANA_F32,
-                        .shape = liana_shape_of(w->whole->steps, liana_shape_size(&first->shape) + 1)};
+    const liana_shape shape = liana_shape_of(w->whole->steps, liana__stablehlo_whole_columns(w->whole));
+    return (liana__hlo){.dtype = LIANA_F32, .shape = shape};
 }
 
 static void add_arguments(writer *w)
@@ -154,6 +156,8 @@ static void call_leaves(writer *w, liana__hlo round, const liana__hlo *inputs, c
         }
         w->arguments[count++] = rows;
     }
+    /* So that a group of updates rounds as updates one by one do. */
+    if (w->whole->steps > 1) liana__hlo_barrier(&w->l, w->arguments, count);
     for (size_t i = 0; i < leaves->num_variables; i++) w->arguments[count++] = values[i];
     for (size_t i = 0; i < leaves->num_outputs; i++) {
         const liana__node *node = leaves->outputs[i].node;
@@ -251,16 +255,33 @@ static liana__hlo sums_are_finite(writer *w)
     return good;
 }
 
+/* The weights' part of the loss. */
+static liana__hlo call_penalty(writer *w)
+{
+    const liana_graph *penalty = w->whole->penalty;
+    for (size_t i = 0; i < penalty->num_variables; i++) {
+        w->arguments[i] = w->values[place_of(w->variables, penalty->variables[i])];
+    }
+    liana__hlo result = {.dtype = LIANA_F32, .shape = LIANA_SCALAR};
+    liana__hlo_call(&w->l, PENALTY, w->arguments, penalty->num_variables, &result, 1);
+    return result;
+}
+
+/* The scalars of an update, [1, scalars]. */
+static liana__hlo scalars_of(writer *w, liana__hlo step)
+{
+    const liana_shape row = liana_shape_of(1, (int64_t)w->whole->num_scalars);
+    return w->whole->steps > 1 ? liana__hlo_rows(&w->l, w->scalars, step, row) : w->scalars;
+}
+
 /* Calls the update; `results` receives the new values in the order of its assignments. */
-static void call_update(writer *w, liana__hlo step, liana__hlo *results)
+static void call_update(writer *w, liana__hlo scalars, liana__hlo *results)
 {
     const liana_graph *update = w->whole->update;
     const size_t num_read = update->num_inputs - w->whole->num_scalars;
     size_t count = 0;
     for (size_t i = 0; i < num_read; i++) w->arguments[count++] = w->sums[w->whole->sums_read[i]];
-    const liana_shape row = liana_shape_of(1, (int64_t)w->whole->num_scalars);
-    liana__hlo scalars = w->whole->steps > 1 ? liana__hlo_rows(&w->l, w->scalars, step, row) : w->scalars;
-    for (int64_t i = 0; i < row.dims[1]; i++) {
+    for (int64_t i = 0; i < scalars.shape.dims[1]; i++) {
         const int64_t begin[] = {0, i}, end[] = {1, i + 1}, strides[] = {1, 1};
         liana__hlo one = liana__hlo_slice(&w->l, scalars, begin, end, strides);
         w->arguments[count++] = liana__hlo_reshape(&w->l, one, LIANA_SCALAR);
@@ -306,15 +327,22 @@ static liana_status write_step(writer *w, liana__hlo step, liana__hlo *row, lian
         call_leaves(w, first_round, w->inputs, w->values, w->sums);
     }
     add_devices(w);
-    liana__hlo good = sums_are_finite(w);
-    call_update(w, step, w->results);
+    liana__hlo scalars = scalars_of(w, step), penalty = {0};
+    liana__hlo good = both(w, sums_are_finite(w), liana__hlo_all_finite(&w->l, scalars));
+    if (w->whole->penalty) {
+        penalty = call_penalty(w);
+        good = both(w, good, liana__hlo_all_finite(&w->l, penalty));
+    }
+    call_update(w, scalars, w->results);
     liana__hlo finite = take_values(w, good);
     *status = liana__hlo_select(&w->l, finite, number(w, LIANA__STEP_DONE), number(w, LIANA__STEP_BAD_VALUES));
     *status = liana__hlo_select(&w->l, good, *status, number(w, LIANA__STEP_BAD_SUMS));
     const int64_t size = liana_shape_size(&w->sums[0].shape);
-    liana__hlo parts[] = {liana__hlo_reshape(&w->l, w->sums[0], liana_shape_of(1, size)),
-                          liana__hlo_reshape(&w->l, *status, liana_shape_of(1, 1))};
-    *row = liana__hlo_concatenate(&w->l, parts, 2, 1);
+    liana__hlo parts[3] = {liana__hlo_reshape(&w->l, w->sums[0], liana_shape_of(1, size))};
+    size_t count = 1;
+    if (w->whole->penalty) parts[count++] = liana__hlo_reshape(&w->l, penalty, liana_shape_of(1, 1));
+    parts[count++] = liana__hlo_reshape(&w->l, *status, liana_shape_of(1, 1));
+    *row = liana__hlo_concatenate(&w->l, parts, count, 1);
     return LIANA_OK;
 }
 
@@ -420,6 +448,7 @@ static liana_status write_module(writer *w, const liana__stablehlo_options *opti
     liana__text_add(&w->l.text, "module @\"%s\" {\n", options->name ? options->name : "liana");
     LIANA_TRY(add_function(w, w->whole->leaves, LEAVES, options));
     LIANA_TRY(add_function(w, w->whole->update, UPDATE, options));
+    if (w->whole->penalty) LIANA_TRY(add_function(w, w->whole->penalty, PENALTY, options));
     LIANA_TRY(write_main(w));
     liana__text_add(&w->l.text, "}\n");
     return w->l.text.failed ? liana__hlo_fail_memory(&w->l) : LIANA_OK;

@@ -6,9 +6,10 @@
 
 /* What a module is made of; see backends/whole_update.h. */
 typedef struct liana__stablehlo_whole {
-    const liana_graph *leaves; /* leaves side by side; outputs are their sums, f32 */
-    const liana_graph *update; /* inputs are sums, then f32 scalars */
-    const size_t *sums_read;   /* by input of the update: an output of `leaves` */
+    const liana_graph *leaves;  /* leaves side by side; outputs are their sums, f32 */
+    const liana_graph *update;  /* inputs are sums, then f32 scalars */
+    const liana_graph *penalty; /* its output: what the weights add to the loss, f32 []; NULL: nothing */
+    const size_t *sums_read;    /* by input of the update: an output of `leaves` */
     size_t num_scalars;
     int64_t num_losses; /* elements of the first sum that must be finite */
     int64_t rounds;     /* of leaves in an update, one after the other */
@@ -36,10 +37,13 @@ typedef struct liana__stablehlo_variables {
     size_t num_changed;
 } liana__stablehlo_variables;
 
-/* The variables of both graphs, those of `leaves` first; free the items. Errors: OUT_OF_MEMORY. */
+/* The variables of all graphs, those of `leaves` first; free the items. Errors: OUT_OF_MEMORY. */
 liana_status liana__stablehlo_whole_variables(const liana__stablehlo_whole *whole,
                                               liana__stablehlo_variables *variables, liana__error *error)
     LIANA_MUST_USE;
+
+/* The length of an update's row. */
+int64_t liana__stablehlo_whole_columns(const liana__stablehlo_whole *whole);
 
 /* Writes the module. Its arguments are
  *
@@ -48,9 +52,9 @@ liana_status liana__stablehlo_whole_variables(const liana__stablehlo_whole *whol
  *   3. s32: how many updates there are, at most `steps`;
  *   4. the variables; the buffers of those that change are donated.
  *
- * Its results are f32 [steps, elements of the first sum + 1], and the new values of variables. A row has the first sum
- * and what became of it. After an update that went wrong no other one is done. The caller frees *text. Errors: those
- * of liana__stablehlo_print; UNIMPLEMENTED for sums that are not f32. */
+ * Its results are f32 [steps, liana__stablehlo_whole_columns], and the new values of variables. A row has the first sum,
+ * the penalty if there is one, and what became of the update. After an update that went wrong no other one is done. The
+ * caller frees *text. Errors: those of liana__stablehlo_print; UNIMPLEMENTED for sums that are not f32. */
 liana_status liana__stablehlo_print_whole(const liana__stablehlo_whole *whole,
                                           const liana__stablehlo_variables *variables,
                                           const liana__stablehlo_options *options, char **text, liana__error *error)

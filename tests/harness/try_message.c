@@ -1,10 +1,11 @@
 /* Feeds any bytes to the readers of messages between the processes of a training: what loaders tell each other, rows of a
- * stream, facts that are compared. */
+ * stream, facts that are compared, predictions. */
 #include "harness/try_message.h"
 
 #include "data/loader/row_message.h"
 #include "data/loader/step_workers.h"
 #include "train/core/agreement.h"
+#include "train/core/gathered_rows.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,6 +92,37 @@ static void try_rows(const message *tried)
     liana__ring_slot_free(&slot, BATCH);
 }
 
+/* ---- predictions ---- */
+
+/* Of as many examples as the first byte says, with a target of 4 bytes and 3 numbers each. */
+static void try_predictions(const message *tried)
+{
+    enum { TARGET = 4, OUTPUTS = 3 };
+    uint64_t positions[BATCH], records[BATCH];
+    char *ids[BATCH];
+    const char unknown = 0;
+    float outputs[BATCH * OUTPUTS];
+    int32_t targets[BATCH];
+    liana__gathered_rows rows = {.outputs = outputs, .sizes = {TARGET}, .capacity = BATCH};
+    rows.batch.positions = positions;
+    rows.batch.records = records;
+    rows.batch.ids = ids;
+    rows.batch.num_components = 1;
+    rows.batch.rows[0] = targets;
+    const size_t skipped = tried->size > 0;
+    const int64_t count = skipped ? tried->bytes[0] % (BATCH + 1) : 0;
+    const liana__told told = {(char *)(uintptr_t)(tried->bytes + skipped), tried->size - skipped};
+    const liana__error none = {.message = "predictions"};
+    for (int i = 0; i < BATCH; i++) ids[i] = (char *)(uintptr_t)&unknown;
+    if (!liana__gathered_rows_read(&rows, OUTPUTS, &told, count)) return;
+    demand(rows.batch.count == count, "all rows are there", &none);
+    const char *end = told.data + told.size;
+    for (int64_t i = 0; i < count; i++) {
+        const char *id = ids[i];
+        demand(!id || (id >= told.data && id < end && memchr(id, '\0', (size_t)(end - id))), "an id ends", &none);
+    }
+}
+
 /* ---- facts ---- */
 
 /* Two lists, the first of which has as many bytes as the first byte says. */
@@ -107,7 +139,7 @@ static void try_facts(const message *tried)
 
 void liana__try_message(const uint8_t *bytes, size_t size)
 {
-    static void (*const readers[])(const message *tried) = {try_findings, try_rows, try_facts};
+    static void (*const readers[])(const message *tried) = {try_findings, try_rows, try_facts, try_predictions};
     if (!size) return;
     /* Memory of its own, so that a sanitizer sees a read beyond it. */
     uint8_t *exact = malloc(size - 1 ? size - 1 : 1);

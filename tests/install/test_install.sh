@@ -125,6 +125,14 @@ grep -qx 'sum of squares 91' "$folder/log" || fail "examples/values.c: the sum o
 grep -qx 'x\[::-1, 1:\]: 5 6 2 3' "$folder/log" || fail "examples/values.c: another part of x"
 grep -qx 'its slope: 0 4 6 0 10 12' "$folder/log" || fail "examples/values.c: another slope"
 
+# Towers on several devices print what one device prints.
+echo "examples/towers.c"
+cc $strict "$here/../../examples/towers.c" -o "$folder/towers" $(pkg-config --cflags --libs liana)
+LD_LIBRARY_PATH=$library "$folder/towers" >"$folder/log" || { cat "$folder/log" && exit 1; }
+grep -q '^update 200: loss 0\.000' "$folder/log" || { cat "$folder/log" && fail "examples/towers.c: it did not learn"; }
+LD_LIBRARY_PATH=$library "$folder/towers" cpu:1 cpu:2 -- cpu:0 cpu:1 | cmp - "$folder/log" ||
+    fail "examples/towers.c: several devices print something else"
+
 # A loop under a strategy: the same line of digits under each, in several processes too.
 echo "examples/replicas.c"
 cc $strict "$here/../../examples/replicas.c" -o "$folder/replicas" $(pkg-config --cflags --libs liana)

@@ -274,5 +274,6 @@ const liana__backend liana__backend_pjrt = {
     .whole_stage = liana__pjrt_whole_stage,
     .whole_launch = liana__pjrt_whole_launch,
     .whole_collect = liana__pjrt_whole_collect,
+    .whole_drop = liana__pjrt_whole_drop,
     .whole_workspace = liana__pjrt_whole_workspace,
 };

@@ -4,6 +4,7 @@
 #include "base/cache_folder.h"
 #include "base/crc32c.h"
 #include "base/file.h"
+#include "base/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,7 @@ typedef struct file_head {
 } file_head;
 
 enum { VERSION = 1, NUM_PARTS = 4, PROGRAM = 3 };
-static const char MAGIC[8] = "lianapro";
+static const char MAGIC[8] = "lianapro", ENDING[] = ".program";
 
 typedef struct part {
     const char *bytes;
@@ -68,8 +69,8 @@ static bool find_parts(const liana__pjrt_client *client, const liana__program_so
     parts[1] = (part){source->options, source->options_size};
     parts[2] = (part){source->text, source->text_size};
     const uint32_t name = liana__crc32c_extend(liana__crc32c(identity, parts[0].size), source->options, parts[1].size);
-    *path = liana__arena_format(arena, "%s/%08x-%08x-%zu.program", folder, name,
-                                liana__crc32c(source->text, source->text_size), source->text_size);
+    *path = liana__arena_format(arena, "%s/%08x-%08x-%zu%s", folder, name,
+                                liana__crc32c(source->text, source->text_size), source->text_size, ENDING);
     return *path;
 }
 
@@ -140,6 +141,12 @@ static int by_age(const void *a, const void *b)
     return one->tv_nsec < two->tv_nsec ? -1 : one->tv_nsec > two->tv_nsec;
 }
 
+/* A folder that the user names may have other files. A process that was killed leaves a ".program.tmp". */
+static bool is_program(const char *name)
+{
+    return liana__ends_with(name, ENDING) || liana__ends_with(name, ".program.tmp");
+}
+
 void liana__program_cache_trim(const char *folder, uint64_t most)
 {
     liana__arena arena = {0};
@@ -150,6 +157,7 @@ void liana__program_cache_trim(const char *folder, uint64_t most)
     kept_file *files = liana__arena_allocate(&arena, (names.count + 1) * sizeof *files);
     for (size_t i = 0; files && i < names.count; i++) {
         struct stat facts;
+        if (!is_program(names.items[i])) continue;
         const char *path = liana__path_join(&arena, folder, names.items[i]);
         if (!path || stat(path, &facts) != 0 || !S_ISREG(facts.st_mode)) continue;
         files[count++] = (kept_file){path, (uint64_t)facts.st_size, facts.st_mtim};

@@ -26,7 +26,7 @@ void *liana__program_cache_read(const liana__pjrt_client *client, const liana__p
 void liana__program_cache_write(const liana__pjrt_client *client, const liana__program_source *source,
                                 void *executable);
 
-/* Removes the oldest files of a folder until the rest take at most so many bytes. */
+/* Removes the oldest programs of a folder until the rest take at most so many bytes. Other files stay, and do not count. */
 void liana__program_cache_trim(const char *folder, uint64_t most);
 
 /* The folder that is used: LIANA_PROGRAM_CACHE, else "programs" in liana__cache_folder. NULL: none, since

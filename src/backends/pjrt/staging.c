@@ -82,12 +82,11 @@ static void fill_place(liana__staging *staging, const liana__leaf_batch *batch, 
     }
 }
 
-void liana__staging_add(liana__staging *staging, const liana__leaf_batch *batch, const float *scalars)
+void liana__staging_add(liana__staging *staging, const liana__leaf_batch *batch)
 {
     const liana__staging_layout *layout = staging->layout;
     const size_t step = (size_t)staging->num_steps++, places = (size_t)layout->places;
     const liana__leaf none = {batch->num_leaves ? batch->leaves[0].begin : 0, 0};
-    memcpy(staging->scalars + step * layout->num_scalars, scalars, layout->num_scalars * sizeof *scalars);
     for (size_t device = 0; device < layout->num_devices; device++) {
         /* Neighbours stay together, and no device has more than one leaf more than another. */
         const size_t first = device * batch->num_leaves / layout->num_devices,
@@ -109,28 +108,38 @@ static liana_status send(liana__staging *staging, size_t device, size_t number, 
                               &staging->fences[place], error);
 }
 
-static liana_status send_to(liana__staging *staging, size_t device, liana__error *error)
+static liana_status send_rows_to(liana__staging *staging, size_t device, liana__error *error)
 {
     const liana__staging_layout *layout = staging->layout;
-    const size_t num_inputs = layout->leaves->num_inputs;
-    const liana_shape scalars = liana_shape_of((int64_t)layout->most_steps, (int64_t)layout->num_scalars);
-    for (size_t i = 0; i < num_inputs; i++) {
+    for (size_t i = 0; i < layout->leaves->num_inputs; i++) {
         const liana__node *input = layout->leaves->inputs[i];
         liana_shape shape = input->shape;
         shape.dims[0] = (int64_t)num_rows(layout);
         const char *rows = staging->rows[i] + device * num_rows(layout) * row_size(input);
         LIANA_TRY(send(staging, device, i, input->dtype, &shape, rows, error));
     }
-    LIANA_TRY(send(staging, device, num_inputs, LIANA_F32, &scalars, staging->scalars, error));
-    return send(staging, device, num_inputs + 1, LIANA_S32, &LIANA_SCALAR, &staging->num_steps, error);
+    return LIANA_OK;
 }
 
-liana_status liana__staging_send(liana__staging *staging, liana__error *error)
+liana_status liana__staging_send_rows(liana__staging *staging, liana__error *error)
 {
     if (staging->is_sent) return LIANA_OK;
     staging->is_sent = true;
     for (size_t device = 0; device < staging->layout->num_devices; device++) {
-        LIANA_TRY(send_to(staging, device, error));
+        LIANA_TRY(send_rows_to(staging, device, error));
+    }
+    return LIANA_OK;
+}
+
+liana_status liana__staging_send_scalars(liana__staging *staging, const float *scalars, liana__error *error)
+{
+    const liana__staging_layout *layout = staging->layout;
+    const size_t number = layout->leaves->num_inputs;
+    const liana_shape shape = liana_shape_of((int64_t)layout->most_steps, (int64_t)layout->num_scalars);
+    memcpy(staging->scalars, scalars, (size_t)staging->num_steps * layout->num_scalars * sizeof *scalars);
+    for (size_t device = 0; device < layout->num_devices; device++) {
+        LIANA_TRY(send(staging, device, number, LIANA_F32, &shape, staging->scalars, error));
+        LIANA_TRY(send(staging, device, number + 1, LIANA_S32, &LIANA_SCALAR, &staging->num_steps, error));
     }
     return LIANA_OK;
 }

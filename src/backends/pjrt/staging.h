@@ -22,7 +22,7 @@ typedef struct liana__staging {
     char **rows;    /* by input: [devices, updates, places, size] rows */
     float *scalars; /* [updates, scalars] */
     int32_t num_steps;
-    bool is_sent;
+    bool is_sent;            /* the rows are */
     liana__buffer **buffers; /* [devices, inputs + 2]: inputs, scalars, number of updates */
     liana__fence **fences;
 } liana__staging;
@@ -33,10 +33,13 @@ liana_status liana__staging_create(const liana__staging_layout *layout, liana__s
 void liana__staging_free(liana__staging *staging);
 
 /* Takes one more update's batch. */
-void liana__staging_add(liana__staging *staging, const liana__leaf_batch *batch, const float *scalars);
-/* Begins to send it, once. Errors: those of an upload. */
-liana_status liana__staging_send(liana__staging *staging, liana__error *error) LIANA_MUST_USE;
-/* Waits until all is there, and frees the buffers; the next execution's batches may be added. */
+void liana__staging_add(liana__staging *staging, const liana__leaf_batch *batch);
+/* Begins to send the rows, once. Errors: those of an upload. */
+liana_status liana__staging_send_rows(liana__staging *staging, liana__error *error) LIANA_MUST_USE;
+/* The same of the scalars [updates, num_scalars], which are copied, and of the number of updates. */
+liana_status liana__staging_send_scalars(liana__staging *staging, const float *scalars, liana__error *error)
+    LIANA_MUST_USE;
+/* Waits until all that was sent is there, and frees the buffers; the next execution's batches may be added. */
 liana_status liana__staging_clear(liana__staging *staging, liana__error *error) LIANA_MUST_USE;
 
 #endif

@@ -30,7 +30,7 @@ typedef struct whole_update {
     size_t count;
     whole_device *devices;
     liana__device **handles;
-    liana_graph *leaves, *rewritten, *update;
+    liana_graph *leaves, *rewritten, *update, *penalty;
     size_t *sums_read;
     liana__stablehlo_whole shape;
     liana__stablehlo_variables variables;
@@ -73,6 +73,7 @@ void liana__pjrt_whole_destroy(liana__whole *whole)
     liana__pjrt_program_drop(own->program);
     free_graphs(own);
     liana_graph_destroy(own->update);
+    liana_graph_destroy(own->penalty);
     free(own->variables.items);
     free(own->devices);
     free(own->handles);
@@ -113,6 +114,9 @@ static liana_status build_update(whole_update *own, liana__error *error)
     }
     own->shape.update = own->update;
     own->shape.sums_read = own->sums_read;
+    if (!own->plan.build_penalty) return LIANA_OK;
+    LIANA_TRY(own->plan.build_penalty(own->plan.user, &own->penalty, error));
+    own->shape.penalty = own->penalty;
     return LIANA_OK;
 }
 
@@ -144,7 +148,8 @@ static liana_status compile_text(whole_update *own, const char *text, liana__err
 
 static liana_status compile(whole_update *own, liana__error *error)
 {
-    const liana__stablehlo_options options = {.name = "update", .highest_precision = true};
+    const bool is_cpu = strcmp(own->devices[0].device->client->platform, "cpu") == 0;
+    const liana__stablehlo_options options = {.name = "update", .highest_precision = true, .usual_axes = is_cpu};
     char *text;
     free(own->variables.items);
     LIANA_TRY(liana__stablehlo_whole_variables(&own->shape, &own->variables, error));
@@ -206,8 +211,8 @@ static liana_status make_lists(whole_update *own, liana__error *error)
         if (!each->arguments || !each->results || (i > 0 && !each->copies))
             return liana__fail_memory(error, "the update");
     }
-    const liana__node *first = own->shape.leaves->outputs[0].node;
-    own->downloaded = calloc(own->plan.most_steps * ((size_t)liana_shape_size(&first->shape) + 1), sizeof(float));
+    own->downloaded =
+        calloc(own->plan.most_steps * (size_t)liana__stablehlo_whole_columns(&own->shape), sizeof *own->downloaded);
     return own->downloaded ? LIANA_OK : liana__fail_memory(error, "the update");
 }
 
@@ -299,13 +304,18 @@ static liana__buffer **buffer_of(const whole_update *own, size_t device, size_t 
 
 /* ---- running ---- */
 
-liana_status liana__pjrt_whole_stage(liana__whole *whole, const liana__leaf_batch *batch, const float *scalars,
-                                     liana__error *error)
+liana_status liana__pjrt_whole_stage(liana__whole *whole, const liana__leaf_batch *batch, liana__error *error)
 {
     whole_update *own = (whole_update *)whole;
     liana__staging *staging = &own->stagings[own->next];
-    liana__staging_add(staging, batch, scalars);
-    return (size_t)staging->num_steps == own->plan.most_steps ? liana__staging_send(staging, error) : LIANA_OK;
+    liana__staging_add(staging, batch);
+    return (size_t)staging->num_steps == own->plan.most_steps ? liana__staging_send_rows(staging, error) : LIANA_OK;
+}
+
+liana_status liana__pjrt_whole_drop(liana__whole *whole, liana__error *error)
+{
+    whole_update *own = (whole_update *)whole;
+    return liana__staging_clear(&own->stagings[own->next], error);
 }
 
 static liana_status gather(whole_update *own, size_t device, const liana__staging *staging, liana__error *error)
@@ -350,8 +360,8 @@ static liana_status run(whole_update *own, liana__error *error)
 static liana_status take_results(whole_update *own, size_t device, liana__error *error)
 {
     whole_device *each = &own->devices[device];
-    const liana__node *first = own->layout.leaves->outputs[0].node;
-    const liana_shape shape = liana_shape_of((int64_t)own->plan.most_steps, liana_shape_size(&first->shape) + 1);
+    const liana_shape shape =
+        liana_shape_of((int64_t)own->plan.most_steps, liana__stablehlo_whole_columns(&own->shape));
     liana__buffer *other = NULL;
     liana_status status = liana__pjrt_buffer_put(each->device, LIANA_F32, &shape, each->results[0],
                                                  device == 0 ? &own->rows : &other, error);
@@ -383,11 +393,12 @@ static liana_status fail_run(whole_update *own, liana_status status, liana__erro
     return liana__pjrt_advise(own->devices[0].device, own->layout.size, own->program, error);
 }
 
-liana_status liana__pjrt_whole_launch(liana__whole *whole, liana__error *error)
+liana_status liana__pjrt_whole_launch(liana__whole *whole, const float *scalars, liana__error *error)
 {
     whole_update *own = (whole_update *)whole;
     liana__staging *staging = &own->stagings[own->next];
-    LIANA_TRY(liana__staging_send(staging, error));
+    LIANA_TRY(liana__staging_send_rows(staging, error));
+    LIANA_TRY(liana__staging_send_scalars(staging, scalars, error));
     LIANA_TRY(copy_variables(own, error));
     for (size_t i = 0; i < own->count; i++) LIANA_TRY(gather(own, i, staging, error));
     liana_status status = run(own, error);
@@ -404,15 +415,17 @@ liana_status liana__pjrt_whole_launch(liana__whole *whole, liana__error *error)
     return status;
 }
 
-liana_status liana__pjrt_whole_collect(liana__whole *whole, float *first, int *statuses, liana__error *error)
+liana_status liana__pjrt_whole_collect(liana__whole *whole, float *first, float *penalties, int *statuses,
+                                       liana__error *error)
 {
     whole_update *own = (whole_update *)whole;
-    const size_t columns = (size_t)own->rows->shape.dims[1];
+    const size_t columns = (size_t)own->rows->shape.dims[1], num_sums = columns - (own->penalty ? 2 : 1);
     const float *row = own->downloaded;
     liana_status status = liana__pjrt_download(own->rows, own->downloaded, error);
     if (status != LIANA_OK) return fail_run(own, status, error);
     for (int32_t i = 0; i < own->num_steps; i++, row += columns) {
-        memcpy(first + (size_t)i * (columns - 1), row, (columns - 1) * sizeof *first);
+        memcpy(first + (size_t)i * num_sums, row, num_sums * sizeof *first);
+        penalties[i] = own->penalty ? row[num_sums] : 0;
         statuses[i] = (int)row[columns - 1];
     }
     own->num_steps = 0;

@@ -38,6 +38,12 @@ static liana_status fail_name(const char *text, const char *part, liana__error *
                        text, part);
 }
 
+static liana_status check_address(const char *source, const char *address, liana__error *error)
+{
+    const liana__cluster_reader reader = {.error = error};
+    return liana__cluster_check_address(&reader, source, address);
+}
+
 static bool read_number(const char *text, size_t *number)
 {
     char *end = NULL;
@@ -87,6 +93,7 @@ liana_status liana__served_name_read(const char *text, liana__arena *arena, lian
     const char *at = end_of_address(text);
     if (at) {
         name->address = liana__arena_format(arena, "%.*s", (int)(at - text), text);
+        if (name->address) LIANA_TRY(check_address("the device's name", name->address, error));
     } else {
         at = text;
     }
@@ -151,12 +158,6 @@ static liana_status add_job(liana__served_cluster *cluster, const char *name, si
     **job = (liana__served_job){.name = liana__arena_string(arena, name), .num_tasks = num_tasks};
     (*job)->addresses = liana__arena_allocate(arena, (num_tasks + 1) * sizeof *(*job)->addresses);
     return arena->failed ? liana__fail_memory(error, "a cluster") : LIANA_OK;
-}
-
-static liana_status check_address(const char *source, const char *address, liana__error *error)
-{
-    const liana__cluster_reader reader = {.error = error};
-    return liana__cluster_check_address(&reader, source, address);
 }
 
 static liana_status add_strings(liana__served_cluster *cluster, const char *name, const liana__strings *strings,

@@ -30,8 +30,12 @@ liana_status liana__check_private_folder(const char *folder, const char *what, l
                            (unsigned)found.st_uid, (unsigned)geteuid());
     }
     if ((found.st_mode & 077) == 0) return LIANA_OK;
-    return liana__fail(error, LIANA_INVALID_CONFIG, "%s %s has mode %04o, so others may enter it; run: chmod 700 %s",
-                       what, folder, (unsigned)found.st_mode & 07777, folder);
+    /* /tmp and the like must stay open for others. */
+    const bool is_common = found.st_mode & S_ISVTX;
+    return liana__fail(error, LIANA_INVALID_CONFIG, "%s %s has mode %04o, so others may enter it; %s%s", what, folder,
+                       (unsigned)found.st_mode & 07777,
+                       is_common ? "name a folder of this user alone: mkdir -m 700 FOLDER" : "run: chmod 700 ",
+                       is_common ? "" : folder);
 }
 
 static liana_status path_of_key(const char *folder, char path[PATH_SIZE], liana__error *error)

@@ -395,12 +395,13 @@ static liana_status step_end(liana__callback_item *item, liana_fit_context *cont
 {
     const annealing_options *options = item->options;
     annealing *own = item->self;
-    const liana__update_sums *update = &context->update;
-    if (uses_validation(options) || !update->sums) return LIANA_OK;
-    liana__totals_add(&own->window, update->sums, update->count, update->bad_records);
-    if (own->knows_reference) return LIANA_OK;
-    LIANA_TRY(measure(options, own, context, &own->reference, error));
-    own->knows_reference = true;
+    for (size_t i = 0; !uses_validation(options) && i < context->num_each; i++) {
+        const liana__update_sums *update = &context->each[i];
+        liana__totals_add(&own->window, update->sums, update->count, update->bad_records);
+        if (own->knows_reference) continue;
+        LIANA_TRY(measure(options, own, context, &own->reference, error));
+        own->knows_reference = true;
+    }
     return LIANA_OK;
 }
 

@@ -74,22 +74,26 @@ extern const liana__callback *const liana__controls[];
 
 /* ---- what callbacks see, and what they ask for ---- */
 
-/* The sums of the last update (NULL: it was not applied), as liana__totals_add takes them. Borrowed until the next one. */
+/* The sums of an update, as liana__totals_add takes them. Borrowed until the next step. */
 typedef struct liana__update_sums {
     const float *sums;
     int64_t count, bad_records;
+    double learning_rate;
 } liana__update_sums;
 
 /* Where a training is. Callbacks may read all of it; they change something through the functions below. */
 struct liana_fit_context {
     liana__training *training;
-    int64_t epoch;                   /* from 1 */
-    int64_t epochs;                  /* 0: not known */
-    int64_t step;                    /* updates done in this epoch; in a validation, its batches */
-    int64_t steps;                   /* of this epoch, or this validation */
-    const liana__totals *totals;     /* of the epoch so far */
-    liana__update_sums update;       /* at the end of a step */
-    int64_t updates;                 /* since the end of the step before: 1, unless workers are not in step */
+    int64_t epoch;               /* from 1 */
+    int64_t epochs;              /* 0: not known */
+    int64_t step;                /* updates done in this epoch; in a validation, its batches */
+    int64_t steps;               /* of this epoch, or this validation */
+    const liana__totals *totals; /* of the epoch so far */
+    /* At the end of a step: the updates since the end of the step before, and what of them was applied, in order. There
+     * are several with steps_per_execution. Where workers are not in step one entry is of all. */
+    int64_t updates;
+    const liana__update_sums *each;
+    size_t num_each;
     const liana__totals *validation; /* count 0: none in this epoch, or none yet */
     bool validates;                  /* the training has validation data */
     double learning_rate;            /* of the last update; 0 before the first */
@@ -126,6 +130,11 @@ struct liana_fit_context {
  * epoch without validation. Errors: INVALID_CONFIG if the training never has it; the message names those it has. */
 liana_status liana__fit_metric(const liana_fit_context *context, const char *name, double *value, bool *known,
                                liana__error *error) LIANA_MUST_USE;
+
+/* The value of "loss" or a metric in other totals of the training. False: it has none of that name, or nothing was
+ * measured. */
+bool liana__fit_metric_of(const liana_fit_context *context, const char *name, const liana__totals *totals,
+                          double *value);
 
 /* Measures the weights as they are now on the validation data, in the middle of an epoch too. *measured is borrowed until
  * the next measurement. Callbacks get its steps. At the begin of a step, and at the end of the training. Errors: those of

@@ -53,6 +53,15 @@ liana_status liana__fit_metric(const liana_fit_context *context, const char *nam
     return LIANA_OK;
 }
 
+bool liana__fit_metric_of(const liana_fit_context *context, const char *name, const liana__totals *totals,
+                          double *value)
+{
+    const int index = find_value(context->training, name);
+    if (index < 0 || totals->count == 0) return false;
+    *value = liana__totals_value(totals, (size_t)index);
+    return true;
+}
+
 void liana__fit_stop(liana_fit_context *context, const char *format, ...)
 {
     if (context->stopping) return;

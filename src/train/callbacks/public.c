@@ -64,6 +64,38 @@ bool liana_fit_metric(const liana_fit_context *context, const char *name, double
     return context && name && liana__fit_metric(context, name, value, &known, NULL) == LIANA_OK && known;
 }
 
+/* ---- the updates of a step ---- */
+
+static bool has_update(const liana_fit_context *context, int64_t update)
+{
+    return context && update >= 0 && update < (int64_t)context->num_each;
+}
+
+int64_t liana_fit_num_updates(const liana_fit_context *context)
+{
+    return context ? (int64_t)context->num_each : 0;
+}
+
+bool liana_fit_update_metric(const liana_fit_context *context, int64_t update, const char *name, double *value)
+{
+    double ignored;
+    if (!value) value = &ignored;
+    *value = 0;
+    if (!name || !has_update(context, update) || context->each[update].count == 0) return false;
+    const liana__update_sums *one = &context->each[update];
+    liana__totals totals;
+    liana_status status = liana__totals_create(context->training->objective, &totals, NULL);
+    if (status == LIANA_OK) liana__totals_add(&totals, one->sums, one->count, one->bad_records);
+    bool known = status == LIANA_OK && liana__fit_metric_of(context, name, &totals, value);
+    liana__totals_free(&totals);
+    return known;
+}
+
+double liana_fit_update_rate(const liana_fit_context *context, int64_t update)
+{
+    return has_update(context, update) ? context->each[update].learning_rate : 0;
+}
+
 /* ---- variables ---- */
 
 const char *liana_fit_variable_name(const liana_fit_context *context, size_t index)

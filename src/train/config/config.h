@@ -174,6 +174,7 @@ typedef struct liana__train_config {
     const char *stop_at; /* as liana__wall_clock_read takes it, or NULL */
     int64_t initial_epoch;
     int64_t steps_per_epoch;       /* updates; 0: as many as the data give */
+    int64_t steps_per_execution;   /* updates between two times that callbacks look */
     int64_t batch_size;            /* examples of one update */
     int64_t validation_freq;       /* every so many epochs are validated */
     int64_t validation_batch_size; /* 0: batch_size */

@@ -508,6 +508,15 @@ static const liana__field train_items[] = {
      AT(steps_per_epoch),
      .maximum = 1e12,
      .doc = "number of updates in an epoch (0: as many as the data give)"},
+    {.name = "steps_per_execution",
+     .kind = LIANA__FIELD_INT,
+     AT(steps_per_execution),
+     .default_text = "1",
+     .minimum = 1,
+     .maximum = LIANA__MAX_STEPS_PER_EXECUTION,
+     .doc =
+         "number of updates that a GPU or TPU does in one execution of its program; on any device callbacks look after "
+         "so many updates"},
     {.name = "batch_size",
      .kind = LIANA__FIELD_INT,
      AT(batch_size),

@@ -1,8 +1,8 @@
 /* An evaluation: one pass over data as in inference. */
 #include "distribute/cluster/cluster.h"
 #include "train/core/batch_components.h"
-#include "train/core/fit.h"
 #include "train/core/gathered_rows.h"
+#include "train/fit/fit.h"
 
 #include <stdlib.h>
 

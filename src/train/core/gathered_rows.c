@@ -104,12 +104,11 @@ static void copy(liana__message_reader *reader, void *to, size_t expected)
     if (bytes && size == expected && size) memcpy(to, bytes, size);
 }
 
-/* The rows of one process, behind those that are there. */
-static bool read_rows(liana__gathered_rows *rows, const liana__trainer *trainer, const liana__told *told, int64_t count)
+bool liana__gathered_rows_read(liana__gathered_rows *rows, size_t row_size, const liana__told *told, int64_t count)
 {
     liana__batch *batch = &rows->batch;
     liana__message_reader reader = {.data = told->data, .size = told->size};
-    const size_t at = (size_t)batch->count, size = (size_t)count, row_size = (size_t)liana__trainer_row_size(trainer);
+    const size_t at = (size_t)batch->count, size = (size_t)count;
     copy(&reader, batch->positions + at, size * sizeof *batch->positions);
     copy(&reader, batch->records + at, size * sizeof *batch->records);
     for (size_t i = 0; i < size; i++) batch->ids[at + i] = (char *)(uintptr_t)liana__message_get_text(&reader);
@@ -124,11 +123,12 @@ static bool read_rows(liana__gathered_rows *rows, const liana__trainer *trainer,
 static liana_status read_all(liana__gathered_rows *rows, const liana__trainer *trainer,
                              const liana__step_workers *workers, liana__error *error)
 {
+    const size_t row_size = (size_t)liana__trainer_row_size(trainer);
     for (size_t i = 0; i < workers->count; i++) {
         int64_t count = 0;
         for (int64_t k = workers->bounds[i]; k < workers->bounds[i + 1]; k++) count += workers->shard_counts[k];
         if (rows->told[i].size == 0 && count == 0) continue; /* it is gone */
-        if (read_rows(rows, trainer, &rows->told[i], count)) continue;
+        if (liana__gathered_rows_read(rows, row_size, &rows->told[i], count)) continue;
         return liana__fail(error, LIANA_INTERNAL, "what process %zu predicts for its part of a step cannot be read", i);
     }
     return LIANA_OK;

@@ -9,22 +9,28 @@ static bool has_penalty(const liana_model *model)
     return false;
 }
 
+liana_status liana__penalty_build(liana_context *context, const liana_model *model, liana_graph **graph,
+                                  liana__error *error)
+{
+    liana_status status = liana_graph_create(context, graph);
+    if (status == LIANA_OK) {
+        liana_graph_output(*graph, "penalty", liana__model_penalty(model, *graph));
+        status = liana_graph_status(*graph);
+        if (status != LIANA_OK) liana_graph_destroy(*graph);
+    }
+    if (status == LIANA_OK) return LIANA_OK;
+    *graph = NULL;
+    if (error && error != &context->error) *error = context->error;
+    return status;
+}
+
 liana_status liana__penalty_create(liana__device *device, const liana_model *model, liana__variables *variables,
                                    liana__program **program, liana__error *error)
 {
     *program = NULL;
     if (!has_penalty(model)) return LIANA_OK;
     liana_graph *graph;
-    liana_status status = liana_graph_create(device->context, &graph);
-    if (status == LIANA_OK) {
-        liana_graph_output(graph, "penalty", liana__model_penalty(model, graph));
-        status = liana_graph_status(graph);
-        if (status != LIANA_OK) liana_graph_destroy(graph);
-    }
-    if (status != LIANA_OK) {
-        if (error != &device->context->error) *error = device->context->error;
-        return status;
-    }
+    LIANA_TRY(liana__penalty_build(device->context, model, &graph, error));
     return liana__program_create(device, graph, "penalty", variables, program, error);
 }
 
@@ -33,6 +39,6 @@ liana_status liana__penalty_add(liana__program *program, int64_t count, float *s
     float penalty;
     LIANA_TRY(liana__program_run(program, error));
     LIANA_TRY(liana__program_fetch(program, 0, &penalty, error));
-    *sum = (float)((double)*sum + (double)penalty * (double)count);
+    *sum = liana__penalty_in(*sum, penalty, count);
     return LIANA_OK;
 }

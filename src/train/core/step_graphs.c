@@ -1,6 +1,7 @@
 /* The graphs of a step, from a model, a loss, metrics and an optimizer. */
 #include "train/core/step_graphs.h"
 
+#include "ir/device_scope.h"
 #include "models/preprocessing.h"
 #include "passes/autodiff.h"
 
@@ -186,6 +187,7 @@ static shard build_shard(const liana__trainer_options *options, liana_graph *gra
     shard made = {0};
     liana__objective_call *call = &made.measured;
     liana_tensor inputs[LIANA__MAX_INPUTS];
+    liana__scopes_forbid(graph, LIANA__SCOPES_OF_STRATEGY);
     graph->mixed_precision = options->mixed_precision && (training || !options->evaluates_in_float32);
     for (size_t i = 0; i < liana__model_num_inputs(options->model); i++) {
         inputs[i] = build_input(options, graph, i, size);

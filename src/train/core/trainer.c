@@ -4,12 +4,11 @@
 #include "data/loader/cut.h"
 #include "train/core/penalty.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Builders leave their message in the context. */
-static liana_status take_context_error(const liana__trainer *trainer, liana_status status, liana__error *error)
+liana_status liana__trainer_take_error(const liana__trainer *trainer, liana_status status, liana__error *error)
 {
     if (status != LIANA_OK && error && error != &trainer->device->context->error) {
         *error = trainer->device->context->error;
@@ -27,6 +26,7 @@ void liana__trainer_destroy(liana__trainer *trainer)
     liana__program_destroy(trainer->penalty);
     liana__leaf_sums_free(&trainer->sums);
     free(trainer->first_sum);
+    free(trainer->penalties);
     free(trainer->no_targets);
     free(trainer->no_weights);
     free(trainer->counts);
@@ -40,21 +40,21 @@ static liana_status build_training(void *user, int64_t size, bool masked, liana_
     liana__trainer *own = user;
     liana_context *context = own->device->context;
     liana_status status = liana__build_training_leaf(context, &own->options, size, masked, &own->sums, graph);
-    return take_context_error(own, status, error);
+    return liana__trainer_take_error(own, status, error);
 }
 
 static liana_status build_evaluation(void *user, int64_t size, bool masked, liana_graph **graph, liana__error *error)
 {
     liana__trainer *own = user;
     liana_status status = liana__build_evaluation_leaf(own->device->context, &own->options, size, masked, graph);
-    return take_context_error(own, status, error);
+    return liana__trainer_take_error(own, status, error);
 }
 
 static liana_status build_counting(void *user, int64_t size, bool masked, liana_graph **graph, liana__error *error)
 {
     liana__trainer *own = user;
     liana_status status = liana__build_counting_leaf(own->device->context, &own->options, size, masked, graph);
-    return take_context_error(own, status, error);
+    return liana__trainer_take_error(own, status, error);
 }
 
 static liana_status prepare_update(liana__trainer *own, liana__error *error)
@@ -62,14 +62,14 @@ static liana_status prepare_update(liana__trainer *own, liana__error *error)
     return liana__trainer_update_prepare(&own->update, own->device->context, &own->options, &own->sums, error);
 }
 
-static liana_status build_update(void *user, liana_graph **graph, liana__error *error)
+liana_status liana__trainer_update_graph(void *user, liana_graph **graph, liana__error *error)
 {
     liana__trainer *own = user;
     *graph = NULL;
     const liana__leaf_function *function = own->options.function;
     if (function && function->build_update) return function->build_update(function->user, graph, error);
     LIANA_TRY(prepare_update(own, error));
-    return take_context_error(own, liana__trainer_update_build(&own->update, LIANA__WHOLE_UPDATE, graph), error);
+    return liana__trainer_take_error(own, liana__trainer_update_build(&own->update, LIANA__WHOLE_UPDATE, graph), error);
 }
 
 static liana_status build_sums(void *user, size_t round, liana_graph **graph, liana__error *error)
@@ -78,7 +78,7 @@ static liana_status build_sums(void *user, size_t round, liana_graph **graph, li
     *graph = NULL;
     LIANA_TRY(prepare_update(own, error));
     const liana_status status = liana__trainer_update_build_sums(&own->update, LIANA__WHOLE_UPDATE, round, graph);
-    return take_context_error(own, status, error);
+    return liana__trainer_take_error(own, status, error);
 }
 
 static liana_status cut_update(void *user, size_t num_slices, liana__error *error)
@@ -91,13 +91,13 @@ static liana_status cut_update(void *user, size_t num_slices, liana__error *erro
 static liana_status build_slice(void *user, size_t slice, liana_graph **graph, liana__error *error)
 {
     liana__trainer *own = user;
-    return take_context_error(own, liana__trainer_update_build(&own->update, slice, graph), error);
+    return liana__trainer_take_error(own, liana__trainer_update_build(&own->update, slice, graph), error);
 }
 
 static liana_status build_slice_sums(void *user, size_t slice, size_t round, liana_graph **graph, liana__error *error)
 {
     liana__trainer *own = user;
-    return take_context_error(own, liana__trainer_update_build_sums(&own->update, slice, round, graph), error);
+    return liana__trainer_take_error(own, liana__trainer_update_build_sums(&own->update, slice, round, graph), error);
 }
 
 static size_t first_finished(void *user, size_t slice, size_t round)
@@ -130,11 +130,11 @@ liana_status liana__trainer_build_evaluation(liana__trainer *trainer, int64_t si
 
 liana_status liana__trainer_build_update(liana__trainer *trainer, liana_graph **graph, liana__error *error)
 {
-    return build_update(trainer, graph, error);
+    return liana__trainer_update_graph(trainer, graph, error);
 }
 
 /* The leaf's sum that the update reads under a weight's name. */
-static size_t find_sum(void *user, const char *input)
+size_t liana__trainer_find_sum(void *user, const char *input)
 {
     const liana__trainer *own = user;
     const liana__leaf_function *function = own->options.function;
@@ -153,7 +153,7 @@ static bool is_gradient(void *user, size_t sum)
 
 liana_status liana__trainer_read_sum(liana__trainer *trainer, const char *input, void *data, liana__error *error)
 {
-    return trainer->strategy->read_sum(trainer->instance, find_sum(trainer, input), data, error);
+    return trainer->strategy->read_sum(trainer->instance, liana__trainer_find_sum(trainer, input), data, error);
 }
 
 size_t liana__trainer_num_sum_rounds(const liana__trainer *trainer)
@@ -206,31 +206,6 @@ static liana__leaf_plan plan_leaves(liana__trainer *trainer, liana__step_kind ki
     return plan;
 }
 
-static liana_status build_leaves(void *user, int64_t leaves, liana_graph **graph, liana__error *error)
-{
-    liana__trainer *own = user;
-    liana_context *context = own->device->context;
-    liana_status status =
-        liana__build_training_leaves(context, &own->options, own->microbatch, leaves, &own->sums, graph);
-    return take_context_error(own, status, error);
-}
-
-/* Updates as one program each; not where they read sums that the host finishes, and not of a program's own steps. */
-static bool plan_whole(liana__trainer *trainer, size_t num_sum_rounds, liana__whole_plan *plan)
-{
-    const liana__trainer_options *options = &trainer->options;
-    if (!options->optimizer || options->function || options->deterministic || num_sum_rounds) return false;
-    *plan = (liana__whole_plan){.build_leaves = build_leaves,
-                                .side_by_side = liana__leaves_stand_side_by_side(options),
-                                .build_update = build_update,
-                                .find_sum = find_sum,
-                                .user = trainer,
-                                .num_scalars = LIANA__NUM_UPDATE_SCALARS,
-                                .num_losses = options->objective->num_outputs,
-                                .most_steps = 1};
-    return true;
-}
-
 static liana_status make_strategy(liana__trainer *trainer, liana__error *error)
 {
     const liana__trainer_options *options = &trainer->options;
@@ -239,10 +214,10 @@ static liana_status make_strategy(liana__trainer *trainer, liana__error *error)
     liana__strategy_plan plan = {.leaves = {options->optimizer ? &leaves[LIANA__STEP_TRAINING] : NULL,
                                             &leaves[LIANA__STEP_EVALUATION],
                                             trainer->counts ? &leaves[LIANA__STEP_COUNTING] : NULL},
-                                 .build_update = build_update,
+                                 .build_update = liana__trainer_update_graph,
                                  .build_sums = build_sums,
                                  .finish_sums = finish_sums,
-                                 .find_sum = find_sum,
+                                 .find_sum = liana__trainer_find_sum,
                                  .is_gradient = is_gradient,
                                  .user = trainer,
                                  .num_scalars = LIANA__NUM_UPDATE_SCALARS,
@@ -253,7 +228,7 @@ static liana_status make_strategy(liana__trainer *trainer, liana__error *error)
         plan.num_sum_rounds = liana__rule_reads(&rule).num_rounds;
         plan.slicing = &slicing;
     }
-    if (plan_whole(trainer, plan.num_sum_rounds, &trainer->whole)) plan.whole = &trainer->whole;
+    if (liana__trainer_plan_whole(trainer, plan.num_sum_rounds, &trainer->whole)) plan.whole = &trainer->whole;
     size_t count = 1 + options->num_more_devices;
     liana__device **devices = malloc(count * sizeof *devices);
     if (!devices) return liana__fail_memory(error, "the strategy");
@@ -415,7 +390,10 @@ static liana_status make_stand_ins(liana__trainer *trainer, liana__error *error)
     }
     trainer->no_targets = calloc((size_t)options->batch_size, largest);
     trainer->first_sum = calloc(options->objective->num_sums, sizeof *trainer->first_sum);
-    if (!trainer->no_targets || !trainer->first_sum) return liana__fail_memory(error, "the trainer");
+    trainer->penalties = calloc((size_t)options->steps_per_execution + 1, sizeof *trainer->penalties);
+    if (!trainer->no_targets || !trainer->first_sum || !trainer->penalties) {
+        return liana__fail_memory(error, "the trainer");
+    }
     LIANA_TRY(make_scales(trainer, error));
     if (!options->weighted) return LIANA_OK;
     trainer->no_weights = malloc((size_t)options->batch_size * sizeof *trainer->no_weights);
@@ -593,9 +571,8 @@ liana__leaf_batch liana__trainer_leaves(liana__trainer *trainer, const liana__tr
     return leaves;
 }
 
-/* Checks a batch, and lists its leaves. */
-static liana_status begin_batch(liana__trainer *trainer, const liana__trainer_batch *batch, bool training,
-                                liana__leaf_batch *leaves, liana__error *error)
+liana_status liana__trainer_begin_batch(liana__trainer *trainer, const liana__trainer_batch *batch, bool training,
+                                        liana__leaf_batch *leaves, liana__error *error)
 {
     LIANA_TRY(liana__trainer_check_batch(trainer, batch, training, error));
     *leaves = liana__trainer_leaves(trainer, batch);
@@ -606,7 +583,7 @@ static liana_status sum_batch(liana__trainer *trainer, const liana__trainer_batc
                               size_t *num_leaves, liana__error *error)
 {
     liana__leaf_batch leaves;
-    LIANA_TRY(begin_batch(trainer, batch, training, &leaves, error));
+    LIANA_TRY(liana__trainer_begin_batch(trainer, batch, training, &leaves, error));
     leaves.outputs = outputs;
     *num_leaves = leaves.num_leaves;
     liana__step_kind kind = training ? LIANA__STEP_TRAINING : LIANA__STEP_EVALUATION;
@@ -616,15 +593,14 @@ static liana_status sum_batch(liana__trainer *trainer, const liana__trainer_batc
     return liana__penalty_add(trainer->penalty, liana__step_count(batch), penalty, error);
 }
 
-/* On the callers' track. */
-static void record(const liana__trainer *trainer, liana__event_kind kind, uint64_t begin, int64_t number)
+void liana__trainer_record(const liana__trainer *trainer, liana__event_kind kind, uint64_t begin, int64_t number)
 {
     const liana__device *device = trainer->device;
     liana__event event = {.begin = begin, .kind = kind, .number = (uint32_t)number};
     if (device->recorder) liana__recorder_add(device->recorder, device->num_tracks, event);
 }
 
-static uint64_t clock_if_recorded(const liana__trainer *trainer)
+uint64_t liana__trainer_clock(const liana__trainer *trainer)
 {
     return trainer->device->recorder ? liana__clock() : 0;
 }
@@ -649,61 +625,31 @@ static liana_status check_in_step(const liana__trainer *trainer, liana__error *e
                        "gradients only: use synchronous updates of all workers, or train in epochs");
 }
 
-static liana__fault_check check_of(const liana__trainer *trainer)
+liana__fault_check liana__trainer_check(const liana__trainer *trainer)
 {
     return (liana__fault_check){trainer->strategy, trainer->instance, trainer->options.objective, trainer->first_sum,
                                 trainer->update.learning_rate};
 }
 
-/* An update in three parts: leaves and their sum, checks, the update. */
-static liana_status step_by_parts(liana__trainer *trainer, const liana__trainer_batch *batch, const float *scalars,
-                                  liana__error *error)
+liana_status liana__trainer_step_by_parts(liana__trainer *trainer, const liana__trainer_batch *batch,
+                                          const float *scalars, liana__error *error)
 {
     size_t num_leaves;
-    uint64_t begin = clock_if_recorded(trainer);
+    uint64_t begin = liana__trainer_clock(trainer);
     LIANA_TRY(sum_batch(trainer, batch, true, NULL, &num_leaves, error));
-    record(trainer, LIANA__EVENT_SHARDS, begin, (int64_t)num_leaves);
-    begin = clock_if_recorded(trainer);
-    const liana__fault_check check = check_of(trainer);
+    liana__trainer_record(trainer, LIANA__EVENT_SHARDS, begin, (int64_t)num_leaves);
+    begin = liana__trainer_clock(trainer);
+    const liana__fault_check check = liana__trainer_check(trainer);
     LIANA_TRY(liana__fault_before_update(&check, &trainer->fault, error));
     LIANA_TRY(trainer->strategy->update(trainer->instance, scalars, error));
     LIANA_TRY(liana__fault_after_update(&check, &trainer->fault, error));
-    record(trainer, LIANA__EVENT_UPDATE, begin, (int64_t)scalars[LIANA__UPDATE_ITERATION]);
+    liana__trainer_record(trainer, LIANA__EVENT_UPDATE, begin, (int64_t)scalars[LIANA__UPDATE_ITERATION]);
     return LIANA_OK;
 }
 
-/* The same as one program. An update whose sums are not finite has changed nothing: it is done again by its parts, which
- * say what is wrong. */
-static liana_status step_as_a_whole(liana__trainer *trainer, liana__whole *whole, const liana__trainer_batch *batch,
-                                    const float *scalars, liana__error *error)
+static liana_status step(liana__trainer *trainer, const liana__trainer_batch *batch, double learning_rate,
+                         int64_t iteration, bool by_parts, liana__error *error)
 {
-    const liana__backend *backend = trainer->device->backend;
-    liana__leaf_batch leaves;
-    float penalty = 0;
-    int status;
-    uint64_t begin = clock_if_recorded(trainer);
-    const liana__fault_check check = check_of(trainer);
-    LIANA_TRY(begin_batch(trainer, batch, true, &leaves, error));
-    if (trainer->penalty) {
-        LIANA_TRY(liana__penalty_add(trainer->penalty, liana__step_count(batch), &penalty, error));
-    }
-    if (!isfinite(penalty) || !isfinite(scalars[LIANA__UPDATE_RATE])) {
-        return step_by_parts(trainer, batch, scalars, error);
-    }
-    LIANA_TRY(backend->whole_stage(whole, &leaves, scalars, error));
-    LIANA_TRY(backend->whole_launch(whole, error));
-    LIANA_TRY(backend->whole_collect(whole, trainer->first_sum, &status, error));
-    record(trainer, LIANA__EVENT_UPDATE, begin, (int64_t)scalars[LIANA__UPDATE_ITERATION]);
-    if (status == LIANA__WHOLE_BAD_SUMS) return step_by_parts(trainer, batch, scalars, error);
-    if (trainer->penalty) trainer->first_sum[trainer->options.objective->penalty_sum] += penalty;
-    if (status == LIANA__WHOLE_BAD_VALUES) return liana__fault_after_update(&check, &trainer->fault, error);
-    return LIANA_OK;
-}
-
-liana_status liana__trainer_step(liana__trainer *trainer, const liana__trainer_batch *batch, double learning_rate,
-                                 int64_t iteration, const float **sums, liana__error *error)
-{
-    *sums = trainer->first_sum;
     trainer->fault = (liana__fault){0};
     trainer->update.learning_rate = learning_rate;
     LIANA_TRY(check_in_step(trainer, error));
@@ -711,10 +657,21 @@ liana_status liana__trainer_step(liana__trainer *trainer, const liana__trainer_b
     const float scalars[LIANA__NUM_UPDATE_SCALARS] = {[LIANA__UPDATE_COUNT] = (float)liana__step_count(batch),
                                                       [LIANA__UPDATE_RATE] = (float)learning_rate,
                                                       [LIANA__UPDATE_ITERATION] = (float)iteration};
-    const liana__strategy *strategy = trainer->strategy;
-    liana__whole *whole = strategy->whole ? strategy->whole(trainer->instance) : NULL;
-    if (whole) return step_as_a_whole(trainer, whole, batch, scalars, error);
-    return step_by_parts(trainer, batch, scalars, error);
+    const bool whole = !by_parts && liana__trainer_whole(trainer);
+    return (whole ? liana__trainer_step_as_a_whole : liana__trainer_step_by_parts)(trainer, batch, scalars, error);
+}
+
+liana_status liana__trainer_step(liana__trainer *trainer, const liana__trainer_batch *batch, double learning_rate,
+                                 int64_t iteration, const float **sums, liana__error *error)
+{
+    *sums = trainer->first_sum;
+    return step(trainer, batch, learning_rate, iteration, false, error);
+}
+
+liana_status liana__trainer_step_with_sums(liana__trainer *trainer, const liana__trainer_batch *batch,
+                                           double learning_rate, int64_t iteration, liana__error *error)
+{
+    return step(trainer, batch, learning_rate, iteration, true, error);
 }
 
 const liana__fault *liana__trainer_fault(const liana__trainer *trainer)

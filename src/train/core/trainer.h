@@ -32,6 +32,29 @@ liana_status liana__trainer_prepare(liana__trainer *trainer, int64_t count, bool
 liana_status liana__trainer_step(liana__trainer *trainer, const liana__trainer_batch *batch, double learning_rate,
                                  int64_t iteration, const float **sums, liana__error *error) LIANA_MUST_USE;
 
+/* The same, leaf by leaf, so that liana__trainer_read_sum has its sums on any device. */
+liana_status liana__trainer_step_with_sums(liana__trainer *trainer, const liana__trainer_batch *batch,
+                                           double learning_rate, int64_t iteration, liana__error *error) LIANA_MUST_USE;
+
+/* Several updates as one execution of a device's program. While it runs, the next ones' batches may be staged. */
+
+/* How many can be staged; 1: updates are done one by one. */
+size_t liana__trainer_most_staged(const liana__trainer *trainer);
+/* Takes the next update's batch, which has examples; its rows are copied. Errors: those of liana__trainer_step. */
+liana_status liana__trainer_stage(liana__trainer *trainer, const liana__trainer_batch *batch, liana__error *error)
+    LIANA_MUST_USE;
+/* Begins to do what is staged; `scalars` [staged, LIANA__NUM_UPDATE_SCALARS] are copied. */
+liana_status liana__trainer_launch(liana__trainer *trainer, const float *scalars, liana__error *error) LIANA_MUST_USE;
+/* Waits until it is done. `counts` are the examples of each. `sums` [launched, sums of the objective] and `statuses`
+ * (liana__whole_status) receive what came of it. What follows an update that was not done was not done either. */
+liana_status liana__trainer_collect(liana__trainer *trainer, const int64_t *counts, float *sums, int *statuses,
+                                    liana__error *error) LIANA_MUST_USE;
+/* Forgets what is staged and not launched. */
+liana_status liana__trainer_drop_staged(liana__trainer *trainer, liana__error *error) LIANA_MUST_USE;
+/* After LIANA__WHOLE_BAD_VALUES: finds what is not finite, for liana__trainer_fault. Errors: OUT_OF_RANGE. */
+liana_status liana__trainer_find_fault(liana__trainer *trainer, const float *sums, double learning_rate,
+                                       liana__error *error) LIANA_MUST_USE;
+
 /* Updates of a cluster whose workers are not in step (distribute/cluster/span.h). Steps and updates are counted from 0. */
 typedef struct liana__trainer_span {
     size_t num_steps;
@@ -54,7 +77,8 @@ const liana__fault *liana__trainer_fault(const liana__trainer *trainer);
 
 /* For running a step again (train/numbers): the leaves of a training batch and their rows, borrowed until the next call
  * with another batch; the graph of a leaf of `size` examples, and that of the update, whose inputs are sums by the names
- * of their weights and "count", "learning_rate" and "iteration"; and such a sum of the last step. */
+ * of their weights and "count", "learning_rate" and "iteration"; and such a sum of the last step, which was one with
+ * sums. */
 liana__leaf_batch liana__trainer_leaves(liana__trainer *trainer, const liana__trainer_batch *batch);
 liana_status liana__trainer_build_leaf(liana__trainer *trainer, int64_t size, liana_graph **graph, liana__error *error)
     LIANA_MUST_USE;

@@ -9,7 +9,7 @@
 
 #include <liana/dataset.h>
 
-enum { LIANA__MAX_INPUTS = LIANA_MAX_COMPONENTS };
+enum { LIANA__MAX_INPUTS = LIANA_MAX_COMPONENTS, LIANA__MAX_STEPS_PER_EXECUTION = 10000 };
 
 /* How the data of an input of the model arrive. */
 typedef struct liana__trainer_input {
@@ -29,10 +29,11 @@ typedef struct liana__trainer_options {
     int64_t batch_size;                              /* the largest number of examples in a batch */
     int64_t evaluation_batch_size;                   /* the same for evaluations and predictions; 0: batch_size */
     int64_t microbatch;                              /* examples of a shard; 0: liana__default_microbatch */
-    uint64_t seed;                                   /* of dropout */
-    liana_scale scale;                               /* how images enter the model */
-    bool mixes;                                      /* training batches have partners and shares */
-    bool weighted;                                   /* batches have a weight for each example's loss */
+    int64_t steps_per_execution;     /* updates that a device may do in one execution of its program; 0: 1 */
+    uint64_t seed;                   /* of dropout */
+    liana_scale scale;               /* how images enter the model */
+    bool mixes;                      /* training batches have partners and shares */
+    bool weighted;                   /* batches have a weight for each example's loss */
     const double *class_weights;     /* that the loss of a training example is multiplied by; NULL: all 1 */
     int64_t num_class_weights;       /* classes from here on have 1 */
     size_t memory_limit;             /* bytes that training may take; 0: any (liana__device.memory_limit) */

@@ -3,7 +3,7 @@
 
 #include "base/format.h"
 #include "layers/model.h"
-#include "train/core/fit_plan.h"
+#include "train/fit/fit_plan.h"
 
 #include <math.h>
 #include <stdio.h>

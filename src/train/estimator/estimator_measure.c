@@ -1,7 +1,7 @@
 /* Evaluating and predicting with an estimator, from its newest checkpoint. */
 #include "base/named.h"
-#include "train/core/fit.h"
 #include "train/estimator/estimator.h"
+#include "train/fit/fit.h"
 #include "train/model/compiled.h"
 
 #include <string.h>

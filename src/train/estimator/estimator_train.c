@@ -6,8 +6,8 @@
 #include "train/callbacks/user.h"
 #include "train/checkpoint/data_state.h"
 #include "train/checkpoint/resume.h"
-#include "train/core/fit.h"
 #include "train/estimator/estimator.h"
+#include "train/fit/fit.h"
 #include "train/model/compiled.h"
 
 #include <string.h>

@@ -2,6 +2,7 @@
 #include "train/estimator/model_fn.h"
 
 #include "base/named.h"
+#include "ir/device_scope.h"
 #include "ir/given.h"
 #include "ir/graph.h"
 #include "ir/shape.h"
@@ -248,6 +249,7 @@ liana_status liana__fn_run(liana__fn_call *call, liana__error *error)
     recorder models = {.record = {on_call}, .call = call};
     liana_context *context = call->graph->context;
     call->built = (liana__fn_built){.kind = call->kind};
+    liana__scopes_forbid(call->graph, LIANA__SCOPES_OF_STRATEGY);
     liana_status status = call_function(call, &models);
     if (status == LIANA_OK) status = finish(call, &models);
     if (status != LIANA_OK && error && error != &context->error) *error = context->error;

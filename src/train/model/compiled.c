@@ -128,7 +128,8 @@ static char *make_key(const liana__compile_request *request)
         liana__text_add_double(&text, request->class_weights[i]);
         liana__text_add(&text, " ");
     }
-    liana__text_add(&text, "\n%lld ", (long long)request->evaluation_batch_size);
+    liana__text_add(&text, "\n%lld %lld ", (long long)request->evaluation_batch_size,
+                    (long long)request->steps_per_execution);
     liana__describe_objective(&request->objective, &text);
     describe_match(request, &text);
     if (!request->optimizer && request->model->objective) {
@@ -196,6 +197,7 @@ static liana_status compile(const liana__compile_request *request, kept *item, l
                                                    .class_weights = weights,
                                                    .num_class_weights = request->num_class_weights,
                                                    .microbatch = request->microbatch,
+                                                   .steps_per_execution = request->steps_per_execution,
                                                    .seed = request->seed,
                                                    .deterministic = request->deterministic,
                                                    .scale = request->scale,

@@ -22,6 +22,7 @@ typedef struct liana__compile_request {
     const liana__data_match *match;   /* which components the data have; NULL: images and labels */
     int64_t batch_size, microbatch;
     int64_t evaluation_batch_size; /* 0: batch_size */
+    int64_t steps_per_execution;   /* 0: 1 */
     const double *class_weights;   /* of the loss; NULL: all 1 */
     int64_t num_class_weights;
     uint64_t seed;

@@ -11,6 +11,7 @@ static liana_status check_counts(const liana_fit_options *options, liana__error 
         int64_t value;
     } counts[] = {{"epochs", options->epochs},
                   {"steps_per_epoch", options->steps_per_epoch},
+                  {"steps_per_execution", options->steps_per_execution},
                   {"steps", options->steps},
                   {"initial_epoch", options->initial_epoch},
                   {"validation_freq", options->validation_freq},
@@ -22,6 +23,10 @@ static liana_status check_counts(const liana_fit_options *options, liana__error 
         if (counts[i].value >= 0) continue;
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "%s is %lld, expected 0 or more", counts[i].name,
                            (long long)counts[i].value);
+    }
+    if (options->steps_per_execution > LIANA__MAX_STEPS_PER_EXECUTION) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "steps_per_execution is %lld, expected 0 to %d",
+                           (long long)options->steps_per_execution, LIANA__MAX_STEPS_PER_EXECUTION);
     }
     if (!(options->keep_every_hours >= 0)) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "keep_every_hours is %g, expected 0 or more",

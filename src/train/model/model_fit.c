@@ -11,8 +11,8 @@
 #include "train/checkpoint/remote_checkpoints.h"
 #include "train/checkpoint/resume.h"
 #include "train/checkpoint/shared_checkpoint.h"
-#include "train/core/fit.h"
 #include "train/core/warnings.h"
+#include "train/fit/fit.h"
 #include "train/model/compiled.h"
 #include "train/model/epoch_values.h"
 #include "train/model/fit_checks.h"
@@ -304,6 +304,7 @@ static liana_status run_fit(session *own, const liana_fit_options *options, lian
                                  .validation_batch_size = own->data.evaluation_batch_size,
                                  .validation_steps = options->validation_steps,
                                  .validation_freq = options->validation_freq,
+                                 .steps_per_execution = options->steps_per_execution,
                                  .length = length,
                                  .resumed = own->resumed,
                                  .seen_classes = liana__warn_classes_to_see(&watched.warnings),
@@ -339,6 +340,7 @@ static liana_status compile_fit(session *own, const liana_fit_options *options, 
                                       .class_weights = options->class_weights,
                                       .num_class_weights = options->class_weights ? options->num_class_weights : 0,
                                       .microbatch = options->microbatch,
+                                      .steps_per_execution = options->steps_per_execution,
                                       .seed = options->seed,
                                       .scale = own->data.scale,
                                       .mixes = own->data.augment && liana__augment_mixes(own->data.augment),

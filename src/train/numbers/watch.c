@@ -204,6 +204,14 @@ void liana__watch_after_step(liana__watch *watch, int64_t update, double learnin
 
 /* ---- explaining ---- */
 
+/* The step as the last one whose sums can be read. */
+static liana_status train_with_sums(const liana__watched_step *step, const liana__batch *batch, liana__error *error)
+{
+    liana__trainer *trainer = step->training->trainer;
+    const liana__trainer_batch data = liana__trainer_batch_of(trainer, batch);
+    return liana__trainer_step_with_sums(trainer, &data, step->learning_rate, step->update, error);
+}
+
 /* What was found out about a bad step, as a sentence. */
 typedef struct explanation {
     liana__text text;
@@ -395,6 +403,9 @@ liana_status liana__watch_meet(const liana__watched_step *step, const liana__bat
         const explanation none = {.hint = DIVERGED};
         char text[640];
         if (!unfit) return fail(step, liana__fault_describe(&fault, text, sizeof text), &none, "", error);
+        LIANA_TRY(write_values(&step->training->variables, step->watch->unfit, error));
+        liana_status again = train_with_sums(step, batch, error);
+        if (again != LIANA_OK && liana__trainer_fault(trainer)->kind == LIANA__FAULT_NONE) return again;
         bad.before = value_before;
         bad.user = step->watch->unfit;
     }
@@ -497,7 +508,7 @@ static liana_status meet_again(const liana__watched_step *step, const liana__bat
                                liana__error *error)
 {
     const liana__trainer *trainer = step->training->trainer;
-    liana_status status = train_again(step, batch, step->learning_rate, step->update, error);
+    liana_status status = train_with_sums(step, batch, error);
     const liana__fault fault = *liana__trainer_fault(trainer);
     if (status == LIANA_OK || fault.kind != LIANA__FAULT_UPDATE) {
         return liana__fail(error, LIANA_OUT_OF_RANGE,

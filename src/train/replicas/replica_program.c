@@ -3,6 +3,7 @@
 #include "base/crc32c.h"
 #include "exec/program.h"
 #include "exec/subgraph.h"
+#include "ir/device_scope.h"
 #include "ir/graph.h"
 #include "ir/shape.h"
 #include "train/model/model_arrays.h"
@@ -182,6 +183,7 @@ static liana_status build(liana_replica_program *program, version *own, const li
     liana__error *error = &program->context->error;
     LIANA_TRY(keep_inputs(own, inputs, num_inputs, error));
     LIANA_TRY(liana_graph_create(program->context, &own->graph));
+    liana__scopes_forbid(own->graph, LIANA__SCOPES_OF_STRATEGY);
     for (size_t i = 0; i < num_inputs; i++) {
         liana_graph_input(own->graph, own->inputs[i].name, (liana_dtype)own->inputs[i].dtype, own->inputs[i].shape);
     }

@@ -46,6 +46,7 @@ liana_status liana__run_make_trainer(liana__run *run, const liana__run_options *
                     .batch_size = train->batch_size,
                     .evaluation_batch_size = largest_evaluation(train),
                     .microbatch = train->microbatch,
+                    .steps_per_execution = train->steps_per_execution,
                     .seed = (uint64_t)train->seed,
                     .deterministic = train->deterministic,
                     .scale = run->scale,

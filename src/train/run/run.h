@@ -13,9 +13,9 @@
 #include "train/checkpoint/resume.h"
 #include "train/config/config.h"
 #include "train/core/batch_components.h"
-#include "train/core/fit.h"
 #include "train/core/warnings.h"
 #include "train/core/worker_share.h"
+#include "train/fit/fit.h"
 
 #include <liana/dataset.h>
 

@@ -150,6 +150,7 @@ static liana_status fit(liana__run *run, const liana__run_options *options, lian
                                  .validation_batch_size = train->validation_batch_size,
                                  .validation_steps = train->validation_steps,
                                  .validation_freq = train->validation_freq,
+                                 .steps_per_execution = train->steps_per_execution,
                                  .length = liana__run_length(run),
                                  .resumed = run->resumed,
                                  .seen_classes = liana__warn_classes_to_see(&run->warnings),

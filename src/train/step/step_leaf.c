@@ -1,5 +1,6 @@
 /* The graph of a step's leaf: what its function declares, and the sums that it gives. */
 #include "base/named.h"
+#include "ir/device_scope.h"
 #include "ir/given.h"
 #include "ir/graph.h"
 #include "ir/shape.h"
@@ -273,6 +274,7 @@ liana_status liana__step_build_leaf(void *user, int64_t size, bool masked, liana
     liana_graph *graph;
     *out = NULL;
     LIANA_TRY(liana_graph_create(step->context, &graph));
+    liana__scopes_forbid(graph, LIANA__SCOPES_OF_STRATEGY);
     leaf_state state = {.step = step};
     liana_leaf leaf = {.graph = graph, .size = size, .state = &state};
     graph->mixed_precision = step->mixed_precision;

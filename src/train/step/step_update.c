@@ -1,5 +1,6 @@
 /* The graph of a step's update: the sums that it reads, and the moving averages that it moves. */
 #include "base/named.h"
+#include "ir/device_scope.h"
 #include "ir/given.h"
 #include "ir/graph.h"
 #include "ir/shape.h"
@@ -209,6 +210,7 @@ liana_status liana__step_build_update(void *user, liana_graph **out, liana__erro
     liana_graph *graph;
     *out = NULL;
     LIANA_TRY(liana_graph_create(step->context, &graph));
+    liana__scopes_forbid(graph, LIANA__SCOPES_OF_STRATEGY);
     update_state state = {.step = step};
     liana_update update = {.graph = graph, .state = &state};
     liana_status status = add_inputs(&update, &state) ? LIANA_OK : liana__fail_memory(error, "an update");

@@ -1,5 +1,5 @@
 /* Counts the updates of a fit. */
-#include "train/core/fit_plan.h"
+#include "train/fit/fit_plan.h"
 
 /* Beyond this many epochs, a fit with a number of updates does not say how many epochs it has. */
 enum { MOST_COUNTED = 1000000 };

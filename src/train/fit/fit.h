@@ -16,6 +16,7 @@ typedef struct liana__fit_options {
     /* Instead: every so many updates, and at the end. An epoch's results have the validation that its last update was
      * followed by, if there was one. 0: by epochs. */
     int64_t validation_freq_steps;
+    int64_t steps_per_execution;   /* updates after which callbacks look; 0: 1 */
     liana__training_length length; /* of the whole fit, from its initial epoch on */
     bool resumed;                  /* the state is that of a checkpoint */
     bool *seen_classes;            /* by class: becomes true when an example of it was trained on; NULL: nobody asks */
@@ -33,7 +34,12 @@ typedef struct liana__fit_options {
     liana__notes notes;
 } liana__fit_options;
 
-/* Trains from training->state until its length is reached or a callback stops it, and keeps the state up to date.
+/* With steps_per_execution above 1, updates are done in groups, which begin and end a step for callbacks; so weights, rates
+ * and ends change between groups only. A group ends early at the end of an epoch, at a validation, and after an update
+ * whose numbers went bad. Where the trainer was made with as many steps, and its device can do it, a group is one
+ * execution. Otherwise its updates are done one by one, to the same bits.
+ *
+ * Trains from training->state until its length is reached or a callback stops it, and keeps the state up to date.
  *
  * Where it ends in the middle of an epoch, that epoch is validated and told as the others are. The state stays in the
  * middle: a longer fit goes on from there, and ends in the same bits as one that was as long at once.

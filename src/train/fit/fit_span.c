@@ -1,5 +1,5 @@
 /* Updates of workers that are not in step. */
-#include "train/core/fit_span.h"
+#include "train/fit/fit_span.h"
 
 #include "data/loader/cut.h"
 #include "train/core/batch_components.h"

@@ -1,55 +1,28 @@
 /* The loop of a training. */
-#include "train/core/fit.h"
+#include "train/fit/fit_internal.h"
 
 #include "base/clock.h"
 #include "distribute/cluster/held.h"
 #include "train/callbacks/standard.h"
 #include "train/core/averaged_weights.h"
-#include "train/core/batch_components.h"
 #include "train/core/chief_task.h"
-#include "train/core/fit_plan.h"
-#include "train/core/fit_span.h"
-#include "train/numbers/watch.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
-/* A fit that is running. */
-typedef struct fit_run {
-    const liana__fit_options *options;
-    liana__training *training;
-    liana__training_state *state; /* the training's */
-    liana__learning_rate learning_rate;
-    liana__fit_plan plan;
-    liana__error *error;
-    int64_t steps_per_epoch; /* in the running epoch */
-    int64_t end_step;        /* the same, or less if the fit ends in it */
-    double training_begin;   /* of the running epoch, in seconds; later by the time of validations in it */
-    liana__timing_epoch timing;
-    liana__totals validation; /* of the running epoch */
-    liana__totals measured;   /* by liana__fit_validate */
-    liana__watch *watch;      /* on bad numbers; NULL: they end the training */
-    uint64_t generation;      /* of the cluster, in which the loader was begun */
-    bool replays;             /* the last update gave bad weights: the steps before it are to be done again */
-    liana__fit_span span;     /* where workers are not in step */
-    double kept_factor;       /* the rate factor that goes with the kept states of the callbacks */
-    liana_fit_context context;
-} fit_run;
-
 static const liana__totals NO_TOTALS;
 
 /* ---- callbacks ---- */
 
-static liana_status call(fit_run *fit, liana__callback_event event)
+static liana_status call(liana__fit_run *fit, liana__callback_event event)
 {
     fit->context.epoch = fit->state->epoch + 1;
     fit->context.is_chief = liana__cluster_is_chief(fit->training->cluster);
     return liana__callback_list_call(fit->options->callbacks, event, &fit->context, fit->error);
 }
 
-/* The same about the training of the epoch, not about its validation. */
-static liana_status call_training(fit_run *fit, liana__callback_event event)
+liana_status liana__fit_call_training(liana__fit_run *fit, liana__callback_event event)
 {
     liana_fit_context *context = &fit->context;
     context->step = fit->state->step;
@@ -62,7 +35,7 @@ static liana_status call_training(fit_run *fit, liana__callback_event event)
     return call(fit, event);
 }
 
-static liana_status keep_states(fit_run *fit)
+static liana_status keep_states(liana__fit_run *fit)
 {
     fit->kept_factor = fit->state->rate_factor;
     return liana__callback_list_save(fit->options->callbacks, &fit->state->callbacks, fit->error);
@@ -72,7 +45,7 @@ static liana_status keep_states(fit_run *fit)
  * fail if it fails. */
 static liana_status save_or_attend(void *user, bool is_chief, liana__error *error)
 {
-    const fit_run *fit = user;
+    const liana__fit_run *fit = user;
     liana__cluster *cluster = fit->training->cluster;
     if (!cluster) return fit->options->save(fit->options->user, error);
     liana__error unread = {0};
@@ -85,13 +58,13 @@ static liana_status save_or_attend(void *user, bool is_chief, liana__error *erro
     return status;
 }
 
-static liana_status save(const fit_run *fit, liana__error *error)
+static liana_status save(const liana__fit_run *fit, liana__error *error)
 {
     return liana__chief_does(fit->training->cluster, save_or_attend, (void *)(uintptr_t)fit, error);
 }
 
 /* Puts the averages in the place of the weights; *swapped: it did. */
-static liana_status begin_averages(fit_run *fit, bool wanted, bool *swapped, liana__error *error)
+static liana_status begin_averages(liana__fit_run *fit, bool wanted, bool *swapped, liana__error *error)
 {
     *swapped = wanted && !fit->state->averaged;
     if (!*swapped) return LIANA_OK;
@@ -99,7 +72,7 @@ static liana_status begin_averages(fit_run *fit, bool wanted, bool *swapped, lia
 }
 
 /* Takes that back. Returns the status of what was done meanwhile, or the failure to do so. */
-static liana_status end_averages(fit_run *fit, bool swapped, liana_status status, liana__error *error)
+static liana_status end_averages(liana__fit_run *fit, bool swapped, liana_status status, liana__error *error)
 {
     if (!swapped) return status;
     liana_status returned = liana__averaged_weights_return(fit->training, status == LIANA_OK ? error : NULL);
@@ -107,7 +80,7 @@ static liana_status end_averages(fit_run *fit, bool swapped, liana_status status
 }
 
 /* A checkpoint with averages says so, and a training goes on from its weights. */
-static liana_status save_state(fit_run *fit, liana__error *error)
+static liana_status save_state(liana__fit_run *fit, liana__error *error)
 {
     bool swapped;
     LIANA_TRY(begin_averages(fit, fit->context.saves_averages, &swapped, error));
@@ -116,7 +89,7 @@ static liana_status save_state(fit_run *fit, liana__error *error)
 
 /* ---- checkpoints ---- */
 
-static liana_status save_checkpoint(fit_run *fit)
+static liana_status save_checkpoint(liana__fit_run *fit)
 {
     const liana__fit_options *options = fit->options;
     liana_fit_context *context = &fit->context;
@@ -136,7 +109,7 @@ static liana_status save_checkpoint(fit_run *fit)
  * those from before the validation, which a training that goes on from there does again. */
 liana_status liana__fit_save_update(liana_fit_context *context, liana__error *error)
 {
-    fit_run *fit = context->loop;
+    liana__fit_run *fit = context->loop;
     const double factor = fit->state->rate_factor;
     if (!fit->options->save) return LIANA_OK;
     fit->state->rate_factor = fit->kept_factor;
@@ -145,144 +118,11 @@ liana_status liana__fit_save_update(liana_fit_context *context, liana__error *er
     return status;
 }
 
-/* ---- an update ---- */
-
-static void set_rate(fit_run *fit, int64_t iteration)
-{
-    fit->context.scheduled_rate = liana__training_rate(fit->training, &fit->learning_rate, iteration);
-    fit->context.learning_rate = fit->context.scheduled_rate * fit->state->rate_factor;
-}
-
-static liana__watched_step watched_step(const fit_run *fit)
-{
-    return (liana__watched_step){.watch = fit->watch,
-                                 .training = fit->training,
-                                 .loader = fit->options->training,
-                                 .data_epoch = liana__fit_data_epoch(fit->state, fit->state->epoch),
-                                 .notes = &fit->context.notes,
-                                 .update = liana__training_state_applied(fit->state) + 1,
-                                 .learning_rate = fit->context.learning_rate};
-}
-
-/* The update counts as done, but not for the sums of the epoch, if a callback knows a state to go back to. */
-static liana_status recover(fit_run *fit)
-{
-    liana__training_state *state = fit->state;
-    const bool changed = state->changed_after_update;
-    fit->context.recovered = false;
-    state->changed_after_update = false;
-    state->iteration++;
-    state->step++;
-    LIANA_TRY(call_training(fit, LIANA__ON_DIVERGENCE));
-    if (fit->context.recovered) return LIANA_OK;
-    state->changed_after_update = changed;
-    state->iteration--;
-    state->step--;
-    return LIANA_OK;
-}
-
-/* A step whose numbers went bad. What is replayed needs the loader, when it has all batches back. */
-static liana_status meet_bad_numbers(fit_run *fit, const liana__batch *batch)
-{
-    fit->context.update = (liana__update_sums){0};
-    LIANA_TRY(recover(fit));
-    if (fit->context.recovered) return LIANA_OK;
-    const bool spoilt = liana__trainer_fault(fit->training->trainer)->kind == LIANA__FAULT_UPDATE;
-    fit->replays = spoilt && liana__watch_can_replay(fit->watch);
-    if (fit->replays) return LIANA_OK;
-    const liana__watched_step step = watched_step(fit);
-    return liana__watch_meet(&step, batch, fit->error);
-}
-
-static liana_status replay(fit_run *fit)
-{
-    const liana__watched_step step = watched_step(fit);
-    fit->replays = false;
-    return liana__watch_replay(&step, fit->error);
-}
-
-static void watch_good_step(const fit_run *fit, const float *sums, int64_t count)
-{
-    const double loss = count ? (double)sums[0] / (double)count : 0;
-    const int64_t update = liana__training_state_applied(fit->state) + 1;
-    if (fit->watch) liana__watch_after_step(fit->watch, update, fit->context.learning_rate, loss);
-}
-
-static liana_status train_step(fit_run *fit, const liana__batch *batch)
-{
-    liana__cluster *cluster = fit->training->cluster;
-    const liana__fit_options *options = fit->options;
-    liana__training_state *state = fit->state;
-    const liana__trainer *trainer = fit->training->trainer;
-    LIANA_TRY(liana__batch_check(trainer, batch, liana__loader_source(options->training), fit->error));
-    liana__trainer_batch data = liana__trainer_batch_of(trainer, batch);
-    const float *sums;
-    const int64_t applied = liana__training_state_applied(state);
-    set_rate(fit, applied);
-    liana_status status =
-        liana__trainer_step(fit->training->trainer, &data, fit->context.learning_rate, applied + 1, &sums, fit->error);
-    const bool went_bad = liana__trainer_fault(trainer)->kind != LIANA__FAULT_NONE;
-    if (status == LIANA_OK || went_bad) status = liana__cluster_section_leave(cluster, status, fit->error);
-    if (status == LIANA_OUT_OF_RANGE && went_bad) return meet_bad_numbers(fit, batch);
-    LIANA_TRY(status);
-    fit->context.learning_rate = liana__training_keep_rate(fit->training, fit->context.learning_rate);
-    watch_good_step(fit, sums, liana__batch_step_count(batch));
-    fit->context.update = (liana__update_sums){sums, liana__batch_step_count(batch),
-                                               batch->num_positions - liana__batch_step_count(batch)};
-    liana__totals_add(&state->running, sums, liana__batch_step_count(batch),
-                      batch->num_positions - liana__batch_step_count(batch));
-    for (int64_t i = 0; options->seen_classes && batch->labels && i < batch->count; i++) {
-        options->seen_classes[batch->labels[i]] = true;
-    }
-    state->changed_after_update = false;
-    state->iteration++;
-    state->step++;
-    fit->timing.images += liana__batch_step_count(batch);
-    fit->timing.wait += batch->wait_seconds;
-    return LIANA_OK;
-}
-
-/* After a death others have the leaves of the dead: from the step on that is to be done. */
-static liana_status follow_cluster(fit_run *fit)
-{
-    const liana__training_state *state = fit->state;
-    const uint64_t generation = liana__cluster_generation(fit->training->cluster);
-    if (generation == fit->generation) return LIANA_OK;
-    fit->generation = generation;
-    return liana__loader_begin(fit->options->training, liana__fit_data_epoch(state, state->epoch),
-                               (uint64_t)state->step, fit->error);
-}
-
-static liana_status take_step(fit_run *fit)
-{
-    liana__cluster *cluster = fit->training->cluster;
-    liana__loader *loader = fit->options->training;
-    liana_status status;
-    do {
-        liana__batch *batch;
-        if (fit->watch) LIANA_TRY(liana__watch_before_step(fit->watch, fit->training, fit->error));
-        LIANA_TRY(follow_cluster(fit));
-        liana__cluster_section_begin(cluster);
-        status = liana__loader_next(loader, &batch, fit->error);
-        if (status == LIANA_OK) {
-            status = train_step(fit, batch);
-            liana__loader_release(loader, batch);
-        }
-    } while (liana__cluster_repeats(cluster, &status, fit->error));
-    fit->context.updates = 1;
-    return status;
-}
-
-static bool halts(const fit_run *fit)
-{
-    return fit->context.stopping || fit->context.interrupted;
-}
-
 /* ---- validations ---- */
 
 /* What an evaluation in the middle of a fit tells callbacks. */
 typedef struct validation {
-    fit_run *fit;
+    liana__fit_run *fit;
     double begin;
     bool wants_outputs;
     bool is_bad; /* its loss is not finite, which was told */
@@ -294,11 +134,11 @@ typedef struct validation {
 /* The first batch whose loss is not finite is explained. A control that watches the validation goes back by itself. */
 static liana_status watch_validation(validation *own, const liana__batch *batch, liana__error *error)
 {
-    fit_run *fit = own->fit;
+    liana__fit_run *fit = own->fit;
     const liana__totals *totals = fit->context.validation;
     if (own->is_bad || own->on_predictions || liana__losses_are_finite(totals)) return LIANA_OK;
     own->is_bad = true;
-    liana__watched_step step = watched_step(fit);
+    liana__watched_step step = liana__fit_watched_step(fit);
     step.loader = fit->options->validation;
     step.has_control = liana__callback_list_has_control(fit->options->callbacks);
     /* Of a batch that processes share, outputs are gathered, and inputs are not. */
@@ -325,7 +165,7 @@ static liana_status report_validation(void *user, const liana__batch *batch, con
     return context->interrupted ? liana__fail(error, LIANA_CANCELLED, "stopped while validating") : LIANA_OK;
 }
 
-static int64_t validation_steps(const fit_run *fit)
+static int64_t validation_steps(const liana__fit_run *fit)
 {
     const liana__fit_options *options = fit->options;
     int64_t steps = (int64_t)liana__loader_steps_per_epoch(options->validation, 0);
@@ -333,7 +173,7 @@ static int64_t validation_steps(const fit_run *fit)
 }
 
 /* The totals are those of the context. */
-static liana_status evaluate(fit_run *fit, liana__loader *loader, validation *own, liana__totals *totals,
+static liana_status evaluate(liana__fit_run *fit, liana__loader *loader, validation *own, liana__totals *totals,
                              liana__error *error)
 {
     bool swapped;
@@ -355,7 +195,7 @@ static void begin_validation(liana_fit_context *context, const liana__totals *to
     context->images = 0;
 }
 
-static liana_status validate(fit_run *fit)
+static liana_status validate(liana__fit_run *fit)
 {
     liana_fit_context *context = &fit->context;
     liana__totals_clear(&fit->validation);
@@ -371,7 +211,7 @@ static liana_status validate(fit_run *fit)
 static liana_status evaluate_besides(liana_fit_context *context, liana__loader *loader, int64_t steps, validation *own,
                                      liana__error *error)
 {
-    fit_run *fit = context->loop;
+    liana__fit_run *fit = context->loop;
     const liana_fit_context before = *context;
     liana__totals_clear(&fit->measured);
     begin_validation(context, &fit->measured, steps);
@@ -388,7 +228,7 @@ static liana_status evaluate_besides(liana_fit_context *context, liana__loader *
 
 liana_status liana__fit_validate(liana_fit_context *context, const liana__totals **measured, liana__error *error)
 {
-    fit_run *fit = context->loop;
+    liana__fit_run *fit = context->loop;
     validation progress = {0};
     *measured = &fit->measured;
     return evaluate_besides(context, fit->options->validation, validation_steps(fit), &progress, error);
@@ -397,7 +237,7 @@ liana_status liana__fit_validate(liana_fit_context *context, const liana__totals
 liana_status liana__fit_predict_training(liana_fit_context *context, liana__on_predictions on_predictions, void *user,
                                          liana__error *error)
 {
-    fit_run *fit = context->loop;
+    liana__fit_run *fit = context->loop;
     const liana__fit_options *options = fit->options;
     liana__loader *loader = NULL;
     if (!options->open_examples) {
@@ -409,7 +249,7 @@ liana_status liana__fit_predict_training(liana_fit_context *context, liana__on_p
     return evaluate_besides(context, loader, steps, &progress, error);
 }
 
-static bool validates_by_steps(const fit_run *fit)
+static bool validates_by_steps(const liana__fit_run *fit)
 {
     const liana__fit_options *options = fit->options;
     int64_t every = options->validation_freq_steps;
@@ -417,65 +257,34 @@ static bool validates_by_steps(const fit_run *fit)
 }
 
 /* In the middle of an epoch. Out of a validation that is interrupted the epoch is left as after any update. */
-static liana_status validate_between(fit_run *fit)
+static liana_status validate_between(liana__fit_run *fit)
 {
-    if (!validates_by_steps(fit) || fit->state->step >= fit->end_step || halts(fit)) return LIANA_OK;
+    if (!validates_by_steps(fit) || fit->state->step >= fit->end_step || liana__fit_halts(fit)) return LIANA_OK;
     double begin = liana__clock_seconds();
     liana_status status = validate(fit);
     fit->training_begin += liana__clock_seconds() - begin;
     return status == LIANA_CANCELLED && fit->context.interrupted ? LIANA_OK : status;
 }
 
-/* ---- workers that are not in step ---- */
-
-/* All meet at the end of the epoch, for a validation between, and after so many updates. */
-static int64_t span_length(const fit_run *fit)
-{
-    const liana__training_state *state = fit->state;
-    int64_t length = fit->end_step - state->step, every = fit->options->validation_freq_steps;
-    if (length > (int64_t)fit->span.span_steps) length = (int64_t)fit->span.span_steps;
-    if (!fit->options->validation || every <= 0) return length;
-    const int64_t until = every - state->iteration % every;
-    return until < length ? until : length;
-}
-
-static liana_status train_span(fit_run *fit)
-{
-    liana__training_state *state = fit->state;
-    const int64_t length = span_length(fit);
-    liana__fit_span *span = &fit->span;
-    LIANA_TRY(liana__fit_span_run(span, (size_t)length, fit->error));
-    set_rate(fit, liana__training_state_applied(state) + length - 1);
-    fit->context.update = (liana__update_sums){span->sums, span->totals.count, span->totals.bad_records};
-    state->changed_after_update = false;
-    state->iteration += length;
-    state->step += length;
-    fit->context.updates = length;
-    fit->timing.images += span->totals.count;
-    fit->timing.wait += span->wait;
-    return LIANA_OK;
-}
-
 /* ---- an epoch ---- */
 
-static liana_status train_epoch(fit_run *fit)
+static liana_status train_epoch(liana__fit_run *fit)
 {
     liana__training_state *state = fit->state;
     fit->training_begin = liana__clock_seconds();
     fit->timing = (liana__timing_epoch){0};
     bool begins = state->step == 0 && state->step < fit->end_step;
-    if (begins && !halts(fit)) LIANA_TRY(call_training(fit, LIANA__ON_EPOCH_BEGIN));
-    while (state->step < fit->end_step && !halts(fit)) {
-        liana_status begun = call_training(fit, LIANA__ON_STEP_BEGIN);
+    if (begins && !liana__fit_halts(fit)) LIANA_TRY(liana__fit_call_training(fit, LIANA__ON_EPOCH_BEGIN));
+    while (state->step < fit->end_step && !liana__fit_halts(fit)) {
+        liana_status begun = liana__fit_call_training(fit, LIANA__ON_STEP_BEGIN);
         /* Also out of a validation that a callback asked for: it is done again. */
         if (begun == LIANA_CANCELLED && fit->context.interrupted) break;
         LIANA_TRY(begun);
-        if (halts(fit)) break;
-        liana_status status = fit->span.span_steps ? train_span(fit) : take_step(fit);
-        if (status == LIANA_OK && fit->replays) status = replay(fit);
-        LIANA_TRY(status);
+        if (liana__fit_halts(fit)) break;
+        LIANA_TRY(fit->span.span_steps ? liana__fit_train_span(fit) : liana__fit_train_group(fit));
         fit->timing.seconds = liana__clock_seconds() - fit->training_begin;
-        LIANA_TRY(call_training(fit, LIANA__ON_STEP_END));
+        LIANA_TRY(liana__fit_call_training(fit, LIANA__ON_STEP_END));
+        fit->context.num_each = 0;
         LIANA_TRY(validate_between(fit));
         /* The last update of a fit is saved with its end: a checkpoint is not written twice. */
         bool is_last = fit->context.stopping || state->iteration >= fit->plan.last_iteration;
@@ -489,14 +298,14 @@ static liana_status train_epoch(fit_run *fit)
 /* ---- the end of an epoch, and of the fit ---- */
 
 /* Whether the fit is as long as it was to be, after so many epochs. */
-static bool is_long_enough(const fit_run *fit, int64_t epochs)
+static bool is_long_enough(const liana__fit_run *fit, int64_t epochs)
 {
     const int64_t most = fit->options->length.epochs;
     return (most && epochs >= most) || fit->state->iteration >= fit->plan.last_iteration;
 }
 
 /* At the end of an epoch, or of the fit. */
-static liana_status validate_epoch(fit_run *fit)
+static liana_status validate_epoch(liana__fit_run *fit)
 {
     const liana__fit_options *options = fit->options;
     const liana__training_state *state = fit->state;
@@ -517,7 +326,7 @@ static void next_epoch(liana__training_state *state)
 }
 
 /* The weights become their averages, unless a callback has chosen others. */
-static liana_status take_averages(fit_run *fit)
+static liana_status take_averages(liana__fit_run *fit)
 {
     liana__training_state *state = fit->state;
     const bool changed = state->changed_after_update; /* by a control that went back */
@@ -531,7 +340,7 @@ static liana_status take_averages(fit_run *fit)
 }
 
 /* Whether another stage follows this epoch. */
-static bool ends_stage(const fit_run *fit)
+static bool ends_stage(const liana__fit_run *fit)
 {
     const liana__training_stages *stages = fit->training->stages;
     const liana__training_state *state = fit->state;
@@ -541,24 +350,24 @@ static bool ends_stage(const fit_run *fit)
 }
 
 /* The update is the last one of its kind: a control has its last word about it. */
-static liana_status end_updates(fit_run *fit)
+static liana_status end_updates(liana__fit_run *fit)
 {
     liana_fit_context *context = &fit->context;
     context->ends_stage = ends_stage(fit);
     context->saves_before_change = context->is_best && !fit->state->changed_after_update;
-    liana_status status = call_training(fit, LIANA__ON_LAST_STEP);
+    liana_status status = liana__fit_call_training(fit, LIANA__ON_LAST_STEP);
     context->saves_before_change = false;
     return status;
 }
 
 /* Calls what may put weights of its own in place of those that training came to. */
-static liana_status call_end(fit_run *fit)
+static liana_status call_end(liana__fit_run *fit)
 {
     liana__training_state *state = fit->state;
     const bool changed = state->changed_after_update;
     fit->context.saves_before_change = fit->context.is_best && !changed;
     state->changed_after_update = false;
-    liana_status status = call_training(fit, LIANA__ON_TRAIN_END);
+    liana_status status = liana__fit_call_training(fit, LIANA__ON_TRAIN_END);
     fit->context.saves_before_change = false;
     LIANA_TRY(status);
     const bool restored = state->changed_after_update;
@@ -568,7 +377,7 @@ static liana_status call_end(fit_run *fit)
 
 /* `whole`: at the end of an epoch. In the middle of one the callbacks' states and the rate factor are those from before
  * its validation, which a longer fit does again. */
-static liana_status end_training(fit_run *fit, bool whole)
+static liana_status end_training(liana__fit_run *fit, bool whole)
 {
     liana__training_state *state = fit->state;
     liana_fit_context *context = &fit->context;
@@ -591,14 +400,14 @@ static liana_status end_training(fit_run *fit, bool whole)
     return save_checkpoint(fit);
 }
 
-static liana_status call_epoch_end(fit_run *fit)
+static liana_status call_epoch_end(liana__fit_run *fit)
 {
     bool swapped;
     LIANA_TRY(begin_averages(fit, fit->context.saves_averages, &swapped, fit->error));
-    return end_averages(fit, swapped, call_training(fit, LIANA__ON_EPOCH_END), fit->error);
+    return end_averages(fit, swapped, liana__fit_call_training(fit, LIANA__ON_EPOCH_END), fit->error);
 }
 
-static liana_status finish_epoch(fit_run *fit)
+static liana_status finish_epoch(liana__fit_run *fit)
 {
     liana__training_state *state = fit->state;
     bool whole = state->step >= fit->steps_per_epoch;
@@ -615,7 +424,7 @@ static liana_status finish_epoch(fit_run *fit)
 }
 
 /* A stop on request: what was done is kept. `validating`: the states are those from before the validation. */
-static liana_status interrupt(fit_run *fit, bool validating)
+static liana_status interrupt(liana__fit_run *fit, bool validating)
 {
     if (validating) {
         fit->state->rate_factor = fit->kept_factor;
@@ -634,7 +443,7 @@ static liana_status interrupt(fit_run *fit, bool validating)
 /* ---- before the first update ---- */
 
 /* Before the first step of an epoch: its length, and programs for its last batch. */
-static liana_status prepare_epoch(fit_run *fit)
+static liana_status prepare_epoch(liana__fit_run *fit)
 {
     const liana__fit_options *options = fit->options;
     const liana__training_state *state = fit->state;
@@ -648,7 +457,7 @@ static liana_status prepare_epoch(fit_run *fit)
 }
 
 /* Compiles the sizes of batches of the validation. */
-static liana_status prepare_validation(const fit_run *fit)
+static liana_status prepare_validation(const liana__fit_run *fit)
 {
     const liana__fit_options *options = fit->options;
     if (!options->validation) return LIANA_OK;
@@ -661,7 +470,7 @@ static liana_status prepare_validation(const fit_run *fit)
 }
 
 /* The lengths of fit and schedule. */
-static void make_plan(fit_run *fit)
+static void make_plan(liana__fit_run *fit)
 {
     const liana__fit_options *options = fit->options;
     const liana__training *training = fit->training;
@@ -674,7 +483,7 @@ static void make_plan(fit_run *fit)
 }
 
 /* Before an epoch: the next stage begins if the running one is over. */
-static liana_status find_stage(fit_run *fit)
+static liana_status find_stage(liana__fit_run *fit)
 {
     liana__training *training = fit->training;
     const liana__training_stages *stages = training->stages;
@@ -708,7 +517,7 @@ bool liana__fit_is_over(const liana__training_state *state, const liana__trainin
     return !*state->stopped_by || liana__callback_list_has(callbacks, state->stopped_by);
 }
 
-static liana_status begin_training(fit_run *fit)
+static liana_status begin_training(liana__fit_run *fit)
 {
     const liana__fit_options *options = fit->options;
     liana__training_state *state = fit->state;
@@ -720,28 +529,29 @@ static liana_status begin_training(fit_run *fit)
     LIANA_TRY(prepare_epoch(fit));
     /* The rate of the last update, should the epoch be over already. */
     const int64_t applied = liana__training_state_applied(state);
-    if (applied) set_rate(fit, applied - 1);
+    if (applied) liana__fit_set_rate(fit, applied - 1);
     LIANA_TRY(liana__callback_list_load(options->callbacks, &fit->context, &state->callbacks, fit->error));
-    LIANA_TRY(call_training(fit, LIANA__ON_TRAIN_BEGIN));
+    LIANA_TRY(liana__fit_call_training(fit, LIANA__ON_TRAIN_BEGIN));
     bool epoch_trained = state->step >= fit->steps_per_epoch;
     fit->generation = liana__cluster_generation(fit->training->cluster);
     const bool recovers = fit->watch && fit->watch->options->policy != LIANA__ON_BAD_NUMBERS_FAIL;
     LIANA_TRY(liana__fit_span_create(fit->training, options->training, &fit->learning_rate, recovers, &fit->span,
                                      fit->error));
     fit->span.seen_classes = options->seen_classes;
+    LIANA_TRY(liana__fit_group_create(fit));
     return liana__loader_begin(options->training, liana__fit_data_epoch(state, state->epoch + epoch_trained),
                                epoch_trained ? 0 : (uint64_t)state->step, fit->error);
 }
 
 /* Before an epoch's first update: there is nothing to validate. */
-static liana_status end_before_update(fit_run *fit)
+static liana_status end_before_update(liana__fit_run *fit)
 {
     liana__totals_clear(&fit->validation);
     LIANA_TRY(keep_states(fit));
     return end_training(fit, false);
 }
 
-static liana_status run(fit_run *fit)
+static liana_status run(liana__fit_run *fit)
 {
     const liana__training_state *state = fit->state;
     liana_fit_context *context = &fit->context;
@@ -771,20 +581,20 @@ static liana__watch *find_watch(const liana__callback_list *callbacks)
 
 liana_status liana__fit(liana__training *training, const liana__fit_options *options, liana__error *error)
 {
-    fit_run fit = {.options = options,
-                   .training = training,
-                   .state = &training->state,
-                   .error = error,
-                   .context = {.training = training,
-                               .totals = &training->state.running,
-                               .validation = &NO_TOTALS,
-                               .validates = options->validation != NULL,
-                               .folder = options->folder,
-                               .notes = options->notes,
-                               .is_chief = liana__cluster_is_chief(training->cluster),
-                               .resumed = options->resumed,
-                               .loop = &fit,
-                               .error = error}};
+    liana__fit_run fit = {.options = options,
+                          .training = training,
+                          .state = &training->state,
+                          .error = error,
+                          .context = {.training = training,
+                                      .totals = &training->state.running,
+                                      .validation = &NO_TOTALS,
+                                      .validates = options->validation != NULL,
+                                      .folder = options->folder,
+                                      .notes = options->notes,
+                                      .is_chief = liana__cluster_is_chief(training->cluster),
+                                      .resumed = options->resumed,
+                                      .loop = &fit,
+                                      .error = error}};
     LIANA_TRY(prepare_validation(&fit));
     if (liana__fit_is_over(&training->state, &options->length, options->callbacks)) return LIANA_OK;
     fit.watch = find_watch(options->callbacks);
@@ -794,6 +604,7 @@ liana_status liana__fit(liana__training *training, const liana__fit_options *opt
     liana__totals_free(&fit.validation);
     liana__totals_free(&fit.measured);
     liana__fit_span_free(&fit.span);
+    liana__fit_group_free(&fit);
     /* The callbacks may be gone before the state is. */
     liana_status kept = liana__kept_values_own(&training->state.callbacks, error);
     return status == LIANA_OK ? kept : status;

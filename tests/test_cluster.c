@@ -266,30 +266,34 @@ static void test_a_loop_of_ones_own(void **state)
     liana__hub_assert_same_on(&steps, 3, 2);
 }
 
-static void fit_with_mirrors(bool mirrors, const recipe *wanted, size_t num_workers, result *results)
+/* What slices have. */
+typedef enum mirrors { NO_MIRRORS, MIRRORS, DOUBTED_MIRRORS } mirrors;
+
+static void fit_with_mirrors(mirrors kind, const recipe *wanted, size_t num_workers, result *results)
 {
     liana__hub *hub = liana__hub_create(num_workers, 0);
-    liana__hub_set(hub, true, mirrors);
+    liana__hub_set(hub, true, kind != NO_MIRRORS);
+    if (kind == DOUBTED_MIRRORS) liana__hub_doubt(hub);
     liana__hub_fit_over(hub, wanted, num_workers, 0, results);
     liana__hub_destroy(hub);
 }
 
-/* Of the second update, without validation: half of the gradients, and half of the weights, by each worker. A mirror
- * costs a slice of the sums more: one part of as many as there are workers. */
-static void assert_traffic(bool mirrors)
+/* Of the second update, without validation: what a ring sends. A mirror gets a slice of the sums, and no new weights of
+ * that slice; it gets both where it may compute other bits. */
+static void assert_traffic(mirrors kind)
 {
     static const size_t counts[] = {2, 4};
     for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
         result one[LIANA__HUB_PROCESSES], two[LIANA__HUB_PROCESSES];
         recipe wanted = {.optimizer = "Adam", .epochs = 1, .steps = 1, .is_wide = true};
-        fit_with_mirrors(mirrors, &wanted, counts[k], one);
+        fit_with_mirrors(kind, &wanted, counts[k], one);
         wanted.steps = 2;
-        fit_with_mirrors(mirrors, &wanted, counts[k], two);
+        fit_with_mirrors(kind, &wanted, counts[k], two);
         const double size = (double)one[0].size, workers = (double)counts[k];
         for (size_t i = 0; i < counts[k]; i++) {
             const double sent =
                 (double)two[i].counters.transport.bytes_sent - (double)one[i].counters.transport.bytes_sent;
-            const double expected = (2 * (workers - 1) + (mirrors ? 1 : 0)) / workers * size;
+            const double expected = (2 * (workers - 1) + (kind == DOUBTED_MIRRORS)) / workers * size;
             assert_true(sent > 0.95 * expected);
             assert_true(sent <= 1.05 * expected);
         }
@@ -301,13 +305,33 @@ static void assert_traffic(bool mirrors)
 static void test_traffic_is_that_of_a_ring(void **state)
 {
     (void)state;
-    assert_traffic(false);
+    assert_traffic(NO_MIRRORS);
+    assert_traffic(MIRRORS);
 }
 
-static void test_what_mirrors_add_to_the_traffic(void **state)
+static void test_what_doubted_mirrors_add_to_the_traffic(void **state)
 {
     (void)state;
-    assert_traffic(true);
+    assert_traffic(DOUBTED_MIRRORS);
+}
+
+/* The last layer's gradients are there first: whoever does not own them sends them while the first layer's are computed. */
+static void test_sums_are_sent_while_others_are_computed(void **state)
+{
+    (void)state;
+    enum { LAST_KERNEL = 3000 * LIANA__TINY_CLASSES * 4 };
+    result alone, results[LIANA__HUB_PROCESSES];
+    const recipe wanted = {.optimizer = "Adam", .epochs = 1, .steps = 2, .is_wide = true};
+    alone = liana__hub_fit_alone(&wanted);
+    liana__hub_fit(&wanted, 2, 0, results);
+    for (size_t i = 0; i < 2; i++) {
+        liana__hub_assert_same(&alone, &results[i]);
+        assert_true(results[i].counters.sent_early < results[i].counters.transport.bytes_sent);
+    }
+    /* In each of two updates at least the last layer's kernel. */
+    assert_true(results[0].counters.sent_early >= 2 * LAST_KERNEL);
+    liana__hub_free_results(results, 2);
+    free(alone.weights);
 }
 
 static int make_data(void **state)
@@ -334,7 +358,8 @@ int main(void)
         cmocka_unit_test(test_a_fit_goes_on_in_any_number_of_processes),
         cmocka_unit_test(test_a_loop_of_ones_own),
         cmocka_unit_test(test_traffic_is_that_of_a_ring),
-        cmocka_unit_test(test_what_mirrors_add_to_the_traffic),
+        cmocka_unit_test(test_sums_are_sent_while_others_are_computed),
+        cmocka_unit_test(test_what_doubted_mirrors_add_to_the_traffic),
         cmocka_unit_test(test_each_worker_computes_its_leaves_only),
         cmocka_unit_test(test_workers_of_servers_hold_no_slots),
     };

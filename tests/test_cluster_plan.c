@@ -70,15 +70,14 @@ static void *run_process(void *user)
 }
 
 /* What each worker sends in an update of a real cluster: between the second step and the third. */
-static void count_sent(const char *const *overrides, size_t num_workers, uint64_t *sent)
+static void count_sent(const char *const *overrides, size_t num_workers, bool mirrors, uint64_t *sent)
 {
     pthread_t threads[MAX_WORKERS];
     process *processes = calloc(num_workers, sizeof *processes);
     liana__hub *hub = liana__hub_create(num_workers, 0);
     assert_non_null(processes);
     assert_non_null(hub);
-    /* A plan is of slices without mirrors, which send a slice of the sums more. */
-    liana__hub_set(hub, true, false);
+    liana__hub_set(hub, true, mirrors);
     for (size_t i = 0; i < num_workers; i++) {
         process *own = &processes[i];
         own->hub = hub;
@@ -137,7 +136,7 @@ static void write_data(void)
 }
 
 /* The plan of each worker is what it sends. */
-static void assert_planned(const char *const *overrides, size_t num_leaves)
+static void assert_planned_with(const char *const *overrides, size_t num_leaves, bool mirrors)
 {
     static const size_t workers[] = {2, 3, 4, 5, 7};
     uint64_t sent[MAX_WORKERS], planned[MAX_WORKERS];
@@ -145,9 +144,10 @@ static void assert_planned(const char *const *overrides, size_t num_leaves)
     liana__cluster_bytes bytes;
     fixture own;
     open_plan(&own, overrides);
+    own.training.update.mirrored = mirrors;
     for (size_t i = 0; i < sizeof workers / sizeof *workers; i++) {
         uint64_t most = 0;
-        count_sent(overrides, workers[i], sent);
+        count_sent(overrides, workers[i], mirrors, sent);
         assert_ok(liana__cluster_bytes_of(&own.training.update, num_leaves, workers[i], &bytes, planned, &error),
                   &error);
         for (size_t rank = 0; rank < workers[i]; rank++) {
@@ -157,6 +157,12 @@ static void assert_planned(const char *const *overrides, size_t num_leaves)
         assert_int_equal(bytes.most_sent, most);
     }
     close_plan(&own);
+}
+
+static void assert_planned(const char *const *overrides, size_t num_leaves)
+{
+    assert_planned_with(overrides, num_leaves, false);
+    assert_planned_with(overrides, num_leaves, true);
 }
 
 static void test_bytes_are_those_that_clusters_send(void **state)
@@ -195,17 +201,18 @@ static void test_powers_of_two_send_what_a_ring_sends(void **state)
         assert_true((double)bytes.most_sent <= 1.05 * ring);
         assert_true((double)bytes.most_sent > 0.99 * ring);
     }
-    /* A mirror costs its owner's slice once more. */
+    /* A mirror gets its owner's sums, and no new values: what is sent stays the same. */
     own.training.update.mirrored = true;
     assert_ok(liana__cluster_bytes_of(&own.training.update, 8, 2, &bytes, sent, &error), &error);
     assert_int_equal(bytes.most_mirrored, bytes.largest_slice);
-    assert_int_equal(bytes.num_operations, 9);
+    assert_int_equal(bytes.num_operations, 8);
+    assert_int_equal(bytes.most_values, 0);
     const uint64_t mirrored = sent[0] + sent[1];
     own.training.update.mirrored = false;
     assert_ok(liana__cluster_bytes_of(&own.training.update, 8, 2, &bytes, sent, &error), &error);
-    assert_int_equal(mirrored - sent[0] - sent[1], bytes.variables);
+    assert_int_equal(mirrored, sent[0] + sent[1]);
     assert_int_equal(bytes.most_mirrored, 0);
-    count_sent(overrides, 4, sent);
+    count_sent(overrides, 4, false, sent);
     assert_ok(liana__cluster_bytes_of(&own.training.update, 8, 4, &bytes, NULL, &error), &error);
     for (size_t i = 0; i < 4; i++) assert_true(sent[i] <= bytes.most_sent);
     assert_ok(liana__cluster_bytes_of(&own.training.update, 8, 1, &bytes, NULL, &error), &error);

@@ -1,64 +1,29 @@
 /* Steps: a loop of one's own gives the bits of liana_fit, on any number of threads; what steps refuse; models and
  * variables. */
-#include "harness/tiny_fit.h"
+#include "harness/tiny_loop.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { BATCH = 32, COUNT = 90, MICROBATCH = 8, EPOCHS = 2, CLASSES = LIANA__TINY_CLASSES, SIZE = LIANA__TINY_SIZE };
-enum { PIXELS = SIZE * SIZE, MOST_WEIGHTS = 16 };
-
-typedef struct fixture {
-    liana_context *context;
-    liana_dataset *data;
-    liana_device *device;
-    liana_variables *variables;
-    liana_model *model;
-    uint8_t *images; /* [COUNT, PIXELS], those of the data */
-    int32_t labels[COUNT];
-    const char *optimizer; /* without a rate */
-    liana_strategy strategy;
-} fixture;
-
-static fixture set_up(int threads)
-{
-    fixture own = {.optimizer = "Adam"};
-    liana__test_folder();
-    liana__test_tiny_run(COUNT);
-    assert_int_equal(liana_context_create(&(liana_context_options){.num_threads = threads}, &own.context), LIANA_OK);
-    done(liana_dataset_open(own.context, liana__test_path("train-images"), NULL, &own.data));
-    done(liana_device_open(own.context, "cpu", &own.device));
-    done(liana_variables_create(own.device, &own.variables));
-    own.model = liana__tiny_model(own.context);
-    own.images = malloc((size_t)COUNT * PIXELS);
-    assert_non_null(own.images);
-    for (uint32_t i = 0; i < COUNT; i++) own.labels[i] = liana__test_tiny_image(1, i, own.images + (size_t)i * PIXELS);
-    return own;
-}
-
-static void tear_down(fixture *own)
-{
-    free(own->images);
-    liana_model_destroy(own->model);
-    liana_variables_destroy(own->variables);
-    liana_device_close(own->device);
-    liana_dataset_close(own->data);
-    liana_context_destroy(own->context);
-}
-
-static const liana_component components[] = {
-    {.name = "image", .dtype = LIANA_U8, .shape = {3, {SIZE, SIZE, 1}}},
-    {.name = "label", .dtype = LIANA_S32},
+enum {
+    BATCH = 32,
+    COUNT = LIANA__LOOP_COUNT,
+    MICROBATCH = 8,
+    EPOCHS = 2,
+    CLASSES = LIANA__TINY_CLASSES,
+    SIZE = LIANA__TINY_SIZE
 };
+enum { MOST_WEIGHTS = 16 };
+
+typedef liana__tiny_loop fixture;
 
 static void build_leaf(liana_leaf *leaf, void *user)
 {
     const fixture *own = user;
-    liana_tensor image = liana_leaf_input(leaf, "image"), label = liana_leaf_input(leaf, "label"), output;
-    liana_tensor scale = liana_graph_scalar(leaf->graph, LIANA_F32, 1.0 / 255), variables[MOST_WEIGHTS];
+    liana_tensor image = liana__loop_image(leaf), label = liana_leaf_input(leaf, "label"), output;
+    liana_tensor variables[MOST_WEIGHTS];
     liana_call_effects effects;
-    image = liana_op_multiply(liana_op_cast(image, LIANA_F32), scale);
     liana_model_call(own->model, &image, 1, &leaf->mode, &output, &effects);
     liana_tensor loss = liana_leaf_sum(leaf, "loss", liana_loss_of(output, label, NULL));
     liana_leaf_sum(leaf, "accuracy", liana_metric_of(output, label, NULL));
@@ -80,31 +45,13 @@ static liana_step_options usual(fixture *own)
                                 .leaf = build_leaf,
                                 .update = build_update,
                                 .user = own,
-                                .components = components,
+                                .components = liana__loop_components,
                                 .num_components = 2,
                                 .scalars = {"rate"},
                                 .batch_size = BATCH,
                                 .microbatch = MICROBATCH,
                                 .seed = 5,
                                 .strategy = own->strategy};
-}
-
-static liana_step_batch batch_of(const fixture *own, int64_t first, int64_t count, double rate)
-{
-    return (liana_step_batch){
-        .arrays = {{"image", LIANA_U8, liana_shape_of(count, SIZE, SIZE, 1), own->images + first * PIXELS},
-                   {"label", LIANA_S32, liana_shape_of(count), own->labels + first}},
-        .scalars = {{"rate", rate}},
-    };
-}
-
-static liana_step *make_step(fixture *own, const liana_step_options *options)
-{
-    liana_step *step;
-    liana__tiny_done(own->context, liana_step_create(own->device, own->variables, options, &step), __FILE__, __LINE__);
-    liana__tiny_done(own->context, liana_model_to_variables(own->model, own->variables), __FILE__, __LINE__);
-    liana__tiny_done(own->context, liana_variables_initialize(own->variables, NULL), __FILE__, __LINE__);
-    return step;
 }
 
 /* ---- the bits of liana_fit ---- */
@@ -119,7 +66,7 @@ static void train(fixture *own, double rate, bool decays, liana_precision precis
 {
     liana_step_options options = usual(own);
     options.precision = precision;
-    liana_step *step = make_step(own, &options);
+    liana_step *step = liana__loop_step(own, &options);
     liana_step_results results;
     int64_t update = 0;
     assert_int_equal(liana_step_num_replicas_in_sync(step), own->strategy.name ? own->strategy.replicas : 1);
@@ -127,7 +74,7 @@ static void train(fixture *own, double rate, bool decays, liana_precision precis
         means[0] = means[1] = 0;
         for (int64_t first = 0; first < COUNT; first += BATCH) {
             int64_t count = COUNT - first < BATCH ? COUNT - first : BATCH;
-            liana_step_batch batch = batch_of(own, first, count, decays ? decayed(rate, update) : rate);
+            liana_step_batch batch = liana__loop_batch(own, first, count, decays ? decayed(rate, update) : rate);
             liana__tiny_done(own->context, liana_step_run(step, &batch, &results), __FILE__, __LINE__);
             assert_int_equal(results.num_examples, count);
             assert_int_equal(results.num_sums, 2);
@@ -151,7 +98,7 @@ static bool keep_epoch(void *user, const liana_epoch *epoch)
 static void hold_to_fit(int threads, const char *optimizer, const char *fitted, double rate, bool decays,
                         liana_precision precision, int64_t replicas)
 {
-    fixture own = set_up(threads);
+    fixture own = liana__tiny_loop_open(threads, liana__tiny_model);
     if (replicas) own.strategy = (liana_strategy){.name = "mirrored", .replicas = replicas, .threads = 1};
     double means[2];
     liana_epoch last;
@@ -176,7 +123,7 @@ static void hold_to_fit(int threads, const char *optimizer, const char *fitted, 
     assert_false(liana__same_weights(own.model, untrained));
     liana_model_destroy(untrained);
     liana_model_destroy(model);
-    tear_down(&own);
+    liana__tiny_loop_close(&own);
 }
 
 static void test_adam_is_that_of_fit(void **state)
@@ -215,7 +162,7 @@ static void test_replicas_give_the_bits_of_fit(void **state)
 static void test_another_seed_gives_other_weights(void **state)
 {
     (void)state;
-    fixture own = set_up(2);
+    fixture own = liana__tiny_loop_open(2, liana__tiny_model);
     liana_model *models[2];
     for (int i = 0; i < 2; i++) {
         liana_step_options options = usual(&own);
@@ -224,8 +171,8 @@ static void test_another_seed_gives_other_weights(void **state)
         done(liana_variables_create(own.device, &variables));
         liana_variables *kept = own.variables;
         own.variables = variables;
-        liana_step *step = make_step(&own, &options);
-        liana_step_batch batch = batch_of(&own, 0, BATCH, 0.01);
+        liana_step *step = liana__loop_step(&own, &options);
+        liana_step_batch batch = liana__loop_batch(&own, 0, BATCH, 0.01);
         done(liana_step_run(step, &batch, NULL));
         models[i] = liana__tiny_model(own.context);
         done(liana_model_from_variables(models[i], variables));
@@ -236,14 +183,14 @@ static void test_another_seed_gives_other_weights(void **state)
     assert_false(liana__same_weights(models[0], models[1]));
     liana_model_destroy(models[0]);
     liana_model_destroy(models[1]);
-    tear_down(&own);
+    liana__tiny_loop_close(&own);
 }
 
 /* A device with leaves of one size leaves rows out that are no examples: close to the CPU, averages included. */
 static void test_missing_rows_count_for_nothing(void **state)
 {
     (void)state;
-    fixture own = set_up(1), other = set_up(1);
+    fixture own = liana__tiny_loop_open(1, liana__tiny_model), other = liana__tiny_loop_open(1, liana__tiny_model);
     double means[2], expected[2];
     liana_variables_destroy(other.variables);
     liana_device_close(other.device);
@@ -260,8 +207,8 @@ static void test_missing_rows_count_for_nothing(void **state)
         const float *x = a.data, *y = b.data;
         for (int64_t k = 0; k < liana_shape_size(&a.shape); k++) assert_true(fabsf(x[k] - y[k]) < 2e-4F);
     }
-    tear_down(&other);
-    tear_down(&own);
+    liana__tiny_loop_close(&other);
+    liana__tiny_loop_close(&own);
 }
 
 /* Without an update a step measures what liana_test_on_batch measures. */
@@ -279,14 +226,14 @@ static void build_measure(liana_leaf *leaf, void *user)
 static void test_a_step_may_only_measure(void **state)
 {
     (void)state;
-    fixture own = set_up(2);
+    fixture own = liana__tiny_loop_open(2, liana__tiny_model);
     liana_step_options options = usual(&own);
     options.leaf = build_measure;
     options.update = NULL;
     options.evaluates = true;
     options.scalars[0] = NULL;
-    liana_step *step = make_step(&own, &options);
-    liana_step_batch batch = batch_of(&own, 0, BATCH, 0);
+    liana_step *step = liana__loop_step(&own, &options);
+    liana_step_batch batch = liana__loop_batch(&own, 0, BATCH, 0);
     batch.scalars[0].name = NULL;
     liana_step_results results;
     liana_results expected;
@@ -298,7 +245,7 @@ static void test_a_step_may_only_measure(void **state)
     assert_true(isnan(liana_step_mean(&results, "best")));
     assert_true(isnan(liana_step_mean(NULL, "best")));
     liana_step_destroy(step);
-    tear_down(&own);
+    liana__tiny_loop_close(&own);
 }
 
 /* ---- a rule of one's own ---- */
@@ -331,7 +278,7 @@ static void test_a_rule_of_ones_own(void **state)
 {
     (void)state;
     enum { POINTS = 20, LARGEST = 8 };
-    fixture own = set_up(3);
+    fixture own = liana__tiny_loop_open(3, liana__tiny_model);
     static const liana_component points[] = {{.name = "x", .dtype = LIANA_F32}, {.name = "y", .dtype = LIANA_F32}};
     liana_step_options options = {.leaf = build_line,
                                   .update = move_line,
@@ -375,7 +322,7 @@ static void test_a_rule_of_ones_own(void **state)
     liana_step_destroy(step);
     liana_iterator_destroy(iterator);
     liana_dataset_close(data);
-    tear_down(&own);
+    liana__tiny_loop_close(&own);
 }
 
 /* ---- losses and metrics of tensors ---- */
@@ -388,7 +335,7 @@ static double sum_of(liana_tensor each)
 static void test_losses_and_metrics_are_functions(void **state)
 {
     (void)state;
-    fixture own = set_up(1);
+    fixture own = liana__tiny_loop_open(1, liana__tiny_model);
     liana_graph *graph;
     done(liana_graph_create(own.context, &graph));
     const float scores[] = {1, 2, 0, 100, 0, 3}, values[] = {0, 2, 3, 100, 1, 1};
@@ -413,7 +360,7 @@ static void test_losses_and_metrics_are_functions(void **state)
     assert_true(sum_of(liana_metric_of(x, label, &(liana_metric){.name = "top_k_accuracy", .k = 3})) == 2);
     done(liana_graph_status(graph));
     liana_graph_destroy(graph);
-    tear_down(&own);
+    liana__tiny_loop_close(&own);
 }
 
 /* Each call is one error in a graph of its own. */
@@ -447,7 +394,7 @@ static void refuse_call(const fixture *given, int which, liana_status status, co
 static void test_calls_that_are_refused(void **state)
 {
     (void)state;
-    fixture own = set_up(1);
+    fixture own = liana__tiny_loop_open(1, liana__tiny_model);
     refuse_call(&own, 0, LIANA_INVALID_CONFIG, "did you mean 'huber'");
     refuse_call(&own, 1, LIANA_INVALID_ARGUMENT, "the target is s32[2], expected f32[2, 3]");
     refuse_call(&own, 2, LIANA_INVALID_ARGUMENT, "the target is f32[2, 3], expected s32[2]");
@@ -459,7 +406,7 @@ static void test_calls_that_are_refused(void **state)
     refuse_call(&own, 8, LIANA_INVALID_ARGUMENT, "no tensor of the graph");
     assert_int_equal(liana_loss_of(((liana_tensor){0}), ((liana_tensor){0}), NULL).id, 0);
     assert_int_equal(liana_metric_of(((liana_tensor){0}), ((liana_tensor){0}), NULL).id, 0);
-    tear_down(&own);
+    liana__tiny_loop_close(&own);
 }
 
 /* ---- what steps refuse ---- */
@@ -517,7 +464,7 @@ static void refuse_step(const fixture *given, int which, const char *text)
 static void test_functions_that_are_refused(void **state)
 {
     (void)state;
-    fixture own = set_up(1);
+    fixture own = liana__tiny_loop_open(1, liana__tiny_model);
     refuse_step(&own, 0, "no component 'xx'; did you mean 'x'");
     refuse_step(&own, 1, "'sum' is of f32[], expected floats [4, ...]");
     refuse_step(&own, 2, "a sum 'sum' already");
@@ -531,7 +478,7 @@ static void test_functions_that_are_refused(void **state)
     refuse_step(&own, 10, "no scalar 'ratte' in the options; did you mean 'rate'");
     refuse_step(&own, 11, "no sum 'summ'; did you mean 'sum'");
     refuse_step(&own, 12, "an input 'own' of its own");
-    tear_down(&own);
+    liana__tiny_loop_close(&own);
 }
 
 static void refuse_options(const fixture *given, liana_step_options options, const char *text)
@@ -544,7 +491,7 @@ static void refuse_options(const fixture *given, liana_step_options options, con
 static void test_options_that_are_refused(void **state)
 {
     (void)state;
-    fixture own = set_up(1);
+    fixture own = liana__tiny_loop_open(1, liana__tiny_model);
     liana_step_options options = usual(&own), right = options;
     liana_step *step;
     options.leaf = NULL;
@@ -555,7 +502,7 @@ static void test_options_that_are_refused(void **state)
     options = right;
     options.batch_size = -1;
     refuse_options(&own, options, "batch_size is -1");
-    liana_component given[2] = {components[0], components[1]};
+    liana_component given[2] = {liana__loop_components[0], liana__loop_components[1]};
     options = right;
     options.components = given;
     given[1].name = "positions";
@@ -570,17 +517,17 @@ static void test_options_that_are_refused(void **state)
     refused(liana_step_create(own.device, own.variables, NULL, &step), LIANA_INVALID_ARGUMENT, "'options'");
     assert_int_equal(liana_step_create(NULL, NULL, NULL, NULL), LIANA_INVALID_ARGUMENT);
     liana_step_destroy(NULL);
-    tear_down(&own);
+    liana__tiny_loop_close(&own);
 }
 
 static void test_batches_that_are_refused(void **state)
 {
     (void)state;
-    fixture own = set_up(1);
+    fixture own = liana__tiny_loop_open(1, liana__tiny_model);
     liana_step_options options = usual(&own);
     liana_step *step;
     done(liana_step_create(own.device, own.variables, &options, &step));
-    liana_step_batch batch = batch_of(&own, 0, BATCH, 0.1), right = batch;
+    liana_step_batch batch = liana__loop_batch(&own, 0, BATCH, 0.1), right = batch;
     refused(liana_step_run(step, &batch, NULL), LIANA_INVALID_ARGUMENT, "tiny: the variables 'conv2d/kernel'");
     done(liana_model_to_variables(own.model, own.variables));
     done(liana_variables_initialize(own.variables, NULL));
@@ -595,7 +542,7 @@ static void test_batches_that_are_refused(void **state)
     batch = right;
     batch.arrays[1].shape.dims[0] = BATCH - 1;
     refused(liana_step_run(step, &batch, NULL), LIANA_INVALID_ARGUMENT, "expected s32[32]");
-    batch = batch_of(&own, 0, BATCH + 1, 0.1);
+    batch = liana__loop_batch(&own, 0, BATCH + 1, 0.1);
     refused(liana_step_run(step, &batch, NULL), LIANA_INVALID_ARGUMENT, "expected u8[32, 12, 12, 1] or fewer");
     batch = right;
     batch.arrays[0].data = NULL;
@@ -618,13 +565,13 @@ static void test_batches_that_are_refused(void **state)
     assert_int_equal(liana_step_position(step), 7 + BATCH);
     liana_model_destroy(untouched);
     liana_step_destroy(step);
-    tear_down(&own);
+    liana__tiny_loop_close(&own);
 }
 
 static void test_models_and_variables(void **state)
 {
     (void)state;
-    fixture own = set_up(1);
+    fixture own = liana__tiny_loop_open(1, liana__tiny_model);
     const float wrong[] = {1, 2};
     refused(liana_model_from_variables(own.model, own.variables), LIANA_NOT_FOUND, "conv2d/kernel");
     done(liana_variables_add(own.variables, "conv2d/kernel", LIANA_F32, liana_shape_of(2), wrong));
@@ -636,7 +583,7 @@ static void test_models_and_variables(void **state)
     liana_tensor none[MOST_WEIGHTS];
     assert_int_equal(liana_model_variables(NULL, NULL, none), 0);
     assert_int_equal(liana_model_variables(own.model, NULL, none), 0);
-    tear_down(&own);
+    liana__tiny_loop_close(&own);
 }
 
 int main(void)

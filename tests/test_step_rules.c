@@ -1,23 +1,14 @@
 /* Regularisers and constraints in loops of one's own: a step gives the bits of liana_fit, a program the formulas; and
  * what does not fit is refused. */
-#include "harness/tiny_fit.h"
+#include "harness/tiny_loop.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { BATCH = 32, COUNT = 90, MICROBATCH = 8, EPOCHS = 2, SIZE = LIANA__TINY_SIZE, PIXELS = SIZE * SIZE };
+enum { BATCH = 32, COUNT = LIANA__LOOP_COUNT, MICROBATCH = 8, EPOCHS = 2, SIZE = LIANA__TINY_SIZE };
 
-typedef struct fixture {
-    liana_context *context;
-    liana_dataset *data;
-    liana_device *device;
-    liana_variables *variables;
-    liana_model *model;
-    uint8_t *images; /* [COUNT, PIXELS], those of the data */
-    int32_t labels[COUNT];
-    const char *forgotten; /* what the loop leaves out: "penalty", "activity"; NULL: nothing */
-} fixture;
+typedef liana__tiny_loop fixture;
 
 /* A rule of each kind: by element and of whole weights, of results, and a constraint on a weight without a penalty. */
 static liana_model *make_model(liana_context *context)
@@ -35,32 +26,6 @@ static liana_model *make_model(liana_context *context)
     return m;
 }
 
-static fixture set_up(int threads)
-{
-    fixture own = {0};
-    liana__test_folder();
-    liana__test_tiny_run(COUNT);
-    assert_int_equal(liana_context_create(&(liana_context_options){.num_threads = threads}, &own.context), LIANA_OK);
-    done(liana_dataset_open(own.context, liana__test_path("train-images"), NULL, &own.data));
-    done(liana_device_open(own.context, "cpu", &own.device));
-    done(liana_variables_create(own.device, &own.variables));
-    own.model = make_model(own.context);
-    own.images = malloc((size_t)COUNT * PIXELS);
-    assert_non_null(own.images);
-    for (uint32_t i = 0; i < COUNT; i++) own.labels[i] = liana__test_tiny_image(1, i, own.images + (size_t)i * PIXELS);
-    return own;
-}
-
-static void tear_down(fixture *own)
-{
-    free(own->images);
-    liana_model_destroy(own->model);
-    liana_variables_destroy(own->variables);
-    liana_device_close(own->device);
-    liana_dataset_close(own->data);
-    liana_context_destroy(own->context);
-}
-
 static bool forgets(const fixture *own, const char *what)
 {
     return own->forgotten && strcmp(own->forgotten, what) == 0;
@@ -71,10 +36,8 @@ static bool forgets(const fixture *own, const char *what)
 static void build_leaf(liana_leaf *leaf, void *user)
 {
     const fixture *own = user;
-    liana_tensor image = liana_leaf_input(leaf, "image"), label = liana_leaf_input(leaf, "label"), output;
-    liana_tensor scale = liana_graph_scalar(leaf->graph, LIANA_F32, 1.0 / 255), variables[16];
+    liana_tensor image = liana__loop_image(leaf), label = liana_leaf_input(leaf, "label"), output, variables[16];
     liana_call_effects effects;
-    image = liana_op_multiply(liana_op_cast(image, LIANA_F32), scale);
     liana_model_call(own->model, &image, 1, &leaf->mode, &output, &effects);
     liana_tensor loss = liana_leaf_sum(leaf, "loss", liana_loss_of(output, label, NULL));
     liana_tensor activity = liana_leaf_sum(leaf, "activity", effects.penalties);
@@ -92,34 +55,22 @@ static void build_update(liana_update *update, void *user)
                                                      .rate = liana_update_scalar(update, "rate")});
 }
 
-static const liana_component components[] = {
-    {.name = "image", .dtype = LIANA_U8, .shape = {3, {SIZE, SIZE, 1}}},
-    {.name = "label", .dtype = LIANA_S32},
-};
-
 static void train(fixture *own)
 {
     const liana_step_options options = {.name = "rules",
                                         .leaf = build_leaf,
                                         .update = build_update,
                                         .user = own,
-                                        .components = components,
+                                        .components = liana__loop_components,
                                         .num_components = 2,
                                         .scalars = {"rate"},
                                         .batch_size = BATCH,
                                         .microbatch = MICROBATCH,
                                         .seed = 5};
-    liana_step *step;
-    liana__tiny_done(own->context, liana_step_create(own->device, own->variables, &options, &step), __FILE__, __LINE__);
-    liana__tiny_done(own->context, liana_model_to_variables(own->model, own->variables), __FILE__, __LINE__);
-    liana__tiny_done(own->context, liana_variables_initialize(own->variables, NULL), __FILE__, __LINE__);
+    liana_step *step = liana__loop_step(own, &options);
     for (int64_t at = 0; at < EPOCHS * COUNT;) {
         const int64_t first = at % COUNT, count = COUNT - first < BATCH ? COUNT - first : BATCH;
-        const liana_step_batch batch = {
-            .arrays = {{"image", LIANA_U8, liana_shape_of(count, SIZE, SIZE, 1), own->images + first * PIXELS},
-                       {"label", LIANA_S32, liana_shape_of(count), own->labels + first}},
-            .scalars = {{"rate", 0.02}},
-        };
+        const liana_step_batch batch = liana__loop_batch(own, first, count, 0.02);
         liana__tiny_done(own->context, liana_step_run(step, &batch, NULL), __FILE__, __LINE__);
         at += count;
     }
@@ -145,12 +96,12 @@ static void test_a_step_gives_the_bits_of_fit(void **state)
 {
     (void)state;
     for (int threads = 1; threads <= 3; threads++) {
-        fixture own = set_up(threads);
+        fixture own = liana__tiny_loop_open(threads, make_model);
         liana_model *model = fitted(&own);
         train(&own);
         assert_true(liana__same_weights(own.model, model));
         liana_model_destroy(model);
-        tear_down(&own);
+        liana__tiny_loop_close(&own);
     }
 }
 
@@ -160,13 +111,13 @@ static void test_what_is_left_out_is_missed(void **state)
     (void)state;
     static const char *const parts[] = {"penalty", "activity"};
     for (int i = 0; i < 2; i++) {
-        fixture own = set_up(2);
+        fixture own = liana__tiny_loop_open(2, make_model);
         own.forgotten = parts[i];
         liana_model *model = fitted(&own);
         train(&own);
         assert_false(liana__same_weights(own.model, model));
         liana_model_destroy(model);
-        tear_down(&own);
+        liana__tiny_loop_close(&own);
     }
 }
 

@@ -105,10 +105,11 @@ static void sleep_a_little(unsigned salt, size_t shard)
     nanosleep(&(struct timespec){0, (long)(words[1] % 200000)}, NULL);
 }
 
-/* As an execution does it; `salt` says how long it takes. */
-static liana_status write_shard(size_t shard, liana__buffer *const *sums, atomic_int *arrivals, unsigned salt,
-                                liana__error *error)
+/* As an execution does it; `salt` says how long it takes. Of some sums nobody hears before the end. */
+static liana_status write_shard(size_t shard, const liana__leaf_target *into, unsigned salt, liana__error *error)
 {
+    liana__buffer *const *sums = into->sums;
+    atomic_int *arrivals = into->arrivals;
     for (size_t sum = 0; sum < NUM_SUMS; sum++) {
         float values[VECTOR];
         size_t count = sums[sum]->size / sizeof *values;
@@ -121,6 +122,7 @@ static liana_status write_shard(size_t shard, liana__buffer *const *sums, atomic
         } else {
             liana__host_add_second(sums[sum], values, &arrivals[sum]);
         }
+        if (into->watch && (shard + sum) % 4) into->watch->given(into->watch->user, sum);
     }
     return LIANA_OK;
 }
@@ -138,6 +140,9 @@ typedef struct behaviour {
     atomic_size_t num_adding; /* shards that have a neighbour in the same buffers */
     int num_workers;
     size_t num_together; /* of the shards, the last ones */
+    size_t num_leaves;
+    atomic_int told[64][NUM_SUMS]; /* by first shard of a block */
+    atomic_int wrong_sum;
 } behaviour;
 
 static bool is_blocked(const behaviour *b, size_t shard)
@@ -148,11 +153,10 @@ static bool is_blocked(const behaviour *b, size_t shard)
     return false;
 }
 
-static liana_status run_shard(void *user, size_t shard, int worker, liana__buffer *const *sums, atomic_int *arrivals,
-                              liana__error *error)
+static liana_status run_shard(void *user, size_t shard, int worker, const liana__leaf_target *into, liana__error *error)
 {
     behaviour *b = user;
-    if (arrivals) atomic_fetch_add(&b->num_adding, 1);
+    if (into->arrivals) atomic_fetch_add(&b->num_adding, 1);
     const bool together = shard >= b->end - b->num_together;
     const bool right = together ? worker == LIANA__ALL_WORKERS : worker >= 0 && worker < b->num_workers;
     if (!right) atomic_fetch_add(&b->wrong_worker, 1);
@@ -166,7 +170,31 @@ static liana_status run_shard(void *user, size_t shard, int worker, liana__buffe
         if (b->silent) return LIANA_INVALID_DATA;
         return liana__fail(error, LIANA_INVALID_DATA, "record of shard %zu is bad", shard);
     }
-    return write_shard(shard, sums, arrivals, b->sleep_salt, error);
+    return write_shard(shard, into, b->sleep_salt, error);
+}
+
+/* The largest blocks of a range, found by trying all sizes. */
+static size_t largest_block(size_t first, size_t end, size_t num_leaves)
+{
+    size_t largest = 0;
+    for (size_t size = 1; size < 2 * num_leaves; size *= 2) {
+        size_t last = first + size < num_leaves ? first + size : num_leaves;
+        if (first % size == 0 && last <= end) largest = last - first;
+    }
+    return largest;
+}
+
+/* What is told of has the tree's bits already. */
+static void hear_sum(void *user, size_t block, size_t sum, const void *data)
+{
+    behaviour *b = user;
+    const size_t count = largest_block(block, b->end, b->num_leaves), size = (size_t)liana_shape_size(&shapes[sum]);
+    const float *got = data;
+    for (size_t i = 0; i < size; i++) {
+        const float expected = tree_sum(block, count, sum, i);
+        if (memcmp(&got[i], &expected, sizeof expected) != 0) atomic_fetch_add(&b->wrong_sum, 1);
+    }
+    if (block < 64) atomic_fetch_add(&b->told[block][sum], 1);
 }
 
 static liana_status run_range(setting *s, size_t first, size_t end, size_t num_leaves, behaviour *b,
@@ -176,8 +204,10 @@ static liana_status run_range(setting *s, size_t first, size_t end, size_t num_l
     b->end = end;
     b->num_workers = liana__cpu_num_workers(s->device);
     b->num_together = liana__sum_tree_num_together(s->device, end - first);
+    b->num_leaves = num_leaves;
     atomic_store(&b->num_run, 0);
-    const liana__leaf_batch batch = {.num_leaves = num_leaves, .first = first, .end = end};
+    const liana__sum_watch watch = {hear_sum, b};
+    const liana__leaf_batch batch = {.num_leaves = num_leaves, .first = first, .end = end, .watch = &watch};
     return liana__sum_tree_run(s->tree, &batch, run_shard, b, blocks, num_blocks, error);
 }
 
@@ -193,17 +223,6 @@ static void assert_block(const setting *s, const liana__leaf_block *block)
     }
 }
 
-/* The largest blocks of a range, found by trying all sizes. */
-static size_t largest_block(size_t first, size_t end, size_t num_leaves)
-{
-    size_t largest = 0;
-    for (size_t size = 1; size < 2 * num_leaves; size *= 2) {
-        size_t last = first + size < num_leaves ? first + size : num_leaves;
-        if (first % size == 0 && last <= end) largest = last - first;
-    }
-    return largest;
-}
-
 static void assert_range(setting *s, size_t first, size_t end, size_t num_leaves, behaviour *b)
 {
     liana__error error = {0};
@@ -217,9 +236,15 @@ static void assert_range(setting *s, size_t first, size_t end, size_t num_leaves
         assert_int_equal(blocks[i].first, next);
         assert_int_equal(blocks[i].count, largest_block(next, end, num_leaves));
         assert_block(s, &blocks[i]);
+        /* Only leaves that add up as they are made tell of their sums, each once. */
+        for (size_t sum = 0; sum < NUM_SUMS && next < 64; sum++) {
+            assert_int_equal(atomic_load(&b->told[next][sum]), s->leaf->first_gradient > 0);
+            atomic_store(&b->told[next][sum], 0);
+        }
         next += blocks[i].count;
     }
     assert_int_equal(next, end);
+    assert_int_equal(atomic_load(&b->wrong_sum), 0);
 }
 
 static void assert_tree(setting *s, size_t num_leaves, behaviour *b)
@@ -264,12 +289,12 @@ static void test_sums_are_the_trees_bits(void **state)
     }
 }
 
-static liana_status write_small(void *user, size_t leaf, int worker, liana__buffer *const *sums, atomic_int *arrivals,
+static liana_status write_small(void *user, size_t leaf, int worker, const liana__leaf_target *into,
                                 liana__error *error)
 {
+    liana__buffer *const *sums = into->sums;
     (void)user;
     (void)worker;
-    (void)arrivals;
     float values[VECTOR];
     for (size_t i = 0; i < VECTOR; i++) values[i] = leaf % 2 ? -1.5f * FLT_MIN : 2 * FLT_MIN;
     for (size_t sum = 0; sum < NUM_SUMS; sum++) LIANA_TRY(liana__host_buffer_write(sums[sum], values, error));

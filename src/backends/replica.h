@@ -37,6 +37,14 @@ typedef struct liana__leaf {
     int64_t size;
 } liana__leaf;
 
+/* Hears of the sum of a whole block as soon as it is final, while leaves are still computed: on the thread that has made
+ * it, each sum of a block at most once. `block` is the block's first leaf; the data stay until the replica's next call. A
+ * replica may tell of none: all are there when it has computed. */
+typedef struct liana__sum_watch {
+    void (*made)(void *user, size_t block, size_t sum, const void *data);
+    void *user;
+} liana__sum_watch;
+
 struct liana__leaf_batch {
     const void *rows[LIANA__MAX_COMPONENTS]; /* by component: [rows, ...] on the host */
     const liana__leaf *leaves;               /* all leaves of the batch */
@@ -45,6 +53,7 @@ struct liana__leaf_batch {
     void *outputs;     /* NULL, or the host memory for all rows of the output, [rows, ...] */
     /* In a cluster, by worker: where its leaves end. NULL: leaves are shared out when they are computed. */
     const size_t *worker_ends;
+    const liana__sum_watch *watch; /* NULL: nobody wants sums before all are there */
     bool has_own_rows; /* the rows are those of the worker's own leaves; the leaves of others begin nowhere */
 };
 

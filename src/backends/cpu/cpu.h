@@ -197,12 +197,19 @@ liana_status liana__cpu_pack_step(const liana__cpu_run *run, const liana__cpu_st
 /* What a worker needs beside planned tensors, in bytes. */
 size_t liana__cpu_private_size(const liana__cpu_executable *executable);
 
+/* Hears of outputs as they are given, before the execution has ended: on its worker, each at most once. */
+typedef struct liana__output_watch {
+    void (*given)(void *user, size_t output);
+    void *user;
+} liana__output_watch;
+
 /* What an execution's buffers are. */
 typedef struct liana__cpu_buffers {
     liana__buffer *const *inputs;
     liana__buffer *const *variables;
     liana__buffer *const *outputs;
-    atomic_int *arrivals; /* by output, where another execution gives to the same ones; else NULL */
+    atomic_int *arrivals;             /* by output, where another execution gives to the same ones; else NULL */
+    const liana__output_watch *watch; /* NULL: nobody */
 } liana__cpu_buffers;
 
 liana_status liana__cpu_check_buffers(const liana_graph *graph, const liana__cpu_buffers *given, liana__error *error);
@@ -229,11 +236,10 @@ liana_status liana__cpu_list_deliveries(liana__cpu_executable *executable, liana
 liana_status liana__cpu_execute(liana__executable *executable, int worker, liana__buffer *const *inputs,
                                 liana__buffer *const *variables, liana__buffer *const *outputs, liana__error *error);
 
-/* The same of a graph with a gradient, for one of two executions that accumulate into one output. arrivals[output] are
- * an enum liana__arrival, NOBODY_YET before both. A failed execution leaves its share undefined; the other goes on. */
-liana_status liana__cpu_execute_and_add(liana__executable *executable, int worker, liana__buffer *const *inputs,
-                                        liana__buffer *const *variables, liana__buffer *const *outputs,
-                                        atomic_int *arrivals, liana__error *error);
+/* The same of a graph with a gradient, for one of two executions that accumulate into one output: `arrivals` are an enum
+ * liana__arrival, NOBODY_YET before both. A failed execution leaves its share undefined; the other goes on. */
+liana_status liana__cpu_execute_and_add(liana__executable *executable, int worker, const liana__cpu_buffers *given,
+                                        liana__error *error);
 
 /* Runs once with all workers, to the same bits; while nothing else runs. */
 liana_status liana__cpu_execute_together(liana__executable *executable, liana__buffer *const *inputs,

@@ -210,11 +210,22 @@ liana__cpu_run liana__cpu_start(liana__cpu_executable *executable, int worker_in
                             .error = error};
 }
 
+/* Outputs are told of, or added to, before the execution ends. */
+static bool gives_early(const liana__cpu_buffers *given)
+{
+    return given->arrivals || given->watch;
+}
+
+static void tell(const liana__cpu_buffers *given, size_t output)
+{
+    if (given->watch) given->watch->given(given->watch->user, output);
+}
+
 /* An output of two: nothing but the first one's may be there. */
 static void note_first(liana__buffer *output, atomic_int *arrival)
 {
     liana__host_touch(output);
-    liana__host_was_there(arrival);
+    if (arrival) liana__host_was_there(arrival);
 }
 
 /* An event within a shard's. */
@@ -231,21 +242,22 @@ static void give_copy(const liana__cpu_run *run, const liana__cpu_buffers *given
 {
     const liana__node *node = run->executable->graph->nodes[copy->node];
     const void *value = run->worker->values[copy->node];
-    bool shared = given->arrivals && copy->target.kind == LIANA__STORAGE_OUTPUT;
+    const bool is_output = copy->target.kind == LIANA__STORAGE_OUTPUT, shared = given->arrivals && is_output;
     atomic_int *arrival = shared ? &given->arrivals[copy->target.offset] : NULL;
     if (shared && !liana__host_is_first(arrival)) {
         add_second(run, given->outputs[copy->target.offset], value, arrival);
-        return;
+    } else {
+        memmove(external_data(given, copy->target), value, liana__byte_size(node->dtype, &node->shape));
+        if (is_output && gives_early(given)) note_first(given->outputs[copy->target.offset], arrival);
     }
-    memmove(external_data(given, copy->target), value, liana__byte_size(node->dtype, &node->shape));
-    if (shared) note_first(given->outputs[copy->target.offset], arrival);
+    if (is_output) tell(given, copy->target.offset);
 }
 
 void liana__cpu_finish(const liana__cpu_run *run, const liana__cpu_buffers *given)
 {
     const liana__cpu_executable *executable = run->executable;
     for (size_t i = 0; i < executable->plan.num_copies; i++) give_copy(run, given, &executable->plan.copies[i]);
-    for (size_t i = 0; !given->arrivals && i < executable->graph->num_outputs; i++) {
+    for (size_t i = 0; !gives_early(given) && i < executable->graph->num_outputs; i++) {
         liana__host_touch(given->outputs[i]);
     }
     for (size_t i = 0; i < executable->graph->num_assignments; i++) {
@@ -259,7 +271,7 @@ static void choose_place(const liana__cpu_run *run, const liana__cpu_delivery *d
                          const liana__cpu_buffers *given)
 {
     liana__cpu_worker *worker = run->worker;
-    bool is_first = liana__host_is_first(&given->arrivals[delivery->output]);
+    bool is_first = !given->arrivals || liana__host_is_first(&given->arrivals[delivery->output]);
     worker->is_first[delivery->output] = is_first;
     if (!is_first) worker->values[delivery->node] = worker->workspace + delivery->spare;
 }
@@ -272,12 +284,13 @@ static void deliver(const liana__cpu_run *run, size_t first, size_t end, const l
     const bool *is_first = run->worker->is_first;
     for (size_t i = first; i < end; i++) {
         size_t output = deliveries[i].output;
-        if (is_first[output]) note_first(given->outputs[output], &given->arrivals[output]);
+        if (is_first[output]) note_first(given->outputs[output], given->arrivals ? &given->arrivals[output] : NULL);
     }
     for (size_t i = first; status == LIANA_OK && i < end; i++) {
         size_t output = deliveries[i].output;
         const void *value = run->worker->values[deliveries[i].node];
         if (!is_first[output]) add_second(run, given->outputs[output], value, &given->arrivals[output]);
+        tell(given, output);
     }
 }
 
@@ -290,8 +303,8 @@ static liana_status run_all(const liana__cpu_run *run)
     return LIANA_OK;
 }
 
-/* All segments, with outputs that another execution gives to as well. */
-static liana_status run_and_add(const liana__cpu_run *run, const liana__cpu_buffers *given)
+/* All segments, with outputs that are given as soon as they are made. */
+static liana_status run_and_give(const liana__cpu_run *run, const liana__cpu_buffers *given)
 {
     const liana__cpu_executable *executable = run->executable;
     size_t next = 0;
@@ -310,20 +323,21 @@ static liana_status run_and_add(const liana__cpu_run *run, const liana__cpu_buff
 liana_status liana__cpu_execute(liana__executable *base, int worker_index, liana__buffer *const *inputs,
                                 liana__buffer *const *variables, liana__buffer *const *outputs, liana__error *error)
 {
-    return liana__cpu_execute_and_add(base, worker_index, inputs, variables, outputs, NULL, error);
+    const liana__cpu_buffers given = {.inputs = inputs, .variables = variables, .outputs = outputs};
+    return liana__cpu_execute_and_add(base, worker_index, &given, error);
 }
 
 static liana_status execute(liana__cpu_executable *executable, int worker_index, const liana__cpu_buffers *given,
                             liana__error *error)
 {
-    if (given->arrivals && !executable->plan.spares) {
+    if (gives_early(given) && !executable->plan.spares) {
         return liana__fail(error, LIANA_INTERNAL, "a graph without gradients cannot add to its outputs");
     }
     LIANA_TRY(liana__cpu_check_buffers(executable->graph, given, error));
     const liana__cpu_run run = liana__cpu_start(executable, worker_index, worker_index, given, error);
     LIANA_TRY(liana__cpu_refresh_kept(&run, given->variables));
-    if (given->arrivals) {
-        LIANA_TRY(run_and_add(&run, given));
+    if (gives_early(given)) {
+        LIANA_TRY(run_and_give(&run, given));
     } else {
         LIANA_TRY(run_all(&run));
     }
@@ -331,13 +345,11 @@ static liana_status execute(liana__cpu_executable *executable, int worker_index,
     return LIANA_OK;
 }
 
-liana_status liana__cpu_execute_and_add(liana__executable *base, int worker_index, liana__buffer *const *inputs,
-                                        liana__buffer *const *variables, liana__buffer *const *outputs,
-                                        atomic_int *arrivals, liana__error *error)
+liana_status liana__cpu_execute_and_add(liana__executable *base, int worker_index, const liana__cpu_buffers *given,
+                                        liana__error *error)
 {
-    const liana__cpu_buffers given = {inputs, variables, outputs, arrivals};
     const liana__denormals before = liana__denormals_flush();
-    liana_status status = execute((liana__cpu_executable *)base, worker_index, &given, error);
+    liana_status status = execute((liana__cpu_executable *)base, worker_index, given, error);
     liana__denormals_restore(before);
     return status;
 }

@@ -132,8 +132,7 @@ static liana_status write_rows(const cpu_replica *own, const liana__leaf_program
     return LIANA_OK;
 }
 
-static liana_status run_leaf(void *user, size_t number, int worker, liana__buffer *const *sums, atomic_int *arrivals,
-                             liana__error *error)
+static liana_status run_leaf(void *user, size_t number, int worker, const liana__leaf_target *into, liana__error *error)
 {
     const cpu_replica *own = user;
     const liana__leaf leaf = own->batch->leaves[number];
@@ -142,6 +141,7 @@ static liana_status run_leaf(void *user, size_t number, int worker, liana__buffe
     const bool together = worker == LIANA__ALL_WORKERS;
     if (together) worker = 0;
     liana__buffer *const *inputs = bound->inputs[worker], *const *variables = program->variables;
+    liana__buffer *const *sums = into->sums;
     LIANA_TRY(write_rows(own, program, leaf.begin, inputs, error));
     liana__buffer *outputs[LIANA__MAX_ROW_SUMS + 1];
     const size_t num_sums = liana__leaf_num_sums(&own->programs.plan, program->graph);
@@ -153,7 +153,8 @@ static liana_status run_leaf(void *user, size_t number, int worker, liana__buffe
     if (together) {
         LIANA_TRY(liana__cpu_execute_together(program->executable, inputs, variables, sums, error));
     } else {
-        LIANA_TRY(liana__cpu_execute_and_add(program->executable, worker, inputs, variables, sums, arrivals, error));
+        const liana__cpu_buffers given = {inputs, variables, sums, into->arrivals, into->watch};
+        LIANA_TRY(liana__cpu_execute_and_add(program->executable, worker, &given, error));
     }
     if (!bound->rows || !own->batch->outputs) return LIANA_OK;
     const liana__buffer *rows = bound->rows[worker];

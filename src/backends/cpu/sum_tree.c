@@ -12,13 +12,24 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Buffers for the sums of one subtree. */
 typedef struct slot {
     liana__buffer **sums;
     atomic_bool in_use;
     atomic_int *arrivals; /* by sum: of two leaves that write here */
+    atomic_size_t passed; /* strands that were added to another slot */
 } slot;
+
+/* A leaf that is being computed. */
+typedef struct running_leaf {
+    liana__sum_tree *tree;
+    size_t leaf;
+    int worker;
+    bool *climbed; /* by strand */
+    liana_status status;
+} running_leaf;
 
 static const size_t TAKEN = SIZE_MAX;
 
@@ -28,11 +39,12 @@ struct liana__sum_tree {
     size_t max_leaves;
     slot *slots;
     size_t num_slots;
-    /* By tree node: which slot holds its sums, and how many of its children are done. Level 0, the leaves, comes first.
-     */
-    size_t *slot_of;
-    atomic_int *arrived;
-    size_t *slot_of_block;       /* by the block's first leaf */
+    /* Sums go up the tree in strands, each as soon as it can: a strand for each sum, or one for all. */
+    size_t num_strands;
+    size_t *slot_of; /* by leaf; the sums of a tree node are in the slot of its first leaf */
+    atomic_uchar
+        *arrived;  /* by tree node and strand: how many of its children are done; level 0, the leaves, comes first */
+    bool *climbed; /* by worker and strand: of the leaf that it computes */
     atomic_size_t *slot_of_pair; /* by half the leaf's index: 1 more than its slot, which one of the two claims; 0:
                                   * none has; TAKEN: it is just being claimed */
     bool run_adds;
@@ -42,6 +54,7 @@ struct liana__sum_tree {
     size_t num_leaves;
     size_t first, end;
     size_t end_alone; /* leaves [first, end_alone) are each computed by one worker */
+    const liana__sum_watch *watch;
     liana__run_leaf run;
     void *user;
     liana__error *errors;       /* by worker */
@@ -62,7 +75,7 @@ void liana__sum_tree_destroy(liana__sum_tree *own)
     free(own->slots);
     free(own->slot_of);
     free(own->arrived);
-    free(own->slot_of_block);
+    free(own->climbed);
     free(own->slot_of_pair);
     free(own->blocks);
     free(own->errors);
@@ -128,15 +141,16 @@ liana_status liana__sum_tree_create(liana__device *device, const liana_graph *gr
     own->run_adds = graph->first_gradient > 0;
     own->num_slots = slots_needed(device, max_leaves, own->run_adds, of_parts);
     own->num_tree_nodes = 2 * max_leaves + 64;
-    own->slot_of = calloc(own->num_tree_nodes, sizeof *own->slot_of);
-    own->arrived = calloc(own->num_tree_nodes, sizeof *own->arrived);
-    own->slot_of_block = calloc(max_leaves, sizeof *own->slot_of_block);
+    own->num_strands = own->run_adds ? num_sums : 1;
+    own->slot_of = calloc(max_leaves, sizeof *own->slot_of);
+    own->arrived = calloc(own->num_tree_nodes * own->num_strands, sizeof *own->arrived);
+    own->climbed = calloc(workers * own->num_strands, sizeof *own->climbed);
     own->slot_of_pair = calloc(max_leaves, sizeof *own->slot_of_pair);
     own->blocks = calloc(max_leaves, sizeof *own->blocks);
     own->errors = calloc(workers, sizeof *own->errors);
     own->failed_leaf = calloc(workers, sizeof *own->failed_leaf);
-    bool enough = own->slot_of && own->arrived && own->slot_of_block && own->slot_of_pair && own->blocks &&
-                  own->errors && own->failed_leaf;
+    bool enough = own->slot_of && own->arrived && own->climbed && own->slot_of_pair && own->blocks && own->errors &&
+                  own->failed_leaf;
     liana_status status = enough ? make_slots(own, graph, error) : liana__fail_memory(error, "the sums of the shards");
     if (status != LIANA_OK) {
         liana__sum_tree_destroy(own);
@@ -151,7 +165,9 @@ static size_t claim_slot(liana__sum_tree *own)
 {
     for (;;) {
         for (size_t i = 0; i < own->num_slots; i++) {
-            if (!atomic_exchange(&own->slots[i].in_use, true)) return i;
+            if (atomic_exchange(&own->slots[i].in_use, true)) continue;
+            atomic_store(&own->slots[i].passed, 0);
+            return i;
         }
         sched_yield();
     }
@@ -177,12 +193,17 @@ static size_t claim_slot_of_pair(liana__sum_tree *own, size_t pair)
     return known - 1;
 }
 
-static liana_status add_slot(liana__sum_tree *own, size_t into, size_t from, liana__error *error)
+/* A slot whose strands were all added to others is free. */
+static liana_status add_strand(liana__sum_tree *own, size_t into, size_t from, size_t strand, liana__error *error)
 {
-    for (size_t k = 0; k < own->num_sums; k++) {
+    const bool is_one = own->num_strands > 1;
+    const size_t first = is_one ? strand : 0, end = is_one ? strand + 1 : own->num_sums;
+    for (size_t k = first; k < end; k++) {
         LIANA_TRY(liana__host_buffer_add(own->slots[into].sums[k], own->slots[from].sums[k], error));
     }
-    atomic_store(&own->slots[from].in_use, false);
+    if (atomic_fetch_add(&own->slots[from].passed, 1) + 1 == own->num_strands) {
+        atomic_store(&own->slots[from].in_use, false);
+    }
     return LIANA_OK;
 }
 
@@ -206,29 +227,60 @@ static bool is_within(const liana__sum_tree *own, size_t index, size_t span)
     return begin >= own->first && (end < own->num_leaves ? end : own->num_leaves) <= own->end;
 }
 
-/* Takes the sums of a finished leaf up the tree as far as they are complete. */
-static liana_status climb(liana__sum_tree *own, size_t leaf, int worker, liana__error *error)
+/* A strand of a block is done. */
+static void tell(const liana__sum_tree *own, size_t first_leaf, size_t strand)
+{
+    if (!own->watch || own->num_strands == 1) return;
+    const slot *held = &own->slots[own->slot_of[first_leaf]];
+    own->watch->made(own->watch->user, first_leaf, strand, liana__host_data(held->sums[strand]));
+}
+
+/* Takes a strand of a leaf up the tree as far as it is complete. `kind`: of the event that additions are. */
+static liana_status climb(liana__sum_tree *own, size_t leaf, size_t strand, int worker, liana__event_kind kind,
+                          liana__error *error)
 {
     size_t index = leaf, level_begin = 0, level_count = own->num_leaves, span = 1;
     while (level_count > 1) {
-        size_t parent = level_begin + level_count + index / 2, left = level_begin + (index & ~(size_t)1);
+        const size_t parent = level_begin + level_count + index / 2;
         bool has_sibling = (index | 1) < level_count;
         if (has_sibling) {
             if (!is_within(own, index ^ 1, span)) break;
-            if (atomic_fetch_add(&own->arrived[parent], 1) == 0) return LIANA_OK;
-            if (own->slot_of[left] != own->slot_of[left + 1]) {
+            if (atomic_fetch_add(&own->arrived[parent * own->num_strands + strand], 1) == 0) return LIANA_OK;
+            const size_t into = own->slot_of[(index & ~(size_t)1) * span], from = own->slot_of[(index | 1) * span];
+            if (into != from) {
                 uint64_t begin = clock_if_recorded(own);
-                LIANA_TRY(add_slot(own, own->slot_of[left], own->slot_of[left + 1], error));
-                record(own, LIANA__EVENT_REDUCE, begin, leaf, worker);
+                LIANA_TRY(add_strand(own, into, from, strand, error));
+                record(own, kind, begin, leaf, worker);
             }
         }
-        own->slot_of[parent] = own->slot_of[left];
         level_begin += level_count;
         level_count = (level_count + 1) / 2;
         index /= 2;
         span *= 2;
     }
-    own->slot_of_block[index * span] = own->slot_of[level_begin + index];
+    tell(own, index * span, strand);
+    return LIANA_OK;
+}
+
+/* While the leaf is computed: one of its outputs is there. */
+static void climb_early(void *user, size_t output)
+{
+    running_leaf *running = user;
+    liana__sum_tree *own = running->tree;
+    if (output >= own->num_strands || running->status != LIANA_OK) return;
+    running->climbed[output] = true;
+    running->status =
+        climb(own, running->leaf, output, running->worker, LIANA__EVENT_ADD, &own->errors[running->worker]);
+}
+
+/* What has not gone up before. */
+static liana_status climb_rest(const running_leaf *running, liana__error *error)
+{
+    liana__sum_tree *own = running->tree;
+    for (size_t strand = 0; strand < own->num_strands; strand++) {
+        if (running->climbed[strand]) continue;
+        LIANA_TRY(climb(own, running->leaf, strand, running->worker, LIANA__EVENT_REDUCE, error));
+    }
     return LIANA_OK;
 }
 
@@ -251,11 +303,16 @@ static void compute_leaf(liana__sum_tree *own, size_t leaf, int worker, bool tog
     size_t slot_index = shares ? claim_slot_of_pair(own, leaf / 2) : claim_slot(own);
     const slot *taken = &own->slots[slot_index];
     own->slot_of[leaf] = slot_index;
+    running_leaf running = {own, leaf, worker, own->climbed + (size_t)worker * own->num_strands, LIANA_OK};
+    memset(running.climbed, 0, own->num_strands * sizeof *running.climbed);
+    const liana__output_watch watch = {climb_early, &running};
+    const liana__leaf_target into = {taken->sums, shares ? taken->arrivals : NULL,
+                                     own->run_adds && !together ? &watch : NULL};
     uint64_t begin = clock_if_recorded(own);
-    liana_status status = own->run(own->user, leaf, together ? LIANA__ALL_WORKERS : worker, taken->sums,
-                                   shares ? taken->arrivals : NULL, error);
+    liana_status status = own->run(own->user, leaf, together ? LIANA__ALL_WORKERS : worker, &into, error);
     record(own, LIANA__EVENT_SHARD, begin, leaf, worker);
-    if (status == LIANA_OK) status = climb(own, leaf, worker, error);
+    if (status == LIANA_OK) status = running.status;
+    if (status == LIANA_OK) status = climb_rest(&running, error);
     if (status != LIANA_OK) note_failure(own, leaf, worker, status);
 }
 
@@ -281,7 +338,9 @@ static liana_status report_first_failure(const liana__sum_tree *own, liana__erro
 static void reset(liana__sum_tree *own)
 {
     atomic_store(&own->first_failed, SIZE_MAX);
-    for (size_t i = 0; i < own->num_tree_nodes; i++) atomic_store_explicit(&own->arrived[i], 0, memory_order_relaxed);
+    for (size_t i = 0; i < own->num_tree_nodes * own->num_strands; i++) {
+        atomic_store_explicit(&own->arrived[i], 0, memory_order_relaxed);
+    }
     for (size_t i = 0; i < own->max_leaves; i++) atomic_store_explicit(&own->slot_of_pair[i], 0, memory_order_relaxed);
     for (size_t i = 0; i < own->num_slots; i++) atomic_store(&own->slots[i].in_use, false);
     for (int i = 0; i < liana__cpu_num_workers(own->device); i++) own->errors[i].status = LIANA_OK;
@@ -312,6 +371,7 @@ liana_status liana__sum_tree_run(liana__sum_tree *own, const liana__leaf_batch *
     own->first = batch->first;
     own->end = batch->end;
     own->end_alone = batch->end - liana__sum_tree_num_together(own->device, batch->end - batch->first);
+    own->watch = batch->watch;
     own->run = run;
     own->user = user;
     reset(own);
@@ -321,7 +381,7 @@ liana_status liana__sum_tree_run(liana__sum_tree *own, const liana__leaf_batch *
         own->blocks[(*num_blocks)++] = (liana__leaf_block){
             .first = leaf,
             .count = liana__leaf_block_size(leaf, batch->end, batch->num_leaves),
-            .sums = own->slots[own->slot_of_block[leaf]].sums,
+            .sums = own->slots[own->slot_of[leaf]].sums,
         };
     }
     return LIANA_OK;

@@ -7,10 +7,16 @@
 /* Who computes a leaf: one worker, while others compute other leaves; or all of them together. */
 enum { LIANA__ALL_WORKERS = -1 };
 
-/* Computes leaf `leaf` on worker `worker` (or LIANA__ALL_WORKERS) and writes its sums. `arrivals`: not NULL where two
- * leaves write to the same buffers; see liana__cpu_execute_and_add. */
-typedef liana_status (*liana__run_leaf)(void *user, size_t leaf, int worker, liana__buffer *const *sums,
-                                        atomic_int *arrivals, liana__error *error);
+/* Where a leaf's sums go. */
+typedef struct liana__leaf_target {
+    liana__buffer *const *sums;
+    atomic_int *arrivals;                    /* where two leaves write to the same buffers; else NULL */
+    const struct liana__output_watch *watch; /* NULL: nobody hears of sums before the leaf is done */
+} liana__leaf_target;
+
+/* Computes leaf `leaf` on worker `worker` (or LIANA__ALL_WORKERS) and writes its sums; see liana__cpu_execute_and_add. */
+typedef liana_status (*liana__run_leaf)(void *user, size_t leaf, int worker, const liana__leaf_target *into,
+                                        liana__error *error);
 
 typedef struct liana__sum_tree liana__sum_tree;
 

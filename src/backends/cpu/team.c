@@ -145,7 +145,7 @@ liana_status liana__cpu_execute_together(liana__executable *base, liana__buffer 
     if (liana__cpu_num_workers(base->device) == 1 || !executable->shares_work) {
         return liana__cpu_execute(base, 0, inputs, variables, outputs, error);
     }
-    const liana__cpu_buffers given = {inputs, variables, outputs, NULL};
+    const liana__cpu_buffers given = {.inputs = inputs, .variables = variables, .outputs = outputs};
     const liana__denormals before = liana__denormals_flush();
     liana_status status = execute(executable, &given, error);
     liana__denormals_restore(before);

@@ -8,13 +8,17 @@
 
 void liana__block_exchange_free(liana__block_exchange *exchange)
 {
+    const liana__wire_format format = exchange->sender.format;
+    liana__block_sender_free(&exchange->sender);
     for (size_t i = 0; i < exchange->num_slots; i++) free(exchange->slots[i]);
     free(exchange->slots);
+    free(exchange->parts);
+    free((void *)exchange->own_sums);
     free(exchange->packed);
     free(exchange->reports);
     free(exchange->firsts);
     free(exchange->statuses);
-    *exchange = (liana__block_exchange){.context = exchange->context, .format = exchange->format};
+    *exchange = (liana__block_exchange){.context = exchange->context, .sender = {.format = format}};
 }
 
 static liana_status reserve_bytes(void **memory, size_t *size, size_t wanted, liana__error *error)
@@ -116,36 +120,12 @@ liana_status liana__block_exchange_report(liana__block_exchange *exchange, liana
 
 /* ---- blocks ---- */
 
-/* A message of a slice of a block has a part of its own. */
-static size_t part_of(size_t slice, size_t block)
-{
-    return slice * LIANA__TREE_MAX_BLOCKS + block;
-}
-
-liana_status liana__block_exchange_send(liana__block_exchange *exchange, const liana__cluster *cluster,
-                                        const liana__tree_plan *tree, const liana__local_exchange *local,
-                                        const liana__sliced_update *update, liana__error *error)
-{
-    const size_t rank = cluster->place.rank, num_slices = update->num_slices;
-    if (rank >= tree->num_replicas) return LIANA_OK;
-    const size_t count = blocks_of(tree, rank), whole = local->offsets[local->num_sums] * sizeof(float);
-    LIANA_TRY(reserve_bytes((void **)&exchange->packed, &exchange->packed_size, whole + 1, error));
-    for (size_t i = 1; i <= num_slices; i++) {
-        const size_t slice = (rank + i) % num_slices, to = liana__sliced_update_owner(update, slice);
-        const liana__slice_map *map = &update->maps[slice];
-        const size_t size = liana__wire_size(&exchange->format, map);
-        if (to == rank || size == 0) continue;
-        for (size_t block = 0; block < count; block++) {
-            liana__wire_pack(&exchange->format, map, local->offsets, local->slots[block], exchange->packed);
-            LIANA_TRY(liana__cluster_send(cluster, to, LIANA__MESSAGE_BLOCKS, part_of(slice, block), exchange->packed,
-                                          size, error));
-        }
-    }
-    return LIANA_OK;
-}
-
 static liana_status reserve_slots(liana__block_exchange *exchange, size_t num_slots, size_t size, liana__error *error)
 {
+    if (!exchange->own_sums) {
+        exchange->own_sums = calloc(exchange->sender.chunks.num_sums + 1, sizeof *exchange->own_sums);
+    }
+    if (!exchange->own_sums) return liana__fail_memory(error, "the exchange of sums");
     if (exchange->slot_size < size) {
         for (size_t i = 0; i < exchange->num_slots; i++) free(exchange->slots[i]);
         exchange->num_slots = 0;
@@ -153,8 +133,10 @@ static liana_status reserve_slots(liana__block_exchange *exchange, size_t num_sl
     }
     if (num_slots <= exchange->num_slots) return LIANA_OK;
     float **slots = realloc(exchange->slots, num_slots * sizeof *slots);
-    if (!slots) return liana__fail_memory(error, "the exchange of sums");
-    exchange->slots = slots;
+    if (slots) exchange->slots = slots;
+    float **parts = realloc(exchange->parts, num_slots * sizeof *parts);
+    if (parts) exchange->parts = parts;
+    if (!slots || !parts) return liana__fail_memory(error, "the exchange of sums");
     while (exchange->num_slots < num_slots) {
         float *slot = liana__allocate_aligned(exchange->slot_size * sizeof *slot);
         if (!slot) return liana__fail_memory(error, "the exchange of sums");
@@ -163,31 +145,49 @@ static liana_status reserve_slots(liana__block_exchange *exchange, size_t num_sl
     return LIANA_OK;
 }
 
-static liana_status add_slice(liana__block_exchange *exchange, const liana__cluster *cluster,
+/* A chunk of all blocks becomes its sum, in the first slot. */
+static liana_status add_chunk(liana__block_exchange *exchange, const liana__cluster *cluster,
                               const liana__tree_plan *tree, const liana__local_exchange *local,
-                              const liana__slice_map *map, size_t slice, liana__error *error)
+                              const liana__slice_map *map, const liana__slice_chunk *chunk, liana__error *error)
 {
-    const size_t size = liana__slice_map_sums(map), rank = cluster->place.rank;
-    const size_t sent = liana__wire_size(&exchange->format, map);
+    const liana__wire_format *format = &exchange->sender.format;
+    const float **sums = exchange->own_sums;
     size_t next = 0;
-    LIANA_TRY(reserve_slots(exchange, tree->num_slots, size, error));
-    LIANA_TRY(reserve_bytes((void **)&exchange->packed, &exchange->packed_size, sent, error));
     for (size_t slot = 0; slot < tree->num_slots; slot++) {
         const size_t from = tree->slots[slot].replica, block = slot - tree->first_slots[from];
-        char *message = exchange->packed;
-        if (from == rank) {
-            liana__wire_pack(&exchange->format, map, local->offsets, local->slots[block], message);
+        exchange->parts[slot] = exchange->slots[slot] + chunk->offset;
+        if (from == cluster->place.rank) {
+            for (size_t sum = 0; sum < local->num_sums; sum++) sums[sum] = local->slots[block] + local->offsets[sum];
+            liana__wire_pack_parts(format, map, chunk->first_part, chunk->end_part, sums, exchange->packed);
         } else {
-            LIANA_TRY(liana__cluster_receive(cluster, from, LIANA__MESSAGE_BLOCKS, part_of(slice, block), message, sent,
-                                             error));
+            LIANA_TRY(liana__cluster_receive(cluster, from, LIANA__MESSAGE_BLOCKS, liana__slice_chunk_key(chunk, block),
+                                             exchange->packed, chunk->size, error));
         }
-        liana__wire_unpack(&exchange->format, map, message, exchange->slots[slot]);
-        add_up_to(tree, slot, &next, exchange->slots, size, exchange->context);
+        liana__wire_unpack_parts(format, map, chunk->first_part, chunk->end_part, exchange->packed,
+                                 exchange->parts[slot]);
+        add_up_to(tree, slot, &next, exchange->parts, chunk->elements, exchange->context);
     }
     return LIANA_OK;
 }
 
-liana_status liana__block_exchange_add(liana__block_exchange *exchange, const liana__cluster *cluster,
+/* Whatever is added up goes to the mirror while the next chunk is on its way. */
+static liana_status add_slice(liana__block_exchange *exchange, liana__cluster *cluster, const liana__tree_plan *tree,
+                              const liana__local_exchange *local, const liana__sliced_update *update, size_t slice,
+                              liana__error *error)
+{
+    const liana__slice_chunks *chunks = &exchange->sender.chunks;
+    const liana__slice_map *map = &update->maps[slice];
+    LIANA_TRY(reserve_slots(exchange, tree->num_slots, liana__slice_map_sums(map), error));
+    for (size_t i = chunks->first[slice]; i < chunks->first[slice + 1]; i++) {
+        const liana__slice_chunk *chunk = &chunks->items[i];
+        LIANA_TRY(reserve_bytes((void **)&exchange->packed, &exchange->packed_size, chunk->size, error));
+        LIANA_TRY(add_chunk(exchange, cluster, tree, local, map, chunk, error));
+        LIANA_TRY(liana__mirrors_send_chunk(update, chunk, exchange->parts[0], error));
+    }
+    return LIANA_OK;
+}
+
+liana_status liana__block_exchange_add(liana__block_exchange *exchange, liana__cluster *cluster,
                                        const liana__tree_plan *tree, const liana__local_exchange *local,
                                        const liana__sliced_update *update, liana__error *error)
 {
@@ -197,12 +197,12 @@ liana_status liana__block_exchange_add(liana__block_exchange *exchange, const li
         liana__slice *slice = liana__sliced_update_owned(update, i);
         const size_t size = liana__slice_map_sums(&update->maps[i]);
         if (!slice || size == 0) continue;
-        LIANA_TRY(add_slice(exchange, cluster, tree, local, &update->maps[i], i, error));
+        LIANA_TRY(add_slice(exchange, cluster, tree, local, update, i, error));
         slice->sums = exchange->slots[0];
         if (num_owned == 1) continue;
         /* The slots are for the next slice. */
         LIANA_TRY(liana__slice_reserve(slice, error));
         memcpy(slice->memory, exchange->slots[0], size * sizeof *slice->memory);
     }
-    return LIANA_OK;
+    return liana__mirrors_receive_sums(update, &exchange->sender.chunks, error);
 }

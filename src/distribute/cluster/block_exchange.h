@@ -2,17 +2,17 @@
 #ifndef LIANA_DISTRIBUTE_BLOCK_EXCHANGE_H
 #define LIANA_DISTRIBUTE_BLOCK_EXCHANGE_H
 
-#include "distribute/cluster/sliced_update.h"
-#include "distribute/cluster/wire.h"
-#include "distribute/exchange/local.h"
+#include "distribute/cluster/block_sender.h"
 
 /* Zero-initialise but for the context and the format; free it. */
 typedef struct liana__block_exchange {
     const liana_context *context;
-    liana__wire_format format; /* of the blocks */
-    float **slots;             /* of an owner, by block: its slice of it */
+    liana__block_sender sender; /* of the own blocks; its format is that of all */
+    float **slots;              /* of an owner, by block: its slice of it */
+    float **parts;              /* by block: a chunk of it */
     size_t num_slots, slot_size;
-    char *packed; /* a slice as a message */
+    const float **own_sums; /* by sum, of an own block */
+    char *packed;           /* a chunk as a message */
     size_t packed_size;
     /* The first sums of all blocks: by process, a report with its status and its blocks' first sums. */
     char *reports;
@@ -30,14 +30,10 @@ liana_status liana__block_exchange_report(liana__block_exchange *exchange, liana
                                           const liana__tree_plan *tree, const liana__local_exchange *local, size_t size,
                                           liana_status status, float *first, liana__error *error) LIANA_MUST_USE;
 
-/* Sends each owner its slices of the own blocks: in the operation that the report begins, before it or after it. */
-liana_status liana__block_exchange_send(liana__block_exchange *exchange, const liana__cluster *cluster,
-                                        const liana__tree_plan *tree, const liana__local_exchange *local,
-                                        const liana__sliced_update *update, liana__error *error) LIANA_MUST_USE;
-
-/* An owner receives its slices of all blocks, and adds each as soon as the tree allows. The slices' sums are set: valid
- * until the next call. */
-liana_status liana__block_exchange_add(liana__block_exchange *exchange, const liana__cluster *cluster,
+/* An owner receives its slices of all blocks, adds each as soon as the tree allows, and sends the sums to its mirror. All in
+ * the operation in which the sender sends. The sums of slices that are owned or mirrored are set: valid until the next
+ * call. */
+liana_status liana__block_exchange_add(liana__block_exchange *exchange, liana__cluster *cluster,
                                        const liana__tree_plan *tree, const liana__local_exchange *local,
                                        const liana__sliced_update *update, liana__error *error) LIANA_MUST_USE;
 

@@ -44,6 +44,7 @@ typedef struct liana__cluster_counters {
     uint64_t slot_bytes;     /* of optimizer state that this process owns */
     uint64_t mirror_bytes;   /* of state that it holds for another owner */
     uint64_t variable_bytes; /* of slices of weights that it owns */
+    uint64_t sent_early;     /* bytes of gradients that were on their way while others were still computed */
     liana__transport_counters transport;
 } liana__cluster_counters;
 
@@ -67,6 +68,7 @@ typedef struct liana__cluster {
     uint64_t step;       /* collective operations in this generation */
     size_t chief;        /* the first worker; after its death the first that was left then */
     uint64_t round;      /* in which the processes have met */
+    bool computes_alike; /* all have found that they compute the same bits, of which leaves and updates are made */
     /* Variables in slices that were read so far, and reads that failed, which fail for all. */
     uint64_t held_reads, held_failures;
     liana__cluster_hooks hooks;

@@ -102,7 +102,8 @@ liana_status liana__cluster_replicas_create(const liana__strategy_devices *devic
     const bool has_spans = own->options.pause_steps && plan->leaves[LIANA__STEP_TRAINING];
     if (has_spans) liana__cluster_give_up_survival(own->cluster);
     own->exchange.context = own->device->context;
-    own->exchange.format = (liana__wire_format){liana__worker_wire(devices->options), plan->is_gradient, plan->user};
+    own->exchange.sender.format =
+        (liana__wire_format){liana__worker_wire(devices->options), plan->is_gradient, plan->user};
     liana_status status = make_replicas(own, devices, error);
     if (status != LIANA_OK) {
         liana__cluster_replicas_destroy((liana__strategy_instance *)own);
@@ -269,16 +270,19 @@ liana_status liana__cluster_replicas_sum(liana__strategy_instance *instance, lia
     replicas *own = (replicas *)instance;
     liana__cluster *cluster = own->cluster;
     const liana__local_exchange *local = &own->local[kind];
+    liana__block_sender *sender = &own->exchange.sender;
     if (own->update.plan) LIANA_TRY(liana__mirrors_follow(&own->update, error));
     LIANA_TRY(find_sums(own, kind, error));
     LIANA_TRY(share_out(own, batch, error));
     LIANA_TRY(liana__tree_plan_make(&own->tree, batch->num_leaves, own->ranges, error));
-    liana_status status = own->batch.first < own->batch.end ? compute(own, kind, error) : LIANA_OK;
     liana__cluster_begin(cluster);
     const bool trains = kind == LIANA__STEP_TRAINING;
-    if (trains && status == LIANA_OK) {
-        LIANA_TRY(liana__block_exchange_send(&own->exchange, cluster, &own->tree, local, &own->update, error));
+    if (trains) {
+        LIANA_TRY(liana__block_sender_begin(sender, cluster, &own->tree, &own->update, local->num_sums, error));
+        own->batch.watch = own->group.count == 1 ? &sender->watch : NULL;
     }
+    const liana_status status = own->batch.first < own->batch.end ? compute(own, kind, error) : LIANA_OK;
+    if (trains && status == LIANA_OK) LIANA_TRY(liana__block_sender_end(sender, local, error));
     LIANA_TRY(liana__block_exchange_report(&own->exchange, cluster, &own->tree, local, local->offsets[1], status, first,
                                            error));
     if (!trains) return batch->outputs && own->row_size && !batch->has_own_rows ? exchange_rows(own, error) : LIANA_OK;
@@ -325,7 +329,7 @@ liana_status liana__cluster_replicas_span(liana__strategy_instance *instance, co
     const liana__span_parts span = {.cluster = own->cluster,
                                     .options = own->options,
                                     .update = &own->update,
-                                    .format = &own->exchange.format,
+                                    .format = &own->exchange.sender.format,
                                     .compute = compute_alone,
                                     .offsets = own->local[LIANA__STEP_TRAINING].offsets,
                                     .user = own};

@@ -156,6 +156,8 @@ static liana_status read_state(liana__sliced_update *own, liana__slice *slice, c
 static liana_status send_state(liana__sliced_update *own, size_t slice, size_t to, liana__error *error)
 {
     const size_t size = state_size(own, own->slices[slice]);
+    /* The receiver takes its variables for up to date, and would never hear of what was written since the last update. */
+    LIANA_TRY(liana__slice_refresh(own->slices[slice], error));
     char *state = malloc(size);
     if (!state) return liana__fail_memory(error, "the mirror of a slice");
     liana_status status = write_state(own, own->slices[slice], state, error);
@@ -220,23 +222,26 @@ liana_status liana__mirrors_follow(liana__sliced_update *update, liana__error *e
 
 /* ---- each step ---- */
 
-liana_status liana__mirrors_send_sums(liana__sliced_update *update, liana__error *error)
+liana_status liana__mirrors_send_chunk(const liana__sliced_update *update, const liana__slice_chunk *chunk,
+                                       const float *sums, liana__error *error)
 {
-    liana__cluster *cluster = update->cluster;
-    const size_t rank = cluster->place.rank;
-    if (!update->is_mirrored) return LIANA_OK;
-    liana__cluster_begin(cluster);
-    for (size_t i = 0; i < update->num_slices; i++) {
-        const size_t size = liana__slice_map_sums(&update->maps[i]) * sizeof(float), mirror = update->mirrors[i];
-        if (update->owners[i] != rank || mirror == SIZE_MAX || size == 0) continue;
-        LIANA_TRY(liana__cluster_send(cluster, mirror, LIANA__MESSAGE_MIRROR, i, update->slices[i]->sums, size, error));
-    }
-    for (size_t i = 0; i < update->num_slices; i++) {
-        const size_t size = liana__slice_map_sums(&update->maps[i]) * sizeof(float);
-        if (update->mirrors[i] != rank || size == 0) continue;
-        LIANA_TRY(liana__slice_reserve(update->slices[i], error));
-        LIANA_TRY(liana__cluster_receive(cluster, update->owners[i], LIANA__MESSAGE_MIRROR, i,
-                                         update->slices[i]->memory, size, error));
+    const size_t mirror = update->mirrors[chunk->slice];
+    if (update->owners[chunk->slice] != update->cluster->place.rank || mirror == SIZE_MAX) return LIANA_OK;
+    return liana__cluster_send(update->cluster, mirror, LIANA__MESSAGE_MIRROR, liana__slice_chunk_key(chunk, 0), sums,
+                               chunk->elements * sizeof *sums, error);
+}
+
+liana_status liana__mirrors_receive_sums(const liana__sliced_update *update, const liana__slice_chunks *chunks,
+                                         liana__error *error)
+{
+    for (size_t i = 0; i < chunks->count; i++) {
+        const liana__slice_chunk *chunk = &chunks->items[i];
+        liana__slice *slice = update->slices[chunk->slice];
+        if (update->mirrors[chunk->slice] != update->cluster->place.rank) continue;
+        LIANA_TRY(liana__slice_reserve(slice, error));
+        LIANA_TRY(liana__cluster_receive(update->cluster, update->owners[chunk->slice], LIANA__MESSAGE_MIRROR,
+                                         liana__slice_chunk_key(chunk, 0), slice->memory + chunk->offset,
+                                         chunk->elements * sizeof *slice->memory, error));
     }
     return LIANA_OK;
 }

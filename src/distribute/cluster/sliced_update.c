@@ -179,6 +179,12 @@ static void unpack(liana__sliced_update *own, const liana__slice_map *map, const
     }
 }
 
+/* A mirror applies the same update, so it has the new values itself. Where it may have other bits, the owner's count. */
+static bool knows_values(const liana__sliced_update *own, size_t slice, size_t rank)
+{
+    return own->cluster->computes_alike && rank == own->mirrors[slice];
+}
+
 /* A message about a slice, to all others. */
 static liana_status send_of_slice(const liana__sliced_update *own, liana__cluster_message kind, size_t slice,
                                   const void *data, size_t size, liana__error *error)
@@ -188,6 +194,7 @@ static liana_status send_of_slice(const liana__sliced_update *own, liana__cluste
     for (size_t i = 1; i < count; i++) {
         const size_t to = (rank + i) % count;
         if (!liana__cluster_is_member(cluster, to)) continue;
+        if (kind == LIANA__MESSAGE_VARIABLES && knows_values(own, slice, to)) continue;
         LIANA_TRY(liana__cluster_send(cluster, to, kind, slice, data, size, error));
     }
     return LIANA_OK;
@@ -262,20 +269,22 @@ static liana_status apply(liana__sliced_update *own, liana__error *error)
     return LIANA_OK;
 }
 
+/* What this process has applied itself needs no message to it. */
 static liana_status send_values(liana__sliced_update *own, liana__error *error)
 {
     for (size_t i = 0; i < own->num_slices; i++) {
-        const liana__slice *slice = liana__sliced_update_owned(own, i);
+        const bool owned = liana__sliced_update_owned(own, i) != NULL;
         size_t size = 0;
-        if (slice) LIANA_TRY(liana__slice_read_sent(slice, own->packed, &size, error));
+        if (!owned && !knows_values(own, i, own->cluster->place.rank)) continue;
+        LIANA_TRY(liana__slice_read_sent(own->slices[i], own->packed, &size, error));
         if (size == 0) continue;
-        LIANA_TRY(send_of_slice(own, LIANA__MESSAGE_VARIABLES, i, own->packed, size, error));
+        if (owned) LIANA_TRY(send_of_slice(own, LIANA__MESSAGE_VARIABLES, i, own->packed, size, error));
         unpack(own, &own->maps[i], own->packed);
     }
     return LIANA_OK;
 }
 
-/* All owners' new values to all processes. */
+/* All owners' new values to all processes that have not applied the same update. */
 static liana_status exchange_values(liana__sliced_update *own, liana__error *error)
 {
     liana__cluster *cluster = own->cluster;
@@ -284,7 +293,7 @@ static liana_status exchange_values(liana__sliced_update *own, liana__error *err
     for (size_t i = 0; i < own->num_slices; i++) {
         const size_t from = liana__sliced_update_owner(own, i);
         const size_t size = liana__slice_map_sent(&own->maps[i], own->plan->variables);
-        if (from == cluster->place.rank || size == 0) continue;
+        if (from == cluster->place.rank || size == 0 || knows_values(own, i, cluster->place.rank)) continue;
         LIANA_TRY(liana__cluster_receive(cluster, from, LIANA__MESSAGE_VARIABLES, i, own->packed, size, error));
         unpack(own, &own->maps[i], own->packed);
     }
@@ -309,7 +318,6 @@ liana_status liana__sliced_update_run(liana__sliced_update *update, const float 
     for (size_t i = 0; i < update->num_slices; i++) {
         if (update->slices[i]) LIANA_TRY(liana__slice_refresh(update->slices[i], error));
     }
-    LIANA_TRY(liana__mirrors_send_sums(update, error));
     for (size_t round = 0; round < update->plan->num_sum_rounds; round++) LIANA_TRY(run_round(update, round, error));
     LIANA_TRY(apply(update, error));
     LIANA_TRY(exchange_values(update, error));

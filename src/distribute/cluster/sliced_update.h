@@ -4,6 +4,7 @@
 #define LIANA_DISTRIBUTE_SLICED_UPDATE_H
 
 #include "distribute/cluster/slice.h"
+#include "distribute/cluster/slice_chunks.h"
 
 typedef struct liana__sliced_update {
     const liana__strategy_plan *plan; /* of all variables; NULL: not made */
@@ -76,8 +77,11 @@ liana_status liana__mirrors_choose(liana__sliced_update *update, liana__error *e
 /* After deaths: all agree who has which slice, and slices without mirror get one, which receives the state. In a
  * section. Errors: UNAVAILABLE if a slice is lost: its owner and its mirror died. */
 liana_status liana__mirrors_follow(liana__sliced_update *update, liana__error *error) LIANA_MUST_USE;
-/* The sums of slices, from owners to mirrors. */
-liana_status liana__mirrors_send_sums(liana__sliced_update *update, liana__error *error) LIANA_MUST_USE;
+/* The sums of slices, from owners to mirrors, in chunks: whoever adds them sends them. */
+liana_status liana__mirrors_send_chunk(const liana__sliced_update *update, const liana__slice_chunk *chunk,
+                                       const float *sums, liana__error *error) LIANA_MUST_USE;
+liana_status liana__mirrors_receive_sums(const liana__sliced_update *update, const liana__slice_chunks *chunks,
+                                         liana__error *error) LIANA_MUST_USE;
 /* What this process owns and mirrors, in the counters of the cluster. */
 void liana__mirrors_count(const liana__sliced_update *update);
 

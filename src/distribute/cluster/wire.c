@@ -18,13 +18,16 @@ static size_t part_size(const liana__wire_format *format, const liana__slice_par
     return (size_t)(part->end - part->begin) * (is_short(format, part) ? sizeof(uint16_t) : sizeof(float));
 }
 
-size_t liana__wire_size(const liana__wire_format *format, const liana__slice_map *map)
+size_t liana__wire_parts_size(const liana__wire_format *format, const liana__slice_map *map, size_t first, size_t end)
 {
     size_t size = 0;
-    for (size_t i = 0; i < map->counts[LIANA__PARTS_OF_SUMS]; i++) {
-        size += part_size(format, &map->parts[LIANA__PARTS_OF_SUMS][i]);
-    }
+    for (size_t i = first; i < end; i++) size += part_size(format, &map->parts[LIANA__PARTS_OF_SUMS][i]);
     return size;
+}
+
+size_t liana__wire_size(const liana__wire_format *format, const liana__slice_map *map)
+{
+    return liana__wire_parts_size(format, map, 0, map->counts[LIANA__PARTS_OF_SUMS]);
 }
 
 /* Parts are multiples of two bytes, and messages are aligned. */
@@ -38,36 +41,58 @@ static void widen(const uint16_t *from, size_t count, float *to)
     for (size_t i = 0; i < count; i++) to[i] = liana__bf16_to_float(from[i]);
 }
 
+/* Returns the end of what it has written. */
+static char *pack_part(const liana__wire_format *format, const liana__slice_part *part, const float *sum, char *to)
+{
+    const float *from = sum + part->begin;
+    const size_t size = part_size(format, part);
+    if (is_short(format, part)) {
+        shorten(from, (size_t)(part->end - part->begin), (uint16_t *)(void *)to);
+    } else {
+        memcpy(to, from, size);
+    }
+    return to + size;
+}
+
+void liana__wire_pack_parts(const liana__wire_format *format, const liana__slice_map *map, size_t first, size_t end,
+                            const float *const *sums, void *message)
+{
+    char *to = message;
+    for (size_t i = first; i < end; i++) {
+        const liana__slice_part *part = &map->parts[LIANA__PARTS_OF_SUMS][i];
+        to = pack_part(format, part, sums[part->thing], to);
+    }
+}
+
 void liana__wire_pack(const liana__wire_format *format, const liana__slice_map *map, const size_t *offsets,
                       const float *block, void *message)
 {
     char *to = message;
     for (size_t i = 0; i < map->counts[LIANA__PARTS_OF_SUMS]; i++) {
         const liana__slice_part *part = &map->parts[LIANA__PARTS_OF_SUMS][i];
-        const float *from = block + offsets[part->thing] + part->begin;
-        const size_t size = part_size(format, part);
+        to = pack_part(format, part, block + offsets[part->thing], to);
+    }
+}
+
+void liana__wire_unpack_parts(const liana__wire_format *format, const liana__slice_map *map, size_t first, size_t end,
+                              const void *message, float *floats)
+{
+    const char *from = message;
+    for (size_t i = first; i < end; i++) {
+        const liana__slice_part *part = &map->parts[LIANA__PARTS_OF_SUMS][i];
+        const size_t count = (size_t)(part->end - part->begin), size = part_size(format, part);
         if (is_short(format, part)) {
-            shorten(from, (size_t)(part->end - part->begin), (uint16_t *)(void *)to);
+            widen((const uint16_t *)(const void *)from, count, floats);
         } else {
-            memcpy(to, from, size);
+            memcpy(floats, from, size);
         }
-        to += size;
+        from += size;
+        floats += count;
     }
 }
 
 void liana__wire_unpack(const liana__wire_format *format, const liana__slice_map *map, const void *message,
                         float *slice)
 {
-    const char *from = message;
-    for (size_t i = 0; i < map->counts[LIANA__PARTS_OF_SUMS]; i++) {
-        const liana__slice_part *part = &map->parts[LIANA__PARTS_OF_SUMS][i];
-        const size_t count = (size_t)(part->end - part->begin), size = part_size(format, part);
-        if (is_short(format, part)) {
-            widen((const uint16_t *)(const void *)from, count, slice);
-        } else {
-            memcpy(slice, from, size);
-        }
-        from += size;
-        slice += count;
-    }
+    liana__wire_unpack_parts(format, map, 0, map->counts[LIANA__PARTS_OF_SUMS], message, slice);
 }

@@ -22,8 +22,14 @@ typedef struct liana__wire_format {
     void *user;
 } liana__wire_format;
 
-/* Bytes of an owner's slice of a block. */
+/* Bytes of an owner's slice of a block; of some parts of it, that follow each other. */
 size_t liana__wire_size(const liana__wire_format *format, const liana__slice_map *map);
+size_t liana__wire_parts_size(const liana__wire_format *format, const liana__slice_map *map, size_t first, size_t end);
+/* Some parts of an owner's slice of a block, whose sum s is at sums[s]; and from there to floats, one behind the other. */
+void liana__wire_pack_parts(const liana__wire_format *format, const liana__slice_map *map, size_t first, size_t end,
+                            const float *const *sums, void *message);
+void liana__wire_unpack_parts(const liana__wire_format *format, const liana__slice_map *map, size_t first, size_t end,
+                              const void *message, float *floats);
 /* An owner's slice of a block, whose sum s begins at offsets[s]. */
 void liana__wire_pack(const liana__wire_format *format, const liana__slice_map *map, const size_t *offsets,
                       const float *block, void *message);

@@ -25,7 +25,7 @@ static const liana__field rows[] = {
         .doc = "seconds after which a process that is not heard of is taken for dead"),
     ROW(mirrors, BOOL, .default_text = "true",
         .doc = "each slice of the optimizer's state lives in one more process, so that any one may die (zmq; two "
-               "owners or more); false: less is sent, and the death of an owner ends the job"),
+               "owners or more); false: less memory is taken, and the death of an owner ends the job"),
     ROW(lease, FLOAT, .default_text = "30", .minimum = 0.2, .maximum = 1e5,
         .doc = "seconds after which the run folder of a process that renews its lease no more may be taken by another"),
     ROW(exact, BOOL, .default_text = "true",

@@ -25,14 +25,14 @@ void liana__endpoint_count_sent(liana__endpoint *own, size_t size)
     own->bytes_sent += size;
 }
 
-liana__mail_piece liana__endpoint_cut(const liana__mail_piece *message, size_t offset)
+liana__mail_piece liana__endpoint_cut(const liana__mail_piece *message, size_t offset, size_t most)
 {
     const uint8_t *bytes = message->bytes;
     const size_t left = message->num_bytes - offset;
     liana__mail_piece piece = *message;
     piece.offset = offset;
     piece.bytes = bytes ? bytes + offset : NULL;
-    piece.num_bytes = left < LIANA__FRAME_PIECE ? left : LIANA__FRAME_PIECE;
+    piece.num_bytes = left < most ? left : most;
     return piece;
 }
 

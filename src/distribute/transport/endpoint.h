@@ -21,8 +21,8 @@ liana_status liana__endpoint_send(liana__endpoint *own, size_t to, const liana__
                                   liana__error *error) LIANA_MUST_USE;
 /* Counts a message that is on its way. */
 void liana__endpoint_count_sent(liana__endpoint *own, size_t size);
-/* The piece of a message at `offset` that fits into a frame. */
-liana__mail_piece liana__endpoint_cut(const liana__mail_piece *message, size_t offset);
+/* The piece of a message at `offset`: `most` bytes, at most LIANA__FRAME_PIECE, or what is left. */
+liana__mail_piece liana__endpoint_cut(const liana__mail_piece *message, size_t offset, size_t most);
 /* Puts a DATA frame into the mailbox. Errors: those of liana__mailbox_put. */
 liana_status liana__endpoint_take(liana__endpoint *own, const liana__frame *frame, liana__error *error) LIANA_MUST_USE;
 

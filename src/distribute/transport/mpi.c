@@ -377,7 +377,7 @@ static liana_status send_message(liana__transport_instance *instance, size_t to,
     if (!travels) return LIANA_OK;
     size_t offset = 0;
     do {
-        const liana__mail_piece piece = liana__endpoint_cut(&whole, offset);
+        const liana__mail_piece piece = liana__endpoint_cut(&whole, offset, LIANA__FRAME_PIECE);
         LIANA_TRY(send_kind(own, to, LIANA__FRAME_DATA, &piece, error));
         offset += piece.num_bytes;
     } while (offset < size);

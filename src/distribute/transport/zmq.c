@@ -210,11 +210,19 @@ static liana_status send_piece(liana__zmq *own, size_t to, const liana__mail_pie
     return liana__fail(error, LIANA_UNAVAILABLE, "a message to rank %zu cannot be sent: %s", to, zmq_strerror(reason));
 }
 
+/* A piece is encrypted whole before its first byte is sent, and received whole before it is decrypted. Small ones let all of
+ * that happen at the same time. */
+static size_t piece_size(const liana__zmq *own)
+{
+    enum { ENCRYPTED_PIECE = 128 << 10 };
+    return own->has_keys ? ENCRYPTED_PIECE : LIANA__FRAME_PIECE;
+}
+
 static liana_status send_pieces(liana__zmq *own, size_t to, const liana__mail_piece *message, liana__error *error)
 {
     size_t offset = 0;
     do {
-        const liana__mail_piece piece = liana__endpoint_cut(message, offset);
+        const liana__mail_piece piece = liana__endpoint_cut(message, offset, piece_size(own));
         LIANA_TRY(send_piece(own, to, &piece, error));
         offset += piece.num_bytes;
     } while (offset < message->num_bytes);

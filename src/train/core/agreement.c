@@ -263,11 +263,12 @@ static liana_status compute_digest(liana__training *training, uint32_t *digest, 
 static liana_status compare_digests(const uint32_t *all, bool exact, liana__training *training,
                                     const liana__notes *notes, liana__error *error)
 {
-    const liana__cluster *cluster = training->cluster;
+    liana__cluster *cluster = training->cluster;
     const size_t count = liana__cluster_size(cluster), first = cluster->chief;
     size_t differs = 0;
     while (differs < count && (!liana__cluster_is_member(cluster, differs) || all[differs] == all[first])) differs++;
-    if (differs >= count) return LIANA_OK;
+    cluster->computes_alike = differs >= count;
+    if (cluster->computes_alike) return LIANA_OK;
     char text[300];
     snprintf(text, sizeof text,
              "the processor or a library of process %zu computes other bits than those of the chief (%08x and %08x for "

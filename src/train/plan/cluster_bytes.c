@@ -15,8 +15,8 @@ enum {
 
 /* Two of the loaders' meeting, blocks, two checks, new values, the end. */
 enum { NUM_OPERATIONS = 7 };
-/* Sums to mirrors; that all are done. */
-enum { MIRROR_OPERATIONS = 2 };
+/* That all are done. */
+enum { MIRROR_OPERATIONS = 1 };
 
 /* Of one cluster. */
 typedef struct cut {
@@ -88,14 +88,16 @@ static void add_up(const cut *own, liana__cluster_bytes *bytes, uint64_t *sent)
     for (size_t i = 0; i < own->num_workers; i++) {
         const uint64_t slice = slice_of(own, i) * sizeof(float), rest = bytes->variables - slice;
         const size_t blocks = liana__tree_blocks(own->num_leaves, own->ranges[i], NULL);
-        const uint64_t sums = blocks * rest, taken = (bytes->num_blocks - blocks) * slice, values = others * slice;
-        const uint64_t mirrored = own->update->mirrored && others ? slice : 0;
+        const uint64_t sums = blocks * rest, taken = (bytes->num_blocks - blocks) * slice;
+        const uint64_t mirrored = own->update->mirrored && others ? slice : 0, values = others * slice - mirrored;
+        /* The slice before it is mirrored here: its new values are known. */
+        const uint64_t known = mirrored ? slice_of(own, (i + others) % own->num_workers) * sizeof(float) : 0;
         const uint64_t total = sums + values + mirrored + others * small_of(own, i, blocks);
         const size_t leaves = own->ranges[i].end - own->ranges[i].begin;
         if (sent) sent[i] = total;
         bytes->most_sent = greater(bytes->most_sent, total);
         bytes->most_sums = greater(bytes->most_sums, greater(sums, taken));
-        bytes->most_values = greater(bytes->most_values, greater(values, others ? rest : 0));
+        bytes->most_values = greater(bytes->most_values, greater(values, others ? rest - known : 0));
         bytes->most_mirrored = greater(bytes->most_mirrored, mirrored);
         bytes->largest_slice = greater(bytes->largest_slice, slice);
         bytes->most_blocks = (size_t)greater(bytes->most_blocks, blocks);

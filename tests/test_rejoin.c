@@ -229,7 +229,7 @@ static void test_a_halted_process_is_left_behind(void **state)
 static void test_the_same_rank_twice(void **state)
 {
     (void)state;
-    job own = {.name = "twice", .workers = 2, .heartbeat = "1"};
+    job own = {.name = "twice", .workers = 2, .heartbeat = "8"};
     char address[1400];
     start_all(&own);
     wait_for_checkpoint(&own);

@@ -3,11 +3,13 @@
 #include "harness/cluster_run.h"
 #include "harness/command_run.h"
 #include "harness/remote_server.h"
+#include "harness/text_files.h"
 
 #include "base/file.h"
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -54,6 +56,19 @@ static void wait_for_checkpoint(const char *served)
     for (int i = 0; !liana__folder_exists(liana__test_path(name)); i++) {
         assert_true(i < 20000);
         pause_for(0.01);
+    }
+}
+
+/* Until another process says that it leads. */
+static void wait_for_successor(void)
+{
+    bool leads = false;
+    for (int i = 0; !leads; i++) {
+        assert_true(i < 20000);
+        pause_for(0.01);
+        char *said = liana__test_read_text("out-1");
+        leads = strstr(said, "goes on in its place") != NULL;
+        free(said);
     }
 }
 
@@ -117,16 +132,16 @@ static void test_a_chief_is_halted(void **state)
     (void)state;
     static const struct {
         const char *url, *served;
-        double seconds;
-    } runs[] = {{"gs://bucket/halted", "halted", 3.5}, {"s3://bucket/halted-long", "halted-long", 0}};
+        bool comes_early;
+    } runs[] = {{"gs://bucket/halted", "halted", true}, {"s3://bucket/halted-long", "halted-long", false}};
     const char *config = make_local();
     for (size_t i = 0; i < 2; i++) {
         pid_t processes[NUM_PROCESSES];
         start_all(config, runs[i].url, processes);
         wait_for_checkpoint(runs[i].served);
         kill(processes[0], SIGSTOP);
-        if (runs[i].seconds > 0) {
-            pause_for(runs[i].seconds);
+        if (runs[i].comes_early) {
+            wait_for_successor();
             kill(processes[0], SIGCONT);
         }
         assert_ends(1, processes[1], 0);

@@ -70,7 +70,7 @@ static void *run_process(void *user)
 }
 
 /* What each worker sends in an update of a real cluster: between the second step and the third. */
-static void count_sent(const char *const *overrides, size_t num_workers, bool mirrors, uint64_t *sent)
+static void count_sent(const char *const *overrides, size_t num_workers, bool mirrors, bool in_bfloat16, uint64_t *sent)
 {
     pthread_t threads[MAX_WORKERS];
     process *processes = calloc(num_workers, sizeof *processes);
@@ -85,7 +85,8 @@ static void count_sent(const char *const *overrides, size_t num_workers, bool mi
         for (; overrides[own->num_overrides]; own->num_overrides++) {
             own->overrides[own->num_overrides] = overrides[own->num_overrides];
         }
-        own->overrides[own->num_overrides++] = "train.strategy=multi_worker";
+        own->overrides[own->num_overrides++] =
+            in_bfloat16 ? "train.strategy={name: multi_worker, wire: bfloat16}" : "train.strategy=multi_worker";
         assert_int_equal(pthread_create(&threads[i], NULL, run_process, own), 0);
     }
     for (size_t i = 0; i < num_workers; i++) pthread_join(threads[i], NULL);
@@ -136,7 +137,7 @@ static void write_data(void)
 }
 
 /* The plan of each worker is what it sends. */
-static void assert_planned_with(const char *const *overrides, size_t num_leaves, bool mirrors)
+static void assert_planned_with(const char *const *overrides, size_t num_leaves, bool mirrors, bool in_bfloat16)
 {
     static const size_t workers[] = {2, 3, 4, 5, 7};
     uint64_t sent[MAX_WORKERS], planned[MAX_WORKERS];
@@ -145,9 +146,10 @@ static void assert_planned_with(const char *const *overrides, size_t num_leaves,
     fixture own;
     open_plan(&own, overrides);
     own.training.update.mirrored = mirrors;
+    own.training.update.short_sums = in_bfloat16;
     for (size_t i = 0; i < sizeof workers / sizeof *workers; i++) {
         uint64_t most = 0;
-        count_sent(overrides, workers[i], mirrors, sent);
+        count_sent(overrides, workers[i], mirrors, in_bfloat16, sent);
         assert_ok(liana__cluster_bytes_of(&own.training.update, num_leaves, workers[i], &bytes, planned, &error),
                   &error);
         for (size_t rank = 0; rank < workers[i]; rank++) {
@@ -161,8 +163,9 @@ static void assert_planned_with(const char *const *overrides, size_t num_leaves,
 
 static void assert_planned(const char *const *overrides, size_t num_leaves)
 {
-    assert_planned_with(overrides, num_leaves, false);
-    assert_planned_with(overrides, num_leaves, true);
+    assert_planned_with(overrides, num_leaves, false, false);
+    assert_planned_with(overrides, num_leaves, true, false);
+    assert_planned_with(overrides, num_leaves, true, true);
 }
 
 static void test_bytes_are_those_that_clusters_send(void **state)
@@ -212,7 +215,7 @@ static void test_powers_of_two_send_what_a_ring_sends(void **state)
     assert_ok(liana__cluster_bytes_of(&own.training.update, 8, 2, &bytes, sent, &error), &error);
     assert_int_equal(mirrored, sent[0] + sent[1]);
     assert_int_equal(bytes.most_mirrored, 0);
-    count_sent(overrides, 4, false, sent);
+    count_sent(overrides, 4, false, false, sent);
     assert_ok(liana__cluster_bytes_of(&own.training.update, 8, 4, &bytes, NULL, &error), &error);
     for (size_t i = 0; i < 4; i++) assert_true(sent[i] <= bytes.most_sent);
     assert_ok(liana__cluster_bytes_of(&own.training.update, 8, 1, &bytes, NULL, &error), &error);
@@ -287,6 +290,20 @@ static void test_computing_goes_by_turns(void **state)
     assert_int_equal(time_of(&WORK, 4, 2, &FAST, &FREE_MESSAGES).limit, LIANA__LIMIT_SHARDS);
 }
 
+static void test_all_wait_for_the_slowest(void **state)
+{
+    (void)state;
+    liana__plan_work work = WORK;
+    assert_near(liana__slowest_of(&work, 4096, 1), 1);
+    /* Half of the turns take a tenth less than the median, half a fifth more: two workers are both fast in a quarter. */
+    for (size_t i = 0; i < LIANA__PLAN_QUANTILES; i++) work.quantiles[i] = i < LIANA__PLAN_QUANTILES / 2 ? 0.9 : 1.2;
+    assert_near(liana__slowest_of(&work, 1, 1), 1.05);
+    assert_near(liana__slowest_of(&work, 2, 1), 0.25 * 0.9 + 0.75 * 1.2);
+    assert_near(liana__slowest_of(&work, 2, 4), 1.05 + 0.075 / 2);
+    assert_true(fabs(liana__slowest_of(&work, 4096, 1) - 1.2) < 1e-9);
+    assert_near(time_of(&work, 8, 2, &FAST, &FREE_MESSAGES).computing, 0.13 * (0.25 * 0.9 + 0.75 * 1.2));
+}
+
 static void test_exchange_goes_by_bytes(void **state)
 {
     (void)state;
@@ -313,6 +330,29 @@ static void test_exchange_goes_by_bytes(void **state)
     time = time_of(&WORK, 8, 2, &FAST, &copies);
     assert_true(fabs(time.sums - (4 * half + 2 * half) * 1e-9) < 1e-6);
     assert_true(fabs(time.values - (2 * half + 4 * half) * 1e-9) < 1e-6);
+}
+
+/* Of two workers the first owns what is made last, of four the middle ones wait less. */
+static void test_sums_travel_while_leaves_are_computed(void **state)
+{
+    (void)state;
+    liana__plan_work work = WORK;
+    assert_near(liana__exposed_seconds(&work, 2, 1, 0.3), 0.3);
+    assert_near(liana__exposed_seconds(&work, 1, 1, 0), 0);
+    for (size_t i = 0; i < LIANA__PLAN_PORTIONS; i++) work.left[i] = i < LIANA__PLAN_PORTIONS / 2 ? 0.1 : 0.3;
+    /* The second half is sent from 0.3 s before the end on, the first half from 0.1 s on. */
+    assert_near(liana__exposed_seconds(&work, 2, 1, 0.05), 0);
+    assert_near(liana__exposed_seconds(&work, 2, 1, 0.2), 0.1);
+    assert_near(liana__exposed_seconds(&work, 2, 1, 0.35), 0.25);
+    /* Where cores are shared, computing and its rest take longer. */
+    assert_near(liana__exposed_seconds(&work, 2, 2, 0.35), 0.15);
+    /* A quarter of all comes from three others: what is made last has the last tenth of a second. */
+    assert_near(liana__exposed_seconds(&work, 4, 1, 0.15), 0.05);
+    const liana__plan_cluster slow = {.bandwidth = 1e9};
+    const double half = 50.0 * (1 << 20) / 1e9 * 1538 / 1448;
+    const liana__step_time time = time_of(&work, 8, 2, &slow, &FREE_MESSAGES);
+    assert_near(time.sums, half - 0.1 > 0 ? half - 0.1 : 0);
+    assert_near(time.values, half);
 }
 
 /* ---- the command ---- */
@@ -342,9 +382,16 @@ static void test_command_measures_and_plans(void **state)
                                                  "4", "train.threads=1", "--bandwidth", "1Gb", "--latency", "1ms");
     if (got.code) print_error("%s\n", got.err);
     assert_int_equal(got.code, 0);
-    int64_t workers = 1;
+    int64_t workers = 1, num_works = 0;
     for (const char *line = got.out; *line; line = strchr(line, '\n') + 1) {
-        json_t *event = event_of(line, "plan");
+        json_t *event = event_of(line, "work");
+        if (event) {
+            const double left = number_of(event, "seconds_left_behind_sums");
+            assert_true(left > 0 && left < number_of(event, "full_turn_seconds"));
+            json_decref(event);
+            num_works++;
+        }
+        event = event_of(line, "plan");
         if (!event) continue;
         assert_int_equal((int64_t)number_of(event, "workers"), workers);
         assert_int_equal((int64_t)number_of(event, "batch_size"), 32);
@@ -362,6 +409,7 @@ static void test_command_measures_and_plans(void **state)
     }
     /* Of 8 shards: with 16 workers half of them have none. */
     assert_int_equal(workers, 32);
+    assert_int_equal(num_works, 1);
     liana__test_free_result(&got);
 }
 
@@ -407,7 +455,9 @@ int main(void)
         cmocka_unit_test(test_bytes_are_those_that_clusters_send),
         cmocka_unit_test(test_powers_of_two_send_what_a_ring_sends),
         cmocka_unit_test(test_computing_goes_by_turns),
+        cmocka_unit_test(test_all_wait_for_the_slowest),
         cmocka_unit_test(test_exchange_goes_by_bytes),
+        cmocka_unit_test(test_sums_travel_while_leaves_are_computed),
         cmocka_unit_test(test_command_measures_and_plans),
         cmocka_unit_test(test_command_prints_a_table),
         cmocka_unit_test(test_command_refuses),

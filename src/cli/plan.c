@@ -1,6 +1,7 @@
 /* liana plan: measures a few steps here, and says what a step takes in a cluster. */
 #include "cli/plan_device.h"
 #include "distribute/transport/message_cost.h"
+#include "distribute/worker_devices.h"
 #include "train/plan/plan_measure.h"
 
 #include <stdlib.h>
@@ -234,6 +235,14 @@ static void print_json(planner *own, const answer *found)
     liana__invocation_print_json(invocation, event);
 }
 
+/* How long before the end of a turn a gradient is there, on the average of all bytes. */
+static double mean_left(const liana__plan_work *work)
+{
+    double sum = 0;
+    for (size_t i = 0; i < LIANA__PLAN_PORTIONS; i++) sum += work->left[i];
+    return sum / LIANA__PLAN_PORTIONS;
+}
+
 static void print_machine(planner *own)
 {
     liana__invocation *invocation = own->invocation;
@@ -253,6 +262,7 @@ static void print_machine(planner *own)
         set_number(invocation, event, "full_turn_seconds", work->full_turn);
         set_number(invocation, event, "next_turn_seconds", work->next_turn);
         set_number(invocation, event, "update_seconds", work->update);
+        set_number(invocation, event, "seconds_left_behind_sums", mean_left(work));
         set_number(invocation, event, "reading_seconds_per_example", work->example);
         liana__invocation_print_json(invocation, event);
     }
@@ -317,6 +327,17 @@ static liana_status check_options(liana__invocation *invocation, bool of_device)
     return LIANA_OK;
 }
 
+/* What gradients are sent in. */
+static liana_status read_wire(planner *own, const liana__config *config)
+{
+    liana__strategy_choice choice;
+    LIANA_TRY(liana__strategy_read(config->train.strategy, "train.strategy", &own->invocation->arena, &choice,
+                                   &own->invocation->error));
+    const bool has_wire = choice.strategy && choice.strategy->needs_cluster;
+    own->training.update.short_sums = has_wire && liana__worker_wire(choice.options) == LIANA__WIRE_BFLOAT16;
+    return LIANA_OK;
+}
+
 static liana_status plan_cluster(liana__invocation *invocation, const liana__session *session)
 {
     planner own = {.invocation = invocation};
@@ -326,6 +347,7 @@ static liana_status plan_cluster(liana__invocation *invocation, const liana__ses
     liana_status status = liana__plan_open(session->context, &session->config, &own.training, &invocation->error);
     /* Only this transport goes on without a process that died. */
     own.training.update.mirrored = own.asked.encrypted && session->config.cluster.mirrors;
+    if (status == LIANA_OK) status = read_wire(&own, &session->config);
     if (status == LIANA_OK) status = measure_works(&own);
     if (status == LIANA_OK) status = print_plan(&own);
     liana__plan_close(&own.training);

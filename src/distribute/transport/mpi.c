@@ -19,9 +19,10 @@
 #include <time.h>
 #include <unistd.h>
 
-/* MPI cannot wake a thread, so the thread looks again and again: without a pause while something happens, then with
- * longer and longer ones. They stay short while somebody waits for a message or one is on its way. Else a look takes time
- * from what is computed on this core, and nothing hangs on it: who begins to wait wakes the thread. Nanoseconds. */
+/* MPI cannot wake a thread, so the thread looks again and again: without a pause while something happens and somebody
+ * waits, else with longer and longer ones. They stay short while somebody waits for a message or one is on its way. Else a
+ * look takes time from what is computed on this core, and nothing hangs on it: who begins to wait wakes the thread.
+ * Nanoseconds. */
 enum {
     BUSY_LOOKS = 200,
     SHORTEST_PAUSE = 5 * 1000,
@@ -171,7 +172,8 @@ static long longest_pause(const transport *own)
 static void wait_a_moment(transport *own, long *pause, int *looks)
 {
     uint64_t count;
-    if (++*looks < BUSY_LOOKS) return;
+    /* Where nobody waits, this core has leaves to compute. */
+    if (++*looks < BUSY_LOOKS && liana__mailbox_num_waiting(own->base.mailbox)) return;
     const long longest = longest_pause(own);
     struct pollfd wakes = {.fd = own->wake, .events = POLLIN};
     struct timespec time = {.tv_nsec = *pause < longest ? *pause : longest};

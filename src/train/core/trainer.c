@@ -585,12 +585,18 @@ static liana_status sum_batch(liana__trainer *trainer, const liana__trainer_batc
     liana__leaf_batch leaves;
     LIANA_TRY(liana__trainer_begin_batch(trainer, batch, training, &leaves, error));
     leaves.outputs = outputs;
+    leaves.watch = training ? trainer->sum_watch : NULL;
     *num_leaves = leaves.num_leaves;
     liana__step_kind kind = training ? LIANA__STEP_TRAINING : LIANA__STEP_EVALUATION;
     LIANA_TRY(trainer->strategy->sum(trainer->instance, kind, &leaves, trainer->first_sum, error));
     if (!trainer->penalty) return LIANA_OK;
     float *penalty = &trainer->first_sum[trainer->options.objective->penalty_sum];
     return liana__penalty_add(trainer->penalty, liana__step_count(batch), penalty, error);
+}
+
+void liana__trainer_watch_sums(liana__trainer *trainer, const liana__sum_watch *watch)
+{
+    trainer->sum_watch = watch;
 }
 
 void liana__trainer_record(const liana__trainer *trainer, liana__event_kind kind, uint64_t begin, int64_t number)

@@ -27,6 +27,7 @@ struct liana__trainer {
     float *scales;           /* LIANA__COMPONENT_SCALES */
     liana__fault fault;      /* of the last step */
     liana__leaf_list leaves; /* of the running batch: those that have examples */
+    const liana__sum_watch *sum_watch; /* hears of the sums of training batches; NULL: nobody does */
 };
 
 /* Whether a batch is what the trainer takes. Errors: INVALID_ARGUMENT. */
@@ -39,6 +40,9 @@ liana_status liana__trainer_begin_batch(liana__trainer *trainer, const liana__tr
 
 /* Builders leave their message in the context. */
 liana_status liana__trainer_take_error(const liana__trainer *trainer, liana_status status, liana__error *error);
+
+/* Lets somebody hear of the sums of training batches as they are made, in one process; borrowed. */
+void liana__trainer_watch_sums(liana__trainer *trainer, const liana__sum_watch *watch);
 
 /* Of the plans: `user` is the trainer. The leaf's sum that the update reads under a weight's name. */
 size_t liana__trainer_find_sum(void *user, const char *input);

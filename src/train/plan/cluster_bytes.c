@@ -51,6 +51,21 @@ static uint64_t slice_of(const cut *own, size_t worker)
     return (uint64_t)liana__slice_size(own->update->items->items, &own->ends[worker]);
 }
 
+/* Bytes of a worker's slice of the sums, on their way to it. */
+static uint64_t sums_of(const cut *own, size_t worker)
+{
+    const liana__update_items *items = own->update->items;
+    uint64_t size = slice_of(own, worker) * sizeof(float);
+    if (!own->update->short_sums) return size;
+    const size_t count = liana__slice_pieces(items->items, items->num_items, &own->ends[worker], own->pieces);
+    for (size_t i = 0; i < count; i++) {
+        const liana__slice_piece *piece = &own->pieces[i];
+        if (!liana__weight_trainable(items->model, items->weights[piece->item])) continue;
+        size -= (uint64_t)(piece->end - piece->begin) * (sizeof(float) - sizeof(uint16_t));
+    }
+    return size;
+}
+
 /* Bytes of the sums over chunks that a worker tells each other one, in all rounds. */
 static uint64_t rounds_of(const cut *own, size_t worker)
 {
@@ -79,16 +94,18 @@ static uint64_t greater(uint64_t a, uint64_t b)
 static void add_up(const cut *own, liana__cluster_bytes *bytes, uint64_t *sent)
 {
     const uint64_t others = own->num_workers - 1;
-    uint64_t all = 0;
+    uint64_t all = 0, all_sums = 0;
     for (size_t i = 0; i < own->num_workers; i++) {
         all += slice_of(own, i);
+        all_sums += sums_of(own, i);
         bytes->num_blocks += liana__tree_blocks(own->num_leaves, own->ranges[i], NULL);
     }
     bytes->variables = all * sizeof(float);
     for (size_t i = 0; i < own->num_workers; i++) {
         const uint64_t slice = slice_of(own, i) * sizeof(float), rest = bytes->variables - slice;
         const size_t blocks = liana__tree_blocks(own->num_leaves, own->ranges[i], NULL);
-        const uint64_t sums = blocks * rest, taken = (bytes->num_blocks - blocks) * slice;
+        const uint64_t own_sums = sums_of(own, i);
+        const uint64_t sums = blocks * (all_sums - own_sums), taken = (bytes->num_blocks - blocks) * own_sums;
         const uint64_t mirrored = own->update->mirrored && others ? slice : 0, values = others * slice - mirrored;
         /* The slice before it is mirrored here: its new values are known. */
         const uint64_t known = mirrored ? slice_of(own, (i + others) % own->num_workers) * sizeof(float) : 0;

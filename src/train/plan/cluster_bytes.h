@@ -12,6 +12,7 @@ typedef struct liana__plan_update {
     const liana__update_items *items; /* borrowed */
     size_t first_sum;                 /* floats of loss and metrics */
     bool mirrored;     /* the sums of each slice go to one more process, its mirror, which updates it too */
+    bool short_sums;   /* gradients travel in bfloat16 */
     size_t num_counts; /* floats that are counted before the leaves are computed; 0: nothing is */
 } liana__plan_update;
 

@@ -1,6 +1,8 @@
 /* The time of a step, part by part: no two parts of it run at the same time. */
 #include "train/plan/cluster_time.h"
 
+#include <math.h>
+
 /* Of 1,538 bytes that a full Ethernet frame takes on the wire, with its gap, 1,448 are ours. */
 static const double WIRE_SHARE = 1448.0 / 1538.0;
 
@@ -37,6 +39,21 @@ static double computing_of(const liana__plan_work *work, size_t leaves)
     return seconds;
 }
 
+double liana__slowest_of(const liana__plan_work *work, size_t num_workers, size_t turns)
+{
+    const double count = LIANA__PLAN_QUANTILES, workers = (double)num_workers;
+    double mean = 0, slowest = 0;
+    if (work->quantiles[0] <= 0 || turns == 0) return 1;
+    for (size_t i = 0; i < LIANA__PLAN_QUANTILES; i++) {
+        /* The chance that the slowest of all is this one. */
+        const double chance = pow((double)(i + 1) / count, workers) - pow((double)i / count, workers);
+        mean += work->quantiles[i] / count;
+        slowest += work->quantiles[i] * chance;
+    }
+    /* Several turns even out. */
+    return mean + (slowest - mean) / sqrt((double)turns);
+}
+
 /* How much longer the workers' threads take because they share cores. */
 static double crowding_of(const liana__plan_work *work, const liana__plan_cluster *cluster, size_t num_workers)
 {
@@ -44,14 +61,67 @@ static double crowding_of(const liana__plan_work *work, const liana__plan_cluste
     return most(1, (double)(num_workers * work->threads) / (double)cluster->shared_cores);
 }
 
-/* Bytes that go out and as many that come in: the wire and the processors work at the same time. */
-static double carry(const liana__plan_work *work, const liana__plan_messages *messages,
-                    const liana__plan_cluster *cluster, size_t num_workers, double bytes)
+/* ---- the wire ---- */
+
+/* How much of a portion lies in [begin, end) of all, or beside it. */
+static double share_of(size_t portion, double begin, double end, bool inside)
+{
+    const double width = 1.0 / LIANA__PLAN_PORTIONS, from = (double)portion * width;
+    const double common = most(least(from + width, end) - most(from, begin), 0);
+    return inside ? common : width - common;
+}
+
+/* The end of sending a part of all portions, after the end of computing. */
+static double end_of(const double *left, const size_t *order, double begin, double end, bool inside, double seconds)
+{
+    const double whole = inside ? end - begin : 1 - (end - begin);
+    double free = -left[order[0]];
+    for (size_t i = 0; i < LIANA__PLAN_PORTIONS; i++) {
+        const double share = share_of(order[i], begin, end, inside);
+        if (share > 0) free = most(free, -left[order[i]]) + seconds * share / whole;
+    }
+    return most(free, 0);
+}
+
+double liana__exposed_seconds(const liana__plan_work *work, size_t num_workers, double stretch, double seconds)
+{
+    double left[LIANA__PLAN_PORTIONS], longest = 0;
+    size_t order[LIANA__PLAN_PORTIONS];
+    for (size_t i = 0; i < LIANA__PLAN_PORTIONS; i++) {
+        size_t at = i;
+        left[i] = stretch * work->left[i];
+        for (; at > 0 && left[order[at - 1]] < left[i]; at--) order[at] = order[at - 1];
+        order[at] = i;
+    }
+    /* Of many workers, some: neighbours hardly differ. */
+    const size_t step = (num_workers + LIANA__PLAN_PORTIONS - 1) / LIANA__PLAN_PORTIONS;
+    for (size_t i = 0; i < num_workers && num_workers > 1; i += step) {
+        const double begin = (double)i / (double)num_workers, end = (double)(i + 1) / (double)num_workers;
+        longest = most(longest, end_of(left, order, begin, end, false, seconds));
+        longest = most(longest, end_of(left, order, begin, end, true, seconds));
+    }
+    return longest;
+}
+
+/* Bytes that go out and as many that come in. The processors work at them while computing goes on, but take their time from
+ * it; the wire needs none. *wired: seconds that the wire is waited for. */
+static double carry(double wire, double processors, double *wired)
+{
+    if (wire >= processors) *wired += wire;
+    return most(wire, processors);
+}
+
+static double wire_of(const liana__plan_cluster *cluster, uint64_t bytes)
+{
+    return (double)bytes / (cluster->bandwidth * WIRE_SHARE);
+}
+
+static double processors_of(const liana__plan_work *work, const liana__plan_messages *messages,
+                            const liana__plan_cluster *cluster, size_t num_workers, uint64_t bytes)
 {
     const double cores =
         cluster->shared_cores ? (double)cluster->shared_cores / (double)num_workers : (double)work->threads;
-    const double threads = least(MESSAGE_THREADS, cores);
-    return most(bytes / (cluster->bandwidth * WIRE_SHARE), bytes * messages->byte / threads);
+    return (double)bytes * messages->byte / least(MESSAGE_THREADS, cores);
 }
 
 /* Bytes of memory that the exchange copies before and after the wire. */
@@ -83,20 +153,12 @@ static double memory_of(const liana__plan_work *work, const liana__cluster_bytes
     return work->memory - work->slots * (1 - held) + exchanged + mirrored;
 }
 
-/* Of all that the wire carries in a step; 0: the processors are slower. */
-static double wire_seconds(const liana__plan_cluster *cluster, const liana__cluster_bytes *bytes, double carried)
+static liana__plan_limit limit_of(const liana__plan_work *work, const liana__cluster_bytes *bytes,
+                                  const liana__step_time *time)
 {
-    const double moved = (double)(bytes->most_sums + bytes->most_values + bytes->most_mirrored);
-    const double wire = moved / (cluster->bandwidth * WIRE_SHARE);
-    return wire >= 0.999 * carried ? wire : 0;
-}
-
-static liana__plan_limit limit_of(const liana__plan_work *work, const liana__plan_cluster *cluster,
-                                  const liana__cluster_bytes *bytes, const liana__step_time *time)
-{
-    const double exchange = time->sums + time->values, wire = wire_seconds(cluster, bytes, time->carried);
+    const double exchange = time->sums + time->values;
     /* The rest are copies, before and after the wire, and encryption that is slower than the wire. */
-    const bool by_wire = wire >= exchange - wire;
+    const bool by_wire = time->wired >= exchange - time->wired;
     const double parts[LIANA__NUM_LIMITS] = {
         [LIANA__LIMIT_COMPUTING] = time->computing,
         [LIANA__LIMIT_READING] = time->reading,
@@ -121,23 +183,30 @@ liana__step_time liana__step_time_of(const liana__plan_work *work, const liana__
     const double crowding = crowding_of(work, cluster, workers);
     const double share = (double)bytes->largest_slice / most((double)bytes->variables, 1);
     const double examples = (double)batch * (double)bytes->most_leaves / (double)bytes->num_leaves;
-    liana__step_time time = {.computing = crowding * computing_of(work, bytes->most_leaves),
+    const size_t turns = (bytes->most_leaves + work->threads - 1) / work->threads;
+    const double slowest = liana__slowest_of(work, workers, turns);
+    liana__step_time time = {.computing = crowding * slowest * computing_of(work, bytes->most_leaves),
                              .reading = crowding * examples * work->example,
                              .update = crowding * work->update * share * (bytes->most_mirrored ? 2 : 1),
                              .memory = memory_of(work, bytes)};
     if (workers > 1) {
         const double copied = crowding * messages->copied;
-        const double sums = carry(work, messages, cluster, workers, (double)bytes->most_sums);
-        const double values = carry(work, messages, cluster, workers, (double)bytes->most_values);
-        const double mirrored = carry(work, messages, cluster, workers, (double)bytes->most_mirrored);
-        time.carried = sums + values + mirrored;
+        const double stretch = crowding * (bytes->most_leaves ? 1 : 0);
+        const double exposed = liana__exposed_seconds(work, workers, stretch, wire_of(cluster, bytes->most_sums));
+        const double sums =
+            carry(exposed, processors_of(work, messages, cluster, workers, bytes->most_sums), &time.wired);
+        const double values = carry(wire_of(cluster, bytes->most_values),
+                                    processors_of(work, messages, cluster, workers, bytes->most_values), &time.wired);
+        const double mirrored =
+            carry(wire_of(cluster, bytes->most_mirrored),
+                  processors_of(work, messages, cluster, workers, bytes->most_mirrored), &time.wired);
         time.sums = copied * (copied_for_sums(bytes) + 2 * (double)bytes->most_mirrored) + sums + mirrored;
         time.values = copied * copied_for_values(bytes) + values;
         time.latency = (double)bytes->num_operations * (cluster->latency + crowding * messages->one_way +
                                                         crowding * (double)(workers - 2) * messages->one_more);
     }
     time.total = time.computing + time.reading + time.update + time.sums + time.values + time.latency;
-    time.limit = limit_of(work, cluster, bytes, &time);
+    time.limit = limit_of(work, bytes, &time);
     return time;
 }
 

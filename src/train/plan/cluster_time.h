@@ -6,17 +6,25 @@
 
 #include "train/plan/cluster_bytes.h"
 
+/* What is updated, in the model's order, in so many equal portions. */
+enum { LIANA__PLAN_PORTIONS = 64 };
+
+/* Times of a full turn, from short to long, in so many equal parts. */
+enum { LIANA__PLAN_QUANTILES = 32 };
+
 /* What one worker needs, measured with one microbatch. */
 typedef struct liana__plan_work {
     int64_t microbatch;
     size_t threads;
-    double lone_leaf; /* one leaf, alone on the worker */
-    double full_turn; /* as many leaves as the worker has threads, one each */
-    double next_turn; /* as many more, behind the first */
-    double update;    /* of all variables */
-    double example;   /* what reading takes from the computing of an example; 0: it is ready in time */
-    double memory;    /* bytes of a worker that is alone */
-    double slots;     /* bytes of them that are optimizer state */
+    double lone_leaf;                  /* one leaf, alone on the worker */
+    double full_turn;                  /* as many leaves as the worker has threads, one each */
+    double next_turn;                  /* as many more, behind the first */
+    double update;                     /* of all variables */
+    double example;                    /* what reading takes from the computing of an example; 0: it is ready in time */
+    double memory;                     /* bytes of a worker that is alone */
+    double slots;                      /* bytes of them that are optimizer state */
+    double left[LIANA__PLAN_PORTIONS]; /* by portion: what is left of a full turn when its sums are there */
+    double quantiles[LIANA__PLAN_QUANTILES]; /* of a full turn, by its median; zeros: all are as long */
 } liana__plan_work;
 
 /* What a machine's processors need for messages, measured. */
@@ -50,12 +58,20 @@ typedef enum liana__plan_limit {
 typedef struct liana__step_time {
     double computing, reading, update;
     double sums, values; /* the exchange, both ways: what is sent and received, copied and added */
-    double carried;      /* of them: on the wire, or encrypted if that takes longer */
+    double wired;        /* of them: where the wire is what is waited for */
     double latency;      /* of all operations in which processes tell each other something */
     double total;
     double memory; /* bytes of a worker */
     liana__plan_limit limit;
 } liana__step_time;
+
+/* All wait for the slowest worker: how much longer it takes than the median, for `turns` turns each, as one turn varies. */
+double liana__slowest_of(const liana__plan_work *work, size_t num_workers, size_t turns);
+
+/* Of seconds that sums take on the wire, those behind the end of computing: each portion is sent when it is there and the
+ * wire is free. Of the worker for which it takes longest: to send what others own, or to get what it owns. `stretch`: how
+ * much longer computing takes than was measured. */
+double liana__exposed_seconds(const liana__plan_work *work, size_t num_workers, double stretch, double seconds);
 
 /* `batch`: examples of a step in all workers. */
 liana__step_time liana__step_time_of(const liana__plan_work *work, const liana__plan_messages *messages,

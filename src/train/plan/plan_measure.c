@@ -2,8 +2,10 @@
 #include "train/plan/plan_measure.h"
 
 #include "train/core/batch_components.h"
+#include "train/core/trainer_internal.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { MOST_STEPS = 1000, LEAST_STEPS = 5, WARMUP_STEPS = 2, EVENTS = 8 };
 
@@ -13,6 +15,10 @@ typedef struct steps {
     liana__recorder *recorder;
     liana__learning_rate learning_rate;
     double *shards, *update, *wait; /* by step */
+    uint64_t *made;                 /* by sum: when it was there, in the last step */
+    double *left;                   /* by sum: what was left of the step's shards then, of all counted steps */
+    size_t num_sums;
+    liana__sum_watch watch;
     int64_t count, iteration;
     bool filled; /* the last batch had all its examples */
 } steps;
@@ -58,6 +64,24 @@ void liana__plan_close(liana__plan_training *training)
 
 /* ---- steps ---- */
 
+/* On the thread that has made it. */
+static void note_sum(void *user, size_t block, size_t sum, const void *data)
+{
+    steps *own = user;
+    (void)block;
+    (void)data;
+    if (sum < own->num_sums) own->made[sum] = liana__clock();
+}
+
+static void note_shards(steps *own, const liana__event *event)
+{
+    own->shards[own->count] = 1e-9 * (double)(event->end - event->begin);
+    if (!own->filled) return;
+    for (size_t i = 0; i < own->num_sums; i++) {
+        if (own->made[i] > event->begin) own->left[i] += 1e-9 * (double)(event->end - own->made[i]);
+    }
+}
+
 /* The time between the events of the last step that the trainer recorded. */
 static void take_events(steps *own)
 {
@@ -66,7 +90,7 @@ static void take_events(steps *own)
     liana__event event;
     while (liana__recorder_take(own->recorder, track, &event, 1) == 1) {
         const double seconds = 1e-9 * (double)(event.end - event.begin);
-        if (event.kind == LIANA__EVENT_SHARDS) own->shards[step] = seconds;
+        if (event.kind == LIANA__EVENT_SHARDS) note_shards(own, &event);
         if (event.kind == LIANA__EVENT_UPDATE) own->update[step] = seconds;
     }
 }
@@ -98,6 +122,7 @@ static liana_status train_steps(steps *own, double seconds, liana__error *error)
     for (int64_t i = 0; i < WARMUP_STEPS || liana__clock_seconds() - begin < seconds / 2; i++) {
         LIANA_TRY(train_step(own, error));
     }
+    memset(own->left, 0, own->num_sums * sizeof *own->left);
     begin = liana__clock_seconds();
     while (tried++ < MOST_STEPS && (own->count < LEAST_STEPS || liana__clock_seconds() - begin < seconds)) {
         LIANA_TRY(train_step(own, error));
@@ -119,7 +144,14 @@ static liana_status begin_steps(steps *own, liana__error *error)
     own->shards = calloc(MOST_STEPS + 1, sizeof *own->shards);
     own->update = calloc(MOST_STEPS + 1, sizeof *own->update);
     own->wait = calloc(MOST_STEPS + 1, sizeof *own->wait);
-    if (!own->shards || !own->update || !own->wait) return liana__fail_memory(error, "the measured steps");
+    own->num_sums = 1 + run->core.model->num_weights;
+    own->made = calloc(own->num_sums, sizeof *own->made);
+    own->left = calloc(own->num_sums, sizeof *own->left);
+    if (!own->shards || !own->update || !own->wait || !own->made || !own->left) {
+        return liana__fail_memory(error, "the measured steps");
+    }
+    own->watch = (liana__sum_watch){note_sum, own};
+    liana__trainer_watch_sums(run->core.trainer, &own->watch);
     own->learning_rate = run->core.learning_rate;
     own->learning_rate.steps_per_epoch = (int64_t)liana__loader_steps_per_epoch(loader, 0);
     own->learning_rate.total_steps = own->learning_rate.steps_per_epoch * run->config->train.epochs;
@@ -139,6 +171,8 @@ static void end_steps(steps *own)
     free(own->shards);
     free(own->update);
     free(own->wait);
+    free(own->made);
+    free(own->left);
 }
 
 static int compare(const void *a, const void *b)
@@ -164,7 +198,25 @@ static double mean(const double *values, int64_t count)
 typedef struct measured {
     double shards, update, wait;
     double memory;
+    double left[LIANA__PLAN_PORTIONS], quantiles[LIANA__PLAN_QUANTILES];
 } measured;
+
+/* A portion is there when the last of its things is. */
+static void find_left(const steps *own, double left[LIANA__PLAN_PORTIONS])
+{
+    const liana__update_items *items = liana__trainer_update_items(own->run.core.trainer);
+    double whole = 0, begin = 0;
+    for (size_t i = 0; i < items->num_items; i++) whole += (double)items->items[i].size;
+    for (size_t i = 0; i < items->num_items; i++) {
+        const char *name = items->model->weights[items->weights[i]].name;
+        const double seconds = own->left[liana__trainer_find_sum(own->run.core.trainer, name)] / (double)own->count;
+        const double end = begin + (double)items->items[i].size / whole * LIANA__PLAN_PORTIONS;
+        for (size_t p = (size_t)begin; p < LIANA__PLAN_PORTIONS && (double)p < end; p++) {
+            if ((double)p >= begin || seconds < left[p]) left[p] = seconds;
+        }
+        begin = end;
+    }
+}
 
 static liana_status measure(const liana__plan_training *training, int64_t num_leaves, int64_t microbatch,
                             double seconds, measured *found, liana__error *error)
@@ -179,6 +231,12 @@ static liana_status measure(const liana__plan_training *training, int64_t num_le
                             .update = median(own.update, own.count),
                             .wait = mean(own.wait, own.count),
                             .memory = (double)liana__trainer_memory_of(own.run.core.trainer).bytes};
+        find_left(&own, found->left);
+        /* The median has sorted them. */
+        for (size_t i = 0; i < LIANA__PLAN_QUANTILES; i++) {
+            const size_t at = (2 * i + 1) * (size_t)own.count / (2 * LIANA__PLAN_QUANTILES);
+            found->quantiles[i] = own.shards[at] / found->shards;
+        }
     }
     end_steps(&own);
     return status;
@@ -226,5 +284,7 @@ liana_status liana__plan_measure(const liana__plan_training *training, int64_t m
                                .example = two.wait / (double)(2 * threads * microbatch),
                                .memory = two.memory,
                                .slots = slot_bytes(training)};
+    memcpy(work->left, one.left, sizeof work->left);
+    memcpy(work->quantiles, one.quantiles, sizeof work->quantiles);
     return LIANA_OK;
 }

@@ -208,7 +208,7 @@ static void test_a_halted_process_is_left_behind(void **state)
 {
     (void)state;
     for (size_t rank = 0; rank < 2; rank++) {
-        job own = {.name = rank ? "halted" : "halted-chief", .workers = 3, .heartbeat = "0.5"};
+        job own = {.name = rank ? "halted" : "halted-chief", .workers = 3, .heartbeat = "2"};
         start_all(&own);
         wait_for_checkpoint(&own);
         kill(own.processes[rank], SIGSTOP);

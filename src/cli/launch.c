@@ -242,7 +242,13 @@ static liana_status make_processes(launch *own, liana__launched **processes)
         /* Only trainings take processes in, and only where all addresses are known to all. */
         const bool may_return = words && !own->hosts[0] && strcmp(words[1] ? words[1] : "", "train") == 0 &&
                                 !liana__invocation_has(own->invocation, "program");
-        if (may_return) item->again = make_environment(own, rank, true);
+        if (may_return) {
+            /* If all come back, they go on from the newest checkpoint. */
+            launch again = *own;
+            again.resumes = true;
+            item->again_words = make_words(&again, &count);
+            item->again = item->again_words ? make_environment(own, rank, true) : NULL;
+        }
         item->words = words;
         item->far = own->hosts[rank] != NULL;
         /* A training's other processes say nothing, until one of them becomes the chief. */

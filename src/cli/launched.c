@@ -203,6 +203,7 @@ static liana_status start_again(group *own, size_t rank, liana__error *error)
     item->again_at = 0;
     item->returned = true;
     item->environment = item->again;
+    item->words = item->again_words;
     --*own->restarts;
     fprintf(stderr, "liana: rank %zu is started again (%lld more times)\n", rank, (long long)*own->restarts);
     const liana_status status = start(item, rank, error);

@@ -12,9 +12,10 @@
 typedef struct liana__launched {
     const char *const *words;       /* the command, NULL-terminated; the first one is looked for in PATH */
     const char *const *environment; /* NAME=value to set, or NAME to unset; NULL-terminated */
-    bool far;                 /* the command is ssh: codes from 128 on say that the process died, or its machine */
-    bool speaks;              /* its standard output is ours, though it is not the first one */
-    const char *const *again; /* the environment of a process that comes in its place when it dies; NULL: none can */
+    bool far;    /* the command is ssh: codes from 128 on say that the process died, or its machine */
+    bool speaks; /* its standard output is ours, though it is not the first one */
+    /* The environment and command of a process that comes in its place when it dies; NULL: none can. */
+    const char *const *again, *const *again_words;
     /* Filled in. */
     pid_t process;
     bool ended, died; /* by a signal that was not ours, or out of reach */

@@ -66,12 +66,11 @@ static liana_status take_in_others(liana__run_cluster *joined, liana__run_option
 {
     liana__cluster *cluster = &joined->cluster;
     liana__handover *handover = &joined->handover;
-    /* All come from the same state, also who is new. */
-    if (cluster->round > 0) {
-        options->resume = true;
-        options->resume_from = NULL;
-    }
     if (!liana__cluster_survives(cluster)) return LIANA_OK;
+    /* All come from the same state, also who is new. Of the first round the chief knows: who was started again may not. */
+    if (cluster->round > 0) options->resume_from = NULL;
+    options->resume = options->resume || cluster->round > 0;
+    LIANA_TRY(liana__cluster_decide(cluster, &options->resume, error));
     handover->arena = &joined->arena;
     handover->absent = liana__arena_allocate(&joined->arena, liana__cluster_size(cluster) * sizeof *handover->absent);
     if (!handover->absent) return liana__fail_memory(error, "the cluster");

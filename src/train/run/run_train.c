@@ -1,8 +1,10 @@
 /* Trains a run, and writes its results. */
 #include "train/run/run_internal.h"
 
+#include "backends/pjrt/platform.h"
 #include "base/file.h"
 #include "train/checkpoint/checkpoint_writer.h"
+#include "train/checkpoint/shared_checkpoint.h"
 #include "train/core/chief_task.h"
 #include "train/numbers/watch.h"
 
@@ -211,13 +213,27 @@ static liana_status send_results(const liana__run *run, const liana__run_options
     return sent;
 }
 
+/* A device that has failed takes nothing with it that a checkpoint has. */
+static liana_status explain_device(liana__run *run, liana_status status, liana__error *error)
+{
+    if (status == LIANA_OK || !error || !run->folder || !liana__pjrt_has_failed(run->core.device)) return status;
+    const liana__error was = *error;
+    const char *folder = liana__run_checkpoints(run, run->folder), *path = NULL;
+    if (!folder || liana__checkpoint_newest(folder, &run->arena, &path, NULL) != LIANA_OK) return status;
+    if (!path || liana__checkpoint_verify(path, NULL) != LIANA_OK) {
+        return liana__fail(error, status, "%.1800s; there is no checkpoint yet, so the run begins anew", was.message);
+    }
+    return liana__fail(error, status, "%.1800s; the checkpoint '%s' is whole: --resume goes on from it", was.message,
+                       path);
+}
+
 liana_status liana__run_train(liana__run *run, const liana__run_options *options, liana__error *error)
 {
     if (run->folder) LIANA_TRY(liana__run_begin_writing(run, options, error));
     liana_status status = fit(run, options, error);
     if (status == LIANA_OK && run->folder) status = write_results(run, options, error);
     liana__run_end_writing(run);
-    status = explain(run, status, error);
+    status = explain(run, explain_device(run, status, error), error);
     /* Nothing more is written then; what was written may not be all. */
     const bool well = status == LIANA_OK || status == LIANA_CANCELLED;
     const liana_status held = liana__lease_check(run->hold.lease, well ? error : NULL);

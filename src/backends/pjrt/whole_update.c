@@ -165,7 +165,9 @@ static liana_status compile_text(whole_update *own, const char *text, liana__err
 static liana_status compile(whole_update *own, liana__error *error)
 {
     const bool is_cpu = strcmp(own->devices[0].device->client->platform, "cpu") == 0;
-    const liana__stablehlo_options options = {.name = "update", .highest_precision = true, .usual_axes = is_cpu};
+    const liana__stablehlo_options options = {.name = "update",
+                                              .highest_precision = !own->devices[0].device->default_products,
+                                              .usual_axes = is_cpu};
     char *text;
     free(own->variables.items);
     LIANA_TRY(liana__stablehlo_whole_variables(&own->shape, &own->variables, error));
@@ -186,16 +188,20 @@ static int64_t room_on(const whole_update *own)
     return (int64_t)(liana__machine_memory() / 2 / own->count);
 }
 
-/* As many leaves side by side as fit. */
+/* As many leaves side by side as fit. Compilers for TPUs refuse what does not. */
 static liana_status compile_what_fits(whole_update *own, liana__error *error)
 {
     const int64_t room = room_on(own);
     for (int64_t side = own->plan.side_by_side ? places_for(own) : 1;; side = (side + 1) / 2) {
         LIANA_TRY(build_leaves(own, side, error));
         LIANA_TRY(build_update(own, error));
-        LIANA_TRY(compile(own, error));
+        const liana_status status = compile(own, error);
         own->layout.places = own->shape.rounds * side;
-        if (side == 1 || own->program->temporaries <= room) return LIANA_OK;
+        if (status == LIANA_OUT_OF_MEMORY && side > 1) continue;
+        if (status == LIANA_OUT_OF_MEMORY) {
+            return liana__pjrt_advise(own->devices[0].device, own->layout.size, own->program, error);
+        }
+        if (status != LIANA_OK || side == 1 || own->program->temporaries <= room) return status;
     }
 }
 
@@ -407,6 +413,7 @@ static void mark_gone(const whole_update *own)
 
 static liana_status fail_run(whole_update *own, liana_status status, liana__error *error)
 {
+    own->devices[0].device->client->has_failed = true;
     mark_gone(own);
     liana__fail_within(error, "%s, running the update", own->devices[0].device->name);
     if (status != LIANA_OUT_OF_MEMORY) return status;

@@ -206,6 +206,16 @@ static liana__leaf_plan plan_leaves(liana__trainer *trainer, liana__step_kind ki
     return plan;
 }
 
+bool liana__trainer_lend_whole_plan(liana__trainer *trainer, liana__leaf_plan *leaf, liana__whole_plan *plan)
+{
+    if (!trainer->whole.build_leaves) return false;
+    *leaf = plan_leaves(trainer, LIANA__STEP_TRAINING);
+    *plan = trainer->whole;
+    plan->leaf = leaf;
+    plan->variables = trainer->variables;
+    return true;
+}
+
 static liana_status make_strategy(liana__trainer *trainer, liana__error *error)
 {
     const liana__trainer_options *options = &trainer->options;

@@ -33,6 +33,9 @@ typedef struct watcher {
     const liana__run_options *options;
     liana__error *error;
     liana_status status;
+    bool stops;      /* somebody has asked to stop */
+    bool waits;      /* another process waits to take part */
+    bool hands_over; /* what is saved is for the next round of the cluster */
 } watcher;
 
 static liana_status write_history_once(void *user, bool is_chief, liana__error *error)
@@ -48,11 +51,37 @@ static liana_status write_history(const liana__run *run, liana__error *error)
     return liana__chief_does(run->core.cluster, write_history_once, (void *)(uintptr_t)run, error);
 }
 
+/* Beside the run folder, whose checkpoints are those of an undisturbed run. */
+static liana_status save_handover(const watcher *own, liana__error *error)
+{
+    liana__run *run = own->run;
+    liana__handover *handover = own->options->handover;
+    const char *folder;
+    LIANA_TRY(liana__checkpoint_writer_finish(run->writer, error));
+    LIANA_TRY(liana__folder_make_temporary(handover->arena, &folder, error));
+    LIANA_TRY(liana__checkpoint_save(folder, &run->core.variables, &run->core.state, 0, error));
+    return liana__checkpoint_newest(folder, handover->arena, &handover->checkpoint, error);
+}
+
+/* All go on in a next round of the cluster if nobody has asked to stop. */
+static liana_status plan_handover(void *user, bool *hands_over, liana__error *error)
+{
+    watcher *own = user;
+    liana__handover *handover = own->options->handover;
+    liana__cluster *cluster = own->run->core.cluster;
+    if (!handover || !cluster) return LIANA_OK;
+    const bool stops = own->stops || own->status != LIANA_OK;
+    LIANA_TRY(liana__cluster_plan_round(cluster, own->waits, stops, &handover->round, handover->absent, error));
+    own->hands_over = *hands_over = handover->round.number > 0;
+    return LIANA_OK;
+}
+
 static liana_status save(void *user, liana__error *error)
 {
     const watcher *own = user;
     liana__run *run = own->run;
     LIANA_TRY(liana__run_may_write(run, error));
+    if (own->hands_over) return save_handover(own, error);
     LIANA_TRY(liana__checkpoint_writer_save(run->writer, &run->core.variables, &run->core.state, error));
     /* Where another process could take over, it must find what all take for saved. */
     if (!run->core.cluster || !liana__cluster_survives(run->core.cluster)) return LIANA_OK;
@@ -69,6 +98,13 @@ static liana_status open_writer(liana__run *run, liana__checkpoint_writer **writ
     return liana__checkpoint_writer_create(&options, &run->core.variables, writer, error);
 }
 
+/* Processes are taken in after an update. */
+static bool is_waited_for(const watcher *own, const liana__fit_event *event)
+{
+    const liana__cluster *cluster = own->run->core.cluster;
+    return event->kind == LIANA__FIT_STEP && cluster && own->options->handover && liana__cluster_has_waiting(cluster);
+}
+
 static bool watch(void *user, const liana__fit_event *event)
 {
     watcher *own = user;
@@ -81,7 +117,9 @@ static bool watch(void *user, const liana__fit_event *event)
     if (own->status != LIANA_OK) return false;
     bool goes_on = !own->options->on_event || own->options->on_event(own->options->user, event);
     if (event->kind == LIANA__FIT_EPOCH) liana__warn_after_epoch(&own->run->warnings);
-    return goes_on;
+    own->stops = own->stops || !goes_on;
+    own->waits = own->waits || is_waited_for(own, event);
+    return goes_on && !own->waits;
 }
 
 static liana_status open_examples(void *user, liana__loader **loader, liana__error *error)
@@ -119,6 +157,7 @@ static liana_status fit(liana__run *run, const liana__run_options *options, lian
                                  .resumed = run->resumed,
                                  .seen_classes = liana__warn_classes_to_see(&run->warnings),
                                  .save = run->folder ? save : NULL,
+                                 .hand_over = plan_handover,
                                  .user = &own,
                                  .callbacks = &run->callbacks,
                                  .folder = run->folder,

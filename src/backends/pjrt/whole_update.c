@@ -30,8 +30,9 @@ typedef struct whole_update {
     size_t count;
     whole_device *devices;
     liana__device **handles;
-    liana_graph *leaves, *rewritten, *update, *penalty;
-    size_t *sums_read;
+    liana_graph *leaves, *rewritten, *penalty;
+    liana_graph *parts[LIANA__MOST_WHOLE_ROUNDS + 1]; /* the rounds, then the update */
+    size_t *sums_read[LIANA__MOST_WHOLE_ROUNDS + 1];
     liana__stablehlo_whole shape;
     liana__stablehlo_variables variables;
     size_t *places;     /* of the program's variables in the plan's list */
@@ -72,12 +73,14 @@ void liana__pjrt_whole_destroy(liana__whole *whole)
     for (size_t i = 0; own->devices && i < own->count; i++) free_device(own, &own->devices[i]);
     liana__pjrt_program_drop(own->program);
     free_graphs(own);
-    liana_graph_destroy(own->update);
+    for (size_t i = 0; i <= LIANA__MOST_WHOLE_ROUNDS; i++) {
+        liana_graph_destroy(own->parts[i]);
+        free(own->sums_read[i]);
+    }
     liana_graph_destroy(own->penalty);
     free(own->variables.items);
     free(own->devices);
     free(own->handles);
-    free(own->sums_read);
     free(own->places);
     free(own->versions);
     free(own->downloaded);
@@ -102,18 +105,31 @@ static liana_status build_leaves(whole_update *own, int64_t side_by_side, liana_
     return liana__graph_verify(own->shape.leaves, error);
 }
 
+/* Round `number` of sums, or behind the rounds the update. */
+static liana_status build_part(whole_update *own, size_t number, liana__stablehlo_part *part, liana__error *error)
+{
+    const liana__whole_plan *plan = &own->plan;
+    liana_graph **graph = &own->parts[number];
+    if (number < plan->num_rounds) {
+        LIANA_TRY(plan->build_round(plan->user, number, graph, error));
+    } else {
+        LIANA_TRY(plan->build_update(plan->user, graph, error));
+    }
+    const size_t num_read = (*graph)->num_inputs - plan->num_scalars - number;
+    size_t *sums_read = own->sums_read[number] = calloc(num_read + 1, sizeof *sums_read);
+    if (!sums_read) return liana__fail_memory(error, "the update");
+    for (size_t i = 0; i < num_read; i++) sums_read[i] = plan->find_sum(plan->user, (*graph)->inputs[i]->name);
+    *part = (liana__stablehlo_part){*graph, sums_read, num_read, number};
+    return LIANA_OK;
+}
+
 static liana_status build_update(whole_update *own, liana__error *error)
 {
-    if (own->update) return LIANA_OK;
-    LIANA_TRY(own->plan.build_update(own->plan.user, &own->update, error));
-    const size_t num_read = own->update->num_inputs - own->plan.num_scalars;
-    own->sums_read = calloc(num_read + 1, sizeof *own->sums_read);
-    if (!own->sums_read) return liana__fail_memory(error, "the update");
-    for (size_t i = 0; i < num_read; i++) {
-        own->sums_read[i] = own->plan.find_sum(own->plan.user, own->update->inputs[i]->name);
-    }
-    own->shape.update = own->update;
-    own->shape.sums_read = own->sums_read;
+    const size_t num_rounds = own->plan.num_rounds;
+    if (own->shape.update.graph) return LIANA_OK;
+    for (size_t i = 0; i < num_rounds; i++) LIANA_TRY(build_part(own, i, &own->shape.sum_rounds[i], error));
+    own->shape.num_sum_rounds = num_rounds;
+    LIANA_TRY(build_part(own, num_rounds, &own->shape.update, error));
     if (!own->plan.build_penalty) return LIANA_OK;
     LIANA_TRY(own->plan.build_penalty(own->plan.user, &own->penalty, error));
     own->shape.penalty = own->penalty;
@@ -245,6 +261,10 @@ liana_status liana__pjrt_whole_create(liana__device *const *devices, size_t coun
                                       liana__whole **whole, liana__error *error)
 {
     *whole = NULL;
+    if (plan->num_rounds > LIANA__MOST_WHOLE_ROUNDS) {
+        return liana__fail(error, LIANA_UNIMPLEMENTED, "an update reads %zu rounds of sums, expected at most %d",
+                           plan->num_rounds, LIANA__MOST_WHOLE_ROUNDS);
+    }
     whole_update *own = calloc(1, sizeof *own);
     if (!own) return liana__fail_memory(error, "the update");
     own->plan = *plan;

@@ -24,7 +24,7 @@ typedef enum liana__frame_kind {
     LIANA__FRAME_GO,        /* from rank 0: all have met all */
     LIANA__FRAME_DATA,      /* a piece of a message */
     LIANA__FRAME_BEAT,      /* I am alive */
-    LIANA__FRAME_BYE,       /* I leave; the text says why, or is empty */
+    LIANA__FRAME_BYE,       /* I leave; the text says why, or is empty; part 1: another start may do better */
     LIANA__FRAME_BYE_SEEN,  /* all that you sent before your BYE has come */
     LIANA__FRAME_LATER,     /* to a process that comes when all have met: wait */
     LIANA__FRAME_INVITE,    /* all meet again, and you with them: a round (liana__invitation) */

@@ -57,7 +57,8 @@ typedef struct liana__zmq {
     liana__cluster_round round;                 /* its table is ... */
     bool *absent;                               /* ... this */
     double round_begun;                         /* when this process began to meet the others in a later round */
-    double told_to_wait;                        /* when the others have said that all have met already; 0: never */
+    bool resumable;      /* why all do not meet is the end of a process: another start may do better */
+    double told_to_wait; /* when the others have said that all have met already; 0: never */
     atomic_bool takes_in;
     liana__text invitation;     /* to the next round. Written before ... */
     atomic_bool has_invitation; /* ... this */

@@ -414,7 +414,7 @@ static liana_status meet(liana__zmq *own, zmq_pollitem_t *items, liana__error *e
 
 static bool is_resumable(const liana__zmq *own)
 {
-    bool resumable = own->place.returns || own->told_to_wait > 0 || own->round.number > 0;
+    bool resumable = own->resumable || own->place.returns || own->told_to_wait > 0 || own->round.number > 0;
     for (size_t i = 0; i < own->base.num_ranks; i++) {
         resumable = resumable || (own->peers[i].heard && own->peers[i].lost_since > 0);
     }
@@ -430,7 +430,8 @@ liana_status liana__zmq_meet(liana__zmq *own, liana__error *error)
     if (!items) return liana__fail_memory(error, "the other processes");
     liana_status status = meet(own, items, error);
     free(items);
-    if (status != LIANA_OK && own->place.resumable) *own->place.resumable = is_resumable(own);
+    own->resumable = status != LIANA_OK && is_resumable(own);
+    if (own->place.resumable) *own->place.resumable = own->resumable;
     for (size_t i = 0; status != LIANA_OK && i < own->base.num_ranks; i++) {
         if (own->peers[i].heard) {
             liana__zmq_send_control(own, i, LIANA__FRAME_BYE, error->message, strlen(error->message));

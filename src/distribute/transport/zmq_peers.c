@@ -242,6 +242,7 @@ static bool make_frame(const liana__zmq *own, uint64_t sequence, liana__frame_ki
                           .cluster = own->cluster,
                           .incarnation = own->incarnation,
                           .sequence = sequence,
+                          .key = {.part = kind == LIANA__FRAME_BYE && own->resumable},
                           .size = size,
                           .num_bytes = size};
     if (zmq_msg_init_size(message, LIANA__FRAME_HEADER + size) != 0) return false;

@@ -41,6 +41,7 @@ static void take_goodbye(liana__zmq *own, const liana__frame *frame)
     }
     liana__zmq_send_control(own, frame->sender, LIANA__FRAME_BYE_SEEN, NULL, 0);
     peer->left = true;
+    own->resumable = own->resumable || (!own->has_thread && frame->key.part);
     liana__mailbox_set_gone(own->base.mailbox, frame->sender, reason);
     if (own->has_thread || own->failure.status != LIANA_OK) return;
     liana__fail(&own->failure, LIANA_UNAVAILABLE, "rank %u (%s) has given up: %.*s", frame->sender, peer->whereabouts,

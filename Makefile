@@ -16,7 +16,7 @@ CONFIGURE = cmake -S . -B $(1) $(if $(wildcard $(1)/CMakeCache.txt),,$(GENERATOR
 COMPILE = cmake --build $(1) --parallel $(JOBS)
 TEST = ctest --test-dir $(1) --output-on-failure --no-label-summary --parallel $(JOBS) $(TEST_OPTIONS)
 
-.PHONY: all help demo test asan tsan bench bench-docs bench-long bench-data kills fuzz test-levels test-builds format check-format check-includes check-names check-registry check-docs-long check-slurm install uninstall clean
+.PHONY: all help demo test asan tsan bench bench-docs bench-long bench-data kills fuzz test-levels test-builds format check-format check-includes check-names check-registry check-docs-long check-slurm check-ahead install uninstall clean
 
 all: ## build libliana and the liana command into $(BUILD)
 	$(call CONFIGURE,$(BUILD))
@@ -85,6 +85,11 @@ check-slurm: ## run jobs under Slurm itself, one node on this machine (root; Slu
 	$(call CONFIGURE,$(BUILD))
 	$(call COMPILE,$(BUILD)) --target liana
 	sh tests/checks/slurm.sh $(BUILD)
+
+check-ahead: ## compile updates of large networks for one TPU chip and eight, without one (fetches libtpu, 350 MB; long)
+	$(call CONFIGURE,$(BUILD))
+	$(call COMPILE,$(BUILD)) --target liana
+	sh tests/checks/ahead.sh $(BUILD)
 
 bench-long: ## measure whether training keeps its speed over hundreds of epochs (nothing else should run)
 	$(call CONFIGURE,$(BUILD))

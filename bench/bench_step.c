@@ -3,17 +3,19 @@
  *
  *   bench_step MODEL [--infer | --converged] [--precision float32|mixed_bfloat16] [--batch N] [--microbatch N]
  *                    [--image-size N] [--classes N] [--steps N] [--warmup N] [--seconds S] [--memory MIB]
- *                    [--device NAME]
+ *                    [--device NAME [--against FILE]]
  *
  * MODEL is flowers, mnist, mlp or an architecture of the zoo. At least --steps are measured (3), and more until
  * --seconds (2) have passed. --converged measures what training is like after many epochs: the batch is learned first,
  * and the optimizer's slots hold denormal numbers, which the report counts. --memory is what training may take, as
- * train.memory. The report is one JSON line; peak_memory is of the whole process, in bytes. LIANA_THREADS and
+ * train.memory. --against runs a program of StableHLO (jax_peer.py --export) on the same device in turn with the steps:
+ * the report then also has its seconds, and the median of what a step takes of the run just before it. The report is one JSON line; peak_memory is of the whole process, in bytes. LIANA_THREADS and
  * LIANA_MAX_ISA say what is measured. */
 #include "base/clock.h"
 #include "base/context.h"
 #include "base/random.h"
 #include "bench_models.h"
+#include "stablehlo_program.h"
 #include "train/core/precision.h"
 #include "train/core/trainer.h"
 
@@ -29,7 +31,10 @@ enum { MOST_STEPS = 100000 };
 typedef struct bench {
     bench_model what;
     bool infer, converged;
-    const char *precision, *device_name;
+    const char *precision, *device_name, *against_file;
+    stablehlo_program *against;
+    double *against_seconds, *ratios; /* by step */
+    double compile_seconds, against_compile_seconds;
     int least_steps, warmup;
     double least_seconds, memory;
     liana_context *context;
@@ -73,6 +78,8 @@ static bool draw_batch(bench *b)
     uint64_t *positions = liana__arena_allocate(&b->arena, count * sizeof *positions);
     b->outputs = liana__arena_allocate(&b->arena, count * (size_t)what->classes * sizeof *b->outputs);
     b->seconds = liana__arena_allocate(&b->arena, (size_t)MOST_STEPS * sizeof *b->seconds);
+    b->against_seconds = liana__arena_allocate(&b->arena, (size_t)MOST_STEPS * sizeof *b->against_seconds);
+    b->ratios = liana__arena_allocate(&b->arena, (size_t)MOST_STEPS * sizeof *b->ratios);
     if (b->arena.failed) return false;
     liana__philox_key key = liana__philox_make_key(1, LIANA__STREAM_TEST, 0);
     for (size_t i = 0; i < count; i++) draw_image(what, key, i, images + i * (size / count));
@@ -123,8 +130,13 @@ static liana_status set_up(bench *b, liana__error *error)
         .evaluates_in_float32 =
             liana__precision_choose(b->device, mixed ? LIANA_MIXED_BFLOAT16 : LIANA_FLOAT32).evaluates_in_float32,
     };
+    /* From the model to programs that are ready: graphs, their text, the compiler. */
+    const double begin = liana__clock_seconds();
     LIANA_TRY(liana__trainer_create(b->device, &options, &b->variables, &b->trainer, error));
-    return liana__trainer_prepare(b->trainer, b->what.batch_size, !b->infer, error);
+    LIANA_TRY(liana__trainer_prepare(b->trainer, b->what.batch_size, !b->infer, error));
+    b->compile_seconds = liana__clock_seconds() - begin;
+    if (!b->against_file) return LIANA_OK;
+    return stablehlo_program_open(b->device, b->against_file, &b->against, &b->against_compile_seconds, error);
 }
 
 static liana_status run_step(bench *b, int step, liana__error *error)
@@ -197,23 +209,39 @@ static liana_status measure(bench *b, liana__error *error)
 {
     if (!draw_batch(b)) return liana__fail_memory(error, "the batch");
     if (b->converged) LIANA_TRY(converge(b, error));
-    for (int step = 0; step < b->warmup; step++) LIANA_TRY(run_step(b, b->steps_before++, error));
-    double begin = liana__clock_seconds(), last = begin;
+    double begin = 0, last = 0;
+    for (int step = 0; step < b->warmup; step++) {
+        LIANA_TRY(run_step(b, b->steps_before++, error));
+        if (b->against) LIANA_TRY(stablehlo_program_run(b->against, &begin, error));
+    }
+    last = begin = liana__clock_seconds();
     while (b->steps < MOST_STEPS && (b->steps < b->least_steps || last - begin < b->least_seconds)) {
+        if (b->against) {
+            LIANA_TRY(stablehlo_program_run(b->against, &b->against_seconds[b->steps], error));
+            last = liana__clock_seconds();
+        }
         LIANA_TRY(run_step(b, b->steps_before + b->steps, error));
         double end = liana__clock_seconds();
-        b->seconds[b->steps++] = end - last;
+        b->seconds[b->steps] = end - last;
+        if (b->against) b->ratios[b->steps] = (end - last) / b->against_seconds[b->steps];
+        b->steps++;
         last = end;
     }
     return LIANA_OK;
+}
+
+/* Sorts them. */
+static double median_of(const bench *b, double *numbers)
+{
+    qsort(numbers, (size_t)b->steps, sizeof *numbers, compare_doubles);
+    return (numbers[(b->steps - 1) / 2] + numbers[b->steps / 2]) / 2;
 }
 
 static void report(const bench *b)
 {
     double sum = 0, images = (double)b->what.batch_size;
     for (int i = 0; i < b->steps; i++) sum += b->seconds[i];
-    qsort(b->seconds, (size_t)b->steps, sizeof *b->seconds, compare_doubles);
-    double median = (b->seconds[(b->steps - 1) / 2] + b->seconds[b->steps / 2]) / 2;
+    const double median = median_of(b, b->seconds);
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
     printf("{\"program\": \"liana %s\", \"model\": \"%s\", \"mode\": \"%s\", \"precision\": \"%s\", "
@@ -224,12 +252,20 @@ static void report(const bench *b)
            (long long)b->what.batch_size, (long long)liana__trainer_microbatch(b->trainer));
     if (!b->infer) printf("\"loss\": %.6g, ", (double)b->loss / images);
     if (b->converged) printf("\"converged_loss\": %.6g, \"denormals\": %lld, ", b->converged_loss, b->denormals);
+    if (b->against) {
+        printf("\"seconds_median\": %.5f, \"seconds_least\": %.5f, \"against_seconds_median\": %.5f, ", median,
+               b->seconds[0], median_of(b, b->against_seconds));
+        printf("\"against_seconds_least\": %.5f, \"ratio_median\": %.4f, \"compile_seconds\": %.2f, ",
+               b->against_seconds[0], median_of(b, b->ratios), b->compile_seconds);
+        printf("\"against_compile_seconds\": %.2f, ", b->against_compile_seconds);
+    }
     printf("\"peak_memory\": %lld, \"images_per_second_median\": %.2f, \"images_per_second\": %.2f}\n",
            (long long)usage.ru_maxrss * 1024, images / median, images * b->steps / sum);
 }
 
 static void tear_down(bench *b)
 {
+    stablehlo_program_close(b->against);
     liana__trainer_destroy(b->trainer);
     liana__variables_free(&b->variables);
     liana__device_close(b->device);
@@ -245,6 +281,7 @@ enum option_name {
     CONVERGED,
     PRECISION,
     DEVICE,
+    AGAINST,
     BATCH,
     MICROBATCH,
     IMAGE_SIZE,
@@ -260,6 +297,7 @@ static const struct option long_options[] = {
     {"converged", no_argument, NULL, CONVERGED},
     {"precision", required_argument, NULL, PRECISION},
     {"device", required_argument, NULL, DEVICE},
+    {"against", required_argument, NULL, AGAINST},
     {"batch", required_argument, NULL, BATCH},
     {"microbatch", required_argument, NULL, MICROBATCH},
     {"image-size", required_argument, NULL, IMAGE_SIZE},
@@ -293,6 +331,7 @@ static liana_status read_option(bench *b, int option, const char *name, const ch
     double number = 0;
     if (option == PRECISION) b->precision = text;
     if (option == DEVICE) b->device_name = text;
+    if (option == AGAINST) b->against_file = text;
     if (option == INFER) b->infer = true;
     if (option == CONVERGED) b->converged = true;
     if (option >= BATCH) LIANA_TRY(read_number(name, text, limits[option].least, limits[option].most, &number, error));

@@ -4,7 +4,8 @@
     kills.py BUILD_FOLDER [--kills N] [--seed S] [--first RUN] [--minutes M] [--kinds kill,halt,cut,slow] [--most PROCESSES]
 
 Each run is a training in 2 to 5 processes, workers and servers, over TCP with keys and through a relay of this program
-(cut, slow), or over sockets in a folder (kill, halt). Disturbances come at random times, or, a fifth of them, when the
+(cut, slow), or over sockets in a folder (kill, halt, return). "return": a process is killed, and another one comes in its
+place; also for one that ended since the others took it for dead. Disturbances come at random times, or, a fifth of them, when the
 process is inside the exchange of a step: it says so in a file (LIANA_PHASES), which is also read after its death. A run
 whose processes all end with 75 is started again with --resume, as `liana launch --restarts` does. Files of the run folder
 must have the bytes of the undisturbed one: history, log, predictions, architecture, the variables of all checkpoints, and
@@ -140,6 +141,7 @@ class Member:
     """A process of a run."""
 
     def __init__(self, job, rank, words, environment):
+        self.words, self.environment = words, environment
         self.rank, self.path = rank, "%s/phase.%d" % (job.folder, rank)
         with open(self.path, "wb") as file:
             file.write(bytes(8))
@@ -148,7 +150,7 @@ class Member:
         self.said = open("%s/said.%d" % (job.folder, rank), "ab")
         self.process = subprocess.Popen(words, stdout=self.said, stderr=self.said, stdin=subprocess.DEVNULL,
                                         env=dict(os.environ, LIANA_PHASES=self.path, LIANA_THREADS="1", **environment))
-        self.killed = False
+        self.killed = self.has_returned = False
 
     def phase(self):
         return struct.unpack("<II", self.map[:])
@@ -170,10 +172,12 @@ class Job:
         self.folder = "%s/run%d" % (table.folder, number)
         os.mkdir(self.folder, 0o700)
         self.members, self.network, self.starts, self.longest = [], None, 0, 0.0
+        self.coming, self.returned = [], 0
 
     def start(self):
         count = self.workers + self.servers
         self.end_all()
+        self.coming = []
         if self.kind in ("cut", "slow"):
             self.network = Network(count)
         self.starts += 1
@@ -211,6 +215,21 @@ class Job:
     def is_over(self):
         return not any(member.is_there() for member in self.members)
 
+    def come_back(self):
+        """Starts those whose time it is, in the place of one that has ended."""
+        for moment, rank in list(self.coming):
+            if time.monotonic() < moment or self.is_over():
+                continue
+            self.coming.remove((moment, rank))
+            old = self.members[rank]
+            old.said.close()
+            there = dict(json.loads(old.environment["LIANA_CLUSTER"]), returns=True)
+            new = Member(self, rank, old.words, {"LIANA_CLUSTER": json.dumps(there)})
+            new.has_returned = True
+            self.members[rank] = new
+            self.returned += 1
+            self.table.returned += 1
+
     def check_codes(self):
         """Whether the training is done."""
         codes = [member.process.returncode for member in self.members]
@@ -233,10 +252,12 @@ class Job:
         member = rng.choice(living)
         if inside and not self.wait_inside(member):
             return False
-        if self.kind == "kill":
+        if self.kind in ("kill", "return"):
             member.killed = True
             member.process.kill()
             member.process.wait()
+            if self.kind == "return":
+                self.coming.append((time.monotonic() + rng.choice((0, rng.uniform(0, 2))), member.rank))
         elif self.kind == "halt":
             member.process.send_signal(signal.SIGSTOP)
             time.sleep(0.005)
@@ -282,6 +303,7 @@ class Job:
             started = time.monotonic()
             while not self.is_over():
                 self.look()
+                self.come_back()
                 if moments and time.monotonic() - started > moments[0]:
                     moments.pop(0)
                     disturbances += self.disturb(rng, inside.pop(0))
@@ -327,6 +349,7 @@ class Table:
         self.liana = os.path.abspath(wanted.build) + "/liana"
         self.wanted, self.counts, self.done = wanted, collections.Counter(), 0
         self.runs, self.starts, self.failures, self.longest = 0, 0, [], {}
+        self.returned, self.rounds = 0, 0
         self.folder = tempfile.mkdtemp(prefix="liana-kills-")
 
     def call(self, *words):
@@ -354,7 +377,10 @@ class Table:
         try:
             count = job.run(rng, self.wanted.seconds)
             compare(self.folder + "/good", job.folder + "/out")
-            print("%s: %d times, %d starts, longest pause %.1f s" % (what, count, job.starts, job.longest), flush=True)
+            rounds = self.count_rounds(job)
+            self.rounds += rounds
+            print("%s: %d times, %d starts, %d came back, met %d times again, longest pause %.1f s" % (
+                what, count, job.starts, job.returned, rounds, job.longest), flush=True)
             shutil.rmtree(job.folder)
         except Failure as failure:
             self.failures.append(what)
@@ -362,6 +388,12 @@ class Table:
             job.end_all()
         self.starts += job.starts
         self.longest[kind] = max(self.longest.get(kind, 0), job.longest)
+
+    @staticmethod
+    def count_rounds(job):
+        """How often the processes have met again, as the chiefs say."""
+        return sum(open(os.path.join(job.folder, name), "rb").read().count(b"have met again")
+                   for name in os.listdir(job.folder) if name.startswith("said."))
 
     def run(self):
         self.prepare()
@@ -382,8 +414,9 @@ class Table:
                 row = [self.counts[kind, role, phase] for phase in ("between", "computing", "exchange")]
                 if sum(row):
                     print("| %s | %s | %d | %d | %d |" % (kind, role, *row))
-        print("\n%d disturbances in %d runs with %d starts; %d runs failed; longest pause: %s" % (
-            self.done, self.runs, self.starts, len(self.failures),
+        print("\n%d disturbances in %d runs with %d starts; %d runs failed; %d processes came back, and all met %d times "
+              "again; longest pause: %s" % (
+            self.done, self.runs, self.starts, len(self.failures), self.returned, self.rounds,
             ", ".join("%s %.1f s" % item for item in sorted(self.longest.items()))))
 
 
@@ -394,7 +427,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=1, help="the number of the first run, to do one again")
     parser.add_argument("--minutes", type=float, default=60)
-    parser.add_argument("--kinds", default="kill,kill,halt,cut,slow")
+    parser.add_argument("--kinds", default="kill,return,return,halt,cut,slow")
     parser.add_argument("--most", type=int, default=5)
     parser.add_argument("--epochs", type=int, default=40)
     parser.add_argument("--seconds", type=float, default=3, help="moments are drawn from so many")

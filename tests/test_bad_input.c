@@ -1,6 +1,7 @@
 /* What is wrong with files, configurations and disks is said in one message that names the place, with the right exit
  * code, and nothing that was saved is lost. */
 #include "harness/command_run.h"
+#include "harness/pjrt_plugin.h"
 
 #include "base/file.h"
 #include "formats/example.h"
@@ -88,7 +89,10 @@ static const char *records_config(odd_record odd)
     return write_config(RECORDS_CONFIG);
 }
 
-#define train(config, ...) liana__test_command("train", config, "--out", liana__test_path("run"), __VA_ARGS__)
+/* The tests run on the cpu, and where the plugin is, on it: what is said does not depend on the device. */
+static const char *device = "train.device=cpu";
+
+#define train(config, ...) liana__test_command("train", config, "--out", liana__test_path("run"), device, __VA_ARGS__)
 
 static void damage(const char *name, bool cut, size_t from_end)
 {
@@ -153,6 +157,9 @@ static void test_label_out_of_range(void **state)
     assert_refused(train(config, "train.epochs=1"), 1, "train-1.tfrec", "record 7", "img07", "label 4", "[0, 4)");
     config = records_config((odd_record){.index = 7, .label = -1});
     assert_refused(train(config, "train.epochs=1"), 1, "train-1.tfrec", "record 7", "label -1");
+    config = records_config((odd_record){.index = 7, .label = 1003});
+    assert_refused(train(config, "train.epochs=1"), 1, "train-1.tfrec", "record 7",
+                   "label 1003 is out of range [0, 4)");
 }
 
 static void test_undecodable_image(void **state)
@@ -492,5 +499,20 @@ int main(void)
         cmocka_unit_test(test_output_that_is_a_file),
         cmocka_unit_test(test_divergence),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    const struct CMUnitTest of_devices[] = {
+        cmocka_unit_test(test_good_records_train),
+        cmocka_unit_test(test_wrong_checksum),
+        cmocka_unit_test(test_truncated_file),
+        cmocka_unit_test(test_missing_feature),
+        cmocka_unit_test(test_label_out_of_range),
+        cmocka_unit_test(test_undecodable_image),
+        cmocka_unit_test(test_weights_of_another_model),
+        cmocka_unit_test(test_shapes_that_do_not_fit),
+        cmocka_unit_test(test_divergence),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    if (!liana__test_plugin_is_there()) return failed;
+    device = "train.device=pjrt:cpu?cpu_device_count=1";
+    failed += cmocka_run_group_tests_name("on the plugin", of_devices, NULL, NULL);
+    return failed;
 }

@@ -509,10 +509,48 @@ static void test_failures_of_the_thread_are_told(void **state)
     liana__tiny_fit_close(&own);
 }
 
+/* A chief that was halted in a save comes back while its successor saves the same: neither is in the way of the other. */
+static void test_two_processes_save_the_same(void **state)
+{
+    (void)state;
+    enum { SAVES = 40 };
+    liana__tiny_fit own = liana__tiny_fit_open(NUM_TRAINING);
+    liana__device *device;
+    liana__error error = {0};
+    assert_ok(liana__device_open(own.context, "cpu", &device, &error), &error);
+    liana__variables variables;
+    liana__variables_init(&variables, device);
+    const float values[] = {1, 2, 3};
+    const liana_shape shape = liana_shape_of(3);
+    assert_ok(liana__variables_add(&variables, "a/b", LIANA_F32, &shape, values, &error), &error);
+    const liana__objective objective = {.num_sums = 1, .num_values = 1, .value_names = {"loss"}};
+    const char *folder = liana__test_path("both");
+    for (int i = 1; i <= SAVES; i++) {
+        const liana__training_state at = {.iteration = i, .running = {.objective = &objective}};
+        const pid_t other = fork();
+        const liana_status status = liana__checkpoint_save(folder, &variables, &at, 3, &error);
+        if (other == 0) {
+            if (status != LIANA_OK) fprintf(stderr, "the other one: %s\n", error.message);
+            _exit(status != LIANA_OK);
+        }
+        int code = 0;
+        assert_ok(status, &error);
+        assert_int_equal(waitpid(other, &code, 0), other);
+        assert_int_equal(code, 0);
+    }
+    assert_false(liana__folder_exists(liana__test_path("both/unfinished")));
+    assert_true(liana__file_exists(liana__test_path("both/step-0000000040/variables.safetensors")));
+    assert_true(liana__file_exists(liana__test_path("both/step-0000000040/state.json")));
+    liana__variables_free(&variables);
+    liana__device_close(device);
+    liana__tiny_fit_close(&own);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_best_one_is_kept),
+        cmocka_unit_test(test_two_processes_save_the_same),
         cmocka_unit_test(test_only_the_best_ones),
         cmocka_unit_test(test_the_best_one_is_saved_before_weights_are_restored),
         cmocka_unit_test(test_some_are_kept_for_good),

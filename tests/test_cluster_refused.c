@@ -259,7 +259,7 @@ static void another_version(void **state)
         liana__test_run_members(&member, 1);
         pthread_join(thread, NULL);
         if (protocol) {
-            assert_fails(member.status, LIANA_UNAVAILABLE, &member.error, "version 2 of the protocol", "version 1",
+            assert_fails(member.status, LIANA_UNAVAILABLE, &member.error, "version 3 of the protocol", "version 2",
                          "same version of liana");
         } else {
             assert_fails(member.status, LIANA_UNAVAILABLE, &member.error, "rank 1 is liana 0.0.1-other",

@@ -96,9 +96,10 @@ static void test_other_trainings(void **state)
          .takes_over = true},
         {.optimizer = "{name: Adam, use_ema: true}", .epochs = 1, .checkpoints = folder, .checkpoint_steps = 1},
         {.is_step = true, .takes_over = true},
+        {.is_batches = true, .optimizer = "Adam", .takes_over = true},
     };
     for (size_t i = 0; i < sizeof recipes / sizeof *recipes; i++) {
-        const uint64_t every = recipes[i].is_step ? 3 : 41;
+        const uint64_t every = recipes[i].is_step ? 3 : recipes[i].is_batches ? 13 : 41;
         assert_survives_everywhere(&recipes[i], 3, 0, every, recipes[i].takes_over ? 0 : 1);
         assert_survives_everywhere(&recipes[i], 2, 2, every, recipes[i].takes_over ? 0 : 1);
     }
@@ -116,6 +117,79 @@ static void test_two_deaths(void **state)
         const death deaths[] = {{i, counts[i] / 4 + i}, {(i + 1) % 4, counts[(i + 1) % 4] * 3 / 4 + i}};
         assert_survives(&wanted, 4, 0, deaths, 2, &whole);
     }
+    free(whole.weights);
+}
+
+/* Deaths after which all who are left go on to the same bits, or all end with UNAVAILABLE and one of the texts. Returns whether
+ * they went on. */
+static bool goes_on_or_ends(const recipe *wanted, size_t num_workers, size_t num_servers, const death *deaths,
+                            size_t num_deaths, const result *whole, const char *text)
+{
+    result results[LIANA__HUB_PROCESSES];
+    bool dies[LIANA__HUB_PROCESSES] = {false}, goes_on = false, ends = false;
+    liana__hub *hub = liana__hub_create(num_workers, num_servers);
+    assert_non_null(hub);
+    for (size_t i = 0; i < num_deaths; i++) {
+        liana__hub_kill(hub, deaths[i].rank, deaths[i].at);
+        dies[deaths[i].rank] = true;
+    }
+    liana__hub_fit_over(hub, wanted, num_workers, num_servers, results);
+    for (size_t i = 0; i < num_workers + num_servers; i++) {
+        if (dies[i]) continue;
+        *(results[i].status == LIANA_OK ? &goes_on : &ends) = true;
+        if (results[i].status == LIANA_OK) {
+            liana__hub_assert_same(whole, &results[i]);
+            continue;
+        }
+        const bool is_said = results[i].status == LIANA_UNAVAILABLE && strstr(results[i].message, text);
+        if (!is_said)
+            print_error("rank %zu, deaths at %llu: %s\n", i, (unsigned long long)deaths[0].at, results[i].message);
+        assert_true(is_said);
+    }
+    assert_true(goes_on != ends);
+    liana__hub_free_results(results, num_workers + num_servers);
+    liana__hub_destroy(hub);
+    return goes_on;
+}
+
+/* The owner of a slice and its mirror die together, at places all over a training. Before the slices are made the others
+ * go on. */
+static void test_an_owner_and_its_mirror_die_together(void **state)
+{
+    (void)state;
+    static const size_t layouts[][2] = {{4, 0}, {2, 3}};
+    const recipe wanted = {.optimizer = "Adam", .epochs = 1, .takes_over = true};
+    result whole = liana__hub_fit_alone(&wanted);
+    for (size_t i = 0; i < 2; i++) {
+        const size_t workers = layouts[i][0], servers = layouts[i][1], first = servers ? workers : 1;
+        uint64_t counts[LIANA__HUB_PROCESSES];
+        size_t num_ends = 0;
+        count_operations(&wanted, workers, servers, counts);
+        for (uint64_t at = 3; at < counts[first]; at += 23) {
+            const death deaths[] = {{first, at}, {first + 1, at * counts[first + 1] / counts[first]}};
+            num_ends += !goes_on_or_ends(&wanted, workers, servers, deaths, 2, &whole, "newest checkpoint");
+        }
+        assert_true(num_ends > 0);
+    }
+    free(whole.weights);
+}
+
+/* One process reads a stream for all. If it dies the training goes on, or says why it cannot. */
+static void test_streams(void **state)
+{
+    (void)state;
+    const recipe wanted = {.optimizer = "Adam", .epochs = 1, .streams = true, .takes_over = true};
+    uint64_t counts[LIANA__HUB_PROCESSES];
+    size_t num_goes_on = 0;
+    result whole = liana__hub_fit_alone(&wanted);
+    count_operations(&wanted, 3, 0, counts);
+    for (size_t rank = 0; rank < 3; rank++) {
+        for (uint64_t at = 5 + rank; at < counts[rank]; at += 37) {
+            const death one = {rank, at};
+            num_goes_on += goes_on_or_ends(&wanted, 3, 0, &one, 1, &whole, "stream");
+        }
+    }
+    assert_true(num_goes_on > 0);
     free(whole.weights);
 }
 
@@ -188,6 +262,8 @@ int main(void)
         cmocka_unit_test(test_any_of_two_workers_and_two_servers),
         cmocka_unit_test(test_other_trainings),
         cmocka_unit_test(test_two_deaths),
+        cmocka_unit_test(test_an_owner_and_its_mirror_die_together),
+        cmocka_unit_test(test_streams),
         cmocka_unit_test(test_without_mirrors_an_owner_is_missed),
         cmocka_unit_test(test_the_only_server_is_missed),
         cmocka_unit_test(test_nobody_takes_the_place_of_the_chief),

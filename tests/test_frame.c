@@ -51,9 +51,9 @@ static void bad_frames_are_refused(void **state)
                  "59");
     assert_fails(liana__frame_read((const uint8_t *)"GET / HTTP/1.1", 14, &found, &error), LIANA_INVALID_DATA, &error,
                  "no frame of liana");
-    bytes[6] = 2;
+    bytes[6] = 3;
     assert_fails(liana__frame_read(bytes, LIANA__FRAME_HEADER + 60, &found, &error), LIANA_UNAVAILABLE, &error,
-                 "version 2", "version 1", "same version of liana");
+                 "version 3", "version 2", "same version of liana");
     make(100, 40, 60);
     bytes[7] = LIANA__FRAME_KINDS;
     assert_fails(liana__frame_read(bytes, LIANA__FRAME_HEADER + 60, &found, &error), LIANA_INVALID_DATA, &error,

@@ -45,6 +45,7 @@ static double tolerance_of(const liana__samples *op, const liana__sample *sample
     if (op == &liana__samples_depthwise_conv2d_kernel_gradient) tolerance *= 4;
     if (op == &liana__samples_batch_norm_training && strcmp(sample->name, "far") == 0) tolerance = 2e-3;
     if (!liana__dtype_is_float(dtype)) return 0;
+    if (dtype == LIANA_F64) return tolerance * 0x1p-24;
     return dtype == LIANA_BF16 ? tolerance + 0x1p-7 : tolerance;
 }
 
@@ -114,11 +115,11 @@ static void check_gradient(const liana__samples *op, const liana__sample *sample
 static void test_op(void **state)
 {
     const liana__samples *op = *state;
-    static const liana_dtype dtypes[] = {LIANA_F32, LIANA_BF16};
+    static const liana_dtype dtypes[] = {LIANA_F32, LIANA_BF16, LIANA_F64};
     if (!plugin) skip();
     if (op->op->lower == liana__lower_cpu_only) return;
     for (size_t i = 0; i < op->count; i++) {
-        for (size_t k = 0; k < 2; k++) check_forward(op, &op->items[i], dtypes[k]);
+        for (size_t k = 0; k < 3; k++) check_forward(op, &op->items[i], dtypes[k]);
         if (op->op->gradient && op->op->gradient != liana__no_gradient) check_gradient(op, &op->items[i]);
     }
 }

@@ -125,11 +125,23 @@ static void test_device_lost_and_resume(void **state)
     assert_int_equal(system(command), 0);
     fail_later(LIANA__PJRT_LOADED_EXECUTABLE_EXECUTE, (int)of_one + 5, 13, "the device has fallen off the bus");
     assert_refused(train(liana__test_on_plugin(""), "lost", NULL), 1, "PJRT_LoadedExecutable_Execute",
-                   "the device has fallen off the bus", "cpu:0", NULL);
+                   "the device has fallen off the bus", "cpu:0", "/lost/checkpoints/",
+                   "is whole: --resume goes on from it", NULL);
     liana__test_plugin_is_clean();
     assert_int_equal(liana__test_plugin_state()->fails, LIANA__PJRT_LOADED_EXECUTABLE_EXECUTE);
     assert_code(train(liana__test_on_plugin(""), "lost", "--resume"), 0);
     liana__test_assert_same_training("whole", "lost");
+    liana__test_plugin_is_clean();
+}
+
+/* Before there is a checkpoint there is nothing to go on from. */
+static void test_device_lost_at_once(void **state)
+{
+    (void)state;
+    begin();
+    fail_later(LIANA__PJRT_LOADED_EXECUTABLE_EXECUTE, 1, 13, "the device has fallen off the bus");
+    assert_refused(train(liana__test_on_plugin(""), "soon", NULL), 1, "the device has fallen off the bus",
+                   "there is no checkpoint yet, so the run begins anew", NULL);
     liana__test_plugin_is_clean();
 }
 
@@ -146,6 +158,26 @@ static void test_full_device(void **state)
     fail_later(LIANA__PJRT_LOADED_EXECUTABLE_EXECUTE, 0, 8, "no more memory");
     assert_refused(train(liana__test_on_plugin(""), "full2", NULL), 1, "out of memory: it needs",
                    "beside its arguments", "no more memory", NULL);
+    liana__test_plugin_is_clean();
+}
+
+/* The compilers of TPUs refuse what does not fit: half as many shards at a time do. If one alone is too many, that is said. */
+static void test_programs_that_do_not_fit(void **state)
+{
+    (void)state;
+    begin();
+    counting_plugin_state *counted = liana__test_plugin_state();
+    size_t before = counted->compiled;
+    assert_code(train(liana__test_on_plugin(""), "fits", "train.microbatch=4"), 0);
+    const size_t fits = counted->compiled - before;
+    before = counted->compiled;
+    fail_later(LIANA__PJRT_CLIENT_COMPILE, 0, 8, "17.2G of 15.7G hbm");
+    assert_code(train(liana__test_on_plugin(""), "halves", "train.microbatch=4"), 0);
+    assert_int_equal(counted->compiled - before, fits);
+    fail_later(LIANA__PJRT_CLIENT_COMPILE, 0, 8, "17.2G of 15.7G hbm");
+    assert_refused(train(liana__test_on_plugin(""), "large", "train.microbatch=32"), 1,
+                   "out of memory: ", "shards of 16 examples need about half: train.microbatch=16",
+                   "train.precision=mixed_bfloat16", "17.2G of 15.7G hbm", NULL);
     liana__test_plugin_is_clean();
 }
 
@@ -240,7 +272,9 @@ int main(void)
         cmocka_unit_test(test_bits_do_not_depend_on_the_devices),
         cmocka_unit_test(test_all_devices),
         cmocka_unit_test(test_device_lost_and_resume),
+        cmocka_unit_test(test_device_lost_at_once),
         cmocka_unit_test(test_full_device),
+        cmocka_unit_test(test_programs_that_do_not_fit),
         cmocka_unit_test(test_each_failure_is_reported),
         cmocka_unit_test(test_devices_that_are_not_there),
         cmocka_unit_test(test_auto),

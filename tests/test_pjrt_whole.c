@@ -86,6 +86,33 @@ static void test_calls_of_three_devices(void **state)
     assert_int_equal(three.donated - one.donated, 3 * 8 * 20);
 }
 
+/* Clipping by the norm of each gradient, and of all: the norms are sums that the program makes itself. So there are as many
+ * executions as without. */
+static void test_calls_of_clipping(void **state)
+{
+    (void)state;
+    begin();
+    static const char *const clips[] = {"epsilon: 1.0e-7", "clipnorm: 0.05", "global_clipnorm: 0.05"};
+    int64_t executed[3];
+    for (size_t i = 0; i < 3; i++) {
+        char optimizer[160], plain[32], plugin[32];
+        snprintf(optimizer, sizeof optimizer, "train.optimizer={name: Adam, learning_rate: 0.003, %s}", clips[i]);
+        snprintf(plain, sizeof plain, "cpu%zu", i);
+        snprintf(plugin, sizeof plugin, "plugin%zu", i);
+        assert_code(liana__test_command("train", config, liana__test_output(plain), optimizer), 0);
+        const counting_plugin_state before = *liana__test_plugin_state();
+        assert_code(liana__test_command("train", config, liana__test_on_plugin(""), liana__test_output(plugin),
+                                        optimizer),
+                    0);
+        executed[i] = (int64_t)(liana__test_plugin_state()->executed - before.executed);
+        const double difference = largest_difference(plain, plugin);
+        if (difference > 5e-6) fail_msg("%s: losses are %.3g from the CPU's", clips[i], difference);
+    }
+    assert_int_equal(executed[1], executed[0]);
+    assert_int_equal(executed[2], executed[0]);
+    liana__test_plugin_is_clean();
+}
+
 /* Oversampling changes the length of epochs, records that cannot be used leave gaps, the last update is partial: still
  * nothing is compiled after the first epoch. */
 static void test_nothing_is_compiled_again(void **state)
@@ -193,11 +220,9 @@ static void test_bad_numbers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_calls_of_an_update),
-        cmocka_unit_test(test_calls_of_three_devices),
-        cmocka_unit_test(test_nothing_is_compiled_again),
-        cmocka_unit_test(test_losses_are_the_cpus),
-        cmocka_unit_test(test_resume),
+        cmocka_unit_test(test_calls_of_an_update),  cmocka_unit_test(test_calls_of_three_devices),
+        cmocka_unit_test(test_calls_of_clipping),   cmocka_unit_test(test_nothing_is_compiled_again),
+        cmocka_unit_test(test_losses_are_the_cpus), cmocka_unit_test(test_resume),
         cmocka_unit_test(test_bad_numbers),
     };
     return cmocka_run_group_tests_name("pjrt_whole", tests, NULL, NULL);

@@ -1,7 +1,9 @@
 /* Compiled programs on disk (program_cache.c): taken where all is equal, left where anything is damaged or different. */
 #include "harness/harness.h"
 
+#include "backends/pjrt/interface.h"
 #include "backends/pjrt/program_cache.h"
+#include "base/crc32c.h"
 #include "base/file.h"
 #include "exec/program.h"
 #include "harness/pjrt_plugin.h"
@@ -127,6 +129,61 @@ static void test_damaged_files_are_compiled_anew(void **state)
     }
 }
 
+/* A whole file of another liana, or of another layout: the checksum is right, and it is compiled anew. `at` is a place in
+ * the file. */
+static void change_and_sum_up(const char *path, size_t at)
+{
+    liana__error error = {0};
+    char *bytes;
+    size_t size;
+    const size_t checksum_at = 12, summed_from = 16;
+    assert_ok(liana__file_read(path, SIZE_MAX / 2, &bytes, &size, &error), &error);
+    bytes[at] ^= 1;
+    const uint32_t checksum = liana__crc32c(bytes + summed_from, size - summed_from);
+    memcpy(bytes + checksum_at, &checksum, sizeof checksum);
+    assert_ok(liana__file_replace(path, bytes, size, &error), &error);
+    free(bytes);
+}
+
+static void test_programs_of_other_versions_are_compiled_anew(void **state)
+{
+    (void)state;
+    if (!liana__test_plugin_is_there()) skip();
+    char path[1024];
+    float expected[SIZE], got[SIZE];
+    assert_int_equal(run(2, expected), 1);
+    assert_int_equal(count_files(path), 1);
+    /* Nothing is changed but the sum is made again: the file is still good, so the sum is the right one. */
+    change_and_sum_up(path, 48);
+    change_and_sum_up(path, 48);
+    assert_int_equal(run(2, got), 0);
+    /* The layout's version; liana's name and version, with which the identity begins. */
+    const size_t places[] = {8, 48, 54};
+    for (size_t i = 0; i < 3; i++) {
+        change_and_sum_up(path, places[i]);
+        assert_int_equal(run(2, got), 1);
+        assert_memory_equal(expected, got, sizeof got);
+        assert_int_equal(run(2, got), 0);
+    }
+}
+
+/* The plugin itself refuses what it once wrote. */
+static void test_programs_that_the_plugin_refuses(void **state)
+{
+    (void)state;
+    if (!liana__test_plugin_is_there()) skip();
+    float expected[SIZE], got[SIZE];
+    assert_int_equal(run(2, expected), 1);
+    counting_plugin_state *counted = liana__test_plugin_state();
+    counted->fails = LIANA__PJRT_EXECUTABLE_DESERIALIZE_AND_LOAD;
+    counted->fails_after = 0;
+    counted->fails_with = 3;
+    counted->fails_saying = "of another version";
+    assert_int_equal(run(2, got), 1);
+    counted->fails = -1;
+    assert_memory_equal(expected, got, sizeof got);
+}
+
 static void test_old_files_make_room(void **state)
 {
     (void)state;
@@ -163,6 +220,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_a_program_is_compiled_once, set_up),
         cmocka_unit_test_setup(test_damaged_files_are_compiled_anew, set_up),
+        cmocka_unit_test_setup(test_programs_of_other_versions_are_compiled_anew, set_up),
+        cmocka_unit_test_setup(test_programs_that_the_plugin_refuses, set_up),
         cmocka_unit_test_setup(test_old_files_make_room, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

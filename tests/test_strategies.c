@@ -141,6 +141,7 @@ static void test_what_is_refused(void **state)
     } cases[] = {
         {{.name = "mirrord"}, LIANA_INVALID_CONFIG, "did you mean 'mirrored'"},
         {{.replicas = 2}, LIANA_INVALID_CONFIG, "replicas"},
+        {{.name = "tpu", .replicas = 2}, LIANA_INVALID_CONFIG, "replicas"},
         {{.name = "mirrored", .replicas = -1}, LIANA_INVALID_CONFIG, "replicas"},
         {{.name = "mirrored", .replicas = 100000}, LIANA_INVALID_CONFIG, "replicas"},
         {{.name = "mirrored", .threads = -2}, LIANA_INVALID_CONFIG, "threads"},

@@ -182,6 +182,34 @@ static void test_what_ends_a_compiler(void **state)
     assert_non_null(strstr(error.message, "(exit code 3)"));
 }
 
+/* A whole update for eight cores; where it does not fit, in rounds of fewer shards. */
+static void test_an_update_is_compiled(void **state)
+{
+    (void)state;
+    char path[256], device[512];
+    liana__test_folder();
+    snprintf(path, sizeof path, "%s", write_config());
+    for (int loops = 0; loops < 2; loops++) {
+        snprintf(device, sizeof device, "pjrt:%s?mode=%s", LIANA_AHEAD_PLUGIN, loops ? "loops" : "good");
+        liana__test_result got =
+            liana__test_command("plan", path, "--device", device, "--topology", "v5e:2x4", "--compile", "--replicas",
+                                loops ? "1" : "8", "--json", "train.microbatch=3");
+        json_t *event = find_event(got.out, "compiled", NULL);
+        if (!event) fail_msg("%s%s", got.out, got.err);
+        assert_string_equal(json_string_value(json_object_get(event, "program")), "update");
+        assert_true(number_of(event, "replicas") == (loops ? 1 : 8));
+        assert_true(loops ? number_of(event, "rounds") > 1 : number_of(event, "rounds") == 1);
+        /* The plugin says the size of the text. */
+        assert_true(number_of(event, "arguments") > 10000);
+        assert_true(number_of(event, "total") > number_of(event, "arguments"));
+        json_decref(event);
+        assert_code(got, 0);
+    }
+    snprintf(device, sizeof device, "pjrt:%s?mode=refuse", LIANA_AHEAD_PLUGIN);
+    assert_refused(liana__test_command("plan", path, "--device", device, "--compile"), 1,
+                   "the program needs 17 GiB of 16 GiB");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -191,6 +219,7 @@ int main(void)
         cmocka_unit_test(test_what_is_refused),
         cmocka_unit_test(test_a_program_is_compiled_in_a_child),
         cmocka_unit_test(test_what_ends_a_compiler),
+        cmocka_unit_test(test_an_update_is_compiled),
     };
     liana__test_folder();
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -32,11 +32,14 @@ typedef struct liana_model liana_model;
 
 /* The precision of training and inference. Weights are kept in float32 in any case. */
 typedef enum liana_precision {
-    LIANA_FLOAT32,
+    LIANA_FLOAT32, /* products and convolutions too, on every device (XLA's precision HIGHEST) */
     /* bfloat16: matrix products and the activations between them. float32: sums, statistics, softmax, losses, gradients
      * of weights, and updates. */
     LIANA_MIXED_BFLOAT16,
-    LIANA_PRECISION_AUTO, /* LIANA_MIXED_BFLOAT16 if the processor has instructions for it, else LIANA_FLOAT32 */
+    /* float32, but products and convolutions as the device does them by itself (XLA's precision DEFAULT): a GPU may round
+     * their operands to TF32, a TPU rounds them to bfloat16. On a CPU it is LIANA_FLOAT32. */
+    LIANA_FLOAT32_DEFAULT,
+    LIANA_PRECISION_AUTO, /* LIANA_MIXED_BFLOAT16 on GPUs, TPUs and CPUs with instructions for it, else LIANA_FLOAT32 */
 } liana_precision;
 
 /* A call of a layer of a model, and its result. Passed by value; valid as long as its model. */

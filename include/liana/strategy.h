@@ -18,7 +18,9 @@ typedef enum liana_thread_binding {
 
 /* A strategy and its options. Zeros are the defaults. */
 typedef struct liana_strategy {
-    const char *name; /* of `liana list strategies`, or a mapping with options as in YAML; NULL: "one_device" */
+    /* Of `liana list strategies`, or a mapping with options as in YAML; NULL: "one_device". "tpu" takes all cores of this
+     * process's TPU slice, whatever the device is called, and fails with UNAVAILABLE or NOT_FOUND where there is none. */
+    const char *name;
     /* Several devices of this process; on a CPU a device is a group of threads. Of "mirrored", "multi_worker" and
      * "parameter_server". */
     int64_t replicas;          /* devices; 0: of mirrored one for each NUMA node, of the others one */

@@ -1,4 +1,5 @@
 /* liana devices: which devices this machine has, and why one is missing. */
+#include "backends/pjrt/platform.h"
 #include "backends/pjrt/survey.h"
 #include "backends/remote/look.h"
 #include "base/cpu.h"
@@ -17,6 +18,21 @@ static const liana__option options[] = {
 
 static const double GIB = 1 << 30;
 
+/* What libtpu reads of the environment, in the invocation's arena; "": nothing is set. */
+static const char *tpu_environment(liana__invocation *invocation)
+{
+    liana__text text = {0};
+    liana__tpu_environment_print(&text);
+    const char *copy = text.length ? liana__arena_string(&invocation->arena, text.data) : "";
+    liana__text_free(&text);
+    return copy ? copy : "";
+}
+
+static bool is_tpu(const char *name)
+{
+    return name && strcmp(name, "tpu") == 0;
+}
+
 /* ---- as JSON ---- */
 
 static void set_text(liana__invocation *invocation, liana__value *event, const char *key, const char *text)
@@ -34,6 +50,7 @@ static void print_missing_json(liana__invocation *invocation, const char *name, 
     liana__value *event = liana__session_event(invocation, "missing_device");
     set_text(invocation, event, "name", name);
     set_text(invocation, event, "reason", reason);
+    if (is_tpu(name)) set_text(invocation, event, "environment", tpu_environment(invocation));
     liana__invocation_print_json(invocation, event);
 }
 
@@ -50,10 +67,17 @@ static void print_device_json(liana__invocation *invocation, const liana__pjrt_s
     set_text(invocation, event, "interface", liana__arena_format(arena, "%d.%d", survey->major, survey->minor));
     set_text(invocation, event, "platform", survey->platform);
     set_text(invocation, event, "version", survey->version);
+    if (is_tpu(survey->platform)) set_text(invocation, event, "environment", tpu_environment(invocation));
     liana__invocation_print_json(invocation, event);
 }
 
 /* ---- as text ---- */
+
+static void print_environment(liana__invocation *invocation)
+{
+    const char *environment = tpu_environment(invocation);
+    if (*environment) fprintf(invocation->out, "    environment %s\n", environment);
+}
 
 static void print_devices(liana__invocation *invocation, const liana__pjrt_survey *survey)
 {
@@ -68,6 +92,7 @@ static void print_devices(liana__invocation *invocation, const liana__pjrt_surve
     }
     fprintf(invocation->out, "    plugin %s, PJRT %d.%d, platform %s %s\n", survey->plugin, survey->major,
             survey->minor, survey->platform, survey->version);
+    if (is_tpu(survey->platform)) print_environment(invocation);
 }
 
 /* ---- of servers ---- */
@@ -175,6 +200,7 @@ static void show_kind(liana__invocation *invocation, liana_context *context, con
         print_missing_json(invocation, shown, error.message);
     } else {
         fprintf(invocation->out, "%s  missing: %s\n", shown, error.message);
+        if (is_tpu(shown)) print_environment(invocation);
     }
 }
 

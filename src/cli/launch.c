@@ -80,7 +80,7 @@ static liana_status make_folder(launch *own)
 }
 
 /* The value of LIANA_CLUSTER. */
-static const char *describe_place(const launch *own, int64_t rank)
+static const char *describe_place(const launch *own, int64_t rank, bool returns)
 {
     liana__arena *arena = own->arena;
     liana__value *map = liana__value_map(arena);
@@ -88,6 +88,7 @@ static const char *describe_place(const launch *own, int64_t rank)
     liana__value_set(arena, map, "num_workers", liana__value_int(arena, own->count - own->num_servers));
     liana__value_set(arena, map, "num_servers", liana__value_int(arena, own->num_servers));
     liana__value_set(arena, map, "id", liana__value_string(arena, own->id));
+    if (returns) liana__value_set(arena, map, "returns", liana__value_bool(arena, true));
     if (own->keys) liana__value_set(arena, map, "keys", liana__value_string(arena, own->keys));
     if (own->hosts[0]) {
         const char *master = liana__arena_format(arena, "%s:%lld", own->hosts[0], (long long)own->port);
@@ -117,7 +118,7 @@ static const char *describe_threads(const launch *own, int64_t rank)
     return liana__arena_format(own->arena, "LIANA_THREADS=%lld", (long long)(threads > 0 ? threads : 1));
 }
 
-static const char *const *make_environment(const launch *own, int64_t rank)
+static const char *const *make_environment(const launch *own, int64_t rank, bool returns)
 {
     /* What others say of a cluster does not hold for this one. */
     static const char *const unset[] = {"TF_CONFIG", "RANK", "WORLD_SIZE"};
@@ -125,7 +126,7 @@ static const char *const *make_environment(const launch *own, int64_t rank)
     size_t count = 0;
     if (!variables) return NULL;
     for (size_t i = 0; i < sizeof unset / sizeof *unset; i++) variables[count++] = unset[i];
-    variables[count++] = describe_place(own, rank);
+    variables[count++] = describe_place(own, rank, returns);
     variables[count] = describe_threads(own, rank);
     return variables;
 }
@@ -237,7 +238,17 @@ static liana_status make_processes(launch *own, liana__launched **processes)
         liana__launched *item = &(*processes)[rank];
         size_t count = 0;
         const char **words = make_words(own, &count);
-        item->environment = make_environment(own, rank);
+        item->environment = make_environment(own, rank, false);
+        /* Only trainings take processes in, and only where all addresses are known to all. */
+        const bool may_return = words && !own->hosts[0] && strcmp(words[1] ? words[1] : "", "train") == 0 &&
+                                !liana__invocation_has(own->invocation, "program");
+        if (may_return) {
+            /* If all come back, they go on from the newest checkpoint. */
+            launch again = *own;
+            again.resumes = true;
+            item->again_words = make_words(&again, &count);
+            item->again = item->again_words ? make_environment(own, rank, true) : NULL;
+        }
         item->words = words;
         item->far = own->hosts[rank] != NULL;
         /* A training's other processes say nothing, until one of them becomes the chief. */
@@ -321,10 +332,11 @@ static liana_status run_processes(launch *own, bool print)
     }
     liana__signals_catch();
     liana__launched_end end = {.resumable = true};
-    for (int64_t time = 0; end.resumable && time <= own->restarts && !liana__signals_caught(); time++) {
-        if (time > 0) LIANA_TRY(start_again(own, time));
+    int64_t left = own->restarts;
+    for (bool first = true; end.resumable && (first || left-- > 0) && !liana__signals_caught(); first = false) {
+        if (!first) LIANA_TRY(start_again(own, own->restarts - left));
         LIANA_TRY(make_processes(own, &processes));
-        LIANA_TRY(liana__launched_run(processes, (size_t)own->count, &end, error));
+        LIANA_TRY(liana__launched_run(processes, (size_t)own->count, &left, &end, error));
     }
     own->invocation->exit_code = end.code;
     return LIANA_OK;
@@ -349,7 +361,7 @@ static const liana__option options[] = {
     {"servers", "N", "the last N processes are parameter servers"},
     {"keys", "DIR", "with -H: the folder with the cluster's key, on each machine"},
     {"port", "PORT", "with -H: where the first process listens (default: 29400)"},
-    {"restarts", "N", "if the death of processes ends them all, start all again, up to N times (default: 0)"},
+    {"restarts", "N", "start a process that died again, or all if its death ended all, up to N times (default: 0)"},
     {"program", "FILE", "run this program with the operands, instead of 'liana train'"},
     {"print", NULL, "print the commands, and run nothing"},
     LIANA__OPTION_OUT("the run folder (default: output of the configuration)"),
@@ -368,8 +380,9 @@ const liana__command liana__subcommand_launch = {
             "meet at sockets in a private folder, and share its cores. With -H they are started\n"
             "by ssh, in the folder of the same name, and meet over the network, encrypted.\n"
             "\n"
-            "A process that dies is told of, and the others go on if they can. If they cannot, all end\n"
-            "with 75: the run can go on from its newest checkpoint, and --restarts does that.\n"
+            "A process that dies is told of. A training goes on without it where it can, and --restarts starts\n"
+            "another one in its place, which the others take in. If a training cannot go on, all end with 75:\n"
+            "the run can go on from its newest checkpoint, and --restarts starts all again.\n"
             "\n"
             "The output is that of the first process. Of the others only messages are shown, with\n"
             "'[rank N]'. SIGINT, SIGTERM and SIGHUP go to all processes. The exit code is that of\n"

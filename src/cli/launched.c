@@ -16,7 +16,8 @@
 #include <unistd.h>
 
 enum { REQUEUE = 75, NOT_FOUND = 127, TURN = 10 /* milliseconds */ };
-static const double patience = 10; /* seconds from SIGTERM to SIGKILL */
+/* Seconds from SIGTERM to SIGKILL, and from a death to another process in its place. */
+static const double patience = 10, return_after = 1;
 
 /* ---- a process ---- */
 
@@ -104,6 +105,7 @@ typedef struct group {
     double stopped;              /* when the rest was told to stop */
     bool killed;
     double done; /* when a process that speaks ended well: the work is done */
+    int64_t *restarts;
 } group;
 
 static void send_all(group *own, int number)
@@ -129,8 +131,22 @@ static void tell_death(const group *own, size_t rank, int status)
     } else {
         snprintf(how, sizeof how, "is out of reach (ssh ended with code %d)", WEXITSTATUS(status));
     }
-    fprintf(stderr, "liana: rank %zu %s; %zu of %zu processes are left, and go on if they can\n", rank, how,
-            own->num_running, own->count);
+    fprintf(stderr, "liana: rank %zu %s; %zu of %zu processes are left: they go on, or say why they cannot\n", rank,
+            how, own->num_running, own->count);
+}
+
+/* Those who are left go on, or end a moment later: then all are started again. */
+static void plan_return(const group *own, liana__launched *item)
+{
+    const bool may = item->again && own->restarts && *own->restarts > 0 && own->num_running > 0;
+    if (may && own->done == 0) item->again_at = liana__clock_seconds() + return_after;
+}
+
+/* One that was started again is no loss for those who went on without it. */
+static void note_failed_return(const group *own, const liana__launched *item, size_t rank)
+{
+    fprintf(stderr, "liana: rank %zu, which was started again, has ended with code %d; %zu of %zu processes are left\n",
+            rank, item->code, own->num_running, own->count);
 }
 
 static void note_end(group *own, size_t rank, int status)
@@ -148,8 +164,12 @@ static void note_end(group *own, size_t rank, int status)
         tell_death(own, rank, status);
         if (!own->death) own->death = item->code;
         item->died = true;
+        plan_return(own, item);
     } else if (item->code == REQUEUE) {
         own->requeue = REQUEUE;
+        plan_return(own, item);
+    } else if (item->returned && own->num_running > 0) {
+        note_failed_return(own, item, rank);
     } else {
         if (!own->failure) own->failure = item->code;
         if (own->passed_on) return;
@@ -176,6 +196,31 @@ static void look_at_all(group *own)
     }
 }
 
+static liana_status start_again(group *own, size_t rank, liana__error *error)
+{
+    liana__launched *item = &own->items[rank];
+    item->ended = item->died = false;
+    item->again_at = 0;
+    item->returned = true;
+    item->environment = item->again;
+    item->words = item->again_words;
+    --*own->restarts;
+    fprintf(stderr, "liana: rank %zu is started again (%lld more times)\n", rank, (long long)*own->restarts);
+    const liana_status status = start(item, rank, error);
+    if (status == LIANA_OK) own->num_running++;
+    return status;
+}
+
+static liana_status start_those_due(group *own, liana__error *error)
+{
+    for (size_t i = 0; own->stopped == 0 && !own->passed_on && own->done == 0 && i < own->count; i++) {
+        const double due = own->items[i].again_at;
+        if (due == 0 || *own->restarts == 0 || liana__clock_seconds() < due) continue;
+        LIANA_TRY(start_again(own, i, error));
+    }
+    return LIANA_OK;
+}
+
 static void wait_for_output(const group *own)
 {
     struct pollfd *files = calloc(own->count, sizeof *files);
@@ -197,10 +242,10 @@ static int code_of(const group *own)
     return own->items[0].died ? own->death : own->items[0].code;
 }
 
-liana_status liana__launched_run(liana__launched *processes, size_t count, liana__launched_end *end,
+liana_status liana__launched_run(liana__launched *processes, size_t count, int64_t *restarts, liana__launched_end *end,
                                  liana__error *error)
 {
-    group own = {.items = processes, .count = count};
+    group own = {.items = processes, .count = count, .restarts = restarts};
     liana_status status = LIANA_OK;
     for (size_t i = 0; i < count && status == LIANA_OK; i++) {
         status = start(&processes[i], i, error);
@@ -220,6 +265,10 @@ liana_status liana__launched_run(liana__launched *processes, size_t count, liana
         stop_the_rest(&own);
         wait_for_output(&own);
         look_at_all(&own);
+        if (own.num_running > 0 && status == LIANA_OK) {
+            status = start_those_due(&own, error);
+            if (status != LIANA_OK) stop_all(&own);
+        }
     }
     end->code = code_of(&own);
     end->resumable = end->code != 0 && !own.failure && !own.passed_on && (own.death || own.requeue);

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 typedef struct liana__launched {
@@ -13,9 +14,13 @@ typedef struct liana__launched {
     const char *const *environment; /* NAME=value to set, or NAME to unset; NULL-terminated */
     bool far;    /* the command is ssh: codes from 128 on say that the process died, or its machine */
     bool speaks; /* its standard output is ours, though it is not the first one */
+    /* The environment and command of a process that comes in its place when it dies; NULL: none can. */
+    const char *const *again, *const *again_words;
     /* Filled in. */
     pid_t process;
     bool ended, died; /* by a signal that was not ours, or out of reach */
+    bool returned;    /* it came in the place of the first one */
+    double again_at;  /* when it is to be started again; 0: it is not */
     int code;         /* as a shell reports it */
     int errors;       /* its standard error; the chief's is ours: -1 */
     char line[1024];  /* what has come of a line */
@@ -32,10 +37,11 @@ typedef struct liana__launched_end {
 
 /* Starts the processes, the chief first, and waits for all. The chief's output is this process's; of the others only
  * standard error is shown, each line with "[rank N] ". A signal (liana__signals_catch) goes to all. If one fails, the
- * others are told to stop; those who lose one by a signal are left to go on if they can.
+ * others are told to stop; those who lose one by a signal are left to go on if they can. Up to *restarts times (NULL: 0) one
+ * that died, or said 75 while others go on, is started again in its place; they are counted down.
  *
  * Errors: IO_ERROR if a process cannot be started: those that were are stopped. */
-liana_status liana__launched_run(liana__launched *processes, size_t count, liana__launched_end *end,
+liana_status liana__launched_run(liana__launched *processes, size_t count, int64_t *restarts, liana__launched_end *end,
                                  liana__error *error) LIANA_MUST_USE;
 
 #endif

@@ -19,7 +19,8 @@ static const liana__option options[] = {
     {"device", "NAME", "tpu: what padding to its tiles wastes, layer by layer, and memory; no TPU is needed"},
     {"topology", "NAME", "with --device: a generation of TPUs, or a slice: v4, v5e:2x2 (default: v5e:2x2)"},
     {"all", NULL, "with --device: all layers"},
-    {"compile", NULL, "with --device: compile a shard with libtpu (TPU_LIBRARY_PATH), and say what it needs"},
+    {"compile", NULL, "with --device: compile an update with libtpu (TPU_LIBRARY_PATH), and say what it needs"},
+    {"replicas", "N", "with --compile: cores that share a batch (default: 1)"},
     LIANA__OPTION_PLUGINS,
     LIANA__OPTION_JSON,
     {0},
@@ -314,7 +315,7 @@ static liana_status check_options(liana__invocation *invocation, bool of_device)
 {
     static const char *const of_clusters[] = {"workers", "bandwidth",        "latency", "transport",
                                               "cores",   "batch-per-worker", "seconds", NULL};
-    static const char *const of_devices[] = {"topology", "all", "compile", NULL};
+    static const char *const of_devices[] = {"topology", "all", "compile", "replicas", NULL};
     for (const char *const *name = of_device ? of_clusters : of_devices; *name; name++) {
         if (!liana__invocation_has(invocation, *name)) continue;
         return liana__fail(&invocation->error, LIANA_INVALID_CONFIG,

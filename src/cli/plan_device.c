@@ -2,6 +2,7 @@
 #include "cli/plan_device.h"
 
 #include "backends/pjrt/ahead.h"
+#include "backends/pjrt/whole_text.h"
 #include "passes/pass.h"
 #include "report/tile_report.h"
 #include "stablehlo/module.h"
@@ -9,13 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHOWN = 12, MOST_SHARD = 1 << 20, MIB = 1 << 20 };
+enum { SHOWN = 12, MOST_SHARD = 1 << 20, MIB = 1 << 20, MOST_REPLICAS = 1024 };
 
 typedef struct device_plan {
     liana__invocation *invocation;
     const char *device, *topology;
     const liana__tpu_generation *generation;
     int64_t shard;
+    bool default_products;
 } device_plan;
 
 static liana_status read_options(device_plan *own)
@@ -86,12 +88,19 @@ static liana_status print(const device_plan *own, const liana__tile_plan *plan)
 
 /* ---- the compiler's own numbers ---- */
 
-static liana_status write_leaf(const device_plan *own, const liana__training *training, char **text)
+/* What is compiled: a whole update, or where there is none the program of a shard. */
+typedef struct compiled_text {
+    int64_t replicas, batch;
+    liana__whole_text update;
+    char *shard; /* NULL: it is an update */
+} compiled_text;
+
+static liana_status write_shard(const device_plan *own, const liana__training *training, char **text)
 {
     liana_graph *graph;
     liana__error *error = &own->invocation->error;
-    const liana__stablehlo_options options = {.donate_variables = true};
     LIANA_TRY(liana__trainer_build_leaf(training->trainer, own->shard, &graph, error));
+    const liana__stablehlo_options options = {.donate_variables = true, .highest_precision = !own->default_products};
     liana_graph *prepared = NULL;
     liana_status status = liana__passes_run_asked_for(graph, &prepared, error);
     if (status == LIANA_OK) status = liana__stablehlo_print(prepared ? prepared : graph, &options, text, error);
@@ -100,39 +109,78 @@ static liana_status write_leaf(const device_plan *own, const liana__training *tr
     return status;
 }
 
-static void print_compiled(const device_plan *own, const liana__pjrt_ahead_program *program)
+static liana_status write_text(const device_plan *own, const liana__training *training, compiled_text *text)
+{
+    liana__leaf_plan leaf;
+    liana__whole_plan plan;
+    if (!liana__trainer_lend_whole_plan(training->trainer, &leaf, &plan)) {
+        return write_shard(own, training, &text->shard);
+    }
+    text->update.replicas = (size_t)text->replicas;
+    text->update.default_products = own->default_products;
+    return liana__whole_text_write(&plan, &text->update, &own->invocation->error);
+}
+
+static void print_compiled(const device_plan *own, const compiled_text *text, const liana__pjrt_ahead_program *program)
 {
     liana__invocation *invocation = own->invocation;
-    const double parts[] = {(double)program->arguments, (double)program->results, (double)program->temporaries,
-                            (double)program->code};
-    static const char *const names[] = {"arguments", "results", "temporaries", "code"};
+    const double total =
+        (double)(program->arguments + program->results - program->aliased + program->temporaries + program->code);
+    const double parts[] = {(double)program->arguments,   (double)program->results, (double)program->aliased,
+                            (double)program->temporaries, (double)program->code,    total};
+    static const char *const names[] = {"arguments", "results", "aliased", "temporaries", "code", "total"};
+    enum { PARTS = 6 };
     if (liana__invocation_has(invocation, "json")) {
         liana__value *event = liana__session_event(invocation, "compiled");
-        for (size_t i = 0; i < 4; i++) set_number(invocation, event, names[i], parts[i]);
+        for (size_t i = 0; i < PARTS; i++) set_number(invocation, event, names[i], parts[i]);
+        set_text(invocation, event, "program", text->shard ? "shard" : "update");
+        set_number(invocation, event, "replicas", (double)text->replicas);
+        set_number(invocation, event, "rounds", (double)text->update.rounds);
         set_number(invocation, event, "seconds", program->seconds);
         liana__invocation_print_json(invocation, event);
         return;
     }
-    fprintf(invocation->out, "\nThe compiler's own plan of a shard for %s, made in %.0f s:\n", own->topology,
-            program->seconds);
-    for (size_t i = 0; i < 4; i++) fprintf(invocation->out, "%-12s %10.1f MiB\n", names[i], parts[i] / MIB);
+    if (text->shard) {
+        fprintf(invocation->out, "\nThe compiler's own plan of a shard of %lld for %s, made in %.0f s:\n",
+                (long long)own->shard, own->topology, program->seconds);
+    } else {
+        fprintf(invocation->out,
+                "\nThe compiler's own plan of an update of %lld examples on %lld of %s, made in %.0f s "
+                "(%lld shards at a time, %lld times), for each core:\n",
+                (long long)text->batch, (long long)text->replicas, own->topology, program->seconds,
+                (long long)text->update.side_by_side, (long long)text->update.rounds);
+    }
+    for (size_t i = 0; i < PARTS; i++) fprintf(invocation->out, "%-12s %10.1f MiB\n", names[i], parts[i] / MIB);
 }
 
-static liana_status compile(const device_plan *own, const liana__training *training)
+static liana_status compile_text(const device_plan *own, const compiled_text *text, liana__pjrt_ahead_program *program)
 {
-    char *text = NULL;
+    const char *code = text->shard ? text->shard : text->update.text;
+    const liana__pjrt_ahead_request request = {.device = own->device,
+                                               .topology = own->topology,
+                                               .num_replicas = text->shard ? 1 : text->update.replicas,
+                                               .text = code,
+                                               .text_size = strlen(code)};
+    return liana__pjrt_compile_ahead(&request, program, &own->invocation->error);
+}
+
+/* What does not fit is compiled with half as many shards at a time, as a run would. */
+static liana_status compile(const device_plan *own, const liana__training *training, int64_t batch)
+{
     liana__pjrt_ahead_program program;
-    liana_status status = write_leaf(own, training, &text);
-    if (status == LIANA_OK) {
-        const liana__pjrt_ahead_request request = {.device = own->device,
-                                                   .topology = own->topology,
-                                                   .num_replicas = 1,
-                                                   .text = text,
-                                                   .text_size = strlen(text)};
-        status = liana__pjrt_compile_ahead(&request, &program, &own->invocation->error);
+    compiled_text text = {.replicas = 1, .batch = batch};
+    LIANA_TRY(liana__invocation_int(own->invocation, "replicas", 1, MOST_REPLICAS, &text.replicas));
+    liana_status status = write_text(own, training, &text);
+    while (status == LIANA_OK) {
+        status = compile_text(own, &text, &program);
+        if (status != LIANA_OUT_OF_MEMORY || text.update.side_by_side < 2) break;
+        text.update.side_by_side = (text.update.side_by_side + 1) / 2;
+        free(text.update.text);
+        status = write_text(own, training, &text);
     }
-    if (status == LIANA_OK) print_compiled(own, &program);
-    free(text);
+    if (status == LIANA_OK) print_compiled(own, &text, &program);
+    free(text.update.text);
+    free(text.shard);
     return status;
 }
 
@@ -147,6 +195,7 @@ liana_status liana__plan_device(liana__invocation *invocation, const liana__sess
     config.train.strategy = NULL;
     /* What auto comes to on a TPU. */
     if (config.train.precision == LIANA_PRECISION_AUTO) config.train.precision = LIANA_MIXED_BFLOAT16;
+    own.default_products = config.train.precision == LIANA_FLOAT32_DEFAULT;
     config.data.validation = config.data.test = (liana__source_config){0};
     const liana__run_options opened = {.training = true};
     LIANA_TRY(liana__run_open(session->context, &config, &opened, &run, &invocation->error));
@@ -156,7 +205,8 @@ liana_status liana__plan_device(liana__invocation *invocation, const liana__sess
         status = liana__tile_plan_make(&run.core, own.shard, own.generation, &plan, &invocation->error);
     }
     if (status == LIANA_OK) status = print(&own, &plan);
-    if (status == LIANA_OK && liana__invocation_has(invocation, "compile")) status = compile(&own, &run.core);
+    if (status == LIANA_OK && liana__invocation_has(invocation, "compile"))
+        status = compile(&own, &run.core, config.train.batch_size);
     liana__tile_plan_free(&plan);
     liana__run_close(&run);
     return status;

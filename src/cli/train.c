@@ -121,6 +121,12 @@ static void report_end(watcher *own, const char *folder)
     }
 }
 
+/* Whether processes have died, or have come back. */
+static bool has_changed(const liana__cluster *cluster)
+{
+    return liana__cluster_generation(cluster) > 0 || liana__cluster_is_later_round(cluster);
+}
+
 static liana_status train_run(liana_context *context, const liana__config *config, const liana__run_options *wanted,
                               watcher *own, liana__error *error)
 {
@@ -128,14 +134,29 @@ static liana_status train_run(liana_context *context, const liana__config *confi
     own->run = &run;
     liana_status status = liana__run_open(context, config, wanted, &run, error);
     /* Somebody has died, and the next start will be without that. */
-    if (status == LIANA_UNAVAILABLE)
-        own->invocation->requeues = liana__cluster_generation(liana__cluster_of(context)) > 0;
+    if (status == LIANA_UNAVAILABLE) own->invocation->requeues = has_changed(liana__cluster_of(context));
     LIANA_TRY(status);
     status = liana__run_train(&run, wanted, error);
     /* It has begun, so it goes on from its checkpoint. A device that is gone may be gone for good. */
     const bool has_lost_folder = liana__lease_status(run.hold.lease, NULL) != LIANA_OK;
     own->invocation->requeues = status == LIANA_UNAVAILABLE && (liana__cluster_of(context) || has_lost_folder);
     liana__run_close(&run);
+    return status;
+}
+
+/* Trains until it is done, or until the cluster meets again with other processes. */
+static liana_status train_round(liana_context *context, const liana__config *config, liana__run_options wanted,
+                                liana__run_cluster *joined, watcher *own, liana__error *error)
+{
+    own->options = &wanted;
+    liana_status status = liana__run_cluster_join(context, config, &wanted, joined, error);
+    const bool changed = joined->is_open ? has_changed(&joined->cluster) : joined->resumable;
+    own->invocation->requeues = status == LIANA_UNAVAILABLE && changed;
+    if (status == LIANA_OK) {
+        own->silent = !liana__cluster_is_chief(joined->is_open ? &joined->cluster : NULL);
+        status = train_run(context, config, &wanted, own, error);
+    }
+    own->options = NULL;
     return status;
 }
 
@@ -149,25 +170,21 @@ static liana_status train(liana__invocation *invocation, liana_context *context,
         return liana__fail(error, LIANA_INVALID_CONFIG,
                            "train: the run has no folder: give --out DIR, or 'output' in '%s'", config->file);
     }
-    liana__run_options wanted = {.folder = folder,
-                                 .training = true,
-                                 .resume = liana__invocation_has(invocation, "resume"),
-                                 .resume_from = liana__invocation_text(invocation, "resume-from"),
-                                 .allow_changed = liana__invocation_has(invocation, "allow-changed"),
-                                 .on_event = watch,
-                                 .on_note = note,
-                                 .stop = stop,
-                                 .on_lead = lead,
-                                 .user = own};
-    own->options = &wanted;
+    const liana__run_options wanted = {.folder = folder,
+                                       .training = true,
+                                       .resume = liana__invocation_has(invocation, "resume"),
+                                       .resume_from = liana__invocation_text(invocation, "resume-from"),
+                                       .allow_changed = liana__invocation_has(invocation, "allow-changed"),
+                                       .on_event = watch,
+                                       .on_note = note,
+                                       .stop = stop,
+                                       .on_lead = lead,
+                                       .user = own};
     liana__run_cluster joined = {0};
-    liana_status status = liana__run_cluster_join(context, config, &wanted, &joined, error);
-    const bool has_deaths = joined.is_open && liana__cluster_generation(&joined.cluster) > 0;
-    invocation->requeues = status == LIANA_UNAVAILABLE && has_deaths;
-    if (status == LIANA_OK) {
-        own->silent = !liana__cluster_is_chief(joined.is_open ? &joined.cluster : NULL);
-        status = train_run(context, config, &wanted, own, error);
-    }
+    liana_status status;
+    do {
+        status = train_round(context, config, wanted, &joined, own, error);
+    } while (status == LIANA_CANCELLED && liana__run_cluster_meets_again(&joined));
     if (status == LIANA_OK && !own->silent) report_end(own, folder);
     liana__run_cluster_leave(&joined);
     return status;

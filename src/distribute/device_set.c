@@ -1,7 +1,10 @@
 /* Opens the devices of a strategy. */
 #include "distribute/device_set.h"
 
+#include "backends/pjrt/platform.h"
+
 #include <stdlib.h>
+#include <string.h>
 
 static liana_status bind_groups(const liana__device_layout *layout, liana__device_set *set, liana__error *error)
 {
@@ -31,6 +34,38 @@ static liana_status take_all(liana__device_layout *layout, liana__device_set *se
     return LIANA_OK;
 }
 
+/* A strategy for one platform takes its device where none was chosen. */
+static const char *device_for(const liana__device_layout *layout, const char *name)
+{
+    const bool is_open = !layout->platform || (strcmp(name, "cpu") != 0 && strcmp(name, "auto") != 0);
+    return is_open ? name : layout->platform;
+}
+
+static liana_status explain(const liana__strategy *strategy, const liana__device_layout *layout, liana_status status,
+                            liana__error *error)
+{
+    if (!layout->platform || !error) return status;
+    const liana__error was = *error;
+    return liana__fail(
+        error, status,
+        "the strategy %s: %.1200s; 'liana devices' lists what there is; the same training runs without a "
+        "%s with train.device='pjrt:cpu?cpu_device_count=8' train.strategy=mirrored",
+        strategy->name, was.message, layout->platform);
+}
+
+/* Where only one platform will do, the first device must be of it. */
+static liana_status check_platform(const liana__strategy *strategy, const liana__device_layout *layout,
+                                   const liana__device *first, liana__error *error)
+{
+    if (!layout->platform) return LIANA_OK;
+    const char *platform = liana__pjrt_platform_of(first);
+    if (platform && strcmp(platform, layout->platform) == 0) return liana__pjrt_check_slice(first, error);
+    return liana__fail(error, LIANA_INVALID_CONFIG,
+                       "the strategy %s computes on a device of the platform %s, and '%s' is one of %s; leave out "
+                       "train.device, or use the strategy mirrored, which takes all devices of any kind",
+                       strategy->name, layout->platform, first->opened_as, platform ? platform : first->backend->name);
+}
+
 liana_status liana__device_set_open(liana_context *context, const char *name, const liana__strategy_choice *choice,
                                     liana__device *first, liana__device_set *set, liana__error *error)
 {
@@ -42,7 +77,9 @@ liana_status liana__device_set_open(liana_context *context, const char *name, co
     LIANA_TRY(bind_groups(&layout, set, error));
     set->borrows_first = first != NULL;
     if (first) set->items[set->count++] = first;
-    liana_status status = first ? take_all(&layout, set, error) : LIANA_OK;
+    name = device_for(&layout, name);
+    liana_status status = first ? check_platform(strategy, &layout, first, error) : LIANA_OK;
+    if (status == LIANA_OK && first) status = take_all(&layout, set, error);
     while (status == LIANA_OK && set->count < layout.count) {
         /* The device's threads stay where the thread that starts them is. */
         const cpu_set_t *group = set->groups ? &set->groups[set->count] : NULL;
@@ -51,7 +88,9 @@ liana_status liana__device_set_open(liana_context *context, const char *name, co
         const liana__device_request request = {name, layout.num_threads, set->count};
         status = liana__device_open_request(context, &request, &set->items[set->count], error);
         liana__cpu_leave(group, &before);
-        set->count += status == LIANA_OK;
+        if (status != LIANA_OK) return explain(strategy, &layout, status, error);
+        set->count++;
+        status = check_platform(strategy, &layout, set->items[0], error);
         if (status == LIANA_OK) status = take_all(&layout, set, error);
     }
     return status;

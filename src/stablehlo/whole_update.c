@@ -7,6 +7,7 @@
 
 /* The functions of the module. */
 static const char LEAVES[] = "leaves", UPDATE[] = "update", PENALTY[] = "penalty";
+static const char *const ROUNDS[LIANA__MOST_WHOLE_ROUNDS] = {"sums_0", "sums_1", "sums_2", "sums_3"};
 
 /* ---- variables ---- */
 
@@ -32,12 +33,14 @@ static void add_variables(liana__stablehlo_variables *variables, const liana_gra
 liana_status liana__stablehlo_whole_variables(const liana__stablehlo_whole *whole,
                                               liana__stablehlo_variables *variables, liana__error *error)
 {
-    const liana_graph *leaves = whole->leaves, *update = whole->update, *penalty = whole->penalty;
-    const size_t most = leaves->num_variables + update->num_variables + (penalty ? penalty->num_variables : 0);
+    const liana_graph *leaves = whole->leaves, *update = whole->update.graph, *penalty = whole->penalty;
+    size_t most = leaves->num_variables + update->num_variables + (penalty ? penalty->num_variables : 0);
+    for (size_t i = 0; i < whole->num_sum_rounds; i++) most += whole->sum_rounds[i].graph->num_variables;
     *variables = (liana__stablehlo_variables){.items = calloc(most + 1, sizeof *variables->items)};
     if (!variables->items) return liana__fail_memory(error, "the variables of an update");
     add_variables(variables, leaves);
     add_variables(variables, update);
+    for (size_t i = 0; i < whole->num_sum_rounds; i++) add_variables(variables, whole->sum_rounds[i].graph);
     if (penalty) add_variables(variables, penalty);
     for (size_t i = 0; i < update->num_assignments; i++) {
         const size_t place = place_of(variables, update->assignments[i].variable);
@@ -55,10 +58,11 @@ typedef struct writer {
     const liana__stablehlo_variables *variables;
     liana__hlo *inputs; /* of `leaves`, all rows */
     liana__hlo scalars, num_steps;
-    liana__hlo *values;    /* of the variables */
-    liana__hlo *sums;      /* of an update */
-    liana__hlo *arguments; /* of a call, or of a loop; long enough for any */
-    liana__hlo *results;   /* the same */
+    liana__hlo *values;                            /* of the variables */
+    liana__hlo *sums;                              /* of an update */
+    liana__hlo *arguments;                         /* of a call, or of a loop; long enough for any */
+    liana__hlo *results;                           /* the same */
+    liana__hlo finished[LIANA__MOST_WHOLE_ROUNDS]; /* what the rounds of an update come to */
 } writer;
 
 static liana_shape with_rows(liana_shape shape, int64_t rows)
@@ -244,13 +248,12 @@ static liana__hlo both(writer *w, liana__hlo a, liana__hlo b)
 /* The losses, and what the update reads. */
 static liana__hlo sums_are_finite(writer *w)
 {
-    const liana_graph *update = w->whole->update;
-    const size_t num_read = update->num_inputs - w->whole->num_scalars;
+    const liana__stablehlo_part *update = &w->whole->update;
     const int64_t size = liana_shape_size(&w->sums[0].shape), begin = 0, one = 1;
     liana__hlo first = liana__hlo_reshape(&w->l, w->sums[0], liana_shape_of(size));
     liana__hlo good = liana__hlo_all_finite(&w->l, liana__hlo_slice(&w->l, first, &begin, &w->whole->num_losses, &one));
-    for (size_t i = 0; i < num_read; i++) {
-        good = both(w, good, liana__hlo_all_finite(&w->l, w->sums[w->whole->sums_read[i]]));
+    for (size_t i = 0; i < update->num_read; i++) {
+        good = both(w, good, liana__hlo_all_finite(&w->l, w->sums[update->sums_read[i]]));
     }
     return good;
 }
@@ -274,21 +277,44 @@ static liana__hlo scalars_of(writer *w, liana__hlo step)
     return w->whole->steps > 1 ? liana__hlo_rows(&w->l, w->scalars, step, row) : w->scalars;
 }
 
-/* Calls the update; `results` receives the new values in the order of its assignments. */
-static void call_update(writer *w, liana__hlo scalars, liana__hlo *results)
+/* What a part is called with. */
+static size_t list_arguments(writer *w, const liana__stablehlo_part *part, liana__hlo scalars)
 {
-    const liana_graph *update = w->whole->update;
-    const size_t num_read = update->num_inputs - w->whole->num_scalars;
+    const liana_graph *graph = part->graph;
     size_t count = 0;
-    for (size_t i = 0; i < num_read; i++) w->arguments[count++] = w->sums[w->whole->sums_read[i]];
+    for (size_t i = 0; i < part->num_read; i++) w->arguments[count++] = w->sums[part->sums_read[i]];
     for (int64_t i = 0; i < scalars.shape.dims[1]; i++) {
         const int64_t begin[] = {0, i}, end[] = {1, i + 1}, strides[] = {1, 1};
         liana__hlo one = liana__hlo_slice(&w->l, scalars, begin, end, strides);
         w->arguments[count++] = liana__hlo_reshape(&w->l, one, LIANA_SCALAR);
     }
-    for (size_t i = 0; i < update->num_variables; i++) {
-        w->arguments[count++] = w->values[place_of(w->variables, update->variables[i])];
+    for (size_t i = 0; i < part->num_finished; i++) w->arguments[count++] = w->finished[i];
+    for (size_t i = 0; i < graph->num_variables; i++) {
+        w->arguments[count++] = w->values[place_of(w->variables, graph->variables[i])];
     }
+    return count;
+}
+
+/* The rounds of sums that the update reads besides. */
+static void call_rounds(writer *w, liana__hlo scalars)
+{
+    for (size_t round = 0; round < w->whole->num_sum_rounds; round++) {
+        const liana__stablehlo_part *part = &w->whole->sum_rounds[round];
+        const size_t count = list_arguments(w, part, scalars), num_outputs = part->graph->num_outputs;
+        for (size_t i = 0; i < num_outputs; i++) {
+            const liana__node *node = part->graph->outputs[i].node;
+            w->results[i] = (liana__hlo){.dtype = node->dtype, .shape = node->shape};
+        }
+        liana__hlo_call(&w->l, ROUNDS[round], w->arguments, count, w->results, num_outputs);
+        w->finished[round] = w->results[num_outputs - 1];
+    }
+}
+
+/* Calls the update; `results` receives the new values in the order of its assignments. */
+static void call_update(writer *w, liana__hlo scalars, liana__hlo *results)
+{
+    const liana_graph *update = w->whole->update.graph;
+    const size_t count = list_arguments(w, &w->whole->update, scalars);
     for (size_t i = 0; i < update->num_assignments; i++) {
         const liana__node *value = update->assignments[i].value;
         results[i] = (liana__hlo){.dtype = value->dtype, .shape = value->shape};
@@ -299,7 +325,7 @@ static void call_update(writer *w, liana__hlo scalars, liana__hlo *results)
 /* Variables get their new values if the sums were finite. Returns whether the new values are. */
 static liana__hlo take_values(writer *w, liana__hlo good)
 {
-    const liana_graph *update = w->whole->update;
+    const liana_graph *update = w->whole->update.graph;
     liana__hlo finite = {0};
     for (size_t i = 0; i < update->num_assignments; i++) {
         liana__hlo *value = &w->values[place_of(w->variables, update->assignments[i].variable)];
@@ -333,6 +359,7 @@ static liana_status write_step(writer *w, liana__hlo step, liana__hlo *row, lian
         penalty = call_penalty(w);
         good = both(w, good, liana__hlo_all_finite(&w->l, penalty));
     }
+    call_rounds(w, scalars);
     call_update(w, scalars, w->results);
     liana__hlo finite = take_values(w, good);
     *status = liana__hlo_select(&w->l, finite, number(w, LIANA__STEP_DONE), number(w, LIANA__STEP_BAD_VALUES));
@@ -447,7 +474,10 @@ static liana_status write_module(writer *w, const liana__stablehlo_options *opti
 {
     liana__text_add(&w->l.text, "module @\"%s\" {\n", options->name ? options->name : "liana");
     LIANA_TRY(add_function(w, w->whole->leaves, LEAVES, options));
-    LIANA_TRY(add_function(w, w->whole->update, UPDATE, options));
+    for (size_t i = 0; i < w->whole->num_sum_rounds; i++) {
+        LIANA_TRY(add_function(w, w->whole->sum_rounds[i].graph, ROUNDS[i], options));
+    }
+    LIANA_TRY(add_function(w, w->whole->update.graph, UPDATE, options));
     if (w->whole->penalty) LIANA_TRY(add_function(w, w->whole->penalty, PENALTY, options));
     LIANA_TRY(write_main(w));
     liana__text_add(&w->l.text, "}\n");
@@ -471,7 +501,7 @@ liana_status liana__stablehlo_print_whole(const liana__stablehlo_whole *whole,
 {
     *text = NULL;
     LIANA_TRY(check_sums(whole, error));
-    const size_t most = FIRST_OTHER + 2 * (whole->leaves->num_outputs + whole->update->num_inputs) +
+    const size_t most = FIRST_OTHER + 2 * (whole->leaves->num_outputs + whole->update.graph->num_inputs) +
                         whole->leaves->num_inputs + variables->count;
     writer w = {.l = {.highest_precision = options->highest_precision, .next = 1, .error = error},
                 .whole = whole,

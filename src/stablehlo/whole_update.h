@@ -4,12 +4,22 @@
 
 #include "stablehlo/module.h"
 
+/* A graph that reads sums: its inputs are these, the f32 scalars, and what the rounds before it come to. */
+typedef struct liana__stablehlo_part {
+    const liana_graph *graph;
+    const size_t *sums_read; /* by input: an output of the leaves */
+    size_t num_read, num_finished;
+} liana__stablehlo_part;
+
+enum { LIANA__MOST_WHOLE_ROUNDS = 4 };
+
 /* What a module is made of; see backends/whole_update.h. */
 typedef struct liana__stablehlo_whole {
-    const liana_graph *leaves;  /* leaves side by side; outputs are their sums, f32 */
-    const liana_graph *update;  /* inputs are sums, then f32 scalars */
+    const liana_graph *leaves;                                  /* leaves side by side; outputs are their sums, f32 */
+    liana__stablehlo_part sum_rounds[LIANA__MOST_WHOLE_ROUNDS]; /* the last output is what a round comes to */
+    size_t num_sum_rounds;
+    liana__stablehlo_part update;
     const liana_graph *penalty; /* its output: what the weights add to the loss, f32 []; NULL: nothing */
-    const size_t *sums_read;    /* by input of the update: an output of `leaves` */
     size_t num_scalars;
     int64_t num_losses; /* elements of the first sum that must be finite */
     int64_t rounds;     /* of leaves in an update, one after the other */

@@ -109,6 +109,7 @@ wrong() {
 wrong "did you mean 'ResNet50'" ResNet5O
 wrong "batch is '0', expected a number from 1" mlp --batch 0
 wrong "steps is '1.5', expected a whole number" mlp --steps 1.5
+wrong "'cpu' is no device of a PJRT plugin" mlp --against none.mlir
 wrong "network of one size" mnist --image-size 64
 wrong "converged is for training" mnist --converged --infer
 

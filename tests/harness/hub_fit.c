@@ -1,6 +1,7 @@
 /* Trainings over a hub. */
 #include "harness/hub_fit.h"
 
+#include "harness/command_run.h"
 #include "harness/tiny_fit.h"
 #include "harness/tiny_records.h"
 
@@ -86,6 +87,14 @@ static liana_status open_training(liana_context *context, const char *text, lian
                         : liana_dataset_open(context, text, NULL, training);
 }
 
+static bool keep_all(void *user, const liana_example_address *address, const liana_element *element)
+{
+    (void)user;
+    (void)address;
+    (void)element;
+    return true;
+}
+
 static liana_status fit(liana_context *context, const liana__hub_recipe *wanted, liana_strategy strategy,
                         liana__hub_result *own)
 {
@@ -94,6 +103,9 @@ static liana_status fit(liana_context *context, const liana__hub_recipe *wanted,
     if (!model) return liana_context_status(context);
     const liana_callback look = {.size = sizeof look, .train_begin = train_begin, .user = own};
     liana_status status = open_training(context, wanted->training ? wanted->training : liana__hub_training, &training);
+    if (status == LIANA_OK && wanted->streams) {
+        training = liana_dataset_filter(training, &(liana_filter_options){.function = keep_all});
+    }
     if (status == LIANA_OK && wanted->counts) training = liana__count_made(training, &own->made);
     if (status == LIANA_OK && !training) status = liana_context_status(context);
     if (status == LIANA_OK) {
@@ -197,6 +209,35 @@ static liana_status run_steps(liana_context *context, liana_strategy strategy, l
     return status;
 }
 
+/* ---- batches that the caller gives ---- */
+
+static liana_status run_batches(liana_context *context, const liana__hub_recipe *wanted, liana_strategy strategy,
+                                liana__hub_result *own)
+{
+    enum { SIZE = LIANA__TINY_SIZE * LIANA__TINY_SIZE };
+    static const liana_shape images = {4, {STEP_BATCH, LIANA__TINY_SIZE, LIANA__TINY_SIZE, 1}};
+    uint8_t pixels[STEP_BATCH * SIZE];
+    int32_t labels[STEP_BATCH];
+    liana_model *model = build_model(context, 70);
+    if (!model) return liana_context_status(context);
+    const liana_fit_options options = {.optimizer = wanted->optimizer,
+                                       .microbatch = LIANA__HUB_MICROBATCH,
+                                       .strategy = strategy,
+                                       .seed = 3};
+    liana_status status = LIANA_OK;
+    for (uint32_t step = 0; status == LIANA_OK && step < STEPS; step++) {
+        for (uint32_t i = 0; i < STEP_BATCH; i++) {
+            labels[i] = liana__test_tiny_image(5, step * STEP_BATCH + i, pixels + i * SIZE);
+        }
+        const liana_array arrays[] = {{"image", LIANA_U8, images, pixels},
+                                      {"label", LIANA_S32, liana_shape_of(STEP_BATCH), labels}};
+        status = liana_train_on_batch(model, &options, arrays, 2, NULL);
+    }
+    if (status == LIANA_OK) status = liana__tiny_keep_weights(model, &own->weights, &own->size);
+    liana_model_destroy(model);
+    return status;
+}
+
 /* ---- processes ---- */
 
 typedef struct process {
@@ -232,6 +273,8 @@ static void *run_process(void *user)
     }
     if (got->status == LIANA_OK && own->wanted->is_step) {
         got->status = run_steps(context, own->strategy, got);
+    } else if (got->status == LIANA_OK && own->wanted->is_batches) {
+        got->status = run_batches(context, own->wanted, own->strategy, got);
     } else if (got->status == LIANA_OK) {
         got->status = fit(context, own->wanted, own->strategy, got);
     }

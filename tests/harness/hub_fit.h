@@ -43,6 +43,8 @@ typedef struct liana__hub_recipe {
     bool breaks_folder; /* that of the checkpoints, once it is there */
     bool is_wide;       /* a larger network, without validation */
     bool is_step;       /* a loop of one's own instead of a fit */
+    bool is_batches;    /* liana_train_on_batch, a few times */
+    bool streams;       /* the training data, by a filter that keeps all */
     bool takes_over;    /* any worker may be the chief */
 } liana__hub_recipe;
 

@@ -1,5 +1,6 @@
 /* A plugin that compiles for devices that are not there, as libtpu does, and does nothing else. Its topology has an option
- * "mode": good, refuse (an error), abort or exit (the end of the process). */
+ * "mode": good, refuse (an error), loops (the same, unless the program has a loop), abort or exit (the end of the
+ * process). */
 #include "backends/pjrt/interface.h"
 
 #include <stdio.h>
@@ -39,7 +40,9 @@ static liana__pjrt_failure *create_topology(void *args)
 static liana__pjrt_failure *compile(void *args)
 {
     liana__pjrt_compile_ahead_args *own = args;
-    if (strcmp(mode, "refuse") == 0) return fail("the program needs 17 GiB of 16 GiB");
+    const bool has_loop = strstr(own->program->code, "stablehlo.while") != NULL;
+    if (strcmp(mode, "refuse") == 0 || (strcmp(mode, "loops") == 0 && !has_loop))
+        return fail("the program needs 17 GiB of 16 GiB");
     if (strcmp(mode, "abort") == 0) {
         fputs("starting\nno such chip\n", stderr);
         abort();

@@ -200,6 +200,7 @@ static size_t num_taken_over(const liana__pjrt_execute_args *args)
 static void after(int function, void *args)
 {
     switch (function) {
+    case LIANA__PJRT_CLIENT_DEVICES: ((liana__pjrt_list_args *)args)->count += state.other_devices; break;
     case LIANA__PJRT_CLIENT_CREATE: made(((liana__pjrt_client_create_args *)args)->client, COUNTED_CLIENTS); break;
     case LIANA__PJRT_CLIENT_COMPILE: made(((liana__pjrt_compile_args *)args)->executable, COUNTED_PROGRAMS); break;
     case LIANA__PJRT_EXECUTABLE_DESERIALIZE_AND_LOAD:
@@ -241,9 +242,19 @@ static bool answer_for_memory(int function, void *args)
     return true;
 }
 
+/* The platform and the other hosts' devices that a test has made up. */
+static bool answer_for_platform(int function, void *args)
+{
+    liana__pjrt_list_args *list = args;
+    if (function != LIANA__PJRT_CLIENT_PLATFORM_NAME || !state.platform) return false;
+    list->items = state.platform;
+    list->count = strlen(state.platform);
+    return true;
+}
+
 static void *call(int function, const char *name, void *args)
 {
-    if (answer_for_memory(function, args)) return NULL;
+    if (answer_for_memory(function, args) || answer_for_platform(function, args)) return NULL;
     if (is_of_errors(function) && answer_for_own(function, args)) return NULL;
     if (!inner) return function == LIANA__PJRT_CLIENT_CREATE ? fail(14, "there is no device behind this plugin") : NULL;
     pthread_mutex_lock(&mutex);

@@ -33,6 +33,7 @@ static liana_status find_type(liana_dtype dtype, int32_t *type, liana__error *er
 static liana_status blame(const liana__pjrt_device *device, const char *what, liana_dtype dtype,
                           const liana_shape *shape, liana__error *error)
 {
+    device->client->has_failed = true;
     return liana__fail_within(error, "%s, %s %s", device->name, what, liana__type_print(dtype, shape).text);
 }
 

@@ -8,9 +8,10 @@
 typedef struct liana__pjrt_device {
     liana__device base;
     liana__pjrt_client *client;
-    void *handle;   /* the plugin's, and the client's */
-    size_t number;  /* among the client's devices */
-    char name[256]; /* for messages: "gpu:0 (NVIDIA H200)" */
+    void *handle;          /* the plugin's, and the client's */
+    size_t number;         /* among the client's devices */
+    bool default_products; /* platform.h */
+    char name[256];        /* for messages: "gpu:0 (NVIDIA H200)" */
 } liana__pjrt_device;
 
 /* The contents may be replaced: the struct stays, the plugin's buffer is another one. */

@@ -22,6 +22,9 @@ static liana_status learn(liana__pjrt_client *client, liana__error *error)
     LIANA_TRY(liana__pjrt_call(&client->plugin, LIANA__PJRT_CLIENT_ADDRESSABLE_DEVICES, &devices, error));
     client->devices = devices.items;
     client->num_devices = devices.count;
+    liana__pjrt_list_args all = {.object = client->handle};
+    const bool said = liana__pjrt_call(&client->plugin, LIANA__PJRT_CLIENT_DEVICES, &all, NULL) == LIANA_OK;
+    client->num_devices_of_all = said && all.count > devices.count ? all.count : devices.count;
     LIANA_TRY(read_text(client, LIANA__PJRT_CLIENT_PLATFORM_NAME, client->handle, client->platform,
                         sizeof client->platform, error));
     return read_text(client, LIANA__PJRT_CLIENT_PLATFORM_VERSION, client->handle, client->version,
@@ -39,6 +42,7 @@ static liana_status create(liana__pjrt_client *client, const liana__pjrt_device_
     liana__pjrt_client_create_args args = {.options = name->options, .num_options = name->num_options};
     LIANA_TRY(liana__pjrt_call(&client->plugin, LIANA__PJRT_CLIENT_CREATE, &args, error));
     client->handle = args.client;
+    client->has_failed = false;
     liana_status status = learn(client, error);
     if (status != LIANA_OK) destroy_handle(client);
     return status;

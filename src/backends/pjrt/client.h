@@ -14,11 +14,13 @@ typedef struct liana__pjrt_client {
     void *handle;         /* NULL: closed */
     void *const *devices; /* the plugin's, those of this process */
     size_t num_devices;
+    size_t num_devices_of_all;            /* processes of a slice; num_devices if the plugin does not say */
     char platform[64];                    /* "cpu", "cuda", "tpu" */
     char version[1024];                   /* of the platform */
     size_t users;                         /* devices that are open */
     struct liana__pjrt_program *programs; /* that are in use, of all devices */
     pthread_mutex_t mutex;                /* of `programs`, and of compiling */
+    bool has_failed;                      /* to run a program, or to move bytes */
     size_t num_compiled, num_loaded;      /* programs, so far; from the cache on disk */
 } liana__pjrt_client;
 

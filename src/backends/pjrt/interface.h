@@ -25,6 +25,7 @@
     X(CLIENT_DESTROY, 11, PJRT_Client_Destroy)                                   \
     X(CLIENT_PLATFORM_NAME, 12, PJRT_Client_PlatformName)                        \
     X(CLIENT_PLATFORM_VERSION, 14, PJRT_Client_PlatformVersion)                  \
+    X(CLIENT_DEVICES, 15, PJRT_Client_Devices)                                   \
     X(CLIENT_ADDRESSABLE_DEVICES, 16, PJRT_Client_AddressableDevices)            \
     X(CLIENT_COMPILE, 20, PJRT_Client_Compile)                                   \
     X(CLIENT_BUFFER_FROM_HOST_BUFFER, 22, PJRT_Client_BufferFromHostBuffer)      \

@@ -27,7 +27,7 @@ liana_status liana__pjrt_advise(const liana__pjrt_device *device, int64_t size, 
     liana__pjrt_device_facts facts;
     int64_t fits = size / 2;
     bool known = liana__pjrt_device_describe(device->client, device->number, &facts, NULL) == LIANA_OK;
-    known = known && facts.memory >= 0 && program->temporaries > 0;
+    known = known && facts.memory >= 0 && program && program->temporaries > 0;
     if (known) fits = largest_leaf(size, program->temporaries, facts.memory - facts.memory_used);
     char needs[256] = "", advice[256] = "";
     if (known) {
@@ -40,7 +40,9 @@ liana_status liana__pjrt_advise(const liana__pjrt_device *device, int64_t size, 
         snprintf(advice, sizeof advice, "shards of %lld examples %s: train.microbatch=%lld", (long long)fits,
                  known ? "would fit" : "need about half", (long long)fits);
     } else {
-        snprintf(advice, sizeof advice, "use a smaller batch_size, smaller images or a smaller model");
+        snprintf(advice, sizeof advice, "use a smaller train.batch_size, smaller images or a smaller model");
     }
-    return liana__fail(error, LIANA_OUT_OF_MEMORY, "out of memory: %s%s (%.900s)", needs, advice, was.message);
+    return liana__fail(error, LIANA_OUT_OF_MEMORY,
+                       "out of memory: %s%s; train.precision=mixed_bfloat16 halves activations of float32 (%.900s)",
+                       needs, advice, was.message);
 }

@@ -129,7 +129,7 @@ static const liana__node *result_node(const liana_graph *graph, size_t index)
 static liana_status make_program(pjrt_executable *executable, liana__error *error)
 {
     const liana__pjrt_device *device = (const liana__pjrt_device *)executable->base.device;
-    const liana__stablehlo_options options = {.donate_variables = true, .highest_precision = true};
+    const liana__stablehlo_options options = {.donate_variables = true, .highest_precision = !device->default_products};
     char *text;
     LIANA_TRY(liana__stablehlo_print(executable->graph, &options, &text, error));
     liana_status status = liana__pjrt_program_make(device->client, text, strlen(text),
@@ -239,6 +239,7 @@ static liana_status execute(liana__executable *base, liana__execution *execution
     liana_status status = liana__pjrt_program_run(executable->program, device->handle, executable->arguments,
                                                   graph->num_inputs + graph->num_variables, executable->results, error);
     if (status == LIANA_OK) return give_results(executable, execution, error);
+    device->client->has_failed = true;
     mark_gone(executable, execution);
     const char *name = execution->name ? execution->name : "a program";
     liana__fail_within(error, "%s, running %s", device->name, name);

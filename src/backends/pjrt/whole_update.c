@@ -30,8 +30,9 @@ typedef struct whole_update {
     size_t count;
     whole_device *devices;
     liana__device **handles;
-    liana_graph *leaves, *rewritten, *update, *penalty;
-    size_t *sums_read;
+    liana_graph *leaves, *rewritten, *penalty;
+    liana_graph *parts[LIANA__MOST_WHOLE_ROUNDS + 1]; /* the rounds, then the update */
+    size_t *sums_read[LIANA__MOST_WHOLE_ROUNDS + 1];
     liana__stablehlo_whole shape;
     liana__stablehlo_variables variables;
     size_t *places;     /* of the program's variables in the plan's list */
@@ -72,12 +73,14 @@ void liana__pjrt_whole_destroy(liana__whole *whole)
     for (size_t i = 0; own->devices && i < own->count; i++) free_device(own, &own->devices[i]);
     liana__pjrt_program_drop(own->program);
     free_graphs(own);
-    liana_graph_destroy(own->update);
+    for (size_t i = 0; i <= LIANA__MOST_WHOLE_ROUNDS; i++) {
+        liana_graph_destroy(own->parts[i]);
+        free(own->sums_read[i]);
+    }
     liana_graph_destroy(own->penalty);
     free(own->variables.items);
     free(own->devices);
     free(own->handles);
-    free(own->sums_read);
     free(own->places);
     free(own->versions);
     free(own->downloaded);
@@ -102,18 +105,31 @@ static liana_status build_leaves(whole_update *own, int64_t side_by_side, liana_
     return liana__graph_verify(own->shape.leaves, error);
 }
 
+/* Round `number` of sums, or behind the rounds the update. */
+static liana_status build_part(whole_update *own, size_t number, liana__stablehlo_part *part, liana__error *error)
+{
+    const liana__whole_plan *plan = &own->plan;
+    liana_graph **graph = &own->parts[number];
+    if (number < plan->num_rounds) {
+        LIANA_TRY(plan->build_round(plan->user, number, graph, error));
+    } else {
+        LIANA_TRY(plan->build_update(plan->user, graph, error));
+    }
+    const size_t num_read = (*graph)->num_inputs - plan->num_scalars - number;
+    size_t *sums_read = own->sums_read[number] = calloc(num_read + 1, sizeof *sums_read);
+    if (!sums_read) return liana__fail_memory(error, "the update");
+    for (size_t i = 0; i < num_read; i++) sums_read[i] = plan->find_sum(plan->user, (*graph)->inputs[i]->name);
+    *part = (liana__stablehlo_part){*graph, sums_read, num_read, number};
+    return LIANA_OK;
+}
+
 static liana_status build_update(whole_update *own, liana__error *error)
 {
-    if (own->update) return LIANA_OK;
-    LIANA_TRY(own->plan.build_update(own->plan.user, &own->update, error));
-    const size_t num_read = own->update->num_inputs - own->plan.num_scalars;
-    own->sums_read = calloc(num_read + 1, sizeof *own->sums_read);
-    if (!own->sums_read) return liana__fail_memory(error, "the update");
-    for (size_t i = 0; i < num_read; i++) {
-        own->sums_read[i] = own->plan.find_sum(own->plan.user, own->update->inputs[i]->name);
-    }
-    own->shape.update = own->update;
-    own->shape.sums_read = own->sums_read;
+    const size_t num_rounds = own->plan.num_rounds;
+    if (own->shape.update.graph) return LIANA_OK;
+    for (size_t i = 0; i < num_rounds; i++) LIANA_TRY(build_part(own, i, &own->shape.sum_rounds[i], error));
+    own->shape.num_sum_rounds = num_rounds;
+    LIANA_TRY(build_part(own, num_rounds, &own->shape.update, error));
     if (!own->plan.build_penalty) return LIANA_OK;
     LIANA_TRY(own->plan.build_penalty(own->plan.user, &own->penalty, error));
     own->shape.penalty = own->penalty;
@@ -149,7 +165,9 @@ static liana_status compile_text(whole_update *own, const char *text, liana__err
 static liana_status compile(whole_update *own, liana__error *error)
 {
     const bool is_cpu = strcmp(own->devices[0].device->client->platform, "cpu") == 0;
-    const liana__stablehlo_options options = {.name = "update", .highest_precision = true, .usual_axes = is_cpu};
+    const liana__stablehlo_options options = {.name = "update",
+                                              .highest_precision = !own->devices[0].device->default_products,
+                                              .usual_axes = is_cpu};
     char *text;
     free(own->variables.items);
     LIANA_TRY(liana__stablehlo_whole_variables(&own->shape, &own->variables, error));
@@ -170,16 +188,20 @@ static int64_t room_on(const whole_update *own)
     return (int64_t)(liana__machine_memory() / 2 / own->count);
 }
 
-/* As many leaves side by side as fit. */
+/* As many leaves side by side as fit. Compilers for TPUs refuse what does not. */
 static liana_status compile_what_fits(whole_update *own, liana__error *error)
 {
     const int64_t room = room_on(own);
     for (int64_t side = own->plan.side_by_side ? places_for(own) : 1;; side = (side + 1) / 2) {
         LIANA_TRY(build_leaves(own, side, error));
         LIANA_TRY(build_update(own, error));
-        LIANA_TRY(compile(own, error));
+        const liana_status status = compile(own, error);
         own->layout.places = own->shape.rounds * side;
-        if (side == 1 || own->program->temporaries <= room) return LIANA_OK;
+        if (status == LIANA_OUT_OF_MEMORY && side > 1) continue;
+        if (status == LIANA_OUT_OF_MEMORY) {
+            return liana__pjrt_advise(own->devices[0].device, own->layout.size, own->program, error);
+        }
+        if (status != LIANA_OK || side == 1 || own->program->temporaries <= room) return status;
     }
 }
 
@@ -239,6 +261,10 @@ liana_status liana__pjrt_whole_create(liana__device *const *devices, size_t coun
                                       liana__whole **whole, liana__error *error)
 {
     *whole = NULL;
+    if (plan->num_rounds > LIANA__MOST_WHOLE_ROUNDS) {
+        return liana__fail(error, LIANA_UNIMPLEMENTED, "an update reads %zu rounds of sums, expected at most %d",
+                           plan->num_rounds, LIANA__MOST_WHOLE_ROUNDS);
+    }
     whole_update *own = calloc(1, sizeof *own);
     if (!own) return liana__fail_memory(error, "the update");
     own->plan = *plan;
@@ -387,6 +413,7 @@ static void mark_gone(const whole_update *own)
 
 static liana_status fail_run(whole_update *own, liana_status status, liana__error *error)
 {
+    own->devices[0].device->client->has_failed = true;
     mark_gone(own);
     liana__fail_within(error, "%s, running the update", own->devices[0].device->name);
     if (status != LIANA_OUT_OF_MEMORY) return status;

@@ -121,6 +121,12 @@ static liana_status hear(const liana__step_workers *step, const liana__input_wor
         int64_t begin = position_of(step, workers, num_positions, i),
                 end = position_of(step, workers, num_positions, i + 1);
         if (all[i].size == 0 && begin == end) continue; /* it is gone */
+        if (all[i].size == 0 && step->one_reader) {
+            return liana__fail(error, LIANA_UNAVAILABLE,
+                               "process %zu, which read the stream for all, is gone: start the training again, it goes "
+                               "on from its newest checkpoint",
+                               i);
+        }
         *failed = liana__message_get_below(&reader, 2) == 1;
         bool read = *failed ? read_failure(&reader, failure) : read_gaps(&reader, begin, end, gaps);
         if (read) continue;

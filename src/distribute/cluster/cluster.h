@@ -66,7 +66,8 @@ typedef struct liana__cluster {
     liana__transport_instance *instance;
     uint64_t generation; /* processes that have gone so far */
     uint64_t step;       /* collective operations in this generation */
-    size_t chief;        /* the first worker that is left */
+    size_t chief;        /* the first worker; after its death the first that was left then */
+    uint64_t round;      /* in which the processes have met */
     bool computes_alike; /* all have found that they compute the same bits, of which leaves and updates are made */
     /* Variables in slices that were read so far, and reads that failed, which fail for all. */
     uint64_t held_reads, held_failures;
@@ -180,5 +181,24 @@ bool liana__cluster_survives(const liana__cluster *cluster);
 /* Changes when members do; 0 for no cluster. Whoever has divided work among processes divides it anew then. */
 uint64_t liana__cluster_generation(const liana__cluster *cluster);
 void liana__cluster_set_hooks(liana__cluster *cluster, const liana__cluster_hooks *hooks);
+
+/* ---- processes that come (back): rounds ----
+ *
+ * A process that starts when the others have met waits. They take it in by closing the cluster and meeting once more, in
+ * the next round (cluster_place.h), of those that are left and those that wait: from a state that they have saved. */
+
+/* Whether such processes may wait; before they are refused. Only a program that asks can take them in. */
+void liana__cluster_take_in(liana__cluster *cluster, bool may);
+/* Whether the processes have met again after an earlier round; false for no cluster. */
+bool liana__cluster_is_later_round(const liana__cluster *cluster);
+/* Processes that are there, as far as this process knows. */
+size_t liana__cluster_num_members(const liana__cluster *cluster);
+/* Whether one waits, as far as this process knows. */
+bool liana__cluster_has_waiting(const liana__cluster *cluster);
+/* A collective operation. All agree whether they meet in a next round: somebody waits (`waits`), and nobody stops for
+ * another reason (`stops`). *round: that one; its number is 0 if they do not. `absent` has room for all processes. Those
+ * that wait are told when the cluster is closed. */
+liana_status liana__cluster_plan_round(liana__cluster *cluster, bool waits, bool stops, liana__cluster_round *round,
+                                       bool *absent, liana__error *error) LIANA_MUST_USE;
 
 #endif

@@ -23,6 +23,7 @@ void liana__cluster_init(liana__cluster *cluster, const liana__cluster_place *pl
         (liana__cluster){.place = *place, .transport = transport, .instance = instance, .phases = liana__phases_open()};
     const size_t size = liana__cluster_size(cluster);
     if (transport->survives_death && size > 1) cluster->recovery = liana__recovery_create(size);
+    liana__rounds_begin(cluster);
 }
 
 /* Others may be in an operation that this process has completed, and need its result when a third one dies. */
@@ -335,12 +336,17 @@ static liana_status tell(void *user, liana__cluster *cluster, liana__error *erro
     return liana__cluster_receive(cluster, of->from, LIANA__MESSAGE_BROADCAST, 0, of->data, of->size, error);
 }
 
+static liana_status tell_all(liana__cluster *cluster, size_t from, void *data, size_t size, liana__error *error)
+{
+    telling of = {from, data, size};
+    const liana__operation operation = {.run = tell, .user = &of, .result = data, .size = size};
+    return liana__cluster_operate(cluster, &operation, error);
+}
+
 liana_status liana__cluster_broadcast(liana__cluster *cluster, size_t from, void *data, size_t size,
                                       liana__error *error)
 {
-    telling of = {from ? from : cluster->chief, data, size};
-    const liana__operation operation = {.run = tell, .user = &of, .result = data, .size = size};
-    return liana__cluster_operate(cluster, &operation, error);
+    return tell_all(cluster, from ? from : cluster->chief, data, size, error);
 }
 
 liana_status liana__cluster_broadcast_sized(liana__cluster *cluster, size_t from, void **data, size_t *size,
@@ -401,7 +407,7 @@ liana_status liana__cluster_share_error(liana__cluster *cluster, const int32_t *
     if (first == count) return LIANA_OK;
     char text[sizeof error->message] = "";
     if (first == cluster->place.rank && error) snprintf(text, sizeof text, "%s", error->message);
-    const liana_status told = liana__cluster_broadcast(cluster, first, text, sizeof text, error);
+    const liana_status told = tell_all(cluster, first, text, sizeof text, error);
     if (told == LIANA_UNAVAILABLE && !liana__cluster_is_member(cluster, first)) {
         return liana__fail(error, (liana_status)statuses[first], "process %zu failed, and was gone before it said why",
                            first);

@@ -194,12 +194,16 @@ static void ask_chief(liana__cluster *cluster, bool takes_over, answer *said)
     if (status != LIANA_OK) snprintf(said->text, sizeof said->text, "%.1000s", error.message);
 }
 
-/* The first worker that is left is the chief, if it may be. */
+/* If the chief is gone the first worker that is left is the next one, if it may be. */
 static liana_status find_chief(liana__cluster *cluster, liana__error *error)
 {
     const liana__recovery *own = cluster->recovery;
-    size_t chief = 0;
-    while (own->is_dead[chief]) chief++;
+    /* Who leads stays the chief, also where a worker before it has come back. */
+    size_t chief = cluster->chief;
+    if (own->is_dead[chief]) {
+        chief = 0;
+        while (own->is_dead[chief]) chief++;
+    }
     const bool changes = chief != cluster->chief;
     answer said = {0};
     if (cluster->place.rank == chief) {

@@ -59,6 +59,11 @@ liana_status liana__members_agree(liana__cluster *cluster, liana__error *error) 
 /* A message outside of operations: it can be received in any generation. */
 liana__message_key liana__members_close_key(void);
 
+/* ---- rounds.c ---- */
+
+/* Takes over who does not belong to the round in which the processes have met, and who leads it. */
+void liana__rounds_begin(liana__cluster *cluster);
+
 /* ---- recovery.c ---- */
 
 /* An operation that all processes do at the same position. */

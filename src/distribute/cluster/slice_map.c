@@ -124,7 +124,11 @@ static liana_status read_maps(const liana__gathered *all, size_t num_processes, 
     }
     for (size_t i = 0; i < num_slices; i++) {
         if (maps[i].parts[0]) continue;
-        return liana__fail(error, LIANA_UNAVAILABLE, "the processes that have slice %zu of the update are gone", i);
+        return liana__fail(
+            error, LIANA_UNAVAILABLE,
+            "the processes that have slice %zu of the update are gone: start the training again, it goes "
+            "on from its newest checkpoint",
+            i);
     }
     return LIANA_OK;
 }

@@ -239,6 +239,8 @@ liana_status liana__find_launch(const liana__cluster_reader *reader, liana__clus
     LIANA_TRY(read_index(reader, name, "num_servers", liana__value_get(map, "num_servers"), &found->num_servers));
     LIANA_TRY(read_text(reader, map, "master", &found->master));
     LIANA_TRY(read_text(reader, map, "id", &found->id));
+    const liana__value *returns = liana__value_get(map, "returns");
+    found->returns = returns && returns->kind == LIANA__VALUE_BOOL && returns->boolean;
     LIANA_TRY(read_text(reader, map, "keys", &found->keys));
     size_t size = found->num_workers + found->num_servers;
     if (found->master) LIANA_TRY(liana__cluster_check_address(reader, name, found->master));

@@ -125,6 +125,7 @@ static void fill_place(const liana__cluster_reader *reader, const liana__cluster
     place->addresses = (const char *const *)found->addresses;
     place->master = found->addresses ? NULL : found->master;
     place->id = found->id;
+    place->returns = found->returns;
     place->source = found->source;
     place->library = found->library;
     place->keys = options->keys ? options->keys : found->keys;

@@ -2,6 +2,7 @@
 #include "distribute/transport/frame.h"
 
 #include "base/little_endian.h"
+#include "distribute/transport/cluster_place.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -161,4 +162,44 @@ liana_status liana__greeting_read(const uint8_t *bytes, size_t size, liana__gree
         return LIANA_OK;
     }
     return liana__fail(error, LIANA_INVALID_DATA, "a greeting of %zu bytes cannot be read", size);
+}
+
+/* ---- invitations ---- */
+
+liana_status liana__invitation_write(const liana__cluster_round *round, size_t num_ranks, liana__text *text,
+                                     liana__error *error)
+{
+    liana__text_add(text, "round %" PRIu64 "\nchief %zu\nmembers ", round->number, round->chief);
+    for (size_t i = 0; i < num_ranks; i++) liana__text_add(text, round->absent && round->absent[i] ? "-" : "+");
+    liana__text_add(text, "\n");
+    return text->failed ? liana__fail_memory(error, "an invitation") : LIANA_OK;
+}
+
+/* "members ++-+\n", to its end. */
+static bool take_members(const char *text, const char *end, size_t num_ranks, bool *absent)
+{
+    static const char key[] = "members ";
+    const size_t length = strlen(key);
+    if ((size_t)(end - text) != length + num_ranks + 1 || memcmp(text, key, length) != 0 || end[-1] != '\n') {
+        return false;
+    }
+    for (size_t i = 0; i < num_ranks; i++) {
+        if (text[length + i] != '+' && text[length + i] != '-') return false;
+        absent[i] = text[length + i] == '-';
+    }
+    return true;
+}
+
+liana_status liana__invitation_read(const uint8_t *bytes, size_t size, size_t num_ranks, liana__cluster_round *round,
+                                    bool *absent, liana__error *error)
+{
+    const char *text = (const char *)bytes, *end = text + size;
+    uint64_t chief = 0;
+    *round = (liana__cluster_round){.absent = absent};
+    if (size && take_number(&text, end, "round", &round->number) && take_number(&text, end, "chief", &chief) &&
+        take_members(text, end, num_ranks, absent) && chief < num_ranks && !absent[chief]) {
+        round->chief = (size_t)chief;
+        return LIANA_OK;
+    }
+    return liana__fail(error, LIANA_INVALID_DATA, "an invitation of %zu bytes cannot be read", size);
 }

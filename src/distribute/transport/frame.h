@@ -5,10 +5,11 @@
 #ifndef LIANA_DISTRIBUTE_TRANSPORT_FRAME_H
 #define LIANA_DISTRIBUTE_TRANSPORT_FRAME_H
 
+#include "base/text.h"
 #include "distribute/transport/transport.h"
 
 enum {
-    LIANA__FRAME_PROTOCOL = 1,      /* changes with the header and with the meaning of frames */
+    LIANA__FRAME_PROTOCOL = 2,      /* changes with the header and with the meaning of frames */
     LIANA__FRAME_HEADER = 96,       /* bytes */
     LIANA__FRAME_PIECE = 1 << 20,   /* most bytes of a message in one frame */
     LIANA__FRAME_CONTROL = 1 << 20, /* most bytes of any other frame */
@@ -23,15 +24,17 @@ typedef enum liana__frame_kind {
     LIANA__FRAME_GO,        /* from rank 0: all have met all */
     LIANA__FRAME_DATA,      /* a piece of a message */
     LIANA__FRAME_BEAT,      /* I am alive */
-    LIANA__FRAME_BYE,       /* I leave; the text says why, or is empty */
+    LIANA__FRAME_BYE,       /* I leave; the text says why, or is empty; part 1: another start may do better */
     LIANA__FRAME_BYE_SEEN,  /* all that you sent before your BYE has come */
+    LIANA__FRAME_LATER,     /* to a process that comes when all have met: wait */
+    LIANA__FRAME_INVITE,    /* all meet again, and you with them: a round (liana__invitation) */
     LIANA__FRAME_KINDS,
 } liana__frame_kind;
 
 typedef struct liana__frame {
     liana__frame_kind kind;
     uint32_t sender;      /* rank */
-    uint64_t cluster;     /* a number that this cluster alone has */
+    uint64_t cluster;     /* a number that this cluster alone has, and the number of the round added to it */
     uint64_t incarnation; /* a random number of the sending process */
     uint64_t sequence;    /* DATA frames that the sender has sent to this receiver before */
     liana__message_key key;
@@ -66,6 +69,14 @@ enum { LIANA__GREETING_SIZE = 640 };
 size_t liana__greeting_write(const liana__greeting *greeting, char text[LIANA__GREETING_SIZE]);
 /* Errors: INVALID_DATA. */
 liana_status liana__greeting_read(const uint8_t *bytes, size_t size, liana__greeting *greeting, liana__error *error)
+    LIANA_MUST_USE;
+
+/* The contents of an INVITE: a round of so many processes. Errors: OUT_OF_MEMORY. */
+liana_status liana__invitation_write(const struct liana__cluster_round *round, size_t num_ranks, liana__text *text,
+                                     liana__error *error) LIANA_MUST_USE;
+/* `absent` has room for num_ranks. Errors: INVALID_DATA. */
+liana_status liana__invitation_read(const uint8_t *bytes, size_t size, size_t num_ranks,
+                                    struct liana__cluster_round *round, bool *absent, liana__error *error)
     LIANA_MUST_USE;
 
 #endif

@@ -32,6 +32,7 @@ typedef struct liana__transport_counters {
 } liana__transport_counters;
 
 struct liana__cluster_place; /* who we are, and where the others are: cluster_place.h */
+struct liana__cluster_round;
 
 typedef struct liana__transport {
     const char *name;
@@ -63,6 +64,18 @@ typedef struct liana__transport {
     /* Begins a generation: messages of older ones are dropped. `members[rank]` says who belongs to it. */
     void (*set_generation)(liana__transport_instance *instance, uint64_t generation, const bool *members);
     void (*counters)(const liana__transport_instance *instance, liana__transport_counters *counters);
+    /* ---- processes that come when the others have met. NULL, all four: they are refused ---- */
+    /* From now on such a process may wait to be taken in, in the place of one that is gone; before it is refused. */
+    void (*take_in)(liana__transport_instance *instance, bool may);
+    /* Whether somebody waits to be this rank. Any thread. */
+    bool (*waits)(const liana__transport_instance *instance, size_t rank);
+    /* Before `close`: those that wait and belong to the round will meet in it. Without that they are told that all is
+     * over. Errors: OUT_OF_MEMORY. */
+    liana_status (*invite)(liana__transport_instance *instance, const struct liana__cluster_round *round,
+                           liana__error *error);
+    /* In which round the processes have met: that of the place, or another one that this process was invited to. Valid
+     * until it is closed. */
+    void (*find_round)(const liana__transport_instance *instance, struct liana__cluster_round *round);
 } liana__transport;
 
 /* The transport of that name. NULL with INVALID_CONFIG: there is none. */

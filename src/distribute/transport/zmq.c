@@ -80,7 +80,11 @@ static liana_status read_keys(liana__zmq *own, const liana__cluster_place *place
 static liana_status make_parts(liana__zmq *own, liana__error *error)
 {
     own->peers = calloc(own->base.num_ranks, sizeof *own->peers);
-    if (!own->peers) return liana__fail_memory(error, "the other processes");
+    own->absent = calloc(own->base.num_ranks, sizeof *own->absent);
+    if (!own->peers || !own->absent) return liana__fail_memory(error, "the other processes");
+    own->round = own->place.round;
+    if (own->round.absent) memcpy(own->absent, own->round.absent, own->base.num_ranks * sizeof *own->absent);
+    own->round.absent = own->absent;
     for (; own->num_peers < own->base.num_ranks; own->num_peers++) {
         pthread_mutex_init(&own->peers[own->num_peers].mutex, NULL);
     }
@@ -120,7 +124,8 @@ static liana_status open_all(liana__zmq *own, const liana__cluster_place *place,
     LIANA_TRY(make_parts(own, error));
     LIANA_TRY(copy_addresses(own, place, error));
     LIANA_TRY(read_keys(own, place, error));
-    own->cluster = make_id(place, own->base.num_ranks);
+    own->first_round = make_id(place, own->base.num_ranks);
+    own->cluster = own->first_round + own->round.number;
     LIANA_TRY(liana__zmq_listen(own, error));
     LIANA_TRY(liana__zmq_meet(own, error));
     return start_thread(own, error);
@@ -143,6 +148,8 @@ static void close_transport(liana__transport_instance *instance)
     if (own->wake >= 0) close(own->wake);
     for (size_t i = 0; i < own->num_peers; i++) pthread_mutex_destroy(&own->peers[i].mutex);
     liana__cluster_keys_forget(&own->keys);
+    liana__text_free(&own->invitation);
+    free(own->absent);
     free(own->peers);
     free(own);
 }
@@ -232,7 +239,8 @@ static liana_status send_message(liana__transport_instance *instance, size_t to,
     LIANA_TRY(liana__endpoint_send(&own->base, to, &whole, &travels, error));
     if (!travels) return LIANA_OK;
     pthread_mutex_lock(&own->peers[to].mutex);
-    liana_status status = send_pieces(own, to, &whole, error);
+    /* Who does not belong to the round has none. */
+    liana_status status = own->peers[to].socket ? send_pieces(own, to, &whole, error) : LIANA_OK;
     pthread_mutex_unlock(&own->peers[to].mutex);
     return status;
 }
@@ -255,5 +263,9 @@ const liana__transport liana__transport_zmq = {
     .close = close_transport,
     .send = send_message,
     .interrupt = interrupt,
+    .take_in = liana__zmq_take_in,
+    .waits = liana__zmq_waits,
+    .invite = liana__zmq_invite,
+    .find_round = liana__zmq_find_round,
     LIANA__ENDPOINT_FUNCTIONS,
 };

@@ -11,8 +11,17 @@
 #include "distribute/transport/endpoint.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 enum { LIANA__ZMQ_ADDRESS = LIANA__FRAME_ADDRESS };
+
+/* A process that has come when all had met, to be in the place of one that is gone. */
+typedef struct liana__zmq_newcomer {
+    uint64_t incarnation;
+    uint8_t id[8]; /* of its connection */
+    size_t id_size;
+    double first_heard, last_heard;
+} liana__zmq_newcomer;
 
 /* Another process. What has no mutex belongs to the thread that reads. */
 typedef struct liana__zmq_peer {
@@ -34,15 +43,25 @@ typedef struct liana__zmq_peer {
     unsigned closed;   /* connections that ended before the keys were agreed on */
     bool left;         /* it has said goodbye ... */
     bool seen_goodbye; /* ... and has had ours */
+    liana__zmq_newcomer newcomer;
+    atomic_bool waits; /* the newcomer, to be taken in */
 } liana__zmq_peer;
 
 typedef struct liana__zmq {
     liana__endpoint base;
-    bool is_service;                  /* of service.h: no member of a cluster */
-    bool pings;                       /* libzmq itself closes silent connections */
-    liana__cluster_place place;       /* its strings are valid until open returns */
-    char address[LIANA__ZMQ_ADDRESS]; /* where this process listens */
-    uint64_t cluster, incarnation;
+    bool is_service;                            /* of service.h: no member of a cluster */
+    bool pings;                                 /* libzmq itself closes silent connections */
+    liana__cluster_place place;                 /* its strings are valid until open returns */
+    char address[LIANA__ZMQ_ADDRESS];           /* where this process listens */
+    uint64_t first_round, cluster, incarnation; /* the cluster's number in the first round, and in this one */
+    liana__cluster_round round;                 /* its table is ... */
+    bool *absent;                               /* ... this */
+    double round_begun;                         /* when this process began to meet the others in a later round */
+    bool resumable;      /* why all do not meet is the end of a process: another start may do better */
+    double told_to_wait; /* when the others have said that all have met already; 0: never */
+    atomic_bool takes_in;
+    liana__text invitation;     /* to the next round. Written before ... */
+    atomic_bool has_invitation; /* ... this */
     liana__cluster_keys keys;
     bool has_keys;
     void *context, *router, *router_monitor, *gate; /* the gate answers libzmq's questions who may come in */
@@ -74,6 +93,8 @@ void liana__zmq_answer_gate(liana__zmq *own);
 void liana__zmq_close_sockets(liana__zmq *own);
 /* Sends a control frame to a process (text may be NULL), or over the ROUTER to the connection of that id. */
 void liana__zmq_send_control(liana__zmq *own, size_t rank, liana__frame_kind kind, const char *text, size_t size);
+void liana__zmq_send_over(liana__zmq *own, const void *id, size_t id_size, liana__frame_kind kind, const char *text,
+                          size_t size);
 void liana__zmq_send_refusal(liana__zmq *own, const void *id, size_t id_size, const char *text);
 
 /* zmq_meet.c: all processes meet. */
@@ -82,6 +103,34 @@ liana_status liana__zmq_meet(liana__zmq *own, liana__error *error) LIANA_MUST_US
 void liana__zmq_take_greeting(liana__zmq *own, const liana__frame *frame, const void *id, size_t id_size,
                               const char *peer_host);
 void liana__zmq_take_table(liana__zmq *own, const liana__frame *frame);
+
+/* zmq_rounds.c: processes that come when the others have met, and how all meet once more. */
+
+/* Whether a process belongs to the round, and is another one than this. */
+bool liana__zmq_expects(const liana__zmq *own, size_t rank);
+/* A process that this one did not know greets, after all have met. `why` gets the text of a refusal, or stays empty. */
+void liana__zmq_take_newcomer(liana__zmq *own, const liana__frame *frame, const void *id, size_t id_size,
+                              liana__text *why);
+/* While all meet: a greeting of another round. */
+void liana__zmq_take_other_round(liana__zmq *own, const liana__frame *frame, const void *id, size_t id_size);
+/* While all meet: goes to the round of an INVITE, if that is a later one. */
+void liana__zmq_take_invitation(liana__zmq *own, const liana__frame *frame);
+/* While all meet in a later round: its chief goes to the next round with those who are there. */
+void liana__zmq_leave_out_missing(liana__zmq *own);
+/* A frame of a round that this process does not belong to. */
+void liana__zmq_take_stranger(liana__zmq *own, const liana__frame *frame, const void *id, size_t id_size);
+/* Forgets those that do not wait any more. */
+void liana__zmq_look_at_newcomers(liana__zmq *own);
+/* Looks whether others have told this process that they go on without it. */
+void liana__zmq_hear_refusals(liana__zmq *own);
+/* The last word to those that wait. */
+void liana__zmq_dismiss_newcomers(liana__zmq *own);
+/* As the members of liana__transport. */
+void liana__zmq_take_in(liana__transport_instance *instance, bool may);
+bool liana__zmq_waits(const liana__transport_instance *instance, size_t rank);
+liana_status liana__zmq_invite(liana__transport_instance *instance, const liana__cluster_round *round,
+                               liana__error *error);
+void liana__zmq_find_round(const liana__transport_instance *instance, liana__cluster_round *round);
 
 /* zmq_serve.c: reads frames. */
 

@@ -1,4 +1,4 @@
-/* All processes meet: each greets each, rank 0 hears when all have met all, and says so.
+/* All processes meet: each greets each, the chief hears when all have met all, and says so.
  *
  * Who has not come by the deadline is named with the place where it was looked for. A process that gives up tells the
  * others, so that none waits longer. */
@@ -44,7 +44,7 @@ static bool fits(const liana__zmq *own, const liana__frame *frame, const liana__
                         frame->sender, greeting->host, (unsigned long long)greeting->num_workers,
                         (unsigned long long)greeting->num_servers, own->base.rank, place->num_workers,
                         place->num_servers, place->source);
-    } else if (frame->cluster != own->cluster) {
+    } else if (frame->cluster - own->first_round > UINT32_MAX) {
         liana__text_add(why,
                         "rank %u on %s belongs to another cluster than rank %zu: their lists of addresses differ (%s)",
                         frame->sender, greeting->host, own->base.rank, place->source);
@@ -52,8 +52,7 @@ static bool fits(const liana__zmq *own, const liana__frame *frame, const liana__
     return why->length == 0 && !why->failed;
 }
 
-static bool is_taken(const liana__zmq *own, const liana__frame *frame, const liana__greeting *greeting,
-                     liana__text *why)
+static bool is_taken(liana__zmq *own, const liana__frame *frame, const liana__greeting *greeting, liana__text *why)
 {
     if (frame->sender == own->base.rank) {
         liana__text_add(why,
@@ -62,8 +61,13 @@ static bool is_taken(const liana__zmq *own, const liana__frame *frame, const lia
                         own->base.rank, (int)getpid(), (unsigned long long)greeting->process, greeting->host);
         return true;
     }
-    const liana__zmq_peer *peer = &own->peers[frame->sender];
+    liana__zmq_peer *peer = &own->peers[frame->sender];
     if (!peer->heard || peer->incarnation == frame->incarnation) return false;
+    if (peer->lost_since > 0) {
+        /* Its process has ended, and another one has come in its place. */
+        peer->heard = peer->welcomed = peer->ready = false;
+        return false;
+    }
     liana__text_add(why, "two processes say that they are rank %u: %s, which was first, and process %llu on %s",
                     frame->sender, peer->whereabouts, (unsigned long long)greeting->process, greeting->host);
     return true;
@@ -94,6 +98,33 @@ static void refuse(liana__zmq *own, size_t rank, const void *id, size_t id_size,
     if (peer->id_size) liana__zmq_send_refusal(own, peer->id, peer->id_size, why);
 }
 
+/* A greeting that fits, of a process that is new to this one. */
+static void note_greeting(liana__zmq *own, const liana__frame *frame, const liana__greeting *greeting, const void *id,
+                          size_t id_size)
+{
+    liana__zmq_peer *peer = &own->peers[frame->sender];
+    peer->id_size = id_size <= sizeof peer->id ? id_size : 0;
+    memcpy(peer->id, id, peer->id_size);
+    snprintf(peer->whereabouts, sizeof peer->whereabouts, "process %llu on %s", (unsigned long long)greeting->process,
+             greeting->host);
+    peer->heard = true;
+    peer->incarnation = frame->incarnation;
+}
+
+/* Whether the sender is one whom this process meets now, or has met; else it is dealt with. */
+static bool is_met_now(liana__zmq *own, const liana__frame *frame, const void *id, size_t id_size, liana__text *why)
+{
+    const liana__zmq_peer *peer = &own->peers[frame->sender];
+    const bool is_known = peer->heard && peer->incarnation == frame->incarnation;
+    if (own->has_thread && frame->sender != own->base.rank) {
+        if (!is_known) liana__zmq_take_newcomer(own, frame, id, id_size, why);
+        return is_known && frame->cluster == own->cluster;
+    }
+    if (frame->cluster == own->cluster && (frame->sender == own->base.rank || !own->absent[frame->sender])) return true;
+    liana__zmq_take_other_round(own, frame, id, id_size);
+    return false;
+}
+
 void liana__zmq_take_greeting(liana__zmq *own, const liana__frame *frame, const void *id, size_t id_size,
                               const char *peer_host)
 {
@@ -103,20 +134,12 @@ void liana__zmq_take_greeting(liana__zmq *own, const liana__frame *frame, const 
     if (frame->sender >= own->base.num_ranks || frame->incarnation == 0) return;
     if (liana__greeting_read(frame->bytes, frame->num_bytes, &greeting, &error) != LIANA_OK) return;
     liana__zmq_peer *peer = &own->peers[frame->sender];
-    if (!fits(own, frame, &greeting, &why) || is_taken(own, frame, &greeting, &why)) {
-        refuse(own, frame->sender, id, id_size, why.data ? why.data : "out of memory");
-        liana__text_free(&why);
-        return;
-    }
+    const bool goes_on = fits(own, frame, &greeting, &why) && is_met_now(own, frame, id, id_size, &why) &&
+                         !is_taken(own, frame, &greeting, &why);
+    if (why.length || why.failed) refuse(own, frame->sender, id, id_size, why.data ? why.data : "out of memory");
     liana__text_free(&why);
-    if (!peer->heard) {
-        peer->id_size = id_size <= sizeof peer->id ? id_size : 0;
-        memcpy(peer->id, id, peer->id_size);
-        snprintf(peer->whereabouts, sizeof peer->whereabouts, "process %llu on %s",
-                 (unsigned long long)greeting.process, greeting.host);
-    }
-    peer->heard = true;
-    peer->incarnation = frame->incarnation;
+    if (!goes_on) return;
+    if (!peer->heard) note_greeting(own, frame, &greeting, id, id_size);
     peer->last_heard = liana__clock_seconds();
     if (!peer->socket && own->place.master && own->base.rank == 0) {
         complete_address(own, greeting.address, peer_host, peer->address, sizeof peer->address);
@@ -160,7 +183,7 @@ static void send_table(liana__zmq *own)
 
 static bool has_met(const liana__zmq *own, size_t rank)
 {
-    return rank == own->base.rank || (own->peers[rank].heard && own->peers[rank].welcomed);
+    return !liana__zmq_expects(own, rank) || (own->peers[rank].heard && own->peers[rank].welcomed);
 }
 
 static bool has_met_all(const liana__zmq *own)
@@ -199,7 +222,8 @@ static void list_missing(const liana__zmq *own, liana__text *text)
         const char *before = "";
         liana__text_add(text, "this process has met all, but others have not: ");
         for (size_t i = 0; i < own->base.num_ranks; i++) {
-            if (i == own->base.rank || own->peers[i].ready || (own->base.rank && i)) continue;
+            const bool tells = own->base.rank == own->round.chief || i == own->round.chief;
+            if (!liana__zmq_expects(own, i) || own->peers[i].ready || !tells) continue;
             liana__text_add(text, "%srank %zu (%s)", before, i, own->peers[i].whereabouts);
             before = ", ";
         }
@@ -214,20 +238,37 @@ static void say_missing(const liana__zmq *own)
 {
     liana__text text = {0}, line = {0};
     if (!own->place.say) return;
-    list_missing(own, &text);
-    liana__text_add(&line, "rank %zu of %zu waits for %s", own->base.rank, own->base.num_ranks,
-                    text.data ? text.data : "");
+    if (own->told_to_wait > 0 && own->round.number == 0) {
+        liana__text_add(&line, "rank %zu of %zu waits until the others, who go on already, take it in", own->base.rank,
+                        own->base.num_ranks);
+    } else {
+        list_missing(own, &text);
+        liana__text_add(&line, "rank %zu of %zu waits for %s", own->base.rank, own->base.num_ranks,
+                        text.data ? text.data : "");
+    }
     if (!line.failed) own->place.say(own->place.user, line.data);
     liana__text_free(&text);
     liana__text_free(&line);
+}
+
+static bool returns(const liana__zmq *own)
+{
+    return own->place.returns && own->round.number == 0;
+}
+
+/* Who comes back is told to wait as long as somebody is there who can tell it. */
+static double patience(const liana__zmq *own)
+{
+    const double longest = 3 * own->place.heartbeat + 5;
+    return returns(own) && longest < own->place.timeout ? longest : own->place.timeout;
 }
 
 static liana_status fail_late(const liana__zmq *own, liana__error *error)
 {
     liana__text text = {0};
     list_missing(own, &text);
-    liana__fail(error, LIANA_UNAVAILABLE,
-                "the cluster did not come together within %g s (cluster.timeout); missing: %s", own->place.timeout,
+    liana__fail(error, LIANA_UNAVAILABLE, "the cluster did not come together within %g s (%s); missing: %s",
+                patience(own), returns(own) ? "this process was started again after others had met" : "cluster.timeout",
                 text.data ? text.data : "out of memory");
     liana__text_free(&text);
     return error->status;
@@ -246,7 +287,11 @@ static void take_refusals(liana__zmq *own, size_t rank)
         if (zmq_msg_recv(&message, peer->socket, ZMQ_DONTWAIT) < 0) break;
         liana__frame frame;
         liana_status status = liana__frame_read(zmq_msg_data(&message), zmq_msg_size(&message), &frame, &error);
-        if (status == LIANA_OK && frame.kind == LIANA__FRAME_REFUSAL && own->failure.status == LIANA_OK) {
+        if (status == LIANA_OK && frame.kind == LIANA__FRAME_LATER) {
+            own->told_to_wait = liana__clock_seconds();
+        } else if (status == LIANA_OK && frame.kind == LIANA__FRAME_INVITE) {
+            liana__zmq_take_invitation(own, &frame);
+        } else if (status == LIANA_OK && frame.kind == LIANA__FRAME_REFUSAL && own->failure.status == LIANA_OK) {
             liana__fail(&own->failure, LIANA_UNAVAILABLE, "rank %zu at %s refuses this process: %.*s", rank,
                         peer->address, (int)(frame.num_bytes < 1024 ? frame.num_bytes : 1024),
                         (const char *)frame.bytes);
@@ -284,12 +329,14 @@ static void speak(liana__zmq *own)
     bool all_heard = true;
     for (size_t i = 0; i < own->base.num_ranks; i++) {
         const liana__zmq_peer *peer = &own->peers[i];
-        if (i == own->base.rank) continue;
+        if (!liana__zmq_expects(own, i)) continue;
         all_heard = all_heard && peer->heard;
         if (peer->socket && !peer->welcomed) liana__zmq_send_control(own, i, LIANA__FRAME_HELLO, text, size);
     }
     if (own->base.rank == 0 && own->place.master && all_heard) send_table(own);
-    if (own->base.rank != 0 && has_met_all(own)) liana__zmq_send_control(own, 0, LIANA__FRAME_READY, NULL, 0);
+    if (own->base.rank != own->round.chief && has_met_all(own)) {
+        liana__zmq_send_control(own, own->round.chief, LIANA__FRAME_READY, NULL, 0);
+    }
 }
 
 /* Counts what has happened, so that an answer to it is not late. */
@@ -306,11 +353,33 @@ static size_t progress(const liana__zmq *own)
 static bool all_ready(const liana__zmq *own)
 {
     if (!has_met_all(own)) return false;
-    if (own->base.rank != 0) return own->peers[0].ready;
-    for (size_t i = 1; i < own->base.num_ranks; i++) {
-        if (!own->peers[i].ready) return false;
+    if (own->base.rank != own->round.chief) return own->peers[own->round.chief].ready;
+    for (size_t i = 0; i < own->base.num_ranks; i++) {
+        if (liana__zmq_expects(own, i) && !own->peers[i].ready) return false;
     }
     return true;
+}
+
+static liana_status fail_stopped(const liana__zmq *own, liana__error *error)
+{
+    return liana__fail(error, LIANA_CANCELLED, "rank %zu was stopped while it waited for the other processes",
+                       own->base.rank);
+}
+
+/* A process that was there and has ended will not come again by itself: nobody waits for it until the timeout. Its
+ * connection may be broken for a while, or another process may be started in its place. */
+static void look_for_ended(liana__zmq *own, double now)
+{
+    for (size_t i = 0; i < own->base.num_ranks; i++) {
+        const liana__zmq_peer *peer = &own->peers[i];
+        const bool has_ended = liana__zmq_expects(own, i) && peer->heard && peer->lost_since > 0 &&
+                               now - peer->lost_since > own->place.heartbeat;
+        if (!has_ended || own->failure.status != LIANA_OK) continue;
+        liana__fail(&own->failure, LIANA_UNAVAILABLE,
+                    "rank %zu (%s) has ended before all had met, and no other process has come in its place: start all "
+                    "processes again",
+                    i, peer->whereabouts);
+    }
 }
 
 static liana_status meet(liana__zmq *own, zmq_pollitem_t *items, liana__error *error)
@@ -319,7 +388,12 @@ static liana_status meet(liana__zmq *own, zmq_pollitem_t *items, liana__error *e
     size_t known = SIZE_MAX;
     while (own->failure.status == LIANA_OK && !all_ready(own)) {
         double now = liana__clock_seconds();
-        if (now - begun >= own->place.timeout) return fail_late(own, error);
+        if (own->place.stop && own->place.stop(own->place.user)) return fail_stopped(own, error);
+        if (now - (own->told_to_wait > begun ? own->told_to_wait : begun) >= patience(own)) {
+            return fail_late(own, error);
+        }
+        look_for_ended(own, now);
+        if (own->round.number) liana__zmq_leave_out_missing(own);
         if (now - spoken >= greet_again || progress(own) != known) {
             known = progress(own);
             spoken = now;
@@ -332,21 +406,32 @@ static liana_status meet(liana__zmq *own, zmq_pollitem_t *items, liana__error *e
         wait_for_frames(own, items);
     }
     if (own->failure.status != LIANA_OK) return liana__fail(error, own->failure.status, "%s", own->failure.message);
-    for (size_t i = 1; own->base.rank == 0 && i < own->base.num_ranks; i++) {
-        liana__zmq_send_control(own, i, LIANA__FRAME_GO, NULL, 0);
+    for (size_t i = 0; own->base.rank == own->round.chief && i < own->base.num_ranks; i++) {
+        if (liana__zmq_expects(own, i)) liana__zmq_send_control(own, i, LIANA__FRAME_GO, NULL, 0);
     }
     return LIANA_OK;
+}
+
+static bool is_resumable(const liana__zmq *own)
+{
+    bool resumable = own->resumable || own->place.returns || own->told_to_wait > 0 || own->round.number > 0;
+    for (size_t i = 0; i < own->base.num_ranks; i++) {
+        resumable = resumable || (own->peers[i].heard && own->peers[i].lost_since > 0);
+    }
+    return resumable;
 }
 
 liana_status liana__zmq_meet(liana__zmq *own, liana__error *error)
 {
     for (size_t i = 0; i < own->base.num_ranks; i++) {
-        if (i != own->base.rank && *own->peers[i].address) LIANA_TRY(liana__zmq_connect(own, i, error));
+        if (liana__zmq_expects(own, i) && *own->peers[i].address) LIANA_TRY(liana__zmq_connect(own, i, error));
     }
     zmq_pollitem_t *items = calloc(own->base.num_ranks + 2, sizeof *items);
     if (!items) return liana__fail_memory(error, "the other processes");
     liana_status status = meet(own, items, error);
     free(items);
+    own->resumable = status != LIANA_OK && is_resumable(own);
+    if (own->place.resumable) *own->place.resumable = own->resumable;
     for (size_t i = 0; status != LIANA_OK && i < own->base.num_ranks; i++) {
         if (own->peers[i].heard) {
             liana__zmq_send_control(own, i, LIANA__FRAME_BYE, error->message, strlen(error->message));

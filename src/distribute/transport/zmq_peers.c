@@ -242,6 +242,7 @@ static bool make_frame(const liana__zmq *own, uint64_t sequence, liana__frame_ki
                           .cluster = own->cluster,
                           .incarnation = own->incarnation,
                           .sequence = sequence,
+                          .key = {.part = kind == LIANA__FRAME_BYE && own->resumable},
                           .size = size,
                           .num_bytes = size};
     if (zmq_msg_init_size(message, LIANA__FRAME_HEADER + size) != 0) return false;
@@ -264,8 +265,14 @@ void liana__zmq_send_control(liana__zmq *own, size_t rank, liana__frame_kind kin
 
 void liana__zmq_send_refusal(liana__zmq *own, const void *id, size_t id_size, const char *text)
 {
+    liana__zmq_send_over(own, id, id_size, LIANA__FRAME_REFUSAL, text, strlen(text));
+}
+
+void liana__zmq_send_over(liana__zmq *own, const void *id, size_t id_size, liana__frame_kind kind, const char *text,
+                          size_t size)
+{
     zmq_msg_t message;
-    if (!make_frame(own, 0, LIANA__FRAME_REFUSAL, text, strlen(text), &message)) return;
+    if (!make_frame(own, 0, kind, text, size, &message)) return;
     bool begun = zmq_send(own->router, id, id_size, ZMQ_DONTWAIT | ZMQ_SNDMORE) >= 0;
     if (!begun || zmq_msg_send(&message, own->router, ZMQ_DONTWAIT) < 0) zmq_msg_close(&message);
 }

@@ -41,6 +41,7 @@ static void take_goodbye(liana__zmq *own, const liana__frame *frame)
     }
     liana__zmq_send_control(own, frame->sender, LIANA__FRAME_BYE_SEEN, NULL, 0);
     peer->left = true;
+    own->resumable = own->resumable || (!own->has_thread && frame->key.part);
     liana__mailbox_set_gone(own->base.mailbox, frame->sender, reason);
     if (own->has_thread || own->failure.status != LIANA_OK) return;
     liana__fail(&own->failure, LIANA_UNAVAILABLE, "rank %u (%s) has given up: %.*s", frame->sender, peer->whereabouts,
@@ -66,10 +67,13 @@ static void take_frame(liana__zmq *own, const liana__frame *frame)
     case LIANA__FRAME_READY:
         peer->ready = true;
         /* It asks again, so the first answer was lost. */
-        if (own->has_thread && own->base.rank == 0)
+        if (own->has_thread && own->base.rank == own->round.chief)
             liana__zmq_send_control(own, frame->sender, LIANA__FRAME_GO, NULL, 0);
         break;
-    case LIANA__FRAME_GO: peer->ready = frame->sender == 0; break;
+    case LIANA__FRAME_GO: peer->ready = frame->sender == own->round.chief; break;
+    case LIANA__FRAME_INVITE:
+        if (!own->has_thread) liana__zmq_take_invitation(own, frame);
+        break;
     case LIANA__FRAME_DATA: take_data(own, frame); break;
     case LIANA__FRAME_BEAT: take_beat(own, frame); break;
     case LIANA__FRAME_BYE: take_goodbye(own, frame); break;
@@ -89,9 +93,15 @@ static void take_bytes(liana__zmq *own, zmq_msg_t *id, zmq_msg_t *body)
         liana__zmq_take_greeting(own, &frame, zmq_msg_data(id), zmq_msg_size(id), zmq_msg_gets(body, "Peer-Address"));
         return;
     }
-    if (frame.sender >= own->base.num_ranks || frame.sender == own->base.rank || frame.cluster != own->cluster) return;
+    if (frame.sender >= own->base.num_ranks || frame.sender == own->base.rank) return;
+    if (frame.cluster - own->first_round > UINT32_MAX) return;
     const liana__zmq_peer *peer = &own->peers[frame.sender];
-    if (peer->heard && peer->incarnation == frame.incarnation) take_frame(own, &frame);
+    const bool is_known = peer->heard && peer->incarnation == frame.incarnation && !own->absent[frame.sender];
+    if (is_known && frame.cluster == own->cluster) {
+        take_frame(own, &frame);
+    } else {
+        liana__zmq_take_stranger(own, &frame, zmq_msg_data(id), zmq_msg_size(id));
+    }
 }
 
 /* A message of the ROUTER: the connection's number, and one frame. False: there is none. */
@@ -124,8 +134,11 @@ static void send_beats(liana__zmq *own, double now)
 {
     if (now - own->last_beat < own->place.heartbeat / 4) return;
     own->last_beat = now;
+    liana__zmq_hear_refusals(own);
+    liana__zmq_look_at_newcomers(own);
     for (size_t i = 0; i < own->base.num_ranks; i++) {
-        if (i != own->base.rank && !own->peers[i].left) liana__zmq_send_control(own, i, LIANA__FRAME_BEAT, NULL, 0);
+        if (!liana__zmq_expects(own, i) || own->peers[i].left) continue;
+        liana__zmq_send_control(own, i, LIANA__FRAME_BEAT, NULL, 0);
     }
 }
 
@@ -138,7 +151,7 @@ static void notice_gone(liana__zmq *own, double now)
     snprintf(reason, sizeof reason, "was silent for more than %g s (cluster.heartbeat)", own->place.heartbeat);
     for (size_t i = 0; i < own->base.num_ranks; i++) {
         liana__zmq_peer *peer = &own->peers[i];
-        if (i == own->base.rank) continue;
+        if (!liana__zmq_expects(own, i)) continue;
         /* Also in a generation that has begun since. */
         if (peer->left) liana__mailbox_set_gone(own->base.mailbox, i, "has left the cluster");
         if (peer->left) continue;
@@ -158,8 +171,10 @@ static void notice_gone(liana__zmq *own, double now)
 static void say_goodbye(liana__zmq *own)
 {
     for (size_t i = 0; i < own->base.num_ranks; i++) {
-        if (i != own->base.rank && !own->peers[i].left) liana__zmq_send_control(own, i, LIANA__FRAME_BYE, NULL, 0);
+        if (!liana__zmq_expects(own, i) || own->peers[i].left) continue;
+        liana__zmq_send_control(own, i, LIANA__FRAME_BYE, NULL, 0);
     }
+    liana__zmq_dismiss_newcomers(own);
 }
 
 /* Whether all who are there have had what this process has sent. */
@@ -167,7 +182,7 @@ static bool is_heard_out(liana__zmq *own)
 {
     for (size_t i = 0; i < own->base.num_ranks; i++) {
         const liana__zmq_peer *peer = &own->peers[i];
-        bool waits = i != own->base.rank && !peer->left && !peer->seen_goodbye;
+        bool waits = liana__zmq_expects(own, i) && !peer->left && !peer->seen_goodbye;
         if (waits && !liana__mailbox_is_gone(own->base.mailbox, i)) return false;
     }
     return true;

@@ -17,6 +17,9 @@ liana_status liana__checkpoint_save(const char *folder, const liana__variables *
                                     const liana__training_state *state, int64_t keep, liana__error *error)
     LIANA_MUST_USE;
 
+/* Removes what processes that are gone have left of saves. Before the first save of who has the folder now. */
+liana_status liana__checkpoints_remove_unfinished(const char *folder, liana__error *error) LIANA_MUST_USE;
+
 /* The path of the newest checkpoint in a folder, in the arena; NULL: there is none, or no folder. */
 liana_status liana__checkpoint_newest(const char *folder, liana__arena *arena, const char **path, liana__error *error)
     LIANA_MUST_USE;

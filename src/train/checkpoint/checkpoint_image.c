@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { ALIGNMENT = 64 };
 
@@ -229,7 +230,7 @@ static liana_status write_parts(liana__checkpoint_image *image, const char *fold
     uint32_t checksum;
     /* Not where a run folder was taken away: it would hold an end without a beginning. */
     LIANA_TRY(liana__folder_make_in(folder, error));
-    LIANA_TRY(liana__folder_make_in(unfinished, error));
+    LIANA_TRY(liana__folder_make(unfinished, error));
     LIANA_TRY(write_variables(image, variables_path, &checksum, error));
     if (image->kept) LIANA_TRY(mark_kept(image, unfinished, error));
     return write_state(image, state_path, checksum, error);
@@ -244,32 +245,52 @@ static liana_status remove_old(liana__checkpoint_image *image, const char *folde
         const char *mark = liana__path_join(arena, paths.items[i], KEPT);
         if (!mark) return liana__fail_memory(error, "a checkpoint");
         bool stays = strcmp(liana__path_name(paths.items[i]), image->best) == 0 || liana__file_exists(mark);
-        if (!stays) LIANA_TRY(liana__folder_remove(paths.items[i], error));
+        const liana_status status = stays ? LIANA_OK : liana__folder_remove(paths.items[i], error);
+        if (status != LIANA_OK && liana__folder_exists(paths.items[i])) return status;
     }
     return LIANA_OK;
 }
 
+/* Puts what is written in its place. Another process may have saved the same meanwhile (see write_folder). */
+static liana_status put_in_place(const liana__checkpoint_image *image, const char *written, const char *final,
+                                 liana__error *error)
+{
+    if (liana__folder_exists(final)) return liana__folder_exchange(written, final, error);
+    const liana_status status = liana__folder_rename(written, final, error);
+    const bool is_there = status != LIANA_OK && liana__checkpoint_is_at(final, image->epoch, image->step, image->ended);
+    return is_there ? LIANA_OK : status;
+}
+
+/* A chief that was halted in a save, and comes back while its successor saves, may be about to do any of this: so each
+ * process writes in a folder of its own. */
 static liana_status write_folder(liana__checkpoint_image *image, const char *folder, int64_t keep, liana__error *error)
 {
     const char *final = liana__path_join(&image->arena, folder, image->name);
     const char *unfinished = liana__path_join(&image->arena, folder, "unfinished");
     if (image->arena.failed) return liana__fail_memory(error, "a checkpoint");
-    bool exists = liana__folder_exists(final);
+    const char *written = liana__arena_format(&image->arena, "%s/%d", unfinished, (int)getpid());
+    const bool exists = liana__folder_exists(final);
     if (exists && liana__checkpoint_is_at(final, image->epoch, image->step, image->ended)) return LIANA_OK;
     if (exists) image->kept |= liana__file_exists(liana__arena_format(&image->arena, "%s/%s", final, KEPT));
     if (image->arena.failed) return liana__fail_memory(error, "a checkpoint");
-    LIANA_TRY(liana__folder_remove(unfinished, error));
-    liana_status status = write_parts(image, folder, unfinished, error);
-    if (status == LIANA_OK) {
-        status =
-            exists ? liana__folder_exchange(unfinished, final, error) : liana__folder_rename(unfinished, final, error);
-    }
-    if (status != LIANA_OK || exists) {
-        /* Removes useless files from a full disk. If that fails too, the next save tries again. */
-        liana_status cleaned = liana__folder_remove(unfinished, NULL);
-        (void)cleaned;
-    }
+    LIANA_TRY(liana__folder_remove(written, error));
+    liana_status status = write_parts(image, folder, written, error);
+    if (status == LIANA_OK) status = put_in_place(image, written, final, error);
+    /* Also useless files of a full disk. If that fails too, the next save tries again. */
+    const liana_status cleaned = liana__folder_remove(written, NULL);
+    (void)cleaned;
+    rmdir(unfinished);
     return status == LIANA_OK ? remove_old(image, folder, keep, error) : status;
+}
+
+liana_status liana__checkpoints_remove_unfinished(const char *folder, liana__error *error)
+{
+    liana__arena arena = {0};
+    const char *unfinished = liana__path_join(&arena, folder, "unfinished");
+    const liana_status status =
+        unfinished ? liana__folder_remove(unfinished, error) : liana__fail_memory(error, "a checkpoint");
+    liana__arena_free(&arena);
+    return status;
 }
 
 liana_status liana__checkpoint_image_write(liana__checkpoint_image *image, const char *folder, int64_t keep,

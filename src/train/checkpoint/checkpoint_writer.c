@@ -64,6 +64,9 @@ liana_status liana__checkpoint_writer_create(const liana__checkpoint_writer_opti
     own->options = *options;
     pthread_mutex_init(&own->mutex, NULL);
     pthread_cond_init(&own->changed, NULL);
+    /* If the folder cannot be written, the first save says so. */
+    const liana_status removed = liana__checkpoints_remove_unfinished(options->folder, NULL);
+    (void)removed;
     liana_status status = liana__checkpoint_image_reserve(&own->image, variables, error);
     int code = status == LIANA_OK ? pthread_create(&own->thread, NULL, thread_main, own) : 0;
     if (code != 0) {

@@ -16,7 +16,8 @@ typedef struct liana__checkpoint_writer_options {
     liana__outlet *outlet; /* is told of each checkpoint that was written; NULL: none */
 } liana__checkpoint_writer_options;
 
-/* Allocates what the variables need, and starts the thread. Errors: OUT_OF_MEMORY. */
+/* Allocates what the variables need, removes what earlier processes left of saves, and starts the thread. Errors:
+ * OUT_OF_MEMORY. */
 liana_status liana__checkpoint_writer_create(const liana__checkpoint_writer_options *options,
                                              const liana__variables *variables, liana__checkpoint_writer **writer,
                                              liana__error *error) LIANA_MUST_USE;

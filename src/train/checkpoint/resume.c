@@ -77,23 +77,37 @@ static liana_status load_newest(const liana__paths *all, liana__training *traini
     return damage->status;
 }
 
+static liana_status list_with(const char *folder, const char *newer, liana__arena *arena, liana__paths *all,
+                              liana__error *error)
+{
+    LIANA_TRY(liana__checkpoint_list(folder, arena, all, error));
+    if (!newer) return LIANA_OK;
+    char **items = liana__arena_allocate(arena, (all->count + 1) * sizeof *items);
+    char *last = liana__arena_string(arena, newer);
+    if (!items || !last) return liana__fail_memory(error, "the list of checkpoints");
+    if (all->count) memcpy(items, all->items, all->count * sizeof *items);
+    items[all->count] = last;
+    *all = (liana__paths){items, all->count + 1};
+    return LIANA_OK;
+}
+
 /* Only the chief of a cluster has a folder. */
-static liana_status list_own(const char *folder, liana__cluster *cluster, liana__arena *arena, liana__paths *all,
-                             liana__error *error)
+static liana_status list_own(const char *folder, const char *newer, liana__cluster *cluster, liana__arena *arena,
+                             liana__paths *all, liana__error *error)
 {
     *all = (liana__paths){0};
-    liana_status status =
-        liana__cluster_is_chief(cluster) ? liana__checkpoint_list(folder, arena, all, error) : LIANA_OK;
+    liana_status status = liana__cluster_is_chief(cluster) ? list_with(folder, newer, arena, all, error) : LIANA_OK;
     return liana__cluster_agree_status(cluster, status, error);
 }
 
-liana_status liana__checkpoint_resume(const char *folder, liana__training *training, const liana__notes *notes,
-                                      liana__arena *arena, const char **path, liana__error *error)
+liana_status liana__checkpoint_resume(const char *folder, const char *newer, liana__training *training,
+                                      const liana__notes *notes, liana__arena *arena, const char **path,
+                                      liana__error *error)
 {
     liana__paths all;
     liana__error damage = {0};
     *path = NULL;
-    LIANA_TRY(list_own(folder, training->cluster, arena, &all, error));
+    LIANA_TRY(list_own(folder, newer, training->cluster, arena, &all, error));
     liana_status status = training->cluster ? load_shared(&all, training, notes, arena, path, &damage)
                                             : load_newest(&all, training, notes, path, &damage);
     if (status != LIANA_OK) {
@@ -128,7 +142,7 @@ liana_status liana__checkpoint_resume_from(const char *folder, const char *path,
                                            const liana__notes *notes, liana__arena *arena, liana__error *error)
 {
     liana__paths all;
-    LIANA_TRY(list_own(folder, training->cluster, arena, &all, error));
+    LIANA_TRY(list_own(folder, NULL, training->cluster, arena, &all, error));
     size_t place = liana__cluster_is_chief(training->cluster) ? find_place(&all, path) : 0;
     liana_status status = LIANA_OK;
     if (place == all.count && all.count) {

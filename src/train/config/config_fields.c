@@ -639,8 +639,10 @@ static const liana__field train_items[] = {
      AT(precision),
      .default_text = "float32",
      .names = liana__precision_names,
-     .doc = "precision of the computation: float32; mixed_bfloat16: matrix products and activations in bfloat16, the "
-            "rest in float32; auto: mixed_bfloat16 if the processor has instructions for it"},
+     .doc = "precision of the computation: float32, products too on every device; float32_default: products as the "
+            "device does them by itself (TF32 on GPUs, bfloat16 on TPUs; on a CPU as float32); mixed_bfloat16: matrix "
+            "products and activations in bfloat16, the rest in float32; auto: mixed_bfloat16 if the device has "
+            "instructions for it"},
     {.name = "recompute",
      .kind = LIANA__FIELD_ENUM,
      AT(recompute),

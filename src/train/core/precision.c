@@ -1,6 +1,7 @@
 /* Decides what a run computes in. */
 #include "train/core/precision.h"
 
+#include "backends/pjrt/platform.h"
 #include "backends/remote/device.h"
 
 #include <stdio.h>
@@ -9,14 +10,17 @@
 const char *const liana__precision_names[] = {
     [LIANA_FLOAT32] = "float32",
     [LIANA_MIXED_BFLOAT16] = "mixed_bfloat16",
+    [LIANA_FLOAT32_DEFAULT] = "float32_default",
     [LIANA_PRECISION_AUTO] = "auto",
     NULL,
 };
 
 liana_precision liana__precision_named(const char *name)
 {
-    return name && strcmp(name, liana__precision_names[LIANA_MIXED_BFLOAT16]) == 0 ? LIANA_MIXED_BFLOAT16
-                                                                                   : LIANA_FLOAT32;
+    for (int precision = 0; name && precision < LIANA_PRECISION_AUTO; precision++) {
+        if (strcmp(name, liana__precision_names[precision]) == 0) return (liana_precision)precision;
+    }
+    return LIANA_FLOAT32;
 }
 
 /* What mixed precision is at each level, best first: by what it gains from, and whether `auto` takes it. */
@@ -80,8 +84,35 @@ static bool describe_feature(const liana__device *device, char *text, size_t siz
     return false;
 }
 
+/* Of a plugin's device: TPUs multiply bf16, and so do GPUs of these years. */
+static liana__precision_choice choose_for_platform(const char *platform, liana_precision asked)
+{
+    static const char *const platforms[] = {"tpu", "cuda", "rocm", "gpu"};
+    bool multiplies = false;
+    for (size_t i = 0; i < sizeof platforms / sizeof *platforms; i++) {
+        multiplies = multiplies || strcmp(platform, platforms[i]) == 0;
+    }
+    liana__precision_choice choice = {.precision = asked};
+    char why[96];
+    snprintf(why, sizeof why, "the platform %.32s multiplies %s", platform, multiplies ? "bf16" : "no bf16");
+    if (asked == LIANA_PRECISION_AUTO) {
+        choice.precision = multiplies ? LIANA_MIXED_BFLOAT16 : LIANA_FLOAT32;
+        snprintf(choice.note, sizeof choice.note, "precision: %s (auto: %s)", liana__precision_names[choice.precision],
+                 why);
+    } else if (asked == LIANA_MIXED_BFLOAT16) {
+        snprintf(choice.note, sizeof choice.note, "precision: mixed_bfloat16%s (%s)",
+                 multiplies ? "" : ", which may be slower here than float32", why);
+    } else if (asked == LIANA_FLOAT32_DEFAULT) {
+        snprintf(choice.note, sizeof choice.note, "precision: float32_default (%s)",
+                 multiplies ? "this device may round the operands of products" : "here the same as float32");
+    }
+    return choice;
+}
+
 liana__precision_choice liana__precision_choose(const liana__device *device, liana_precision asked)
 {
+    const char *platform = liana__pjrt_platform_of(device);
+    if (platform) return choose_for_platform(platform, asked);
     liana__isa isa = LIANA__ISA_BASELINE;
     const bool own = device->backend == &liana__backend_cpu || liana__served_is_cpu(device, &isa);
     if (device->backend == &liana__backend_cpu) isa = device->context->isa;
@@ -99,6 +130,8 @@ liana__precision_choice liana__precision_choose(const liana__device *device, lia
     } else if (asked == LIANA_MIXED_BFLOAT16) {
         snprintf(choice.note, sizeof choice.note, "precision: mixed_bfloat16 (%s%s)", why,
                  has_feature ? "" : level->how);
+    } else if (asked == LIANA_FLOAT32_DEFAULT && own) {
+        snprintf(choice.note, sizeof choice.note, "precision: float32_default (on a CPU the same as float32)");
     }
     return choice;
 }

@@ -480,6 +480,37 @@ liana_status liana__build_slice_sums(liana_context *context, const liana__update
     return finish_graph(&b, graph);
 }
 
+/* [variables, sums of the round], or [sums of the round]. */
+static liana_tensor finish_chunks(const builder *b, size_t round, liana_tensor chunks, liana_tensor *rows)
+{
+    const liana__sum_round *known = &b->items->reads.rounds[round];
+    if (known->scope == LIANA__SUM_OF_ALL) return liana_op_reduce_sum(chunks, LIANA_AXES(0), false);
+    int64_t first = 0;
+    size_t count = 0;
+    for (size_t i = 0; i < b->slice->num_pieces; i++) {
+        const liana__slice_piece *piece = &b->slice->pieces[i];
+        if (!is_variable(b->items, piece->item)) continue;
+        const int64_t end = first + liana__num_chunks(piece->end - piece->begin);
+        const int64_t from[] = {first, 0}, to[] = {end, (int64_t)known->num_sums};
+        rows[count++] = liana_op_reduce_sum(liana_op_slice(chunks, from, to, NULL), LIANA_AXES(0), true);
+        first = end;
+    }
+    return join(rows, count);
+}
+
+liana_status liana__build_finished_sums(liana_context *context, const liana__update_items *items,
+                                        const liana__update_slice *slice, size_t round, liana_graph **graph)
+{
+    LIANA_TRY(liana__build_slice_sums(context, items, slice, round, graph));
+    builder b = {.items = items, .slice = slice, .graph = *graph};
+    if (!*graph) return liana__fail(&context->error, LIANA_INTERNAL, "there is no variable to add up");
+    liana_tensor *rows = liana__arena_allocate(&(*graph)->arena, slice->num_pieces * sizeof *rows);
+    const liana_tensor chunks = {.graph = *graph, .id = (*graph)->outputs[0].node->id};
+    if (rows) liana_graph_output(*graph, "finished", finish_chunks(&b, round, chunks, rows));
+    if (!rows) liana__graph_fail(*graph, LIANA_HERE, LIANA_OUT_OF_MEMORY, "out of memory for the sums of an update");
+    return finish_graph(&b, graph);
+}
+
 /* ---- the update ---- */
 
 static void update_variable(const builder *b, size_t index, int64_t row)

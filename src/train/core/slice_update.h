@@ -58,6 +58,12 @@ liana_status liana__build_slice_sums(liana_context *context, const liana__update
                                      const liana__update_slice *slice, size_t round, liana_graph **graph)
     LIANA_MUST_USE;
 
+/* The same of all items in one slice, with a second output "finished", which is what liana__finish_sums comes to, as a
+ * slice's graphs read it. Sums are added in f32, in the device's order. */
+liana_status liana__build_finished_sums(liana_context *context, const liana__update_items *items,
+                                        const liana__update_slice *slice, size_t round, liana_graph **graph)
+    LIANA_MUST_USE;
+
 /* The chunks of a slice, and the first of them among those of all items. */
 int64_t liana__slice_num_chunks(const liana__update_items *items, const liana__update_slice *slice);
 int64_t liana__slice_first_chunk(const liana__update_items *items, const liana__update_slice *slice);

@@ -57,7 +57,7 @@ static liana_status build_counting(void *user, int64_t size, bool masked, liana_
     return liana__trainer_take_error(own, status, error);
 }
 
-static liana_status prepare_update(liana__trainer *own, liana__error *error)
+liana_status liana__trainer_prepare_update(liana__trainer *own, liana__error *error)
 {
     return liana__trainer_update_prepare(&own->update, own->device->context, &own->options, &own->sums, error);
 }
@@ -68,7 +68,7 @@ liana_status liana__trainer_update_graph(void *user, liana_graph **graph, liana_
     *graph = NULL;
     const liana__leaf_function *function = own->options.function;
     if (function && function->build_update) return function->build_update(function->user, graph, error);
-    LIANA_TRY(prepare_update(own, error));
+    LIANA_TRY(liana__trainer_prepare_update(own, error));
     return liana__trainer_take_error(own, liana__trainer_update_build(&own->update, LIANA__WHOLE_UPDATE, graph), error);
 }
 
@@ -76,7 +76,7 @@ static liana_status build_sums(void *user, size_t round, liana_graph **graph, li
 {
     liana__trainer *own = user;
     *graph = NULL;
-    LIANA_TRY(prepare_update(own, error));
+    LIANA_TRY(liana__trainer_prepare_update(own, error));
     const liana_status status = liana__trainer_update_build_sums(&own->update, LIANA__WHOLE_UPDATE, round, graph);
     return liana__trainer_take_error(own, status, error);
 }
@@ -84,7 +84,7 @@ static liana_status build_sums(void *user, size_t round, liana_graph **graph, li
 static liana_status cut_update(void *user, size_t num_slices, liana__error *error)
 {
     liana__trainer *own = user;
-    LIANA_TRY(prepare_update(own, error));
+    LIANA_TRY(liana__trainer_prepare_update(own, error));
     return liana__trainer_update_cut(&own->update, num_slices, error);
 }
 
@@ -204,6 +204,16 @@ static liana__leaf_plan plan_leaves(liana__trainer *trainer, liana__step_kind ki
     };
     for (size_t i = 0; i < plan.num_components; i++) plan.components[i] = trainer->names[i].text;
     return plan;
+}
+
+bool liana__trainer_lend_whole_plan(liana__trainer *trainer, liana__leaf_plan *leaf, liana__whole_plan *plan)
+{
+    if (!trainer->whole.build_leaves) return false;
+    *leaf = plan_leaves(trainer, LIANA__STEP_TRAINING);
+    *plan = trainer->whole;
+    plan->leaf = leaf;
+    plan->variables = trainer->variables;
+    return true;
 }
 
 static liana_status make_strategy(liana__trainer *trainer, liana__error *error)

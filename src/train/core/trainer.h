@@ -86,6 +86,9 @@ liana_status liana__trainer_build_evaluation(liana__trainer *trainer, int64_t si
                                              liana__error *error) LIANA_MUST_USE;
 liana_status liana__trainer_build_update(liana__trainer *trainer, liana_graph **graph, liana__error *error)
     LIANA_MUST_USE;
+/* The plan of whole updates, whatever device this is, for who writes their program down; false: they are none. Both are
+ * borrowed from the trainer, the plan's leaf from `leaf`. */
+bool liana__trainer_lend_whole_plan(liana__trainer *trainer, liana__leaf_plan *leaf, liana__whole_plan *plan);
 liana_status liana__trainer_read_sum(liana__trainer *trainer, const char *input, void *data, liana__error *error)
     LIANA_MUST_USE;
 /* The rounds of sums that the update reads besides, for clipping by norms and such: how many, the graph of each, whose

@@ -46,6 +46,7 @@ void liana__trainer_watch_sums(liana__trainer *trainer, const liana__sum_watch *
 
 /* Of the plans: `user` is the trainer. The leaf's sum that the update reads under a weight's name. */
 size_t liana__trainer_find_sum(void *user, const char *input);
+liana_status liana__trainer_prepare_update(liana__trainer *own, liana__error *error) LIANA_MUST_USE;
 liana_status liana__trainer_update_graph(void *user, liana_graph **graph, liana__error *error) LIANA_MUST_USE;
 
 /* What the device records of the callers. */

@@ -92,6 +92,13 @@ liana_status liana__trainer_update_build_sums(const liana__trainer_update *updat
     return liana__build_slice_sums(update->context, &update->items, &pieces, round, graph);
 }
 
+liana_status liana__trainer_update_build_finished(const liana__trainer_update *update, size_t round,
+                                                  liana_graph **graph)
+{
+    const liana__update_slice pieces = pieces_of(update, LIANA__WHOLE_UPDATE);
+    return liana__build_finished_sums(update->context, &update->items, &pieces, round, graph);
+}
+
 size_t liana__trainer_update_first_finished(const liana__trainer_update *update, size_t slice, size_t round)
 {
     const liana__update_slice pieces = pieces_of(update, slice);

@@ -44,6 +44,9 @@ liana_status liana__trainer_update_build(const liana__trainer_update *update, si
     LIANA_MUST_USE;
 liana_status liana__trainer_update_build_sums(const liana__trainer_update *update, size_t slice, size_t round,
                                               liana_graph **graph) LIANA_MUST_USE;
+/* The graph of a round whose sums are finished on the device (liana__build_finished_sums). */
+liana_status liana__trainer_update_build_finished(const liana__trainer_update *update, size_t round,
+                                                  liana_graph **graph) LIANA_MUST_USE;
 /* The first of the finished sums of a round that a slice reads. */
 size_t liana__trainer_update_first_finished(const liana__trainer_update *update, size_t slice, size_t round);
 

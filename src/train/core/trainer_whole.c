@@ -22,16 +22,26 @@ static liana_status build_penalty(void *user, liana_graph **graph, liana__error 
     return liana__penalty_build(own->device->context, own->options.model, graph, error);
 }
 
-/* Updates as one program each. Not where they read sums that the host finishes, and not of a program's own
+static liana_status build_round(void *user, size_t round, liana_graph **graph, liana__error *error)
+{
+    liana__trainer *own = user;
+    *graph = NULL;
+    LIANA_TRY(liana__trainer_prepare_update(own, error));
+    return liana__trainer_take_error(own, liana__trainer_update_build_finished(&own->update, round, graph), error);
+}
+
+/* Updates as one program each. Not where the host makes a learning rate of their sums, and not of a program's own
  * steps. */
 bool liana__trainer_plan_whole(liana__trainer *trainer, size_t num_sum_rounds, liana__whole_plan *plan)
 {
     const liana__trainer_options *options = &trainer->options;
-    if (!options->optimizer || options->function || options->deterministic || num_sum_rounds) return false;
+    if (!options->optimizer || options->function || options->deterministic || options->adapted_rate) return false;
     *plan = (liana__whole_plan){
         .build_leaves = build_leaves,
         .side_by_side = liana__leaves_stand_side_by_side(options),
         .build_update = liana__trainer_update_graph,
+        .num_rounds = num_sum_rounds,
+        .build_round = build_round,
         .build_penalty = trainer->penalty ? build_penalty : NULL,
         .find_sum = liana__trainer_find_sum,
         .user = trainer,

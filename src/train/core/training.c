@@ -1,10 +1,12 @@
 /* Compiles a training. */
 #include "train/core/training.h"
 
+#include "backends/pjrt/platform.h"
 #include "distribute/cluster/held.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* What `auto` came to is said, and recorded: a training that goes on keeps it. */
 static void note_recomputation(liana__training *training, const liana__notes *notes, size_t limit)
@@ -24,8 +26,23 @@ static void choose_precision(liana__training *training, const liana__training_op
     snprintf(training->state.precision, sizeof training->state.precision, "%s",
              liana__precision_names[choice.precision]);
     wanted->mixed_precision = choice.precision == LIANA_MIXED_BFLOAT16;
+    for (size_t i = 0; i < training->devices.count; i++) {
+        liana__pjrt_set_products(training->devices.items[i], choice.precision == LIANA_FLOAT32_DEFAULT);
+    }
     wanted->evaluates_in_float32 = choice.evaluates_in_float32;
     if (*choice.note) liana__note(&options->notes, "%s", choice.note);
+}
+
+/* Which device it is; of a TPU also what its library reads of the environment. */
+static void note_device(const liana__device *device, const liana__notes *notes)
+{
+    const char *platform = liana__pjrt_platform_of(device);
+    if (*device->note) liana__note(notes, "%s", device->note);
+    if (!platform || strcmp(platform, "tpu") != 0) return;
+    liana__text environment = {0};
+    liana__tpu_environment_print(&environment);
+    liana__note(notes, "environment of the TPU: %s", environment.length ? environment.data : "nothing is set");
+    liana__text_free(&environment);
 }
 
 static void note_size(const liana__training *training, const liana__training_options *options)
@@ -111,7 +128,7 @@ liana_status liana__training_open(liana__training *training, const liana__traini
     LIANA_TRY(liana__totals_create(wanted.objective, &training->state.running, error));
     if (options->optimizer) take_optimizer(training, options->optimizer, &wanted);
     LIANA_TRY(open_devices(training, options, &wanted, error));
-    if (*training->device->note) liana__note(&options->notes, "%s", training->device->note);
+    note_device(training->device, &options->notes);
     choose_precision(training, options, &wanted);
     liana__variables_init(&training->variables, training->device);
     liana_recompute recompute = options->optimizer ? options->recompute : LIANA_RECOMPUTE_NONE;

@@ -186,7 +186,7 @@ static liana_status begin(job *own, liana__error *error)
     if (!data) return liana__fail_memory(error, "the state of the data");
     state->data = data;
     LIANA_TRY(liana__data_state_find(session->train.source, &session->arena, data, error));
-    liana_status status = liana__checkpoint_resume(estimator->checkpoints, &session->training, &own->notes,
+    liana_status status = liana__checkpoint_resume(estimator->checkpoints, NULL, &session->training, &own->notes,
                                                    &session->arena, &path, error);
     if (status == LIANA_OK && path) status = check_variables(own, path, error);
     if (status == LIANA_INVALID_DATA) return liana__estimator_blame(estimator, error);

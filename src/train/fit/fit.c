@@ -431,7 +431,9 @@ static liana_status interrupt(liana__fit_run *fit, bool validating)
     } else {
         LIANA_TRY(keep_states(fit));
     }
-    LIANA_TRY(save_checkpoint(fit));
+    bool hands_over = false;
+    if (fit->options->hand_over) LIANA_TRY(fit->options->hand_over(fit->options->user, &hands_over, fit->error));
+    LIANA_TRY(hands_over ? save_state(fit, fit->error) : save_checkpoint(fit));
     return liana__fail(fit->error, LIANA_CANCELLED,
                        "stopped on request in epoch %lld after step %lld; --resume goes on "
                        "from there",

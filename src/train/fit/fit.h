@@ -22,6 +22,9 @@ typedef struct liana__fit_options {
     bool *seen_classes;            /* by class: becomes true when an example of it was trained on; NULL: nobody asks */
     /* Saves the training's state and variables; NULL: nothing is saved. A failure ends the fit. */
     liana_status (*save)(void *user, liana__error *error);
+    /* A collective operation, before a fit that was interrupted saves: *hands_over: what is saved is for a next round of
+     * the cluster, which goes on with other processes. No callback hears of it. NULL: it never is. */
+    liana_status (*hand_over)(void *user, bool *hands_over, liana__error *error);
     void *user;
     liana__callback_list *callbacks; /* NULL: none */
     const char *folder;              /* for files of callbacks; NULL: none */

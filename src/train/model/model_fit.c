@@ -194,7 +194,7 @@ static liana_status prepare_checkpoints(session *own, const liana_fit_options *o
         LIANA_TRY(liana__cluster_agree_status(own->cluster, status, error));
         LIANA_TRY(liana__checkpoint_resume_from(own->checkpoints, path, own->training, &notes, &own->arena, error));
     } else if (options->resume) {
-        LIANA_TRY(liana__checkpoint_resume(own->checkpoints, own->training, &notes, &own->arena, &path, error));
+        LIANA_TRY(liana__checkpoint_resume(own->checkpoints, NULL, own->training, &notes, &own->arena, &path, error));
     }
     own->resumed = path != NULL;
     if (*data->note && options->on_note) options->on_note(options->user, data->note);

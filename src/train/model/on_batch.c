@@ -220,6 +220,21 @@ static liana_status find_rate(const liana__training *training, const liana_fit_o
     return LIANA_OK;
 }
 
+/* An update. Once more if a process of the cluster dies meanwhile. */
+static liana_status step(const liana__training *training, const liana__trainer_batch *batch, double rate,
+                         const float **sums, liana__error *error)
+{
+    liana__cluster *cluster = training->cluster;
+    liana_status status;
+    do {
+        liana__cluster_section_begin(cluster);
+        status = liana__trainer_step(training->trainer, batch, rate, training->state.iteration + 1, sums, error);
+        const bool went_bad = liana__trainer_fault(training->trainer)->kind != LIANA__FAULT_NONE;
+        if (status == LIANA_OK || went_bad) status = liana__cluster_section_leave(cluster, status, error);
+    } while (liana__cluster_repeats(cluster, &status, error));
+    return status;
+}
+
 static liana_status train(liana_model *model, liana__training *training, const liana_fit_options *options,
                           const liana__trainer_batch *batch, liana_results *results, liana__error *error)
 {
@@ -228,8 +243,7 @@ static liana_status train(liana_model *model, liana__training *training, const l
     LIANA_TRY(find_rate(training, options, &rate, error));
     LIANA_TRY(liana__trainer_prepare(training->trainer, batch->count, true, error));
     LIANA_TRY(liana__averaged_weights_return(training, error));
-    liana_status status =
-        liana__trainer_step(training->trainer, batch, rate, training->state.iteration + 1, &sums, error);
+    const liana_status status = step(training, batch, rate, &sums, error);
     const liana__fault *fault = liana__trainer_fault(training->trainer);
     if (status == LIANA_OUT_OF_RANGE && fault->kind != LIANA__FAULT_NONE) {
         return liana__watch_explain(training, batch, rate, error);
@@ -320,6 +334,20 @@ liana_status liana_train_on_batch(liana_model *model, const liana_fit_options *g
 
 /* ---- evaluation and prediction ---- */
 
+/* As `step`. */
+static liana_status measure(const liana__training *training, const liana__trainer_batch *batch, float *outputs,
+                            const float **sums, liana__error *error)
+{
+    liana__cluster *cluster = training->cluster;
+    liana_status status;
+    do {
+        liana__cluster_section_begin(cluster);
+        status = liana__trainer_evaluate(training->trainer, batch, outputs, sums, error);
+        if (status == LIANA_OK) status = liana__cluster_section_end(cluster, error);
+    } while (liana__cluster_repeats(cluster, &status, error));
+    return status;
+}
+
 static liana_status evaluate(liana__compile_request *request, const liana_array *arrays, size_t num_arrays,
                              const char *weight, float *outputs, liana_results *results, liana__error *error)
 {
@@ -338,7 +366,7 @@ static liana_status evaluate(liana__compile_request *request, const liana_array 
         status = take_targets(training->objective, &made.match, arrays, num_arrays, &made.batch, error);
     }
     if (status == LIANA_OK) status = liana__trainer_prepare(training->trainer, made.batch.count, false, error);
-    if (status == LIANA_OK) status = liana__trainer_evaluate(training->trainer, &made.batch, outputs, &sums, error);
+    if (status == LIANA_OK) status = measure(training, &made.batch, outputs, &sums, error);
     if (status == LIANA_OK && results) {
         status = set_results(training->objective, sums, made.batch.count, results, error);
     }

@@ -15,10 +15,11 @@ enum { EXPLAINED_FACTOR = 32, EXPLAINED_UNITS = 4, NUM_MOVES = 2 };
 
 const char *const liana__compared_names[] = {"output", "gradient", "weight", "loss"};
 
-/* One unit in the last place of a number near 1. */
+/* One unit in the last place of a number near 1. What LIANA_FLOAT32_DEFAULT rounds is the device's business, at worst to
+ * bf16. */
 static double unit_of(const liana__training *training)
 {
-    return training->precision == LIANA_MIXED_BFLOAT16 ? 0x1p-8 : 0x1p-23;
+    return training->precision == LIANA_FLOAT32 ? 0x1p-23 : 0x1p-8;
 }
 
 /* Up or down by the number of the element. */

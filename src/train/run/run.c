@@ -163,9 +163,12 @@ static liana_status resume(liana__run *run, const liana__run_options *options, l
         LIANA_TRY(liana__cluster_agree_status(cluster, status, error));
         LIANA_TRY(liana__checkpoint_resume_from(checkpoints, path, &run->core, &notes, &run->arena, error));
     } else {
-        LIANA_TRY(liana__checkpoint_resume(checkpoints, &run->core, &notes, &run->arena, &path, error));
+        const char *newer = options->handover ? options->handover->checkpoint : NULL;
+        LIANA_TRY(liana__checkpoint_resume(checkpoints, newer, &run->core, &notes, &run->arena, &path, error));
     }
     run->resumed = path != NULL;
+    const bool meets_again = liana__cluster_is_later_round(run->core.cluster);
+    liana__run_handover_end(options->handover);
     if (!path) {
         liana__run_note(options, "no checkpoint in '%s' yet: starting from the beginning",
                         liana__remote_name(run->folder));
@@ -180,6 +183,12 @@ static liana_status resume(liana__run *run, const liana__run_options *options, l
         return LIANA_OK;
     }
     note_length(run, options);
+    if (meets_again) {
+        liana__run_note(options, "the processes have met again, and go on in epoch %lld after step %lld: %zu of %zu",
+                        (long long)run->core.state.epoch + 1, (long long)run->core.state.step,
+                        liana__cluster_num_members(run->core.cluster), liana__cluster_size(run->core.cluster));
+        return LIANA_OK;
+    }
     liana__run_note(options, "resumed from '%s': epoch %lld, after step %lld", liana__remote_name(path),
                     (long long)run->core.state.epoch + 1, (long long)run->core.state.step);
     const char *isa = liana__isa_name(run->context->isa);

@@ -67,6 +67,17 @@ typedef struct liana__run {
     liana__folder_hold hold;                 /* of the folder; nothing: this process writes nothing that others see */
 } liana__run;
 
+/* What a run leaves to the next round of its cluster (distribute/cluster/cluster.h). */
+typedef struct liana__handover {
+    liana__cluster_round round; /* number 0: there is none */
+    bool *absent;               /* its table */
+    const char *checkpoint;     /* that the chief has saved for it; NULL: the others did, or nobody yet */
+    liana__arena *arena;
+} liana__handover;
+
+/* The next round has what was saved for it. NULL: nothing. */
+void liana__run_handover_end(liana__handover *handover);
+
 typedef struct liana__run_options {
     const char *folder; /* the run folder; gs:// and s3:// only with `training` */
     /* Of a process that is not the chief of its cluster: the run folder of the chief, whose place it may take. NULL: it
@@ -80,6 +91,9 @@ typedef struct liana__run_options {
     bool resume;     /* with training: resume from the newest undamaged checkpoint, if there is one */
     /* With training: resume from this one (liana__checkpoint_find); newer ones of the folder are set aside. NULL: none. */
     const char *resume_from;
+    /* Of a cluster that takes in processes that come later: what is left to its next round, and what the one before has
+     * left. NULL: such processes are refused. */
+    liana__handover *handover;
     bool allow_changed; /* a resume with other settings or data, where the state still fits, is told and not refused */
     /* Called for events; see liana__progress_options. May be NULL. */
     bool (*on_event)(void *user, const liana__fit_event *event);

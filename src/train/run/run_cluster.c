@@ -46,6 +46,7 @@ liana_status liana__run_cluster_meet(liana__cluster_place *place, const liana__n
     if (!transport) return LIANA_INVALID_CONFIG;
     place->say = notes->tell;
     place->user = notes->user;
+    place->resumable = &joined->resumable;
     LIANA_TRY(transport->open(place, &instance, error));
     liana__cluster_init(&joined->cluster, place, transport, instance);
     joined->is_open = true;
@@ -60,6 +61,24 @@ static liana_status make_folder(liana__run_cluster *joined, liana__error *error)
     return joined->folder ? liana__folder_make(joined->folder, error) : liana__fail_memory(error, "the run folder");
 }
 
+/* A run that goes on where deaths are survived may go on with others. */
+static liana_status take_in_others(liana__run_cluster *joined, liana__run_options *options, liana__error *error)
+{
+    liana__cluster *cluster = &joined->cluster;
+    liana__handover *handover = &joined->handover;
+    if (!liana__cluster_survives(cluster)) return LIANA_OK;
+    /* All come from the same state, also who is new. Of the first round the chief knows: who was started again may not. */
+    if (cluster->round > 0) options->resume_from = NULL;
+    options->resume = options->resume || cluster->round > 0;
+    LIANA_TRY(liana__cluster_decide(cluster, &options->resume, error));
+    handover->arena = &joined->arena;
+    handover->absent = liana__arena_allocate(&joined->arena, liana__cluster_size(cluster) * sizeof *handover->absent);
+    if (!handover->absent) return liana__fail_memory(error, "the cluster");
+    options->handover = handover;
+    liana__cluster_take_in(cluster, true);
+    return LIANA_OK;
+}
+
 liana_status liana__run_cluster_join(liana_context *context, const liana__config *config, liana__run_options *options,
                                      liana__run_cluster *joined, liana__error *error)
 {
@@ -72,9 +91,14 @@ liana_status liana__run_cluster_join(liana_context *context, const liana__config
     LIANA_TRY(check_strategy(config, &place, &joined->arena, error));
     if (!place.transport) return LIANA_OK;
     const liana__notes notes = {options->on_note, options->user};
+    place.stop = options->stop;
+    place.round = joined->handover.round;
+    joined->handover.round.number = 0;
     LIANA_TRY(liana__run_cluster_meet(&place, &notes, joined, error));
-    liana_status status = liana__cluster_join(context, &joined->cluster);
+    const bool is_known = liana__cluster_of(context) != NULL; /* from the round before */
+    liana_status status = is_known ? LIANA_OK : liana__cluster_join(context, &joined->cluster);
     if (status != LIANA_OK && error != &context->error) *error = context->error;
+    if (status == LIANA_OK) status = take_in_others(joined, options, error);
     const bool is_chief = liana__cluster_is_chief(&joined->cluster);
     if (status == LIANA_OK && !is_chief) {
         status = make_folder(joined, error);
@@ -87,13 +111,40 @@ liana_status liana__run_cluster_join(liana_context *context, const liana__config
     return LIANA_OK;
 }
 
-void liana__run_cluster_leave(liana__run_cluster *joined)
+/* A folder that stays is in the way of nobody. */
+static void remove_folder(const char *folder)
 {
     liana__error ignored;
+    const liana_status status = folder ? liana__folder_remove(folder, &ignored) : LIANA_OK;
+    (void)status;
+}
+
+static void leave(liana__run_cluster *joined)
+{
     if (joined->is_open) liana__cluster_close(&joined->cluster);
-    const char *folder = joined->above ? joined->above : joined->folder;
-    liana_status status = folder ? liana__folder_remove(folder, &ignored) : LIANA_OK;
-    (void)status; /* a folder that stays is in the way of nobody */
+    joined->is_open = false;
+    remove_folder(joined->above ? joined->above : joined->folder);
+    joined->above = joined->folder = NULL;
+}
+
+bool liana__run_cluster_meets_again(liana__run_cluster *joined)
+{
+    if (!joined->is_open || joined->handover.round.number == 0) return false;
+    leave(joined);
+    return true;
+}
+
+void liana__run_handover_end(liana__handover *handover)
+{
+    if (!handover || !handover->checkpoint) return;
+    remove_folder(liana__path_folder(handover->arena, handover->checkpoint));
+    handover->checkpoint = NULL;
+}
+
+void liana__run_cluster_leave(liana__run_cluster *joined)
+{
+    leave(joined);
+    liana__run_handover_end(&joined->handover);
     liana__arena_free(&joined->arena);
     *joined = (liana__run_cluster){0};
 }

@@ -12,6 +12,8 @@ typedef struct liana__run_cluster {
      * to the run folder is there. */
     const char *folder;
     const char *above; /* the folder of that folder, of a training */
+    liana__handover handover;
+    bool resumable; /* meeting the others has failed, but another start may do better */
     liana__arena arena;
 } liana__run_cluster;
 
@@ -23,6 +25,9 @@ liana_status liana__run_cluster_meet(liana__cluster_place *place, const liana__n
  * and for the evaluator. */
 liana_status liana__run_cluster_join(liana_context *context, const liana__config *config, liana__run_options *options,
                                      liana__run_cluster *joined, liana__error *error) LIANA_MUST_USE;
+/* After a training that was interrupted, and whose run is closed: whether its cluster meets in a next round. Then this
+ * process has left the cluster, and joins it again. */
+bool liana__run_cluster_meets_again(liana__run_cluster *joined);
 void liana__run_cluster_leave(liana__run_cluster *joined);
 
 /* ---- to measure: liana evaluate, liana predict (run_cluster_measured.c) ---- */

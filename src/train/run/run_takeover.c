@@ -93,6 +93,9 @@ static liana_status take_over(successor *own, liana__error *error)
     const char *folder = own->options->chief_folder;
     if (!*own->job || !folder) return liana__fail(error, LIANA_UNAVAILABLE, "its run folder has no lease");
     LIANA_TRY(liana__path_is_remote(folder) ? open_bucket(own, folder, error) : open_folder(own, folder, error));
+    const char *checkpoints = liana__run_checkpoints(own->run, own->run->folder);
+    if (!checkpoints) return liana__fail_memory(error, "the run folder");
+    LIANA_TRY(liana__checkpoints_remove_unfinished(checkpoints, error));
     if (own->options->on_lead) own->options->on_lead(own->options->user);
     liana__run_note(own->options, "the chief is gone; rank %zu goes on in its place and writes '%s'",
                     run->core.cluster->place.rank, folder);

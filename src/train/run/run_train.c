@@ -1,8 +1,10 @@
 /* Trains a run, and writes its results. */
 #include "train/run/run_internal.h"
 
+#include "backends/pjrt/platform.h"
 #include "base/file.h"
 #include "train/checkpoint/checkpoint_writer.h"
+#include "train/checkpoint/shared_checkpoint.h"
 #include "train/core/chief_task.h"
 #include "train/numbers/watch.h"
 
@@ -31,6 +33,9 @@ typedef struct watcher {
     const liana__run_options *options;
     liana__error *error;
     liana_status status;
+    bool stops;      /* somebody has asked to stop */
+    bool waits;      /* another process waits to take part */
+    bool hands_over; /* what is saved is for the next round of the cluster */
 } watcher;
 
 static liana_status write_history_once(void *user, bool is_chief, liana__error *error)
@@ -46,11 +51,37 @@ static liana_status write_history(const liana__run *run, liana__error *error)
     return liana__chief_does(run->core.cluster, write_history_once, (void *)(uintptr_t)run, error);
 }
 
+/* Beside the run folder, whose checkpoints are those of an undisturbed run. */
+static liana_status save_handover(const watcher *own, liana__error *error)
+{
+    liana__run *run = own->run;
+    liana__handover *handover = own->options->handover;
+    const char *folder;
+    LIANA_TRY(liana__checkpoint_writer_finish(run->writer, error));
+    LIANA_TRY(liana__folder_make_temporary(handover->arena, &folder, error));
+    LIANA_TRY(liana__checkpoint_save(folder, &run->core.variables, &run->core.state, 0, error));
+    return liana__checkpoint_newest(folder, handover->arena, &handover->checkpoint, error);
+}
+
+/* All go on in a next round of the cluster if nobody has asked to stop. */
+static liana_status plan_handover(void *user, bool *hands_over, liana__error *error)
+{
+    watcher *own = user;
+    liana__handover *handover = own->options->handover;
+    liana__cluster *cluster = own->run->core.cluster;
+    if (!handover || !cluster) return LIANA_OK;
+    const bool stops = own->stops || own->status != LIANA_OK;
+    LIANA_TRY(liana__cluster_plan_round(cluster, own->waits, stops, &handover->round, handover->absent, error));
+    own->hands_over = *hands_over = handover->round.number > 0;
+    return LIANA_OK;
+}
+
 static liana_status save(void *user, liana__error *error)
 {
     const watcher *own = user;
     liana__run *run = own->run;
     LIANA_TRY(liana__run_may_write(run, error));
+    if (own->hands_over) return save_handover(own, error);
     LIANA_TRY(liana__checkpoint_writer_save(run->writer, &run->core.variables, &run->core.state, error));
     /* Where another process could take over, it must find what all take for saved. */
     if (!run->core.cluster || !liana__cluster_survives(run->core.cluster)) return LIANA_OK;
@@ -67,6 +98,13 @@ static liana_status open_writer(liana__run *run, liana__checkpoint_writer **writ
     return liana__checkpoint_writer_create(&options, &run->core.variables, writer, error);
 }
 
+/* Processes are taken in after an update. */
+static bool is_waited_for(const watcher *own, const liana__fit_event *event)
+{
+    const liana__cluster *cluster = own->run->core.cluster;
+    return event->kind == LIANA__FIT_STEP && cluster && own->options->handover && liana__cluster_has_waiting(cluster);
+}
+
 static bool watch(void *user, const liana__fit_event *event)
 {
     watcher *own = user;
@@ -79,7 +117,9 @@ static bool watch(void *user, const liana__fit_event *event)
     if (own->status != LIANA_OK) return false;
     bool goes_on = !own->options->on_event || own->options->on_event(own->options->user, event);
     if (event->kind == LIANA__FIT_EPOCH) liana__warn_after_epoch(&own->run->warnings);
-    return goes_on;
+    own->stops = own->stops || !goes_on;
+    own->waits = own->waits || is_waited_for(own, event);
+    return goes_on && !own->waits;
 }
 
 static liana_status open_examples(void *user, liana__loader **loader, liana__error *error)
@@ -117,6 +157,7 @@ static liana_status fit(liana__run *run, const liana__run_options *options, lian
                                  .resumed = run->resumed,
                                  .seen_classes = liana__warn_classes_to_see(&run->warnings),
                                  .save = run->folder ? save : NULL,
+                                 .hand_over = plan_handover,
                                  .user = &own,
                                  .callbacks = &run->callbacks,
                                  .folder = run->folder,
@@ -172,13 +213,27 @@ static liana_status send_results(const liana__run *run, const liana__run_options
     return sent;
 }
 
+/* A device that has failed takes nothing with it that a checkpoint has. */
+static liana_status explain_device(liana__run *run, liana_status status, liana__error *error)
+{
+    if (status == LIANA_OK || !error || !run->folder || !liana__pjrt_has_failed(run->core.device)) return status;
+    const liana__error was = *error;
+    const char *folder = liana__run_checkpoints(run, run->folder), *path = NULL;
+    if (!folder || liana__checkpoint_newest(folder, &run->arena, &path, NULL) != LIANA_OK) return status;
+    if (!path || liana__checkpoint_verify(path, NULL) != LIANA_OK) {
+        return liana__fail(error, status, "%.1800s; there is no checkpoint yet, so the run begins anew", was.message);
+    }
+    return liana__fail(error, status, "%.1800s; the checkpoint '%s' is whole: --resume goes on from it", was.message,
+                       path);
+}
+
 liana_status liana__run_train(liana__run *run, const liana__run_options *options, liana__error *error)
 {
     if (run->folder) LIANA_TRY(liana__run_begin_writing(run, options, error));
     liana_status status = fit(run, options, error);
     if (status == LIANA_OK && run->folder) status = write_results(run, options, error);
     liana__run_end_writing(run);
-    status = explain(run, status, error);
+    status = explain(run, explain_device(run, status, error), error);
     /* Nothing more is written then; what was written may not be all. */
     const bool well = status == LIANA_OK || status == LIANA_CANCELLED;
     const liana_status held = liana__lease_check(run->hold.lease, well ? error : NULL);

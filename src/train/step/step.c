@@ -1,6 +1,7 @@
 /* Steps: setting one up, and running it batch after batch. */
 #include "train/step/step.h"
 
+#include "backends/pjrt/platform.h"
 #include "base/context.h"
 #include "base/named.h"
 #include "data/loader/cut.h"
@@ -187,6 +188,17 @@ static liana_status check_in_step(const liana_step *step, const liana__strategy_
         step->options.name);
 }
 
+/* The devices are also of others, whose programs are not this step's business. */
+static liana_status prepare(liana_step *step, const liana__device_set *set, liana__error *error)
+{
+    const bool by_default = step->options.precision == LIANA_FLOAT32_DEFAULT;
+    for (size_t i = 0; i < set->count; i++) liana__pjrt_set_products(set->items[i], by_default);
+    liana__leaf_batch batch = cut_batch(step, step->options.batch_size);
+    const liana_status status = step->strategy->prepare(step->instance, kind_of(step), &batch, error);
+    for (size_t i = 0; i < set->count; i++) liana__pjrt_set_products(set->items[i], false);
+    return status;
+}
+
 static liana_status make_strategy(liana_step *step, liana__error *error)
 {
     const liana_step_options *options = &step->options;
@@ -219,8 +231,7 @@ static liana_status make_strategy(liana_step *step, liana__error *error)
                                              .cluster = step->cluster,
                                              .options = choice.options};
     LIANA_TRY(step->strategy->create(&devices, &plan, &step->instance, error));
-    liana__leaf_batch batch = cut_batch(step, options->batch_size);
-    return step->strategy->prepare(step->instance, kind_of(step), &batch, error);
+    return prepare(step, set, error);
 }
 
 static liana_status set_up(liana_step *step, const liana_step_options *options, liana__error *error)

@@ -1,0 +1,59 @@
+/* Kinds of devices. */
+#include "backends/pjrt/platform.h"
+
+#include "backends/pjrt/buffer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *liana__pjrt_platform_of(const liana__device *device)
+{
+    if (device->backend != &liana__backend_pjrt) return NULL;
+    return ((const liana__pjrt_device *)device)->client->platform;
+}
+
+void liana__pjrt_set_products(liana__device *device, bool by_default)
+{
+    if (device->backend == &liana__backend_pjrt) ((liana__pjrt_device *)device)->default_products = by_default;
+}
+
+bool liana__pjrt_has_failed(const liana__device *device)
+{
+    return device->backend == &liana__backend_pjrt && ((const liana__pjrt_device *)device)->client->has_failed;
+}
+
+liana_status liana__pjrt_check_slice(const liana__device *device, liana__error *error)
+{
+    const liana__pjrt_client *client = ((const liana__pjrt_device *)device)->client;
+    if (client->num_devices == client->num_devices_of_all) return LIANA_OK;
+    return liana__fail(error, LIANA_UNIMPLEMENTED,
+                       "the slice has %zu cores, of which this host has %zu: a strategy of one process cannot use the "
+                       "others; make each host a slice of its own (TPU_WORKER_HOSTNAMES=localhost, TPU_WORKER_ID=0, "
+                       "TPU_HOST_BOUNDS=1,1,1), and train with the strategy multi_worker",
+                       client->num_devices_of_all, client->num_devices);
+}
+
+/* Of a slice, of a host's part of it, and of a process's part of a host. */
+static const char *const variables[] = {
+    "TPU_ACCELERATOR_TYPE",  "TPU_TOPOLOGY",
+    "TPU_WORKER_ID",         "TPU_WORKER_HOSTNAMES",
+    "TPU_HOST_BOUNDS",       "TPU_CHIPS_PER_HOST_BOUNDS",
+    "TPU_PROCESS_BOUNDS",    "TPU_CHIPS_PER_PROCESS_BOUNDS",
+    "TPU_PROCESS_ADDRESSES", "TPU_PROCESS_PORT",
+    "CLOUD_TPU_TASK_ID",     "TPU_VISIBLE_CHIPS",
+    "TPU_VISIBLE_DEVICES",   "TPU_LIBRARY_PATH",
+    "TPU_SKIP_MDS_QUERY",    "ALLOW_MULTIPLE_LIBTPU_LOAD",
+    "LIBTPU_INIT_ARGS",      "MEGASCALE_NUM_SLICES",
+    "MEGASCALE_SLICE_ID",
+};
+
+void liana__tpu_environment_print(liana__text *text)
+{
+    const char *between = "";
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        const char *value = getenv(variables[i]);
+        if (!value) continue;
+        liana__text_add(text, "%s%s=%s", between, variables[i], value);
+        between = ", ";
+    }
+}

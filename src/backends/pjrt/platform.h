@@ -1,0 +1,28 @@
+/* platform.h - what kind of devices a plugin has, and what a TPU's library reads of its environment. */
+#ifndef LIANA_BACKENDS_PJRT_PLATFORM_H
+#define LIANA_BACKENDS_PJRT_PLATFORM_H
+
+#include "backends/backend.h"
+#include "base/text.h"
+
+/* The platform of a plugin's device: "tpu", "cuda", "cpu"; NULL: the device is another backend's. */
+const char *liana__pjrt_platform_of(const liana__device *device);
+
+/* Whether f32 products of what is compiled for a plugin's device from now on are what the device takes them for, which
+ * may round their operands to TF32 or bf16 (XLA's precision DEFAULT). false, as it begins: they are computed in f32
+ * (HIGHEST). Other devices have one way only: nothing is done. */
+void liana__pjrt_set_products(liana__device *device, bool by_default);
+
+/* Whether a plugin has failed to run a program or to move bytes, so that its devices may be gone. false for other devices.
+ */
+bool liana__pjrt_has_failed(const liana__device *device);
+
+/* Checks that a device's plugin has all devices of the slice in this process. Errors: UNIMPLEMENTED, with what to set
+ * for a slice of several hosts. */
+liana_status liana__pjrt_check_slice(const liana__device *device, liana__error *error) LIANA_MUST_USE;
+
+/* The variables of the environment that libtpu reads to find out what is its own, as "NAME=VALUE, ..."; nothing is added
+ * where none is set. They are left as they are: who sets them, knows the slice. */
+void liana__tpu_environment_print(liana__text *text);
+
+#endif

@@ -1,0 +1,387 @@
+/* Processes that come back to a training that goes on: the others take them in, and the run has the bytes of one without
+ * any death. Who was taken for dead, and lives, ends by itself. */
+#include "harness/command_run.h"
+#include "harness/text_files.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+
+enum { COUNT = 90, MOST = 5 };
+static const char *const epochs = "train.epochs=40";
+
+/* A training in several processes, each of which writes what it says to files of its own. */
+typedef struct job {
+    const char *name;
+    size_t workers, servers;
+    int number; /* of the try: each has a folder and sockets of its own */
+    const char *heartbeat;
+    pid_t processes[MOST];
+    char said[MOST][64];
+} job;
+
+static void pause_for(double seconds)
+{
+    const struct timespec pause = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
+    nanosleep(&pause, NULL);
+}
+
+static size_t size_of(const job *own)
+{
+    return own->workers + own->servers;
+}
+
+static const char *folder_of(const job *own)
+{
+    static char path[600];
+    char name[64];
+    snprintf(name, sizeof name, "%s%d", own->name, own->number);
+    snprintf(path, sizeof path, "%s", liana__test_path(name));
+    return path;
+}
+
+static void list_addresses(const job *own, const char *key, size_t count, char *text, size_t size)
+{
+    size_t length = (size_t)snprintf(text, size, "cluster.%s=[", key);
+    for (size_t i = 0; i < count; i++) {
+        length +=
+            (size_t)snprintf(text + length, size - length, "%sipc://%s-%s%zu", i ? ", " : "", folder_of(own), key, i);
+    }
+    snprintf(text + length, size - length, "]");
+}
+
+static void start(job *own, size_t rank, const char *as)
+{
+    char workers[2048], servers[2048], task[48], heartbeat[48], config[512];
+    const bool works = rank < own->workers;
+    list_addresses(own, "workers", own->workers, workers, sizeof workers);
+    list_addresses(own, "servers", own->servers, servers, sizeof servers);
+    snprintf(task, sizeof task, "cluster.task=%s:%zu", works ? "worker" : "server", works ? rank : rank - own->workers);
+    if (own->servers == 0) snprintf(servers, sizeof servers, "cluster.mirrors=true");
+    if (rank == 0) snprintf(task, sizeof task, "cluster.task=chief");
+    snprintf(heartbeat, sizeof heartbeat, "cluster.heartbeat=%s", own->heartbeat);
+    snprintf(config, sizeof config, "%s", liana__test_path("config.yaml"));
+    snprintf(own->said[rank], sizeof own->said[rank], "%s%d-%zu%s", own->name, own->number, rank, as);
+    const char *const words[] = {"train",
+                                 config,
+                                 "--out",
+                                 folder_of(own),
+                                 "--requeue",
+                                 epochs,
+                                 workers,
+                                 servers,
+                                 task,
+                                 "train.threads=1",
+                                 heartbeat,
+                                 "cluster.lease=1",
+                                 "train.microbatch=4",
+                                 "checkpoint.every_steps=5",
+                                 NULL};
+    own->processes[rank] = liana__test_spawn_as(own->said[rank], words, NULL);
+}
+
+static void start_all(job *own)
+{
+    for (size_t i = 0; i < size_of(own); i++) start(own, i, "");
+}
+
+static void wait_for_checkpoint(const job *own)
+{
+    char checkpoints[700];
+    snprintf(checkpoints, sizeof checkpoints, "%s/checkpoints", folder_of(own));
+    const double begun = liana__clock_seconds();
+    while (!liana__folder_exists(checkpoints)) {
+        assert_true(liana__clock_seconds() - begun < 200);
+        pause_for(0.002);
+    }
+}
+
+static char *all_said(const job *own, size_t rank, const char *as)
+{
+    char name[96];
+    snprintf(name, sizeof name, "out-%s%d-%zu%s", own->name, own->number, rank, as);
+    return liana__test_read_text(name);
+}
+
+static void assert_ends(const job *own, size_t rank, int expected)
+{
+    liana__test_result result = liana__test_wait_as(own->said[rank], own->processes[rank]);
+    if (result.code != expected) {
+        print_error("rank %zu of %s ends with %d: %s\n", rank, own->name, result.code, result.err);
+    }
+    assert_int_equal(result.code, expected);
+    liana__test_free_result(&result);
+}
+
+static void assert_same(const job *own, const char *name)
+{
+    char left[700], right[700];
+    snprintf(left, sizeof left, "%s/%s", folder_of(own), name);
+    snprintf(right, sizeof right, "%s/%s", liana__test_path("alone"), name);
+    assert_same_file(left, right);
+}
+
+static void assert_same_run(const job *own)
+{
+    char left[700], right[700], name[64];
+    snprintf(name, sizeof name, "%s%d", own->name, own->number);
+    snprintf(left, sizeof left, "%s/variables.safetensors", liana__test_newest_checkpoint(name));
+    snprintf(right, sizeof right, "%s/variables.safetensors", liana__test_newest_checkpoint("alone"));
+    assert_same_file(left, right);
+    assert_same(own, "history.json");
+    assert_same(own, "validation_predictions.csv");
+}
+
+/* Whether one of them has said so, the chief or the one that became it. */
+static bool have_said(const job *own, const char *text)
+{
+    bool found = false;
+    for (size_t i = 0; i < own->workers; i++) {
+        char *said = all_said(own, i, "");
+        found = found || strstr(said, text);
+        free(said);
+    }
+    return found;
+}
+
+/* A process is killed, and another one comes in its place. False: the training was over before it was taken in. */
+static bool replace(job *own, size_t rank)
+{
+    start_all(own);
+    wait_for_checkpoint(own);
+    kill(own->processes[rank], SIGKILL);
+    assert_int_equal(waitpid(own->processes[rank], NULL, 0), own->processes[rank]);
+    /* The others have enough left to do when it is there. */
+    const size_t other = rank == 1 ? 0 : 1;
+    kill(own->processes[other], SIGSTOP);
+    start(own, rank, "again");
+    pause_for(1);
+    kill(own->processes[other], SIGCONT);
+    liana__test_result result = liana__test_wait_as(own->said[rank], own->processes[rank]);
+    /* 75: what it was to take part in is over, as it says. */
+    const bool came_late = result.code == 75;
+    if (result.code != 0 && !came_late)
+        print_error("rank %zu comes back and ends with %d: %s\n", rank, result.code, result.err);
+    assert_true(result.code == 0 || came_late);
+    liana__test_free_result(&result);
+    for (size_t i = 0; i < size_of(own); i++) {
+        if (i != rank) assert_ends(own, i, 0);
+    }
+    assert_same_run(own);
+    if (!came_late) assert_true(have_said(own, "have met again"));
+    return !came_late;
+}
+
+static void assert_comes_back(const char *name, size_t workers, size_t servers, size_t rank)
+{
+    job own = {.name = name, .workers = workers, .servers = servers, .heartbeat = "20"};
+    while (!replace(&own, rank)) own.number++;
+}
+
+static void test_a_worker_comes_back(void **state)
+{
+    (void)state;
+    assert_comes_back("worker", 3, 0, 1);
+}
+
+static void test_a_server_comes_back(void **state)
+{
+    (void)state;
+    assert_comes_back("server", 2, 2, 3);
+}
+
+/* As an ordinary worker: its successor leads. */
+static void test_the_chief_comes_back(void **state)
+{
+    (void)state;
+    assert_comes_back("chief", 2, 0, 0);
+}
+
+/* A process that is halted, taken for dead and continued ends by itself, and disturbs nobody. */
+static void test_a_halted_process_is_left_behind(void **state)
+{
+    (void)state;
+    for (size_t rank = 0; rank < 2; rank++) {
+        job own = {.name = rank ? "halted" : "halted-chief", .workers = 3, .heartbeat = "2"};
+        start_all(&own);
+        wait_for_checkpoint(&own);
+        kill(own.processes[rank], SIGSTOP);
+        for (size_t i = 0; i < size_of(&own); i++) {
+            if (i != rank) assert_ends(&own, i, 0);
+        }
+        kill(own.processes[rank], SIGCONT);
+        liana__test_result result = liana__test_wait_as(own.said[rank], own.processes[rank]);
+        if (result.code != 75) print_error("it ends with %d: %s\n", result.code, result.err);
+        assert_int_equal(result.code, 75);
+        assert_true(*result.err);
+        liana__test_free_result(&result);
+        assert_same_run(&own);
+    }
+}
+
+/* The rank is taken by a process that lives. */
+static void test_the_same_rank_twice(void **state)
+{
+    (void)state;
+    job own = {.name = "twice", .workers = 2, .heartbeat = "8"};
+    char address[1400];
+    start_all(&own);
+    wait_for_checkpoint(&own);
+    /* At another address, since a socket in a folder has one owner. */
+    snprintf(address, sizeof address, "cluster.workers=[ipc://%s-workers0, ipc://%s-other]", folder_of(&own),
+             folder_of(&own));
+    char config[512];
+    snprintf(config, sizeof config, "%s", liana__test_path("config.yaml"));
+    const char *const words[] = {"train", config,
+                                 "--out", folder_of(&own),
+                                 address, "cluster.task=worker:1",
+                                 epochs,  "cluster.heartbeat=1",
+                                 NULL};
+    const pid_t process = liana__test_spawn_as("twice-other", words, NULL);
+    liana__test_result result = liana__test_wait_as("twice-other", process);
+    assert_int_not_equal(result.code, 0);
+    assert_non_null(strstr(result.err, "rank"));
+    liana__test_free_result(&result);
+    assert_ends(&own, 0, 0);
+    assert_ends(&own, 1, 0);
+    assert_same_run(&own);
+}
+
+/* ---- liana launch --restarts ---- */
+
+/* The processes that another one has started, in the order of their ranks. */
+static size_t list_children(pid_t process, pid_t *children, size_t most)
+{
+    char path[64];
+    size_t count = 0;
+    long child;
+    snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)process, (int)process);
+    FILE *file = fopen(path, "r");
+    if (!file) return 0;
+    while (count < most && fscanf(file, "%ld", &child) == 1) children[count++] = (pid_t)child;
+    fclose(file);
+    return count;
+}
+
+/* Of three workers, ranks 1 and perhaps 2 are killed. What launch says. */
+static char *launch_and_kill(const char *name, int number, size_t num_killed)
+{
+    job own = {.name = name, .workers = 3, .number = number};
+    char config[512], folder[600];
+    pid_t children[8];
+    snprintf(config, sizeof config, "%s", liana__test_path("config.yaml"));
+    snprintf(folder, sizeof folder, "%s", folder_of(&own));
+    const char *const words[] = {"launch",
+                                 "-n",
+                                 "3",
+                                 "--restarts",
+                                 "3",
+                                 "--out",
+                                 folder,
+                                 config,
+                                 epochs,
+                                 "train.threads=1",
+                                 "train.microbatch=4",
+                                 "checkpoint.every_steps=5",
+                                 "cluster.lease=1",
+                                 NULL};
+    const pid_t process = liana__test_spawn_as(name, words, NULL);
+    wait_for_checkpoint(&own);
+    const size_t count = list_children(process, children, 8);
+    for (size_t i = 1; count == 3 && i <= num_killed; i++) kill(children[i], SIGKILL);
+    liana__test_result result = liana__test_wait_as(name, process);
+    if (result.code != 0) print_error("%s\n", result.err);
+    assert_int_equal(result.code, 0);
+    assert_same_run(&own);
+    free(result.out);
+    return result.err;
+}
+
+static void assert_launch_restarts(const char *name, size_t num_killed, const char *text)
+{
+    bool found = false;
+    for (int number = 0; !found; number++) {
+        char *said = launch_and_kill(name, number, num_killed);
+        found = strstr(said, text) != NULL;
+        free(said);
+    }
+}
+
+static void test_launch_starts_one_again(void **state)
+{
+    (void)state;
+    assert_launch_restarts("launched", 1, "rank 1 is started again");
+}
+
+/* The owner of a slice and its mirror die together: all end and go on from the newest checkpoint. */
+static void test_launch_starts_all_again(void **state)
+{
+    (void)state;
+    assert_launch_restarts("launched-all", 2, "all processes are started again");
+}
+
+/* ---- while all meet ---- */
+
+static void test_a_signal_ends_the_wait_for_others(void **state)
+{
+    (void)state;
+    job own = {.name = "lonely", .workers = 2, .heartbeat = "20"};
+    const double begun = liana__clock_seconds();
+    start(&own, 1, "");
+    /* Its lock is there before it waits. */
+    char lock[700];
+    snprintf(lock, sizeof lock, "%s-workers1.lock", folder_of(&own));
+    while (!liana__file_exists(lock)) pause_for(0.01);
+    pause_for(0.2);
+    kill(own.processes[1], SIGTERM);
+    assert_ends(&own, 1, 75);
+    assert_true(liana__clock_seconds() - begun < 60);
+}
+
+/* One of three dies while they wait for a fourth: the others end, and name it. */
+static void test_a_death_while_all_meet(void **state)
+{
+    (void)state;
+    job own = {.name = "meeting", .workers = 4, .heartbeat = "0.5"};
+    for (size_t i = 0; i < 3; i++) start(&own, i, "");
+    pause_for(1.5);
+    kill(own.processes[1], SIGKILL);
+    for (size_t i = 0; i < 3; i += 2) {
+        liana__test_result result = liana__test_wait_as(own.said[i], own.processes[i]);
+        if (!strstr(result.err, "has ended before all had met")) print_error("%s\n", result.err);
+        assert_non_null(strstr(result.err, "rank 1"));
+        assert_non_null(strstr(result.err, "has ended before all had met"));
+        assert_int_equal(result.code, 75);
+        liana__test_free_result(&result);
+    }
+    assert_int_equal(waitpid(own.processes[1], NULL, 0), own.processes[1]);
+}
+
+static int make_data(void **state)
+{
+    (void)state;
+    liana__test_folder();
+    liana__test_tiny_run(COUNT);
+    assert_code(liana__test_command("train", liana__test_path("config.yaml"), "--out", liana__test_path("alone"),
+                                    epochs, "train.microbatch=4", "train.threads=1"),
+                0);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_worker_comes_back),     cmocka_unit_test(test_a_server_comes_back),
+        cmocka_unit_test(test_the_chief_comes_back),    cmocka_unit_test(test_a_halted_process_is_left_behind),
+        cmocka_unit_test(test_the_same_rank_twice),     cmocka_unit_test(test_launch_starts_one_again),
+        cmocka_unit_test(test_launch_starts_all_again), cmocka_unit_test(test_a_signal_ends_the_wait_for_others),
+        cmocka_unit_test(test_a_death_while_all_meet),
+    };
+    return cmocka_run_group_tests(tests, make_data, NULL);
+}

@@ -17,8 +17,8 @@ typedef enum liana__event_kind {
     LIANA__EVENT_NODE,   /* a node ran: `subject` is the node, `how` the kernel */
     LIANA__EVENT_PACK,   /* an input was laid out for the node before it ran, as its kernel wants it */
     LIANA__EVENT_SHARD,  /* a shard ran: `number` is its index */
-    LIANA__EVENT_REDUCE, /* the sums of two subtrees were added: `number` is a shard of the later one */
-    LIANA__EVENT_ADD,    /* a shard waited for another's output, and added its own */
+    LIANA__EVENT_REDUCE, /* all sums of two subtrees were added: `number` is a shard of the later one */
+    LIANA__EVENT_ADD,    /* within a shard: an output was added to another shard's, or to that of another subtree */
     LIANA__EVENT_SHARDS, /* all shards of a batch ran, with the reduction: `number` of shards */
     LIANA__EVENT_UPDATE, /* the optimizer was applied */
     LIANA__EVENT_WAIT,   /* a step waited for its batch */

@@ -241,6 +241,31 @@ static void test_the_only_server_is_missed(void **state)
     }
 }
 
+/* Nobody is there to agree with on what comes next. The server knows all the same why it ends. */
+static void test_all_workers_are_missed(void **state)
+{
+    (void)state;
+    const recipe wanted = {.optimizer = "Adam", .epochs = 1};
+    uint64_t counts[LIANA__HUB_PROCESSES];
+    count_operations(&wanted, 2, 1, counts);
+    for (uint64_t at = 4; at < counts[0] / 2; at += counts[0] / 9) {
+        result results[LIANA__HUB_PROCESSES];
+        liana__hub *hub = liana__hub_create(2, 1);
+        liana__hub_kill(hub, 0, at);
+        liana__hub_kill(hub, 1, at);
+        liana__hub_fit_over(hub, &wanted, 2, 1, results);
+        assert_int_equal(results[2].status, LIANA_UNAVAILABLE);
+        assert_non_null(strstr(results[2].message, "newest checkpoint"));
+        assert_true(results[2].cluster_changed);
+        liana__hub_free_results(results, 3);
+        liana__hub_destroy(hub);
+    }
+    result alone[LIANA__HUB_PROCESSES];
+    liana__hub_fit(&wanted, 2, 1, alone);
+    assert_false(alone[2].cluster_changed);
+    liana__hub_free_results(alone, 3);
+}
+
 /* Only a side that may have the run folder goes on. */
 static void test_nobody_takes_the_place_of_the_chief(void **state)
 {
@@ -260,6 +285,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_any_of_three_workers),
         cmocka_unit_test(test_any_of_two_workers_and_two_servers),
+        cmocka_unit_test(test_all_workers_are_missed),
         cmocka_unit_test(test_other_trainings),
         cmocka_unit_test(test_two_deaths),
         cmocka_unit_test(test_an_owner_and_its_mirror_die_together),

@@ -121,12 +121,6 @@ static void report_end(watcher *own, const char *folder)
     }
 }
 
-/* Whether processes have died, or have come back. */
-static bool has_changed(const liana__cluster *cluster)
-{
-    return liana__cluster_generation(cluster) > 0 || liana__cluster_is_later_round(cluster);
-}
-
 static liana_status train_run(liana_context *context, const liana__config *config, const liana__run_options *wanted,
                               watcher *own, liana__error *error)
 {
@@ -134,7 +128,7 @@ static liana_status train_run(liana_context *context, const liana__config *confi
     own->run = &run;
     liana_status status = liana__run_open(context, config, wanted, &run, error);
     /* Somebody has died, and the next start will be without that. */
-    if (status == LIANA_UNAVAILABLE) own->invocation->requeues = has_changed(liana__cluster_of(context));
+    if (status == LIANA_UNAVAILABLE) own->invocation->requeues = liana__cluster_has_changed(liana__cluster_of(context));
     LIANA_TRY(status);
     status = liana__run_train(&run, wanted, error);
     /* It has begun, so it goes on from its checkpoint. A device that is gone may be gone for good. */
@@ -150,7 +144,7 @@ static liana_status train_round(liana_context *context, const liana__config *con
 {
     own->options = &wanted;
     liana_status status = liana__run_cluster_join(context, config, &wanted, joined, error);
-    const bool changed = joined->is_open ? has_changed(&joined->cluster) : joined->resumable;
+    const bool changed = joined->is_open ? liana__cluster_has_changed(&joined->cluster) : joined->resumable;
     own->invocation->requeues = status == LIANA_UNAVAILABLE && changed;
     if (status == LIANA_OK) {
         own->silent = !liana__cluster_is_chief(joined->is_open ? &joined->cluster : NULL);

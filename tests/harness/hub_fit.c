@@ -279,6 +279,7 @@ static void *run_process(void *user)
         got->status = fit(context, own->wanted, own->strategy, got);
     }
     if (got->status != LIANA_OK) snprintf(got->message, sizeof got->message, "%s", liana_context_message(context));
+    got->cluster_changed = own->hub && liana__cluster_has_changed(&cluster);
     if (own->hub) liana__cluster_close(&cluster);
     liana_context_destroy(context);
     return NULL;

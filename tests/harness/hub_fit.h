@@ -59,6 +59,7 @@ typedef struct liana__hub_result {
     int64_t num_replicas;
     const char *broken_folder; /* NULL: none */
     const liana__cluster *cluster;
+    bool cluster_changed;             /* at the end */
     liana__cluster_counters counters; /* at the end of the last epoch */
     liana__made_examples made;
 } liana__hub_result;

@@ -193,6 +193,8 @@ void liana__cluster_take_in(liana__cluster *cluster, bool may);
 bool liana__cluster_is_later_round(const liana__cluster *cluster);
 /* Processes that are there, as far as this process knows. */
 size_t liana__cluster_num_members(const liana__cluster *cluster);
+/* Whether a process has died, or the processes have met again: the cluster is not what it began as. False for no cluster. */
+bool liana__cluster_has_changed(const liana__cluster *cluster);
 /* Whether one waits, as far as this process knows. */
 bool liana__cluster_has_waiting(const liana__cluster *cluster);
 /* A collective operation. All agree whether they meet in a next round: somebody waits (`waits`), and nobody stops for

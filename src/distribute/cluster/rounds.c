@@ -36,6 +36,14 @@ bool liana__cluster_is_later_round(const liana__cluster *cluster)
     return cluster && cluster->round > 0;
 }
 
+bool liana__cluster_has_changed(const liana__cluster *cluster)
+{
+    if (!cluster) return false;
+    /* Where nobody is left to go on with there is no next generation. */
+    const bool has_dead = cluster->recovery && cluster->recovery->num_dead > 0;
+    return has_dead || cluster->generation > 0 || liana__cluster_is_later_round(cluster);
+}
+
 size_t liana__cluster_num_members(const liana__cluster *cluster)
 {
     size_t count = 0;

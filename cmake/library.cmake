@@ -62,7 +62,8 @@ set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/distribute/transport/mpi_load.c AP
 if(LIANA_ZMQ)
   list(FILTER LIANA_SOURCES EXCLUDE REGEX "/transport/zmq_missing\\.c$")
 else()
-  list(FILTER LIANA_SOURCES EXCLUDE REGEX "/transport/zmq(_calls|_keys|_link|_meet|_peers|_serve|_service|)\\.c$")
+  list(FILTER LIANA_SOURCES EXCLUDE REGEX "/transport/zmq(_[^/]*)?\\.c$")
+  list(APPEND LIANA_SOURCES ${PROJECT_SOURCE_DIR}/src/distribute/transport/zmq_missing.c)
 endif()
 
 # What every part of liana is compiled with.

@@ -35,7 +35,8 @@ static const struct level {
     {LIANA__ISA_AMX, "AMX", "", false, true, true},
     {LIANA__ISA_AVX512_BF16, "AVX512-BF16", "", false, true, true},
     {LIANA__ISA_AVX512_BF16_STORAGE, "AVX512-BF16", "; bf16 is stored and multiplied in f32", false, true, false},
-    {LIANA__ISA_AVX2, NULL, "; bf16 is stored and multiplied in f32", false, false, false},
+    {LIANA__ISA_AVX2, NULL, "; bf16 is stored and multiplied in f32, which saves memory, not time", false, false,
+     false},
     {LIANA__ISA_BASELINE, NULL, "; it is emulated", true, false, false},
 };
 

@@ -43,19 +43,15 @@ static void check_same_runs(const char *a, const char *b)
 /* What runs of a test have in common. */
 typedef struct way {
     const char *device, *strategy, *more;
-    const char *told; /* NULL: anything */
 } way;
 
 static void train(const char *run, const char *cache, const char *steps, const way *how)
 {
-    const liana__test_result got =
-        liana__test_command("train", config, liana__test_output(run), liana__test_override("data.cache", cache),
-                            liana__test_override("train.steps_per_execution", steps),
-                            liana__test_override("train.device", how->device), how->strategy,
-                            how->more ? how->more : "train.epochs=2");
-    assert_code(got, 0);
-    if (how->told && !strstr(got.out, how->told)) fail_msg("%s", got.out);
-    assert_true(!strstr(got.out, "are kept on the device") == (strcmp(cache, "device") != 0));
+    assert_code(liana__test_command("train", config, liana__test_output(run), liana__test_override("data.cache", cache),
+                                    liana__test_override("train.steps_per_execution", steps),
+                                    liana__test_override("train.device", how->device), how->strategy,
+                                    how->more ? how->more : "train.epochs=2"),
+                0);
 }
 
 /* In groups of four updates. */
@@ -107,8 +103,9 @@ static void test_bad_numbers(void **state)
                         .strategy = "train.on_bad_numbers=skip",
                         .more =
                             "train.optimizer={name: SGD, momentum: 0.9, learning_rate: {name: PiecewiseConstantDecay, "
-                            "boundaries: [3, 4], values: [1.0e-3, 1.0e39, 1.0e-3]}}",
-                        .told = "at epoch 1, step 4"});
+                            "boundaries: [3, 4], values: [1.0e-3, 1.0e39, 1.0e-3]}}"});
+    assert_true(liana__folder_exists(liana__test_path("memory/bad-numbers-5")));
+    assert_true(liana__folder_exists(liana__test_path("four/bad-numbers-5")));
 }
 
 /* A device whose memory is too small for all leaves side by side computes them one after the other. */
@@ -117,7 +114,7 @@ static void test_rounds(void **state)
     (void)state;
     begin();
     liana__test_plugin_state()->memory_limit = 20000;
-    check_ways(&(way){.device = device(""), .strategy = "train.strategy=one_device"});
+    check_groups(&(way){.device = device(""), .strategy = "train.strategy=one_device"});
     liana__test_plugin_state()->memory_limit = 0;
 }
 

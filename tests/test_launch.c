@@ -80,7 +80,7 @@ static void restarts(void **state)
     const char *const words[] = {"launch", "-n", "2", "--restarts", "2", "--program", "sh", "--", "-c", script, NULL};
     liana__test_result result = liana__test_wait(liana__test_spawn(words, NULL));
     assert_non_null(strstr(result.out, "done"));
-    assert_non_null(strstr(result.err, "started again, from the newest checkpoint (2 of 2)"));
+    assert_non_null(strstr(result.err, "all processes are started again (2 of 2)"));
     assert_code(result, 0);
     assert_int_equal(unlink(count), 0);
     result = LAUNCH("2", "sh", "--restarts", "1", "--", "-c", script);

@@ -323,7 +323,7 @@ static void test_launch_starts_one_again(void **state)
 static void test_launch_starts_all_again(void **state)
 {
     (void)state;
-    assert_launch_restarts("launched-all", 2, "all processes are started again");
+    assert_launch_restarts("launched-all", 2, "all processes are started again, from the newest checkpoint");
 }
 
 /* ---- while all meet ---- */

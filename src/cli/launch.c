@@ -159,6 +159,13 @@ static liana_status check_command(const launch *own)
     return LIANA_OK;
 }
 
+/* Whether the processes are those of a training, which has checkpoints. */
+static bool is_training(const launch *own)
+{
+    const char *command = find_command(own->invocation);
+    return !liana__invocation_has(own->invocation, "program") && (!command || strcmp(command, "train") == 0);
+}
+
 /* The command on its own machine: the program with its arguments, or liana's. */
 static const char **make_words(const launch *own, size_t *count)
 {
@@ -174,7 +181,7 @@ static const char **make_words(const launch *own, size_t *count)
     } else {
         words[used++] = "/proc/self/exe";
         words[used++] = command ? command : "train";
-        const bool resumes = own->resumes && strcmp(words[1], "train") == 0;
+        const bool resumes = own->resumes && is_training(own);
         if (resumes || liana__invocation_has(invocation, "resume")) words[used++] = "--resume";
         if (liana__invocation_has(invocation, "requeue")) words[used++] = "--requeue";
         if (liana__invocation_has(invocation, "json")) words[used++] = "--json";
@@ -240,8 +247,7 @@ static liana_status make_processes(launch *own, liana__launched **processes)
         const char **words = make_words(own, &count);
         item->environment = make_environment(own, rank, false);
         /* Only trainings take processes in, and only where all addresses are known to all. */
-        const bool may_return = words && !own->hosts[0] && strcmp(words[1] ? words[1] : "", "train") == 0 &&
-                                !liana__invocation_has(own->invocation, "program");
+        const bool may_return = words && !own->hosts[0] && is_training(own);
         if (may_return) {
             /* If all come back, they go on from the newest checkpoint. */
             launch again = *own;
@@ -309,8 +315,8 @@ static liana_status read_options(launch *own)
 static liana_status start_again(launch *own, int64_t time)
 {
     static const struct timespec pause = {1, 0};
-    fprintf(own->invocation->err, "liana: all processes are started again, from the newest checkpoint (%lld of %lld)\n",
-            (long long)time, (long long)own->restarts);
+    fprintf(own->invocation->err, "liana: all processes are started again%s (%lld of %lld)\n",
+            is_training(own) ? ", from the newest checkpoint" : "", (long long)time, (long long)own->restarts);
     own->resumes = true;
     nanosleep(&pause, NULL);
     liana__error *error = &own->invocation->error;

@@ -1,6 +1,8 @@
 /* Calls, loops, slices at computed places, sums over devices. */
 #include "stablehlo/control.h"
 
+#include <stdlib.h>
+
 /* ---- lists of values ---- */
 
 static void add_values(liana__lowering *l, const liana__hlo *values, size_t count)
@@ -158,10 +160,47 @@ liana__hlo liana__hlo_add_replicas(liana__lowering *l, liana__hlo x, size_t repl
     return liana__hlo_end(l, &op, x.dtype, x.shape, &attributes);
 }
 
-liana__hlo liana__hlo_all_finite(liana__lowering *l, liana__hlo x)
+/* ---- finite numbers ---- */
+
+/* Whether all elements of values of one shape are finite, element by element: the first value and those after it. */
+static liana__hlo both_finite(liana__lowering *l, const liana__hlo *values, size_t count)
 {
-    int64_t axes[LIANA_MAX_RANK];
-    for (int i = 0; i < x.shape.rank; i++) axes[i] = i;
-    liana__hlo finite = liana__hlo_is_finite(l, x);
-    return x.shape.rank ? liana__hlo_reduce(l, LIANA__HLO_MINIMUM, finite, axes, x.shape.rank) : finite;
+    liana__hlo good = liana__hlo_is_finite(l, values[0]);
+    for (size_t i = 1; i < count; i++) {
+        if (!liana_shape_equal(&values[i].shape, &values[0].shape)) continue;
+        good = liana__hlo_binary(l, "and", good, liana__hlo_is_finite(l, values[i]));
+    }
+    return good;
+}
+
+/* A vector, of the last axes: compilers sum over the first ones in one loop, but over all in trees of many. */
+static liana__hlo fold_rows(liana__lowering *l, liana__hlo x)
+{
+    enum { ENOUGH_COLUMNS = 64, FEW_ELEMENTS = 1024 };
+    const int64_t size = liana_shape_size(&x.shape), axis = 0;
+    if (x.shape.rank < 2 || size <= FEW_ELEMENTS) return liana__hlo_reshape(l, x, liana_shape_of(size));
+    int64_t columns = 1;
+    for (int i = x.shape.rank - 1; i > 0 && columns < ENOUGH_COLUMNS; i--) columns *= x.shape.dims[i];
+    liana__hlo rows = liana__hlo_reshape(l, x, liana_shape_of(size / columns, columns));
+    return liana__hlo_reduce(l, LIANA__HLO_MINIMUM, rows, &axis, 1);
+}
+
+liana__hlo liana__hlo_all_finite(liana__lowering *l, const liana__hlo *values, size_t count)
+{
+    const int64_t axis = 0;
+    liana__hlo *vectors = malloc((count + 1) * sizeof *vectors), all = liana__hlo_fill(l, LIANA_BOOL, LIANA_SCALAR, 1);
+    size_t num_vectors = 0;
+    for (size_t i = 0; vectors && i < count; i++) {
+        size_t first = 0;
+        while (!liana_shape_equal(&values[first].shape, &values[i].shape)) first++;
+        if (first == i) vectors[num_vectors++] = fold_rows(l, both_finite(l, values + i, count - i));
+    }
+    if (!vectors) {
+        l->text.failed = true;
+    } else if (num_vectors) {
+        liana__hlo joined = num_vectors > 1 ? liana__hlo_concatenate(l, vectors, num_vectors, 0) : vectors[0];
+        all = liana__hlo_reduce(l, LIANA__HLO_MINIMUM, joined, &axis, 1);
+    }
+    free(vectors);
+    return all;
 }

@@ -32,7 +32,8 @@ void liana__hlo_barrier(liana__lowering *lowering, liana__hlo *values, size_t co
 /* The sum over so many replicas. */
 liana__hlo liana__hlo_add_replicas(liana__lowering *lowering, liana__hlo x, size_t replicas);
 
-/* bool, a scalar: every element is finite. */
-liana__hlo liana__hlo_all_finite(liana__lowering *lowering, liana__hlo x);
+/* bool, a scalar: every element of all values is finite. Values of one shape are looked at side by side, so that hundreds
+ * of them make tens of loops, not thousands: a plugin's time to compile and to load a program grows with their number. */
+liana__hlo liana__hlo_all_finite(liana__lowering *lowering, const liana__hlo *values, size_t count);
 
 #endif

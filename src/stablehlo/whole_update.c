@@ -287,17 +287,17 @@ static liana__hlo both(writer *w, liana__hlo a, liana__hlo b)
     return liana__hlo_binary(&w->l, "and", a, b);
 }
 
-/* The losses, and what the update reads. */
-static liana__hlo sums_are_finite(writer *w)
+/* The losses, what the update reads, and `others`. */
+static liana__hlo sums_are_finite(writer *w, const liana__hlo *others, size_t num_others)
 {
     const liana__stablehlo_part *update = &w->whole->update;
     const int64_t size = liana_shape_size(&w->sums[0].shape), begin = 0, one = 1;
     liana__hlo first = liana__hlo_reshape(&w->l, w->sums[0], liana_shape_of(size));
-    liana__hlo good = liana__hlo_all_finite(&w->l, liana__hlo_slice(&w->l, first, &begin, &w->whole->num_losses, &one));
-    for (size_t i = 0; i < update->num_read; i++) {
-        good = both(w, good, liana__hlo_all_finite(&w->l, w->sums[update->sums_read[i]]));
-    }
-    return good;
+    size_t count = 0;
+    w->arguments[count++] = liana__hlo_slice(&w->l, first, &begin, &w->whole->num_losses, &one);
+    for (size_t i = 0; i < num_others; i++) w->arguments[count++] = others[i];
+    for (size_t i = 0; i < update->num_read; i++) w->arguments[count++] = w->sums[update->sums_read[i]];
+    return liana__hlo_all_finite(&w->l, w->arguments, count);
 }
 
 /* The weights' part of the loss. */
@@ -368,15 +368,13 @@ static void call_update(writer *w, liana__hlo scalars, liana__hlo *results)
 static liana__hlo take_values(writer *w, liana__hlo good)
 {
     const liana_graph *update = w->whole->update.graph;
-    liana__hlo finite = {0};
+    size_t count = 0;
     for (size_t i = 0; i < update->num_assignments; i++) {
         liana__hlo *value = &w->values[place_of(w->variables, update->assignments[i].variable)];
         *value = liana__hlo_select(&w->l, good, w->results[i], *value);
-        if (!liana__dtype_is_float(value->dtype)) continue;
-        liana__hlo one = liana__hlo_all_finite(&w->l, *value);
-        finite = finite.id ? both(w, finite, one) : one;
+        if (liana__dtype_is_float(value->dtype)) w->arguments[count++] = *value;
     }
-    return finite;
+    return liana__hlo_all_finite(&w->l, w->arguments, count);
 }
 
 static liana__hlo number(writer *w, double value)
@@ -395,12 +393,9 @@ static liana_status write_step(writer *w, liana__hlo step, liana__hlo *row, lian
         call_leaves(w, first_round, w->inputs, w->values, w->sums);
     }
     add_devices(w);
-    liana__hlo scalars = scalars_of(w, step), penalty = {0};
-    liana__hlo good = both(w, sums_are_finite(w), liana__hlo_all_finite(&w->l, scalars));
-    if (w->whole->penalty) {
-        penalty = call_penalty(w);
-        good = both(w, good, liana__hlo_all_finite(&w->l, penalty));
-    }
+    liana__hlo scalars = scalars_of(w, step), penalty = w->whole->penalty ? call_penalty(w) : (liana__hlo){0};
+    const liana__hlo others[] = {scalars, penalty};
+    liana__hlo good = sums_are_finite(w, others, w->whole->penalty ? 2 : 1);
     call_rounds(w, scalars);
     call_update(w, scalars, w->results);
     liana__hlo finite = take_values(w, good);

@@ -110,7 +110,7 @@ static void test_wrong_words_are_refused(void **state)
     (void)state;
     liana__test_result got =
         liana__test_command("train", config_path, "data.cache=disk", "--out", liana__test_path("wrong"));
-    assert_refused(got, 2, "data.cache", "none, memory or file");
+    assert_refused(got, 2, "data.cache", "none, memory, file or device");
     char option[300];
     snprintf(option, sizeof option, "data.cache_dir=%s", liana__test_write("a_file", "x", 1));
     got = liana__test_command("train", config_path, "data.cache=file", option, "--out", liana__test_path("wrong"));

@@ -54,6 +54,7 @@ struct liana__leaf_batch {
     /* In a cluster, by worker: where its leaves end. NULL: leaves are shared out when they are computed. */
     const size_t *worker_ends;
     const liana__sum_watch *watch; /* NULL: nobody wants sums before all are there */
+    const uint64_t *records;       /* by row: its number in a whole update's tables; NULL: not known */
     bool has_own_rows; /* the rows are those of the worker's own leaves; the leaves of others begin nowhere */
 };
 

@@ -32,9 +32,12 @@ struct liana__whole_plan {
     /* Which sum of a leaf an input of the update is. */
     size_t (*find_sum)(void *user, const char *input);
     void *user;
-    size_t num_scalars;          /* of an update, f32 */
-    size_t num_losses;           /* elements of the first sum, from the first on, that must be finite */
-    size_t most_steps;           /* that one execution does; at least 1 */
+    size_t num_scalars; /* of an update, f32 */
+    size_t num_losses;  /* elements of the first sum, from the first on, that must be finite */
+    size_t most_steps;  /* that one execution does; at least 1 */
+    /* Rows that stay on the devices, in tables of so many; 0: none do. Bit i of in_tables: component i of a batch does. */
+    int64_t table_rows;
+    uint32_t in_tables;
     liana__variables *variables; /* on the first device; all that the update assigns to is there */
 };
 
@@ -49,8 +52,11 @@ typedef enum liana__whole_status {
 /* A backend's functions, see liana__backend:
  *
  * whole_create(devices, count, plan, &whole, error): compiles. The devices are of this backend. The plan is copied.
+ * whole_keep(whole, batch, error): puts the rows of a batch into the tables, by its `records`. Before the first launch;
+ *   rows that are never put there must not be staged. With `batch` NULL the tables travel: no more rows can be put there.
  * whole_stage(whole, batch, error): takes the next update's batch. Rows are copied, and begin to travel with the last of
  *   most_steps, or with whole_launch. While an execution runs, the next one's may be staged.
+ *   With tables, of the components in them only the `records` are.
  * whole_launch(whole, scalars, error): begins to execute the staged updates. `scalars` [staged updates, num_scalars] are
  *   copied.
  * whole_collect(whole, first, penalties, statuses, error): waits for the execution. `first` [staged updates, elements of

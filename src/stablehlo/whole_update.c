@@ -56,7 +56,7 @@ typedef struct writer {
     liana__lowering l;
     const liana__stablehlo_whole *whole;
     const liana__stablehlo_variables *variables;
-    liana__hlo *inputs; /* of `leaves`, all rows */
+    liana__hlo *inputs; /* of `leaves`, all rows; with tables, behind them the places of rows in these */
     liana__hlo scalars, num_steps;
     liana__hlo *values;                            /* of the variables */
     liana__hlo *sums;                              /* of an update */
@@ -89,15 +89,42 @@ static liana__hlo row_type(const writer *w)
     return (liana__hlo){.dtype = LIANA_F32, .shape = shape};
 }
 
+static bool is_table(const liana__stablehlo_whole *whole, size_t input)
+{
+    return whole->in_table && whole->in_table[input];
+}
+
+static size_t num_inputs(const liana__stablehlo_whole *whole)
+{
+    return whole->leaves->num_inputs + (whole->in_table ? 1 : 0);
+}
+
+/* All inputs of a leaf have as many rows. */
+static int64_t leaf_rows(const liana__stablehlo_whole *whole)
+{
+    return whole->leaves->inputs[0]->shape.dims[0];
+}
+
+static void add_inputs(writer *w)
+{
+    const liana__stablehlo_whole *whole = w->whole;
+    const size_t count = whole->leaves->num_inputs;
+    const int64_t rows = leaf_rows(whole) * whole->rounds * whole->steps;
+    for (size_t i = 0; i < count; i++) {
+        const liana__node *node = whole->leaves->inputs[i];
+        const liana_shape shape = with_rows(node->shape, is_table(whole, i) ? whole->table_rows : rows);
+        w->inputs[i] = liana__hlo_parameter(&w->l, node->dtype, shape);
+        add_argument(w, w->inputs[i], node->name, -1, false);
+    }
+    if (!whole->in_table) return;
+    w->inputs[count] = liana__hlo_parameter(&w->l, LIANA_S32, liana_shape_of(rows));
+    add_argument(w, w->inputs[count], "places in tables", -1, false);
+}
+
 static void add_arguments(writer *w)
 {
     const liana__stablehlo_whole *whole = w->whole;
-    for (size_t i = 0; i < whole->leaves->num_inputs; i++) {
-        const liana__node *node = whole->leaves->inputs[i];
-        const int64_t rows = node->shape.dims[0] * whole->rounds * whole->steps;
-        w->inputs[i] = liana__hlo_parameter(&w->l, node->dtype, with_rows(node->shape, rows));
-        add_argument(w, w->inputs[i], node->name, -1, false);
-    }
+    add_inputs(w);
     w->scalars = liana__hlo_parameter(&w->l, LIANA_F32, liana_shape_of(whole->steps, (int64_t)whole->num_scalars));
     add_argument(w, w->scalars, "scalars", -1, false);
     w->num_steps = liana__hlo_parameter(&w->l, LIANA_S32, LIANA_SCALAR);
@@ -144,24 +171,39 @@ static liana__hlo integer(writer *w, int64_t value)
     return liana__hlo_fill(&w->l, LIANA_S32, LIANA_SCALAR, (double)value);
 }
 
+/* The rows of a round, from row `first` on; NULL: all are. */
+static liana__hlo rows_of_round(writer *w, liana__hlo all, const liana__hlo *first, liana_shape shape)
+{
+    return first ? liana__hlo_rows(&w->l, all, *first, shape) : all;
+}
+
+/* The inputs of one round. */
+static void list_inputs(writer *w, liana__hlo round, const liana__hlo *inputs, liana__hlo *list)
+{
+    const liana__stablehlo_whole *whole = w->whole;
+    const size_t count = whole->leaves->num_inputs;
+    liana__hlo place = {0}, first = {0}, *begin = NULL;
+    if (whole->rounds * whole->steps > 1) {
+        first = liana__hlo_binary(&w->l, "multiply", round, integer(w, leaf_rows(whole)));
+        begin = &first;
+    }
+    if (whole->in_table) place = rows_of_round(w, inputs[count], begin, liana_shape_of(leaf_rows(whole)));
+    for (size_t i = 0; i < count; i++) {
+        const liana_shape shape = whole->leaves->inputs[i]->shape;
+        list[i] = is_table(whole, i) ? liana__hlo_gather(&w->l, inputs[i], place, 0, shape)
+                                     : rows_of_round(w, inputs[i], begin, shape);
+    }
+    /* So that a group of updates rounds as updates one by one do, and rows from tables as rows that were sent. */
+    if (whole->steps > 1 || whole->in_table) liana__hlo_barrier(&w->l, list, count);
+}
+
 /* Calls the leaves of one round; `inputs` and `values` are what the region knows them by. */
 static void call_leaves(writer *w, liana__hlo round, const liana__hlo *inputs, const liana__hlo *values,
                         liana__hlo *sums)
 {
     const liana_graph *leaves = w->whole->leaves;
-    const bool sliced = w->whole->rounds * w->whole->steps > 1;
-    size_t count = 0;
-    for (size_t i = 0; i < leaves->num_inputs; i++) {
-        const liana_shape *shape = &leaves->inputs[i]->shape;
-        liana__hlo rows = inputs[i];
-        if (sliced) {
-            liana__hlo first = liana__hlo_binary(&w->l, "multiply", round, integer(w, shape->dims[0]));
-            rows = liana__hlo_rows(&w->l, inputs[i], first, *shape);
-        }
-        w->arguments[count++] = rows;
-    }
-    /* So that a group of updates rounds as updates one by one do. */
-    if (w->whole->steps > 1) liana__hlo_barrier(&w->l, w->arguments, count);
+    size_t count = leaves->num_inputs;
+    list_inputs(w, round, inputs, w->arguments);
     for (size_t i = 0; i < leaves->num_variables; i++) w->arguments[count++] = values[i];
     for (size_t i = 0; i < leaves->num_outputs; i++) {
         const liana__node *node = leaves->outputs[i].node;
@@ -177,7 +219,7 @@ static size_t list_loop(const writer *w, liana__hlo round, liana__hlo *list)
     size_t count = 0;
     list[count++] = round;
     for (size_t i = 0; i < leaves->num_outputs; i++) list[count++] = w->sums[i];
-    for (size_t i = 0; i < leaves->num_inputs; i++) list[count++] = w->inputs[i];
+    for (size_t i = 0; i < num_inputs(w->whole); i++) list[count++] = w->inputs[i];
     for (size_t i = 0; i < leaves->num_variables; i++) list[count++] = w->values[i];
     return count;
 }
@@ -190,7 +232,7 @@ static liana_status add_rounds(writer *w, liana__hlo first_round)
         w->sums[i] = liana__hlo_fill(&w->l, LIANA_F32, leaves->outputs[i].node->shape, 0);
     }
     liana__hlo end = liana__hlo_binary(&w->l, "add", first_round, integer(w, w->whole->rounds));
-    liana__hlo *values = malloc((2 + num_sums + leaves->num_inputs + leaves->num_variables) * sizeof *values);
+    liana__hlo *values = malloc((2 + num_sums + num_inputs(w->whole) + leaves->num_variables) * sizeof *values);
     liana__hlo *added = malloc((num_sums + 1) * sizeof *added);
     if (!values || !added) {
         free(values);
@@ -203,7 +245,7 @@ static liana_status add_rounds(writer *w, liana__hlo first_round)
     liana__hlo_while_begin(&w->l, &loop);
     liana__hlo_while_between(&w->l, &loop, liana__hlo_compare(&w->l, "LT", values[0], values[count - 1]));
     const liana__hlo *inputs = values + 1 + num_sums;
-    call_leaves(w, values[0], inputs, inputs + leaves->num_inputs, added);
+    call_leaves(w, values[0], inputs, inputs + num_inputs(w->whole), added);
     memcpy(w->arguments, values, count * sizeof *values);
     w->arguments[0] = liana__hlo_binary(&w->l, "add", values[0], integer(w, 1));
     for (size_t i = 0; i < num_sums; i++) {
@@ -376,7 +418,7 @@ enum { STEP, STATUS, ROWS, NUM_STEPS, SCALARS, FIRST_OTHER };
 static size_t list_steps(const writer *w, liana__hlo *list)
 {
     size_t count = FIRST_OTHER;
-    for (size_t i = 0; i < w->whole->leaves->num_inputs; i++) list[count++] = w->inputs[i];
+    for (size_t i = 0; i < num_inputs(w->whole); i++) list[count++] = w->inputs[i];
     for (size_t i = 0; i < w->variables->count; i++) list[count++] = w->values[i];
     return count;
 }
@@ -386,7 +428,7 @@ static void take_steps(writer *w, const liana__hlo *list)
     size_t next = FIRST_OTHER;
     w->num_steps = list[NUM_STEPS];
     w->scalars = list[SCALARS];
-    for (size_t i = 0; i < w->whole->leaves->num_inputs; i++) w->inputs[i] = list[next++];
+    for (size_t i = 0; i < num_inputs(w->whole); i++) w->inputs[i] = list[next++];
     for (size_t i = 0; i < w->variables->count; i++) w->values[i] = list[next++];
 }
 
@@ -402,7 +444,7 @@ static liana__hlo empty_rows(writer *w)
 
 static liana_status write_steps(writer *w, liana__hlo *rows)
 {
-    liana__hlo *values = malloc((FIRST_OTHER + w->whole->leaves->num_inputs + w->variables->count) * sizeof *values);
+    liana__hlo *values = malloc((FIRST_OTHER + num_inputs(w->whole) + w->variables->count) * sizeof *values);
     if (!values) return liana__hlo_fail_memory(&w->l);
     values[STEP] = integer(w, 0);
     values[STATUS] = number(w, LIANA__STEP_DONE);
@@ -497,7 +539,7 @@ liana_status liana__stablehlo_print_whole(const liana__stablehlo_whole *whole,
     *text = NULL;
     LIANA_TRY(check_sums(whole, error));
     const size_t most = FIRST_OTHER + 2 * (whole->leaves->num_outputs + whole->update.graph->num_inputs) +
-                        whole->leaves->num_inputs + variables->count;
+                        num_inputs(whole) + variables->count;
     writer w = {.l = {.highest_precision = options->highest_precision, .next = 1, .error = error},
                 .whole = whole,
                 .variables = variables};

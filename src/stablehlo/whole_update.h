@@ -25,6 +25,9 @@ typedef struct liana__stablehlo_whole {
     int64_t rounds;     /* of leaves in an update, one after the other */
     int64_t steps;      /* updates of an execution, at most */
     size_t replicas;    /* devices that add their sums */
+    /* By input of `leaves`: its rows are taken from a table that stays on the device. NULL: none is. */
+    const bool *in_table;
+    int64_t table_rows; /* of every table */
 } liana__stablehlo_whole;
 
 /* What became of an update; the numbers are those of liana__whole_status. */
@@ -57,10 +60,11 @@ int64_t liana__stablehlo_whole_columns(const liana__stablehlo_whole *whole);
 
 /* Writes the module. Its arguments are
  *
- *   1. the inputs of `leaves`, each with steps * rounds times as many rows;
- *   2. the scalars, f32 [steps, num_scalars];
- *   3. s32: how many updates there are, at most `steps`;
- *   4. the variables; the buffers of those that change are donated.
+ *   1. the inputs of `leaves`, each with steps * rounds times as many rows; of those in tables the tables;
+ *   2. with tables: s32, for each of these rows its place in the tables;
+ *   3. the scalars, f32 [steps, num_scalars];
+ *   4. s32: how many updates there are, at most `steps`;
+ *   5. the variables; the buffers of those that change are donated.
  *
  * Its results are f32 [steps, liana__stablehlo_whole_columns], and the new values of variables. A row has the first sum,
  * the penalty if there is one, and what became of the update. After an update that went wrong no other one is done. The

@@ -148,6 +148,26 @@ static void look_at_execution(const liana__pjrt_execute_args *args, const char *
     state.executed++;
 }
 
+static size_t size_of_type(int32_t type)
+{
+    switch (type) {
+    case LIANA__PJRT_PRED:
+    case LIANA__PJRT_U8: return 1;
+    case LIANA__PJRT_BF16: return 2;
+    case LIANA__PJRT_S64:
+    case LIANA__PJRT_U64:
+    case LIANA__PJRT_F64: return 8;
+    default: return 4;
+    }
+}
+
+static void count_bytes(const liana__pjrt_upload_args *args)
+{
+    size_t size = size_of_type(args->type);
+    for (size_t i = 0; i < args->num_dims; i++) size *= (size_t)args->dims[i];
+    state.bytes_uploaded += size;
+}
+
 static void before(int function, void *args, const char *name)
 {
     liana__pjrt_object_args *object = args;
@@ -165,6 +185,7 @@ static void before(int function, void *args, const char *name)
     case LIANA__PJRT_CLIENT_BUFFER_FROM_HOST_BUFFER:
         used(((liana__pjrt_upload_args *)args)->client, COUNTED_CLIENTS, name);
         state.uploaded++;
+        count_bytes(args);
         break;
     case LIANA__PJRT_LOADED_EXECUTABLE_EXECUTE: look_at_execution(args, name); break;
     case LIANA__PJRT_CLIENT_COMPILE: state.compiled++; break;

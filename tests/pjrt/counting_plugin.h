@@ -25,7 +25,8 @@ typedef struct counting_plugin_state {
     size_t made[NUM_COUNTED], freed[NUM_COUNTED];
     size_t compiled, executed, uploaded, downloaded; /* calls */
     size_t donated;                                  /* arguments of executions that were taken over */
-    size_t bytes_downloaded;
+    size_t bytes_downloaded, bytes_uploaded;
+
     /* What is wrong: an object that is freed twice, used after it was freed, or unknown. "" : nothing. */
     char wrong[256];
     /* Makes call number `fails_after` (from 0, counted from now) of a function fail with a code; function -1: none. */

@@ -272,6 +272,7 @@ const liana__backend liana__backend_pjrt = {
     .replica_memory = liana__leaf_loop_memory,
     .whole_create = liana__pjrt_whole_create,
     .whole_destroy = liana__pjrt_whole_destroy,
+    .whole_keep = liana__pjrt_whole_keep,
     .whole_stage = liana__pjrt_whole_stage,
     .whole_launch = liana__pjrt_whole_launch,
     .whole_collect = liana__pjrt_whole_collect,

@@ -6,10 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Scalars and the number of updates follow the inputs. */
+/* Behind the inputs. */
+enum { PLACES, SCALARS, NUM_STEPS, NUM_OTHERS };
+
 static size_t num_buffers(const liana__staging_layout *layout)
 {
-    return layout->leaves->num_inputs + 2;
+    return layout->leaves->num_inputs + NUM_OTHERS;
+}
+
+static bool is_table(const liana__staging_layout *layout, size_t input)
+{
+    return layout->in_table && layout->in_table[input];
 }
 
 static size_t row_size(const liana__node *input)
@@ -31,8 +38,13 @@ liana_status liana__staging_create(const liana__staging_layout *layout, liana__s
     staging->scalars = calloc(layout->most_steps * layout->num_scalars + 1, sizeof *staging->scalars);
     staging->buffers = calloc(buffers, sizeof *staging->buffers);
     staging->fences = calloc(buffers, sizeof *staging->fences);
+    if (layout->in_table) {
+        staging->records = calloc(layout->num_devices * num_rows(layout), sizeof *staging->records);
+    }
     bool made = staging->rows && staging->scalars && staging->buffers && staging->fences;
+    made = made && (staging->records || !layout->in_table);
     for (size_t i = 0; made && i < layout->leaves->num_inputs; i++) {
+        if (is_table(layout, i)) continue;
         const size_t size = layout->num_devices * num_rows(layout) * row_size(layout->leaves->inputs[i]);
         staging->rows[i] = calloc(size, 1);
         made = staging->rows[i] != NULL;
@@ -46,6 +58,7 @@ void liana__staging_free(liana__staging *staging)
     (void)ignored;
     for (size_t i = 0; staging->rows && i < staging->layout->leaves->num_inputs; i++) free(staging->rows[i]);
     free(staging->rows);
+    free(staging->records);
     free(staging->scalars);
     free(staging->buffers);
     free(staging->fences);
@@ -67,12 +80,21 @@ static void fill_rows(char *to, const char *rows, size_t bytes, const liana__lea
     for (int64_t i = leaf->size; i < size; i++) memcpy(to + (size_t)i * bytes, rows, bytes);
 }
 
+/* The same of their places in tables. */
+static void fill_records(int32_t *to, const uint64_t *records, const liana__leaf *leaf, int64_t size)
+{
+    for (int64_t i = 0; i < size; i++) to[i] = (int32_t)(i < leaf->size ? records[leaf->begin + i] : records[0]);
+}
+
 /* One place of a device; a leaf of size 0: there is none for it. */
 static void fill_place(liana__staging *staging, const liana__leaf_batch *batch, size_t place, const liana__leaf *leaf)
 {
     const liana__staging_layout *layout = staging->layout;
+    const size_t first = place * (size_t)layout->size;
+    if (staging->records) fill_records(staging->records + first, batch->records, leaf, layout->size);
     for (size_t i = 0; i < layout->leaves->num_inputs; i++) {
         const size_t bytes = row_size(layout->leaves->inputs[i]);
+        if (is_table(layout, i)) continue;
         char *to = staging->rows[i] + place * (size_t)layout->size * bytes;
         if (layout->components[i] == LIANA__COMPONENT_PRESENT) {
             fill_present((float *)(void *)to, leaf->size, layout->size);
@@ -113,12 +135,16 @@ static liana_status send_rows_to(liana__staging *staging, size_t device, liana__
     const liana__staging_layout *layout = staging->layout;
     for (size_t i = 0; i < layout->leaves->num_inputs; i++) {
         const liana__node *input = layout->leaves->inputs[i];
+        if (is_table(layout, i)) continue;
         liana_shape shape = input->shape;
         shape.dims[0] = (int64_t)num_rows(layout);
         const char *rows = staging->rows[i] + device * num_rows(layout) * row_size(input);
         LIANA_TRY(send(staging, device, i, input->dtype, &shape, rows, error));
     }
-    return LIANA_OK;
+    if (!staging->records) return LIANA_OK;
+    const liana_shape shape = liana_shape_of((int64_t)num_rows(layout));
+    return send(staging, device, layout->leaves->num_inputs + PLACES, LIANA_S32, &shape,
+                staging->records + device * num_rows(layout), error);
 }
 
 liana_status liana__staging_send_rows(liana__staging *staging, liana__error *error)
@@ -134,14 +160,20 @@ liana_status liana__staging_send_rows(liana__staging *staging, liana__error *err
 liana_status liana__staging_send_scalars(liana__staging *staging, const float *scalars, liana__error *error)
 {
     const liana__staging_layout *layout = staging->layout;
-    const size_t number = layout->leaves->num_inputs;
+    const size_t behind = layout->leaves->num_inputs;
     const liana_shape shape = liana_shape_of((int64_t)layout->most_steps, (int64_t)layout->num_scalars);
     memcpy(staging->scalars, scalars, (size_t)staging->num_steps * layout->num_scalars * sizeof *scalars);
     for (size_t device = 0; device < layout->num_devices; device++) {
-        LIANA_TRY(send(staging, device, number, LIANA_F32, &shape, staging->scalars, error));
-        LIANA_TRY(send(staging, device, number + 1, LIANA_S32, &LIANA_SCALAR, &staging->num_steps, error));
+        LIANA_TRY(send(staging, device, behind + SCALARS, LIANA_F32, &shape, staging->scalars, error));
+        LIANA_TRY(send(staging, device, behind + NUM_STEPS, LIANA_S32, &LIANA_SCALAR, &staging->num_steps, error));
     }
     return LIANA_OK;
+}
+
+liana__buffer *const *liana__staging_buffers(const liana__staging *staging, size_t device, size_t *count)
+{
+    *count = num_buffers(staging->layout);
+    return staging->buffers + device * *count;
 }
 
 liana_status liana__staging_clear(liana__staging *staging, liana__error *error)

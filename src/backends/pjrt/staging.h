@@ -11,6 +11,7 @@
 typedef struct liana__staging_layout {
     const liana_graph *leaves; /* its inputs are those of one round: some leaves side by side */
     const size_t *components;  /* by input; LIANA__COMPONENT_PRESENT: which rows are examples */
+    const bool *in_table;      /* by input: instead of its rows their places in a table are sent; NULL: of none */
     int64_t size, places;
     size_t most_steps, num_scalars, num_devices;
     liana__device *const *devices;
@@ -19,11 +20,12 @@ typedef struct liana__staging_layout {
 /* Zero-initialise; free it in any case. */
 typedef struct liana__staging {
     const liana__staging_layout *layout;
-    char **rows;    /* by input: [devices, updates, places, size] rows */
-    float *scalars; /* [updates, scalars] */
+    char **rows;      /* by input: [devices, updates, places, size] rows; NULL of one in a table */
+    int32_t *records; /* [devices, updates, places, size]: places in tables; NULL: there are none */
+    float *scalars;   /* [updates, scalars] */
     int32_t num_steps;
     bool is_sent;            /* the rows are */
-    liana__buffer **buffers; /* [devices, inputs + 2]: inputs, scalars, number of updates */
+    liana__buffer **buffers; /* [devices, inputs + 3]: inputs, places in tables, scalars, number of updates; or NULL */
     liana__fence **fences;
 } liana__staging;
 
@@ -31,6 +33,9 @@ typedef struct liana__staging {
 liana_status liana__staging_create(const liana__staging_layout *layout, liana__staging *staging, liana__error *error)
     LIANA_MUST_USE;
 void liana__staging_free(liana__staging *staging);
+
+/* The buffers of a device in the order of a program's arguments; NULL: what is in a table, or not sent. */
+liana__buffer *const *liana__staging_buffers(const liana__staging *staging, size_t device, size_t *count);
 
 /* Takes one more update's batch. */
 void liana__staging_add(liana__staging *staging, const liana__leaf_batch *batch);

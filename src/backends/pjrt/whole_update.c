@@ -7,6 +7,7 @@
 #include "backends/pjrt/memory_advice.h"
 #include "backends/pjrt/program.h"
 #include "backends/pjrt/staging.h"
+#include "backends/pjrt/tables.h"
 #include "passes/pass.h"
 #include "stablehlo/whole_update.h"
 
@@ -39,6 +40,8 @@ typedef struct whole_update {
     uint64_t *versions; /* of the plan's variables, that the other devices' copies are of */
     liana__pjrt_program *program;
     size_t components[LIANA__MAX_LEAF_INPUTS];
+    bool in_table[LIANA__MAX_LEAF_INPUTS];
+    liana__tables tables;
     liana__staging_layout layout;
     liana__staging stagings[2];
     int next;          /* the one that is being filled */
@@ -69,6 +72,7 @@ void liana__pjrt_whole_destroy(liana__whole *whole)
     whole_update *own = (whole_update *)whole;
     if (!own) return;
     for (int i = 0; i < 2; i++) liana__staging_free(&own->stagings[i]);
+    liana__tables_free(&own->tables);
     liana__pjrt_buffer_destroy(own->rows);
     for (size_t i = 0; own->devices && i < own->count; i++) free_device(own, &own->devices[i]);
     liana__pjrt_program_drop(own->program);
@@ -102,7 +106,14 @@ static liana_status build_leaves(whole_update *own, int64_t side_by_side, liana_
     LIANA_TRY(liana__passes_run_asked_for(own->leaves, &own->rewritten, error));
     own->shape.leaves = own->rewritten ? own->rewritten : own->leaves;
     own->shape.rounds = (places_for(own) + side_by_side - 1) / side_by_side;
-    return liana__graph_verify(own->shape.leaves, error);
+    LIANA_TRY(liana__graph_verify(own->shape.leaves, error));
+    LIANA_TRY(liana__leaf_components(own->plan.leaf, own->shape.leaves, own->components, error));
+    for (size_t i = 0; i < own->shape.leaves->num_inputs; i++) {
+        const size_t component = own->components[i];
+        own->in_table[i] = component < LIANA__MAX_COMPONENTS && own->plan.in_tables >> component & 1;
+    }
+    own->layout.leaves = own->shape.leaves;
+    return LIANA_OK;
 }
 
 /* Round `number` of sums, or behind the rounds the update. */
@@ -188,12 +199,29 @@ static int64_t room_on(const whole_update *own)
     return (int64_t)(liana__machine_memory() / 2 / own->count);
 }
 
+/* What the tables leave. */
+static liana_status find_room_for_tables(const whole_update *own, int64_t all, int64_t *room, liana__error *error)
+{
+    static const double MIB = 1 << 20;
+    const size_t size = liana__tables_size(&own->tables);
+    *room = all - (int64_t)size;
+    if (*room > 0) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_CONFIG,
+                       "data.cache is device, but %s has no room for the data: %lld examples take %.1f MiB on each "
+                       "device, and %.1f MiB are free there; set data.cache to memory, or use smaller images or fewer "
+                       "examples",
+                       own->devices[0].device->name, (long long)own->plan.table_rows, (double)size / MIB,
+                       (double)(all > 0 ? all : 0) / MIB);
+}
+
 /* As many leaves side by side as fit. Compilers for TPUs refuse what does not. */
 static liana_status compile_what_fits(whole_update *own, liana__error *error)
 {
-    const int64_t room = room_on(own);
+    int64_t room = room_on(own);
+    const int64_t all_room = room;
     for (int64_t side = own->plan.side_by_side ? places_for(own) : 1;; side = (side + 1) / 2) {
         LIANA_TRY(build_leaves(own, side, error));
+        if (own->shape.in_table) LIANA_TRY(find_room_for_tables(own, all_room, &room, error));
         LIANA_TRY(build_update(own, error));
         const liana_status status = compile(own, error);
         own->layout.places = own->shape.rounds * side;
@@ -223,7 +251,7 @@ static liana_status find_places(whole_update *own, liana__error *error)
 
 static liana_status make_lists(whole_update *own, liana__error *error)
 {
-    const size_t arguments = own->shape.leaves->num_inputs + 2 + own->variables.count;
+    const size_t arguments = own->shape.leaves->num_inputs + 3 + own->variables.count;
     const size_t results = 1 + own->variables.num_changed;
     for (size_t i = 0; i < own->count; i++) {
         whole_device *each = &own->devices[i];
@@ -247,12 +275,12 @@ static liana_status set_up(whole_update *own, liana__device *const *devices, lia
         own->devices[i].device = (liana__pjrt_device *)devices[i];
         own->handles[i] = devices[i];
     }
-    LIANA_TRY(compile_what_fits(own, error));
-    LIANA_TRY(liana__leaf_components(own->plan.leaf, own->shape.leaves, own->components, error));
-    LIANA_TRY(find_places(own, error));
-    own->layout.leaves = own->shape.leaves;
     own->layout.components = own->components;
     own->layout.devices = own->handles;
+    own->tables = (liana__tables){.layout = &own->layout, .num_rows = own->plan.table_rows};
+    if (own->plan.table_rows) own->layout.in_table = own->shape.in_table = own->in_table;
+    LIANA_TRY(compile_what_fits(own, error));
+    LIANA_TRY(find_places(own, error));
     for (int i = 0; i < 2; i++) LIANA_TRY(liana__staging_create(&own->layout, &own->stagings[i], error));
     return make_lists(own, error);
 }
@@ -272,7 +300,8 @@ liana_status liana__pjrt_whole_create(liana__device *const *devices, size_t coun
     own->shape = (liana__stablehlo_whole){.num_scalars = plan->num_scalars,
                                           .num_losses = (int64_t)plan->num_losses,
                                           .steps = (int64_t)plan->most_steps,
-                                          .replicas = count};
+                                          .replicas = count,
+                                          .table_rows = plan->table_rows};
     own->layout = (liana__staging_layout){.size = plan->leaf->leaf_size,
                                           .most_steps = plan->most_steps,
                                           .num_scalars = plan->num_scalars,
@@ -330,10 +359,17 @@ static liana__buffer **buffer_of(const whole_update *own, size_t device, size_t 
 
 /* ---- running ---- */
 
+liana_status liana__pjrt_whole_keep(liana__whole *whole, const liana__leaf_batch *batch, liana__error *error)
+{
+    whole_update *own = (whole_update *)whole;
+    return batch ? liana__tables_keep(&own->tables, batch, error) : liana__tables_send(&own->tables, error);
+}
+
 liana_status liana__pjrt_whole_stage(liana__whole *whole, const liana__leaf_batch *batch, liana__error *error)
 {
     whole_update *own = (whole_update *)whole;
     liana__staging *staging = &own->stagings[own->next];
+    if (own->shape.in_table) LIANA_TRY(liana__tables_check(&own->tables, batch, error));
     liana__staging_add(staging, batch);
     return (size_t)staging->num_steps == own->plan.most_steps ? liana__staging_send_rows(staging, error) : LIANA_OK;
 }
@@ -346,10 +382,13 @@ liana_status liana__pjrt_whole_drop(liana__whole *whole, liana__error *error)
 
 static liana_status gather(whole_update *own, size_t device, const liana__staging *staging, liana__error *error)
 {
-    const size_t inputs = own->layout.leaves->num_inputs + 2;
+    size_t count;
+    liana__buffer *const *sent = liana__staging_buffers(staging, device, &count);
     void **next = own->devices[device].arguments;
-    for (size_t i = 0; i < inputs; i++) {
-        *next++ = ((liana__pjrt_buffer *)staging->buffers[device * inputs + i])->handle;
+    for (size_t i = 0; i < count; i++) {
+        const bool in_table = i < own->layout.leaves->num_inputs && own->in_table[i] && own->shape.in_table;
+        liana__buffer *buffer = in_table ? liana__tables_buffer(&own->tables, device, i) : sent[i];
+        if (buffer) *next++ = ((liana__pjrt_buffer *)buffer)->handle;
     }
     for (size_t i = 0; i < own->variables.count; i++) {
         const liana__buffer *buffer = *buffer_of(own, device, i);
@@ -361,7 +400,7 @@ static liana_status gather(whole_update *own, size_t device, const liana__stagin
 
 static liana_status run(whole_update *own, liana__error *error)
 {
-    const size_t num_arguments = own->layout.leaves->num_inputs + 2 + own->variables.count;
+    const size_t num_arguments = own->layout.leaves->num_inputs + (own->shape.in_table ? 3 : 2) + own->variables.count;
     const whole_device *first = &own->devices[0];
     if (own->count == 1) {
         return liana__pjrt_program_run(own->program, first->device->handle, first->arguments, num_arguments,

@@ -82,6 +82,7 @@ typedef struct liana__loader_options {
     /* ... or all of them are kept in a file (NULL: not). Its `image` is what the loader decodes. The pointer is not
      * kept. */
     const liana__image_cache_file_options *cache_file;
+    liana__image_cache *cache; /* ... or in that of another loader of the same examples, which must outlive this one */
     const liana__augmenter *augmenter; /* NULL: none; must outlive the loader, like the mixer */
     const liana__mixer *mixer;         /* NULL: none */
     const liana__sampler *sampler;     /* NULL: each record once in a pass; must outlive the loader */

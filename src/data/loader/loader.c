@@ -478,6 +478,10 @@ static liana_status make_cache(liana__loader *loader, liana__error *error)
     const liana__loader_options *options = &loader->options;
     const liana__batch_rows *rows = &loader->plan.rows;
     if (loader->source->varies || rows->image < 0) return LIANA_OK;
+    if (options->cache) {
+        loader->plan.cache = options->cache;
+        return LIANA_OK;
+    }
     if (options->cache_file) return open_cache_file(loader, error);
     size_t size = loader->plan.decoded_size + rows->values_size;
     uint64_t count = loader->options.cache_memory / size;
@@ -585,7 +589,7 @@ void liana__loader_destroy(liana__loader *loader)
     for (size_t i = 0; loader->slots && i < loader->num_slots; i++) {
         liana__ring_slot_free(&loader->slots[i], loader->options.batch_size);
     }
-    liana__image_cache_destroy(loader->plan.cache);
+    if (!loader->options.cache) liana__image_cache_destroy(loader->plan.cache);
     liana__block_order_destroy(loader->order);
     free(loader->table.records);
     free(loader->readers);

@@ -64,6 +64,7 @@ typedef enum liana__cache_kind {
     LIANA__CACHE_NONE,
     LIANA__CACHE_MEMORY, /* at most a quarter of the machine's memory */
     LIANA__CACHE_FILE,   /* for all runs on the same data */
+    LIANA__CACHE_DEVICE, /* as in memory, and the training data on the devices too */
 } liana__cache_kind;
 
 typedef enum liana__decode_quality {

@@ -193,7 +193,7 @@ static const liana__fields oversample_fields = {"oversample", sizeof(liana__over
                                                 oversample_items};
 #undef AT
 
-static const char *const cache_kinds[] = {"none", "memory", "file", NULL};
+static const char *const cache_kinds[] = {"none", "memory", "file", "device", NULL};
 static const char *const decode_qualities[] = {"full", "fast", NULL};
 
 static const char *const on_bad_record_names[] = {"fail", "skip", NULL};
@@ -329,7 +329,8 @@ static const liana__field data_items[] = {
      .default_text = "memory",
      .names = cache_kinds,
      .doc = "where decoded images are kept for the next epochs: memory (true): at most a quarter of the machine's "
-            "memory; file: also for later runs on the same data; none (false)"},
+            "memory; device: all training examples on the accelerator too, so that updates send none; file: also for "
+            "later runs on the same data; none (false)"},
     {.name = "cache_dir",
      .kind = LIANA__FIELD_PATH,
      AT(cache_dir),

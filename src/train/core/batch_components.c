@@ -288,6 +288,7 @@ liana__trainer_batch liana__trainer_batch_of(const liana__trainer *trainer, cons
     const liana__trainer_options *options = liana__trainer_options_of(trainer);
     liana__trainer_batch given = {.count = batch->count,
                                   .positions = batch->positions,
+                                  .records = batch->records,
                                   .partners = batch->partners,
                                   .shares = batch->shares,
                                   .num_positions = batch->num_positions,

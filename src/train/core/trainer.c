@@ -573,6 +573,7 @@ liana__leaf_batch liana__trainer_leaves(liana__trainer *trainer, const liana__tr
     for (size_t i = 0; i < objective->num_outputs; i++) {
         leaves.rows[LIANA__FIRST_TARGET + i] = batch->targets[i] ? batch->targets[i] : trainer->no_targets;
     }
+    leaves.records = batch->records;
     leaves.rows[LIANA__COMPONENT_POSITIONS] = batch->positions;
     leaves.rows[LIANA__COMPONENT_WEIGHTS] = batch->weights ? batch->weights : trainer->no_weights;
     leaves.rows[LIANA__COMPONENT_PARTNERS] = batch->partners;

@@ -36,6 +36,17 @@ liana_status liana__trainer_step(liana__trainer *trainer, const liana__trainer_b
 liana_status liana__trainer_step_with_sums(liana__trainer *trainer, const liana__trainer_batch *batch,
                                            double learning_rate, int64_t iteration, liana__error *error) LIANA_MUST_USE;
 
+/* Examples that the devices keep, for trainers with table_rows: each is given once, in any batches of at most batch_size
+ * that have records, then all are sent, before the first update. Updates then send records only. */
+
+/* Whether the devices can do that. */
+bool liana__trainer_has_tables(const liana__trainer *trainer);
+/* Its rows are copied. Errors: INVALID_ARGUMENT, OUT_OF_MEMORY, INTERNAL (a record that is none). */
+liana_status liana__trainer_keep(liana__trainer *trainer, const liana__trainer_batch *batch, liana__error *error)
+    LIANA_MUST_USE;
+/* Errors: those of an upload. */
+liana_status liana__trainer_send_kept(liana__trainer *trainer, liana__error *error) LIANA_MUST_USE;
+
 /* Several updates as one execution of a device's program. While it runs, the next ones' batches may be staged. */
 
 /* How many can be staged; 1: updates are done one by one. */

@@ -12,6 +12,7 @@ typedef struct liana__trainer_batch {
     const void *targets[LIANA__MAX_OUTPUTS]; /* [count, ...]; NULL for predictions: sums are then meaningless */
     const float *weights;                    /* [count]: of the examples' losses; NULL: all 1 */
     const uint64_t *positions;               /* [count]: addresses in the run */
+    const uint64_t *records; /* [count]: indices in the data, for devices that keep them; NULL: not known */
     const int32_t *partners; /* [count]: second labels, and what share the first have; for training that mixes */
     const float *shares;
     /* Where examples are missing (loader.h): the positions that the batch covers, of which `count` are there; the

@@ -30,6 +30,7 @@ typedef struct liana__trainer_options {
     int64_t evaluation_batch_size;                   /* the same for evaluations and predictions; 0: batch_size */
     int64_t microbatch;                              /* examples of a shard; 0: liana__default_microbatch */
     int64_t steps_per_execution;     /* updates that a device may do in one execution of its program; 0: 1 */
+    int64_t table_rows;              /* training examples that devices keep, by their records; 0: they are sent */
     uint64_t seed;                   /* of dropout */
     liana_scale scale;               /* how images enter the model */
     bool mixes;                      /* training batches have partners and shares */

@@ -30,6 +30,17 @@ static liana_status build_round(void *user, size_t round, liana_graph **graph, l
     return liana__trainer_take_error(own, liana__trainer_update_build_finished(&own->update, round, graph), error);
 }
 
+/* What a loader makes of records; the rest is of positions, or of batches. */
+static uint32_t find_tables(const liana__trainer *trainer)
+{
+    uint32_t found = 0;
+    for (size_t i = 0; i < LIANA__NUM_COMPONENTS; i++) {
+        const bool of_record = i < LIANA__COMPONENT_POSITIONS || i == LIANA__COMPONENT_WEIGHTS;
+        if (of_record && *trainer->names[i].text) found |= (uint32_t)1 << i;
+    }
+    return found;
+}
+
 /* Updates as one program each. Not where the host makes a learning rate of their sums, and not of a program's own
  * steps. */
 bool liana__trainer_plan_whole(liana__trainer *trainer, size_t num_sum_rounds, liana__whole_plan *plan)
@@ -47,6 +58,8 @@ bool liana__trainer_plan_whole(liana__trainer *trainer, size_t num_sum_rounds, l
         .user = trainer,
         .num_scalars = LIANA__NUM_UPDATE_SCALARS,
         .num_losses = options->objective->num_outputs,
+        .table_rows = options->table_rows,
+        .in_tables = options->table_rows ? find_tables(trainer) : 0,
         .most_steps = options->steps_per_execution > 1 ? (size_t)options->steps_per_execution : 1,
     };
     return true;
@@ -56,6 +69,25 @@ liana__whole *liana__trainer_whole(const liana__trainer *trainer)
 {
     const liana__strategy *strategy = trainer->strategy;
     return strategy->whole ? strategy->whole(trainer->instance) : NULL;
+}
+
+/* ---- examples that the devices keep ---- */
+
+bool liana__trainer_has_tables(const liana__trainer *trainer)
+{
+    return trainer->options.table_rows > 0 && liana__trainer_whole(trainer);
+}
+
+liana_status liana__trainer_keep(liana__trainer *trainer, const liana__trainer_batch *batch, liana__error *error)
+{
+    LIANA_TRY(liana__trainer_check_batch(trainer, batch, false, error));
+    const liana__leaf_batch leaves = liana__trainer_leaves(trainer, batch);
+    return trainer->device->backend->whole_keep(liana__trainer_whole(trainer), &leaves, error);
+}
+
+liana_status liana__trainer_send_kept(liana__trainer *trainer, liana__error *error)
+{
+    return trainer->device->backend->whole_keep(liana__trainer_whole(trainer), NULL, error);
 }
 
 /* ---- several updates ---- */

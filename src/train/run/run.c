@@ -47,6 +47,7 @@ liana_status liana__run_make_trainer(liana__run *run, const liana__run_options *
                     .evaluation_batch_size = largest_evaluation(train),
                     .microbatch = train->microbatch,
                     .steps_per_execution = train->steps_per_execution,
+                    .table_rows = options->training ? liana__run_device_rows(run) : 0,
                     .seed = (uint64_t)train->seed,
                     .deterministic = train->deterministic,
                     .scale = run->scale,
@@ -212,6 +213,7 @@ static liana_status open_model(liana__run *run, const liana__run_options *option
         LIANA_TRY(liana__run_check_folder(run, options, error));
     }
     LIANA_TRY(liana__run_find_data(run, options, error));
+    if (options->training) LIANA_TRY(liana__run_check_device_cache(run, error));
     return liana__run_build_model(run, error);
 }
 

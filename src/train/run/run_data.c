@@ -236,7 +236,9 @@ size_t liana__run_data_memory(const liana__run *run)
 {
     const liana__data_config *data = &run->config->data;
     size_t memory = (size_t)(data->memory ? data->memory : LIANA__DEFAULT_DATA_MEMORY) << 20;
-    return data->cache == LIANA__CACHE_MEMORY ? memory + liana__machine_memory() / 4 : memory;
+    return data->cache == LIANA__CACHE_MEMORY || data->cache == LIANA__CACHE_DEVICE
+               ? memory + liana__machine_memory() / 4
+               : memory;
 }
 
 static liana_status check_steps(const liana__run *run, const liana__run_data *part, liana__error *error)
@@ -372,6 +374,17 @@ static liana_status create_loader(liana__run *run, liana__run_data *part, liana_
     return liana__loader_create(part->source, options, &part->loader, error);
 }
 
+/* How images are made. */
+static liana__decode_options decoding(const liana__run *run)
+{
+    const liana__data_config *data = &run->config->data;
+    return (liana__decode_options){.height = run->image_shape[0],
+                                   .width = run->image_shape[1],
+                                   .channels = (int)run->image_shape[2],
+                                   .antialias = data->resize.antialias,
+                                   .fast = data->decode == LIANA__DECODE_FAST};
+}
+
 static liana_status start_loader(liana__run *run, liana__run_data *part, liana__error *error)
 {
     const liana__data_config *data = &run->config->data;
@@ -379,11 +392,7 @@ static liana_status start_loader(liana__run *run, liana__run_data *part, liana__
     bool training = part == &run->training;
     if (training) LIANA_TRY(check_steps(run, part, error));
     liana__loader_options options = {
-        .image = {.height = run->image_shape[0],
-                  .width = run->image_shape[1],
-                  .channels = (int)run->image_shape[2],
-                  .antialias = data->resize.antialias,
-                  .fast = data->decode == LIANA__DECODE_FAST},
+        .image = decoding(run),
         .batch_size = batch_size_of(run, part),
         .steps_per_epoch = training ? train->steps_per_epoch : 0,
         .remainder = training ? (liana__remainder)train->remainder : LIANA__REMAINDER_KEEP,
@@ -419,7 +428,30 @@ liana_status liana__run_start_loaders(liana__run *run, const liana__run_options 
         LIANA_TRY(start_loader(run, parts[i], error));
     }
     liana__run_note_caches(run, options);
-    return LIANA_OK;
+    return options->training ? liana__run_fill_device(run, options, error) : LIANA_OK;
+}
+
+liana_status liana__run_visit_records(liana__run *run, liana__bad_records *bad_records, liana__batch_plan *plan,
+                                      liana__loader **loader, liana__error *error)
+{
+    const liana__data_config *data = &run->config->data;
+    const liana__run_data *part = &run->training;
+    liana__loader_options options = {
+        .image = decoding(run),
+        .batch_size = run->config->train.batch_size,
+        .num_epochs = 1,
+        .remainder = LIANA__REMAINDER_KEEP,
+        .seed = (uint64_t)run->config->train.seed,
+        .num_classes = run->num_classes,
+        .label_offset = data->label_offset,
+        .num_threads = data->threads ? (int)data->threads : liana_context_num_threads(run->context),
+        .memory = liana__run_part_memory(run, NULL),
+        .cache = liana__loader_cache(part->loader),
+        .bad_records = bad_records,
+    };
+    LIANA_TRY(liana__batch_plan_make(run->core.trainer, &part->match, plan, &options, error));
+    LIANA_TRY(liana__loader_create(part->source, &options, loader, error));
+    return liana__loader_begin(*loader, 0, 0, error);
 }
 
 /* Without a cache of its own: the epochs' loader has one already, of the same memory. */

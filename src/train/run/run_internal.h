@@ -44,6 +44,19 @@ liana_status liana__run_choose_cache(liana__run *run, const liana__run_data *par
 void liana__run_note_caches(const liana__run *run, const liana__run_options *options);
 void liana__run_note_cache_events(const liana__run *run, const liana__run_options *options);
 
+/* run_device_cache.c, for data.cache: device. What the devices keep: the number of training examples; 0: nothing. */
+int64_t liana__run_device_rows(const liana__run *run);
+/* Before the trainer is made. Errors: INVALID_CONFIG, with the key (what cannot stay on a device). */
+liana_status liana__run_check_device_cache(const liana__run *run, liana__error *error) LIANA_MUST_USE;
+/* Once the loaders are there: sends all training examples. Errors: INVALID_CONFIG (a device that keeps none), those of
+ * reading and of an upload. */
+liana_status liana__run_fill_device(liana__run *run, const liana__run_options *options, liana__error *error)
+    LIANA_MUST_USE;
+/* run_data.c, for that: a loader of each training record once, in order; the caller's. `bad_records` hears of those that
+ * cannot be used; the plan must outlive the loader. What it decodes the loader of the epochs keeps. */
+liana_status liana__run_visit_records(liana__run *run, liana__bad_records *bad_records, liana__batch_plan *plan,
+                                      liana__loader **loader, liana__error *error) LIANA_MUST_USE;
+
 /* run_balance.c: reads the frequency and the weights of the classes: run->training.sampler, run->class_weights. Needs
  * the training data and the classes. */
 liana_status liana__run_find_balance(liana__run *run, const liana__run_options *options, liana__error *error);

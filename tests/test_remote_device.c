@@ -670,7 +670,7 @@ static void test_the_command_lists_servers(void **state)
     const char *path = liana__test_write("cluster.yaml", text, strlen(text));
     liana__test_result got = liana__test_command("devices", "--cluster", path);
     assert_int_equal(got.code, 0);
-    assert_non_null(strstr(got.out, "/job:worker/task:0/cpu:0  1 threads"));
+    assert_non_null(strstr(got.out, "/job:worker/task:0/cpu:0  1 thread, "));
     assert_non_null(strstr(got.out, "1.0 GiB for clients"));
     assert_non_null(strstr(got.out, sockets[0]));
     assert_non_null(strstr(got.out, "/job:worker/task:1  missing: "));

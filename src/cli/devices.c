@@ -166,7 +166,8 @@ static void show_cpu(liana__invocation *invocation, const liana_context *context
     const char *isa = liana__isa_name(context->isa);
     const size_t memory = liana__machine_memory();
     if (!liana__invocation_has(invocation, "json")) {
-        fprintf(invocation->out, "cpu  %d threads, %s, %.1f GiB\n", threads, isa, (double)memory / GIB);
+        fprintf(invocation->out, "cpu  %d thread%s, %s, %.1f GiB\n", threads, threads == 1 ? "" : "s", isa,
+                (double)memory / GIB);
         return;
     }
     liana__value *event = liana__session_event(invocation, "device");

@@ -14,7 +14,8 @@ void liana__served_describe(const liana_context *context, const liana__served_ac
                             char *text)
 {
     if (liana__starts_with(name, "cpu")) {
-        snprintf(text, LIANA__SERVED_TEXT, "%d threads, %s, %.1f GiB for clients", liana_context_num_threads(context),
+        const int threads = liana_context_num_threads(context);
+        snprintf(text, LIANA__SERVED_TEXT, "%d thread%s, %s, %.1f GiB for clients", threads, threads == 1 ? "" : "s",
                  liana__isa_name(context->isa), (double)account->limit / GIB);
     } else {
         snprintf(text, LIANA__SERVED_TEXT, "%.1f GiB for clients", (double)account->limit / GIB);

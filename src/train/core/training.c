@@ -45,17 +45,33 @@ static void note_device(const liana__device *device, const liana__notes *notes)
     liana__text_free(&environment);
 }
 
+/* Replicas, and the threads of each; a plugin decides about its own threads. */
+static void describe_replicas(const liana__training *training, char *text, size_t size)
+{
+    const size_t count = training->num_replicas;
+    const int threads = (int)training->device->num_tracks;
+    char replicas[64] = "";
+    *text = '\0';
+    if (liana__pjrt_platform_of(training->device)) {
+        if (count > 1) snprintf(text, size, "; %zu replicas", count);
+        return;
+    }
+    if (count > 1) snprintf(replicas, sizeof replicas, "%zu replicas of ", count);
+    snprintf(text, size, "; %s%d thread%s, %s", replicas, threads, threads == 1 ? "" : "s",
+             liana__isa_name(training->context->isa));
+}
+
 static void note_size(const liana__training *training, const liana__training_options *options)
 {
     const liana_model *model = training->model;
-    char replicas[64] = "";
-    if (training->num_replicas > 1) snprintf(replicas, sizeof replicas, "%zu replicas of ", training->num_replicas);
+    char replicas[128];
+    describe_replicas(training, replicas, sizeof replicas);
     liana__note(&options->notes,
-                "%s: %lld parameters (%lld trainable), %zu layers; batches of %lld in shards of %lld; %s%d threads, %s",
+                "%s: %lld parameters (%lld trainable), %zu layers; batches of %lld in shards of %lld%s",
                 liana__model_name(model), (long long)liana_model_num_parameters(model, false),
                 (long long)liana_model_num_parameters(model, true), model->num_layers,
                 (long long)options->trainer.batch_size, (long long)liana__trainer_microbatch(training->trainer),
-                replicas, (int)training->device->num_tracks, liana__isa_name(training->context->isa));
+                replicas);
 }
 
 /* Sums that are other numbers than those of one process are named from the beginning. */

@@ -73,12 +73,15 @@ static void plant(const void *bytes, size_t size)
         liana__test_serve(name, bytes, size);
         return;
     }
-    char path[600];
+    /* At once, since a run may be looking. */
+    char path[600], made[620];
     snprintf(path, sizeof path, "%s/lease-0000000007.json", folder);
-    FILE *file = fopen(path, "wb");
+    snprintf(made, sizeof made, "%s.made", path);
+    FILE *file = fopen(made, "wb");
     assert_non_null(file);
     assert_int_equal(fwrite(bytes, 1, size, file), size);
-    fclose(file);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(rename(made, path), 0);
 }
 
 static void plant_text(const char *text)

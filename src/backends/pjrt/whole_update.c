@@ -8,8 +8,7 @@
 #include "backends/pjrt/program.h"
 #include "backends/pjrt/staging.h"
 #include "backends/pjrt/tables.h"
-#include "passes/pass.h"
-#include "stablehlo/whole_update.h"
+#include "backends/pjrt/whole_graphs.h"
 
 #include <stdlib.h>
 
@@ -31,10 +30,7 @@ typedef struct whole_update {
     size_t count;
     whole_device *devices;
     liana__device **handles;
-    liana_graph *leaves, *rewritten, *penalty;
-    liana_graph *parts[LIANA__MOST_WHOLE_ROUNDS + 1]; /* the rounds, then the update */
-    size_t *sums_read[LIANA__MOST_WHOLE_ROUNDS + 1];
-    liana__stablehlo_whole shape;
+    liana__whole_graphs graphs;
     liana__stablehlo_variables variables;
     size_t *places;     /* of the program's variables in the plan's list */
     uint64_t *versions; /* of the plan's variables, that the other devices' copies are of */
@@ -60,13 +56,6 @@ static void free_device(const whole_update *own, whole_device *device)
     free(device->results);
 }
 
-static void free_graphs(whole_update *own)
-{
-    liana_graph_destroy(own->leaves);
-    liana_graph_destroy(own->rewritten);
-    own->leaves = own->rewritten = NULL;
-}
-
 void liana__pjrt_whole_destroy(liana__whole *whole)
 {
     whole_update *own = (whole_update *)whole;
@@ -76,12 +65,7 @@ void liana__pjrt_whole_destroy(liana__whole *whole)
     liana__pjrt_buffer_destroy(own->rows);
     for (size_t i = 0; own->devices && i < own->count; i++) free_device(own, &own->devices[i]);
     liana__pjrt_program_drop(own->program);
-    free_graphs(own);
-    for (size_t i = 0; i <= LIANA__MOST_WHOLE_ROUNDS; i++) {
-        liana_graph_destroy(own->parts[i]);
-        free(own->sums_read[i]);
-    }
-    liana_graph_destroy(own->penalty);
+    liana__whole_graphs_free(&own->graphs);
     free(own->variables.items);
     free(own->devices);
     free(own->handles);
@@ -91,59 +75,17 @@ void liana__pjrt_whole_destroy(liana__whole *whole)
     free(own);
 }
 
-/* The places for leaves that each device needs. */
-static int64_t places_for(const whole_update *own)
-{
-    return (int64_t)((own->plan.leaf->max_leaves + own->count - 1) / own->count);
-}
-
 static liana_status build_leaves(whole_update *own, int64_t side_by_side, liana__error *error)
 {
     liana__pjrt_program_drop(own->program);
     own->program = NULL;
-    free_graphs(own);
-    LIANA_TRY(own->plan.build_leaves(own->plan.user, side_by_side, &own->leaves, error));
-    LIANA_TRY(liana__passes_run_asked_for(own->leaves, &own->rewritten, error));
-    own->shape.leaves = own->rewritten ? own->rewritten : own->leaves;
-    own->shape.rounds = (places_for(own) + side_by_side - 1) / side_by_side;
-    LIANA_TRY(liana__graph_verify(own->shape.leaves, error));
-    LIANA_TRY(liana__leaf_components(own->plan.leaf, own->shape.leaves, own->components, error));
-    for (size_t i = 0; i < own->shape.leaves->num_inputs; i++) {
+    LIANA_TRY(liana__whole_graphs_build_leaves(&own->graphs, &own->plan, side_by_side, error));
+    LIANA_TRY(liana__leaf_components(own->plan.leaf, own->graphs.shape.leaves, own->components, error));
+    for (size_t i = 0; i < own->graphs.shape.leaves->num_inputs; i++) {
         const size_t component = own->components[i];
         own->in_table[i] = component < LIANA__MAX_COMPONENTS && own->plan.in_tables >> component & 1;
     }
-    own->layout.leaves = own->shape.leaves;
-    return LIANA_OK;
-}
-
-/* Round `number` of sums, or behind the rounds the update. */
-static liana_status build_part(whole_update *own, size_t number, liana__stablehlo_part *part, liana__error *error)
-{
-    const liana__whole_plan *plan = &own->plan;
-    liana_graph **graph = &own->parts[number];
-    if (number < plan->num_rounds) {
-        LIANA_TRY(plan->build_round(plan->user, number, graph, error));
-    } else {
-        LIANA_TRY(plan->build_update(plan->user, graph, error));
-    }
-    const size_t num_read = (*graph)->num_inputs - plan->num_scalars - number;
-    size_t *sums_read = own->sums_read[number] = calloc(num_read + 1, sizeof *sums_read);
-    if (!sums_read) return liana__fail_memory(error, "the update");
-    for (size_t i = 0; i < num_read; i++) sums_read[i] = plan->find_sum(plan->user, (*graph)->inputs[i]->name);
-    *part = (liana__stablehlo_part){*graph, sums_read, num_read, number};
-    return LIANA_OK;
-}
-
-static liana_status build_update(whole_update *own, liana__error *error)
-{
-    const size_t num_rounds = own->plan.num_rounds;
-    if (own->shape.update.graph) return LIANA_OK;
-    for (size_t i = 0; i < num_rounds; i++) LIANA_TRY(build_part(own, i, &own->shape.sum_rounds[i], error));
-    own->shape.num_sum_rounds = num_rounds;
-    LIANA_TRY(build_part(own, num_rounds, &own->shape.update, error));
-    if (!own->plan.build_penalty) return LIANA_OK;
-    LIANA_TRY(own->plan.build_penalty(own->plan.user, &own->penalty, error));
-    own->shape.penalty = own->penalty;
+    own->layout.leaves = own->graphs.shape.leaves;
     return LIANA_OK;
 }
 
@@ -181,9 +123,9 @@ static liana_status compile(whole_update *own, liana__error *error)
                                               .usual_axes = is_cpu};
     char *text;
     free(own->variables.items);
-    LIANA_TRY(liana__stablehlo_whole_variables(&own->shape, &own->variables, error));
-    LIANA_TRY(liana__stablehlo_print_whole(&own->shape, &own->variables, &options, &text, error));
-    liana_status status = liana__dump_text(own->leaves->context, "whole-update.mlir", text, error);
+    LIANA_TRY(liana__stablehlo_whole_variables(&own->graphs.shape, &own->variables, error));
+    LIANA_TRY(liana__stablehlo_print_whole(&own->graphs.shape, &own->variables, &options, &text, error));
+    liana_status status = liana__dump_text(own->graphs.shape.leaves->context, "whole-update.mlir", text, error);
     if (status == LIANA_OK) status = compile_text(own, text, error);
     free(text);
     return status;
@@ -219,12 +161,13 @@ static liana_status compile_what_fits(whole_update *own, liana__error *error)
 {
     int64_t room = room_on(own);
     const int64_t all_room = room;
-    for (int64_t side = own->plan.side_by_side ? places_for(own) : 1;; side = (side + 1) / 2) {
+    for (int64_t side = own->plan.side_by_side ? liana__whole_places(&own->plan, own->count) : 1;;
+         side = (side + 1) / 2) {
         LIANA_TRY(build_leaves(own, side, error));
-        if (own->shape.in_table) LIANA_TRY(find_room_for_tables(own, all_room, &room, error));
-        LIANA_TRY(build_update(own, error));
+        if (own->graphs.shape.in_table) LIANA_TRY(find_room_for_tables(own, all_room, &room, error));
+        LIANA_TRY(liana__whole_graphs_build_update(&own->graphs, &own->plan, error));
         const liana_status status = compile(own, error);
-        own->layout.places = own->shape.rounds * side;
+        own->layout.places = own->graphs.shape.rounds * side;
         if (status == LIANA_OUT_OF_MEMORY && side > 1) continue;
         if (status == LIANA_OUT_OF_MEMORY) {
             return liana__pjrt_advise(own->devices[0].device, own->layout.size, own->program, error);
@@ -251,7 +194,7 @@ static liana_status find_places(whole_update *own, liana__error *error)
 
 static liana_status make_lists(whole_update *own, liana__error *error)
 {
-    const size_t arguments = own->shape.leaves->num_inputs + 3 + own->variables.count;
+    const size_t arguments = own->graphs.shape.leaves->num_inputs + 3 + own->variables.count;
     const size_t results = 1 + own->variables.num_changed;
     for (size_t i = 0; i < own->count; i++) {
         whole_device *each = &own->devices[i];
@@ -261,13 +204,14 @@ static liana_status make_lists(whole_update *own, liana__error *error)
         if (!each->arguments || !each->results || (i > 0 && !each->copies))
             return liana__fail_memory(error, "the update");
     }
-    own->downloaded =
-        calloc(own->plan.most_steps * (size_t)liana__stablehlo_whole_columns(&own->shape), sizeof *own->downloaded);
+    own->downloaded = calloc(own->plan.most_steps * (size_t)liana__stablehlo_whole_columns(&own->graphs.shape),
+                             sizeof *own->downloaded);
     return own->downloaded ? LIANA_OK : liana__fail_memory(error, "the update");
 }
 
 static liana_status set_up(whole_update *own, liana__device *const *devices, liana__error *error)
 {
+    LIANA_TRY(liana__whole_graphs_begin(&own->graphs, &own->plan, own->count, error));
     own->devices = calloc(own->count, sizeof *own->devices);
     own->handles = calloc(own->count, sizeof(liana__device *));
     if (!own->devices || !own->handles) return liana__fail_memory(error, "the update");
@@ -278,7 +222,7 @@ static liana_status set_up(whole_update *own, liana__device *const *devices, lia
     own->layout.components = own->components;
     own->layout.devices = own->handles;
     own->tables = (liana__tables){.layout = &own->layout, .num_rows = own->plan.table_rows};
-    if (own->plan.table_rows) own->layout.in_table = own->shape.in_table = own->in_table;
+    if (own->plan.table_rows) own->layout.in_table = own->graphs.shape.in_table = own->in_table;
     LIANA_TRY(compile_what_fits(own, error));
     LIANA_TRY(find_places(own, error));
     for (int i = 0; i < 2; i++) LIANA_TRY(liana__staging_create(&own->layout, &own->stagings[i], error));
@@ -289,19 +233,10 @@ liana_status liana__pjrt_whole_create(liana__device *const *devices, size_t coun
                                       liana__whole **whole, liana__error *error)
 {
     *whole = NULL;
-    if (plan->num_rounds > LIANA__MOST_WHOLE_ROUNDS) {
-        return liana__fail(error, LIANA_UNIMPLEMENTED, "an update reads %zu rounds of sums, expected at most %d",
-                           plan->num_rounds, LIANA__MOST_WHOLE_ROUNDS);
-    }
     whole_update *own = calloc(1, sizeof *own);
     if (!own) return liana__fail_memory(error, "the update");
     own->plan = *plan;
     own->count = count;
-    own->shape = (liana__stablehlo_whole){.num_scalars = plan->num_scalars,
-                                          .num_losses = (int64_t)plan->num_losses,
-                                          .steps = (int64_t)plan->most_steps,
-                                          .replicas = count,
-                                          .table_rows = plan->table_rows};
     own->layout = (liana__staging_layout){.size = plan->leaf->leaf_size,
                                           .most_steps = plan->most_steps,
                                           .num_scalars = plan->num_scalars,
@@ -369,7 +304,7 @@ liana_status liana__pjrt_whole_stage(liana__whole *whole, const liana__leaf_batc
 {
     whole_update *own = (whole_update *)whole;
     liana__staging *staging = &own->stagings[own->next];
-    if (own->shape.in_table) LIANA_TRY(liana__tables_check(&own->tables, batch, error));
+    if (own->graphs.shape.in_table) LIANA_TRY(liana__tables_check(&own->tables, batch, error));
     liana__staging_add(staging, batch);
     return (size_t)staging->num_steps == own->plan.most_steps ? liana__staging_send_rows(staging, error) : LIANA_OK;
 }
@@ -386,7 +321,7 @@ static liana_status gather(whole_update *own, size_t device, const liana__stagin
     liana__buffer *const *sent = liana__staging_buffers(staging, device, &count);
     void **next = own->devices[device].arguments;
     for (size_t i = 0; i < count; i++) {
-        const bool in_table = i < own->layout.leaves->num_inputs && own->in_table[i] && own->shape.in_table;
+        const bool in_table = i < own->layout.leaves->num_inputs && own->in_table[i] && own->graphs.shape.in_table;
         liana__buffer *buffer = in_table ? liana__tables_buffer(&own->tables, device, i) : sent[i];
         if (buffer) *next++ = ((liana__pjrt_buffer *)buffer)->handle;
     }
@@ -400,7 +335,8 @@ static liana_status gather(whole_update *own, size_t device, const liana__stagin
 
 static liana_status run(whole_update *own, liana__error *error)
 {
-    const size_t num_arguments = own->layout.leaves->num_inputs + (own->shape.in_table ? 3 : 2) + own->variables.count;
+    const size_t num_arguments =
+        own->layout.leaves->num_inputs + (own->graphs.shape.in_table ? 3 : 2) + own->variables.count;
     const whole_device *first = &own->devices[0];
     if (own->count == 1) {
         return liana__pjrt_program_run(own->program, first->device->handle, first->arguments, num_arguments,
@@ -426,7 +362,7 @@ static liana_status take_results(whole_update *own, size_t device, liana__error 
 {
     whole_device *each = &own->devices[device];
     const liana_shape shape =
-        liana_shape_of((int64_t)own->plan.most_steps, liana__stablehlo_whole_columns(&own->shape));
+        liana_shape_of((int64_t)own->plan.most_steps, liana__stablehlo_whole_columns(&own->graphs.shape));
     liana__buffer *other = NULL;
     liana_status status = liana__pjrt_buffer_put(each->device, LIANA_F32, &shape, each->results[0],
                                                  device == 0 ? &own->rows : &other, error);
@@ -485,13 +421,13 @@ liana_status liana__pjrt_whole_collect(liana__whole *whole, float *first, float 
                                        liana__error *error)
 {
     whole_update *own = (whole_update *)whole;
-    const size_t columns = (size_t)own->rows->shape.dims[1], num_sums = columns - (own->penalty ? 2 : 1);
+    const size_t columns = (size_t)own->rows->shape.dims[1], num_sums = columns - (own->graphs.shape.penalty ? 2 : 1);
     const float *row = own->downloaded;
     liana_status status = liana__pjrt_download(own->rows, own->downloaded, error);
     if (status != LIANA_OK) return fail_run(own, status, error);
     for (int32_t i = 0; i < own->num_steps; i++, row += columns) {
         memcpy(first + (size_t)i * num_sums, row, num_sums * sizeof *first);
-        penalties[i] = own->penalty ? row[num_sums] : 0;
+        penalties[i] = own->graphs.shape.penalty ? row[num_sums] : 0;
         statuses[i] = (int)row[columns - 1];
     }
     own->num_steps = 0;

@@ -5,7 +5,6 @@
 #include "harness/run_files.h"
 #include "harness/sum_problem.h"
 
-#include "base/file.h"
 #include "train/callbacks/callback.h"
 
 #include <math.h>
@@ -36,17 +35,6 @@ static const char *steps(const char *count)
 static const char *const RATE = "train.optimizer={name: Adam, learning_rate: {name: CosineDecay, "
                                 "initial_learning_rate: 0.01, decay_steps: 30, warmup_steps: 5}}";
 
-static void check_same_runs(const char *a, const char *b)
-{
-    char first[700], second[700];
-    snprintf(first, sizeof first, "%s/variables.safetensors", liana__test_newest_checkpoint(a));
-    snprintf(second, sizeof second, "%s/variables.safetensors", liana__test_newest_checkpoint(b));
-    assert_same_file(first, second);
-    snprintf(first, sizeof first, "%s/%s", liana__test_path(a), "history.json");
-    snprintf(second, sizeof second, "%s/%s", liana__test_path(b), "history.json");
-    assert_same_file(first, second);
-}
-
 static void train(const char *run, const char *count, const char *device, const char *strategy)
 {
     assert_code(liana__test_command("train", config, liana__test_output(run), steps(count),
@@ -64,8 +52,8 @@ static void test_cpu(void **state)
     train("one", "1", "cpu", NULL);
     train("three", "3", "cpu", NULL);
     train("many", "50", "cpu", NULL);
-    check_same_runs("one", "three");
-    check_same_runs("one", "many");
+    liana__test_assert_same_run("one", "three");
+    liana__test_assert_same_run("one", "many");
 }
 
 static void test_plugin(void **state)
@@ -77,8 +65,8 @@ static void test_plugin(void **state)
     train("one", "1", device, NULL);
     train("three", "3", device, NULL);
     train("many", "7", device, NULL);
-    check_same_runs("one", "three");
-    check_same_runs("one", "many");
+    liana__test_assert_same_run("one", "three");
+    liana__test_assert_same_run("one", "many");
     liana__test_plugin_is_clean();
 }
 
@@ -120,7 +108,7 @@ static void test_devices(void **state)
     snprintf(device, sizeof device, "%s", liana__test_plugin_device("?cpu_device_count=2"));
     train("one", "1", device, "train.strategy=mirrored");
     train("four", "4", device, "train.strategy=mirrored");
-    check_same_runs("one", "four");
+    liana__test_assert_same_run("one", "four");
     liana__test_plugin_is_clean();
 }
 
@@ -144,7 +132,7 @@ static void test_resume(void **state)
         assert_true(access(liana__test_path("part/checkpoints/step-0000000005"), F_OK) == 0);
         assert_true(access(liana__test_path("part/checkpoints/step-0000000004"), F_OK) != 0);
     }
-    check_same_runs("whole", "part");
+    liana__test_assert_same_run("whole", "part");
     liana__test_plugin_is_clean();
 }
 

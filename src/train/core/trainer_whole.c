@@ -68,7 +68,7 @@ bool liana__trainer_plan_whole(liana__trainer *trainer, size_t num_sum_rounds, l
 liana__whole *liana__trainer_whole(const liana__trainer *trainer)
 {
     const liana__strategy *strategy = trainer->strategy;
-    return strategy->whole ? strategy->whole(trainer->instance) : NULL;
+    return strategy->functions->whole ? strategy->functions->whole(trainer->instance) : NULL;
 }
 
 /* ---- examples that the devices keep ---- */

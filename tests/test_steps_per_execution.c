@@ -99,6 +99,29 @@ static void test_executions(void **state)
     liana__test_plugin_is_clean();
 }
 
+/* The uploads of a training that begin while an execution runs. */
+static size_t uploads_ahead(const char *run, const char *count, const char *epochs)
+{
+    const size_t before = liana__test_plugin_state()->uploaded_ahead;
+    assert_code(liana__test_command("train", config, liana__test_output(run), steps(count), liana__test_on_plugin(""),
+                                    "data.repeat=true", "train.steps_per_epoch=8", "data.validation=null",
+                                    liana__test_override("train.epochs", epochs)),
+                0);
+    return liana__test_plugin_state()->uploaded_ahead - before;
+}
+
+/* What the next execution reads travels meanwhile: in an epoch of eight updates the inputs of seven; in groups of four
+ * those of one. */
+static void test_uploads_ahead(void **state)
+{
+    (void)state;
+    begin(true);
+    const size_t one = uploads_ahead("one", "1", "1"), four = uploads_ahead("four", "4", "1");
+    /* Images, labels, positions, which rows are there. */
+    assert_int_equal(uploads_ahead("one-more", "1", "2") - one, 7 * 4);
+    assert_int_equal(uploads_ahead("four-more", "4", "2") - four, 4);
+}
+
 /* Two devices have the group's rows between them. */
 static void test_devices(void **state)
 {
@@ -336,9 +359,10 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cpu),         cmocka_unit_test(test_plugin),     cmocka_unit_test(test_executions),
-        cmocka_unit_test(test_devices),     cmocka_unit_test(test_resume),     cmocka_unit_test(test_callbacks),
-        cmocka_unit_test(test_bad_numbers), cmocka_unit_test(test_bad_record), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_cpu),           cmocka_unit_test(test_plugin),      cmocka_unit_test(test_executions),
+        cmocka_unit_test(test_uploads_ahead), cmocka_unit_test(test_devices),     cmocka_unit_test(test_resume),
+        cmocka_unit_test(test_callbacks),     cmocka_unit_test(test_bad_numbers), cmocka_unit_test(test_bad_record),
+        cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests_name("steps_per_execution", tests, NULL, NULL);
 }

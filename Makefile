@@ -9,6 +9,7 @@ WERROR ?=
 CMAKE_OPTIONS ?=
 FUZZ_SECONDS ?= 60
 KILLS ?= 200
+MODELS ?= all
 
 GENERATOR := $(if $(shell command -v ninja 2>/dev/null),-G Ninja)
 CONFIGURE = cmake -S . -B $(1) $(if $(wildcard $(1)/CMakeCache.txt),,$(GENERATOR)) $(if $(WERROR),-DLIANA_WERROR=$(WERROR)) \
@@ -16,7 +17,7 @@ CONFIGURE = cmake -S . -B $(1) $(if $(wildcard $(1)/CMakeCache.txt),,$(GENERATOR
 COMPILE = cmake --build $(1) --parallel $(JOBS)
 TEST = ctest --test-dir $(1) --output-on-failure --no-label-summary --parallel $(JOBS) $(TEST_OPTIONS)
 
-.PHONY: all help demo test asan tsan bench bench-docs bench-long bench-data kills fuzz test-levels test-builds format check-format check-includes check-names check-registry check-docs-long check-slurm check-ahead install uninstall clean
+.PHONY: all help demo test asan tsan bench bench-docs bench-long bench-data kills fuzz test-levels test-builds format check-format check-includes check-names check-registry check-docs-long check-slurm check-ahead check-zoo install uninstall clean
 
 all: ## build libliana and the liana command into $(BUILD)
 	$(call CONFIGURE,$(BUILD))
@@ -90,6 +91,11 @@ check-ahead: ## compile updates of large networks for one TPU chip and eight, wi
 	$(call CONFIGURE,$(BUILD))
 	$(call COMPILE,$(BUILD)) --target liana
 	sh tests/checks/ahead.sh $(BUILD)
+
+check-zoo: ## compare outputs and gradients of every model on the PJRT plugin for CPUs with the CPU's (20 minutes; MODELS: only these)
+	$(call CONFIGURE,$(BUILD))
+	$(call COMPILE,$(BUILD)) --target test_pjrt_zoo
+	$(BUILD)/test_pjrt_zoo $(MODELS)
 
 bench-long: ## measure whether training keeps its speed over hundreds of epochs (nothing else should run)
 	$(call CONFIGURE,$(BUILD))

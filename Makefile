@@ -87,7 +87,7 @@ check-slurm: ## run jobs under Slurm itself, one node on this machine (root; Slu
 	$(call COMPILE,$(BUILD)) --target liana
 	sh tests/checks/slurm.sh $(BUILD)
 
-check-ahead: ## compile updates of large networks for one TPU chip and eight, without one (fetches libtpu, 350 MB; long)
+check-ahead: ## compile updates of large networks for one TPU chip and eight, and for H200s, without them (fetches libtpu and the plugin for GPUs, 600 MB; long)
 	$(call CONFIGURE,$(BUILD))
 	$(call COMPILE,$(BUILD)) --target liana
 	sh tests/checks/ahead.sh $(BUILD)

@@ -110,8 +110,7 @@ static liana_tensor sum_places(liana__layer_call *call, liana_tensor x)
 }
 
 /* The mean of each channel over the examples of each leaf that are there: [leaves, channels]. First come the sums in each
- * example. So x keeps its shape, which a TPU would have to copy for another one; a device that adds one number after the
- * other adds fewer; and only small tensors are masked. */
+ * example. So x keeps its shape, which a TPU may have to copy for another one, and only small tensors are masked. */
 static liana_tensor mean_by_leaf(liana__layer_call *call, liana_tensor x, liana_tensor count)
 {
     liana_tensor sums = sum_places(call, x);

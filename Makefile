@@ -17,7 +17,7 @@ CONFIGURE = cmake -S . -B $(1) $(if $(wildcard $(1)/CMakeCache.txt),,$(GENERATOR
 COMPILE = cmake --build $(1) --parallel $(JOBS)
 TEST = ctest --test-dir $(1) --output-on-failure --no-label-summary --parallel $(JOBS) $(TEST_OPTIONS)
 
-.PHONY: all help demo test asan tsan bench bench-docs bench-long bench-data kills fuzz test-levels test-builds format check-format check-includes check-names check-registry check-docs-long check-slurm check-ahead check-zoo install uninstall clean
+.PHONY: all help demo test asan tsan bench bench-docs bench-long bench-data kills fuzz test-levels test-builds format check-format check-includes check-names check-registry check-docs-long check-slurm check-ahead check-plan check-zoo install uninstall clean
 
 all: ## build libliana and the liana command into $(BUILD)
 	$(call CONFIGURE,$(BUILD))
@@ -96,6 +96,11 @@ check-zoo: ## compare outputs and gradients of every model on the PJRT plugin fo
 	$(call CONFIGURE,$(BUILD))
 	$(call COMPILE,$(BUILD)) --target test_pjrt_zoo
 	$(BUILD)/test_pjrt_zoo $(MODELS)
+
+check-plan: ## compare plans of clusters with measured steps, 2 and 4 workers at three bandwidths (root; nothing else should run; minutes)
+	$(call CONFIGURE,$(BUILD))
+	$(call COMPILE,$(BUILD)) --target liana
+	sh tests/checks/test_shaped_network.sh $(BUILD) --times
 
 bench-long: ## measure whether training keeps its speed over hundreds of epochs (nothing else should run)
 	$(call CONFIGURE,$(BUILD))

@@ -200,20 +200,24 @@ static void a_halted_one_loses(void)
 static void only_one_gets_it(void)
 {
     enum { RACERS = 6 };
-    char where[600];
+    int told[2], go[2];
+    char byte = 0;
     plant_text("{\"lease\": 1, \"id\": \"x\", \"host\": \"elsewhere\", \"seconds\": 0.2, \"generation\": 7}");
-    snprintf(where, sizeof where, "%s", liana__test_path("racers"));
+    assert_int_equal(pipe(told) | pipe(go), 0);
     pid_t racers[RACERS];
     for (int i = 0; i < RACERS; i++) {
         racers[i] = fork();
         if (racers[i] != 0) continue;
         liana__lease *lease = NULL;
-        if (take(2, "", &lease, NULL) != LIANA_OK) _exit(1);
-        usleep(300 * 1000); /* the others see it renewed, or that they were late */
-        bool held = liana__lease_check(lease, NULL) == LIANA_OK;
-        usleep(600 * 1000);
-        _exit(held ? 0 : 2);
+        close(go[1]);
+        const bool got = take(4, "", &lease, NULL) == LIANA_OK;
+        if (write(told[1], &byte, 1) != 1 || !got) _exit(1);
+        /* It is held until the others have seen that, or that they were late. */
+        const bool ended = read(go[0], &byte, 1) == 0;
+        _exit(ended && liana__lease_check(lease, NULL) == LIANA_OK ? 0 : 2);
     }
+    for (int i = 0; i < RACERS; i++) assert_int_equal(read(told[0], &byte, 1), 1);
+    close(go[1]);
     int won = 0, refused = 0;
     for (int i = 0; i < RACERS; i++) {
         int status;
@@ -221,6 +225,9 @@ static void only_one_gets_it(void)
         won += WEXITSTATUS(status) == 0;
         refused += WEXITSTATUS(status) == 1;
     }
+    close(told[0]);
+    close(told[1]);
+    close(go[0]);
     assert_int_equal(won, 1);
     assert_int_equal(won + refused, RACERS);
 }

@@ -147,6 +147,13 @@ static pid_t hold_elsewhere(int *told)
     return process;
 }
 
+/* The last renewal of who was killed or halted may still be on its way to a server: then it seems to live, once. */
+static liana__lease *taken_from_silent(double seconds)
+{
+    liana__lease *lease = NULL;
+    return take(seconds, "", &lease, NULL) == LIANA_OK ? lease : taken(seconds, "");
+}
+
 static void take_over_from_the_dead(void)
 {
     int told;
@@ -156,7 +163,7 @@ static void take_over_from_the_dead(void)
     close(told);
     /* Not before its time where nothing else tells that it is dead. */
     double begun = liana__clock_seconds();
-    liana__lease *lease = taken(SHORT, "");
+    liana__lease *lease = taken_from_silent(SHORT);
     assert_true(liana__clock_seconds() - begun >= SHORT * 0.9);
     assert_held(lease);
     liana__lease_end(lease);
@@ -185,7 +192,7 @@ static void a_halted_one_loses(void)
     pid_t process = hold_elsewhere(&told);
     kill(process, SIGSTOP);
     assert_int_equal(waitpid(process, &status, WUNTRACED), process);
-    liana__lease *lease = taken(SHORT, "");
+    liana__lease *lease = taken_from_silent(SHORT);
     kill(process, SIGCONT);
     assert_int_equal(waitpid(process, &status, 0), process);
     assert_true(WIFEXITED(status));

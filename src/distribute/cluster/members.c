@@ -40,7 +40,8 @@ static void hear_alarms(liana__cluster *cluster, size_t from)
     for (;;) {
         const liana__message_key key = lasting_key(LIANA__MESSAGE_ALARM, own->alarms_from[from]);
         if (!cluster->transport->peek(cluster->instance, from, key, &size)) return;
-        bool *said = calloc(own->size, sizeof *said);
+        /* No bool: from another process comes any byte. */
+        unsigned char *said = calloc(own->size, sizeof *said);
         if (!said) return;
         const liana_status status = cluster->transport->receive(cluster->instance, from, key, said, own->size, 0, NULL);
         own->alarms_from[from]++;

@@ -3,11 +3,12 @@
 # should run.
 #
 #   NETWORKS="MobileNetV2 flowers ResNet50"   flowers is MobileNetV2 0.35 on JPEGs of 192 x 192; tiny tries the script
-#   WAYS="process mirrored mpi zmq encrypted pytorch ddp"
+#   WAYS="process mirrored mpi zmq encrypted one pytorch ddp pytorch_one"
 #                     process: one process of two threads, what the others are compared with; mirrored: two devices in a
 #                     process; mpi, zmq: two processes, by mpirun, and by liana launch through sockets in a folder;
-#                     encrypted: the same over TCP with a key; pytorch: Debian's PyTorch in a process of two threads;
-#                     ddp: in two processes, DistributedDataParallel over gloo
+#                     encrypted: the same over TCP with a key; one: one process of one thread; pytorch: Debian's PyTorch in
+#                     a process of two threads; ddp: in two processes, DistributedDataParallel over gloo; pytorch_one: in a
+#                     process of one thread
 #   ROUNDS=3          turns of all ways; the median counts
 #   DATA=FOLDER       flowers as TFRecords (train/*.tfrec, classes.txt); default: made by liana synth
 #   PORT=29518        where the encrypted processes meet
@@ -15,15 +16,15 @@
 #   START=flowers     whose start is measured; none: nobody's
 #   PRECISION=float32 what liana computes in; PyTorch computes in float32
 #
-# One line for each network and way: images per second, from the lowest to the highest, and the share of `process`. The
-# last lines are the start of four workers, from the command to the end of the first step.
+# One line for each network and way: images per second, from the lowest to the highest, and the share of `process`, which is
+# the median of the rounds' shares. The last lines are the start of four workers, from the command to the end of the first step.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 build=build
 if [ $# -gt 0 ] && [ -x "$1/liana" ]; then build=$1; fi
 build=$(cd "$build" && pwd)
 networks=${NETWORKS:-"MobileNetV2 flowers ResNet50"}
-ways=${WAYS:-"process mirrored mpi zmq encrypted pytorch ddp"}
+ways=${WAYS:-"process mirrored mpi zmq encrypted one pytorch ddp pytorch_one"}
 rounds=${ROUNDS:-3}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -42,10 +43,10 @@ data=$(cd "$data" && pwd)
 # Batches and shards are even numbers of leaves; the second epoch, whose images are decoded, counts.
 configure() {
     case $1 in
-    flowers) model='base: MobileNetV2, alpha: 0.35, dropout: 0.05' batch=64 steps=12 ;;
-    ResNet50) model="base: $1" batch=32 steps=4 ;;
+    flowers) model='base: MobileNetV2, alpha: 0.35, dropout: 0.05' batch=64 steps=18 ;;
+    ResNet50) model="base: $1" batch=32 steps=6 ;;
     tiny) model='layers: [Conv2D: {filters: 4, kernel_size: 5, strides: 4}, GlobalAveragePooling2D, Dense: {units: 5, activation: softmax}]' batch=32 steps=2 ;;
-    *) model="base: $1" batch=32 steps=12 ;;
+    *) model="base: $1" batch=32 steps=24 ;;
     esac
     cat >"$folder/$1.yaml" <<YAML
 data: {train: $data/train/*.tfrec, class_names: $data/classes.txt}
@@ -66,6 +67,7 @@ train() {
     export LIANA_THREADS=1
     case $2 in
     process) LIANA_THREADS=2 "$build/liana" train "$config" --out "$out" ;;
+    one) "$build/liana" train "$config" --out "$out" ;;
     mirrored)
         LIANA_THREADS=2 "$build/liana" train "$config" --out "$out" \
             'train.strategy={name: mirrored, replicas: 2, threads: 1}'
@@ -86,10 +88,11 @@ train() {
 peer() {
     input=
     [ "$1" = flowers ] && input="--input $data/train/*.tfrec"
-    processes=1
+    processes=1 threads=2
     [ "$2" = ddp ] && processes=2
+    [ "$2" = pytorch_one ] && threads=1
     # shellcheck disable=SC2086
-    (set -f; /usr/bin/python3 "$here/pytorch_ddp.py" "$1" $input --processes $processes --threads 2 --steps 4 --warmup 2) \
+    (set -f; /usr/bin/python3 "$here/pytorch_ddp.py" "$1" $input --processes $processes --threads $threads --steps 4 --warmup 2) \
         >"$folder/log" 2>"$folder/why" || { cat "$folder/why" >&2; return 0; }
     rate_of "$folder/log"
 }
@@ -99,26 +102,29 @@ for round in $(seq "$rounds"); do
         configure "$network"
         for way in $ways; do
             case $way in
-            pytorch | ddp) peer "$network" "$way" ;;
+            pytorch | ddp | pytorch_one) peer "$network" "$way" ;;
             *) train "$network" "$way" ;;
             esac >>"$folder/rates.$network.$way"
         done
     done
 done
 
-printf '%-14s %-10s %10s %22s %8s\n' network way images/s "lowest to highest" share
+# middle: the median, least and most of the numbers that are read
+middle() {
+    sort -g | awk '{ v[NR] = $1 } END { if (NR) print (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2, v[1], v[NR] }'
+}
+
+printf '%-14s %-11s %10s %22s %8s\n' network way images/s "lowest to highest" share
 for network in $networks; do
     for way in $ways; do
-        sort -g "$folder/rates.$network.$way" | awk -v network="$network" -v way="$way" -v base="$folder/base.$network" '
-            { v[NR] = $1 }
-            END {
-                if (!NR) { printf "%-14s %-10s %10s\n", network, way, "-"; exit }
-                median = (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2
-                if (way == "process") print median >base
-                else getline first <base
-                printf "%-14s %-10s %10.1f %22s %8s\n", network, way, median, sprintf("%.1f to %.1f", v[1], v[NR]),
-                    first ? sprintf("%.3f", median / first) : ""
-            }'
+        rates=$folder/rates.$network.$way base=$folder/rates.$network.process share=
+        if [ "$way" != process ] && [ -e "$base" ] && [ "$(wc -l <"$base")" = "$(wc -l <"$rates")" ]; then
+            share=$(paste "$base" "$rates" | awk '{ print $2 / $1 }' | middle)
+        fi
+        middle <"$rates" | awk -v network="$network" -v way="$way" -v share="${share%% *}" '
+            { printf "%-14s %-11s %10.1f %22s %8s\n", network, way, $1, sprintf("%.1f to %.1f", $2, $3),
+                  share == "" ? "" : sprintf("%.3f", share) }
+            END { if (!NR) printf "%-14s %-11s %10s\n", network, way, "-" }'
     done
 done
 

@@ -465,6 +465,20 @@ static void test_a_full_disk_loses_nothing(void **state)
 
 /* ---- the writer ---- */
 
+static const float THREE[] = {1, 2, 3};
+
+/* A variable with three numbers. */
+static liana__device *hold_three(liana_context *context, liana__variables *variables)
+{
+    liana__device *device;
+    liana__error error = {0};
+    const liana_shape shape = liana_shape_of(3);
+    assert_ok(liana__device_open(context, "cpu", &device, &error), &error);
+    liana__variables_init(variables, device);
+    assert_ok(liana__variables_add(variables, "a/b", LIANA_F32, &shape, THREE, &error), &error);
+    return device;
+}
+
 /* A failure of the thread is told by the next save, or at the end, once. */
 static void test_failures_of_the_thread_are_told(void **state)
 {
@@ -474,14 +488,9 @@ static void test_failures_of_the_thread_are_told(void **state)
     liana__test_write("plain", "x", 1);
     liana_fit_options options = {.training = own.training, .epochs = 3, .checkpoints = liana__test_path("plain/below")};
     refused(liana_fit(model, &options), LIANA_IO_ERROR, "plain");
-    liana__device *device;
     liana__error error = {0};
-    assert_ok(liana__device_open(own.context, "cpu", &device, &error), &error);
     liana__variables variables;
-    liana__variables_init(&variables, device);
-    const float values[] = {1, 2, 3};
-    const liana_shape shape = liana_shape_of(3);
-    assert_ok(liana__variables_add(&variables, "a/b", LIANA_F32, &shape, values, &error), &error);
+    liana__device *device = hold_three(own.context, &variables);
     const liana__objective objective = {.num_sums = 1, .num_values = 1, .value_names = {"loss"}};
     liana__training_state at = {.iteration = 5, .running = {.objective = &objective}};
     for (int i = 0; i < 2; i++) {
@@ -501,7 +510,7 @@ static void test_failures_of_the_thread_are_told(void **state)
     }
     size_t size;
     char *saved = read_all(liana__test_path("good/step-0000000005/variables.safetensors"), &size);
-    assert_memory_equal(saved + size - sizeof values, values, sizeof values);
+    assert_memory_equal(saved + size - sizeof THREE, THREE, sizeof THREE);
     free(saved);
     liana__variables_free(&variables);
     liana__device_close(device);
@@ -515,14 +524,9 @@ static void test_two_processes_save_the_same(void **state)
     (void)state;
     enum { SAVES = 40 };
     liana__tiny_fit own = liana__tiny_fit_open(NUM_TRAINING);
-    liana__device *device;
     liana__error error = {0};
-    assert_ok(liana__device_open(own.context, "cpu", &device, &error), &error);
     liana__variables variables;
-    liana__variables_init(&variables, device);
-    const float values[] = {1, 2, 3};
-    const liana_shape shape = liana_shape_of(3);
-    assert_ok(liana__variables_add(&variables, "a/b", LIANA_F32, &shape, values, &error), &error);
+    liana__device *device = hold_three(own.context, &variables);
     const liana__objective objective = {.num_sums = 1, .num_values = 1, .value_names = {"loss"}};
     const char *folder = liana__test_path("both");
     for (int i = 1; i <= SAVES; i++) {

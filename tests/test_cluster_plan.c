@@ -4,6 +4,8 @@
 #include "harness/hub.h"
 
 #include "base/context.h"
+#include "train/core/batch_components.h"
+#include "train/core/trainer_internal.h"
 #include "train/plan/plan_measure.h"
 
 #include <jansson.h>
@@ -355,6 +357,69 @@ static void test_sums_travel_while_leaves_are_computed(void **state)
     assert_near(time.values, half);
 }
 
+/* ---- sums while a leaf is computed ---- */
+
+enum { MOST_SUMS = 32 };
+
+/* When each sum was heard of. */
+typedef struct ear {
+    size_t place[MOST_SUMS], count;
+} ear;
+
+static void hear(void *user, size_t block, size_t sum, const void *data)
+{
+    ear *own = user;
+    (void)block;
+    (void)data;
+    assert_true(sum < MOST_SUMS && own->place[sum] == 0);
+    own->place[sum] = ++own->count;
+}
+
+static size_t place_of(const fixture *own, const ear *heard, const char *name)
+{
+    const size_t sum = liana__trainer_find_sum(own->training.run.core.trainer, name);
+    assert_true(sum < MOST_SUMS && heard->place[sum] > 0);
+    return heard->place[sum];
+}
+
+/* Also those that are copied to where they belong: gradients of normalisations come with those of their layer, and
+ * statistics before all gradients. */
+static void test_sums_are_heard_of_when_they_are_made(void **state)
+{
+    (void)state;
+    static const char MODEL[] =
+        "model.layers=[{Conv2D: {filters: 4, kernel_size: 3, name: first}}, {BatchNormalization: {name: a}}, ReLU, "
+        "{Conv2D: {filters: 4, kernel_size: 3, name: second}}, {BatchNormalization: {name: b}}, ReLU, Flatten, "
+        "{Dense: {units: 4, activation: softmax, name: last}}]";
+    write_data();
+    fixture own;
+    liana__error error = {0};
+    ear heard = {0};
+    const liana__sum_watch watch = {hear, &heard};
+    const float *sums;
+    liana__batch *batch;
+    open_plan(&own, (const char *const[]){"train.batch_size=16", "train.microbatch=16", MODEL, NULL});
+    liana__trainer *trainer = own.training.run.core.trainer;
+    liana__loader *loader = own.training.run.training.loader;
+    liana__trainer_watch_sums(trainer, &watch);
+    assert_ok(liana__loader_begin(loader, 0, 0, &error), &error);
+    assert_ok(liana__loader_next(loader, &batch, &error), &error);
+    const liana__trainer_batch data = liana__trainer_batch_of(trainer, batch);
+    assert_ok(liana__trainer_step(trainer, &data, 0.1, 1, &sums, &error), &error);
+    liana__loader_release(loader, batch);
+    const size_t first = place_of(&own, &heard, "first/kernel");
+    static const char *const statistics[] = {"a/moving_mean", "a/moving_variance", "b/moving_mean",
+                                             "b/moving_variance"};
+    for (size_t i = 0; i < sizeof statistics / sizeof *statistics; i++) {
+        assert_true(place_of(&own, &heard, statistics[i]) < place_of(&own, &heard, "last/kernel"));
+    }
+    assert_true(place_of(&own, &heard, "b/gamma") < place_of(&own, &heard, "a/gamma"));
+    assert_true(place_of(&own, &heard, "b/beta") < first);
+    assert_true(place_of(&own, &heard, "second/kernel") < first);
+    assert_true(place_of(&own, &heard, "a/gamma") < first);
+    close_plan(&own);
+}
+
 /* ---- the command ---- */
 
 static double number_of(const json_t *event, const char *key)
@@ -458,6 +523,7 @@ int main(void)
         cmocka_unit_test(test_all_wait_for_the_slowest),
         cmocka_unit_test(test_exchange_goes_by_bytes),
         cmocka_unit_test(test_sums_travel_while_leaves_are_computed),
+        cmocka_unit_test(test_sums_are_heard_of_when_they_are_made),
         cmocka_unit_test(test_command_measures_and_plans),
         cmocka_unit_test(test_command_prints_a_table),
         cmocka_unit_test(test_command_refuses),

@@ -14,18 +14,26 @@ typedef struct death {
     uint64_t at;
 } death;
 
-/* Fits while processes die. Everybody else ends with the bits of `whole`. */
-static void assert_survives(const recipe *wanted, size_t num_workers, size_t num_servers, const death *deaths,
-                            size_t num_deaths, const result *whole)
+/* Processes, and who of them dies. */
+static liana__hub *make_mortal(size_t num_workers, size_t num_servers, const death *deaths, size_t num_deaths,
+                               bool *dies)
 {
-    result results[LIANA__HUB_PROCESSES];
-    bool dies[LIANA__HUB_PROCESSES] = {false};
     liana__hub *hub = liana__hub_create(num_workers, num_servers);
     assert_non_null(hub);
     for (size_t i = 0; i < num_deaths; i++) {
         liana__hub_kill(hub, deaths[i].rank, deaths[i].at);
         dies[deaths[i].rank] = true;
     }
+    return hub;
+}
+
+/* Fits while processes die. Everybody else ends with the bits of `whole`. */
+static void assert_survives(const recipe *wanted, size_t num_workers, size_t num_servers, const death *deaths,
+                            size_t num_deaths, const result *whole)
+{
+    result results[LIANA__HUB_PROCESSES];
+    bool dies[LIANA__HUB_PROCESSES] = {false};
+    liana__hub *hub = make_mortal(num_workers, num_servers, deaths, num_deaths, dies);
     liana__hub_fit_over(hub, wanted, num_workers, num_servers, results);
     for (size_t i = 0; i < num_workers + num_servers; i++) {
         if (dies[i]) continue;
@@ -127,12 +135,7 @@ static bool goes_on_or_ends(const recipe *wanted, size_t num_workers, size_t num
 {
     result results[LIANA__HUB_PROCESSES];
     bool dies[LIANA__HUB_PROCESSES] = {false}, goes_on = false, ends = false;
-    liana__hub *hub = liana__hub_create(num_workers, num_servers);
-    assert_non_null(hub);
-    for (size_t i = 0; i < num_deaths; i++) {
-        liana__hub_kill(hub, deaths[i].rank, deaths[i].at);
-        dies[deaths[i].rank] = true;
-    }
+    liana__hub *hub = make_mortal(num_workers, num_servers, deaths, num_deaths, dies);
     liana__hub_fit_over(hub, wanted, num_workers, num_servers, results);
     for (size_t i = 0; i < num_workers + num_servers; i++) {
         if (dies[i]) continue;

@@ -1,6 +1,7 @@
 /* Parts of a graph on several devices of this process: the bits of one device, who is where, what runs at the same time,
  * and what is refused. */
 #include "harness/harness.h"
+#include "harness/one_context.h"
 
 #include "base/context.h"
 #include "exec/split.h"
@@ -15,21 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-static liana_context *context;
-
-static int set_up(void **state)
-{
-    (void)state;
-    return liana_context_create(&(liana_context_options){.num_threads = 1}, &context) == LIANA_OK ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    liana_context_destroy(context);
-    return 0;
-}
 
 /* ---- the same bits ---- */
 

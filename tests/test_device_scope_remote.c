@@ -5,6 +5,7 @@
 #include "base/context.h"
 #include "harness/cluster_run.h"
 #include "harness/device_server.h"
+#include "harness/one_context.h"
 #include "harness/towers.h"
 
 #include <liana/liana.h>
@@ -13,21 +14,6 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-static liana_context *context;
-
-static int set_up(void **state)
-{
-    (void)state;
-    return liana_context_create(&(liana_context_options){.num_threads = 1}, &context) == LIANA_OK ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    liana_context_destroy(context);
-    return 0;
-}
 
 enum { WORKERS = 2, SERVERS = 2, TASKS = WORKERS + SERVERS };
 

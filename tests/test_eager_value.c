@@ -1,5 +1,6 @@
 /* Values of expressions at once: against plain arithmetic and against programs; what is computed once; errors. */
 #include "harness/harness.h"
+#include "harness/one_context.h"
 
 #include "base/context.h"
 #include "ir/graph.h"
@@ -8,21 +9,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static liana_context *context;
-
-static int set_up(void **state)
-{
-    (void)state;
-    return liana_context_create(&(liana_context_options){.num_threads = 2}, &context) == LIANA_OK ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    liana_context_destroy(context);
-    return 0;
-}
 
 static liana_graph *new_graph(void)
 {

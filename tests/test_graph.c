@@ -4,27 +4,13 @@
 #include "backends/cpu/cpu.h"
 #include "backends/host.h"
 #include "harness/graph_run.h"
+#include "harness/one_context.h"
 #include "ops/gradients.h"
 #include "ops/ops.h"
 #include "plan/memory_plan.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static liana_context *context;
-
-static int set_up(void **state)
-{
-    (void)state;
-    return liana_context_create(&(liana_context_options){.num_threads = 2}, &context) == LIANA_OK ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    liana_context_destroy(context);
-    return 0;
-}
 
 static liana_graph *new_graph(void)
 {

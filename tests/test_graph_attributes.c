@@ -2,6 +2,7 @@
  * refuses, or the graph can be serialised, read and run (tests of bytes hardly come this far: a file also holds the
  * shape of the result, which must fit). */
 #include "harness/harness.h"
+#include "harness/one_context.h"
 
 #include "base/context.h"
 #include "harness/try_graph.h"
@@ -18,21 +19,6 @@ static const liana__samples *const all_samples[] = {
 #undef LIANA__OP
 };
 enum { NUM_OPS = sizeof all_samples / sizeof *all_samples };
-
-static liana_context *context;
-
-static int set_up(void **state)
-{
-    (void)state;
-    return liana_context_create(&(liana_context_options){.num_threads = 1}, &context) == LIANA_OK ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    liana_context_destroy(context);
-    return 0;
-}
 
 /* One sample's node, and what became of it under other attributes. */
 typedef struct trial {

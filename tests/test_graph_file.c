@@ -6,6 +6,7 @@
 #include "base/crc32c.h"
 #include "base/little_endian.h"
 #include "harness/mutate.h"
+#include "harness/one_context.h"
 #include "harness/try_graph.h"
 #include "ir/graph_file.h"
 #include "ops/pool/pool2d.h"
@@ -14,21 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static liana_context *context;
 static liana__error error;
-
-static int set_up(void **state)
-{
-    (void)state;
-    return liana_context_create(&(liana_context_options){.num_threads = 1}, &context) == LIANA_OK ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    liana_context_destroy(context);
-    return 0;
-}
 
 /* ---- the bytes of one graph, written by hand after the layout in graph_file.h ---- */
 

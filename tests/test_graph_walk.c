@@ -1,5 +1,6 @@
 /* Walking graphs and names of tensors: nodes, inputs, attributes by name and value, and errors that use the names. */
 #include "harness/harness.h"
+#include "harness/one_context.h"
 
 #include "base/context.h"
 #include "ops/ops.h"
@@ -8,21 +9,6 @@
 #include <liana/liana.h>
 #include <stdlib.h>
 #include <string.h>
-
-static liana_context *context;
-
-static int set_up(void **state)
-{
-    (void)state;
-    return liana_context_create(&(liana_context_options){.num_threads = 1}, &context) == LIANA_OK ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    liana_context_destroy(context);
-    return 0;
-}
 
 static liana_graph *new_graph(void)
 {

@@ -1,5 +1,6 @@
 /* numpy's indexing: against what numpy gives, gradients, and errors. */
 #include "harness/harness.h"
+#include "harness/one_context.h"
 
 #include "base/context.h"
 
@@ -8,21 +9,6 @@
 #include <string.h>
 
 #include "samples/numpy_index.h"
-
-static liana_context *context;
-
-static int set_up(void **state)
-{
-    (void)state;
-    return liana_context_create(&(liana_context_options){.num_threads = 2}, &context) == LIANA_OK ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    liana_context_destroy(context);
-    return 0;
-}
 
 static liana_graph *new_graph(void)
 {

@@ -301,14 +301,7 @@ static void test_nothing_but_padding(void **state)
 static const liana__strategy several = {
     .name = "several",
     .create = liana__replicas_create,
-    .destroy = liana__replicas_destroy,
-    .num_replicas_in_sync = liana__replicas_count,
-    .prepare = liana__replicas_prepare,
-    .sum = liana__replicas_sum,
-    .update = liana__replicas_update,
-    .check = liana__replicas_check,
-    .read_sum = liana__replicas_read_sum,
-    .memory = liana__replicas_memory,
+    .functions = &liana__replicas_functions,
 };
 
 /* Three updates on `num_devices` devices; the last one has gaps where examples are missing. */

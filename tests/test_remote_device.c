@@ -10,6 +10,7 @@
 #include "harness/command_run.h"
 #include "harness/device_server.h"
 #include "harness/mutate.h"
+#include "harness/one_context.h"
 #include "harness/try_requests.h"
 #include "ir/graph_file.h"
 #include "program/device.h"
@@ -20,21 +21,6 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-static liana_context *context;
-
-static int set_up(void **state)
-{
-    (void)state;
-    return liana_context_create(&(liana_context_options){.num_threads = 1}, &context) == LIANA_OK ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    liana_context_destroy(context);
-    return 0;
-}
 
 /* "{workers: [...], keys: ..., timeout: 2}" for addresses. Static. */
 static const char *cluster_text(const char *const *addresses, size_t count, const char *keys)

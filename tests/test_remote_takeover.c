@@ -3,6 +3,7 @@
 #include "harness/cluster_run.h"
 #include "harness/command_run.h"
 #include "harness/remote_server.h"
+#include "harness/run_files.h"
 #include "harness/text_files.h"
 
 #include "base/file.h"
@@ -74,18 +75,9 @@ static void wait_for_successor(void)
 
 static void assert_same_run(const char *served)
 {
-    static const char *const names[] = {"history.json", "model.json", "validation_predictions.csv",
-                                        "test_predictions.csv"};
-    char one[300], other[600];
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        snprintf(one, sizeof one, "local/%s", names[i]);
-        snprintf(other, sizeof other, "served/%s/%s", served, names[i]);
-        assert_same_file(liana__test_path(one), liana__test_path(other));
-    }
-    snprintf(one, sizeof one, "served/%s", served);
-    snprintf(other, sizeof other, "%s/variables.safetensors", liana__test_newest_checkpoint(one));
-    snprintf(one, sizeof one, "%s/variables.safetensors", liana__test_newest_checkpoint("local"));
-    assert_same_file(one, other);
+    char name[300];
+    snprintf(name, sizeof name, "served/%s", served);
+    liana__test_assert_same_run("local", name);
 }
 
 static void assert_ends(int rank, pid_t process, int expected)

@@ -5,7 +5,6 @@
 #include "harness/run_files.h"
 #include "harness/sum_problem.h"
 
-#include "base/file.h"
 #include "train/callbacks/callback.h"
 
 #include <math.h>
@@ -36,17 +35,6 @@ static const char *steps(const char *count)
 static const char *const RATE = "train.optimizer={name: Adam, learning_rate: {name: CosineDecay, "
                                 "initial_learning_rate: 0.01, decay_steps: 30, warmup_steps: 5}}";
 
-static void check_same_runs(const char *a, const char *b)
-{
-    char first[700], second[700];
-    snprintf(first, sizeof first, "%s/variables.safetensors", liana__test_newest_checkpoint(a));
-    snprintf(second, sizeof second, "%s/variables.safetensors", liana__test_newest_checkpoint(b));
-    assert_same_file(first, second);
-    snprintf(first, sizeof first, "%s/%s", liana__test_path(a), "history.json");
-    snprintf(second, sizeof second, "%s/%s", liana__test_path(b), "history.json");
-    assert_same_file(first, second);
-}
-
 static void train(const char *run, const char *count, const char *device, const char *strategy)
 {
     assert_code(liana__test_command("train", config, liana__test_output(run), steps(count),
@@ -64,8 +52,8 @@ static void test_cpu(void **state)
     train("one", "1", "cpu", NULL);
     train("three", "3", "cpu", NULL);
     train("many", "50", "cpu", NULL);
-    check_same_runs("one", "three");
-    check_same_runs("one", "many");
+    liana__test_assert_same_run("one", "three");
+    liana__test_assert_same_run("one", "many");
 }
 
 static void test_plugin(void **state)
@@ -77,8 +65,8 @@ static void test_plugin(void **state)
     train("one", "1", device, NULL);
     train("three", "3", device, NULL);
     train("many", "7", device, NULL);
-    check_same_runs("one", "three");
-    check_same_runs("one", "many");
+    liana__test_assert_same_run("one", "three");
+    liana__test_assert_same_run("one", "many");
     liana__test_plugin_is_clean();
 }
 
@@ -111,6 +99,29 @@ static void test_executions(void **state)
     liana__test_plugin_is_clean();
 }
 
+/* The uploads of a training that begin while an execution runs. */
+static size_t uploads_ahead(const char *run, const char *count, const char *epochs)
+{
+    const size_t before = liana__test_plugin_state()->uploaded_ahead;
+    assert_code(liana__test_command("train", config, liana__test_output(run), steps(count), liana__test_on_plugin(""),
+                                    "data.repeat=true", "train.steps_per_epoch=8", "data.validation=null",
+                                    liana__test_override("train.epochs", epochs)),
+                0);
+    return liana__test_plugin_state()->uploaded_ahead - before;
+}
+
+/* What the next execution reads travels meanwhile: in an epoch of eight updates the inputs of seven; in groups of four
+ * those of one. */
+static void test_uploads_ahead(void **state)
+{
+    (void)state;
+    begin(true);
+    const size_t one = uploads_ahead("one", "1", "1"), four = uploads_ahead("four", "4", "1");
+    /* Images, labels, positions, which rows are there. */
+    assert_int_equal(uploads_ahead("one-more", "1", "2") - one, 7 * 4);
+    assert_int_equal(uploads_ahead("four-more", "4", "2") - four, 4);
+}
+
 /* Two devices have the group's rows between them. */
 static void test_devices(void **state)
 {
@@ -120,7 +131,7 @@ static void test_devices(void **state)
     snprintf(device, sizeof device, "%s", liana__test_plugin_device("?cpu_device_count=2"));
     train("one", "1", device, "train.strategy=mirrored");
     train("four", "4", device, "train.strategy=mirrored");
-    check_same_runs("one", "four");
+    liana__test_assert_same_run("one", "four");
     liana__test_plugin_is_clean();
 }
 
@@ -144,7 +155,7 @@ static void test_resume(void **state)
         assert_true(access(liana__test_path("part/checkpoints/step-0000000005"), F_OK) == 0);
         assert_true(access(liana__test_path("part/checkpoints/step-0000000004"), F_OK) != 0);
     }
-    check_same_runs("whole", "part");
+    liana__test_assert_same_run("whole", "part");
     liana__test_plugin_is_clean();
 }
 
@@ -348,9 +359,10 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cpu),         cmocka_unit_test(test_plugin),     cmocka_unit_test(test_executions),
-        cmocka_unit_test(test_devices),     cmocka_unit_test(test_resume),     cmocka_unit_test(test_callbacks),
-        cmocka_unit_test(test_bad_numbers), cmocka_unit_test(test_bad_record), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_cpu),           cmocka_unit_test(test_plugin),      cmocka_unit_test(test_executions),
+        cmocka_unit_test(test_uploads_ahead), cmocka_unit_test(test_devices),     cmocka_unit_test(test_resume),
+        cmocka_unit_test(test_callbacks),     cmocka_unit_test(test_bad_numbers), cmocka_unit_test(test_bad_record),
+        cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests_name("steps_per_execution", tests, NULL, NULL);
 }

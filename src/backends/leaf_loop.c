@@ -7,6 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* Output rows of a leaf, which are on the device. */
+typedef struct leaf_rows {
+    liana__buffer *buffer; /* NULL: none */
+    size_t leaf;
+} leaf_rows;
+
 /* A leaf's rows on the device. */
 typedef struct leaf_inputs {
     liana__buffer *buffers[LIANA__MAX_LEAF_INPUTS];
@@ -25,7 +31,8 @@ typedef struct leaf_loop {
     liana__buffer **terms;     /* [2 * num_sums] of one addition */
     liana__leaf_block *blocks; /* finished subtrees, in order; their sums are the loop's own */
     size_t num_blocks;
-    float *present; /* [leaf_size] */
+    leaf_rows computed; /* of the last leaf */
+    float *present;     /* [leaf_size] */
 } leaf_loop;
 
 /* ---- setting up ---- */
@@ -73,11 +80,18 @@ static void drop_inputs(const leaf_loop *own, leaf_inputs *inputs)
     }
 }
 
+static void drop_rows(leaf_loop *own)
+{
+    if (own->computed.buffer) own->device->backend->buffer_destroy(own->computed.buffer);
+    own->computed.buffer = NULL;
+}
+
 void liana__leaf_loop_destroy(liana__replica *replica)
 {
     leaf_loop *own = (leaf_loop *)replica;
     if (!own) return;
     drop_blocks(own);
+    drop_rows(own);
     for (int k = 0; k < 2; k++) {
         drop_inputs(own, &own->inputs[k]);
         for (size_t i = 0; i < LIANA__MAX_LEAF_INPUTS; i++) free(own->inputs[k].padded[i]);
@@ -173,16 +187,21 @@ static liana_status upload_leaf(leaf_loop *own, const liana__leaf_batch *batch, 
     return LIANA_OK;
 }
 
-/* Copies a leaf's rows of the output to the host; those of missing examples are left out. */
-static liana_status give_rows(const leaf_loop *own, const liana__leaf_batch *batch, const liana__leaf *leaf,
-                              const liana__buffer *rows, int64_t size, liana__error *error)
+/* Copies the last leaf's rows of the output to the host; those of missing examples are left out. */
+static liana_status give_rows(leaf_loop *own, const liana__leaf_batch *batch, liana__error *error)
 {
+    const liana__buffer *rows = own->computed.buffer;
+    if (!rows) return LIANA_OK;
+    const liana__leaf *leaf = &batch->leaves[own->computed.leaf];
+    const size_t row_size = rows->size / (size_t)rows->shape.dims[0];
     char *all = malloc(rows->size);
-    if (!all) return liana__fail_memory(error, "the model's outputs");
-    size_t row_size = rows->size / (size_t)size;
-    liana_status status = own->device->backend->download(rows, all, error);
-    memcpy((char *)batch->outputs + (size_t)leaf->begin * row_size, all, (size_t)leaf->size * row_size);
+    const liana_status status =
+        all ? own->device->backend->download(rows, all, error) : liana__fail_memory(error, "the model's outputs");
+    if (status == LIANA_OK) {
+        memcpy((char *)batch->outputs + (size_t)leaf->begin * row_size, all, (size_t)leaf->size * row_size);
+    }
     free(all);
+    drop_rows(own);
     return status;
 }
 
@@ -200,10 +219,11 @@ static liana_status run_leaf(leaf_loop *own, const liana__leaf_batch *batch, siz
     if (status == LIANA_OK) status = own->device->backend->execute(program->executable, &execution, error);
     drop_inputs(own, inputs);
     if (status != LIANA_OK || !own->programs.plan.gives_rows) return status;
-    liana__buffer **rows = &outputs[own->num_sums];
-    if (batch->outputs) status = give_rows(own, batch, leaf, *rows, program->size, error);
-    own->device->backend->buffer_destroy(*rows);
-    *rows = NULL;
+    /* Waiting for the rows of the leaf before leaves the device this one to compute. */
+    status = give_rows(own, batch, error);
+    own->computed = (leaf_rows){outputs[own->num_sums], number};
+    outputs[own->num_sums] = NULL;
+    if (!batch->outputs) drop_rows(own);
     return status;
 }
 
@@ -260,11 +280,13 @@ liana_status liana__leaf_loop_compute(liana__replica *replica, const liana__leaf
     *num_blocks = 0;
     *blocks = own->blocks;
     drop_blocks(own);
+    drop_rows(own);
     if (batch->first == batch->end) return LIANA_OK;
     LIANA_TRY(liana__leaf_loop_prepare(replica, batch, error));
     liana__leaf_programs_bind(&own->programs);
     LIANA_TRY(upload_leaf(own, batch, batch->first, error));
     for (size_t leaf = batch->first; leaf < batch->end; leaf++) LIANA_TRY(compute_leaf(own, batch, leaf, error));
+    LIANA_TRY(give_rows(own, batch, error));
     *num_blocks = own->num_blocks;
     return LIANA_OK;
 }

@@ -23,7 +23,7 @@ typedef struct replicas {
 
 /* ---- setting up ---- */
 
-void liana__replicas_destroy(liana__strategy_instance *instance)
+static void destroy(liana__strategy_instance *instance)
 {
     replicas *own = (replicas *)instance;
     if (!own) return;
@@ -45,14 +45,14 @@ liana_status liana__replicas_create(const liana__strategy_devices *devices, cons
     own->plan = *plan;
     liana_status status = liana__device_group_create(devices, plan, false, &own->group, error);
     if (status != LIANA_OK) {
-        liana__replicas_destroy((liana__strategy_instance *)own);
+        destroy((liana__strategy_instance *)own);
         return status;
     }
     *instance = (liana__strategy_instance *)own;
     return LIANA_OK;
 }
 
-size_t liana__replicas_count(const liana__strategy_instance *instance)
+static size_t count(const liana__strategy_instance *instance)
 {
     return ((const replicas *)instance)->group.count;
 }
@@ -126,7 +126,7 @@ static liana_status make_whole(replicas *own, liana__error *error)
     return status;
 }
 
-liana__whole *liana__replicas_whole(liana__strategy_instance *instance)
+static liana__whole *whole(liana__strategy_instance *instance)
 {
     return ((replicas *)instance)->whole;
 }
@@ -140,8 +140,8 @@ static liana_status prepare_leaves(replicas *own, liana__step_kind kind, const l
     return kind == LIANA__STEP_TRAINING ? prepare_update(own, error) : LIANA_OK;
 }
 
-liana_status liana__replicas_prepare(liana__strategy_instance *instance, liana__step_kind kind,
-                                     const liana__leaf_batch *batch, liana__error *error)
+static liana_status prepare(liana__strategy_instance *instance, liana__step_kind kind, const liana__leaf_batch *batch,
+                            liana__error *error)
 {
     replicas *own = (replicas *)instance;
     if (kind == LIANA__STEP_TRAINING && is_whole(own)) return make_whole(own, error);
@@ -150,8 +150,8 @@ liana_status liana__replicas_prepare(liana__strategy_instance *instance, liana__
 
 /* ---- running ---- */
 
-liana_status liana__replicas_sum(liana__strategy_instance *instance, liana__step_kind kind,
-                                 const liana__leaf_batch *batch, void *first, liana__error *error)
+static liana_status sum(liana__strategy_instance *instance, liana__step_kind kind, const liana__leaf_batch *batch,
+                        void *first, liana__error *error)
 {
     replicas *own = (replicas *)instance;
     if (own->group.count == 1) {
@@ -185,8 +185,8 @@ static liana_status feed_sum(void *user, liana__program *program, size_t input, 
     return liana__program_feed(program, input, node->dtype, &node->shape, data, error);
 }
 
-liana_status liana__replicas_check(liana__strategy_instance *instance, liana__checked what, liana__non_finite *found,
-                                   liana__error *error)
+static liana_status check(liana__strategy_instance *instance, liana__checked what, liana__non_finite *found,
+                          liana__error *error)
 {
     replicas *own = (replicas *)instance;
     LIANA_TRY(prepare_update(own, error));
@@ -198,8 +198,7 @@ liana_status liana__replicas_check(liana__strategy_instance *instance, liana__ch
     return liana__finite_check_run(check, found, error);
 }
 
-liana_status liana__replicas_read_sum(const liana__strategy_instance *instance, size_t number, void *data,
-                                      liana__error *error)
+static liana_status read_sum(const liana__strategy_instance *instance, size_t number, void *data, liana__error *error)
 {
     const replicas *own = (const replicas *)instance;
     if (own->group.count == 1 ? !own->sums : !own->exchanges[LIANA__STEP_TRAINING].slots) {
@@ -213,18 +212,30 @@ liana_status liana__replicas_read_sum(const liana__strategy_instance *instance, 
     return LIANA_OK;
 }
 
-liana_status liana__replicas_update(liana__strategy_instance *instance, const float *scalars, liana__error *error)
+static liana_status update(liana__strategy_instance *instance, const float *scalars, liana__error *error)
 {
     replicas *own = (replicas *)instance;
     LIANA_TRY(prepare_update(own, error));
     return liana__replica_update_run(&own->update, &(liana__sum_feed){feed_sum, own}, scalars, error);
 }
 
-void liana__replicas_memory(const liana__strategy_instance *instance, liana__step_kind kind,
-                            const liana__leaf_batch *batch, liana__replica_memory *memory)
+static void memory(const liana__strategy_instance *instance, liana__step_kind kind, const liana__leaf_batch *batch,
+                   liana__replica_memory *memory)
 {
     const replicas *own = (const replicas *)instance;
     liana__device_group_memory(&own->group, kind, batch, memory);
     if (kind != LIANA__STEP_TRAINING || !own->whole) return;
     memory->workspace = memory->workspace_before = own->group.members[0].device->backend->whole_workspace(own->whole);
 }
+
+const liana__strategy_functions liana__replicas_functions = {
+    .destroy = destroy,
+    .num_replicas_in_sync = count,
+    .prepare = prepare,
+    .sum = sum,
+    .update = update,
+    .check = check,
+    .read_sum = read_sum,
+    .whole = whole,
+    .memory = memory,
+};

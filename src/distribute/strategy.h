@@ -86,28 +86,8 @@ struct liana__device_layout;
 struct liana__span_work;
 struct liana__span_counts;
 
-typedef struct liana__strategy {
-    const char *name;
-    const char *doc;
-    const liana__fields *options; /* NULL: none */
-    bool needs_cluster;           /* it computes in several processes */
-    /* What makes its results other numbers than those of one process, in a few words for checkpoints and logs; an empty
-     * text: nothing does. NULL: as that. */
-    void (*describe_arithmetic)(const void *options, size_t num_workers, char *text, size_t size);
-    /* Of a strategy whose workers need not be in step (cluster/span.h): after how many updates all processes meet at the
-     * latest; 0: they are in step. NULL: they are always. */
-    size_t (*span_steps)(const void *options, size_t num_workers);
-    /* Whether an update is then of one worker's gradients, and not of the first that come. */
-    bool (*is_asynchronous)(const void *options);
-    /* Such a span of updates. It takes the place of `sum` and `update`. */
-    liana_status (*run_span)(liana__strategy_instance *instance, const struct liana__span_work *work,
-                             struct liana__span_counts *counts, liana__error *error);
-    /* Says which devices it computes on (device_set.h). NULL: one, with the context's threads. Errors: INVALID_CONFIG. */
-    liana_status (*lay_out)(const void *options, const liana_context *context, struct liana__device_layout *layout,
-                            liana__error *error);
-    /* Errors: INVALID_CONFIG if the strategy does not work with so many devices. The plan is copied. */
-    liana_status (*create)(const liana__strategy_devices *devices, const liana__strategy_plan *plan,
-                           liana__strategy_instance **instance, liana__error *error);
+/* What an instance does. */
+typedef struct liana__strategy_functions {
     void (*destroy)(liana__strategy_instance *instance);
     /* Adds a variable that updates alone read and change to the plan's variables, before anything is prepared; every
      * element begins as `begins_at`. NULL: it is one like the others. */
@@ -135,6 +115,32 @@ typedef struct liana__strategy {
     /* What a prepared batch needs, of the device that needs most. */
     void (*memory)(const liana__strategy_instance *instance, liana__step_kind kind, const liana__leaf_batch *batch,
                    liana__replica_memory *memory);
+    /* A span of updates of workers that need not be in step. It takes the place of `sum` and `update`. NULL: they are in
+     * step. */
+    liana_status (*run_span)(liana__strategy_instance *instance, const struct liana__span_work *work,
+                             struct liana__span_counts *counts, liana__error *error);
+} liana__strategy_functions;
+
+typedef struct liana__strategy {
+    const char *name;
+    const char *doc;
+    const liana__fields *options; /* NULL: none */
+    bool needs_cluster;           /* it computes in several processes */
+    /* What makes its results other numbers than those of one process, in a few words for checkpoints and logs; an empty
+     * text: nothing does. NULL: as that. */
+    void (*describe_arithmetic)(const void *options, size_t num_workers, char *text, size_t size);
+    /* Of a strategy whose workers need not be in step (cluster/span.h): after how many updates all processes meet at the
+     * latest; 0: they are in step. NULL: they are always. */
+    size_t (*span_steps)(const void *options, size_t num_workers);
+    /* Whether an update is then of one worker's gradients, and not of the first that come. */
+    bool (*is_asynchronous)(const void *options);
+    /* Says which devices it computes on (device_set.h). NULL: one, with the context's threads. Errors: INVALID_CONFIG. */
+    liana_status (*lay_out)(const void *options, const liana_context *context, struct liana__device_layout *layout,
+                            liana__error *error);
+    /* Errors: INVALID_CONFIG if the strategy does not work with so many devices. The plan is copied. */
+    liana_status (*create)(const liana__strategy_devices *devices, const liana__strategy_plan *plan,
+                           liana__strategy_instance **instance, liana__error *error);
+    const liana__strategy_functions *functions;
 } liana__strategy;
 
 #define LIANA__STRATEGY(stem, name) extern const liana__strategy liana__strategy_##name;

@@ -172,9 +172,9 @@ ROUNDS=2 SECONDS_EACH=0 CORES="$core $core" bench/bench_threads.sh "$build" "mlp
 grep -q '^mlp --batch 64\( *[0-9][0-9.]*\)\{5\}$' "$folder/said" || fail "no line of rates: $(cat "$folder/said")"
 
 # Two processes beside one: each way has its line, and so has the start.
-NETWORKS=tiny WAYS="process mirrored zmq encrypted" ROUNDS=1 IMAGES=120 START=tiny PORT=29527 bench/bench_cluster.sh "$build" \
+NETWORKS=tiny WAYS="process mirrored zmq encrypted one" ROUNDS=1 IMAGES=120 START=tiny PORT=29527 bench/bench_cluster.sh "$build" \
     >"$folder/said" 2>"$folder/why" || fail "bench_cluster.sh: $(tail -n 3 "$folder/why")"
-for way in process mirrored zmq encrypted; do
+for way in process mirrored zmq encrypted one; do
     grep -Eq "^tiny +$way +[1-9][0-9.]*" "$folder/said" || fail "bench_cluster.sh: no $way: $(cat "$folder/said")"
 done
 grep -Eq '^start of 4 of tiny, s: [0-9]+[.][0-9]+$' "$folder/said" || fail "bench_cluster.sh: no start: $(cat "$folder/said")"

@@ -3,6 +3,7 @@
 
 #include "harness/command_run.h"
 
+#include "base/file.h"
 #include "formats/json.h"
 
 #include <stdio.h>
@@ -47,4 +48,20 @@ void liana__test_assert_same_training(const char *a, const char *b)
     snprintf(first, sizeof first, "%s/variables.safetensors", liana__test_newest_checkpoint(a));
     snprintf(second, sizeof second, "%s/variables.safetensors", liana__test_newest_checkpoint(b));
     assert_same_file(first, second);
+}
+
+void liana__test_assert_same_run(const char *a, const char *b)
+{
+    static const char *const names[] = {"history.json", "model.json", "validation_predictions.csv",
+                                        "test_predictions.csv"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char first[600], second[600];
+        snprintf(first, sizeof first, "%s/%s", a, names[i]);
+        snprintf(second, sizeof second, "%s/%s", b, names[i]);
+        const bool is_there = liana__file_exists(liana__test_path(first));
+        assert_true(is_there || i > 0);
+        assert_int_equal(liana__file_exists(liana__test_path(second)), is_there);
+        if (is_there) assert_same_file(liana__test_path(first), liana__test_path(second));
+    }
+    liana__test_assert_same_training(a, b);
 }

@@ -15,5 +15,7 @@ size_t liana__test_history(const char *run, const char *key, double *values, siz
 
 /* Checks that the newest checkpoints of two runs have the same weights and slots, bit for bit. */
 void liana__test_assert_same_training(const char *a, const char *b);
+/* ... and the same history, and the same model and predictions, as far as they have any. */
+void liana__test_assert_same_run(const char *a, const char *b);
 
 #endif

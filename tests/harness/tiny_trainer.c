@@ -43,14 +43,7 @@ void liana__tiny_full(liana_model *model)
 static const liana__strategy replicas = {
     .name = "replicas",
     .create = liana__replicas_create,
-    .destroy = liana__replicas_destroy,
-    .num_replicas_in_sync = liana__replicas_count,
-    .prepare = liana__replicas_prepare,
-    .sum = liana__replicas_sum,
-    .update = liana__replicas_update,
-    .check = liana__replicas_check,
-    .read_sum = liana__replicas_read_sum,
-    .memory = liana__replicas_memory,
+    .functions = &liana__replicas_functions,
 };
 
 static void open_devices(liana__tiny_trainer *own, const liana__tiny_recipe *wanted, double *speeds)

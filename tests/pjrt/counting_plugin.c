@@ -22,6 +22,7 @@ static struct {
     int kind;
 } live[MAX_OBJECTS];
 static size_t num_live;
+static bool is_computing; /* as far as nobody has asked for what an execution gives */
 
 /* An error of this plugin's own. */
 typedef struct own_error {
@@ -146,6 +147,7 @@ static void look_at_execution(const liana__pjrt_execute_args *args, const char *
         for (size_t i = 0; i < args->num_arguments; i++) used(args->arguments[device][i], COUNTED_BUFFERS, name);
     }
     state.executed++;
+    is_computing = true;
 }
 
 static size_t size_of_type(int32_t type)
@@ -180,11 +182,13 @@ static void before(int function, void *args, const char *name)
     case LIANA__PJRT_BUFFER_TO_HOST_BUFFER:
         used(object->object, COUNTED_BUFFERS, name);
         state.downloaded++;
+        is_computing = false;
         state.bytes_downloaded += ((liana__pjrt_download_args *)args)->size;
         break;
     case LIANA__PJRT_CLIENT_BUFFER_FROM_HOST_BUFFER:
         used(((liana__pjrt_upload_args *)args)->client, COUNTED_CLIENTS, name);
         state.uploaded++;
+        state.uploaded_ahead += is_computing;
         count_bytes(args);
         break;
     case LIANA__PJRT_LOADED_EXECUTABLE_EXECUTE: look_at_execution(args, name); break;

@@ -26,6 +26,7 @@ typedef struct counting_plugin_state {
     size_t compiled, executed, uploaded, downloaded; /* calls */
     size_t donated;                                  /* arguments of executions that were taken over */
     size_t bytes_downloaded, bytes_uploaded;
+    size_t uploaded_ahead; /* of the uploads: those between an execution and the next download */
 
     /* What is wrong: an object that is freed twice, used after it was freed, or unknown. "" : nothing. */
     char wrong[256];

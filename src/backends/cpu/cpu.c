@@ -99,6 +99,8 @@ static void destroy_executable(liana__executable *base)
     free(executable->errors);
     free(executable->externals);
     free(executable->deliveries);
+    free(executable->early_copies);
+    free(executable->is_early);
     liana__execution_order_free(&executable->schedule);
     liana_graph_destroy(executable->optimized);
     free(executable);
@@ -256,6 +258,7 @@ static liana_status build_executable(liana__cpu_executable *executable, liana__e
     LIANA_TRY(fit_memory(executable, error));
     LIANA_TRY(liana__cpu_external_values(executable, error));
     LIANA_TRY(liana__cpu_list_deliveries(executable, error));
+    LIANA_TRY(liana__cpu_list_early_copies(executable, error));
     LIANA_TRY(make_workers(executable, error));
     log_segments(executable);
     liana__log(context, LIANA__LOG_MEMORY,

@@ -110,6 +110,12 @@ typedef struct liana__cpu_delivery {
     size_t spare; /* where it is computed, in the workspace, to be added to what is in the output */
 } liana__cpu_delivery;
 
+/* A copy of the memory plan, to an output, that can be made when a segment has run. */
+typedef struct liana__cpu_early_copy {
+    size_t copy;
+    size_t segment;
+} liana__cpu_early_copy;
+
 /* What is made of weights alone and kept between executions (kept.c). The mutex is held while it is made again; an
  * execution that has seen it up to date reads it freely, as no variable changes while any execution reads it. */
 typedef struct liana__cpu_kept {
@@ -141,6 +147,9 @@ typedef struct liana__cpu_executable {
     size_t num_externals;
     liana__cpu_delivery *deliveries; /* in the order of the segments; of graphs with a gradient */
     size_t num_deliveries;
+    liana__cpu_early_copy *early_copies; /* the same order; of graphs with a gradient */
+    size_t num_early_copies;
+    bool *is_early; /* by copy of the memory plan */
     liana__cpu_kept kept;
     liana__cpu_worker *workers;
     struct liana__cpu_run *runs; /* by worker, for an execution that they share */
@@ -229,7 +238,9 @@ liana_status liana__cpu_run_segment(const liana__cpu_run *run, const liana__cpu_
 
 /* Lists the nodes that lie in the caller's buffers. */
 liana_status liana__cpu_external_values(liana__cpu_executable *executable, liana__error *error);
+/* Lists what can be given while later segments still run: outputs that are computed in place, and copies. */
 liana_status liana__cpu_list_deliveries(liana__cpu_executable *executable, liana__error *error);
+liana_status liana__cpu_list_early_copies(liana__cpu_executable *executable, liana__error *error);
 
 /* Runs a graph once on one worker. Assignments write into `variables`. Calls with different workers may run at the same
  * time if no buffer that one writes is used by the other. */

@@ -41,6 +41,50 @@ liana_status liana__cpu_list_deliveries(liana__cpu_executable *executable, liana
     return LIANA_OK;
 }
 
+/* By node: the segment that computes it, or num_segments. */
+static size_t *find_segments(const liana__cpu_executable *executable)
+{
+    const size_t count = executable->graph->num_nodes;
+    size_t *segments = calloc(count, sizeof *segments);
+    for (size_t id = 0; segments && id < count; id++) segments[id] = executable->num_segments;
+    for (size_t i = 0; segments && i < executable->num_segments; i++) {
+        for (size_t k = executable->segments[i].first_step; k < executable->segments[i].end_step; k++) {
+            segments[executable->steps[k].whole->id] = i;
+        }
+    }
+    return segments;
+}
+
+static int compare_early_copies(const void *a, const void *b)
+{
+    const liana__cpu_early_copy *x = a, *y = b;
+    if (x->segment != y->segment) return x->segment < y->segment ? -1 : 1;
+    return x->copy < y->copy ? -1 : x->copy > y->copy;
+}
+
+/* Variables keep their old values until the end. */
+liana_status liana__cpu_list_early_copies(liana__cpu_executable *executable, liana__error *error)
+{
+    const liana__memory_plan *plan = &executable->plan;
+    if (!plan->spares) return LIANA_OK;
+    size_t *segments = find_segments(executable);
+    executable->early_copies = calloc(plan->num_copies + 1, sizeof *executable->early_copies);
+    executable->is_early = calloc(plan->num_copies + 1, sizeof *executable->is_early);
+    const bool enough = segments && executable->early_copies && executable->is_early;
+    for (size_t i = 0; enough && i < plan->num_copies; i++) {
+        const liana__node *source = liana__cpu_find_source(executable->graph->nodes[plan->copies[i].node]);
+        const size_t segment = segments[source->id];
+        if (plan->copies[i].target.kind != LIANA__STORAGE_OUTPUT || segment == executable->num_segments) continue;
+        executable->is_early[i] = true;
+        executable->early_copies[executable->num_early_copies++] = (liana__cpu_early_copy){i, segment};
+    }
+    free(segments);
+    if (!enough) return liana__fail_memory(error, "an executable");
+    qsort(executable->early_copies, executable->num_early_copies, sizeof *executable->early_copies,
+          compare_early_copies);
+    return LIANA_OK;
+}
+
 /* Points a worker's table at everything that does not change between executions, unless it does so already. Where
  * several workers share an execution, only what exists for one slice at a time is in their own workspaces. */
 static void fill_fixed_values(const liana__cpu_executable *executable, liana__cpu_worker *worker, char *workspace,
@@ -256,7 +300,10 @@ static void give_copy(const liana__cpu_run *run, const liana__cpu_buffers *given
 void liana__cpu_finish(const liana__cpu_run *run, const liana__cpu_buffers *given)
 {
     const liana__cpu_executable *executable = run->executable;
-    for (size_t i = 0; i < executable->plan.num_copies; i++) give_copy(run, given, &executable->plan.copies[i]);
+    for (size_t i = 0; i < executable->plan.num_copies; i++) {
+        if (gives_early(given) && executable->is_early[i]) continue;
+        give_copy(run, given, &executable->plan.copies[i]);
+    }
     for (size_t i = 0; !gives_early(given) && i < executable->graph->num_outputs; i++) {
         liana__host_touch(given->outputs[i]);
     }
@@ -307,6 +354,7 @@ static liana_status run_all(const liana__cpu_run *run)
 static liana_status run_and_give(const liana__cpu_run *run, const liana__cpu_buffers *given)
 {
     const liana__cpu_executable *executable = run->executable;
+    const liana__cpu_early_copy *copies = executable->early_copies, *end_copies = copies + executable->num_early_copies;
     size_t next = 0;
     for (size_t i = 0; i < executable->num_segments; i++) {
         const size_t first = next;
@@ -316,6 +364,9 @@ static liana_status run_and_give(const liana__cpu_run *run, const liana__cpu_buf
         liana_status status = liana__cpu_run_segment(run, &executable->segments[i]);
         deliver(run, first, next, given, status);
         LIANA_TRY(status);
+        for (; copies < end_copies && copies->segment == i; copies++) {
+            give_copy(run, given, &executable->plan.copies[copies->copy]);
+        }
     }
     return LIANA_OK;
 }

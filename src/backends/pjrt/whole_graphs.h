@@ -12,8 +12,8 @@ typedef struct liana__whole_graphs {
     size_t *sums_read[LIANA__MOST_WHOLE_ROUNDS + 1];
 } liana__whole_graphs;
 
-/* Begins without graphs, for so many devices that share a batch. Free them in any case. Errors: UNIMPLEMENTED (more rounds
- * of sums than a module has). */
+/* Begins without graphs, for so many devices that share a batch. Free them in any case. Errors: UNIMPLEMENTED (more
+ * rounds of sums than a module has). */
 liana_status liana__whole_graphs_begin(liana__whole_graphs *graphs, const liana__whole_plan *plan, size_t replicas,
                                        liana__error *error) LIANA_MUST_USE;
 void liana__whole_graphs_free(liana__whole_graphs *graphs);

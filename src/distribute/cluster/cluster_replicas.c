@@ -40,7 +40,7 @@ static const double ASSIGN_TOLERANCE = 0.05;
 
 /* ---- setting up ---- */
 
-void liana__cluster_replicas_destroy(liana__strategy_instance *instance)
+static void destroy(liana__strategy_instance *instance)
 {
     replicas *own = (replicas *)instance;
     if (!own) return;
@@ -106,14 +106,14 @@ liana_status liana__cluster_replicas_create(const liana__strategy_devices *devic
         (liana__wire_format){liana__worker_wire(devices->options), plan->is_gradient, plan->user};
     liana_status status = make_replicas(own, devices, error);
     if (status != LIANA_OK) {
-        liana__cluster_replicas_destroy((liana__strategy_instance *)own);
+        destroy((liana__strategy_instance *)own);
         return status;
     }
     *instance = (liana__strategy_instance *)own;
     return LIANA_OK;
 }
 
-size_t liana__cluster_replicas_count(const liana__strategy_instance *instance)
+static size_t count(const liana__strategy_instance *instance)
 {
     return ((const replicas *)instance)->num_replicas;
 }
@@ -138,8 +138,8 @@ static liana_status read_own(void *user, size_t place, void *data, liana__error 
     return liana__sliced_update_read_own(&own->update, place, data, error);
 }
 
-liana_status liana__cluster_replicas_hold(liana__strategy_instance *instance, const char *name, liana_dtype dtype,
-                                          const liana_shape *shape, double begins_at, liana__error *error)
+static liana_status hold(liana__strategy_instance *instance, const char *name, liana_dtype dtype,
+                         const liana_shape *shape, double begins_at, liana__error *error)
 {
     replicas *own = (replicas *)instance;
     const liana__slice_holder holder = {gather, scatter, read_own, own};
@@ -199,8 +199,8 @@ static liana_status prepare_here(replicas *own, liana__step_kind kind, liana__er
     return liana__device_group_prepare(&own->group, kind, &own->batch, error);
 }
 
-liana_status liana__cluster_replicas_prepare(liana__strategy_instance *instance, liana__step_kind kind,
-                                             const liana__leaf_batch *batch, liana__error *error)
+static liana_status prepare(liana__strategy_instance *instance, liana__step_kind kind, const liana__leaf_batch *batch,
+                            liana__error *error)
 {
     replicas *own = (replicas *)instance;
     liana_status status = find_sums(own, kind, error);
@@ -264,8 +264,8 @@ static liana_status exchange_rows(replicas *own, liana__error *error)
     return LIANA_OK;
 }
 
-liana_status liana__cluster_replicas_sum(liana__strategy_instance *instance, liana__step_kind kind,
-                                         const liana__leaf_batch *batch, void *first, liana__error *error)
+static liana_status sum(liana__strategy_instance *instance, liana__step_kind kind, const liana__leaf_batch *batch,
+                        void *first, liana__error *error)
 {
     replicas *own = (replicas *)instance;
     liana__cluster *cluster = own->cluster;
@@ -322,8 +322,8 @@ static liana_status compute_alone(void *user, const liana__leaf_batch *batch, co
     return LIANA_OK;
 }
 
-liana_status liana__cluster_replicas_span(liana__strategy_instance *instance, const liana__span_work *work,
-                                          liana__span_counts *counts, liana__error *error)
+static liana_status span(liana__strategy_instance *instance, const liana__span_work *work, liana__span_counts *counts,
+                         liana__error *error)
 {
     replicas *own = (replicas *)instance;
     const liana__span_parts span = {.cluster = own->cluster,
@@ -336,8 +336,7 @@ liana_status liana__cluster_replicas_span(liana__strategy_instance *instance, co
     return liana__span_run(&span, work, counts, error);
 }
 
-liana_status liana__cluster_replicas_update(liana__strategy_instance *instance, const float *scalars,
-                                            liana__error *error)
+static liana_status update(liana__strategy_instance *instance, const float *scalars, liana__error *error)
 {
     replicas *own = (replicas *)instance;
     return liana__sliced_update_run(&own->update, scalars, error);
@@ -371,8 +370,8 @@ static liana_status find(void *user, liana__cluster *cluster, liana__error *erro
     return LIANA_OK;
 }
 
-liana_status liana__cluster_replicas_check(liana__strategy_instance *instance, liana__checked what,
-                                           liana__non_finite *found, liana__error *error)
+static liana_status check(liana__strategy_instance *instance, liana__checked what, liana__non_finite *found,
+                          liana__error *error)
 {
     replicas *own = (replicas *)instance;
     liana__cluster *cluster = own->cluster;
@@ -396,8 +395,7 @@ liana_status liana__cluster_replicas_check(liana__strategy_instance *instance, l
     return status;
 }
 
-liana_status liana__cluster_replicas_read_sum(const liana__strategy_instance *instance, size_t number, void *data,
-                                              liana__error *error)
+static liana_status read_sum(const liana__strategy_instance *instance, size_t number, void *data, liana__error *error)
 {
     replicas *own = (replicas *)(void *)(uintptr_t)instance;
     if (number > 0) return liana__sliced_update_read_sum(&own->update, number, data, error);
@@ -405,8 +403,8 @@ liana_status liana__cluster_replicas_read_sum(const liana__strategy_instance *in
     return LIANA_OK;
 }
 
-void liana__cluster_replicas_memory(const liana__strategy_instance *instance, liana__step_kind kind,
-                                    const liana__leaf_batch *batch, liana__replica_memory *memory)
+static void memory(const liana__strategy_instance *instance, liana__step_kind kind, const liana__leaf_batch *batch,
+                   liana__replica_memory *memory)
 {
     const replicas *own = (const replicas *)instance;
     *memory = (liana__replica_memory){0};
@@ -416,3 +414,16 @@ void liana__cluster_replicas_memory(const liana__strategy_instance *instance, li
     range.end = own->batch.end;
     if (range.first < range.end) liana__device_group_memory(&own->group, kind, &range, memory);
 }
+
+const liana__strategy_functions liana__cluster_replicas_functions = {
+    .destroy = destroy,
+    .hold = hold,
+    .num_replicas_in_sync = count,
+    .prepare = prepare,
+    .sum = sum,
+    .update = update,
+    .check = check,
+    .read_sum = read_sum,
+    .memory = memory,
+    .run_span = span,
+};

@@ -206,7 +206,9 @@ static void describe_missing(const liana__zmq *own, size_t rank, liana__text *te
     if (peer->heard) {
         liana__text_add(text, " (%s) is there, but does not answer", peer->whereabouts);
     } else if (peer->closed) {
-        liana__text_add(text, ": somebody is there who does not hold the cluster's key (%s)", own->place.keys);
+        liana__text_add(
+            text, ": somebody is there who ends the connection: it does not hold the cluster's key (%s), or is cut off",
+            own->place.keys);
     }
 }
 
@@ -229,7 +231,7 @@ static void list_missing(const liana__zmq *own, liana__text *text)
         }
     }
     if (own->strangers) {
-        liana__text_add(text, "; %u connections to this process were refused, which did not hold the cluster's key",
+        liana__text_add(text, "; %u connections to this process ended before they showed the cluster's key",
                         own->strangers);
     }
 }

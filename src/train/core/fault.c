@@ -85,7 +85,7 @@ static liana_status look(const liana__fault_check *check, liana__checked what, l
                          liana__fault *fault, liana__error *error)
 {
     liana__non_finite found;
-    LIANA_TRY(check->strategy->check(check->instance, what, &found, error));
+    LIANA_TRY(check->strategy->functions->check(check->instance, what, &found, error));
     if (found.count == 0) return LIANA_OK;
     *fault = (liana__fault){.kind = kind, .count = found.count};
     snprintf(fault->name, sizeof fault->name, "%s", found.name);

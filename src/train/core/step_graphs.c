@@ -262,14 +262,30 @@ static liana_tensor count_examples(liana_graph *graph, const shard *made, int64_
     return liana_op_reduce_sum(made->present, LIANA_ALL_AXES, false);
 }
 
-static void add_statistics(const liana_model *model, liana_graph *graph, const shard *made, int64_t size,
-                           liana__leaf_sums *sums)
+/* Statistics as sums over examples, in the memory of the graph: made before the gradients, so that they are ready to be
+ * sent before these are. NULL: no memory. */
+static const liana_tensor *weigh_statistics(liana_graph *graph, const shard *made, int64_t size)
 {
-    liana_tensor count = count_examples(graph, made, size);
+    const size_t count = made->results.num_updates;
+    liana_tensor *weighted = liana__arena_allocate(&graph->arena, (count + 1) * sizeof *weighted);
+    if (!weighted) {
+        liana__graph_fail(graph, LIANA_HERE, LIANA_OUT_OF_MEMORY, "out of memory for the statistics");
+        return NULL;
+    }
+    const liana_tensor examples = count_examples(graph, made, size);
+    for (size_t i = 0; i < count; i++) {
+        weighted[i] = liana_op_multiply(made->results.updates[i].statistic, examples);
+    }
+    return weighted;
+}
+
+static void add_statistics(const liana_model *model, liana_graph *graph, const shard *made,
+                           const liana_tensor *weighted, liana__leaf_sums *sums)
+{
     for (size_t i = 0; i < made->results.num_updates; i++) {
         const liana__model_update *update = &made->results.updates[i];
         sums->averages[update->weight] = (liana__average){update->momentum, update->about};
-        liana_graph_output(graph, model->weights[update->weight].name, liana_op_multiply(update->statistic, count));
+        liana_graph_output(graph, model->weights[update->weight].name, weighted[i]);
         sums->weights[sums->count++] = update->weight;
     }
 }
@@ -283,8 +299,10 @@ static liana_status build_training(liana_context *context, const liana__trainer_
     sums->count = 0;
     shard made = build_shard(options, graph, rows, true);
     if (liana_graph_status(graph) == LIANA_OK) {
+        const liana_tensor *weighted = weigh_statistics(graph, &made, rows.size);
+        if (!weighted) return finish_graph(graph, out);
         add_gradients(options->model, graph, &made, sums);
-        add_statistics(options->model, graph, &made, rows.size, sums);
+        add_statistics(options->model, graph, &made, weighted, sums);
     }
     return finish_graph(graph, out);
 }

@@ -21,7 +21,7 @@ liana_status liana__trainer_take_error(const liana__trainer *trainer, liana_stat
 void liana__trainer_destroy(liana__trainer *trainer)
 {
     if (!trainer) return;
-    if (trainer->instance) trainer->strategy->destroy(trainer->instance);
+    if (trainer->instance) trainer->strategy->functions->destroy(trainer->instance);
     liana__trainer_update_free(&trainer->update);
     liana__program_destroy(trainer->penalty);
     liana__leaf_sums_free(&trainer->sums);
@@ -153,7 +153,8 @@ static bool is_gradient(void *user, size_t sum)
 
 liana_status liana__trainer_read_sum(liana__trainer *trainer, const char *input, void *data, liana__error *error)
 {
-    return trainer->strategy->read_sum(trainer->instance, liana__trainer_find_sum(trainer, input), data, error);
+    return trainer->strategy->functions->read_sum(trainer->instance, liana__trainer_find_sum(trainer, input), data,
+                                                  error);
 }
 
 size_t liana__trainer_num_sum_rounds(const liana__trainer *trainer)
@@ -256,10 +257,11 @@ liana_status liana__trainer_prepare(liana__trainer *trainer, int64_t count, bool
 {
     liana__leaf_batch batch = liana__leaf_list_whole(&trainer->leaves, count);
     if (training && trainer->counts) {
-        LIANA_TRY(trainer->strategy->prepare(trainer->instance, LIANA__STEP_COUNTING, &batch, error));
+        LIANA_TRY(trainer->strategy->functions->prepare(trainer->instance, LIANA__STEP_COUNTING, &batch, error));
     }
-    return trainer->strategy->prepare(trainer->instance, training ? LIANA__STEP_TRAINING : LIANA__STEP_EVALUATION,
-                                      &batch, error);
+    return trainer->strategy->functions->prepare(trainer->instance,
+                                                 training ? LIANA__STEP_TRAINING : LIANA__STEP_EVALUATION, &batch,
+                                                 error);
 }
 
 static liana_status add_slot(liana__trainer *trainer, const liana__weight *weight, size_t slot, double begins_at,
@@ -269,8 +271,8 @@ static liana_status add_slot(liana__trainer *trainer, const liana__weight *weigh
     float *values = NULL;
     const liana__strategy *strategy = trainer->strategy;
     liana__slot_name(&trainer->options, slot, weight->name, name, sizeof name);
-    if (strategy->hold) {
-        return strategy->hold(trainer->instance, name, LIANA_F32, &weight->shape, begins_at, error);
+    if (strategy->functions->hold) {
+        return strategy->functions->hold(trainer->instance, name, LIANA_F32, &weight->shape, begins_at, error);
     }
     if (begins_at != 0) {
         int64_t count = liana_shape_size(&weight->shape);
@@ -304,8 +306,8 @@ static liana_status add_function_variables(const liana__trainer *trainer, const 
     const liana__strategy *strategy = trainer->strategy;
     for (size_t i = 0; i < function->num_update_variables; i++) {
         const liana__update_variable *one = &function->update_variables[i];
-        LIANA_TRY(strategy->hold
-                      ? strategy->hold(trainer->instance, one->name, one->dtype, &one->shape, 0, error)
+        LIANA_TRY(strategy->functions->hold
+                      ? strategy->functions->hold(trainer->instance, one->name, one->dtype, &one->shape, 0, error)
                       : liana__variables_add(trainer->variables, one->name, one->dtype, &one->shape, NULL, error));
     }
     return LIANA_OK;
@@ -508,7 +510,7 @@ liana__trainer_memory liana__trainer_memory_of(const liana__trainer *trainer)
     liana__replica_memory needed;
     liana__trainer *own = (liana__trainer *)(uintptr_t)trainer;
     liana__leaf_batch batch = liana__leaf_list_whole(&own->leaves, trainer->options.batch_size);
-    trainer->strategy->memory(trainer->instance, LIANA__STEP_TRAINING, &batch, &needed);
+    trainer->strategy->functions->memory(trainer->instance, LIANA__STEP_TRAINING, &batch, &needed);
     size_t held = atomic_load(&trainer->device->bytes_held);
     return (liana__trainer_memory){.bytes = held + needed.workspace,
                                    .bytes_before = held + needed.workspace_before,
@@ -555,7 +557,8 @@ static liana_status scale_losses(liana__trainer *trainer, const liana__leaf_batc
 {
     const int64_t count = liana__step_count(batch);
     const liana__objective *objective = trainer->options.objective;
-    LIANA_TRY(trainer->strategy->sum(trainer->instance, LIANA__STEP_COUNTING, leaves, trainer->counts, error));
+    LIANA_TRY(
+        trainer->strategy->functions->sum(trainer->instance, LIANA__STEP_COUNTING, leaves, trainer->counts, error));
     size_t found = 0;
     for (size_t k = 0; k < objective->num_outputs; k++) {
         if (!objective->outputs[k].masked) continue;
@@ -599,7 +602,7 @@ static liana_status sum_batch(liana__trainer *trainer, const liana__trainer_batc
     leaves.watch = training ? trainer->sum_watch : NULL;
     *num_leaves = leaves.num_leaves;
     liana__step_kind kind = training ? LIANA__STEP_TRAINING : LIANA__STEP_EVALUATION;
-    LIANA_TRY(trainer->strategy->sum(trainer->instance, kind, &leaves, trainer->first_sum, error));
+    LIANA_TRY(trainer->strategy->functions->sum(trainer->instance, kind, &leaves, trainer->first_sum, error));
     if (!trainer->penalty) return LIANA_OK;
     float *penalty = &trainer->first_sum[trainer->options.objective->penalty_sum];
     return liana__penalty_add(trainer->penalty, liana__step_count(batch), penalty, error);
@@ -658,7 +661,7 @@ liana_status liana__trainer_step_by_parts(liana__trainer *trainer, const liana__
     begin = liana__trainer_clock(trainer);
     const liana__fault_check check = liana__trainer_check(trainer);
     LIANA_TRY(liana__fault_before_update(&check, &trainer->fault, error));
-    LIANA_TRY(trainer->strategy->update(trainer->instance, scalars, error));
+    LIANA_TRY(trainer->strategy->functions->update(trainer->instance, scalars, error));
     LIANA_TRY(liana__fault_after_update(&check, &trainer->fault, error));
     liana__trainer_record(trainer, LIANA__EVENT_UPDATE, begin, (int64_t)scalars[LIANA__UPDATE_ITERATION]);
     return LIANA_OK;

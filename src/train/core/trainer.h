@@ -49,7 +49,7 @@ liana_status liana__trainer_send_kept(liana__trainer *trainer, liana__error *err
 
 /* Several updates as one execution of a device's program. While it runs, the next ones' batches may be staged. */
 
-/* How many can be staged; 1: updates are done one by one. */
+/* How many can be staged; 0: updates are no programs of a device. */
 size_t liana__trainer_most_staged(const liana__trainer *trainer);
 /* Takes the next update's batch, which has examples; its rows are copied. Errors: those of liana__trainer_step. */
 liana_status liana__trainer_stage(liana__trainer *trainer, const liana__trainer_batch *batch, liana__error *error)

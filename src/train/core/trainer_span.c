@@ -72,5 +72,5 @@ liana_status liana__trainer_run_span(liana__trainer *trainer, const liana__train
                            "a loss divides by the elements of whole batches that a mask leaves, which workers that are "
                            "not in step do not know: use synchronous updates of all workers");
     }
-    return trainer->strategy->run_span(trainer->instance, &work, counts, error);
+    return trainer->strategy->functions->run_span(trainer->instance, &work, counts, error);
 }

@@ -68,7 +68,7 @@ bool liana__trainer_plan_whole(liana__trainer *trainer, size_t num_sum_rounds, l
 liana__whole *liana__trainer_whole(const liana__trainer *trainer)
 {
     const liana__strategy *strategy = trainer->strategy;
-    return strategy->whole ? strategy->whole(trainer->instance) : NULL;
+    return strategy->functions->whole ? strategy->functions->whole(trainer->instance) : NULL;
 }
 
 /* ---- examples that the devices keep ---- */
@@ -94,7 +94,7 @@ liana_status liana__trainer_send_kept(liana__trainer *trainer, liana__error *err
 
 size_t liana__trainer_most_staged(const liana__trainer *trainer)
 {
-    return liana__trainer_whole(trainer) ? trainer->whole.most_steps : 1;
+    return liana__trainer_whole(trainer) ? trainer->whole.most_steps : 0;
 }
 
 liana_status liana__trainer_stage(liana__trainer *trainer, const liana__trainer_batch *batch, liana__error *error)

@@ -53,7 +53,7 @@ liana_status liana__fit_group_create(liana__fit_run *fit)
 
 static bool is_program(const liana__fit_run *fit)
 {
-    return fit->group.most > 1 && liana__trainer_most_staged(fit->training->trainer) >= fit->group.most;
+    return liana__trainer_most_staged(fit->training->trainer) >= fit->group.most;
 }
 
 /* ---- filling ---- */

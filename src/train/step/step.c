@@ -194,7 +194,7 @@ static liana_status prepare(liana_step *step, const liana__device_set *set, lian
     const bool by_default = step->options.precision == LIANA_FLOAT32_DEFAULT;
     for (size_t i = 0; i < set->count; i++) liana__pjrt_set_products(set->items[i], by_default);
     liana__leaf_batch batch = cut_batch(step, step->options.batch_size);
-    const liana_status status = step->strategy->prepare(step->instance, kind_of(step), &batch, error);
+    const liana_status status = step->strategy->functions->prepare(step->instance, kind_of(step), &batch, error);
     for (size_t i = 0; i < set->count; i++) liana__pjrt_set_products(set->items[i], false);
     return status;
 }
@@ -284,7 +284,7 @@ liana_status liana_step_create(liana_device *device, liana_variables *variables,
 void liana_step_destroy(liana_step *step)
 {
     if (!step) return;
-    if (step->instance) step->strategy->destroy(step->instance);
+    if (step->instance) step->strategy->functions->destroy(step->instance);
     liana__device_set_close(&step->devices);
     free(step->is_used);
     free(step->leaves);
@@ -297,7 +297,7 @@ void liana_step_destroy(liana_step *step)
 
 int64_t liana_step_num_replicas_in_sync(const liana_step *step)
 {
-    return step ? (int64_t)step->strategy->num_replicas_in_sync(step->instance) : 0;
+    return step ? (int64_t)step->strategy->functions->num_replicas_in_sync(step->instance) : 0;
 }
 
 /* ---- running ---- */
@@ -436,7 +436,7 @@ static liana_status look(const liana_step *step, liana__checked what, liana__fau
 {
     liana__non_finite found;
     char text[640];
-    LIANA_TRY(step->strategy->check(step->instance, what, &found, error));
+    LIANA_TRY(step->strategy->functions->check(step->instance, what, &found, error));
     if (found.count == 0) return LIANA_OK;
     liana__fault fault = {.kind = kind, .count = found.count};
     const size_t sum = what == LIANA__CHECK_SUMS ? liana__step_find_sum((void *)step, found.name) : 0;
@@ -465,9 +465,9 @@ static liana_status check_sums(const liana_step *step, const float *scalars, lia
 static liana_status run_update(const liana_step *step, const float *scalars, liana__error *error)
 {
     if (!step->options.update) return LIANA_OK;
-    if (step->options.allows_non_finite) return step->strategy->update(step->instance, scalars, error);
+    if (step->options.allows_non_finite) return step->strategy->functions->update(step->instance, scalars, error);
     LIANA_TRY(check_sums(step, scalars, error));
-    LIANA_TRY(step->strategy->update(step->instance, scalars, error));
+    LIANA_TRY(step->strategy->functions->update(step->instance, scalars, error));
     return look(step, LIANA__CHECK_VARIABLES, LIANA__FAULT_UPDATE, "the variables should be loaded again", error);
 }
 
@@ -499,7 +499,7 @@ static liana_status run_step(liana_step *step, const liana_step_batch *batch, li
     liana_status status;
     do { /* Once more if a process of the cluster dies meanwhile. */
         liana__cluster_section_begin(step->cluster);
-        status = step->strategy->sum(step->instance, kind_of(step), &leaves, step->first_sum, error);
+        status = step->strategy->functions->sum(step->instance, kind_of(step), &leaves, step->first_sum, error);
         if (status == LIANA_OK) status = run_update(step, scalars, error);
         if (status == LIANA_OK || status == LIANA_OUT_OF_RANGE) {
             status = liana__cluster_section_leave(step->cluster, status, error);

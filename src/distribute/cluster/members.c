@@ -215,7 +215,7 @@ static liana_status find_chief(liana__cluster *cluster, liana__error *error)
     }
     if (said.status != LIANA_OK) {
         said.text[sizeof said.text - 1] = 0;
-        return liana__fail(error, (liana_status)said.status, "%s", said.text);
+        return liana__fail(error, (liana_status)said.status, "%s", *said.text ? said.text : "the chief does not go on");
     }
     cluster->chief = chief;
     if (changes && cluster->hooks.chief_changed) cluster->hooks.chief_changed(cluster->hooks.user, chief);

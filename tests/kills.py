@@ -5,7 +5,8 @@
 
 Each run is a training in 2 to 5 processes, workers and servers, over TCP with keys and through a relay of this program
 (cut, slow), or over sockets in a folder (kill, halt, return). "return": a process is killed, and another one comes in its
-place; also for one that ended since the others took it for dead. Disturbances come at random times, or, a fifth of them, when the
+place; also for one that ended since the others took it for dead. "numbered": the same over TCP, where only the address of
+rank 0 is known. Disturbances come at random times, or, a fifth of them, when the
 process is inside the exchange of a step: it says so in a file (LIANA_PHASES), which is also read after its death. A run
 whose processes all end with 75 is started again with --resume, as `liana launch --restarts` does. Files of the run folder
 must have the bytes of the undisturbed one: history, log, predictions, architecture, the variables of all checkpoints, and
@@ -163,6 +164,11 @@ class Failure(Exception):
     pass
 
 
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as held:
+        return held.getsockname()[1]
+
+
 class Job:
     """A training, and all starts of it until it is done."""
 
@@ -181,10 +187,13 @@ class Job:
         if self.kind in ("cut", "slow"):
             self.network = Network(count)
         self.starts += 1
+        port = free_port()
         for rank in range(count):
             there = {"rank": rank, "num_workers": self.workers, "num_servers": self.servers,
                      "id": "%s %d" % (self.folder, self.starts)}
-            if self.network:
+            if self.kind == "numbered":
+                there.update(master="127.0.0.1:%d" % port, keys=self.table.folder + "/keys")
+            elif self.network:
                 there.update(addresses=self.network.addresses(rank), keys=self.table.folder + "/keys")
             else:
                 there["addresses"] = ["ipc://%s/s%d.%d" % (self.folder, self.starts, i) for i in range(count)]
@@ -252,11 +261,11 @@ class Job:
         member = rng.choice(living)
         if inside and not self.wait_inside(member):
             return False
-        if self.kind in ("kill", "return"):
+        if self.kind in ("kill", "return", "numbered"):
             member.killed = True
             member.process.kill()
             member.process.wait()
-            if self.kind == "return":
+            if self.kind != "kill":
                 self.coming.append((time.monotonic() + rng.choice((0, rng.uniform(0, 2))), member.rank))
         elif self.kind == "halt":
             member.process.send_signal(signal.SIGSTOP)
@@ -427,7 +436,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=1, help="the number of the first run, to do one again")
     parser.add_argument("--minutes", type=float, default=60)
-    parser.add_argument("--kinds", default="kill,return,return,halt,cut,slow")
+    parser.add_argument("--kinds", default="kill,return,numbered,halt,cut,slow")
     parser.add_argument("--most", type=int, default=5)
     parser.add_argument("--epochs", type=int, default=40)
     parser.add_argument("--seconds", type=float, default=3, help="moments are drawn from so many")

@@ -1,5 +1,6 @@
 /* Processes that come back to a training that goes on: the others take them in, and the run has the bytes of one without
  * any death. Who was taken for dead, and lives, ends by itself. */
+#include "harness/cluster_run.h"
 #include "harness/command_run.h"
 #include "harness/text_files.h"
 
@@ -10,8 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { COUNT = 90, MOST = 5 };
 static const char *const epochs = "train.epochs=40";
@@ -22,6 +25,7 @@ typedef struct job {
     size_t workers, servers;
     int number; /* of the try: each has a folder and sockets of its own */
     const char *heartbeat;
+    int port; /* where rank 0 is, which is all that they are told; 0: they know all addresses */
     pid_t processes[MOST];
     char said[MOST][64];
 } job;
@@ -56,6 +60,18 @@ static void list_addresses(const job *own, const char *key, size_t count, char *
     snprintf(text + length, size - length, "]");
 }
 
+/* As torchrun starts a process. */
+static pid_t start_numbered(const job *own, size_t rank, const char *const *words)
+{
+    char rank_text[32], size_text[32], port[32], keys[600];
+    snprintf(rank_text, sizeof rank_text, "RANK=%zu", rank);
+    snprintf(size_text, sizeof size_text, "WORLD_SIZE=%zu", size_of(own));
+    snprintf(port, sizeof port, "MASTER_PORT=%d", own->port);
+    snprintf(keys, sizeof keys, "LIANA_CLUSTER_KEYS=%s", liana__test_path("keys"));
+    const char *const environment[] = {rank_text, size_text, "MASTER_ADDR=localhost", port, keys, NULL};
+    return liana__test_spawn_as(own->said[rank], words, environment);
+}
+
 static void start(job *own, size_t rank, const char *as)
 {
     char workers[2048], servers[2048], task[48], heartbeat[48], config[512];
@@ -65,6 +81,11 @@ static void start(job *own, size_t rank, const char *as)
     snprintf(task, sizeof task, "cluster.task=%s:%zu", works ? "worker" : "server", works ? rank : rank - own->workers);
     if (own->servers == 0) snprintf(servers, sizeof servers, "cluster.mirrors=true");
     if (rank == 0) snprintf(task, sizeof task, "cluster.task=chief");
+    if (own->port) {
+        snprintf(workers, sizeof workers, "cluster.mirrors=true");
+        snprintf(servers, sizeof servers, "cluster.num_servers=%zu", own->servers);
+        snprintf(task, sizeof task, "cluster.mirrors=true");
+    }
     snprintf(heartbeat, sizeof heartbeat, "cluster.heartbeat=%s", own->heartbeat);
     snprintf(config, sizeof config, "%s", liana__test_path("config.yaml"));
     snprintf(own->said[rank], sizeof own->said[rank], "%s%d-%zu%s", own->name, own->number, rank, as);
@@ -83,7 +104,8 @@ static void start(job *own, size_t rank, const char *as)
                                  "train.microbatch=4",
                                  "checkpoint.every_steps=5",
                                  NULL};
-    own->processes[rank] = liana__test_spawn_as(own->said[rank], words, NULL);
+    own->processes[rank] =
+        own->port ? start_numbered(own, rank, words) : liana__test_spawn_as(own->said[rank], words, NULL);
 }
 
 static void start_all(job *own)
@@ -180,7 +202,7 @@ static bool replace(job *own, size_t rank)
 
 static void assert_comes_back(const char *name, size_t workers, size_t servers, size_t rank)
 {
-    job own = {.name = name, .workers = workers, .servers = servers, .heartbeat = "20"};
+    job own = {.name = name, .workers = workers, .servers = servers, .heartbeat = "12"};
     while (!replace(&own, rank)) own.number++;
 }
 
@@ -201,6 +223,91 @@ static void test_the_chief_comes_back(void **state)
 {
     (void)state;
     assert_comes_back("chief", 2, 0, 0);
+}
+
+/* ---- where only the address of rank 0 is known ---- */
+
+static void assert_numbered_comes_back(const char *name, size_t workers, size_t servers, size_t rank)
+{
+    job own = {
+        .name = name, .workers = workers, .servers = servers, .heartbeat = "12", .port = liana__test_free_port()};
+    while (!replace(&own, rank)) own.number++;
+}
+
+static void test_a_numbered_worker_comes_back(void **state)
+{
+    (void)state;
+    assert_numbered_comes_back("numbered", 3, 0, 1);
+}
+
+static void test_a_numbered_server_comes_back(void **state)
+{
+    (void)state;
+    assert_numbered_comes_back("numbered-server", 2, 2, 3);
+}
+
+/* It knows nobody's address. */
+static void test_rank_0_comes_back(void **state)
+{
+    (void)state;
+    assert_numbered_comes_back("numbered-chief", 3, 0, 0);
+}
+
+static bool has_said(const char *file, const char *text)
+{
+    if (!liana__file_exists(liana__test_path(file))) return false;
+    char *said = liana__test_read_text(file);
+    const bool found = strstr(said, text);
+    free(said);
+    return found;
+}
+
+/* While it runs. */
+static void wait_until_said(const job *own, size_t rank, const char *text)
+{
+    char file[96];
+    snprintf(file, sizeof file, "out-%s", own->said[rank]);
+    const double begun = liana__clock_seconds();
+    while (!has_said(file, text)) {
+        assert_true(liana__clock_seconds() - begun < 200);
+        pause_for(0.02);
+    }
+}
+
+/* Without rank 0 another one that comes back finds nobody, and says so; when rank 0 is there, both are taken in. */
+static bool replace_two(job *own)
+{
+    start_all(own);
+    wait_for_checkpoint(own);
+    for (size_t rank = 0; rank < 3; rank += 2) {
+        kill(own->processes[rank], SIGKILL);
+        assert_int_equal(waitpid(own->processes[rank], NULL, 0), own->processes[rank]);
+    }
+    kill(own->processes[1], SIGSTOP);
+    start(own, 2, "again");
+    wait_until_said(own, 2, "rank 0 is where all find each other");
+    start(own, 0, "again");
+    pause_for(1);
+    kill(own->processes[1], SIGCONT);
+    bool came = true;
+    for (size_t rank = 0; rank < 3; rank += 2) {
+        liana__test_result result = liana__test_wait_as(own->said[rank], own->processes[rank]);
+        if (result.code != 0) print_message("rank %zu ends with %d: %s\n", rank, result.code, result.err);
+        assert_true(result.code == 0 || result.code == 75);
+        came = came && result.code == 0;
+        liana__test_free_result(&result);
+    }
+    assert_ends(own, 1, 0);
+    assert_ends(own, 3, 0);
+    assert_same_run(own);
+    return came;
+}
+
+static void test_rank_0_brings_another_one(void **state)
+{
+    (void)state;
+    job own = {.name = "numbered-two", .workers = 4, .heartbeat = "12", .port = liana__test_free_port()};
+    while (!replace_two(&own)) own.number++;
 }
 
 /* A process that is halted, taken for dead and continued ends by itself, and disturbs nobody. */
@@ -326,6 +433,108 @@ static void test_launch_starts_all_again(void **state)
     assert_launch_restarts("launched-all", 2, "all processes are started again, from the newest checkpoint");
 }
 
+/* ---- liana launch -H ---- */
+
+/* A stand-in for ssh, in a folder with the command: the process at the far end, as its text says, runs here. As ssh it ends
+ * with 255 where that is killed. */
+static const char *make_ssh(void)
+{
+    static const char script[] = "#!/bin/sh\n"
+                                 "while [ $# -gt 2 ]; do shift; done\n"
+                                 "echo \"$1\" >>\"$(dirname \"$0\")/hosts\"\n"
+                                 "env -i PATH=\"$PATH\" HOME=\"$HOME\" sh -c \"$2\"\n"
+                                 "code=$?\n"
+                                 "[ $code -lt 128 ] || exit 255\n"
+                                 "exit $code\n";
+    static char path[2048];
+    char folder[600], name[700];
+    snprintf(folder, sizeof folder, "%s", liana__test_path("ssh"));
+    snprintf(path, sizeof path, "PATH=%s:%s", liana__test_path(""), getenv("PATH"));
+    snprintf(name, sizeof name, "%s", liana__test_path("liana"));
+    if (liana__file_exists(folder)) return path;
+    assert_int_equal(chmod(liana__test_write("ssh", script, strlen(script)), 0755), 0);
+    assert_int_equal(symlink(LIANA_COMMAND, name), 0);
+    return path;
+}
+
+/* The process that has no children of its own, of those that another one has started. */
+static pid_t find_last(pid_t process)
+{
+    pid_t child;
+    while (list_children(process, &child, 1)) process = child;
+    return process;
+}
+
+/* Of three workers by ssh, one is killed; rank 0 is where all meet. What launch says. */
+static char *launch_far_and_kill(const char *name, int number, size_t killed)
+{
+    job own = {.name = name, .workers = 3, .number = number};
+    char config[512], folder[600], keys[600], port[16];
+    pid_t children[8];
+    snprintf(config, sizeof config, "%s", liana__test_path("config.yaml"));
+    snprintf(keys, sizeof keys, "%s", liana__test_path("keys"));
+    snprintf(folder, sizeof folder, "%s", folder_of(&own));
+    snprintf(port, sizeof port, "%d", liana__test_free_port());
+    const char *const environment[] = {make_ssh(), NULL};
+    const char *const words[] = {"launch",
+                                 "-n",
+                                 "3",
+                                 "-H",
+                                 "localhost:2,127.0.0.1",
+                                 "--keys",
+                                 keys,
+                                 "--port",
+                                 port,
+                                 "--restarts",
+                                 "3",
+                                 "--out",
+                                 folder,
+                                 config,
+                                 epochs,
+                                 "train.threads=1",
+                                 "train.microbatch=4",
+                                 "checkpoint.every_steps=5",
+                                 "cluster.lease=1",
+                                 NULL};
+    const pid_t process = liana__test_spawn_as(name, words, environment);
+    wait_for_checkpoint(&own);
+    if (list_children(process, children, 8) == 3) kill(find_last(children[killed]), SIGKILL);
+    liana__test_result result = liana__test_wait_as(name, process);
+    if (result.code != 0) print_error("%s\n", result.err);
+    assert_int_equal(result.code, 0);
+    assert_same_run(&own);
+    char *said = malloc(strlen(result.out) + strlen(result.err) + 1);
+    assert_non_null(said);
+    strcpy(stpcpy(said, result.out), result.err);
+    liana__test_free_result(&result);
+    return said;
+}
+
+static void assert_far_comes_back(const char *name, size_t killed)
+{
+    char again[64];
+    bool found = false;
+    snprintf(again, sizeof again, "rank %zu is started again", killed);
+    for (int number = 0; !found; number++) {
+        char *said = launch_far_and_kill(name, number, killed);
+        found = strstr(said, again) && strstr(said, "have met again");
+        if (strstr(said, again)) assert_non_null(strstr(said, "is out of reach (ssh ended with code 255)"));
+        free(said);
+    }
+}
+
+static void test_launch_starts_one_far_away_again(void **state)
+{
+    (void)state;
+    assert_far_comes_back("far", 2);
+}
+
+static void test_launch_starts_rank_0_far_away_again(void **state)
+{
+    (void)state;
+    assert_far_comes_back("far-chief", 0);
+}
+
 /* ---- while all meet ---- */
 
 /* Whether its output is there. */
@@ -359,7 +568,7 @@ static void test_a_signal_ends_the_wait_for_others(void **state)
 {
     (void)state;
     for (size_t which = 0; which < 2; which++) {
-        job own = {.name = "told", .number = (int)which, .workers = 3, .heartbeat = "20"};
+        job own = {.name = "told", .number = (int)which, .workers = 3, .heartbeat = "12"};
         char told[64];
         for (size_t i = 0; i < 2; i++) start(&own, i, "");
         wait_until_one_is_missing(&own);
@@ -376,7 +585,7 @@ static void test_a_signal_ends_the_wait_for_others(void **state)
 static void test_a_signal_ends_the_wait_of_one(void **state)
 {
     (void)state;
-    job own = {.name = "lonely", .workers = 2, .heartbeat = "20"};
+    job own = {.name = "lonely", .workers = 2, .heartbeat = "12"};
     start(&own, 1, "");
     /* Its lock is there before it waits. */
     char lock[700];
@@ -410,6 +619,7 @@ static int make_data(void **state)
     (void)state;
     liana__test_folder();
     liana__test_tiny_run(COUNT);
+    assert_code(liana__test_command("cluster", "keys", liana__test_path("keys")), 0);
     assert_code(liana__test_command("train", liana__test_path("config.yaml"), "--out", liana__test_path("alone"),
                                     epochs, "train.microbatch=4", "train.threads=1"),
                 0);
@@ -421,12 +631,18 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_worker_comes_back),
         cmocka_unit_test(test_a_server_comes_back),
+        cmocka_unit_test(test_a_numbered_worker_comes_back),
+        cmocka_unit_test(test_a_numbered_server_comes_back),
+        cmocka_unit_test(test_rank_0_comes_back),
+        cmocka_unit_test(test_rank_0_brings_another_one),
         cmocka_unit_test(test_the_chief_comes_back),
         cmocka_unit_test(test_a_halted_process_is_left_behind),
         cmocka_unit_test(test_the_same_rank_twice),
         cmocka_unit_test(test_launch_starts_one_again),
         cmocka_unit_test(test_launch_starts_all_again),
         cmocka_unit_test(test_a_signal_ends_the_wait_of_one),
+        cmocka_unit_test(test_launch_starts_one_far_away_again),
+        cmocka_unit_test(test_launch_starts_rank_0_far_away_again),
         cmocka_unit_test(test_a_signal_ends_the_wait_for_others),
         cmocka_unit_test(test_a_death_while_all_meet),
     };

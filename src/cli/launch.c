@@ -237,31 +237,33 @@ static void make_id(launch *own)
     snprintf(own->id, sizeof own->id, "launch %016llx", (unsigned long long)number);
 }
 
+/* The command of a process as this machine runs it, and its environment. */
+static const char *const *make_command(const launch *own, int64_t rank, bool returns, const char *const **environment)
+{
+    size_t count = 0;
+    const char **words = make_words(own, &count);
+    *environment = words ? make_environment(own, rank, returns) : NULL;
+    if (!*environment) return NULL;
+    return own->hosts[rank] ? wrap_in_ssh(own, own->hosts[rank], words, count, *environment)
+                            : (const char *const *)words;
+}
+
 static liana_status make_processes(launch *own, liana__launched **processes)
 {
     make_id(own);
     *processes = liana__arena_allocate(own->arena, (size_t)own->count * sizeof **processes);
     for (int64_t rank = 0; *processes && rank < own->count; rank++) {
         liana__launched *item = &(*processes)[rank];
-        size_t count = 0;
-        const char **words = make_words(own, &count);
-        item->environment = make_environment(own, rank, false);
-        /* Only trainings take processes in, and only where all addresses are known to all. */
-        const bool may_return = words && !own->hosts[0] && is_training(own);
-        if (may_return) {
-            /* If all come back, they go on from the newest checkpoint. */
+        item->words = make_command(own, rank, false, &item->environment);
+        /* Only trainings take processes in. If all come back, they go on from the newest checkpoint. */
+        if (item->words && is_training(own)) {
             launch again = *own;
             again.resumes = true;
-            item->again_words = make_words(&again, &count);
-            item->again = item->again_words ? make_environment(own, rank, true) : NULL;
+            item->again_words = make_command(&again, rank, true, &item->again);
         }
-        item->words = words;
         item->far = own->hosts[rank] != NULL;
         /* A training's other processes say nothing, until one of them becomes the chief. */
         item->speaks = !liana__invocation_has(own->invocation, "program");
-        if (words && item->environment && own->hosts[rank]) {
-            item->words = wrap_in_ssh(own, own->hosts[rank], words, count, item->environment);
-        }
         if (!item->words) own->arena->failed = true;
     }
     return own->arena->failed ? liana__fail_memory(&own->invocation->error, "the processes") : LIANA_OK;

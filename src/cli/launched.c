@@ -16,8 +16,9 @@
 #include <unistd.h>
 
 enum { REQUEUE = 75, NOT_FOUND = 127, TURN = 10 /* milliseconds */ };
-/* Seconds from SIGTERM to SIGKILL, and from a death to another process in its place. */
-static const double patience = 10, return_after = 1;
+/* Seconds from SIGTERM to SIGKILL, and from a death to another process in its place; that doubles with each try, since a
+ * machine may need a while to start again. */
+static const double patience = 10, return_after = 1, longest_return = 60;
 
 /* ---- a process ---- */
 
@@ -123,6 +124,7 @@ static void stop_all(group *own)
     send_all(own, SIGTERM);
 }
 
+/* Whether the others go on turns out later: a training says it after the next step, else they say why they end. */
 static void tell_death(const group *own, size_t rank, int status)
 {
     char how[128];
@@ -131,15 +133,16 @@ static void tell_death(const group *own, size_t rank, int status)
     } else {
         snprintf(how, sizeof how, "is out of reach (ssh ended with code %d)", WEXITSTATUS(status));
     }
-    fprintf(stderr, "liana: rank %zu %s; %zu of %zu processes are left: they go on, or say why they cannot\n", rank,
-            how, own->num_running, own->count);
+    fprintf(stderr, "liana: rank %zu %s; %zu of %zu processes are left\n", rank, how, own->num_running, own->count);
 }
 
 /* Those who are left go on, or end a moment later: then all are started again. */
 static void plan_return(const group *own, liana__launched *item)
 {
-    const bool may = item->again && own->restarts && *own->restarts > 0 && own->num_running > 0;
-    if (may && own->done == 0) item->again_at = liana__clock_seconds() + return_after;
+    const bool may = item->again_words && own->restarts && *own->restarts > 0 && own->num_running > 0;
+    if (!may || own->done > 0) return;
+    item->again_at = liana__clock_seconds() + item->pause;
+    item->pause = 2 * item->pause < longest_return ? 2 * item->pause : longest_return;
 }
 
 /* One that was started again is no loss for those who went on without it. */
@@ -248,6 +251,7 @@ liana_status liana__launched_run(liana__launched *processes, size_t count, int64
     group own = {.items = processes, .count = count, .restarts = restarts};
     liana_status status = LIANA_OK;
     for (size_t i = 0; i < count && status == LIANA_OK; i++) {
+        processes[i].pause = return_after;
         status = start(&processes[i], i, error);
         if (status == LIANA_OK) own.num_running++;
     }
@@ -271,6 +275,11 @@ liana_status liana__launched_run(liana__launched *processes, size_t count, int64
         }
     }
     end->code = code_of(&own);
+    if (own.death && end->code == REQUEUE) {
+        fprintf(stderr,
+                "liana: the processes that were left could not go on without the dead; --resume goes on from the "
+                "newest checkpoint\n");
+    }
     end->resumable = end->code != 0 && !own.failure && !own.passed_on && (own.death || own.requeue);
     return status;
 }

@@ -21,6 +21,7 @@ typedef struct liana__launched {
     bool ended, died; /* by a signal that was not ours, or out of reach */
     bool returned;    /* it came in the place of the first one */
     double again_at;  /* when it is to be started again; 0: it is not */
+    double pause;     /* seconds until then, after its next death */
     int code;         /* as a shell reports it */
     int errors;       /* its standard error; the chief's is ours: -1 */
     char line[1024];  /* what has come of a line */
@@ -37,7 +38,7 @@ typedef struct liana__launched_end {
 
 /* Starts the processes, the chief first, and waits for all. The chief's output is this process's; of the others only
  * standard error is shown, each line with "[rank N] ". A signal (liana__signals_catch) goes to all. If one fails, the
- * others are told to stop; those who lose one by a signal are left to go on if they can. Up to *restarts times (NULL: 0) one
+ * others are told to stop; those who lose one by a signal are left alone: they go on, or end. Up to *restarts times (NULL: 0) one
  * that died, or said 75 while others go on, is started again in its place; they are counted down.
  *
  * Errors: IO_ERROR if a process cannot be started: those that were are stopped. */

@@ -51,7 +51,7 @@ static liana_status gather(void *user, const void *data, size_t size, liana__tol
     return enough ? LIANA_OK : liana__fail_memory(error, "a message");
 }
 
-static liana_status scatter(void *user, const liana__told *messages, liana__told *own, liana__error *error)
+static liana_status scatter(void *user, size_t from, const liana__told *messages, liana__told *own, liana__error *error)
 {
     liana__hub_member *self = user;
     liana__input_hub *hub = self->hub;
@@ -60,11 +60,11 @@ static liana_status scatter(void *user, const liana__told *messages, liana__told
     if (messages) hub->messages = messages;
     meet(hub);
     if (!messages) {
-        const liana__told *from = &hub->messages[self->workers.self];
-        own->size = from->size - (hub->spoils == 0 && from->size > 0);
+        const liana__told *sent = &hub->messages[self->workers.self];
+        own->size = sent->size - (hub->spoils == from && sent->size > 0);
         own->data = malloc(own->size + 1);
         enough = own->data;
-        if (own->data) memcpy(own->data, from->data, own->size);
+        if (own->data) memcpy(own->data, sent->data, own->size);
     }
     meet(hub);
     pthread_mutex_unlock(&hub->mutex);

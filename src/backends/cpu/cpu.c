@@ -4,6 +4,7 @@
 #include "backends/cpu/cpu.h"
 
 #include "backends/host.h"
+#include "backends/make_executable.h"
 #include "base/denormals.h"
 #include "base/memory.h"
 #include "passes/pass.h"
@@ -246,8 +247,10 @@ static liana_status fit_memory(liana__cpu_executable *executable, liana__error *
     return make_steps(executable, error);
 }
 
-static liana_status build_executable(liana__cpu_executable *executable, liana__error *error)
+static liana_status build_executable(liana__executable *base, const liana_graph *given, liana__error *error)
 {
+    liana__cpu_executable *executable = (liana__cpu_executable *)base;
+    executable->graph = given;
     liana_context *context = executable->base.device->context;
     LIANA_TRY(liana__passes_run(executable->graph, &executable->optimized, error));
     if (executable->optimized) executable->graph = executable->optimized;
@@ -272,21 +275,7 @@ static liana_status build_executable(liana__cpu_executable *executable, liana__e
 static liana_status compile(liana__device *device, const liana_graph *graph, liana__executable **out,
                             liana__error *error)
 {
-    *out = NULL;
-    liana__cpu_executable *executable = calloc(1, sizeof *executable);
-    if (!executable) return liana__fail_memory(error, "an executable");
-    executable->base = (liana__executable){.device = device,
-                                           .num_inputs = graph->num_inputs,
-                                           .num_variables = graph->num_variables,
-                                           .num_outputs = graph->num_outputs};
-    executable->graph = graph;
-    liana_status status = build_executable(executable, error);
-    if (status != LIANA_OK) {
-        destroy_executable(&executable->base);
-        return status;
-    }
-    *out = &executable->base;
-    return LIANA_OK;
+    return liana__make_executable(device, graph, sizeof(liana__cpu_executable), build_executable, out, error);
 }
 
 /* Memory of the host is there at once: an upload is complete when it returns. */

@@ -2,6 +2,7 @@
 #include "backends/backend.h"
 
 #include "backends/leaf_loop.h"
+#include "backends/make_executable.h"
 #include "backends/pjrt/buffer.h"
 #include "backends/pjrt/discovery.h"
 #include "backends/pjrt/memory_advice.h"
@@ -141,8 +142,10 @@ static liana_status make_program(pjrt_executable *executable, liana__error *erro
                        executable->program->num_results, num_results(executable->graph));
 }
 
-static liana_status build_executable(pjrt_executable *executable, liana__error *error)
+static liana_status build_executable(liana__executable *base, const liana_graph *given, liana__error *error)
 {
+    pjrt_executable *executable = (pjrt_executable *)base;
+    executable->graph = given;
     LIANA_TRY(liana__passes_run_asked_for(executable->graph, &executable->rewritten, error));
     if (executable->rewritten) executable->graph = executable->rewritten;
     const liana_graph *graph = executable->graph;
@@ -159,21 +162,7 @@ static liana_status build_executable(pjrt_executable *executable, liana__error *
 static liana_status compile(liana__device *device, const liana_graph *graph, liana__executable **out,
                             liana__error *error)
 {
-    *out = NULL;
-    pjrt_executable *executable = calloc(1, sizeof *executable);
-    if (!executable) return liana__fail_memory(error, "an executable");
-    executable->base = (liana__executable){.device = device,
-                                           .num_inputs = graph->num_inputs,
-                                           .num_variables = graph->num_variables,
-                                           .num_outputs = graph->num_outputs};
-    executable->graph = graph;
-    liana_status status = build_executable(executable, error);
-    if (status != LIANA_OK) {
-        destroy_executable(&executable->base);
-        return status;
-    }
-    *out = &executable->base;
-    return LIANA_OK;
+    return liana__make_executable(device, graph, sizeof(pjrt_executable), build_executable, out, error);
 }
 
 /* ---- running ---- */

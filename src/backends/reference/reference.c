@@ -9,6 +9,7 @@
 
 #include "backends/kernel_choice.h"
 #include "backends/leaf_loop.h"
+#include "backends/make_executable.h"
 
 #include "base/denormals.h"
 #include "base/memory.h"
@@ -75,8 +76,10 @@ static liana_status prepare_nodes(reference_executable *executable, liana__error
     return LIANA_OK;
 }
 
-static liana_status build_executable(reference_executable *executable, liana__error *error)
+static liana_status build_executable(liana__executable *base, const liana_graph *given, liana__error *error)
 {
+    reference_executable *executable = (reference_executable *)base;
+    executable->graph = given;
     LIANA_TRY(liana__passes_run_asked_for(executable->graph, &executable->rewritten, error));
     if (executable->rewritten) executable->graph = executable->rewritten;
     const liana_graph *graph = executable->graph;
@@ -91,21 +94,7 @@ static liana_status build_executable(reference_executable *executable, liana__er
 static liana_status compile(liana__device *device, const liana_graph *graph, liana__executable **out,
                             liana__error *error)
 {
-    *out = NULL;
-    reference_executable *executable = calloc(1, sizeof *executable);
-    if (!executable) return liana__fail_memory(error, "an executable");
-    executable->base = (liana__executable){.device = device,
-                                           .num_inputs = graph->num_inputs,
-                                           .num_variables = graph->num_variables,
-                                           .num_outputs = graph->num_outputs};
-    executable->graph = graph;
-    liana_status status = build_executable(executable, error);
-    if (status != LIANA_OK) {
-        destroy_executable(&executable->base);
-        return status;
-    }
-    *out = &executable->base;
-    return LIANA_OK;
+    return liana__make_executable(device, graph, sizeof(reference_executable), build_executable, out, error);
 }
 
 static liana_status run_node(reference_executable *executable, const liana__node *node, liana__error *error)

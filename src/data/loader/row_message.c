@@ -49,7 +49,7 @@ liana_status liana__row_message_read(liana__ring_slot *slot, const liana__batch_
     if (batch->shares) take(&reader, batch->shares, sizeof *batch->shares, count);
     batch->count = count;
     if (liana__message_is_read(&reader)) return LIANA_OK;
-    return liana__fail(error, LIANA_INTERNAL, "the rows of a stream that process 0 sent cannot be read");
+    return liana__fail(error, LIANA_INTERNAL, "the rows of a stream that another process sent cannot be read");
 }
 
 /* ---- to all ---- */
@@ -61,11 +61,13 @@ static int64_t count_of(const liana__step_workers *step, size_t process)
     return count;
 }
 
-/* Process 0 writes a message for each of the others; its own rows are the first ones, and stay where they are. */
+/* The reader writes a message for each of the others. Its own rows are the first ones, and stay where they are: those
+ * before it are gone, and have none. */
 static bool write_all(const liana__ring_slot *slot, const liana__batch_rows *rows, size_t count, liana__told *messages)
 {
-    int64_t begin = count_of(&slot->workers, 0);
-    for (size_t i = 1; i < count; i++) {
+    const size_t reader = slot->workers.reader;
+    int64_t begin = count_of(&slot->workers, reader);
+    for (size_t i = reader + 1; i < count; i++) {
         const int64_t examples = count_of(&slot->workers, i);
         liana__text message = {0};
         liana__row_message_write(&slot->batch, rows, begin, examples, &message);
@@ -80,21 +82,23 @@ static liana_status send_all(liana__ring_slot *slot, const liana__batch_rows *ro
                              liana__error *error)
 {
     liana__told *messages = calloc(workers->count, sizeof *messages);
+    const size_t reader = slot->workers.reader;
     bool enough = messages && write_all(slot, rows, workers->count, messages);
-    liana_status status = enough ? workers->scatter(workers->user, messages, NULL, error)
+    liana_status status = enough ? workers->scatter(workers->user, reader, messages, NULL, error)
                                  : liana__fail_memory(error, "the rows of a stream");
     for (size_t i = 0; messages && i < workers->count; i++) free(messages[i].data);
     free(messages);
-    slot->batch.count = count_of(&slot->workers, 0);
+    slot->batch.count = count_of(&slot->workers, reader);
     return status;
 }
 
 liana_status liana__row_message_share(liana__ring_slot *slot, const liana__batch_rows *rows,
                                       const liana__input_workers *workers, liana__error *error)
 {
-    if (workers->self == 0) return send_all(slot, rows, workers, error);
+    const size_t reader = slot->workers.reader;
+    if (workers->self == reader) return send_all(slot, rows, workers, error);
     liana__told own = {0};
-    LIANA_TRY(workers->scatter(workers->user, NULL, &own, error));
+    LIANA_TRY(workers->scatter(workers->user, reader, NULL, &own, error));
     liana_status status = liana__row_message_read(slot, rows, &own, count_of(&slot->workers, workers->self), error);
     free(own.data);
     return status;

@@ -14,7 +14,7 @@ void liana__row_message_write(const liana__batch *batch, const liana__batch_rows
 liana_status liana__row_message_read(liana__ring_slot *slot, const liana__batch_rows *rows, const liana__told *message,
                                      int64_t count, liana__error *error) LIANA_MUST_USE;
 
-/* The one process that read the whole step gives each process the rows of its shards: afterwards every batch has these
+/* The process that read the whole step gives each process the rows of its shards: afterwards every batch has these
  * only. Errors: those of `scatter`, and of reading a message. */
 liana_status liana__row_message_share(liana__ring_slot *slot, const liana__batch_rows *rows,
                                       const liana__input_workers *workers, liana__error *error) LIANA_MUST_USE;

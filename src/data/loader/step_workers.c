@@ -27,7 +27,7 @@ void liana__step_workers_free(liana__step_workers *step)
 static int64_t position_of(const liana__step_workers *step, const liana__input_workers *workers, int64_t num_positions,
                            size_t process)
 {
-    if (step->one_reader) return process == 0 ? 0 : num_positions;
+    if (step->one_reader) return process <= step->reader ? 0 : num_positions;
     liana__cut cut = liana__cut_batch(num_positions, workers->microbatch);
     const int64_t shard = step->bounds[process];
     return shard == step->num_shards ? num_positions : liana__cut_begin(&cut, shard);
@@ -42,6 +42,7 @@ void liana__step_workers_divide(liana__step_workers *step, const liana__input_wo
                                 int64_t num_positions, int64_t *begin, int64_t *end)
 {
     step->num_shards = liana__cut_batch(num_positions, workers->microbatch).count;
+    step->reader = step->one_reader && workers->reader ? workers->reader(workers->user) : 0;
     if (workers->owner) {
         give_to_one(step, workers->owner(workers->user, number));
     } else {
@@ -123,8 +124,8 @@ static liana_status hear(const liana__step_workers *step, const liana__input_wor
         if (all[i].size == 0 && begin == end) continue; /* it is gone */
         if (all[i].size == 0 && step->one_reader) {
             return liana__fail(error, LIANA_UNAVAILABLE,
-                               "process %zu, which read the stream for all, is gone: start the training again, it goes "
-                               "on from its newest checkpoint",
+                               "process %zu, which read the stream for all, is gone in the middle of a step: start the "
+                               "training again, it goes on from its newest checkpoint",
                                i);
         }
         *failed = liana__message_get_below(&reader, 2) == 1;

@@ -5,7 +5,7 @@
  * So its batches have the rows of its own shards only, and these are the rows that one process alone would have at
  * these positions: order, draws, mixing and gaps are functions of positions and shards.
  *
- * A stream is read by process 0 alone, which sends the others their rows.
+ * A stream is read by one process alone, which sends the others their rows.
  *
  * What a process finds in its range is told to all, step by step: the records that it cannot use, or its first error.
  * So all lists of bad records, limits and errors are the same in all processes. */
@@ -37,9 +37,13 @@ typedef struct liana__input_workers {
      * gone. All processes call it equally often, in one order. It is called by the thread that calls
      * liana__loader_next. Errors: UNAVAILABLE where a process is gone; then nothing is to be freed. */
     liana_status (*gather)(void *user, const void *data, size_t size, liana__told *all, liana__error *error);
-    /* Process 0 gives messages[count], one for each process but itself; each of the others gets its own, to be freed.
+    /* Process `from` gives messages[count], one for each process but itself; each of the others gets its own, to be freed.
      * Called as `gather` is. NULL: no streams. */
-    liana_status (*scatter)(void *user, const liana__told *messages, liana__told *own, liana__error *error);
+    liana_status (*scatter)(void *user, size_t from, const liana__told *messages, liana__told *own,
+                            liana__error *error);
+    /* The process that reads a stream. The answer may change as that of `divide`: then another one goes on where all
+     * begin. NULL: process 0. */
+    size_t (*reader)(void *user);
     /* The processes do not wait for each other: none tells what it finds, and `gather` is not called. What others found
      * then counts as whole. Not for streams. */
     bool apart;
@@ -52,7 +56,8 @@ typedef struct liana__input_workers {
 typedef struct liana__step_workers {
     size_t count; /* of processes */
     size_t self;
-    bool one_reader; /* process 0 makes all of the step */
+    bool one_reader; /* one process makes all of the step ... */
+    size_t reader;   /* ... this one */
     int64_t num_shards;
     int64_t *bounds;       /* [count + 1]: process w has the shards bounds[w] to before bounds[w + 1] */
     int64_t *shard_counts; /* [num_shards]: the examples that are there, of all processes */

@@ -9,7 +9,7 @@
 /* clang-format off */
 #define LIANA__ZMQ_NAMES(X) \
     X(zmq_bind) X(zmq_close) X(zmq_connect) X(zmq_ctx_new) X(zmq_ctx_set) X(zmq_ctx_term) X(zmq_curve_keypair)    \
-    X(zmq_curve_public) X(zmq_errno) X(zmq_getsockopt) X(zmq_msg_close) X(zmq_msg_data) X(zmq_msg_get)            \
+    X(zmq_curve_public) X(zmq_disconnect) X(zmq_errno) X(zmq_getsockopt) X(zmq_msg_close) X(zmq_msg_data) X(zmq_msg_get)            \
     X(zmq_msg_gets) X(zmq_msg_init) X(zmq_msg_init_size) X(zmq_msg_more) X(zmq_msg_recv) X(zmq_msg_send) X(zmq_msg_size)          \
     X(zmq_poll) X(zmq_send) X(zmq_setsockopt) X(zmq_socket) X(zmq_socket_monitor) X(zmq_strerror)                 \
     X(zmq_z85_decode)
@@ -25,6 +25,7 @@ LIANA__LIBRARY_DECLARE(zmq, LIANA__ZMQ_NAMES);
 #define zmq_ctx_term liana__zmq_library.zmq_ctx_term
 #define zmq_curve_keypair liana__zmq_library.zmq_curve_keypair
 #define zmq_curve_public liana__zmq_library.zmq_curve_public
+#define zmq_disconnect liana__zmq_library.zmq_disconnect
 #define zmq_errno liana__zmq_library.zmq_errno
 #define zmq_getsockopt liana__zmq_library.zmq_getsockopt
 #define zmq_msg_close liana__zmq_library.zmq_msg_close

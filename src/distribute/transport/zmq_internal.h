@@ -18,8 +18,8 @@ enum { LIANA__ZMQ_ADDRESS = LIANA__FRAME_ADDRESS };
 /* A process that has come when all had met, to be in the place of one that is gone. */
 typedef struct liana__zmq_newcomer {
     uint64_t incarnation;
-    uint8_t id[8]; /* of its connection */
-    size_t id_size;
+    uint8_t id[8];  /* of its connection to this process ... */
+    size_t id_size; /* ... 0: it is answered over this process's connection to it */
     double first_heard, last_heard;
 } liana__zmq_newcomer;
 
@@ -40,6 +40,7 @@ typedef struct liana__zmq_peer {
     uint64_t received;     /* DATA frames */
     double last_heard;
     double lost_since; /* its connection is closed; 0: it is not */
+    double closed_at;  /* when it was last closed */
     unsigned closed;   /* connections that ended before the keys were agreed on */
     bool left;         /* it has said goodbye ... */
     bool seen_goodbye; /* ... and has had ours */
@@ -83,6 +84,9 @@ typedef struct liana__zmq {
 liana_status liana__zmq_listen(liana__zmq *own, liana__error *error) LIANA_MUST_USE;
 /* Connects to a process at peers[rank].address. Does not wait for it. */
 liana_status liana__zmq_connect(liana__zmq *own, size_t rank, liana__error *error) LIANA_MUST_USE;
+/* Connects to where a process is now: it may be another one than was connected to before, at another address. While all
+ * meet. */
+liana_status liana__zmq_follow(liana__zmq *own, size_t rank, const char *address, liana__error *error) LIANA_MUST_USE;
 /* The next event of a monitor, and its value (NULL: not wanted); 0: there is none. */
 int liana__zmq_next_event(void *monitor, uint32_t *value);
 /* Reads what has happened to connections. */
@@ -96,13 +100,22 @@ void liana__zmq_send_control(liana__zmq *own, size_t rank, liana__frame_kind kin
 void liana__zmq_send_over(liana__zmq *own, const void *id, size_t id_size, liana__frame_kind kind, const char *text,
                           size_t size);
 void liana__zmq_send_refusal(liana__zmq *own, const void *id, size_t id_size, const char *text);
+/* Over the connection of that id, or, if id_size is 0, over this process's own to that rank. */
+void liana__zmq_answer(liana__zmq *own, size_t rank, const void *id, size_t id_size, liana__frame_kind kind,
+                       const char *text, size_t size);
 
 /* zmq_meet.c: all processes meet. */
 liana_status liana__zmq_meet(liana__zmq *own, liana__error *error) LIANA_MUST_USE;
-/* Control frames of the meeting. Late ones are answered too. */
+/* Control frames of the meeting. Late ones are answered too. Without an id (id_size 0) a greeting has come over this
+ * process's own connection to the sender. */
 void liana__zmq_take_greeting(liana__zmq *own, const liana__frame *frame, const void *id, size_t id_size,
                               const char *peer_host);
 void liana__zmq_take_table(liana__zmq *own, const liana__frame *frame);
+/* While all meet: what a process answers to a greeting. */
+void liana__zmq_take_answer(liana__zmq *own, size_t rank, const liana__frame *frame);
+/* Where only the master's address is known, a master that comes back knows nobody: it greets those that still speak to
+ * that address, over their connections. */
+void liana__zmq_greet_back(liana__zmq *own, const void *id, size_t id_size);
 
 /* zmq_rounds.c: processes that come when the others have met, and how all meet once more. */
 
@@ -121,8 +134,9 @@ void liana__zmq_leave_out_missing(liana__zmq *own);
 void liana__zmq_take_stranger(liana__zmq *own, const liana__frame *frame, const void *id, size_t id_size);
 /* Forgets those that do not wait any more. */
 void liana__zmq_look_at_newcomers(liana__zmq *own);
-/* Looks whether others have told this process that they go on without it. */
-void liana__zmq_hear_refusals(liana__zmq *own);
+/* Looks what has come over this process's own connection to a process: that the others go on without this one, or that the
+ * master is there again. */
+void liana__zmq_hear_answers(liana__zmq *own, size_t rank);
 /* The last word to those that wait. */
 void liana__zmq_dismiss_newcomers(liana__zmq *own);
 /* As the members of liana__transport. */

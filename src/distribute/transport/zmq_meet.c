@@ -92,7 +92,7 @@ static void complete_address(const liana__zmq *own, const char *address, const c
 static void refuse(liana__zmq *own, size_t rank, const void *id, size_t id_size, const char *why)
 {
     const liana__zmq_peer *peer = &own->peers[rank];
-    liana__zmq_send_refusal(own, id, id_size, why);
+    liana__zmq_answer(own, rank, id, id_size, LIANA__FRAME_REFUSAL, why, strlen(why));
     if (own->has_thread) return;
     liana__fail(&own->failure, LIANA_UNAVAILABLE, "%s", why);
     if (peer->id_size) liana__zmq_send_refusal(own, peer->id, peer->id_size, why);
@@ -104,7 +104,7 @@ static void note_greeting(liana__zmq *own, const liana__frame *frame, const lian
 {
     liana__zmq_peer *peer = &own->peers[frame->sender];
     peer->id_size = id_size <= sizeof peer->id ? id_size : 0;
-    memcpy(peer->id, id, peer->id_size);
+    if (peer->id_size) memcpy(peer->id, id, peer->id_size);
     snprintf(peer->whereabouts, sizeof peer->whereabouts, "process %llu on %s", (unsigned long long)greeting->process,
              greeting->host);
     peer->heard = true;
@@ -125,6 +125,15 @@ static bool is_met_now(liana__zmq *own, const liana__frame *frame, const void *i
     return false;
 }
 
+/* The master hears from the others where they are. False: the address is of no use. */
+static bool finds_newcomer(liana__zmq *own, size_t rank, const char *said, const char *peer_host)
+{
+    char address[LIANA__ZMQ_ADDRESS];
+    if (!own->place.master || own->base.rank != 0 || own->has_thread) return true;
+    complete_address(own, said, peer_host, address, sizeof address);
+    return liana__zmq_follow(own, rank, address, &own->failure) == LIANA_OK;
+}
+
 void liana__zmq_take_greeting(liana__zmq *own, const liana__frame *frame, const void *id, size_t id_size,
                               const char *peer_host)
 {
@@ -139,12 +148,11 @@ void liana__zmq_take_greeting(liana__zmq *own, const liana__frame *frame, const 
     if (why.length || why.failed) refuse(own, frame->sender, id, id_size, why.data ? why.data : "out of memory");
     liana__text_free(&why);
     if (!goes_on) return;
-    if (!peer->heard) note_greeting(own, frame, &greeting, id, id_size);
-    peer->last_heard = liana__clock_seconds();
-    if (!peer->socket && own->place.master && own->base.rank == 0) {
-        complete_address(own, greeting.address, peer_host, peer->address, sizeof peer->address);
-        if (liana__zmq_connect(own, frame->sender, &own->failure) != LIANA_OK) return;
+    if (!peer->heard) {
+        note_greeting(own, frame, &greeting, id, id_size);
+        if (!finds_newcomer(own, frame->sender, greeting.address, peer_host)) return;
     }
+    peer->last_heard = liana__clock_seconds();
     liana__zmq_send_control(own, frame->sender, LIANA__FRAME_WELCOME, NULL, 0);
 }
 
@@ -156,10 +164,10 @@ void liana__zmq_take_table(liana__zmq *own, const liana__frame *frame)
     char address[LIANA__FRAME_ADDRESS];
     if (frame->sender != 0 || !own->place.master) return;
     for (size_t rank = 0; rank < own->base.num_ranks && liana__frame_next_address(&text, end, address); rank++) {
-        liana__zmq_peer *peer = &own->peers[rank];
-        if (rank == 0 || rank == own->base.rank || peer->socket || own->failure.status != LIANA_OK) continue;
-        snprintf(peer->address, sizeof peer->address, "%s", address);
-        if (liana__zmq_connect(own, rank, &own->failure) != LIANA_OK) return;
+        const liana__zmq_peer *peer = &own->peers[rank];
+        const bool is_met = peer->heard && peer->welcomed;
+        if (!liana__zmq_expects(own, rank) || rank == 0 || is_met || !*address) continue;
+        if (own->failure.status != LIANA_OK || liana__zmq_follow(own, rank, address, &own->failure) != LIANA_OK) return;
     }
 }
 
@@ -230,6 +238,10 @@ static void list_missing(const liana__zmq *own, liana__text *text)
             before = ", ";
         }
     }
+    if (own->place.master && own->base.rank != 0 && !own->peers[0].heard && liana__zmq_expects(own, 0)) {
+        liana__text_add(text, "; rank 0 is where all find each other: if the others go on without it, start it there "
+                              "again first");
+    }
     if (own->strangers) {
         liana__text_add(text, "; %u connections to this process ended before they showed the cluster's key",
                         own->strangers);
@@ -278,8 +290,30 @@ static liana_status fail_late(const liana__zmq *own, liana__error *error)
 
 /* ---- the meeting ---- */
 
+void liana__zmq_take_answer(liana__zmq *own, size_t rank, const liana__frame *frame)
+{
+    liana__zmq_peer *peer = &own->peers[rank];
+    if (frame->kind == LIANA__FRAME_LATER) {
+        own->told_to_wait = liana__clock_seconds();
+        peer->welcomed = false;
+    } else if (frame->kind == LIANA__FRAME_INVITE) {
+        liana__zmq_take_invitation(own, frame);
+    } else if (frame->kind == LIANA__FRAME_REFUSAL && own->failure.status == LIANA_OK) {
+        liana__fail(&own->failure, LIANA_UNAVAILABLE, "rank %zu at %s refuses this process: %.*s", rank,
+                    *peer->address ? peer->address : "an address that is not known",
+                    (int)(frame->num_bytes < 1024 ? frame->num_bytes : 1024), (const char *)frame->bytes);
+    }
+}
+
+void liana__zmq_greet_back(liana__zmq *own, const void *id, size_t id_size)
+{
+    char text[LIANA__GREETING_SIZE];
+    if (!own->place.master || own->base.rank != 0 || id_size == 0) return;
+    liana__zmq_send_over(own, id, id_size, LIANA__FRAME_HELLO, text, write_greeting(own, text));
+}
+
 /* What a process says on its own connection to us: why it refuses us. */
-static void take_refusals(liana__zmq *own, size_t rank)
+static void take_answers(liana__zmq *own, size_t rank)
 {
     liana__zmq_peer *peer = &own->peers[rank];
     liana__error error = {0};
@@ -289,14 +323,10 @@ static void take_refusals(liana__zmq *own, size_t rank)
         if (zmq_msg_recv(&message, peer->socket, ZMQ_DONTWAIT) < 0) break;
         liana__frame frame;
         liana_status status = liana__frame_read(zmq_msg_data(&message), zmq_msg_size(&message), &frame, &error);
-        if (status == LIANA_OK && frame.kind == LIANA__FRAME_LATER) {
-            own->told_to_wait = liana__clock_seconds();
-        } else if (status == LIANA_OK && frame.kind == LIANA__FRAME_INVITE) {
-            liana__zmq_take_invitation(own, &frame);
-        } else if (status == LIANA_OK && frame.kind == LIANA__FRAME_REFUSAL && own->failure.status == LIANA_OK) {
-            liana__fail(&own->failure, LIANA_UNAVAILABLE, "rank %zu at %s refuses this process: %.*s", rank,
-                        peer->address, (int)(frame.num_bytes < 1024 ? frame.num_bytes : 1024),
-                        (const char *)frame.bytes);
+        if (status == LIANA_OK && frame.sender == rank && frame.kind == LIANA__FRAME_HELLO) {
+            liana__zmq_take_greeting(own, &frame, NULL, 0, NULL);
+        } else if (status == LIANA_OK) {
+            liana__zmq_take_answer(own, rank, &frame);
         } else if (status == LIANA_UNAVAILABLE && own->failure.status == LIANA_OK) {
             liana__fail(&own->failure, LIANA_UNAVAILABLE, "rank %zu at %s: %s", rank, peer->address, error.message);
         }
@@ -318,7 +348,7 @@ static void wait_for_frames(liana__zmq *own, zmq_pollitem_t *items)
     if (own->gate && items[1].revents) liana__zmq_answer_gate(own);
     liana__zmq_take_frames(own);
     for (size_t i = 0; i < own->base.num_ranks; i++) {
-        if (own->peers[i].socket) take_refusals(own, i);
+        if (own->peers[i].socket) take_answers(own, i);
     }
     liana__zmq_look_at_connections(own);
 }
@@ -335,7 +365,9 @@ static void speak(liana__zmq *own)
         all_heard = all_heard && peer->heard;
         if (peer->socket && !peer->welcomed) liana__zmq_send_control(own, i, LIANA__FRAME_HELLO, text, size);
     }
-    if (own->base.rank == 0 && own->place.master && all_heard) send_table(own);
+    /* In a later round those who are there go on, if others do not come. */
+    const bool knows_enough = all_heard || own->round.number > 0;
+    if (own->base.rank == 0 && own->place.master && knows_enough) send_table(own);
     if (own->base.rank != own->round.chief && has_met_all(own)) {
         liana__zmq_send_control(own, own->round.chief, LIANA__FRAME_READY, NULL, 0);
     }

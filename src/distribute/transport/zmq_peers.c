@@ -192,10 +192,25 @@ liana_status liana__zmq_listen(liana__zmq *own, liana__error *error)
 
 /* ---- connecting ---- */
 
+static void write_endpoint(const char *address, char endpoint[LIANA__ZMQ_ADDRESS + 16])
+{
+    snprintf(endpoint, LIANA__ZMQ_ADDRESS + 16, "%s%s", is_ipc(address) ? "" : "tcp://", address);
+}
+
+static liana_status connect_to_address(liana__zmq *own, size_t rank, liana__error *error)
+{
+    const liana__zmq_peer *peer = &own->peers[rank];
+    char endpoint[LIANA__ZMQ_ADDRESS + 16];
+    write_endpoint(peer->address, endpoint);
+    if (zmq_connect(peer->socket, endpoint) == 0) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_CONFIG, "the address '%s' of rank %zu (%s) cannot be used: %s",
+                       peer->address, rank, own->place.source, zmq_strerror(zmq_errno()));
+}
+
 liana_status liana__zmq_connect(liana__zmq *own, size_t rank, liana__error *error)
 {
     liana__zmq_peer *peer = &own->peers[rank];
-    char endpoint[LIANA__ZMQ_ADDRESS + 16], name[32];
+    char name[32];
     void *socket = open_socket(own, ZMQ_DEALER, peer->address);
     if (!socket) return fail_socket(error, "a socket for another process");
     if (!is_ipc(peer->address)) {
@@ -206,17 +221,29 @@ liana_status liana__zmq_connect(liana__zmq *own, size_t rank, liana__error *erro
     snprintf(name, sizeof name, "%zu", rank);
     peer->monitor = watch(own, socket, name);
     peer->socket = socket;
-    snprintf(endpoint, sizeof endpoint, "%s%s", is_ipc(peer->address) ? "" : "tcp://", peer->address);
-    if (zmq_connect(socket, endpoint) == 0) return LIANA_OK;
-    return liana__fail(error, LIANA_INVALID_CONFIG, "the address '%s' of rank %zu (%s) cannot be used: %s",
-                       peer->address, rank, own->place.source, zmq_strerror(zmq_errno()));
+    return connect_to_address(own, rank, error);
+}
+
+liana_status liana__zmq_follow(liana__zmq *own, size_t rank, const char *address, liana__error *error)
+{
+    liana__zmq_peer *peer = &own->peers[rank];
+    char endpoint[LIANA__ZMQ_ADDRESS + 16];
+    const bool is_connected = peer->socket != NULL;
+    if (is_connected && strcmp(peer->address, address) == 0) return LIANA_OK;
+    write_endpoint(peer->address, endpoint);
+    if (is_connected) zmq_disconnect(peer->socket, endpoint);
+    snprintf(peer->address, sizeof peer->address, "%s", address);
+    return is_connected ? connect_to_address(own, rank, error) : liana__zmq_connect(own, rank, error);
 }
 
 void liana__zmq_close_sockets(liana__zmq *own)
 {
     for (size_t i = 0; i < own->num_peers; i++) {
         liana__zmq_peer *peer = &own->peers[i];
-        if (peer->socket && own->base.mailbox && liana__mailbox_is_gone(own->base.mailbox, i) && !peer->left) {
+        /* An invitation may be on its way over it. */
+        const bool is_invited = peer->waits && peer->newcomer.id_size == 0;
+        if (peer->socket && own->base.mailbox && liana__mailbox_is_gone(own->base.mailbox, i) && !peer->left &&
+            !is_invited) {
             set_number(peer->socket, ZMQ_LINGER, 0);
         }
         if (peer->monitor) zmq_close(peer->monitor);
@@ -277,6 +304,16 @@ void liana__zmq_send_over(liana__zmq *own, const void *id, size_t id_size, liana
     if (!begun || zmq_msg_send(&message, own->router, ZMQ_DONTWAIT) < 0) zmq_msg_close(&message);
 }
 
+void liana__zmq_answer(liana__zmq *own, size_t rank, const void *id, size_t id_size, liana__frame_kind kind,
+                       const char *text, size_t size)
+{
+    if (id_size) {
+        liana__zmq_send_over(own, id, id_size, kind, text, size);
+    } else {
+        liana__zmq_send_control(own, rank, kind, text, size);
+    }
+}
+
 /* ---- what happens to connections ---- */
 
 int liana__zmq_next_event(void *monitor, uint32_t *value)
@@ -317,7 +354,8 @@ void liana__zmq_look_at_connections(liana__zmq *own)
                 peer->lost_since = 0;
                 peer->closed = 0;
             } else if (event == ZMQ_EVENT_DISCONNECTED) {
-                if (peer->lost_since == 0) peer->lost_since = liana__clock_seconds();
+                peer->closed_at = liana__clock_seconds();
+                if (peer->lost_since == 0) peer->lost_since = peer->closed_at;
             } else {
                 peer->closed++;
             }

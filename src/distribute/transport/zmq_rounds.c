@@ -49,8 +49,13 @@ static bool may_replace(liana__zmq *own, const liana__frame *frame, const void *
     }
     newcomer->last_heard = now;
     newcomer->id_size = id_size <= sizeof newcomer->id ? id_size : 0;
-    memcpy(newcomer->id, id, newcomer->id_size);
+    if (newcomer->id_size) memcpy(newcomer->id, id, newcomer->id_size);
     if (!is_there(own, frame->sender)) return true;
+    /* Its connection leads to the new one already, and a heartbeat of the old one should have come. */
+    if (peer->closed_at > peer->last_heard && now - newcomer->first_heard > own->place.heartbeat / 4 + overlap) {
+        liana__mailbox_set_gone(own->base.mailbox, frame->sender, "has ended: another process has come in its place");
+        return true;
+    }
     if (peer->lost_since == 0 && peer->last_heard > newcomer->first_heard + overlap) {
         liana__text_add(why, "two processes say that they are rank %u: %s, which is there, and this one", frame->sender,
                         peer->whereabouts);
@@ -76,13 +81,18 @@ void liana__zmq_take_newcomer(liana__zmq *own, const liana__frame *frame, const 
         return;
     }
     own->peers[frame->sender].waits = true;
-    liana__zmq_send_over(own, id, id_size, LIANA__FRAME_LATER, wait, sizeof wait - 1);
+    liana__zmq_answer(own, frame->sender, id, id_size, LIANA__FRAME_LATER, wait, sizeof wait - 1);
 }
 
 void liana__zmq_take_stranger(liana__zmq *own, const liana__frame *frame, const void *id, size_t id_size)
 {
     static const char text[] = "the others took this process for dead, and go on without it";
-    if (!own->has_thread) return;
+    if (!own->has_thread) {
+        const bool speaks_to_old = frame->kind == LIANA__FRAME_BEAT || frame->kind == LIANA__FRAME_DATA;
+        if (speaks_to_old) liana__zmq_greet_back(own, id, id_size);
+        liana__zmq_take_answer(own, frame->sender, frame);
+        return;
+    }
     if (frame->cluster > own->cluster) {
         if (!own->has_invitation) note_left_behind(own);
     } else if (frame->kind == LIANA__FRAME_BEAT &&
@@ -95,30 +105,47 @@ void liana__zmq_look_at_newcomers(liana__zmq *own)
 {
     const double now = liana__clock_seconds();
     for (size_t i = 0; i < own->base.num_ranks; i++) {
-        if (now - own->peers[i].newcomer.last_heard > silence) own->peers[i].waits = false;
+        const liana__zmq_newcomer *newcomer = &own->peers[i].newcomer;
+        /* A master that comes back greets when it hears a heartbeat. */
+        const double longest = newcomer->id_size ? silence : silence + own->place.heartbeat;
+        if (now - newcomer->last_heard > longest) own->peers[i].waits = false;
     }
 }
 
-void liana__zmq_hear_refusals(liana__zmq *own)
+/* A frame that has come over this process's own connection to that rank. */
+static void take_answer(liana__zmq *own, size_t rank, zmq_msg_t *message)
 {
-    for (size_t i = 0; i < own->base.num_ranks; i++) {
-        liana__zmq_peer *peer = &own->peers[i];
-        zmq_msg_t message;
-        zmq_msg_init(&message);
-        pthread_mutex_lock(&peer->mutex);
-        const bool found = peer->socket && zmq_msg_recv(&message, peer->socket, ZMQ_DONTWAIT) >= 0;
-        pthread_mutex_unlock(&peer->mutex);
-        liana__frame frame;
-        if (found && liana__frame_read(zmq_msg_data(&message), zmq_msg_size(&message), &frame, NULL) == LIANA_OK &&
-            frame.kind == LIANA__FRAME_REFUSAL && frame.cluster - own->first_round <= UINT32_MAX) {
-            note_left_behind(own);
-        }
-        zmq_msg_close(&message);
+    liana__frame frame;
+    if (liana__frame_read(zmq_msg_data(message), zmq_msg_size(message), &frame, NULL) != LIANA_OK) return;
+    if (frame.cluster - own->first_round > UINT32_MAX) return;
+    if (frame.kind == LIANA__FRAME_REFUSAL) note_left_behind(own);
+    if (frame.kind == LIANA__FRAME_HELLO && frame.sender == rank) liana__zmq_take_greeting(own, &frame, NULL, 0, NULL);
+}
+
+static bool hear_answer(liana__zmq *own, size_t rank)
+{
+    liana__zmq_peer *peer = &own->peers[rank];
+    zmq_msg_t message;
+    zmq_msg_init(&message);
+    pthread_mutex_lock(&peer->mutex);
+    const bool found = peer->socket && zmq_msg_recv(&message, peer->socket, ZMQ_DONTWAIT) >= 0;
+    pthread_mutex_unlock(&peer->mutex);
+    if (found) take_answer(own, rank, &message);
+    zmq_msg_close(&message);
+    return found;
+}
+
+void liana__zmq_hear_answers(liana__zmq *own, size_t rank)
+{
+    /* Of one who speaks without end no more is heard. */
+    enum { MOST = 256 };
+    for (int count = 0; count < MOST && hear_answer(own, rank); count++) {
     }
 }
 
 void liana__zmq_dismiss_newcomers(liana__zmq *own)
 {
+    static const char over[] = "what this process was to take part in is over";
     bool *absent = calloc(own->base.num_ranks, sizeof *absent);
     liana__cluster_round round = {0};
     const liana__text *text = &own->invitation;
@@ -129,10 +156,9 @@ void liana__zmq_dismiss_newcomers(liana__zmq *own)
         const liana__zmq_newcomer *newcomer = &own->peers[i].newcomer;
         if (!own->peers[i].waits) continue;
         if (invites && !absent[i]) {
-            liana__zmq_send_over(own, newcomer->id, newcomer->id_size, LIANA__FRAME_INVITE, text->data, text->length);
+            liana__zmq_answer(own, i, newcomer->id, newcomer->id_size, LIANA__FRAME_INVITE, text->data, text->length);
         } else if (!invites) {
-            liana__zmq_send_refusal(own, newcomer->id, newcomer->id_size,
-                                    "what this process was to take part in is over");
+            liana__zmq_answer(own, i, newcomer->id, newcomer->id_size, LIANA__FRAME_REFUSAL, over, sizeof over - 1);
         }
     }
     free(absent);
@@ -142,8 +168,7 @@ void liana__zmq_dismiss_newcomers(liana__zmq *own)
 
 void liana__zmq_take_in(liana__transport_instance *instance, bool may)
 {
-    /* The addresses of processes that come later are not known to all. */
-    own_of(instance)->takes_in = may && !own_of(instance)->place.master;
+    own_of(instance)->takes_in = may;
 }
 
 bool liana__zmq_waits(const liana__transport_instance *instance, size_t rank)
@@ -171,11 +196,17 @@ void liana__zmq_find_round(const liana__transport_instance *instance, liana__clu
 /* Goes to a later round: all are greeted anew. */
 static void go_to_round(liana__zmq *own, const liana__cluster_round *round)
 {
+    static const char wait[] = "all meet again: this process is taken in later";
     memcpy(own->absent, round->absent, own->base.num_ranks * sizeof *own->absent);
     own->round.number = round->number;
     own->round.chief = round->chief;
     own->cluster = own->first_round + round->number;
+    own->round_begun = liana__clock_seconds();
     for (size_t i = 0; i < own->base.num_ranks; i++) {
+        /* It has met this process, and nobody else: it is to greet again. */
+        if (own->peers[i].heard && own->absent[i]) {
+            liana__zmq_send_control(own, i, LIANA__FRAME_LATER, wait, sizeof wait - 1);
+        }
         own->peers[i].heard = own->peers[i].welcomed = own->peers[i].ready = false;
         own->peers[i].lost_since = 0;
     }
@@ -197,11 +228,7 @@ static void send_invitation(liana__zmq *own, const liana__cluster_round *round, 
 {
     liana__text text = {0};
     if (liana__invitation_write(round, own->base.num_ranks, &text, NULL) == LIANA_OK) {
-        if (id) {
-            liana__zmq_send_over(own, id, id_size, LIANA__FRAME_INVITE, text.data, text.length);
-        } else {
-            liana__zmq_send_control(own, rank, LIANA__FRAME_INVITE, text.data, text.length);
-        }
+        liana__zmq_answer(own, rank, id, id_size, LIANA__FRAME_INVITE, text.data, text.length);
     }
     liana__text_free(&text);
 }
@@ -210,23 +237,41 @@ void liana__zmq_take_other_round(liana__zmq *own, const liana__frame *frame, con
 {
     static const char wait[] = "all are about to meet again: this process is taken in later";
     /* Whoever is ahead invites this process, or has been told that it comes. */
-    if (frame->cluster > own->cluster) return;
-    if (own->absent[frame->sender]) {
-        liana__zmq_send_over(own, id, id_size, LIANA__FRAME_LATER, wait, sizeof wait - 1);
+    if (frame->cluster > own->cluster) {
+        liana__zmq_greet_back(own, id, id_size);
+    } else if (own->absent[frame->sender]) {
+        liana__zmq_answer(own, frame->sender, id, id_size, LIANA__FRAME_LATER, wait, sizeof wait - 1);
     } else {
         send_invitation(own, &own->round, frame->sender, id, id_size);
     }
 }
 
+/* Without the master's process nobody finds the others. */
+static void look_for_master(liana__zmq *own, double now, double patience)
+{
+    const liana__zmq_peer *master = &own->peers[0];
+    const bool is_there = own->base.rank == 0 || (master->heard && master->welcomed && master->lost_since == 0);
+    if (!own->place.master || is_there || own->failure.status != LIANA_OK) return;
+    if (!own->absent[0] && now - own->round_begun <= patience) return;
+    liana__fail(
+        &own->failure, LIANA_UNAVAILABLE,
+        "all were to meet again at %s, but rank 0 has ended, which is there: start all processes again, they go "
+        "on from the newest checkpoint",
+        own->place.master);
+}
+
 /* Who has met the chief is there; whoever else was to come may have died meanwhile. */
 void liana__zmq_leave_out_missing(liana__zmq *own)
 {
+    static const double opening = 5; /* seconds: a process closes what it had before it meets the others */
     const double now = liana__clock_seconds(), patience = 2 * own->place.heartbeat;
     bool *absent = calloc(own->base.num_ranks, sizeof *absent);
     liana__cluster_round next = {own->round.number + 1, own->round.chief, absent};
     size_t num_left = 0;
     if (own->round_begun == 0) own->round_begun = now;
-    const bool is_due = absent && own->base.rank == own->round.chief && now - own->round_begun > patience;
+    look_for_master(own, now, patience + opening);
+    const bool finds_all = !own->place.master || own->base.rank == 0 || own->peers[0].welcomed;
+    const bool is_due = absent && finds_all && own->base.rank == own->round.chief && now - own->round_begun > patience;
     for (size_t i = 0; is_due && i < own->base.num_ranks; i++) {
         const liana__zmq_peer *peer = &own->peers[i];
         const bool is_there = peer->heard && peer->welcomed && peer->lost_since == 0;
@@ -237,7 +282,6 @@ void liana__zmq_leave_out_missing(liana__zmq *own)
         for (size_t i = 0; i < own->base.num_ranks; i++) {
             if (i != own->base.rank && !absent[i]) send_invitation(own, &next, i, NULL, 0);
         }
-        own->round_begun = now;
         go_to_round(own, &next);
     }
     free(absent);

@@ -71,14 +71,13 @@ static void take_frame(liana__zmq *own, const liana__frame *frame)
             liana__zmq_send_control(own, frame->sender, LIANA__FRAME_GO, NULL, 0);
         break;
     case LIANA__FRAME_GO: peer->ready = frame->sender == own->round.chief; break;
-    case LIANA__FRAME_INVITE:
-        if (!own->has_thread) liana__zmq_take_invitation(own, frame);
-        break;
     case LIANA__FRAME_DATA: take_data(own, frame); break;
     case LIANA__FRAME_BEAT: take_beat(own, frame); break;
     case LIANA__FRAME_BYE: take_goodbye(own, frame); break;
     case LIANA__FRAME_BYE_SEEN: peer->seen_goodbye = true; break;
-    default: break;
+    default:
+        if (!own->has_thread) liana__zmq_take_answer(own, frame->sender, frame);
+        break;
     }
 }
 
@@ -132,9 +131,11 @@ void liana__zmq_take_frames(liana__zmq *own)
 
 static void send_beats(liana__zmq *own, double now)
 {
+    /* A master that comes back waits for an answer. */
+    if (own->place.master) liana__zmq_hear_answers(own, 0);
     if (now - own->last_beat < own->place.heartbeat / 4) return;
     own->last_beat = now;
-    liana__zmq_hear_refusals(own);
+    for (size_t i = 0; i < own->base.num_ranks; i++) liana__zmq_hear_answers(own, i);
     liana__zmq_look_at_newcomers(own);
     for (size_t i = 0; i < own->base.num_ranks; i++) {
         if (!liana__zmq_expects(own, i) || own->peers[i].left) continue;

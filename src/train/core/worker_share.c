@@ -75,22 +75,31 @@ static liana_status send_one(const liana__cluster *cluster, size_t to, const lia
     return liana__cluster_send(cluster, to, LIANA__MESSAGE_ROWS, PART_DATA, message->data, message->size, error);
 }
 
-static liana_status scatter(void *user, const liana__told *messages, liana__told *own, liana__error *error)
+static liana_status scatter(void *user, size_t from, const liana__told *messages, liana__told *own, liana__error *error)
 {
     liana__cluster *cluster = user;
     uint64_t size;
     liana__cluster_begin(cluster);
-    for (size_t i = 1; messages && i < liana__cluster_size(cluster); i++) {
-        if (liana__cluster_is_member(cluster, i)) LIANA_TRY(send_one(cluster, i, &messages[i], error));
+    for (size_t i = 0; messages && i < liana__cluster_size(cluster); i++) {
+        if (i != from && liana__cluster_is_member(cluster, i)) LIANA_TRY(send_one(cluster, i, &messages[i], error));
     }
     if (messages) return LIANA_OK;
-    LIANA_TRY(liana__cluster_receive(cluster, 0, LIANA__MESSAGE_ROWS, PART_SIZE, &size, sizeof size, error));
+    LIANA_TRY(liana__cluster_receive(cluster, from, LIANA__MESSAGE_ROWS, PART_SIZE, &size, sizeof size, error));
     *own = (liana__told){size < SIZE_MAX ? malloc((size_t)size + 1) : NULL, (size_t)size};
     liana_status status =
-        own->data ? liana__cluster_receive(cluster, 0, LIANA__MESSAGE_ROWS, PART_DATA, own->data, own->size, error)
+        own->data ? liana__cluster_receive(cluster, from, LIANA__MESSAGE_ROWS, PART_DATA, own->data, own->size, error)
                   : liana__fail_memory(error, "the rows of a stream");
     if (status != LIANA_OK) free(own->data);
     return status;
+}
+
+/* The first worker that is left; its rows of a step come first. */
+static size_t reader(void *user)
+{
+    const liana__cluster *cluster = user;
+    size_t first = 0;
+    while (first + 1 < cluster->place.num_workers && !liana__cluster_is_member(cluster, first)) first++;
+    return first;
 }
 
 liana__input_workers liana__share_input(liana__cluster *cluster, int64_t microbatch)
@@ -101,5 +110,6 @@ liana__input_workers liana__share_input(liana__cluster *cluster, int64_t microba
                                   .divide = divide,
                                   .gather = gather,
                                   .scatter = scatter,
+                                  .reader = reader,
                                   .user = cluster};
 }

@@ -3,6 +3,7 @@
 
 #include "backends/pjrt/platform.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "train/checkpoint/checkpoint_writer.h"
 #include "train/checkpoint/shared_checkpoint.h"
 #include "train/core/chief_task.h"
@@ -33,9 +34,10 @@ typedef struct watcher {
     const liana__run_options *options;
     liana__error *error;
     liana_status status;
-    bool stops;      /* somebody has asked to stop */
-    bool waits;      /* another process waits to take part */
-    bool hands_over; /* what is saved is for the next round of the cluster */
+    bool stops;          /* somebody has asked to stop */
+    bool waits;          /* another process waits to take part */
+    bool hands_over;     /* what is saved is for the next round of the cluster */
+    uint64_t generation; /* of the cluster, as far as it was told of */
 } watcher;
 
 static liana_status write_history_once(void *user, bool is_chief, liana__error *error)
@@ -105,11 +107,29 @@ static bool is_waited_for(const watcher *own, const liana__fit_event *event)
     return event->kind == LIANA__FIT_STEP && cluster && own->options->handover && liana__cluster_has_waiting(cluster);
 }
 
+/* What has been done without the dead shows that they are not needed. */
+static void tell_deaths(watcher *own)
+{
+    const liana__cluster *cluster = own->run->core.cluster;
+    const uint64_t generation = liana__cluster_generation(cluster);
+    if (generation == own->generation) return;
+    own->generation = generation;
+    liana__text gone = {0};
+    for (size_t i = 0; i < liana__cluster_size(cluster); i++) {
+        if (!liana__cluster_is_member(cluster, i)) liana__text_add(&gone, "%s%zu", gone.length ? ", " : "", i);
+    }
+    liana__run_note(own->options, "rank %s is gone: %zu of %zu processes go on, after step %lld",
+                    gone.data ? gone.data : "?", liana__cluster_num_members(cluster), liana__cluster_size(cluster),
+                    (long long)own->run->core.state.step);
+    liana__text_free(&gone);
+}
+
 static bool watch(void *user, const liana__fit_event *event)
 {
     watcher *own = user;
     own->status = liana__lease_status(own->run->hold.lease, own->error);
     if (own->status != LIANA_OK) return false;
+    tell_deaths(own);
     if (event->kind == LIANA__FIT_EPOCH) own->status = write_history(own->run, own->error);
     if (event->kind == LIANA__FIT_EPOCH) liana__run_note_cache_events(own->run, own->options);
     /* Written before the next checkpoint, so that a run resumed from it has the whole list. */
@@ -132,6 +152,7 @@ static liana_status fit(liana__run *run, const liana__run_options *options, lian
     const liana__config *config = run->config;
     liana__error write_error = {0};
     watcher own = {.run = run, .options = options, .error = &write_error};
+    own.generation = liana__cluster_generation(run->core.cluster);
     const liana__train_config *train = &config->train;
     const liana__checkpoint_config *saves = &config->checkpoint;
     const liana__checkpointing_options checkpointing = {.every_epoch = saves->every_epoch,

@@ -16,7 +16,7 @@ CONFIGURE = cmake -S . -B $(1) $(if $(wildcard $(1)/CMakeCache.txt),,$(GENERATOR
 COMPILE = cmake --build $(1) --parallel $(JOBS)
 TEST = ctest --test-dir $(1) --output-on-failure --no-label-summary --parallel $(JOBS) $(TEST_OPTIONS)
 
-.PHONY: all help demo test asan tsan bench bench-docs bench-long bench-data kills fuzz test-levels test-builds format check-format check-includes check-names check-registry check-docs-long check-slurm check-ahead install uninstall clean
+.PHONY: all help demo test asan tsan bench bench-docs bench-long bench-data kills fuzz test-levels test-builds format check-format check-includes check-names check-registry check-docs-long check-slurm check-ahead check-plan install uninstall clean
 
 all: ## build libliana and the liana command into $(BUILD)
 	$(call CONFIGURE,$(BUILD))
@@ -90,6 +90,11 @@ check-ahead: ## compile updates of large networks for one TPU chip and eight, wi
 	$(call CONFIGURE,$(BUILD))
 	$(call COMPILE,$(BUILD)) --target liana
 	sh tests/checks/ahead.sh $(BUILD)
+
+check-plan: ## compare plans of clusters with measured steps, 2 and 4 workers at three bandwidths (root; nothing else should run; minutes)
+	$(call CONFIGURE,$(BUILD))
+	$(call COMPILE,$(BUILD)) --target liana
+	sh tests/checks/test_shaped_network.sh $(BUILD) --times
 
 bench-long: ## measure whether training keeps its speed over hundreds of epochs (nothing else should run)
 	$(call CONFIGURE,$(BUILD))

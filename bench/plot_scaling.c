@@ -3,7 +3,8 @@
  *   plot_scaling OUT.svg|OUT.png NAME=FILE...
  *
  * Each FILE holds what `liana plan --json` printed. One panel shows the examples a second of each worker, by the number of
- * workers, as a share of what one worker does alone; the other one the share of the exchange in a step. */
+ * workers, as a share of what one worker does alone; the other one the share of the exchange in a step. Prints the rows of
+ * a table with some of the same numbers. */
 #include "base/file.h"
 #include "formats/json.h"
 #include "report/figure.h"
@@ -16,7 +17,8 @@ enum { MOST_PLANS = LIANA__FIGURE_INKS, MOST_ROWS = 64, MOST_BYTES = 1 << 20 };
 
 typedef struct plan {
     char name[128];
-    double workers[MOST_ROWS], efficiency[MOST_ROWS], exchange[MOST_ROWS]; /* shares in percent */
+    double workers[MOST_ROWS], rate[MOST_ROWS];
+    double efficiency[MOST_ROWS], exchange[MOST_ROWS]; /* percent */
     size_t count;
 } plan;
 
@@ -39,6 +41,7 @@ static liana_status read_line(plan *own, const char *line, size_t length, const 
     LIANA_TRY(liana__json_parse(line, length, path, arena, &event, error));
     if (!is_plan(event) || own->count == MOST_ROWS) return LIANA_OK;
     own->workers[own->count] = number_of(event, "workers");
+    own->rate[own->count] = number_of(event, "examples_per_second");
     own->efficiency[own->count] = 100 * number_of(event, "efficiency");
     own->exchange[own->count++] = 100 * number_of(event, "exchange_share");
     return LIANA_OK;
@@ -62,6 +65,26 @@ static liana_status read_plan(plan *own, const char *argument, liana__arena *are
     free(text);
     if (status != LIANA_OK || own->count) return status;
     return liana__fail(error, LIANA_INVALID_DATA, "'%s' has no plan; 'liana plan --json' prints them", path + 1);
+}
+
+/* Markdown: examples a second, then their share of what as many workers could do alone. */
+static void print_rows(const plan *own)
+{
+    static const double shown[] = {1, 16, 256, 1024, 4096};
+    enum { SHOWN = sizeof shown / sizeof *shown };
+    for (int shares = 0; shares < 2; shares++) {
+        printf(shares ? "| share of what as many could do alone |" : "| %s: examples/s |", own->name);
+        for (size_t i = 0; i < SHOWN; i++) {
+            size_t row = 0;
+            while (row < own->count && own->workers[row] != shown[i]) row++;
+            if (row == own->count) {
+                printf(" |");
+            } else {
+                printf(shares ? " %.0f%% |" : " %.0f |", shares ? own->efficiency[row] : own->rate[row]);
+            }
+        }
+        printf("\n");
+    }
 }
 
 static liana_status draw(const plan *plans, size_t count, const char *path, liana__error *error)
@@ -108,6 +131,7 @@ int main(int argc, char **argv)
         status = read_plan(&plans[i], argv[i + 2], &arena, &error);
     }
     if (status == LIANA_OK) status = draw(plans, count, argv[1], &error);
+    for (size_t i = 0; status == LIANA_OK && i < count; i++) print_rows(&plans[i]);
     if (status != LIANA_OK) fprintf(stderr, "plot_scaling: %s\n", error.message);
     liana__arena_free(&arena);
     free(plans);

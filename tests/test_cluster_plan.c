@@ -288,6 +288,14 @@ static void test_computing_goes_by_turns(void **state)
     const liana__plan_cluster shared = {.bandwidth = 1e15, .shared_cores = 4};
     const liana__step_time crowded = time_of(&WORK, 8, 2, &shared, &FREE_MESSAGES);
     assert_near(crowded.computing, 0.26);
+    assert_near(crowded.update, 0.04);
+    /* Unless they were as crowded when they were measured; or half as crowded. */
+    liana__plan_work work = WORK;
+    work.crowding = 2;
+    assert_near(time_of(&work, 8, 2, &shared, &FREE_MESSAGES).computing, 0.13);
+    assert_near(time_of(&work, 16, 4, &shared, &FREE_MESSAGES).computing, 0.26);
+    work.crowding = 0.5;
+    assert_near(time_of(&work, 8, 2, &shared, &FREE_MESSAGES).computing, 0.26);
     assert_int_equal(two.limit, LIANA__LIMIT_COMPUTING);
     assert_int_equal(time_of(&WORK, 4, 2, &FAST, &FREE_MESSAGES).limit, LIANA__LIMIT_SHARDS);
 }
@@ -327,6 +335,12 @@ static void test_exchange_goes_by_bytes(void **state)
     /* Of four workers each tells two more. */
     time = time_of(&WORK, 16, 4, &slow, &encrypted);
     assert_near(time.latency, 7 * (1e-3 + 1e-4 + 2e-5));
+    /* The first piece is encrypted before the wire has anything, the last one decrypted after it. */
+    const liana__plan_messages in_pieces = {.byte = 1e-9, .piece = 1e6};
+    time = time_of(&WORK, 8, 2, &slow, &in_pieces);
+    assert_near(time.sums, 1e6 * 1e-9 / 2 + half / 1e8 * 1538 / 1448);
+    const liana__plan_messages slow_pieces = {.byte = 4e-8, .piece = 1e6};
+    assert_near(time_of(&WORK, 8, 2, &slow, &slow_pieces).sums, half * 4e-8 / 2);
     /* Copies: blocks twice, additions and a check; then the slice twice and all values twice. */
     const liana__plan_messages copies = {.copied = 1e-9};
     time = time_of(&WORK, 8, 2, &FAST, &copies);
@@ -355,6 +369,10 @@ static void test_sums_travel_while_leaves_are_computed(void **state)
     const liana__step_time time = time_of(&work, 8, 2, &slow, &FREE_MESSAGES);
     assert_near(time.sums, half - 0.1 > 0 ? half - 0.1 : 0);
     assert_near(time.values, half);
+    /* Slower: half of it travels behind the end. Processors work at the other half while they should compute. */
+    const liana__plan_cluster slower = {.bandwidth = half * 1e9 / 0.2};
+    const liana__plan_messages messages = {.byte = 1e-9};
+    assert_near(time_of(&work, 8, 2, &slower, &messages).sums, 0.1 + 0.5 * 50.0 * (1 << 20) * 1e-9 / 2);
 }
 
 /* ---- sums while a leaf is computed ---- */
@@ -478,6 +496,20 @@ static void test_command_measures_and_plans(void **state)
     liana__test_free_result(&got);
 }
 
+/* Measured batches are of other sizes than the configuration's, so epochs have other numbers of them. */
+static void test_command_measures_workers_side_by_side(void **state)
+{
+    (void)state;
+    write_data();
+    liana__test_result got =
+        liana__test_command("plan", config_path, "--json", "--seconds", "0.02", "--microbatch", "8", "train.threads=1",
+                            "--workers", "4", "--cores", "2", "train.steps_per_epoch=6", "train.batch_size=32");
+    if (got.code) print_error("%s\n", got.err);
+    assert_int_equal(got.code, 0);
+    assert_non_null(strstr(got.out, "\"workers\": 4"));
+    liana__test_free_result(&got);
+}
+
 static void test_command_prints_a_table(void **state)
 {
     (void)state;
@@ -525,6 +557,7 @@ int main(void)
         cmocka_unit_test(test_sums_travel_while_leaves_are_computed),
         cmocka_unit_test(test_sums_are_heard_of_when_they_are_made),
         cmocka_unit_test(test_command_measures_and_plans),
+        cmocka_unit_test(test_command_measures_workers_side_by_side),
         cmocka_unit_test(test_command_prints_a_table),
         cmocka_unit_test(test_command_refuses),
     };

@@ -1,5 +1,7 @@
 /* liana plan: measures a few steps here, and says what a step takes in a cluster. */
+#include "base/cpu.h"
 #include "cli/plan_device.h"
+#include "distribute/transport/frame.h"
 #include "distribute/transport/message_cost.h"
 #include "distribute/worker_devices.h"
 #include "train/plan/plan_measure.h"
@@ -26,7 +28,7 @@ static const liana__option options[] = {
     {0},
 };
 
-enum { MOST_WORKERS = 1 << 16, TABLE_END = 4096, MOST_CANDIDATES = 8, MIB = 1 << 20 };
+enum { MOST_WORKERS = 1 << 16, TABLE_END = 4096, MOST_CANDIDATES = 8, MOST_COMPANIONS = 15, MIB = 1 << 20 };
 
 /* What is asked. */
 typedef struct question {
@@ -45,6 +47,9 @@ typedef struct planner {
     liana__plan_messages messages;
     liana__plan_work works[MOST_CANDIDATES];
     size_t num_works;
+    liana__session *sessions; /* of the companions */
+    liana__plan_companion *companions;
+    size_t num_sessions;
     double alone; /* examples a second of one worker; 0: not known yet */
 } planner;
 
@@ -126,8 +131,48 @@ static liana_status measure_messages(planner *own)
                                                : liana__copy_cost_measure(&cost.copied, error);
     /* A copy into the network's memory, and one out of it. */
     if (!own->asked.encrypted) cost.byte = 2 * cost.copied;
-    own->messages = (liana__plan_messages){cost.copied, cost.byte, cost.one_way, cost.one_more};
+    own->messages = (liana__plan_messages){.copied = cost.copied,
+                                           .byte = cost.byte,
+                                           .one_way = cost.one_way,
+                                           .one_more = cost.one_more,
+                                           .piece = own->asked.encrypted ? LIANA__FRAME_ENCRYPTED_PIECE : 0};
     return status;
+}
+
+/* The workers that compute at the same time as the one that is measured. Where they are asked about this machine itself,
+ * all are there; else as many as have cores. */
+static size_t count_companions(const planner *own)
+{
+    const int64_t threads = liana__pool_num_threads(own->training.context->pool), here = liana__cpu_count();
+    const int64_t cores = own->asked.cores < here ? own->asked.cores : here, workers = own->asked.workers;
+    int64_t side_by_side = cores / threads;
+    if (workers && (workers < side_by_side || own->asked.cores == here)) side_by_side = workers;
+    if (side_by_side > MOST_COMPANIONS + 1) side_by_side = MOST_COMPANIONS + 1;
+    return side_by_side > 1 ? (size_t)side_by_side - 1 : 0;
+}
+
+/* Contexts of their own, since a context's threads do one thing at a time. */
+static liana_status open_companions(planner *own)
+{
+    const size_t count = count_companions(own);
+    own->sessions = calloc(count + 1, sizeof *own->sessions);
+    own->companions = calloc(count + 1, sizeof *own->companions);
+    if (!own->sessions || !own->companions) return liana__fail_memory(&own->invocation->error, "the other workers");
+    for (size_t i = 0; i < count; i++) {
+        liana__session *session = &own->sessions[own->num_sessions++];
+        LIANA_TRY(liana__session_open(own->invocation, own->invocation->operands[0], session));
+        own->companions[i] = (liana__plan_companion){session->context, &session->config};
+    }
+    own->training.companions = own->companions;
+    own->training.num_companions = count;
+    return LIANA_OK;
+}
+
+static void close_companions(planner *own)
+{
+    for (size_t i = 0; i < own->num_sessions; i++) liana__session_close(&own->sessions[i]);
+    free(own->sessions);
+    free(own->companions);
 }
 
 /* Half of, as much as and twice the wanted microbatch, or what --microbatch says; as many as there are examples for. */
@@ -349,9 +394,11 @@ static liana_status plan_cluster(liana__invocation *invocation, const liana__ses
     /* Only this transport goes on without a process that died. */
     own.training.update.mirrored = own.asked.encrypted && session->config.cluster.mirrors;
     if (status == LIANA_OK) status = read_wire(&own, &session->config);
+    if (status == LIANA_OK) status = open_companions(&own);
     if (status == LIANA_OK) status = measure_works(&own);
     if (status == LIANA_OK) status = print_plan(&own);
     liana__plan_close(&own.training);
+    close_companions(&own);
     return status;
 }
 

@@ -5,9 +5,8 @@
 
 #include <stdlib.h>
 
-/* Bytes that a message has at least: smaller ones cost more than they bring. And the most chunks of a slice: the part of a
- * key has 32 bits. */
-enum { LEAST_SIZE = 128 << 10, MOST_CHUNKS = 1024 };
+/* Of a slice: the part of a key has 32 bits. */
+enum { MOST_CHUNKS = 1024 };
 
 void liana__slice_chunks_free(liana__slice_chunks *chunks)
 {
@@ -31,7 +30,7 @@ static liana_status cut_slice(liana__slice_chunks *own, const liana__wire_format
                               size_t slice, liana__error *error)
 {
     const size_t count = map->counts[LIANA__PARTS_OF_SUMS], share = liana__wire_size(format, map) / (MOST_CHUNKS / 2);
-    const size_t least = share > LEAST_SIZE ? share : LEAST_SIZE;
+    const size_t least = share > LIANA__LEAST_CHUNK ? share : LIANA__LEAST_CHUNK;
     liana__slice_chunk chunk = {.slice = slice};
     for (size_t i = 0; i < count; i++) {
         const liana__slice_part *part = &map->parts[LIANA__PARTS_OF_SUMS][i];

@@ -5,6 +5,9 @@
 
 #include "distribute/cluster/wire.h"
 
+/* Bytes that a chunk has at least, but for a slice's last one: smaller messages cost more than they bring. */
+enum { LIANA__LEAST_CHUNK = 128 << 10 };
+
 typedef struct liana__slice_chunk {
     size_t slice, number;        /* which slice; which of its chunks */
     size_t first_part, end_part; /* of the slice's sums */

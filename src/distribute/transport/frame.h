@@ -9,10 +9,11 @@
 #include "distribute/transport/transport.h"
 
 enum {
-    LIANA__FRAME_PROTOCOL = 2,      /* changes with the header and with the meaning of frames */
-    LIANA__FRAME_HEADER = 96,       /* bytes */
-    LIANA__FRAME_PIECE = 1 << 20,   /* most bytes of a message in one frame */
-    LIANA__FRAME_CONTROL = 1 << 20, /* most bytes of any other frame */
+    LIANA__FRAME_PROTOCOL = 2,                /* changes with the header and with the meaning of frames */
+    LIANA__FRAME_HEADER = 96,                 /* bytes */
+    LIANA__FRAME_PIECE = 1 << 20,             /* most bytes of a message in one frame */
+    LIANA__FRAME_ENCRYPTED_PIECE = 128 << 10, /* the same where frames are encrypted */
+    LIANA__FRAME_CONTROL = 1 << 20,           /* most bytes of any other frame */
 };
 
 typedef enum liana__frame_kind {

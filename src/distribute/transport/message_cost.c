@@ -1,4 +1,4 @@
-/* Two ends of a transport in one process send each other large and small messages. */
+/* Two ends of a transport in one process send each other large and small messages, four ends small ones. */
 #include "distribute/transport/message_cost.h"
 
 #include "base/clock.h"
@@ -17,7 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LARGE = 8 << 20, LARGE_TURNS = 6, SMALL_TURNS = 500, COPIED = 64 << 20, COPY_TURNS = 5, PORT_TEXT = 32 };
+enum { LARGE = 8 << 20, LARGE_TURNS = 6, SMALL_TURNS = 150, COPIED = 64 << 20, COPY_TURNS = 5, PORT_TEXT = 32 };
+enum { FEW = 2, MORE = 4 /* ends */, PAUSE = 2000000 /* nanoseconds from one small message to the next */ };
 
 /* One end, with a thread of its own. */
 typedef struct side {
@@ -27,6 +28,7 @@ typedef struct side {
     char *bytes;           /* LARGE */
     double seconds[2];     /* of the large messages, of the small ones */
     double cpu_seconds[2]; /* the same, of the whole process */
+    uint64_t step;
     liana_status status;
     liana__error error;
 } side;
@@ -61,27 +63,58 @@ liana_status liana__copy_cost_measure(double *copied, liana__error *error)
 
 /* ---- messages ---- */
 
-/* Both ends send, then receive: as the owners of two slices do. */
-static liana_status swap(side *own, uint64_t step, size_t size)
+/* All ends send to all others, then receive: as the owners of slices do. */
+static liana_status swap(side *own, size_t size)
 {
-    const size_t other = 1 - own->place.rank;
-    const liana__message_key key = {.step = step, .kind = 1};
-    LIANA_TRY(own->transport->send(own->instance, other, key, own->bytes, size, &own->error));
-    return own->transport->receive(own->instance, other, key, own->bytes, size, 0, &own->error);
+    const size_t count = own->place.num_workers;
+    const liana__message_key key = {.step = own->step++, .kind = 1};
+    for (size_t i = 1; i < count; i++) {
+        const size_t to = (own->place.rank + i) % count;
+        LIANA_TRY(own->transport->send(own->instance, to, key, own->bytes, size, &own->error));
+    }
+    for (size_t i = 1; i < count; i++) {
+        const size_t from = (own->place.rank + i) % count;
+        LIANA_TRY(own->transport->receive(own->instance, from, key, own->bytes, size, 0, &own->error));
+    }
+    return LIANA_OK;
+}
+
+static liana_status swap_large(side *own)
+{
+    LIANA_TRY(swap(own, LARGE));
+    const double begin = liana__clock_seconds(), cpu_begin = cpu_seconds();
+    for (size_t i = 0; i < LARGE_TURNS; i++) LIANA_TRY(swap(own, LARGE));
+    own->seconds[0] = (liana__clock_seconds() - begin) / LARGE_TURNS;
+    own->cpu_seconds[0] = (cpu_seconds() - cpu_begin) / LARGE_TURNS;
+    return LIANA_OK;
+}
+
+/* In a step small messages are rare: threads sleep when one comes, and caches hold other things. So there are pauses,
+ * whose end is the same for all. */
+static liana_status swap_small(side *own)
+{
+    struct timespec next;
+    LIANA_TRY(swap(own, sizeof own->step));
+    clock_gettime(CLOCK_MONOTONIC, &next);
+    const double cpu_begin = cpu_seconds();
+    for (size_t i = 0; i < SMALL_TURNS; i++) {
+        next.tv_nsec = (next.tv_nsec / PAUSE + 1) * PAUSE;
+        next.tv_sec += next.tv_nsec / 1000000000;
+        next.tv_nsec %= 1000000000;
+        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL);
+        const double begin = liana__clock_seconds();
+        LIANA_TRY(swap(own, sizeof own->step));
+        own->seconds[1] += (liana__clock_seconds() - begin) / SMALL_TURNS;
+        clock_gettime(CLOCK_MONOTONIC, &next);
+    }
+    own->cpu_seconds[1] = (cpu_seconds() - cpu_begin) / SMALL_TURNS;
+    return LIANA_OK;
 }
 
 static liana_status swap_all(side *own)
 {
-    static const size_t sizes[2] = {LARGE, sizeof(uint64_t)}, turns[2] = {LARGE_TURNS, SMALL_TURNS};
-    uint64_t step = 0;
-    for (int kind = 0; kind < 2; kind++) {
-        LIANA_TRY(swap(own, step++, sizes[kind]));
-        const double begin = liana__clock_seconds(), cpu_begin = cpu_seconds();
-        for (size_t i = 0; i < turns[kind]; i++) LIANA_TRY(swap(own, step++, sizes[kind]));
-        own->seconds[kind] = (liana__clock_seconds() - begin) / (double)turns[kind];
-        own->cpu_seconds[kind] = (cpu_seconds() - cpu_begin) / (double)turns[kind];
-    }
-    return LIANA_OK;
+    if (own->place.num_workers == FEW) LIANA_TRY(swap_large(own));
+    return swap_small(own);
 }
 
 static void *run_side(void *user)
@@ -107,15 +140,16 @@ static liana_status find_port(char text[PORT_TEXT], liana__error *error)
     return LIANA_OK;
 }
 
-static liana_status run_both(side sides[2], liana__error *error)
+static liana_status run_sides(side *sides, size_t count, liana__error *error)
 {
-    pthread_t thread;
-    if (pthread_create(&thread, NULL, run_side, &sides[1]) != 0) {
-        return liana__fail(error, LIANA_OUT_OF_MEMORY, "no thread for messages can be started");
-    }
+    pthread_t threads[MORE];
+    size_t started = 1;
+    while (started < count && pthread_create(&threads[started], NULL, run_side, &sides[started]) == 0) started++;
+    /* Where one is missing, the others give up when they have waited long enough. */
     run_side(&sides[0]);
-    pthread_join(thread, NULL);
-    for (int i = 0; i < 2; i++) {
+    for (size_t i = 1; i < started; i++) pthread_join(threads[i], NULL);
+    if (started < count) return liana__fail(error, LIANA_OUT_OF_MEMORY, "no thread for messages can be started");
+    for (size_t i = 0; i < count; i++) {
         if (sides[i].status == LIANA_OK) continue;
         *error = sides[i].error;
         return sides[i].status;
@@ -123,35 +157,43 @@ static liana_status run_both(side sides[2], liana__error *error)
     return LIANA_OK;
 }
 
-static liana_status measure_with(const char *keys, liana__message_cost *cost, liana__error *error)
+static liana_status measure_among(size_t count, const char *keys, side sides[MORE], liana__error *error)
 {
-    char ports[2][PORT_TEXT];
-    const char *const addresses[2] = {ports[0], ports[1]};
+    char ports[MORE][PORT_TEXT];
+    const char *const addresses[MORE] = {ports[0], ports[1], ports[2], ports[3]};
     const liana__transport *zmq = liana__transport_find("zmq", error);
     if (!zmq) return LIANA_UNIMPLEMENTED;
-    for (int i = 0; i < 2; i++) LIANA_TRY(find_port(ports[i], error));
-    side sides[2] = {0};
-    for (size_t i = 0; i < 2; i++) {
-        sides[i].transport = zmq;
+    for (size_t i = 0; i < count; i++) LIANA_TRY(find_port(ports[i], error));
+    bool enough = true;
+    for (size_t i = 0; i < count; i++) {
+        sides[i] = (side){.transport = zmq, .bytes = calloc(1, LARGE)};
         sides[i].place = (liana__cluster_place){.transport = "zmq",
                                                 .rank = i,
-                                                .num_workers = 2,
+                                                .num_workers = count,
                                                 .addresses = addresses,
                                                 .source = "the measurement of messages",
                                                 .keys = keys,
                                                 .timeout = 20,
                                                 .heartbeat = 10};
-        sides[i].bytes = calloc(1, LARGE);
+        enough = enough && sides[i].bytes;
     }
-    liana_status status =
-        sides[0].bytes && sides[1].bytes ? run_both(sides, error) : liana__fail_memory(error, "measuring messages");
-    free(sides[0].bytes);
-    free(sides[1].bytes);
-    /* The process is both ends: half of its time is that of one. */
-    cost->byte = sides[0].cpu_seconds[0] / (2.0 * LARGE);
-    cost->one_way = sides[0].seconds[1];
-    cost->one_more = sides[0].cpu_seconds[1] / 2;
+    const liana_status status =
+        enough ? run_sides(sides, count, error) : liana__fail_memory(error, "measuring messages");
+    for (size_t i = 0; i < count; i++) free(sides[i].bytes);
     return status;
+}
+
+static liana_status measure_with(const char *keys, liana__message_cost *cost, liana__error *error)
+{
+    side few[MORE], more[MORE];
+    LIANA_TRY(measure_among(FEW, keys, few, error));
+    LIANA_TRY(measure_among(MORE, keys, more, error));
+    /* The process is all ends: of its time each has its share. */
+    const double few_cpu = few[0].cpu_seconds[1] / FEW, more_cpu = more[0].cpu_seconds[1] / MORE;
+    cost->byte = few[0].cpu_seconds[0] / (FEW * (double)LARGE);
+    cost->one_way = few[0].seconds[1];
+    cost->one_more = more_cpu > few_cpu ? (more_cpu - few_cpu) / (MORE - FEW) : 0;
+    return LIANA_OK;
 }
 
 liana_status liana__message_cost_measure(liana__message_cost *cost, liana__error *error)

@@ -214,8 +214,7 @@ static liana_status send_piece(liana__zmq *own, size_t to, const liana__mail_pie
  * that happen at the same time. */
 static size_t piece_size(const liana__zmq *own)
 {
-    enum { ENCRYPTED_PIECE = 128 << 10 };
-    return own->has_keys ? ENCRYPTED_PIECE : LIANA__FRAME_PIECE;
+    return own->has_keys ? LIANA__FRAME_ENCRYPTED_PIECE : LIANA__FRAME_PIECE;
 }
 
 static liana_status send_pieces(liana__zmq *own, size_t to, const liana__mail_piece *message, liana__error *error)

@@ -103,25 +103,39 @@ double liana__exposed_seconds(const liana__plan_work *work, size_t num_workers, 
     return longest;
 }
 
-/* Bytes that go out and as many that come in. The processors work at them while computing goes on, but take their time from
- * it; the wire needs none. *wired: seconds that the wire is waited for. */
-static double carry(double wire, double processors, double *wired)
-{
-    if (wire >= processors) *wired += wire;
-    return most(wire, processors);
-}
-
 static double wire_of(const liana__plan_cluster *cluster, uint64_t bytes)
 {
     return (double)bytes / (cluster->bandwidth * WIRE_SHARE);
 }
 
 static double processors_of(const liana__plan_work *work, const liana__plan_messages *messages,
-                            const liana__plan_cluster *cluster, size_t num_workers, uint64_t bytes)
+                            const liana__plan_cluster *cluster, size_t num_workers, double bytes)
 {
     const double cores =
         cluster->shared_cores ? (double)cluster->shared_cores / (double)num_workers : (double)work->threads;
-    return (double)bytes * messages->byte / least(MESSAGE_THREADS, cores);
+    return bytes * messages->byte / least(MESSAGE_THREADS, cores);
+}
+
+/* What workers share, to give all of it a number. */
+typedef struct passing {
+    const liana__plan_work *work;
+    const liana__plan_messages *messages;
+    const liana__plan_cluster *cluster;
+    size_t num_workers;
+} passing;
+
+/* Seconds behind the end of computing, for bytes that go out and as many that come in; `exposed` are those of the wire.
+ * The processors work at what travels earlier while they compute, and take their time from it. At the rest they work
+ * while it is on the wire, but for the first piece and the last one. *wired: seconds that the wire is waited for. */
+static double carry(const passing *of, uint64_t bytes, double exposed, double *wired)
+{
+    const double wire = wire_of(of->cluster, bytes), share = wire > 0 ? exposed / wire : 1;
+    const double late = share * (double)bytes, piece = least(late, of->messages->piece);
+    const double early = processors_of(of->work, of->messages, of->cluster, of->num_workers, (double)bytes - late);
+    const double processors = processors_of(of->work, of->messages, of->cluster, of->num_workers, late);
+    const double ends = processors_of(of->work, of->messages, of->cluster, of->num_workers, piece);
+    if (exposed >= processors) *wired += exposed;
+    return early + ends + most(exposed, processors - ends);
 }
 
 /* Bytes of memory that the exchange copies before and after the wire. */
@@ -180,26 +194,24 @@ liana__step_time liana__step_time_of(const liana__plan_work *work, const liana__
                                      int64_t batch)
 {
     const size_t workers = bytes->num_workers;
-    const double crowding = crowding_of(work, cluster, workers);
+    const double crowding = crowding_of(work, cluster, workers), measured = most(1, work->crowding);
+    const double slowdown = most(1, crowding / measured);
     const double share = (double)bytes->largest_slice / most((double)bytes->variables, 1);
     const double examples = (double)batch * (double)bytes->most_leaves / (double)bytes->num_leaves;
     const size_t turns = (bytes->most_leaves + work->threads - 1) / work->threads;
     const double slowest = liana__slowest_of(work, workers, turns);
-    liana__step_time time = {.computing = crowding * slowest * computing_of(work, bytes->most_leaves),
-                             .reading = crowding * examples * work->example,
-                             .update = crowding * work->update * share * (bytes->most_mirrored ? 2 : 1),
+    liana__step_time time = {.computing = slowdown * slowest * computing_of(work, bytes->most_leaves),
+                             .reading = slowdown * examples * work->example,
+                             .update = slowdown * work->update * share * (bytes->most_mirrored ? 2 : 1),
                              .memory = memory_of(work, bytes)};
     if (workers > 1) {
         const double copied = crowding * messages->copied;
-        const double stretch = crowding * (bytes->most_leaves ? 1 : 0);
+        const double stretch = slowdown * (bytes->most_leaves ? 1 : 0);
+        const passing of = {work, messages, cluster, workers};
         const double exposed = liana__exposed_seconds(work, workers, stretch, wire_of(cluster, bytes->most_sums));
-        const double sums =
-            carry(exposed, processors_of(work, messages, cluster, workers, bytes->most_sums), &time.wired);
-        const double values = carry(wire_of(cluster, bytes->most_values),
-                                    processors_of(work, messages, cluster, workers, bytes->most_values), &time.wired);
-        const double mirrored =
-            carry(wire_of(cluster, bytes->most_mirrored),
-                  processors_of(work, messages, cluster, workers, bytes->most_mirrored), &time.wired);
+        const double sums = carry(&of, bytes->most_sums, exposed, &time.wired);
+        const double values = carry(&of, bytes->most_values, wire_of(cluster, bytes->most_values), &time.wired);
+        const double mirrored = carry(&of, bytes->most_mirrored, wire_of(cluster, bytes->most_mirrored), &time.wired);
         time.sums = copied * (copied_for_sums(bytes) + 2 * (double)bytes->most_mirrored) + sums + mirrored;
         time.values = copied * copied_for_values(bytes) + values;
         time.latency = (double)bytes->num_operations * (cluster->latency + crowding * messages->one_way +

@@ -25,6 +25,7 @@ typedef struct liana__plan_work {
     double slots;                      /* bytes of them that are optimizer state */
     double left[LIANA__PLAN_PORTIONS]; /* by portion: what is left of a full turn when its sums are there */
     double quantiles[LIANA__PLAN_QUANTILES]; /* of a full turn, by its median; zeros: all are as long */
+    double crowding; /* threads for each core, of all that computed while this was measured; 0: not more than 1 */
 } liana__plan_work;
 
 /* What a machine's processors need for messages, measured. */
@@ -33,6 +34,7 @@ typedef struct liana__plan_messages {
     double byte;     /* processor time for a byte that is sent and one that is received */
     double one_way;  /* a small message from one process to another of this machine */
     double one_more; /* processor time for a small message that is sent and one that is received */
+    double piece; /* bytes that are encrypted before the first of them is sent, and there before they are decrypted */
 } liana__plan_messages;
 
 /* The cluster that is asked about. */

@@ -1,9 +1,14 @@
 /* Trains a few steps of small batches, and keeps the medians. */
 #include "train/plan/plan_measure.h"
 
+#include "base/cpu.h"
+#include "distribute/cluster/slice_chunks.h"
 #include "train/core/batch_components.h"
 #include "train/core/trainer_internal.h"
 
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,6 +39,8 @@ static liana_status open_run(liana_context *context, const liana__config *config
     if (batch) {
         alone.train.batch_size = batch;
         alone.train.microbatch = microbatch;
+        /* Of batches of another size there may be fewer. */
+        if (!alone.data.repeat) alone.train.steps_per_epoch = 0;
     }
     return liana__run_open(context, &alone, &(liana__run_options){.training = true}, run, error);
 }
@@ -201,6 +208,19 @@ typedef struct measured {
     double left[LIANA__PLAN_PORTIONS], quantiles[LIANA__PLAN_QUANTILES];
 } measured;
 
+/* What is sent in one message is there when the last of it is. */
+static void join_portions(double left[LIANA__PLAN_PORTIONS], double portion_bytes)
+{
+    const double most = ceil(LIANA__LEAST_CHUNK / portion_bytes);
+    const size_t together = most < LIANA__PLAN_PORTIONS ? (size_t)most : LIANA__PLAN_PORTIONS;
+    for (size_t i = 0; i < LIANA__PLAN_PORTIONS; i += together) {
+        const size_t end = i + together < LIANA__PLAN_PORTIONS ? i + together : LIANA__PLAN_PORTIONS;
+        double least = left[i];
+        for (size_t p = i; p < end; p++) least = left[p] < least ? left[p] : least;
+        for (size_t p = i; p < end; p++) left[p] = least;
+    }
+}
+
 /* A portion is there when the last of its things is. */
 static void find_left(const steps *own, double left[LIANA__PLAN_PORTIONS])
 {
@@ -216,6 +236,7 @@ static void find_left(const steps *own, double left[LIANA__PLAN_PORTIONS])
         }
         begin = end;
     }
+    join_portions(left, whole * sizeof(float) / LIANA__PLAN_PORTIONS);
 }
 
 static liana_status measure(const liana__plan_training *training, int64_t num_leaves, int64_t microbatch,
@@ -240,6 +261,104 @@ static liana_status measure(const liana__plan_training *training, int64_t num_le
     }
     end_steps(&own);
     return status;
+}
+
+/* ---- company ---- */
+
+/* A training that goes on until it is told to end. */
+typedef struct company {
+    const liana__plan_companion *of;
+    int64_t batch, microbatch;
+    pthread_t thread;
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    bool begun; /* it trains, or has failed */
+    atomic_bool ends;
+    liana_status status;
+    liana__error error;
+} company;
+
+static void say_begun(company *own)
+{
+    pthread_mutex_lock(&own->mutex);
+    own->begun = true;
+    pthread_cond_signal(&own->changed);
+    pthread_mutex_unlock(&own->mutex);
+}
+
+static void *keep_company(void *user)
+{
+    company *own = user;
+    steps taken = {0};
+    own->status = open_run(own->of->context, own->of->config, own->batch, own->microbatch, &taken.run, &own->error);
+    if (own->status == LIANA_OK) own->status = begin_steps(&taken, &own->error);
+    if (own->status == LIANA_OK) own->status = train_step(&taken, &own->error);
+    say_begun(own);
+    while (own->status == LIANA_OK && !own->ends) own->status = train_step(&taken, &own->error);
+    end_steps(&taken);
+    return NULL;
+}
+
+/* In long steps, since workers compute at the same time: what is between two steps would be rest for the others. */
+static int64_t batch_of_company(const liana__plan_training *training, int64_t batch)
+{
+    enum { LONGER = 8 };
+    return LONGER * batch <= training->num_examples ? LONGER * batch : batch;
+}
+
+/* Returns how many have begun: all, or those before one that could not. */
+static size_t begin_company(const liana__plan_training *training, int64_t batch, int64_t microbatch, company *all)
+{
+    for (size_t i = 0; i < training->num_companions; i++) {
+        company *own = &all[i];
+        *own = (company){.of = &training->companions[i], .batch = batch, .microbatch = microbatch};
+        pthread_mutex_init(&own->mutex, NULL);
+        pthread_cond_init(&own->changed, NULL);
+        if (pthread_create(&own->thread, NULL, keep_company, own) == 0) continue;
+        pthread_mutex_destroy(&own->mutex);
+        pthread_cond_destroy(&own->changed);
+        return i;
+    }
+    for (size_t i = 0; i < training->num_companions; i++) {
+        pthread_mutex_lock(&all[i].mutex);
+        while (!all[i].begun) pthread_cond_wait(&all[i].changed, &all[i].mutex);
+        pthread_mutex_unlock(&all[i].mutex);
+    }
+    return training->num_companions;
+}
+
+static liana_status end_company(company *all, size_t count, liana__error *error)
+{
+    liana_status status = LIANA_OK;
+    for (size_t i = 0; i < count; i++) all[i].ends = true;
+    for (size_t i = 0; i < count; i++) {
+        pthread_join(all[i].thread, NULL);
+        pthread_mutex_destroy(&all[i].mutex);
+        pthread_cond_destroy(&all[i].changed);
+        if (status != LIANA_OK || all[i].status == LIANA_OK) continue;
+        *error = all[i].error;
+        status = all[i].status;
+    }
+    return status;
+}
+
+static liana_status measure_in_company(const liana__plan_training *training, int64_t num_leaves, int64_t microbatch,
+                                       double seconds, measured *found, liana__error *error)
+{
+    company *all = calloc(training->num_companions + 1, sizeof *all);
+    if (!all) return liana__fail_memory(error, "the measured steps");
+    const int64_t batch = batch_of_company(training, num_leaves * microbatch);
+    const size_t begun = begin_company(training, batch, microbatch, all);
+    liana_status status =
+        begun == training->num_companions
+            ? measure(training, num_leaves, microbatch, seconds, found, error)
+            : liana__fail(error, LIANA_OUT_OF_MEMORY, "no thread for another training can be started");
+    liana__error failed = {0};
+    const liana_status ended = end_company(all, begun, &failed);
+    free(all);
+    if (status != LIANA_OK || ended == LIANA_OK) return status;
+    *error = failed;
+    return ended;
 }
 
 /* ---- a worker ---- */
@@ -271,10 +390,10 @@ liana_status liana__plan_measure(const liana__plan_training *training, int64_t m
 {
     const int64_t threads = liana__pool_num_threads(training->context->pool);
     measured lone, one, two;
-    LIANA_TRY(measure(training, threads, microbatch, seconds, &one, error));
-    LIANA_TRY(measure(training, 2 * threads, microbatch, seconds, &two, error));
+    LIANA_TRY(measure_in_company(training, threads, microbatch, seconds, &one, error));
+    LIANA_TRY(measure_in_company(training, 2 * threads, microbatch, seconds, &two, error));
     lone = one;
-    if (threads > 1) LIANA_TRY(measure(training, 1, microbatch, seconds, &lone, error));
+    if (threads > 1) LIANA_TRY(measure_in_company(training, 1, microbatch, seconds, &lone, error));
     *work = (liana__plan_work){.microbatch = microbatch,
                                .threads = (size_t)threads,
                                .lone_leaf = lone.shards,
@@ -284,6 +403,7 @@ liana_status liana__plan_measure(const liana__plan_training *training, int64_t m
                                .example = two.wait / (double)(2 * threads * microbatch),
                                .memory = two.memory,
                                .slots = slot_bytes(training)};
+    work->crowding = (double)((int64_t)(training->num_companions + 1) * threads) / (double)liana__cpu_count();
     memcpy(work->left, one.left, sizeof work->left);
     memcpy(work->quantiles, one.quantiles, sizeof work->quantiles);
     return LIANA_OK;

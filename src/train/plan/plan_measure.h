@@ -5,10 +5,19 @@
 #include "train/plan/cluster_time.h"
 #include "train/run/run.h"
 
+/* Another training of the same configuration, with a context of its own. */
+typedef struct liana__plan_companion {
+    liana_context *context;
+    const liana__config *config;
+} liana__plan_companion;
+
 /* A training that is planned. */
 typedef struct liana__plan_training {
     liana_context *context;
     const liana__config *config;
+    const liana__plan_companion
+        *companions; /* set by the caller after opening: they train while this one is measured */
+    size_t num_companions;
     liana__run run; /* opened as for training in one process */
     liana__plan_update update;
     int64_t batch_size, microbatch; /* of the configuration, or the default */
@@ -25,7 +34,8 @@ void liana__plan_close(liana__plan_training *training);
 bool liana__plan_can_measure(const liana__plan_training *training, int64_t microbatch);
 
 /* Trains batches of one, a worker's threads, and twice as many shards of `microbatch` examples, each for at least
- * `seconds`. Nothing is written. Errors: those of opening a run and of training. */
+ * `seconds`. Meanwhile the companions train: workers that share a machine slow each other down, by its
+ * memory and caches. Nothing is written. Errors: those of opening a run and of training. */
 liana_status liana__plan_measure(const liana__plan_training *training, int64_t microbatch, double seconds,
                                  liana__plan_work *work, liana__error *error) LIANA_MUST_USE;
 

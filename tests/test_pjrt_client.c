@@ -4,7 +4,9 @@
 #include "backends/pjrt/buffer.h"
 #include "backends/pjrt/compile_options.h"
 #include "backends/pjrt/program.h"
+#include "backends/pjrt/program_cache.h"
 #include "backends/pjrt/survey.h"
+#include "backends/pjrt/xla_settings.h"
 #include "base/file.h"
 #include "harness/pjrt_plugin.h"
 
@@ -128,6 +130,44 @@ static void test_compile_options(void **state)
                                "\x3a\x09\x0a\x03\x61\x62\x63\x12\x02\x10\x01";
     assert_bytes(&(liana__pjrt_compile_options){.flags = &(liana__pjrt_flag){"abc", true}, .num_flags = 1}, flag,
                  sizeof flag - 1);
+    static const char joined[] = "\x1a\x37\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"
+                                 "\x1a\x26\xa2\x1f\x23\x0a\x1f"
+                                 "xla_cpu_use_multi_output_fusion"
+                                 "\x12\x00\x20\x01\x28\x01\x20\x01";
+    assert_bytes(&(liana__pjrt_compile_options){.joins_loops = true}, joined, sizeof joined - 1);
+    static const char set[] = "\x1a\x3a\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"
+                              "\x1a\x29\xf8\x01\x03\xa2\x1f\x23\x0a\x1f"
+                              "xla_cpu_use_multi_output_fusion"
+                              "\x12\x00\x20\x01\x28\x01\x20\x01";
+    assert_bytes(&(liana__pjrt_compile_options){.joins_loops = true, .settings = "\xf8\x01\x03", .settings_size = 3},
+                 set, sizeof set - 1);
+}
+
+/* ---- XLA's settings ---- */
+
+/* Whether a program whose executable's module has this configuration shows settings of so many bytes. */
+static void assert_settings(const char *config, size_t size, size_t expected)
+{
+    char program[256] = {0x0a, (char)(size + 8), 0x0a, (char)(size + 6), 0x0a, 2, 0x08, 7, 0x12, (char)size};
+    size_t found = 0;
+    memcpy(program + 10, config, size);
+    const char *at = liana__xla_settings_find(program, size + 10, &found);
+    assert_int_equal(found, expected);
+    if (expected == 0) assert_null(at);
+    if (expected > 0) assert_ptr_equal(at, program + 12);
+    for (size_t cut = 0; cut < size + 10; cut++) assert_null(liana__xla_settings_find(program, cut, &found));
+}
+
+static void test_settings_are_found(void **state)
+{
+    (void)state;
+    assert_settings("\x72\x06\xf8\x01\x03\xe0\x03\x01", 8, 6);
+    assert_settings("\x72\x0b\xf8\x01\x03\xe0\x03\x01\x0d\x01\x02\x03\x04", 13, 11); /* and a float */
+    assert_settings("\x72\x06\xf8\x01\x04\xe0\x03\x01", 8, 0);                       /* no such level */
+    assert_settings("\x72\x03\xf8\x01\x03", 5, 0);                                   /* threads lack */
+    assert_settings("\x72\x06\xf8\x01\x03\xe0\x03\x80", 8, 0);                       /* the last number is cut */
+    assert_settings("\x72\x07\xf8\x01\x03\xe0\x03\x01\x0b", 9, 0);                   /* of no kind */
+    assert_settings("\x6a\x06\xf8\x01\x03\xe0\x03\x01", 8, 0);                       /* another field */
 }
 
 /* ---- files that are no plugins, plugins of other versions ---- */
@@ -269,6 +309,47 @@ static void test_program(void **state)
     liana__arena_free(&arena);
 }
 
+static const char TWO[] = "module @m { func.func public @main(%a: tensor<4xf32>, %b: tensor<4xf32>)"
+                          " -> (tensor<4xf32>, tensor<4xf32>) {\n"
+                          "  %s = stablehlo.add %a, %b : tensor<4xf32>\n"
+                          "  %p = stablehlo.multiply %a, %b : tensor<4xf32>\n"
+                          "  return %s, %p : tensor<4xf32>, tensor<4xf32> } }";
+
+static size_t occurrences(const char *bytes, size_t size, const char *word)
+{
+    size_t count = 0;
+    const size_t length = strlen(word);
+    for (size_t i = 0; i + length <= size; i++) count += memcmp(bytes + i, word, length) == 0;
+    return count;
+}
+
+/* A loop for both results, or one for each: each loop has a kernel with a name. */
+static void test_loops_are_joined(void **state)
+{
+    (void)state;
+    if (!liana__test_plugin_is_there()) skip();
+    liana__arena arena = {0};
+    liana__error error = {0};
+    liana__pjrt_client *client;
+    size_t kernels[2];
+    open_counting("", &client, &arena);
+    for (int joins = 0; joins < 2; joins++) {
+        liana__pjrt_program *program;
+        liana__pjrt_serialize_args args = {0};
+        const liana__pjrt_compile_options options = {.joins_loops = joins};
+        assert_ok(liana__pjrt_program_make(client, TWO, strlen(TWO), &options, &program, &error), &error);
+        assert_true(liana__program_serialize(&client->plugin, program->handle, &args));
+        kernels[joins] = occurrences(args.bytes, args.size, "__compute_module_");
+        if (args.release) args.release(args.keeper);
+        liana__pjrt_program_drop(program);
+    }
+    assert_int_equal(kernels[0], 2);
+    assert_int_equal(kernels[1], 1);
+    liana__pjrt_client_close(client);
+    liana__test_plugin_is_clean();
+    liana__arena_free(&arena);
+}
+
 static void test_program_that_is_wrong(void **state)
 {
     (void)state;
@@ -374,10 +455,12 @@ int main(void)
         cmocka_unit_test(test_options),
         cmocka_unit_test(test_bad_names),
         cmocka_unit_test(test_compile_options),
+        cmocka_unit_test(test_settings_are_found),
         cmocka_unit_test_setup_teardown(test_no_plugins, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_plugin_that_makes_no_client, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_other_versions, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_program, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_loops_are_joined, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_program_that_is_wrong, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_all_dtypes_come_back, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_missing_function, set_up, tear_down),

@@ -4,6 +4,7 @@
 #include "stablehlo/lowering_internal.h"
 
 #include <math.h>
+#include <string.h>
 
 /* ---- folds ---- */
 
@@ -38,7 +39,7 @@ static void write_fold(liana__lowering *l, liana__hlo_op *op, liana__hlo_fold fo
     liana__hlo_end_region(l, liana__hlo_binary(l, fold_names[fold], parameters[0], parameters[1]));
 }
 
-liana__hlo liana__hlo_reduce(liana__lowering *l, liana__hlo_fold fold, liana__hlo x, const int64_t *axes, int count)
+static liana__hlo reduce_axes(liana__lowering *l, liana__hlo_fold fold, liana__hlo x, const int64_t *axes, int count)
 {
     liana__hlo operands[] = {x, neutral(l, fold, x.dtype)};
     liana__hlo_op op = liana__hlo_begin(l, "reduce", operands, 2);
@@ -52,6 +53,75 @@ liana__hlo liana__hlo_reduce(liana__lowering *l, liana__hlo_fold fold, liana__hl
         if (!reduced[i]) shape.dims[shape.rank++] = x.shape.dims[i];
     }
     return liana__hlo_end(l, &op, x.dtype, shape, &attributes);
+}
+
+/* XLA's compiler for CPUs turns a fold over an axis of more elements than this into a tree of windows, which it fuses
+ * with nothing. Each is a step more to compile, and to put in order when a program is loaded. */
+enum { UNDIVIDED = 32 };
+/* The most elements that are added one after the other where axes are split, for the sake of the sum's last digits. */
+enum { ONE_BY_ONE = 8192 };
+
+/* Appends an axis as several that are short enough. Returns false if there are none. */
+static bool split_axis(int64_t size, liana_shape *shape)
+{
+    while (size > UNDIVIDED) {
+        int64_t factor = UNDIVIDED;
+        while (size % factor != 0) factor--;
+        if (factor == 1 || shape->rank == LIANA_MAX_RANK) return false;
+        shape->dims[shape->rank++] = factor;
+        size /= factor;
+    }
+    if (shape->rank == LIANA_MAX_RANK) return false;
+    shape->dims[shape->rank++] = size;
+    return true;
+}
+
+/* Splits long axes of those that are folded, which `folded` marks before and after. Returns false if one of them is too
+ * long and cannot be split, or if all are short. */
+static bool split_axes(const liana_shape *x, bool folded[LIANA_MAX_RANK], liana_shape *shape)
+{
+    bool after[LIANA_MAX_RANK] = {false}, is_long = false;
+    *shape = LIANA_SCALAR;
+    for (int i = 0; i < x->rank; i++) {
+        const int first = shape->rank;
+        if (first == LIANA_MAX_RANK) return false;
+        if (folded[i]) {
+            is_long = is_long || x->dims[i] > UNDIVIDED;
+            if (!split_axis(x->dims[i], shape)) return false;
+        } else {
+            shape->dims[shape->rank++] = x->dims[i];
+        }
+        for (int k = first; k < shape->rank; k++) after[k] = folded[i];
+    }
+    memcpy(folded, after, sizeof after);
+    return is_long;
+}
+
+/* Folds the last of the axes that are marked, as many as may be folded at once, and removes their marks. */
+static liana__hlo fold_last(liana__lowering *l, liana__hlo_fold fold, liana__hlo x, bool folded[LIANA_MAX_RANK])
+{
+    int64_t axes[LIANA_MAX_RANK], elements = 1;
+    int count = 0, rank = 0;
+    bool taken[LIANA_MAX_RANK] = {false};
+    for (int i = x.shape.rank - 1; i >= 0; i--) {
+        taken[i] = folded[i] && (elements *= x.shape.dims[i]) <= ONE_BY_ONE;
+    }
+    for (int i = 0; i < x.shape.rank; i++) {
+        if (taken[i]) axes[count++] = i;
+        if (!taken[i]) folded[rank++] = folded[i];
+    }
+    return reduce_axes(l, fold, x, axes, count);
+}
+
+liana__hlo liana__hlo_reduce(liana__lowering *l, liana__hlo_fold fold, liana__hlo x, const int64_t *axes, int count)
+{
+    bool folded[LIANA_MAX_RANK] = {false};
+    liana_shape shape;
+    for (int i = 0; i < count; i++) folded[axes[i]] = true;
+    if (!l->usual_axes || !split_axes(&x.shape, folded, &shape)) return reduce_axes(l, fold, x, axes, count);
+    x = liana__hlo_reshape(l, x, shape);
+    while (memchr(folded, true, (size_t)x.shape.rank * sizeof *folded)) x = fold_last(l, fold, x, folded);
+    return x;
 }
 
 liana__hlo liana__hlo_reduce_kept(liana__lowering *l, liana__hlo_fold fold, liana__hlo x, const int64_t *axes,

@@ -22,7 +22,8 @@ typedef struct liana__stablehlo_options {
      * StableHLO's own interpreter does. Accelerators sum in f32 in any case. */
     bool wide_products;
     /* Convolutions have the usual order of axes, "b01f" and "01io", between transpositions: for XLA on CPUs, which writes
-     * slow loops for another order inside a while, and adds in another order there. */
+     * slow loops for another order inside a while, and adds in another order there. And folds are over short axes only,
+     * since XLA on CPUs makes trees of windows for long ones (lowering_sums.c). */
     bool usual_axes;
 } liana__stablehlo_options;
 

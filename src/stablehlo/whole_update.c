@@ -540,7 +540,10 @@ liana_status liana__stablehlo_print_whole(const liana__stablehlo_whole *whole,
     LIANA_TRY(check_sums(whole, error));
     const size_t most = FIRST_OTHER + 2 * (whole->leaves->num_outputs + whole->update.graph->num_inputs) +
                         num_inputs(whole) + variables->count;
-    writer w = {.l = {.highest_precision = options->highest_precision, .next = 1, .error = error},
+    writer w = {.l = {.highest_precision = options->highest_precision,
+                      .usual_axes = options->usual_axes,
+                      .next = 1,
+                      .error = error},
                 .whole = whole,
                 .variables = variables};
     liana__hlo *lists = calloc(5 * most, sizeof *lists);

@@ -2,29 +2,34 @@
 #include "backends/pjrt/program.h"
 
 #include "backends/pjrt/program_cache.h"
+#include "backends/pjrt/xla_settings.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- compiling ---- */
 
-static liana_status call_compiler(liana__pjrt_program *program, liana__error *error)
+/* What the plugin is asked for; joined loops, only where its settings can be read. */
+static liana_status write_options(const liana__pjrt_client *client, const liana__pjrt_compile_options *wanted,
+                                  liana__text *options, liana__error *error)
+{
+    liana__pjrt_compile_options asked = *wanted;
+    liana__text settings = {0};
+    liana_status status = wanted->joins_loops ? liana__xla_settings_read(client, &settings, error) : LIANA_OK;
+    asked.joins_loops = settings.length > 0;
+    asked.settings = settings.data;
+    asked.settings_size = settings.length;
+    liana__pjrt_compile_options_write(&asked, options);
+    liana__text_free(&settings);
+    if (status != LIANA_OK) return status;
+    return options->failed ? liana__fail_memory(error, "a program") : LIANA_OK;
+}
+
+static liana_status compile(liana__pjrt_program *program, const liana__pjrt_compile_options *wanted,
+                            liana__error *error)
 {
     liana__pjrt_client *client = program->client;
     liana__text options = {0};
-    const liana__pjrt_compile_options wanted = {.num_replicas = program->num_devices, .devices = program->devices};
-    liana__pjrt_compile_options_write(&wanted, &options);
-    if (options.failed) {
-        liana__text_free(&options);
-        return liana__fail_memory(error, "a program");
-    }
-    const liana__program_source source = {options.data, options.length, program->text, program->text_size};
-    program->handle = liana__program_cache_read(client, &source);
-    if (program->handle) {
-        client->num_loaded++;
-        liana__text_free(&options);
-        return LIANA_OK;
-    }
     liana__pjrt_program_text text = {
         .head = {.struct_size = sizeof text},
         .code = program->text,
@@ -32,15 +37,37 @@ static liana_status call_compiler(liana__pjrt_program *program, liana__error *er
         .format = "mlir",
         .format_size = strlen("mlir"),
     };
+    liana_status status = write_options(client, wanted, &options, error);
     liana__pjrt_compile_args args = {.client = client->handle,
                                      .program = &text,
                                      .options = options.data,
                                      .options_size = options.length};
-    liana_status status = liana__pjrt_call(&client->plugin, LIANA__PJRT_CLIENT_COMPILE, &args, error);
-    if (status == LIANA_OK) liana__program_cache_write(client, &source, args.executable);
+    if (status == LIANA_OK) status = liana__pjrt_call(&client->plugin, LIANA__PJRT_CLIENT_COMPILE, &args, error);
     liana__text_free(&options);
     program->handle = args.executable;
     client->num_compiled += status == LIANA_OK;
+    return status;
+}
+
+/* From the disk, or by the plugin's compiler. What is wanted is part of what a file is known by, whatever of it the plugin
+ * can do. */
+static liana_status call_compiler(liana__pjrt_program *program, liana__error *error)
+{
+    liana__pjrt_client *client = program->client;
+    liana__text known_by = {0};
+    const liana__pjrt_compile_options wanted = {.num_replicas = program->num_devices,
+                                                .devices = program->devices,
+                                                .joins_loops = program->joins_loops};
+    liana__pjrt_compile_options_write(&wanted, &known_by);
+    const liana__program_source source = {known_by.data, known_by.length, program->text, program->text_size};
+    liana_status status = known_by.failed ? liana__fail_memory(error, "a program") : LIANA_OK;
+    if (status == LIANA_OK) program->handle = liana__program_cache_read(client, &source);
+    client->num_loaded += program->handle != NULL;
+    if (status == LIANA_OK && !program->handle) {
+        status = compile(program, &wanted, error);
+        if (status == LIANA_OK) liana__program_cache_write(client, &source, program->handle);
+    }
+    liana__text_free(&known_by);
     return status;
 }
 
@@ -89,6 +116,7 @@ static liana__pjrt_program *copy_text(liana__pjrt_client *client, const char *te
                                      .text_size = size,
                                      .num_devices = options->num_replicas,
                                      .devices = devices,
+                                     .joins_loops = options->joins_loops,
                                      .users = 1};
     return program;
 }
@@ -114,7 +142,7 @@ static bool is_equal(const liana__pjrt_program *program, const char *text, size_
                      const liana__pjrt_compile_options *options)
 {
     if (program->text_size != size || program->num_devices != options->num_replicas) return false;
-    if (!program->devices != !options->devices) return false;
+    if (!program->devices != !options->devices || program->joins_loops != options->joins_loops) return false;
     const size_t bytes = options->num_replicas * sizeof *options->devices;
     return (!options->devices || memcmp(program->devices, options->devices, bytes) == 0) &&
            memcmp(program->text, text, size) == 0;

@@ -192,10 +192,10 @@ static void write_parts(const char *path, const part parts[NUM_PARTS])
     }
 }
 
-/* The plugin's bytes of a program. Free them with args->release. */
-static bool serialize(const liana__pjrt_plugin *plugin, void *loaded, liana__pjrt_serialize_args *args)
+bool liana__program_serialize(const liana__pjrt_plugin *plugin, void *loaded, liana__pjrt_serialize_args *args)
 {
     liana__pjrt_pointer_args executable = {.object = loaded};
+    if (!liana__pjrt_has(plugin, LIANA__PJRT_EXECUTABLE_SERIALIZE)) return false;
     if (liana__pjrt_call(plugin, LIANA__PJRT_LOADED_EXECUTABLE_GET_EXECUTABLE, &executable, NULL) != LIANA_OK) {
         return false;
     }
@@ -211,8 +211,8 @@ void liana__program_cache_write(const liana__pjrt_client *client, const liana__p
     part parts[NUM_PARTS];
     const char *path;
     liana__pjrt_serialize_args args = {0};
-    if (liana__pjrt_has(&client->plugin, LIANA__PJRT_EXECUTABLE_SERIALIZE) &&
-        find_parts(client, source, &arena, parts, &path) && serialize(&client->plugin, executable, &args)) {
+    if (find_parts(client, source, &arena, parts, &path) &&
+        liana__program_serialize(&client->plugin, executable, &args)) {
         parts[PROGRAM] = (part){args.bytes, args.size};
         write_parts(path, parts);
         const char *folder = liana__path_folder(&arena, path);

@@ -26,6 +26,10 @@ void *liana__program_cache_read(const liana__pjrt_client *client, const liana__p
 void liana__program_cache_write(const liana__pjrt_client *client, const liana__program_source *source,
                                 void *executable);
 
+/* The plugin's bytes of a loaded executable: args->bytes. Free them with args->release, if it is set. Returns false if the
+ * plugin does not give them. */
+bool liana__program_serialize(const liana__pjrt_plugin *plugin, void *executable, liana__pjrt_serialize_args *args);
+
 /* Removes the oldest programs of a folder until the rest take at most so many bytes. Other files stay, and do not count. */
 void liana__program_cache_trim(const char *folder, uint64_t most);
 

@@ -100,14 +100,20 @@ static liana_status device_ids(const whole_update *own, int *ids, liana__error *
     return LIANA_OK;
 }
 
+static bool is_cpu(const whole_update *own)
+{
+    return strcmp(own->devices[0].device->client->platform, "cpu") == 0;
+}
+
 static liana_status compile_text(whole_update *own, const char *text, liana__error *error)
 {
     const liana__pjrt_device *first = own->devices[0].device;
-    liana__pjrt_compile_options options = {0};
+    liana__pjrt_compile_options options = {.joins_loops = is_cpu(own)};
     int *ids = calloc(own->count, sizeof *ids);
     if (!ids) return liana__fail_memory(error, "the update");
     liana_status status = device_ids(own, ids, error);
-    if (own->count > 1) options = (liana__pjrt_compile_options){.num_replicas = own->count, .devices = ids};
+    if (own->count > 1) options.devices = ids;
+    if (own->count > 1) options.num_replicas = own->count;
     if (status == LIANA_OK) {
         status = liana__pjrt_program_make(first->client, text, strlen(text), &options, &own->program, error);
     }
@@ -117,10 +123,9 @@ static liana_status compile_text(whole_update *own, const char *text, liana__err
 
 static liana_status compile(whole_update *own, liana__error *error)
 {
-    const bool is_cpu = strcmp(own->devices[0].device->client->platform, "cpu") == 0;
     const liana__stablehlo_options options = {.name = "update",
                                               .highest_precision = !own->devices[0].device->default_products,
-                                              .usual_axes = is_cpu};
+                                              .usual_axes = is_cpu(own)};
     char *text;
     free(own->variables.items);
     LIANA_TRY(liana__stablehlo_whole_variables(&own->graphs.shape, &own->variables, error));

@@ -9,6 +9,7 @@ WERROR ?=
 CMAKE_OPTIONS ?=
 FUZZ_SECONDS ?= 60
 KILLS ?= 200
+MODELS ?= all
 
 GENERATOR := $(if $(shell command -v ninja 2>/dev/null),-G Ninja)
 CONFIGURE = cmake -S . -B $(1) $(if $(wildcard $(1)/CMakeCache.txt),,$(GENERATOR)) $(if $(WERROR),-DLIANA_WERROR=$(WERROR)) \
@@ -16,7 +17,7 @@ CONFIGURE = cmake -S . -B $(1) $(if $(wildcard $(1)/CMakeCache.txt),,$(GENERATOR
 COMPILE = cmake --build $(1) --parallel $(JOBS)
 TEST = ctest --test-dir $(1) --output-on-failure --no-label-summary --parallel $(JOBS) $(TEST_OPTIONS)
 
-.PHONY: all help demo test asan tsan bench bench-docs bench-long bench-data kills fuzz test-levels test-builds format check-format check-includes check-names check-registry check-docs-long check-slurm check-ahead check-plan install uninstall clean
+.PHONY: all help demo test asan tsan bench bench-docs bench-long bench-data kills fuzz test-levels test-builds format check-format check-includes check-names check-registry check-docs-long check-slurm check-ahead check-plan check-zoo install uninstall clean
 
 all: ## build libliana and the liana command into $(BUILD)
 	$(call CONFIGURE,$(BUILD))
@@ -86,10 +87,15 @@ check-slurm: ## run jobs under Slurm itself, one node on this machine (root; Slu
 	$(call COMPILE,$(BUILD)) --target liana
 	sh tests/checks/slurm.sh $(BUILD)
 
-check-ahead: ## compile updates of large networks for one TPU chip and eight, without one (fetches libtpu, 350 MB; long)
+check-ahead: ## compile updates of large networks for one TPU chip and eight, and for H200s, without them (fetches libtpu and the plugin for GPUs, 600 MB; long)
 	$(call CONFIGURE,$(BUILD))
 	$(call COMPILE,$(BUILD)) --target liana
 	sh tests/checks/ahead.sh $(BUILD)
+
+check-zoo: ## compare outputs and gradients of every model on the PJRT plugin for CPUs with the CPU's (20 minutes; MODELS: only these)
+	$(call CONFIGURE,$(BUILD))
+	$(call COMPILE,$(BUILD)) --target test_pjrt_zoo
+	$(BUILD)/test_pjrt_zoo $(MODELS)
 
 check-plan: ## compare plans of clusters with measured steps, 2 and 4 workers at three bandwidths (root; nothing else should run; minutes)
 	$(call CONFIGURE,$(BUILD))

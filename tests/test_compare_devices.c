@@ -168,6 +168,13 @@ static void test_command(void **state)
     assert_int_equal(json_integer_value(json_object_get(event, "updates")), 5);
     json_decref(event);
     assert_code(got, 0);
+    /* The first shard alone: its loss, and no weights. */
+    got = liana__test_command("compare-devices", path, "--updates", "0");
+    assert_non_null(strstr(got.out, "the first shard: loss "));
+    assert_non_null(strstr(got.out, "gradients\n"));
+    assert_null(strstr(got.out, "weights after"));
+    assert_null(strstr(got.out, "update 1"));
+    assert_code(got, 0);
     assert_false(liana__folder_exists(liana__test_path("run")));
 }
 
@@ -183,7 +190,7 @@ static void test_what_is_refused(void **state)
         assert_code(got, 2);
     }
     assert_code(liana__test_command("compare-devices", path, "--devices", "cpu,cpuu"), 2);
-    assert_code(liana__test_command("compare-devices", path, "--updates", "0"), 2);
+    assert_code(liana__test_command("compare-devices", path, "--updates", "-1"), 2);
     /* Numbers that go bad name the device and the update. */
     const liana__test_result got =
         liana__test_command("compare-devices", path, "train.optimizer={name: SGD, learning_rate: 1e30}");

@@ -134,7 +134,10 @@ static void test_what_is_refused(void **state)
     char path[256];
     snprintf(path, sizeof path, "%s", write_config());
     liana__test_result got = liana__test_command("plan", path, "--device", "gpu");
-    assert_non_null(strstr(got.err, "--device is 'gpu', expected tpu, or pjrt:PATH"));
+    assert_non_null(strstr(got.err, "--device gpu needs --compile, and --topology FILE.txtpb"));
+    assert_code(got, 2);
+    got = liana__test_command("plan", path, "--device", "cpu");
+    assert_non_null(strstr(got.err, "--device is 'cpu', expected tpu, gpu, or pjrt:PATH"));
     assert_code(got, 2);
     got = liana__test_command("plan", path, "--device", "tpu", "--topology", "v9:1x1");
     assert_non_null(strstr(got.err, "there is no TPU 'v9:1x1'"));
@@ -167,6 +170,31 @@ static void test_a_program_is_compiled_in_a_child(void **state)
     assert_int_equal(program.results, 7);
     assert_true(program.temporaries > 8);
     assert_true(program.seconds >= 0);
+}
+
+/* A GPU is a file that describes it; the plugin answers with the size of that. */
+static void test_an_update_is_compiled_for_a_gpu(void **state)
+{
+    (void)state;
+    char path[256], device[512], target[256];
+    static const char described[] = "platform_name: \"CUDA\"\n";
+    liana__test_folder();
+    snprintf(path, sizeof path, "%s", write_config());
+    snprintf(target, sizeof target, "%s", liana__test_write("h200.txtpb", described, strlen(described)));
+    snprintf(device, sizeof device, "pjrt:%s?mode=good", LIANA_AHEAD_PLUGIN);
+    liana__test_result got = liana__test_command("plan", path, "--device", device, "--topology", target, "--compile",
+                                                 "--replicas", "2", "--json");
+    json_t *event = find_event(got.out, "compiled", NULL);
+    if (!event) fail_msg("%s%s", got.out, got.err);
+    assert_true(number_of(event, "code") == strlen(described));
+    assert_true(number_of(event, "results") == strlen("1x1x2"));
+    assert_null(strstr(got.out, "device_plan")); /* a GPU has no tiles */
+    json_decref(event);
+    assert_code(got, 0);
+    assert_refused(liana__test_command("plan", path, "--device", "gpu", "--compile"), 2, "--topology FILE.txtpb", NULL);
+    assert_refused(liana__test_command("plan", path, "--device", "gpu", "--topology", target), 2, "--compile", NULL);
+    assert_refused(liana__test_command("plan", path, "--device", device, "--topology", "none.txtpb", "--compile"), 1,
+                   "none.txtpb", NULL);
 }
 
 static void test_what_ends_a_compiler(void **state)
@@ -218,6 +246,7 @@ int main(void)
         cmocka_unit_test(test_layers_of_a_model),
         cmocka_unit_test(test_what_is_refused),
         cmocka_unit_test(test_a_program_is_compiled_in_a_child),
+        cmocka_unit_test(test_an_update_is_compiled_for_a_gpu),
         cmocka_unit_test(test_what_ends_a_compiler),
         cmocka_unit_test(test_an_update_is_compiled),
     };

@@ -10,7 +10,7 @@
 
 static const liana__option options[] = {
     {"devices", "A,B", "the two devices (default: cpu and train.device; if that is cpu, too: cpu and reference)"},
-    {"updates", "N", "the number of updates (default: 5)"},
+    {"updates", "N", "the number of updates (default: 5); 0: only the first shard's outputs, loss and gradients"},
     LIANA__OPTION_PLUGINS,
     LIANA__OPTION_JSON,
     {0},
@@ -72,6 +72,7 @@ static void print_json(liana__invocation *invocation, const liana__device_compar
         set_text(invocation, event, "place", item->place);
         set_number(invocation, event, "first", item->first);
         set_number(invocation, event, "second", item->second);
+        set_number(invocation, event, "size", item->size);
         set_number(invocation, event, "largest", item->largest);
         set_number(invocation, event, "explained", item->explained);
         liana__invocation_print_json(invocation, event);
@@ -161,7 +162,7 @@ static liana_status compare(liana__invocation *invocation, const liana__session 
 static liana_status run(liana__invocation *invocation)
 {
     int64_t updates = 5;
-    LIANA_TRY(liana__invocation_int(invocation, "updates", 1, MOST_UPDATES, &updates));
+    LIANA_TRY(liana__invocation_int(invocation, "updates", 0, MOST_UPDATES, &updates));
     liana__session session = {0}, moved = {0};
     const char *config = invocation->operands[0];
     liana_status status = liana__session_open(invocation, config, &session);

@@ -19,9 +19,10 @@ static const liana__option options[] = {
     {"microbatch", "N", "only shards of so many examples (default: the best of several)"},
     {"seconds", "S", "each measurement takes at least so long (default: 1)"},
     {"device", "NAME", "tpu: what padding to its tiles wastes, layer by layer, and memory; no TPU is needed"},
-    {"topology", "NAME", "with --device: a generation of TPUs, or a slice: v4, v5e:2x2 (default: v5e:2x2)"},
+    {"topology", "NAME",
+     "with --device: a generation of TPUs, or a slice: v4, v5e:2x2 (default: v5e:2x2); or FILE.txtpb, a GPU"},
     {"all", NULL, "with --device: all layers"},
-    {"compile", NULL, "with --device: compile an update with libtpu (TPU_LIBRARY_PATH), and say what it needs"},
+    {"compile", NULL, "with --device: compile an update with libtpu or the plugin for GPUs, and say what it needs"},
     {"replicas", "N", "with --compile: cores that share a batch (default: 1)"},
     LIANA__OPTION_PLUGINS,
     LIANA__OPTION_JSON,
@@ -426,7 +427,7 @@ const liana__command liana__subcommand_plan = {
             "best microbatch, what a worker sends for an update, its memory, and what limits. Writes no run folder.\n"
             "docs/scaling.md explains it. With --device tpu it says instead what a TPU core makes of each layer:\n"
             "how much of its matrix units and its memory is padding, and which shards and widths would waste\n"
-            "nothing (docs/devices.md).\n",
+            "nothing (docs/devices.md). With --device gpu it compiles an update for a GPU that need not be there.\n",
     .options = options,
     .min_operands = 1,
     .max_operands = 1,

@@ -3,6 +3,8 @@
 
 #include "backends/pjrt/ahead.h"
 #include "backends/pjrt/whole_text.h"
+#include "base/file.h"
+#include "base/text.h"
 #include "passes/pass.h"
 #include "report/tile_report.h"
 #include "stablehlo/module.h"
@@ -10,15 +12,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHOWN = 12, MOST_SHARD = 1 << 20, MIB = 1 << 20, MOST_REPLICAS = 1024 };
+enum { SHOWN = 12, MOST_SHARD = 1 << 20, MIB = 1 << 20, MOST_REPLICAS = 1024, MOST_DESCRIPTION = 1 << 20 };
 
 typedef struct device_plan {
     liana__invocation *invocation;
     const char *device, *topology;
-    const liana__tpu_generation *generation;
+    const liana__tpu_generation *generation; /* NULL: it is a GPU */
+    char *target;                            /* the description of a GPU */
     int64_t shard;
     bool default_products;
 } device_plan;
+
+static liana_status read_target(device_plan *own)
+{
+    size_t size;
+    return liana__file_read(own->topology, MOST_DESCRIPTION, &own->target, &size, &own->invocation->error);
+}
 
 static liana_status read_options(device_plan *own)
 {
@@ -27,10 +36,18 @@ static liana_status read_options(device_plan *own)
     const char *given = liana__invocation_text(invocation, "topology");
     own->device = liana__invocation_text(invocation, "device");
     own->topology = given ? given : "v5e:2x2";
-    if (strncmp(own->device, "tpu", 3) != 0 && strncmp(own->device, "pjrt:", 5) != 0) {
+    const bool is_gpu = strncmp(own->device, "gpu", 3) == 0, is_described = liana__ends_with(own->topology, ".txtpb");
+    if (!is_gpu && strncmp(own->device, "tpu", 3) != 0 && strncmp(own->device, "pjrt:", 5) != 0) {
         return liana__fail(error, LIANA_INVALID_CONFIG,
-                           "plan: --device is '%.100s', expected tpu, or pjrt:PATH of a plugin for TPUs", own->device);
+                           "plan: --device is '%.100s', expected tpu, gpu, or pjrt:PATH of a plugin for them",
+                           own->device);
     }
+    if (is_gpu && !(is_described && liana__invocation_has(invocation, "compile"))) {
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "plan: --device gpu needs --compile, and --topology FILE.txtpb, a description of the GPU "
+                           "(docs/devices.md)");
+    }
+    if (is_described) return read_target(own);
     return liana__tpu_generation_find(own->topology, &own->generation, error);
 }
 
@@ -146,9 +163,9 @@ static void print_compiled(const device_plan *own, const compiled_text *text, co
     } else {
         fprintf(invocation->out,
                 "\nThe compiler's own plan of an update of %lld examples on %lld of %s, made in %.0f s "
-                "(%lld shards at a time, %lld times), for each core:\n",
+                "(%lld shards at a time, %lld times), for each %s:\n",
                 (long long)text->batch, (long long)text->replicas, own->topology, program->seconds,
-                (long long)text->update.side_by_side, (long long)text->update.rounds);
+                (long long)text->update.side_by_side, (long long)text->update.rounds, own->target ? "GPU" : "core");
     }
     for (size_t i = 0; i < PARTS; i++) fprintf(invocation->out, "%-12s %10.1f MiB\n", names[i], parts[i] / MIB);
 }
@@ -156,8 +173,11 @@ static void print_compiled(const device_plan *own, const compiled_text *text, co
 static liana_status compile_text(const device_plan *own, const compiled_text *text, liana__pjrt_ahead_program *program)
 {
     const char *code = text->shard ? text->shard : text->update.text;
+    char gpus[32];
+    snprintf(gpus, sizeof gpus, "1x1x%lld", (long long)text->replicas);
     const liana__pjrt_ahead_request request = {.device = own->device,
-                                               .topology = own->topology,
+                                               .topology = own->target ? gpus : own->topology,
+                                               .target = own->target,
                                                .num_replicas = text->shard ? 1 : text->update.replicas,
                                                .text = code,
                                                .text_size = strlen(code)};
@@ -184,30 +204,44 @@ static liana_status compile(const device_plan *own, const liana__training *train
     return status;
 }
 
-liana_status liana__plan_device(liana__invocation *invocation, const liana__session *session)
+/* What padding wastes, of a TPU. */
+static liana_status plan_tiles(const device_plan *own, liana__run *run)
 {
-    device_plan own = {.invocation = invocation};
-    liana__run run;
     liana__tile_plan plan = {0};
-    LIANA_TRY(read_options(&own));
+    liana_status status =
+        liana__tile_plan_make(&run->core, own->shard, own->generation, &plan, &own->invocation->error);
+    if (status == LIANA_OK) status = print(own, &plan);
+    liana__tile_plan_free(&plan);
+    return status;
+}
+
+static liana_status plan(device_plan *own, const liana__session *session)
+{
+    liana__invocation *invocation = own->invocation;
+    liana__run run;
     liana__config config = session->config;
     config.train.device = "cpu";
     config.train.strategy = NULL;
-    /* What auto comes to on a TPU. */
+    /* What auto comes to on TPUs and GPUs. */
     if (config.train.precision == LIANA_PRECISION_AUTO) config.train.precision = LIANA_MIXED_BFLOAT16;
-    own.default_products = config.train.precision == LIANA_FLOAT32_DEFAULT;
+    own->default_products = config.train.precision == LIANA_FLOAT32_DEFAULT;
     config.data.validation = config.data.test = (liana__source_config){0};
     const liana__run_options opened = {.training = true};
     LIANA_TRY(liana__run_open(session->context, &config, &opened, &run, &invocation->error));
-    own.shard = liana__trainer_microbatch(run.core.trainer);
-    liana_status status = liana__invocation_int(invocation, "microbatch", 1, MOST_SHARD, &own.shard);
-    if (status == LIANA_OK) {
-        status = liana__tile_plan_make(&run.core, own.shard, own.generation, &plan, &invocation->error);
-    }
-    if (status == LIANA_OK) status = print(&own, &plan);
+    own->shard = liana__trainer_microbatch(run.core.trainer);
+    liana_status status = liana__invocation_int(invocation, "microbatch", 1, MOST_SHARD, &own->shard);
+    if (status == LIANA_OK && !own->target) status = plan_tiles(own, &run);
     if (status == LIANA_OK && liana__invocation_has(invocation, "compile"))
-        status = compile(&own, &run.core, config.train.batch_size);
-    liana__tile_plan_free(&plan);
+        status = compile(own, &run.core, config.train.batch_size);
     liana__run_close(&run);
+    return status;
+}
+
+liana_status liana__plan_device(liana__invocation *invocation, const liana__session *session)
+{
+    device_plan own = {.invocation = invocation};
+    liana_status status = read_options(&own);
+    if (status == LIANA_OK) status = plan(&own, session);
+    free(own.target);
     return status;
 }

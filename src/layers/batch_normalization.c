@@ -59,14 +59,12 @@ static liana_tensor statistic_row(liana__layer_call *call, liana_tensor statisti
     return liana_op_reshape_at(call->here, slice, liana_shape_of(channels));
 }
 
-/* 1 for each element of the examples that are there: [batch, 1, ..., 1] in x's dtype. */
-static liana_tensor present_rows(liana__layer_call *call)
+/* 1 for each example that is there: [batch, 1] in the dtype of `like`. */
+static liana_tensor present_rows(liana__layer_call *call, liana_tensor like)
 {
-    liana_tensor x = call->inputs[0];
-    liana_shape shape = liana_tensor_shape(x);
-    for (int i = 1; i < shape.rank; i++) shape.dims[i] = 1;
-    liana_tensor present = liana_op_reshape_at(call->here, call->present, shape);
-    return liana_op_cast_at(call->here, present, liana_tensor_dtype(x));
+    const int64_t batch = liana_tensor_shape(call->inputs[0]).dims[0];
+    liana_tensor present = liana_op_reshape_at(call->here, call->present, liana_shape_of(batch, 1));
+    return liana_op_cast_at(call->here, present, liana_tensor_dtype(like));
 }
 
 /* The elements of a channel in one example. */
@@ -102,41 +100,54 @@ static liana_tensor count_present(liana__layer_call *call, liana_tensor like)
     return liana_op_multiply_at(call->here, liana_op_maximum_at(call->here, examples, one), places);
 }
 
-/* x as [leaves, elements of a channel, channels], and back. */
-static liana_tensor by_leaf(liana__layer_call *call, liana_tensor x)
+/* The sum of each channel in each example: [batch, channels]. */
+static liana_tensor sum_places(liana__layer_call *call, liana_tensor x)
 {
-    liana_shape shape = liana_tensor_shape(call->inputs[0]);
-    return liana_op_reshape_at(call->here, x, liana_shape_of(num_leaves(call), -1, shape.dims[shape.rank - 1]));
+    liana_axes places = {0};
+    const int rank = liana_tensor_shape(x).rank;
+    for (int axis = 1; axis + 1 < rank; axis++) places.values[places.count++] = axis;
+    return places.count ? liana_op_reduce_sum_at(call->here, x, places, false) : x;
 }
 
-/* The mean of each channel over the examples of each leaf that are there: [leaves, channels]. */
+/* The mean of each channel over the examples of each leaf that are there: [leaves, channels]. First come the sums in each
+ * example. So x keeps its shape, which a TPU may have to copy for another one, and only small tensors are masked. */
 static liana_tensor mean_by_leaf(liana__layer_call *call, liana_tensor x, liana_tensor count)
 {
-    liana_tensor there = by_leaf(call, liana_op_multiply_at(call->here, x, present_rows(call)));
-    return liana_op_divide_at(call->here, liana_op_reduce_sum_at(call->here, there, LIANA_AXES(1), false), count);
+    liana_tensor sums = sum_places(call, x);
+    sums = liana_op_multiply_at(call->here, sums, present_rows(call, sums));
+    const int64_t channels = liana_tensor_shape(sums).dims[1];
+    sums = liana_op_reshape_at(call->here, sums, liana_shape_of(num_leaves(call), -1, channels));
+    return liana_op_divide_at(call->here, liana_op_reduce_sum_at(call->here, sums, LIANA_AXES(1), false), count);
 }
 
-/* A row for each leaf, [leaves, channels], in the place of each element of x. */
+/* The leaf's row of [leaves, channels] for each example: [batch, 1, ..., channels]; of one leaf [1, 1, ..., channels]. */
 static liana_tensor row_of_leaf(liana__layer_call *call, liana_tensor each)
 {
-    liana_shape shape = liana_tensor_shape(each);
-    return liana_op_reshape_at(call->here, each, liana_shape_of(shape.dims[0], 1, shape.dims[1]));
+    const int64_t leaves = num_leaves(call), channels = liana_tensor_shape(each).dims[1];
+    liana_shape shape = liana_tensor_shape(call->inputs[0]);
+    if (leaves > 1) {
+        const int64_t size = shape.dims[0] / leaves;
+        each = liana_op_reshape_at(call->here, each, liana_shape_of(leaves, 1, channels));
+        each = liana_op_broadcast_to_at(call->here, each, liana_shape_of(leaves, size, channels));
+    } else {
+        shape.dims[0] = 1;
+    }
+    for (int axis = 1; axis + 1 < shape.rank; axis++) shape.dims[axis] = 1;
+    return liana_op_reshape_at(call->here, each, shape);
 }
 
 /* Of the examples that are there, by leaf. */
 typedef struct present_statistics {
     liana_tensor mean, variance; /* [leaves, channels] */
-    liana_tensor centred;        /* x without the mean, [leaves, elements of a channel, channels] */
+    liana_tensor centred;        /* x without the mean */
 } present_statistics;
 
 static present_statistics measure_present(liana__layer_call *call)
 {
     liana_tensor x = call->inputs[0], count = count_present(call, x);
     present_statistics made = {.mean = mean_by_leaf(call, x, count)};
-    made.centred = liana_op_subtract_at(call->here, by_leaf(call, x), row_of_leaf(call, made.mean));
-    liana_tensor squares = liana_op_square_at(call->here, made.centred);
-    squares = liana_op_reshape_at(call->here, squares, liana_tensor_shape(x));
-    made.variance = mean_by_leaf(call, squares, count);
+    made.centred = liana_op_subtract_at(call->here, x, row_of_leaf(call, made.mean));
+    made.variance = mean_by_leaf(call, liana_op_square_at(call->here, made.centred), count);
     return made;
 }
 
@@ -148,9 +159,7 @@ static liana_tensor normalise_present(liana__layer_call *call, const present_sta
     liana_tensor small = liana_graph_scalar_at(call->here, variance.graph, liana_tensor_dtype(variance), epsilon);
     liana_tensor factor = liana_op_rsqrt_at(call->here, liana_op_add_at(call->here, variance, small));
     factor = row_of_leaf(call, liana_op_multiply_at(call->here, factor, gamma));
-    liana_tensor result =
-        liana_op_add_at(call->here, liana_op_multiply_at(call->here, statistics->centred, factor), beta);
-    return liana_op_reshape_at(call->here, result, liana_tensor_shape(call->inputs[0]));
+    return liana_op_add_at(call->here, liana_op_multiply_at(call->here, statistics->centred, factor), beta);
 }
 
 /* Keras 2 runs images through TensorFlow's fused kernel, whose variance for the moving average is the unbiased one,

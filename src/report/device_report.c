@@ -54,16 +54,17 @@ static void print_row(const liana__device_comparison *comparison, const char *la
     static const liana__compared columns[] = {LIANA__COMPARED_OUTPUT, LIANA__COMPARED_GRADIENT, LIANA__COMPARED_WEIGHT};
     const liana__device_difference *worst[NUM_COLUMNS];
     bool any = false;
-    for (int i = 0; i < NUM_COLUMNS; i++) {
+    const int count = comparison->num_updates ? NUM_COLUMNS : NUM_COLUMNS - 1; /* without updates no weights */
+    for (int i = 0; i < count; i++) {
         worst[i] = worst_of(comparison, layer, columns[i]);
         any = any || worst[i];
     }
     if (!any) return;
     liana__text_add(text, "%-*s", width, layer);
-    for (int i = 0; i < NUM_COLUMNS; i++) {
+    for (int i = 0; i < count; i++) {
         char cell[64];
         print_cell(worst[i], cell, sizeof cell);
-        liana__text_add(text, i + 1 < NUM_COLUMNS ? "  %-*s" : "  %.*s", CELL, cell);
+        liana__text_add(text, i + 1 < count ? "  %-*s" : "  %.*s", CELL, cell);
     }
     liana__text_add(text, "\n");
 }
@@ -99,10 +100,11 @@ void liana__device_report(const liana__device_comparison *comparison, const char
         if (length > width) width = length;
     }
     char weights[64];
-    snprintf(weights, sizeof weights, "weights after %lld update%s", (long long)comparison->num_updates,
-             comparison->num_updates == 1 ? "" : "s");
+    const long long updates = (long long)comparison->num_updates;
+    snprintf(weights, sizeof weights, "weights after %lld update%s", updates, updates == 1 ? "" : "s");
     liana__text_add(text, "Largest difference, and its share of what rounding explains:\n\n");
-    liana__text_add(text, "%-*s  %-*s  %-*s  %s\n", width, "layer", CELL, "output", CELL, "gradients", weights);
+    liana__text_add(text, "%-*s  %-*s  ", width, "layer", CELL, "output");
+    liana__text_add(text, updates ? "%-*s  %s\n" : "%.*s%s\n", CELL, "gradients", updates ? weights : "");
     for (size_t i = 0; i < comparison->count; i++) {
         const char *layer = comparison->items[i].layer;
         if (*layer && !is_repeated(comparison, i)) print_row(comparison, layer, width, text);

@@ -28,9 +28,15 @@ static liana__pjrt_failure *initialize(void *args)
 static liana__pjrt_failure *create_topology(void *args)
 {
     liana__pjrt_topology_args *own = args;
-    if (own->num_options != 1 || strncmp(own->options->name, "mode", own->options->name_size) != 0) {
+    if (own->num_options < 1 || strncmp(own->options->name, "mode", own->options->name_size) != 0) {
         return fail("an option 'mode' is expected");
     }
+    /* A GPU's description, and its place among others. */
+    const liana__pjrt_named_value *target = own->options + 1, *place = own->options + 2;
+    const bool is_gpu = own->num_options == 3 && strncmp(target->name, "target_config", target->name_size) == 0 &&
+                        strncmp(place->name, "topology", place->name_size) == 0;
+    if (own->num_options != 1 && !is_gpu) return fail("options are mode, and target_config with topology");
+    answer.code = is_gpu ? (int64_t)target->value_size : 0;
     snprintf(mode, sizeof mode, "%.*s", (int)own->options->value_size, own->options->value.string);
     answer.results = (int64_t)own->name_size;
     own->topology = mode;
@@ -59,6 +65,7 @@ static liana__pjrt_failure *tell_memory(void *args)
 {
     liana__pjrt_program_memory_args *own = args;
     const liana__pjrt_program_memory_args *known = own->executable;
+    own->code = known->code;
     own->arguments = known->arguments;
     own->results = known->results;
     own->temporaries = known->temporaries;

@@ -51,18 +51,47 @@ static liana_status compile(const liana__pjrt_plugin *plugin, const liana__pjrt_
     return status;
 }
 
+static void add_text(liana__pjrt_topology_args *topology, liana__pjrt_named_value *options, const char *name,
+                     const char *text)
+{
+    options[topology->num_options++] = (liana__pjrt_named_value){.head = {.struct_size = sizeof *options},
+                                                                 .name = name,
+                                                                 .name_size = strlen(name),
+                                                                 .kind = LIANA__PJRT_STRING,
+                                                                 .value.string = text,
+                                                                 .value_size = strlen(text)};
+}
+
+/* Of the options of the device's name, and of what describes a GPU. */
+static liana_status create_topology(const liana__pjrt_plugin *plugin, const liana__pjrt_device_name *name,
+                                    const liana__pjrt_ahead_request *request, const void **made, liana__error *error)
+{
+    liana__pjrt_named_value *options = calloc(name->num_options + 2, sizeof *options);
+    if (!options) return liana__fail_memory(error, "a topology");
+    liana__pjrt_topology_args topology = {.name = request->topology,
+                                          .name_size = strlen(request->topology),
+                                          .options = options,
+                                          .num_options = name->num_options};
+    if (name->num_options) memcpy(options, name->options, name->num_options * sizeof *options);
+    if (request->target) {
+        add_text(&topology, options, "target_config", request->target);
+        add_text(&topology, options, "topology", request->topology);
+    }
+    const liana_status status = liana__pjrt_call(plugin, LIANA__PJRT_TOPOLOGY_CREATE, &topology, error);
+    *made = topology.topology;
+    free(options);
+    return status;
+}
+
 static liana_status compile_for(const liana__pjrt_plugin *plugin, const liana__pjrt_device_name *name,
                                 const liana__pjrt_ahead_request *request, liana__pjrt_ahead_program *program,
                                 liana__error *error)
 {
     void *executable = NULL;
     const double begin = liana__clock_seconds();
-    liana__pjrt_topology_args topology = {.name = request->topology,
-                                          .name_size = strlen(request->topology),
-                                          .options = name->options,
-                                          .num_options = name->num_options};
-    LIANA_TRY(liana__pjrt_call(plugin, LIANA__PJRT_TOPOLOGY_CREATE, &topology, error));
-    LIANA_TRY(compile(plugin, request, topology.topology, &executable, error));
+    const void *topology = NULL;
+    LIANA_TRY(create_topology(plugin, name, request, &topology, error));
+    LIANA_TRY(compile(plugin, request, topology, &executable, error));
     program->seconds = liana__clock_seconds() - begin;
     liana__pjrt_program_memory_args memory = {.executable = executable};
     LIANA_TRY(liana__pjrt_call(plugin, LIANA__PJRT_EXECUTABLE_GET_COMPILED_MEMORY_STATS, &memory, error));

@@ -1,4 +1,5 @@
-/* ahead.h - compiles a program for devices that need not be there: what a TPU would make of it, known without one. */
+/* ahead.h - compiles a program for devices that need not be there: what a TPU or a GPU would make of it, known
+ * without one. */
 #ifndef LIANA_BACKENDS_PJRT_AHEAD_H
 #define LIANA_BACKENDS_PJRT_AHEAD_H
 
@@ -8,8 +9,9 @@
 typedef struct liana__pjrt_ahead_request {
     const char *device;   /* as devices are named (device_name.h); options are those of the topology */
     const char *topology; /* "v5e:2x2"; what a plugin knows is its own business */
-    size_t num_replicas;  /* devices that run the program together; at least 1 */
-    const char *text;     /* StableHLO */
+    const char *target;  /* NULL, or the description of a GPU: XLA's GpuTargetConfig as text; the topology is "1x1x8" */
+    size_t num_replicas; /* devices that run the program together; at least 1 */
+    const char *text;    /* StableHLO */
     size_t text_size;
 } liana__pjrt_ahead_request;
 

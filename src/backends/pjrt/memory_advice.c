@@ -42,7 +42,10 @@ liana_status liana__pjrt_advise(const liana__pjrt_device *device, int64_t size, 
     } else {
         snprintf(advice, sizeof advice, "use a smaller train.batch_size, smaller images or a smaller model");
     }
-    return liana__fail(error, LIANA_OUT_OF_MEMORY,
-                       "out of memory: %s%s; train.precision=mixed_bfloat16 halves activations of float32 (%.900s)",
-                       needs, advice, was.message);
+    return liana__fail(
+        error, LIANA_OUT_OF_MEMORY,
+        "out of memory: %s%s; train.precision=mixed_bfloat16 halves activations of float32; "
+        "train.recompute changes nothing here, a plugin's compiler itself decides what it computes again "
+        "(%.800s)",
+        needs, advice, was.message);
 }

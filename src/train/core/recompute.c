@@ -22,11 +22,17 @@ size_t liana__recompute_limit(liana_recompute asked, int64_t mebibytes, size_t d
     return left ? left : 1;
 }
 
-liana__recompute_result liana__recompute_report(const liana__trainer *trainer, liana_recompute asked, size_t limit)
+liana__recompute_result liana__recompute_report(const liana__trainer *trainer, liana_recompute asked, size_t limit,
+                                                bool by_compiler)
 {
     liana__recompute_result result = {.recompute = LIANA_RECOMPUTE_NONE};
     if (asked != LIANA_RECOMPUTE_AUTO) return result;
     liana__trainer_memory memory = liana__trainer_memory_of(trainer);
+    if (by_compiler) {
+        snprintf(result.note, sizeof result.note,
+                 "recompute: the compiler of this device's plugin decides itself what it computes again");
+        return result;
+    }
     if (memory.num_segments == 0) {
         snprintf(result.note, sizeof result.note, "recompute: none (auto: training takes %zu MiB of %zu)",
                  memory.bytes >> 20, limit >> 20);

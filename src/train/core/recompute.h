@@ -20,7 +20,9 @@ typedef struct liana__recompute_result {
     char note[256];            /* a line for the user; empty if nothing was asked for */
 } liana__recompute_result;
 
-/* What became of it: by a trainer that was made with this limit. */
-liana__recompute_result liana__recompute_report(const liana__trainer *trainer, liana_recompute asked, size_t limit);
+/* What became of it: by a trainer that was made with this limit. `by_compiler`: on a device whose plugin's compiler
+ * decides, and knows no limit. */
+liana__recompute_result liana__recompute_report(const liana__trainer *trainer, liana_recompute asked, size_t limit,
+                                                bool by_compiler);
 
 #endif

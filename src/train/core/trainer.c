@@ -122,6 +122,12 @@ liana_status liana__trainer_build_leaf(liana__trainer *trainer, int64_t size, li
     return build_training(trainer, size, false, graph, error);
 }
 
+liana_status liana__trainer_build_masked_leaf(liana__trainer *trainer, int64_t size, liana_graph **graph,
+                                              liana__error *error)
+{
+    return build_training(trainer, size, true, graph, error);
+}
+
 liana_status liana__trainer_build_evaluation(liana__trainer *trainer, int64_t size, liana_graph **graph,
                                              liana__error *error)
 {

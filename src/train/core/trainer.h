@@ -93,6 +93,9 @@ const liana__fault *liana__trainer_fault(const liana__trainer *trainer);
 liana__leaf_batch liana__trainer_leaves(liana__trainer *trainer, const liana__trainer_batch *batch);
 liana_status liana__trainer_build_leaf(liana__trainer *trainer, int64_t size, liana_graph **graph, liana__error *error)
     LIANA_MUST_USE;
+/* The leaf of devices with static leaves: it has the input "present". */
+liana_status liana__trainer_build_masked_leaf(liana__trainer *trainer, int64_t size, liana_graph **graph,
+                                              liana__error *error) LIANA_MUST_USE;
 liana_status liana__trainer_build_evaluation(liana__trainer *trainer, int64_t size, liana_graph **graph,
                                              liana__error *error) LIANA_MUST_USE;
 liana_status liana__trainer_build_update(liana__trainer *trainer, liana_graph **graph, liana__error *error)

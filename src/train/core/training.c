@@ -11,7 +11,9 @@
 /* What `auto` came to is said, and recorded: a training that goes on keeps it. */
 static void note_recomputation(liana__training *training, const liana__notes *notes, size_t limit)
 {
-    liana__recompute_result result = liana__recompute_report(training->trainer, training->wanted_recompute, limit);
+    const bool by_compiler = liana__pjrt_platform_of(training->device) != NULL;
+    liana__recompute_result result =
+        liana__recompute_report(training->trainer, training->wanted_recompute, limit, by_compiler);
     training->recompute = result.recompute;
     if (result.recompute == LIANA_RECOMPUTE_AUTO) training->memory = result.memory;
     training->state.recompute_memory = result.memory;

@@ -135,6 +135,11 @@ static liana_status read_rows(const liana__bad_step *step, const liana__leaf_bat
     const liana_graph *graph = incident->graph;
     for (size_t i = 0; i < graph->num_inputs; i++) {
         const liana__node *node = graph->inputs[i];
+        if (step->masked && strcmp(node->name, "present") == 0) {
+            float *present = (float *)incident->inputs[i];
+            for (int64_t row = 0; row < leaf->size; row++) present[row] = 1;
+            continue;
+        }
         const char *rows = rows_of(step->training->trainer, leaves, node->name);
         const size_t size = liana__byte_size(node->dtype, &node->shape), each = size / (size_t)leaf->size;
         if (!rows) return liana__fail(error, LIANA_INTERNAL, "the batch has no component '%s'", node->name);
@@ -246,9 +251,9 @@ liana_status liana__incident_of_leaf(const liana__bad_step *step, const liana__l
 {
     incident->num_rows = leaves->leaves[number].size;
     liana__trainer *trainer = step->training->trainer;
-    LIANA_TRY(step->of_validation
-                  ? liana__trainer_build_evaluation(trainer, incident->num_rows, &incident->graph, error)
-                  : liana__trainer_build_leaf(trainer, incident->num_rows, &incident->graph, error));
+    LIANA_TRY((step->of_validation ? liana__trainer_build_evaluation
+               : step->masked      ? liana__trainer_build_masked_leaf
+                                   : liana__trainer_build_leaf)(trainer, incident->num_rows, &incident->graph, error));
     LIANA_TRY(liana__incident_reserve(incident, error));
     LIANA_TRY(read_rows(step, leaves, number, incident, error));
     LIANA_TRY(read_variables(step, false, incident, error));

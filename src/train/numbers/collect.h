@@ -14,6 +14,7 @@ typedef struct liana__bad_step {
     int64_t applied;             /* the update's number for the optimizer */
     double learning_rate;
     bool of_validation;   /* the batch is one of a validation, and `step` counts those */
+    bool masked;          /* leaves of training are those of devices with static leaves */
     const double *losses; /* of the last good updates, the newest last */
     size_t num_losses;
     /* Where the examples come from; NULL: positions are all that is known. */

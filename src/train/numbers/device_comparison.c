@@ -112,6 +112,7 @@ static liana_status add_tensor(liana__device_comparison *comparison, const compa
     item->place = place_of(&comparison->arena, shape, found.at);
     item->first = liana__load(tensor->first, dtype, found.at);
     item->second = liana__load(tensor->second, dtype, found.at);
+    item->size = found.size;
     item->largest = found.largest;
     item->explained = explained_by(moved, found.size, unit);
     return add_item(comparison, item, error);
@@ -230,11 +231,11 @@ static liana_status run_incident(liana__device *device, liana__incident *inciden
     return liana__program_run(*program, error);
 }
 
-/* Makes the graph with what it reads. */
+/* Makes the graph with what it reads: the leaf that this device trains with. */
 static liana_status prepare_leaf(const liana__device_comparison_options *options, const liana__trainer_batch *batch,
-                                 watched_leaf *leaf, liana__error *error)
+                                 const liana__device *device, watched_leaf *leaf, liana__error *error)
 {
-    const liana__bad_step step = {.training = options->first, .batch = batch};
+    const liana__bad_step step = {.training = options->first, .batch = batch, .masked = device->backend->static_leaves};
     const liana__leaf_batch leaves = liana__trainer_leaves(options->first->trainer, batch);
     liana__incident_free(&leaf->incident);
     LIANA_TRY(liana__incident_of_leaf(&step, &leaves, 0, &leaf->incident, error));
@@ -248,7 +249,13 @@ static liana_status compute_leaf(const liana__device_comparison_options *options
 {
     liana__program *program = NULL;
     liana__variables variables;
-    LIANA_TRY(prepare_leaf(options, batch, leaf, error));
+    const size_t before = leaf->num_outputs;
+    LIANA_TRY(prepare_leaf(options, batch, device, leaf, error));
+    if (before && leaf->num_outputs != before) {
+        leaf->num_outputs = before;
+        return liana__fail(error, LIANA_INTERNAL, "the shards of %s and %s have different results", options->names[0],
+                           options->names[1]);
+    }
     if (draw) move_incident(&leaf->incident, unit_of(options->first), draw);
     liana__variables_init(&variables, device);
     liana_status status = run_incident(device, &leaf->incident, &program, &variables, error);
@@ -274,7 +281,8 @@ static const char *layer_of_weight(const liana_model *model, const char *weight)
     return found < 0 ? "" : model->layers[model->weights[found].layer].name;
 }
 
-static liana_status add_leaf(const liana__training *training, const watched_leaf *leaf,
+/* `with_loss`: there are no updates that would tell it. */
+static liana_status add_leaf(const liana__training *training, const watched_leaf *leaf, bool with_loss,
                              liana__device_comparison *comparison, liana__error *error)
 {
     const liana_graph *graph = leaf->incident.graph;
@@ -283,6 +291,11 @@ static liana_status add_leaf(const liana__training *training, const watched_leaf
         const char *layer = liana__arena_string(&comparison->arena, graph->outputs[i].name + strlen("layer/"));
         const compared_tensor tensor = tensor_of(leaf, i);
         liana__device_difference item = {.what = LIANA__COMPARED_OUTPUT, .layer = layer, .name = layer};
+        LIANA_TRY(add_tensor(comparison, &tensor, unit, &item, error));
+    }
+    if (with_loss) {
+        const compared_tensor tensor = tensor_of(leaf, 0);
+        liana__device_difference item = {.what = LIANA__COMPARED_LOSS, .layer = "", .name = "the first shard"};
         LIANA_TRY(add_tensor(comparison, &tensor, unit, &item, error));
     }
     for (size_t i = leaf->num_results; i-- > 1;) {
@@ -307,8 +320,8 @@ static liana_status compare_leaf(const liana__device_comparison_options *options
         status = compute_leaf(options, batch, device, draw, &leaf, values, error);
     }
     /* Once more, for names and types. */
-    if (status == LIANA_OK) status = prepare_leaf(options, batch, &leaf, error);
-    if (status == LIANA_OK) status = add_leaf(options->first, &leaf, comparison, error);
+    if (status == LIANA_OK) status = prepare_leaf(options, batch, options->first->device, &leaf, error);
+    if (status == LIANA_OK) status = add_leaf(options->first, &leaf, !options->updates, comparison, error);
     for (size_t i = 0; i < 2 + NUM_MOVES; i++) free_values(leaf.values[i], leaf.num_outputs);
     liana__incident_free(&leaf.incident);
     return status;
@@ -370,6 +383,7 @@ static liana_status update(const liana__device_comparison_options *options, cons
         const liana__trainer_batch data = liana__trainer_batch_of(training->trainer, batch);
         LIANA_TRY(compare_leaf(options, &data, comparison, error));
     }
+    if (!options->updates) return LIANA_OK;
     LIANA_TRY(train(training, options->names[0], batch, number, &first, error));
     LIANA_TRY(train(options->second, options->names[1], batch, number, &second, error));
     LIANA_TRY(train(options->moved, options->names[0], batch, number, &moved, error));
@@ -383,6 +397,7 @@ static liana_status update(const liana__device_comparison_options *options, cons
                                            .place = "",
                                            .first = first,
                                            .second = second,
+                                           .size = fabs(first),
                                            .largest = difference_of(first, second),
                                            .explained = explained_by(*moved_most, fabs(first), unit_of(training))};
     return add_item(comparison, &item, error);
@@ -394,11 +409,13 @@ static liana_status train_all(const liana__device_comparison_options *options, l
     liana_status status = LIANA_OK;
     double moved_most = 0;
     LIANA_TRY(liana__loader_begin(options->loader, 0, 0, error));
-    while (status == LIANA_OK && comparison->num_updates < options->updates) {
+    bool compared = false;
+    while (status == LIANA_OK && (comparison->num_updates < options->updates || !compared)) {
         liana__batch *batch;
         LIANA_TRY(liana__loader_next(options->loader, &batch, error));
         if (!batch) break;
-        if (liana__batch_step_count(batch)) status = update(options, batch, &moved_most, comparison, error);
+        compared = liana__batch_step_count(batch) > 0;
+        if (compared) status = update(options, batch, &moved_most, comparison, error);
         liana__loader_release(options->loader, batch);
     }
     return status;
@@ -440,7 +457,7 @@ liana_status liana__device_comparison_run(const liana__device_comparison_options
 {
     LIANA_TRY(share_state(options, error));
     LIANA_TRY(train_all(options, comparison, error));
-    for (size_t i = 0; i < options->first->model->num_weights; i++) {
+    for (size_t i = 0; options->updates && i < options->first->model->num_weights; i++) {
         LIANA_TRY(compare_weight(options, i, comparison, error));
     }
     return LIANA_OK;

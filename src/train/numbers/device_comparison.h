@@ -16,7 +16,7 @@ typedef enum liana__compared {
     LIANA__COMPARED_OUTPUT,   /* of the first shard, in the first update */
     LIANA__COMPARED_GRADIENT, /* of the same: the sum over the shard, of a weight */
     LIANA__COMPARED_WEIGHT,   /* after all updates */
-    LIANA__COMPARED_LOSS,     /* of an update */
+    LIANA__COMPARED_LOSS,     /* of an update; without updates, of the shard: its sums of losses and metrics */
 } liana__compared;
 
 extern const char *const liana__compared_names[]; /* "output", "gradient", "weight", "loss" */
@@ -29,6 +29,7 @@ typedef struct liana__device_difference {
     const char *type;     /* "f32[16, 28, 28, 8]" */
     const char *place;    /* where the difference is: "[3, 5, 5, 1]" */
     double first, second; /* the values there */
+    double size;          /* the largest finite number of the first device's tensor */
     double largest;       /* infinite: one is a finite number, and the other is not */
     double explained;
 } liana__device_difference;
@@ -54,7 +55,7 @@ typedef struct liana__device_comparison_options {
     liana__training *moved;          /* once more on the first device or one like it; its weights are moved */
     const char *names[2];            /* of the two devices, for messages */
     liana__loader *loader;           /* of the first */
-    int64_t updates;                 /* at least 1 */
+    int64_t updates;                 /* 0: nothing is trained; outputs, loss and gradients of the first shard alone */
 } liana__device_comparison_options;
 
 /* Trains all three from the state of the first. Ends before with the data. Errors: those of the loader, of the devices and

@@ -118,6 +118,10 @@ if(LIANA_SHARED)
   # Plugins call the library that has loaded them, so the command links the shared one. The command calls what the
   # library hides: its code lies in the library too, and the program is a main that calls it.
   target_sources(liana_shared PRIVATE $<TARGET_OBJECTS:liana_cli_objects>)
+  if(LIANA_SANITIZE)
+    # A sanitizer's library must come first in the program that loads what it is built into.
+    target_link_options(liana PRIVATE -fsanitize=${LIANA_SANITIZE})
+  endif()
   target_link_libraries(liana PRIVATE liana_shared)
   target_include_directories(liana PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
   set_target_properties(liana PROPERTIES INSTALL_RPATH "$ORIGIN/${LIANA_BIN_TO_LIB}")

@@ -334,6 +334,29 @@ static void test_sums_are_sent_while_others_are_computed(void **state)
     free(alone.weights);
 }
 
+/* So does a worker whose leaves are computed by two devices; their sums meet before. */
+static void test_sums_of_several_devices_are_sent_early_too(void **state)
+{
+    (void)state;
+    enum { LAST_KERNEL = 3000 * LIANA__TINY_CLASSES * 4 };
+    result alone, results[LIANA__HUB_PROCESSES];
+    const recipe wanted = {.optimizer = "Adam", .epochs = 1, .steps = 2, .is_wide = true};
+    const liana__hub_layout layouts[] = {{{.name = "multi_worker", .replicas = 2}, 2, 0, 1},
+                                         {{.name = "multi_worker", .replicas = 3}, 3, 0, 1},
+                                         {{.name = "parameter_server", .replicas = 2}, 2, 1, 1}};
+    alone = liana__hub_fit_alone(&wanted);
+    for (size_t k = 0; k < sizeof layouts / sizeof *layouts; k++) {
+        const size_t count = liana__hub_fit_as(&wanted, &layouts[k], results);
+        for (size_t i = 0; i < count; i++) {
+            liana__hub_assert_same(&alone, &results[i]);
+            assert_true(results[i].counters.sent_early < results[i].counters.transport.bytes_sent);
+        }
+        assert_true(results[0].counters.sent_early >= 2 * LAST_KERNEL);
+        liana__hub_free_results(results, count);
+    }
+    free(alone.weights);
+}
+
 static int make_data(void **state)
 {
     (void)state;
@@ -359,6 +382,7 @@ int main(void)
         cmocka_unit_test(test_a_loop_of_ones_own),
         cmocka_unit_test(test_traffic_is_that_of_a_ring),
         cmocka_unit_test(test_sums_are_sent_while_others_are_computed),
+        cmocka_unit_test(test_sums_of_several_devices_are_sent_early_too),
         cmocka_unit_test(test_what_doubted_mirrors_add_to_the_traffic),
         cmocka_unit_test(test_each_worker_computes_its_leaves_only),
         cmocka_unit_test(test_workers_of_servers_hold_no_slots),

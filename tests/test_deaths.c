@@ -218,6 +218,15 @@ static void assert_ends(size_t rank, bool mirrors, const char *text)
     liana__hub_destroy(hub);
 }
 
+/* Training with evaluations in between, an evaluation and predictions; any process, the chief too. */
+static void test_estimators(void **state)
+{
+    (void)state;
+    const recipe wanted = {.optimizer = "Adam", .epochs = 1, .is_estimator = true, .takes_over = true};
+    assert_survives_everywhere(&wanted, 3, 0, 29, 0);
+    assert_survives_everywhere(&wanted, 2, 2, 41, 0);
+}
+
 static void test_without_mirrors_an_owner_is_missed(void **state)
 {
     (void)state;
@@ -299,6 +308,7 @@ int main(void)
         cmocka_unit_test(test_an_owner_and_its_mirror_die_together),
         cmocka_unit_test(test_streams),
         cmocka_unit_test(test_two_readers_of_a_stream),
+        cmocka_unit_test(test_estimators),
         cmocka_unit_test(test_without_mirrors_an_owner_is_missed),
         cmocka_unit_test(test_the_only_server_is_missed),
         cmocka_unit_test(test_nobody_takes_the_place_of_the_chief),

@@ -59,7 +59,15 @@ static void requeueing_is_no_failure(void **state)
 static void the_others_go_on(void **state)
 {
     (void)state;
-    liana__test_result result = LAUNCH("2", "sh", "--", "-c", RANK_1 "kill -9 $$;; esac; sleep 0.2; echo went on");
+    char script[3600], dying[600];
+    liana__test_folder();
+    snprintf(dying, sizeof dying, "%s", liana__test_path("dying"));
+    /* Until the launcher has noticed: before, the process is there. */
+    snprintf(script, sizeof script,
+             RANK_1 "echo $$ > %s.tmp; mv %s.tmp %s; kill -9 $$;; esac; while ! test -e %s || kill -0 $(cat %s); "
+                    "do sleep 0.02; done 2>/dev/null; echo went on",
+             dying, dying, dying, dying, dying);
+    liana__test_result result = LAUNCH("2", "sh", "--", "-c", script);
     assert_non_null(strstr(result.out, "went on"));
     assert_non_null(strstr(result.err, "rank 1 was ended by signal 9"));
     assert_code(result, 0);
@@ -70,19 +78,22 @@ static void the_others_go_on(void **state)
 static void restarts(void **state)
 {
     (void)state;
-    char script[2400], count[600];
+    char script[5000], count[600], own[600];
     liana__test_folder();
     snprintf(count, sizeof count, "%s", liana__test_path("count"));
+    snprintf(own, sizeof own, "%s", liana__test_path("own"));
+    /* Rank 0 waits until rank 1 has come as often as itself. */
     snprintf(script, sizeof script,
-             RANK_1 "echo x >> %s; if test $(wc -l < %s) -lt 3; then kill -9 $$; fi; exit 0;; esac; sleep 0.3; "
+             RANK_1 "echo x >> %s; if test $(wc -l < %s) -lt 3; then kill -9 $$; fi; exit 0;; esac; echo x >> %s; "
+                    "while ! test -e %s || test $(wc -l < %s) -lt $(wc -l < %s); do sleep 0.02; done; "
                     "if test $(wc -l < %s) -lt 3; then exit 75; fi; echo done",
-             count, count, count);
+             count, count, own, count, count, own, count);
     const char *const words[] = {"launch", "-n", "2", "--restarts", "2", "--program", "sh", "--", "-c", script, NULL};
     liana__test_result result = liana__test_wait(liana__test_spawn(words, NULL));
     assert_non_null(strstr(result.out, "done"));
     assert_non_null(strstr(result.err, "all processes are started again (2 of 2)"));
     assert_code(result, 0);
-    assert_int_equal(unlink(count), 0);
+    assert_int_equal(unlink(count) | unlink(own), 0);
     result = LAUNCH("2", "sh", "--restarts", "1", "--", "-c", script);
     assert_null(strstr(result.out, "done"));
     assert_code(result, 75);

@@ -102,6 +102,9 @@ static void *run_process(void *user)
     return NULL;
 }
 
+/* From this operation on the last worker is dead; 0: it lives. */
+static uint64_t death;
+
 static size_t run(const setting *wanted, body run_body, report *reports)
 {
     pthread_t threads[MAX_PROCESSES];
@@ -109,12 +112,13 @@ static size_t run(const setting *wanted, body run_body, report *reports)
     const size_t count = wanted->num_workers ? wanted->num_workers + wanted->num_servers : 1;
     liana__hub *hub = wanted->num_workers ? liana__hub_create(wanted->num_workers, wanted->num_servers) : NULL;
     memset(reports, 0, count * sizeof *reports);
+    if (death) liana__hub_kill(hub, wanted->num_workers - 1, death);
     for (size_t i = 0; i < count; i++) {
         processes[i] = (process){hub, i, wanted->strategy, NULL, 1, run_body, &reports[i]};
         assert_int_equal(pthread_create(&threads[i], NULL, run_process, &processes[i]), 0);
     }
     for (size_t i = 0; i < count; i++) pthread_join(threads[i], NULL);
-    if (hub) assert_int_equal(liana__hub_num_kept(hub), 0);
+    if (hub && !death) assert_int_equal(liana__hub_num_kept(hub), 0);
     if (hub) liana__hub_destroy(hub);
     return count;
 }
@@ -327,6 +331,36 @@ static void test_a_loop_has_the_same_bits_everywhere(void **state)
 {
     (void)state;
     assert_same_everywhere(train_shared);
+}
+
+/* Nobody goes on without the leaves of a dead process: what was computed before is right, and all end. */
+static void test_a_death_ends_the_loop(void **state)
+{
+    (void)state;
+    static const setting clusters[] = {{{.name = "multi_worker"}, 3, 0, 3}, {{.name = "parameter_server"}, 2, 1, 2}};
+    static const uint64_t deaths[] = {5, 9, 14, 20, 27, 35, 44, 60, 90, 130, 200, 300};
+    size_t num_ended = 0, num_begun = 0;
+    for (size_t k = 0; k < sizeof clusters / sizeof *clusters; k++) {
+        report whole[MAX_PROCESSES], reports[MAX_PROCESSES];
+        const size_t count = run(&clusters[k], train_shared, whole);
+        for (size_t i = 0; i < sizeof deaths / sizeof *deaths; i++) {
+            death = deaths[i];
+            run(&clusters[k], train_shared, reports);
+            death = 0;
+            for (size_t rank = 0; rank < count; rank++) {
+                const report *own = &reports[rank];
+                assert_true(own->status == LIANA_OK || own->status == LIANA_UNAVAILABLE);
+                assert_true(own->status != LIANA_OK || own->size == whole[rank].size);
+                assert_true(own->size <= whole[rank].size);
+                if (own->size) assert_memory_equal(own->bytes, whole[rank].bytes, own->size);
+                num_ended += own->status != LIANA_OK;
+                num_begun += own->status != LIANA_OK && own->size > 0;
+            }
+            free_reports(reports, count);
+        }
+        free_reports(whole, count);
+    }
+    assert_true(num_ended > 20 && num_begun > 5);
 }
 
 static void test_a_stream_is_read_by_one_process(void **state)
@@ -753,6 +787,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_loop_has_the_same_bits_everywhere),
+        cmocka_unit_test(test_a_death_ends_the_loop),
         cmocka_unit_test(test_a_stream_is_read_by_one_process),
         cmocka_unit_test(test_each_process_makes_its_own_examples),
         cmocka_unit_test(test_steps_take_distributed_batches),

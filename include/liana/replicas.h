@@ -44,7 +44,9 @@ typedef struct liana_replicas_options {
 /* Opens the devices of a strategy; `options` may be NULL: one CPU. With multi_worker and parameter_server it joins the
  * cluster that the environment tells of, and waits for the others. The context must outlive it. Errors: INVALID_CONFIG
  * (no such strategy or device, with the nearest name; a layout that this machine does not have; no cluster; processes
- * with other strategies), UNAVAILABLE and NOT_FOUND of devices, UNAVAILABLE of processes that do not come. */
+ * with other strategies), UNAVAILABLE and NOT_FOUND of devices, UNAVAILABLE of processes that do not come.
+ * From now on the death of a process ends what all do, with UNAVAILABLE, also where `liana train` would go on without it:
+ * nobody has the leaves that it held. */
 LIANA_API LIANA_MUST_USE liana_status liana_replicas_open(liana_context *context, const liana_replicas_options *options,
                                                           liana_replicas **replicas);
 /* Closes them, after all that was made with them. NULL is allowed. */

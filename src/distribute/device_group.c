@@ -1,9 +1,7 @@
 /* Devices of this process: their variables, and the leaves that each computes. */
 #include "distribute/device_group.h"
 
-#include "backends/host_add.h"
 #include "base/context.h"
-#include "base/denormals.h"
 
 #include <stdlib.h>
 
@@ -25,8 +23,8 @@ void liana__device_group_free(liana__device_group *group)
 {
     for (size_t i = 0; group->members && i < group->count; i++) free_member(&group->members[i]);
     liana__tree_plan_free(&group->tree);
+    liana__group_sums_free(&group->sums);
     liana__pool_destroy(group->pool);
-    free(group->slots);
     free(group->ranges);
     free(group->copied);
     free(group->speeds);
@@ -72,8 +70,7 @@ static liana_status join_members(liana__device_group *group, const liana__strate
     if (!group->ranges || (speeds && !group->speeds)) return liana__fail_memory(error, "the strategy");
     if (speeds) memcpy(group->speeds, speeds, group->count * sizeof *group->speeds);
     LIANA_TRY(liana__tree_plan_create(most_leaves(plan), group->count + 2, &group->tree, error));
-    group->slots = calloc(group->tree.capacity + 1, sizeof *group->slots);
-    if (!group->slots) return liana__fail_memory(error, "the strategy");
+    group->sums.add = liana__host_choose_add(group->members[0].device->context->isa);
     return liana__pool_create((int)group->count, &group->pool, error);
 }
 
@@ -149,9 +146,11 @@ static liana_status assign(liana__device_group *group, const liana__leaf_batch *
 liana_status liana__device_group_share(liana__device_group *group, const liana__leaf_batch *batch, liana__error *error)
 {
     if (group->count > 1) LIANA_TRY(assign(group, batch, error));
+    group->is_watched = false;
     for (size_t i = 0; i < group->count; i++) {
         liana__group_member *each = &group->members[i];
         each->batch = *batch;
+        each->batch.watch = NULL;
         if (group->count > 1) {
             each->batch.first = group->ranges[1 + i].begin;
             each->batch.end = group->ranges[1 + i].end;
@@ -208,11 +207,31 @@ liana_status liana__device_group_compute(liana__device_group *group, liana__step
 
 /* ---- blocks of the whole range ---- */
 
-static liana_status take_blocks(liana__device_group *group, liana__local_exchange *exchange, liana__error *error)
+static liana_status begin_sums(liana__device_group *group, liana__local_exchange *exchange,
+                               const liana__sum_watch *listener, liana__error *error)
+{
+    const liana__leaf_range range = {group->ranges[0].end, group->ranges[group->count + 1].begin};
+    const size_t *first_slots = group->tree.first_slots;
+    return liana__group_sums_begin(&group->sums, &group->tree, first_slots[1], first_slots[group->count + 1], range,
+                                   exchange, listener, error);
+}
+
+liana_status liana__device_group_watch(liana__device_group *group, liana__local_exchange *exchange,
+                                       const liana__sum_watch *watch, liana__error *error)
+{
+    if (group->count == 1) {
+        group->members[0].batch.watch = watch;
+        return LIANA_OK;
+    }
+    LIANA_TRY(begin_sums(group, exchange, watch, error));
+    group->is_watched = true;
+    for (size_t i = 0; i < group->count; i++) group->members[i].batch.watch = &group->sums.watch;
+    return LIANA_OK;
+}
+
+static liana_status take_blocks(liana__device_group *group, liana__error *error)
 {
     const liana__tree_plan *tree = &group->tree;
-    const size_t first = tree->first_slots[1], count = tree->first_slots[group->count + 1] - first;
-    LIANA_TRY(liana__local_exchange_reserve(exchange, count, error));
     for (size_t i = 0; i < group->count; i++) {
         const liana__group_member *each = &group->members[i];
         const size_t begin = tree->first_slots[1 + i], wanted = tree->first_slots[2 + i] - begin;
@@ -220,38 +239,9 @@ static liana_status take_blocks(liana__device_group *group, liana__local_exchang
             return liana__fail(error, LIANA_INTERNAL, "device %zu gave %zu sums of blocks, expected %zu", i,
                                each->num_blocks, wanted);
         }
-        LIANA_TRY(liana__local_exchange_take(exchange, begin - first, each->blocks, each->num_blocks, error));
+        LIANA_TRY(liana__group_sums_take(&group->sums, begin - tree->first_slots[1], each->blocks, wanted, error));
     }
-    for (size_t i = 0; i < count; i++) group->slots[first + i] = exchange->slots[i];
     return LIANA_OK;
-}
-
-/* The block of the whole range that a slot's sum is a part of; NULL: the slot is not the group's. */
-static const liana__tree_block *block_of(const liana__tree_plan *tree, size_t slot, const liana__tree_block *blocks,
-                                         size_t num_blocks)
-{
-    const size_t leaf = liana__tree_leaves(tree->num_leaves, tree->slots[slot].block).begin;
-    for (size_t i = 0; i < num_blocks; i++) {
-        const liana__leaf_range leaves = liana__tree_leaves(tree->num_leaves, blocks[i]);
-        if (leaf >= leaves.begin && leaf < leaves.end) return &blocks[i];
-    }
-    return NULL;
-}
-
-/* Only additions within one block: the others are for who has all blocks. */
-static void add_within(const liana__device_group *group, const liana__tree_block *blocks, size_t num_blocks,
-                       size_t size)
-{
-    const liana__tree_plan *tree = &group->tree;
-    const liana__host_add_loop add = liana__host_choose_add(group->members[0].device->context->isa);
-    const liana__denormals before = liana__denormals_flush();
-    for (size_t i = 0; i < tree->num_additions; i++) {
-        const liana__tree_addition *addition = &tree->additions[i];
-        const liana__tree_block *into = block_of(tree, addition->into, blocks, num_blocks);
-        if (!into || into != block_of(tree, addition->from, blocks, num_blocks)) continue;
-        add(group->slots[addition->into], group->slots[addition->from], (int64_t)size);
-    }
-    liana__denormals_restore(before);
 }
 
 liana_status liana__device_group_collect(liana__device_group *group, liana__local_exchange *exchange,
@@ -263,21 +253,10 @@ liana_status liana__device_group_collect(liana__device_group *group, liana__loca
         LIANA_TRY(liana__local_exchange_reserve(exchange, first->num_blocks, error));
         return liana__local_exchange_take(exchange, 0, first->blocks, first->num_blocks, error);
     }
-    const liana__tree_plan *tree = &group->tree;
-    const liana__leaf_range range = {group->ranges[0].end, group->ranges[group->count + 1].begin};
-    liana__tree_block blocks[LIANA__TREE_MAX_BLOCKS];
-    *num_blocks = liana__tree_blocks(tree->num_leaves, range, blocks);
-    LIANA_TRY(take_blocks(group, exchange, error));
-    add_within(group, blocks, *num_blocks, exchange->offsets[exchange->num_sums]);
-    /* A block's sum is in the slot that begins with it. Slots behind it are not needed, or are sums of later blocks. */
-    size_t slot = tree->first_slots[1];
-    for (size_t i = 0; i < *num_blocks; i++) {
-        while (block_of(tree, slot, blocks, *num_blocks) != &blocks[i]) slot++;
-        const size_t own = slot - tree->first_slots[1];
-        float *sum = exchange->slots[own];
-        exchange->slots[own] = exchange->slots[i];
-        exchange->slots[i] = sum;
-    }
+    if (!group->is_watched) LIANA_TRY(begin_sums(group, exchange, NULL, error));
+    LIANA_TRY(take_blocks(group, error));
+    liana__group_sums_end(&group->sums);
+    *num_blocks = group->sums.num_blocks;
     return LIANA_OK;
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/threads.h"
 #include "distribute/exchange/local.h"
+#include "distribute/group_sums.h"
 #include "distribute/strategy.h"
 #include "distribute/tree.h"
 
@@ -34,7 +35,8 @@ typedef struct liana__device_group {
     liana__pool *pool;
     liana__leaf_range *ranges; /* of the running batch */
     liana__tree_plan tree;     /* of it: what comes before the group's leaves, the members', what comes after */
-    float **slots;             /* by slot of that plan: sums of blocks on their way */
+    liana__group_sums sums;    /* of blocks, on their way */
+    bool is_watched;           /* they are added while the members compute */
     void *copied;              /* host memory for the largest variable */
     size_t copied_size;
     liana__step_kind kind; /* of the running call */
@@ -51,6 +53,10 @@ liana_status liana__device_group_share(liana__device_group *group, const liana__
 /* The same, and compiles what they need. */
 liana_status liana__device_group_prepare(liana__device_group *group, liana__step_kind kind,
                                          const liana__leaf_batch *batch, liana__error *error) LIANA_MUST_USE;
+/* After that: sums of whole blocks of the range are told of while the members compute. Where there are several they are in the
+ * exchange, as liana__device_group_collect will leave them there. Errors: OUT_OF_MEMORY. */
+liana_status liana__device_group_watch(liana__device_group *group, liana__local_exchange *exchange,
+                                       const liana__sum_watch *watch, liana__error *error) LIANA_MUST_USE;
 /* Computes what was shared out: the members then have their blocks. The error is that of the first failing leaf. */
 liana_status liana__device_group_compute(liana__device_group *group, liana__step_kind kind, liana__error *error)
     LIANA_MUST_USE;

@@ -238,6 +238,101 @@ static liana_status run_batches(liana_context *context, const liana__hub_recipe 
     return status;
 }
 
+/* ---- an estimator ---- */
+
+typedef struct estimated {
+    liana_model *model;
+    const char *optimizer;
+    liana__hub_result *result;
+} estimated;
+
+static liana_estimator_spec model_fn(const liana_features *features, const liana_features *labels,
+                                     const liana_estimator_mode *mode, void *params)
+{
+    const estimated *own = params;
+    liana_tensor image = liana_feature(features, "image"), output;
+    liana_model_call(own->model, &image, 1, &mode->call, &output, NULL);
+    liana_estimator_spec spec = {.predictions = {{"probabilities", output}}};
+    if (mode->kind == LIANA_MODE_PREDICT) return spec;
+    const liana_tensor label = liana_feature(labels, "label");
+    spec.loss = liana_loss_of(output, label, NULL);
+    spec.metrics[0] = (liana_estimator_metric){.output = output, .target = label};
+    spec.optimizer.optimizer = own->optimizer;
+    return spec;
+}
+
+static void keep_evaluation(void *user, int64_t step, const liana_results *results)
+{
+    liana__hub_result *own = user;
+    (void)step;
+    if (own->num_epochs < LIANA__HUB_EPOCHS) own->epochs[own->num_epochs].validation.loss = results->loss;
+    own->num_epochs++;
+}
+
+/* Behind the weights: what it predicts. */
+static liana_status keep_predictions(liana_estimator *estimator, const liana_dataset *validation,
+                                     liana__hub_result *own)
+{
+    enum { VALUES = LIANA__HUB_COUNT / 2 * LIANA__TINY_CLASSES };
+    char *more = realloc(own->weights, own->size + VALUES * sizeof(float));
+    assert_non_null(more);
+    own->weights = more;
+    float *values = calloc(VALUES, sizeof *values);
+    assert_non_null(values);
+    const liana_status status =
+        liana_estimator_predict(estimator, &(liana_predict_spec){.input.dataset = validation,
+                                                                 .predictions = {{"probabilities", values, VALUES}}});
+    memcpy(own->weights + own->size, values, VALUES * sizeof *values);
+    own->size += VALUES * sizeof *values;
+    free(values);
+    return status;
+}
+
+static liana_status use_estimator(liana_estimator *estimator, const estimated *own, const liana__hub_recipe *wanted,
+                                  const liana_dataset *training, const liana_dataset *validation)
+{
+    liana__hub_result *result = own->result;
+    const liana_train_spec train = {.input.dataset = training, .epochs = wanted->epochs};
+    const liana_eval_spec eval = {.input.dataset = validation,
+                                  .on_evaluation = keep_evaluation,
+                                  .user = result,
+                                  .every_steps = 2};
+    liana_results results;
+    liana_status status = liana_estimator_train_and_evaluate(estimator, &train, &eval);
+    if (status == LIANA_OK) status = liana_estimator_evaluate(estimator, &eval, &results);
+    if (status == LIANA_OK) keep_evaluation(result, 0, &results);
+    const liana_variables *variables = status == LIANA_OK ? liana_estimator_variables(estimator) : NULL;
+    if (!variables) return status == LIANA_OK ? LIANA_INTERNAL : status;
+    status = liana_model_from_variables(own->model, variables);
+    if (status == LIANA_OK) status = liana__tiny_keep_weights(own->model, &result->weights, &result->size);
+    return status == LIANA_OK ? keep_predictions(estimator, validation, result) : status;
+}
+
+static liana_status run_estimator(liana_context *context, const liana__hub_recipe *wanted, liana_strategy strategy,
+                                  const char *folder, liana__hub_result *result)
+{
+    estimated own = {build_model(context, 70), wanted->optimizer, result};
+    liana_dataset *training = NULL, *validation = NULL;
+    liana_estimator *estimator = NULL;
+    const liana_estimator_options options = {.model_fn = model_fn,
+                                             .params = &own,
+                                             .config = {.model_dir = folder,
+                                                        .batch_size = LIANA__HUB_BATCH,
+                                                        .microbatch = LIANA__HUB_MICROBATCH,
+                                                        .strategy = strategy,
+                                                        .seed = 3}};
+    liana_status status = own.model ? LIANA_OK : liana_context_status(context);
+    if (status == LIANA_OK) status = liana_dataset_open(context, liana__hub_training, NULL, &training);
+    if (status == LIANA_OK) status = liana_dataset_open(context, liana__hub_validation, NULL, &validation);
+    if (status == LIANA_OK) status = liana_estimator_create(context, &options, &estimator);
+    if (status == LIANA_OK) status = use_estimator(estimator, &own, wanted, training, validation);
+    liana_estimator_destroy(estimator);
+    liana_dataset_close(training);
+    liana_dataset_close(validation);
+    liana_model_destroy(own.model);
+    return status;
+}
+
 /* ---- processes ---- */
 
 typedef struct process {
@@ -246,6 +341,7 @@ typedef struct process {
     const liana__hub_recipe *wanted;
     liana_strategy strategy;
     int num_threads;
+    const char *folder; /* for checkpoints of an estimator: all reach it */
     liana__hub_result *result;
 } process;
 
@@ -275,6 +371,8 @@ static void *run_process(void *user)
         got->status = run_steps(context, own->strategy, got);
     } else if (got->status == LIANA_OK && own->wanted->is_batches) {
         got->status = run_batches(context, own->wanted, own->strategy, got);
+    } else if (got->status == LIANA_OK && own->wanted->is_estimator) {
+        got->status = run_estimator(context, own->wanted, own->strategy, own->folder, got);
     } else if (got->status == LIANA_OK) {
         got->status = fit(context, own->wanted, own->strategy, got);
     }
@@ -285,10 +383,21 @@ static void *run_process(void *user)
     return NULL;
 }
 
+/* Of one run. In a static buffer. */
+static const char *new_folder(void)
+{
+    static char path[600];
+    static int number;
+    char name[32];
+    snprintf(name, sizeof name, "estimated%d", number++);
+    snprintf(path, sizeof path, "%s", liana__test_path(name));
+    return path;
+}
+
 liana__hub_result liana__hub_fit_alone(const liana__hub_recipe *wanted)
 {
     liana__hub_result got = {0};
-    run_process(&(process){.wanted = wanted, .num_threads = 1, .result = &got});
+    run_process(&(process){.wanted = wanted, .num_threads = 1, .folder = new_folder(), .result = &got});
     if (got.status != LIANA_OK) print_error("alone: %s\n", got.message);
     assert_int_equal(got.status, LIANA_OK);
     return got;
@@ -301,9 +410,10 @@ static size_t fit_all(liana__hub *hub, const liana__hub_recipe *wanted, const li
     pthread_t threads[LIANA__HUB_PROCESSES];
     process processes[LIANA__HUB_PROCESSES];
     const size_t count = hub ? layout->num_workers + layout->num_servers : 1;
+    const char *folder = new_folder();
     for (size_t i = 0; i < count; i++) {
         results[i] = (liana__hub_result){0};
-        processes[i] = (process){hub, i, wanted, layout->strategy, layout->num_threads, &results[i]};
+        processes[i] = (process){hub, i, wanted, layout->strategy, layout->num_threads, folder, &results[i]};
         assert_int_equal(pthread_create(&threads[i], NULL, run_process, &processes[i]), 0);
     }
     for (size_t i = 0; i < count; i++) pthread_join(threads[i], NULL);

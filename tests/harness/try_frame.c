@@ -1,6 +1,7 @@
 /* Feeds any bytes to the readers of frames and greetings, and what they accept to a mailbox. */
 #include "harness/try_frame.h"
 
+#include "distribute/transport/cluster_place.h"
 #include "distribute/transport/frame.h"
 #include "distribute/transport/mailbox.h"
 
@@ -42,6 +43,28 @@ static void try_table(const uint8_t *bytes, size_t size)
     }
 }
 
+static void try_invitation(const uint8_t *bytes, size_t size)
+{
+    enum { RANKS = 3 };
+    bool absent[RANKS], absent_again[RANKS];
+    liana__cluster_round round, again;
+    liana__error error = {0};
+    liana__text text = {0};
+    const liana_status status = liana__invitation_read(bytes, size, RANKS, &round, absent, &error);
+    if (status != LIANA_OK) {
+        demand(status == LIANA_INVALID_DATA && *error.message, "the invitation is at fault", &error);
+        return;
+    }
+    demand(round.chief < RANKS && !absent[round.chief], "who leads is there", &error);
+    demand(liana__invitation_write(&round, RANKS, &text, &error) == LIANA_OK &&
+               liana__invitation_read((const uint8_t *)text.data, text.length, RANKS, &again, absent_again, &error) ==
+                   LIANA_OK &&
+               again.number == round.number && again.chief == round.chief &&
+               memcmp(absent, absent_again, sizeof absent) == 0,
+           "it is read again as it was", &error);
+    liana__text_free(&text);
+}
+
 static void try_piece(const liana__frame *frame)
 {
     liana__mailbox *mailbox = NULL;
@@ -61,6 +84,7 @@ bool liana__try_frame(const uint8_t *bytes, size_t size)
     uint8_t header[LIANA__FRAME_HEADER];
     try_greeting(bytes, size);
     try_table(bytes, size);
+    try_invitation(bytes, size);
     liana_status status = liana__frame_read(bytes, size, &frame, &error);
     if (status != LIANA_OK) {
         demand((status == LIANA_INVALID_DATA || status == LIANA_UNAVAILABLE) && *error.message, "the frame is at fault",
@@ -73,6 +97,7 @@ bool liana__try_frame(const uint8_t *bytes, size_t size)
     demand(memcmp(header, bytes, sizeof header) == 0, "a header is written as it was read", &error);
     if (frame.kind == LIANA__FRAME_HELLO) try_greeting(frame.bytes, frame.num_bytes);
     if (frame.kind == LIANA__FRAME_TABLE) try_table(frame.bytes, frame.num_bytes);
+    if (frame.kind == LIANA__FRAME_INVITE) try_invitation(frame.bytes, frame.num_bytes);
     if (frame.kind == LIANA__FRAME_DATA) try_piece(&frame);
     return true;
 }

@@ -222,6 +222,9 @@ static liana_status compute(replicas *own, liana__step_kind kind, liana__error *
     LIANA_TRY(prepare_here(own, kind, error));
     const size_t wanted =
         own->tree.first_slots[own->cluster->place.rank + 1] - own->tree.first_slots[own->cluster->place.rank];
+    if (own->batch.watch) {
+        LIANA_TRY(liana__device_group_watch(&own->group, &own->local[kind], own->batch.watch, error));
+    }
     LIANA_TRY(liana__device_group_compute(&own->group, kind, error));
     LIANA_TRY(liana__device_group_collect(&own->group, &own->local[kind], &num_blocks, error));
     if (num_blocks != wanted) {
@@ -279,7 +282,7 @@ static liana_status sum(liana__strategy_instance *instance, liana__step_kind kin
     const bool trains = kind == LIANA__STEP_TRAINING;
     if (trains) {
         LIANA_TRY(liana__block_sender_begin(sender, cluster, &own->tree, &own->update, local->num_sums, error));
-        own->batch.watch = own->group.count == 1 ? &sender->watch : NULL;
+        own->batch.watch = &sender->watch;
     }
     const liana_status status = own->batch.first < own->batch.end ? compute(own, kind, error) : LIANA_OK;
     if (trains && status == LIANA_OK) LIANA_TRY(liana__block_sender_end(sender, local, error));

@@ -413,7 +413,11 @@ liana_status liana__cluster_share_error(liana__cluster *cluster, const int32_t *
                            first);
     }
     LIANA_TRY(told);
-    if (first == cluster->place.rank) return (liana_status)statuses[first];
+    if (first == cluster->place.rank) {
+        const bool has_said = !error || *error->message;
+        return has_said ? (liana_status)statuses[first]
+                        : liana__fail(error, (liana_status)statuses[first], "other processes say that this one failed");
+    }
     text[sizeof text - 1] = 0;
     return liana__fail(error, (liana_status)statuses[first], "process %zu: %.1900s", first, text);
 }

@@ -40,7 +40,8 @@ static void hear_alarms(liana__cluster *cluster, size_t from)
     for (;;) {
         const liana__message_key key = lasting_key(LIANA__MESSAGE_ALARM, own->alarms_from[from]);
         if (!cluster->transport->peek(cluster->instance, from, key, &size)) return;
-        bool *said = calloc(own->size, sizeof *said);
+        /* No bool: from another process comes any byte. */
+        unsigned char *said = calloc(own->size, sizeof *said);
         if (!said) return;
         const liana_status status = cluster->transport->receive(cluster->instance, from, key, said, own->size, 0, NULL);
         own->alarms_from[from]++;
@@ -214,7 +215,7 @@ static liana_status find_chief(liana__cluster *cluster, liana__error *error)
     }
     if (said.status != LIANA_OK) {
         said.text[sizeof said.text - 1] = 0;
-        return liana__fail(error, (liana_status)said.status, "%s", said.text);
+        return liana__fail(error, (liana_status)said.status, "%s", *said.text ? said.text : "the chief does not go on");
     }
     cluster->chief = chief;
     if (changes && cluster->hooks.chief_changed) cluster->hooks.chief_changed(cluster->hooks.user, chief);

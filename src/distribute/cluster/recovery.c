@@ -110,7 +110,7 @@ static liana_status receive_results(liana__cluster *cluster, size_t from, liana_
     for (uint64_t at = own->position; at < own->positions[from]; at++) {
         uint64_t size = 0;
         LIANA_TRY(liana__cluster_receive(cluster, from, LIANA__MESSAGE_RESULT, part++, &size, sizeof size, error));
-        char *data = malloc((size_t)size + 1);
+        char *data = size < SIZE_MAX ? malloc((size_t)size + 1) : NULL;
         liana_status status =
             data ? liana__cluster_receive(cluster, from, LIANA__MESSAGE_RESULT, part++, data, (size_t)size, error)
                  : liana__fail_memory(error, "what other processes have completed");

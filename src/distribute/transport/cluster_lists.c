@@ -248,7 +248,7 @@ liana_status liana__find_launch(const liana__cluster_reader *reader, liana__clus
         LIANA_TRY(make_addresses(reader, found, count_of(map, "addresses")));
         LIANA_TRY(add_addresses(reader, name, "addresses", liana__value_get(map, "addresses"), found, &count));
     }
-    bool has_place = found->master || (found->addresses && count == size);
+    bool has_place = found->addresses ? count == size : found->master != NULL;
     if (found->num_workers > 0 && found->rank < size && has_place) return LIANA_OK;
     return liana__fail(reader->error, LIANA_INVALID_CONFIG,
                        "LIANA_CLUSTER: rank %zu of %zu workers and %zu servers with %zu addresses is no place in a "

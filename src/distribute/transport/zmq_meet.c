@@ -464,7 +464,8 @@ liana_status liana__zmq_meet(liana__zmq *own, liana__error *error)
     if (!items) return liana__fail_memory(error, "the other processes");
     liana_status status = meet(own, items, error);
     free(items);
-    own->resumable = status != LIANA_OK && is_resumable(own);
+    /* Who was told to stop may be started again, and the others with it. */
+    own->resumable = status == LIANA_CANCELLED || (status != LIANA_OK && is_resumable(own));
     if (own->place.resumable) *own->place.resumable = own->resumable;
     for (size_t i = 0; status != LIANA_OK && i < own->base.num_ranks; i++) {
         if (own->peers[i].heard) {

@@ -160,9 +160,9 @@ static void share_classes(const liana__warnings *own)
     const size_t count = (size_t)own->num_classes;
     if (!cluster) return;
     if (liana__cluster_gather_sized(cluster, own->seen, count * sizeof *own->seen, &all, NULL) == LIANA_OK) {
-        for (size_t i = 0; i < liana__cluster_size(cluster) * count; i++) {
-            own->seen[i % count] |= all.data[i] != 0;
-        }
+        /* Of those that are gone there is nothing. */
+        const size_t told = all.offsets[liana__cluster_size(cluster)];
+        for (size_t i = 0; i < told; i++) own->seen[i % count] |= all.data[i] != 0;
     }
     liana__gathered_free(&all);
 }

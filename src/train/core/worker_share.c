@@ -85,7 +85,7 @@ static liana_status scatter(void *user, size_t from, const liana__told *messages
     }
     if (messages) return LIANA_OK;
     LIANA_TRY(liana__cluster_receive(cluster, from, LIANA__MESSAGE_ROWS, PART_SIZE, &size, sizeof size, error));
-    *own = (liana__told){malloc((size_t)size + 1), (size_t)size};
+    *own = (liana__told){size < SIZE_MAX ? malloc((size_t)size + 1) : NULL, (size_t)size};
     liana_status status =
         own->data ? liana__cluster_receive(cluster, from, LIANA__MESSAGE_ROWS, PART_DATA, own->data, own->size, error)
                   : liana__fail_memory(error, "the rows of a stream");

@@ -252,7 +252,13 @@ static liana_status receive_rows(liana_replica_iterator *iterator, size_t count,
     if (!sizes) return liana__fail_memory(error, "a batch");
     liana_status status =
         liana__cluster_receive(cluster, 0, LIANA__MESSAGE_ROWS, PART_SIZES, sizes, count * sizeof *sizes, error);
-    for (size_t i = 0; status == LIANA_OK && i < count; i++) size += (size_t)sizes[i];
+    for (size_t i = 0; status == LIANA_OK && i < count; i++) {
+        if (sizes[i] > SIZE_MAX / 2 - size) {
+            status = liana__fail(error, LIANA_INVALID_DATA, "process 0 tells of a batch with too many bytes");
+            break;
+        }
+        size += (size_t)sizes[i];
+    }
     char *bytes = malloc(size + 1);
     if (status == LIANA_OK && !bytes) status = liana__fail_memory(error, "a batch");
     if (status == LIANA_OK) {

@@ -158,6 +158,12 @@ static liana_status agree(reducing *own)
     return status;
 }
 
+static liana_status fail_told(const reducing *own, size_t size)
+{
+    return liana__fail(own->error, LIANA_INTERNAL,
+                       "the processes tell %zu bytes of the array '%.100s', as none expects", size, own->name);
+}
+
 /* ---- one behind the other ---- */
 
 static liana_status concatenate(reducing *own, liana_array *result)
@@ -179,7 +185,11 @@ static liana_status concatenate(reducing *own, liana_array *result)
     /* Processes are in the order of their leaves. */
     liana__gathered all = {0};
     liana_status status = liana__cluster_gather_sized(cluster, data, size, &all, own->error);
-    if (status == LIANA_OK) memcpy(data, all.data, all.offsets[liana__cluster_size(cluster)]);
+    const size_t told = status == LIANA_OK ? all.offsets[liana__cluster_size(cluster)] : 0;
+    if (status == LIANA_OK && told != liana__byte_size((liana_dtype)own->dtype, &shape)) {
+        status = fail_told(own, told);
+    }
+    if (status == LIANA_OK) memcpy(data, all.data, told);
     liana__gathered_free(&all);
     return status;
 }
@@ -281,6 +291,8 @@ static liana_status exchange(reducing *own)
     liana_status status = liana__cluster_gather_sized(cluster, packed, count * own->size, &all, own->error);
     for (size_t process = 0; status == LIANA_OK && process < values->replicas->num_processes; process++) {
         const size_t others = process == values->replicas->rank ? 0 : blocks_of(values, process, blocks);
+        const size_t told = all.offsets[process + 1] - all.offsets[process];
+        if (others && told != others * own->size) status = fail_told(own, told);
         for (size_t i = 0; status == LIANA_OK && i < others; i++) {
             void **slot = &own->slots[liana__tree_leaves(values->num_leaves, blocks[i]).begin];
             *slot = liana__allocate_aligned(own->size);

@@ -1,0 +1,10 @@
+/* Fuzzes what the processes of a cluster tell each other in collective operations, and about deaths and rounds. */
+#include "harness/try_cluster.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    liana__try_cluster(bytes, size);
+    return 0;
+}

@@ -1,0 +1,10 @@
+/* Fuzzes what finds out who a process is in a cluster: the environment, TF_CONFIG, cluster.workers. */
+#include "harness/try_place.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    liana__try_place(bytes, size);
+    return 0;
+}

@@ -1,0 +1,13 @@
+/* try_cluster.h - a process of a cluster to which the others say anything, and that lives on when they die anywhere. */
+#ifndef LIANA_TESTS_TRY_CLUSTER_H
+#define LIANA_TESTS_TRY_CLUSTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The bytes say who this process is, which collective operations it goes through, what comes from the others, and who
+ * is gone. Returns whether all operations ended well; aborts if a promise is broken. */
+bool liana__try_cluster(const uint8_t *bytes, size_t size);
+
+#endif

@@ -14,7 +14,7 @@ from jax import lax
 import peer_common
 
 # Trainable parameters with 1000 classes.
-PARAMETERS = {"MobileNetV2": 3504872, "ResNet50": 25557032, "EfficientNetB0": 5288548, "DenseNet121": 7978856}
+PARAMETERS = {"MobileNetV2": 3504872, "ResNet50": 25583592, "EfficientNetB0": 5288548, "DenseNet121": 7978856}
 DIMENSIONS = ("NHWC", "HWIO", "NHWC")
 
 
@@ -166,16 +166,17 @@ def flowers(scope, x, classes):
 # ---- ResNet50 ----
 
 def bottleneck(scope, x, narrow, stride):
-    y = jax.nn.relu(scope.norm(scope.convolve(x, narrow, 1)))
-    y = jax.nn.relu(scope.norm(scope.convolve(y, narrow, 3, stride)))
-    y = scope.norm(scope.convolve(y, 4 * narrow, 1))
+    """The stride in the first convolution, and biases: as in keras.applications."""
+    y = jax.nn.relu(scope.norm(scope.convolve(x, narrow, 1, stride, bias=True)))
+    y = jax.nn.relu(scope.norm(scope.convolve(y, narrow, 3, bias=True)))
+    y = scope.norm(scope.convolve(y, 4 * narrow, 1, bias=True))
     if x.shape != y.shape:
-        x = scope.norm(scope.convolve(x, 4 * narrow, 1, stride))
+        x = scope.norm(scope.convolve(x, 4 * narrow, 1, stride, bias=True))
     return jax.nn.relu(x + y)
 
 
 def resnet50(scope, x, classes):
-    x = max_pool(jax.nn.relu(scope.norm(scope.convolve(x, 64, 7, 2))), 3, 2, 1)
+    x = max_pool(jax.nn.relu(scope.norm(scope.convolve(x, 64, 7, 2, bias=True))), 3, 2, 1)
     for narrow, repeats, first in ((64, 3, 1), (128, 4, 2), (256, 6, 2), (512, 3, 2)):
         for i in range(repeats):
             x = bottleneck(scope, x, narrow, first if i == 0 else 1)

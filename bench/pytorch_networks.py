@@ -1,8 +1,9 @@
 """The networks that pytorch_peer.py measures, in torch.nn: for PyTorch 1.13 and PyTorch 2 alike, without torchvision.
 
-The networks of the examples are written after Keras's (keras.applications.mobilenet_v2; the two-convolution network of
-Keras's MNIST example), the larger ones after their papers, with the paddings and details that PyTorch's users have them
-with (the stride of a ResNet bottleneck sits in its 3 x 3 convolution). `python3 pytorch_networks.py` says how many
+The networks of the examples and ResNet50 are written after Keras's (keras.applications.mobilenet_v2 and .resnet; the
+two-convolution network of Keras's MNIST example), the larger ones after their papers, with the paddings and details that
+PyTorch's users have them with. So the stride of a ResNet bottleneck sits in its first convolution, and convolutions have
+biases, which is other work than torchvision's. `python3 pytorch_networks.py` says how many
 parameters each one has, with 1000 classes, and fails where that is not the known number.
 """
 import sys
@@ -12,7 +13,7 @@ import torch.nn.functional as F
 from torch import nn
 
 # Trainable parameters with 1000 classes.
-PARAMETERS = {"MobileNetV2": 3504872, "ResNet50": 25557032, "EfficientNetB0": 5288548, "DenseNet121": 7978856}
+PARAMETERS = {"MobileNetV2": 3504872, "ResNet50": 25583592, "EfficientNetB0": 5288548, "DenseNet121": 7978856}
 
 
 # ---- MobileNetV2 ----
@@ -104,27 +105,31 @@ def head(channels, classes, dropout=0.0):
 
 # ---- ResNet50 ----
 
-def convolution(channels_in, channels_out, size, stride=1, groups=1):
+def convolution(channels_in, channels_out, size, stride=1, groups=1, bias=False):
     """A convolution and its batch normalisation."""
-    return [nn.Conv2d(channels_in, channels_out, size, stride, size // 2, groups=groups, bias=False),
+    return [nn.Conv2d(channels_in, channels_out, size, stride, size // 2, groups=groups, bias=bias),
             nn.BatchNorm2d(channels_out)]
+
+
+def biased(channels_in, channels_out, size, stride=1):
+    return convolution(channels_in, channels_out, size, stride, bias=True)
 
 
 class Bottleneck(nn.Module):
     def __init__(self, channels_in, narrow, stride):
         super().__init__()
-        self.layers = nn.Sequential(*convolution(channels_in, narrow, 1), nn.ReLU(inplace=True),
-                                    *convolution(narrow, narrow, 3, stride), nn.ReLU(inplace=True),
-                                    *convolution(narrow, 4 * narrow, 1))
+        self.layers = nn.Sequential(*biased(channels_in, narrow, 1, stride), nn.ReLU(inplace=True),
+                                    *biased(narrow, narrow, 3), nn.ReLU(inplace=True),
+                                    *biased(narrow, 4 * narrow, 1))
         same = stride == 1 and channels_in == 4 * narrow
-        self.shortcut = nn.Identity() if same else nn.Sequential(*convolution(channels_in, 4 * narrow, 1, stride))
+        self.shortcut = nn.Identity() if same else nn.Sequential(*biased(channels_in, 4 * narrow, 1, stride))
 
     def forward(self, x):
         return F.relu(self.layers(x) + self.shortcut(x), inplace=True)
 
 
 def resnet50(classes):
-    layers = [*convolution(3, 64, 7, 2), nn.ReLU(inplace=True), nn.MaxPool2d(3, 2, 1)]
+    layers = [*biased(3, 64, 7, 2), nn.ReLU(inplace=True), nn.MaxPool2d(3, 2, 1)]
     channels = 64
     for narrow, repeats, stride in ((64, 3, 1), (128, 4, 2), (256, 6, 2), (512, 3, 2)):
         for i in range(repeats):

@@ -365,6 +365,21 @@ static int make_data(void **state)
     return 0;
 }
 
+/* ---- estimators ---- */
+
+static void test_estimators_need_a_folder_that_all_reach(void **state)
+{
+    (void)state;
+    result results[LIANA__HUB_PROCESSES];
+    const recipe wanted = {.optimizer = "Adam", .epochs = 1, .is_estimator = true, .lacks_folder = true};
+    liana__hub_fit(&wanted, 2, 0, results);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(results[i].status, LIANA_INVALID_ARGUMENT);
+        assert_non_null(strstr(results[i].message, "set config.model_dir to a folder that all of them reach"));
+        free(results[i].weights);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -386,6 +401,7 @@ int main(void)
         cmocka_unit_test(test_what_doubted_mirrors_add_to_the_traffic),
         cmocka_unit_test(test_each_worker_computes_its_leaves_only),
         cmocka_unit_test(test_workers_of_servers_hold_no_slots),
+        cmocka_unit_test(test_estimators_need_a_folder_that_all_reach),
     };
     return cmocka_run_group_tests(tests, make_data, NULL);
 }

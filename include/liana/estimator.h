@@ -115,7 +115,8 @@ typedef struct liana_run_config {
     /* A folder for checkpoints (checkpoints/step-...). What is trained goes on from the newest one; evaluate, predict and
      * export read it. It may be gs://bucket/folder or s3://bucket/folder: checkpoints are fetched at the first call that
      * needs them, and sent while training goes on. One estimator or fit of a machine at a time works with a URL. NULL: a
-     * temporary folder, which is removed with the estimator. */
+     * temporary folder, which is removed with the estimator; several processes that train together need a folder that all
+     * of them reach. */
     const char *model_dir;
     const char *device; /* as in liana_device_open; NULL: "cpu" */
     liana_strategy strategy;

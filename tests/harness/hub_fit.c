@@ -372,7 +372,8 @@ static void *run_process(void *user)
     } else if (got->status == LIANA_OK && own->wanted->is_batches) {
         got->status = run_batches(context, own->wanted, own->strategy, got);
     } else if (got->status == LIANA_OK && own->wanted->is_estimator) {
-        got->status = run_estimator(context, own->wanted, own->strategy, own->folder, got);
+        got->status =
+            run_estimator(context, own->wanted, own->strategy, own->wanted->lacks_folder ? NULL : own->folder, got);
     } else if (got->status == LIANA_OK) {
         got->status = fit(context, own->wanted, own->strategy, got);
     }

@@ -45,6 +45,7 @@ typedef struct liana__hub_recipe {
     bool is_step;       /* a loop of one's own instead of a fit */
     bool is_batches;    /* liana_train_on_batch, a few times */
     bool is_estimator;  /* an estimator that trains and evaluates, evaluates once more and predicts */
+    bool lacks_folder;  /* the estimator has no model_dir */
     bool streams;       /* the training data, by a filter that keeps all */
     bool takes_over;    /* any worker may be the chief */
 } liana__hub_recipe;

@@ -1,5 +1,6 @@
 /* Training with an estimator: a thin user of the training core, as liana_fit is. */
 #include "base/clock.h"
+#include "distribute/cluster/cluster.h"
 #include "formats/safetensors.h"
 #include "formats/yaml.h"
 #include "train/callbacks/standard.h"
@@ -24,6 +25,18 @@ typedef struct job {
 } job;
 
 /* ---- specs ---- */
+
+/* The chief alone writes checkpoints, which the others read. */
+static liana_status check_folder(const liana_estimator *estimator, liana__error *error)
+{
+    const liana__cluster *cluster = liana__cluster_of(estimator->context);
+    const size_t num_processes = cluster ? cluster->place.num_workers + cluster->place.num_servers : 1;
+    if (!estimator->is_temporary || num_processes == 1) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                       "%s: several processes train together, and read the checkpoints that the chief writes: set "
+                       "config.model_dir to a folder that all of them reach",
+                       estimator->options.name);
+}
 
 static liana_status check_counts(const job *own, liana__error *error)
 {
@@ -235,6 +248,7 @@ static liana_status prepare(job *own, liana__error *error)
     liana__fn_session *session = &own->session;
     liana_precision precision;
     LIANA_TRY(check_counts(own, error));
+    LIANA_TRY(check_folder(own->estimator, error));
     LIANA_TRY(liana__estimator_fetch(own->estimator, error));
     LIANA_TRY(open_data(own, error));
     LIANA_TRY(find_precision(own, &precision, error));

@@ -150,6 +150,13 @@ static liana_status prepare(liana__strategy_instance *instance, liana__step_kind
 
 /* ---- running ---- */
 
+/* All leaves are one block, whose sums somebody may want to hear of. */
+static liana_status watch(replicas *own, liana__step_kind kind, const liana__leaf_batch *batch, liana__error *error)
+{
+    if (!batch->watch) return LIANA_OK;
+    return liana__device_group_watch(&own->group, &own->exchanges[kind], batch->watch, error);
+}
+
 static liana_status sum(liana__strategy_instance *instance, liana__step_kind kind, const liana__leaf_batch *batch,
                         void *first, liana__error *error)
 {
@@ -157,11 +164,13 @@ static liana_status sum(liana__strategy_instance *instance, liana__step_kind kin
     if (own->group.count == 1) {
         const liana__group_member *only = &own->group.members[0];
         LIANA_TRY(liana__device_group_share(&own->group, batch, error));
+        LIANA_TRY(watch(own, kind, batch, error));
         LIANA_TRY(liana__device_group_compute(&own->group, kind, error));
         own->sums = only->blocks[0].sums;
         return only->device->backend->download(own->sums[0], first, error);
     }
     LIANA_TRY(prepare_leaves(own, kind, batch, error));
+    LIANA_TRY(watch(own, kind, batch, error));
     LIANA_TRY(liana__device_group_compute(&own->group, kind, error));
     /* All leaves are one block. */
     liana__local_exchange *exchange = &own->exchanges[kind];

@@ -110,7 +110,7 @@ static void *load(const liana__pjrt_client *client, const part *program)
 void *liana__program_cache_read(const liana__pjrt_client *client, const liana__program_source *source)
 {
     liana__arena arena = {0};
-    part parts[NUM_PARTS], program;
+    part parts[NUM_PARTS], program = {0};
     const char *path;
     char *bytes = NULL;
     size_t size;

@@ -238,13 +238,15 @@ static liana_status receive_letter(liana__transport_instance *own, size_t from, 
         place = find_free(own, from, key);
     }
     letter *found = dead || own->interrupted ? NULL : *place;
-    if (found) *place = found->next;
+    if (found) {
+        *place = found->next;
+        own->counters.messages_received++;
+        own->counters.bytes_received += found->size;
+    }
     pthread_mutex_unlock(&hub->mutex);
     if (!found) return liana__fail(error, LIANA_UNAVAILABLE, "process %zu is gone", dead ? own->rank : from);
     const size_t sent = found->size;
     if (sent == size && size) memcpy(data, found->data, size);
-    own->counters.messages_received++;
-    own->counters.bytes_received += sent;
     free(found);
     if (sent == size) return LIANA_OK;
     return liana__fail(error, LIANA_INTERNAL, "a message from %zu has %zu bytes, expected %zu", from, sent, size);

@@ -43,7 +43,7 @@ data=$(cd "$data" && pwd)
 # Batches and shards are even numbers of leaves; the second epoch, whose images are decoded, counts.
 configure() {
     case $1 in
-    flowers) model='base: MobileNetV2, alpha: 0.35, dropout: 0.05' batch=64 steps=18 ;;
+    flowers) model='base: MobileNetV2, alpha: 0.35, dropout: 0.05' batch=64 steps=12 ;;
     ResNet50) model="base: $1" batch=32 steps=6 ;;
     tiny) model='layers: [Conv2D: {filters: 4, kernel_size: 5, strides: 4}, GlobalAveragePooling2D, Dense: {units: 5, activation: softmax}]' batch=32 steps=2 ;;
     *) model="base: $1" batch=32 steps=24 ;;

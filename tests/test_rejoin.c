@@ -200,10 +200,16 @@ static bool replace(job *own, size_t rank)
     return !came_late;
 }
 
+/* `port`: where only the address of rank 0 is known, its port; 0: all addresses are. */
+static void assert_comes_back_at(int port, const char *name, size_t workers, size_t servers, size_t rank)
+{
+    job own = {.name = name, .workers = workers, .servers = servers, .heartbeat = "12", .port = port};
+    while (!replace(&own, rank)) own.number++;
+}
+
 static void assert_comes_back(const char *name, size_t workers, size_t servers, size_t rank)
 {
-    job own = {.name = name, .workers = workers, .servers = servers, .heartbeat = "12"};
-    while (!replace(&own, rank)) own.number++;
+    assert_comes_back_at(0, name, workers, servers, rank);
 }
 
 static void test_a_worker_comes_back(void **state)
@@ -229,9 +235,7 @@ static void test_the_chief_comes_back(void **state)
 
 static void assert_numbered_comes_back(const char *name, size_t workers, size_t servers, size_t rank)
 {
-    job own = {
-        .name = name, .workers = workers, .servers = servers, .heartbeat = "12", .port = liana__test_free_port()};
-    while (!replace(&own, rank)) own.number++;
+    assert_comes_back_at(liana__test_free_port(), name, workers, servers, rank);
 }
 
 static void test_a_numbered_worker_comes_back(void **state)

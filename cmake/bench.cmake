@@ -16,6 +16,6 @@ foreach(program bench_transport plot_scaling bench_step bench_kernels bench_run 
 endforeach()
 add_dependencies(test_launch bench_transport)
 add_test(NAME bench_products_runs COMMAND bench_products mlp 3)
-set_tests_properties(bench_products_runs PROPERTIES LABELS bench TIMEOUT 7200)
+set_tests_properties(bench_products_runs PROPERTIES LABELS bench TIMEOUT ${LIANA_TEST_TIMEOUT})
 add_test(NAME bench_program_runs COMMAND bench_program 1000)
-set_tests_properties(bench_program_runs PROPERTIES LABELS bench TIMEOUT 7200)
+set_tests_properties(bench_program_runs PROPERTIES LABELS bench TIMEOUT ${LIANA_TEST_TIMEOUT})

@@ -1,7 +1,7 @@
 # The checks of the tree itself, as tests, so that `make test` and CI run them and ctest's summary counts them.
 function(liana_add_check name)
   add_test(NAME ${name} COMMAND ${ARGN} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-  set_tests_properties(${name} PROPERTIES LABELS checks SKIP_RETURN_CODE 77 TIMEOUT 7200
+  set_tests_properties(${name} PROPERTIES LABELS checks SKIP_RETURN_CODE 77 TIMEOUT ${LIANA_TEST_TIMEOUT}
     ENVIRONMENT "${LIANA_TEST_ENVIRONMENT}")
 endfunction()
 

@@ -100,7 +100,7 @@ static liana_status compile_for(const liana__pjrt_plugin *plugin, const liana__p
     program->results = memory.results;
     program->aliased = memory.aliased;
     program->temporaries = memory.temporaries;
-    return LIANA_OK;
+    return liana__pjrt_optimized_read(plugin, executable, &program->optimized, error);
 }
 
 /* libtpu asks a server of Google's cloud what this machine is, for ever where there is none; it takes a lock that would

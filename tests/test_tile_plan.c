@@ -242,6 +242,17 @@ static void test_an_update_is_compiled(void **state)
         assert_code(got, 0);
     }
     snprintf(device, sizeof device, "pjrt:%s?mode=good", LIANA_AHEAD_PLUGIN);
+    double options[2];
+    for (int quick = 0; quick < 2; quick++) {
+        liana__test_result got =
+            liana__test_command("plan", path, "--device", device, "--compile", "--json", quick ? "--quick" : NULL);
+        json_t *event = find_event(got.out, "compiled", NULL);
+        if (!event) fail_msg("%s%s", got.out, got.err);
+        options[quick] = number_of(event, "temporaries"); /* the plugin says the size of the options */
+        json_decref(event);
+        assert_code(got, 0);
+    }
+    assert_true(options[1] == options[0] + 6); /* a number of a field, two bytes, and a float */
     liana__test_result words = liana__test_command("plan", path, "--device", device, "--compile");
     assert_non_null(strstr(words.out, "Steps: 1, of which 0 are fused. Convolutions and products: 0.\n"
                                       "Steps write 0.0 MiB, of which 0.0 MiB (72%) are padding.\n"

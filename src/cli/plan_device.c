@@ -256,7 +256,8 @@ static liana_status compile_text(const device_plan *own, const compiled_text *te
                                                .target = own->target,
                                                .num_replicas = text->shard ? 1 : text->update.replicas,
                                                .text = code,
-                                               .text_size = strlen(code)};
+                                               .text_size = strlen(code),
+                                               .is_quick = liana__invocation_has(own->invocation, "quick")};
     return liana__pjrt_compile_ahead(&request, program, &own->invocation->error);
 }
 

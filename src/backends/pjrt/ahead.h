@@ -13,6 +13,7 @@ typedef struct liana__pjrt_ahead_request {
     size_t num_replicas; /* devices that run the program together; at least 1 */
     const char *text;    /* StableHLO */
     size_t text_size;
+    bool is_quick; /* compile_options.h */
 } liana__pjrt_ahead_request;
 
 /* Bytes on a device, as the compiler has planned them, what it has made of the program, and how long it took. */

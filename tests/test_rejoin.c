@@ -3,8 +3,8 @@
 #include "harness/cluster_run.h"
 #include "harness/command_run.h"
 #include "harness/text_files.h"
+#include "harness/wait_until.h"
 
-#include "base/clock.h"
 #include "base/file.h"
 
 #include <signal.h>
@@ -118,11 +118,7 @@ static void wait_for_checkpoint(const job *own)
 {
     char checkpoints[700];
     snprintf(checkpoints, sizeof checkpoints, "%s/checkpoints", folder_of(own));
-    const double begun = liana__clock_seconds();
-    while (!liana__folder_exists(checkpoints)) {
-        assert_true(liana__clock_seconds() - begun < 200);
-        pause_for(0.002);
-    }
+    wait_until(liana__folder_exists(checkpoints));
 }
 
 static char *all_said(const job *own, size_t rank, const char *as)
@@ -272,11 +268,7 @@ static void wait_until_said(const job *own, size_t rank, const char *text)
 {
     char file[96];
     snprintf(file, sizeof file, "out-%s", own->said[rank]);
-    const double begun = liana__clock_seconds();
-    while (!has_said(file, text)) {
-        assert_true(liana__clock_seconds() - begun < 200);
-        pause_for(0.02);
-    }
+    wait_until(has_said(file, text));
 }
 
 /* Without rank 0 another one that comes back finds nobody, and says so; when rank 0 is there, both are taken in. */
@@ -400,11 +392,7 @@ static void kill_some(pid_t launch, size_t first, size_t count)
     for (size_t i = first; i < first + count; i++) kill(find_last(children[i]), SIGKILL);
     if (count > 1) return;
     /* The newest child is the last of the list. */
-    const double begun = liana__clock_seconds();
-    while (list_children(launch, now, 8) != 3 || now[2] == children[2]) {
-        assert_true(liana__clock_seconds() - begun < 60);
-        pause_for(0.01);
-    }
+    wait_until(list_children(launch, now, 8) == 3 && now[2] != children[2]);
     pause_for(1);
     kill(halted, SIGCONT);
 }
@@ -561,30 +549,12 @@ static void test_launch_starts_rank_0_far_away_again(void **state)
 
 /* ---- while all meet ---- */
 
-/* Whether its output is there. */
-static bool has_begun(const job *own, size_t rank)
-{
-    char name[80];
-    snprintf(name, sizeof name, "out-%s", own->said[rank]);
-    return liana__file_exists(liana__test_path(name));
-}
-
 /* The last rank never comes: waits until each of the others says that it is the only one missing. */
 static void wait_until_one_is_missing(const job *own)
 {
     char line[48];
     snprintf(line, sizeof line, " waits for rank %zu at ", own->workers - 1);
-    for (size_t i = 0; i + 1 < own->workers; i++) {
-        const double begun = liana__clock_seconds();
-        for (bool waits = false; !waits;) {
-            assert_true(liana__clock_seconds() - begun < 200);
-            pause_for(0.01);
-            if (!has_begun(own, i)) continue;
-            char *said = all_said(own, i, "");
-            waits = strstr(said, line) != NULL;
-            free(said);
-        }
-    }
+    for (size_t i = 0; i + 1 < own->workers; i++) wait_until_said(own, i, line);
 }
 
 /* Nobody waits any longer when one of them is told to stop, and all may be started again. */
@@ -614,7 +584,7 @@ static void test_a_signal_ends_the_wait_of_one(void **state)
     /* Its lock is there before it waits. */
     char lock[700];
     snprintf(lock, sizeof lock, "%s-workers1.lock", folder_of(&own));
-    while (!liana__file_exists(lock)) pause_for(0.01);
+    wait_until(liana__file_exists(lock));
     kill(own.processes[1], SIGTERM);
     assert_ends(&own, 1, 75);
 }

@@ -61,7 +61,7 @@ static liana_status take_back(const span_run *own, liana__error *error)
 
 static size_t report_size(const span_run *own)
 {
-    return sizeof(report) + own->parts->cluster->place.num_workers * sizeof *own->side.examples +
+    return sizeof(report) + own->parts->cluster->place.num_workers * sizeof *own->side.given +
            own->work->num_steps * sizeof *own->side.applied;
 }
 
@@ -72,10 +72,10 @@ static liana_status make_room(span_run *own, liana__error *error)
     own->states = calloc(own->parts->update->num_slices, sizeof *own->states);
     own->was_there = calloc(count, sizeof *own->was_there);
     own->side.applied = calloc(own->work->num_steps + 1, sizeof *own->side.applied);
-    own->side.examples = calloc(cluster->place.num_workers, sizeof *own->side.examples);
+    own->side.given = calloc(cluster->place.num_workers, sizeof *own->side.given);
     own->said = calloc(1, report_size(own));
     own->all = calloc(count, report_size(own));
-    const bool has_tables = own->states && own->was_there && own->side.applied && own->side.examples;
+    const bool has_tables = own->states && own->was_there && own->side.applied && own->side.given;
     return has_tables && own->said && own->all ? LIANA_OK : liana__fail_memory(error, "a span of updates");
 }
 
@@ -86,7 +86,7 @@ static void free_run(span_run *own)
     free(own->states);
     free(own->was_there);
     free(own->side.applied);
-    free(own->side.examples);
+    free(own->side.given);
     free(own->said);
     free(own->all);
 }
@@ -159,10 +159,10 @@ static liana_status work_or_serve(span_run *own, liana__error *error)
 static void write_report(span_run *own, liana_status status)
 {
     const report head = {(int32_t)status, 1, own->side.broken, own->side.counts};
-    const size_t examples = own->parts->cluster->place.num_workers * sizeof *own->side.examples;
+    const size_t given = own->parts->cluster->place.num_workers * sizeof *own->side.given;
     memcpy(own->said, &head, sizeof head);
-    memcpy(own->said + sizeof head, own->side.examples, examples);
-    memcpy(own->said + sizeof head + examples, own->side.applied, own->work->num_steps * sizeof *own->side.applied);
+    memcpy(own->said + sizeof head, own->side.given, given);
+    memcpy(own->said + sizeof head + given, own->side.applied, own->work->num_steps * sizeof *own->side.applied);
 }
 
 static report read_head(const span_run *own, size_t rank)
@@ -181,11 +181,13 @@ static uint32_t read_applied(const span_run *own, size_t rank, size_t step)
     return applied;
 }
 
-static int64_t read_examples(const span_run *own, size_t rank, size_t worker)
+/* What the first server says of a worker. */
+static liana__span_given read_given(const span_run *own, size_t worker)
 {
-    int64_t examples;
-    memcpy(&examples, own->all + rank * report_size(own) + sizeof(report) + worker * sizeof examples, sizeof examples);
-    return examples;
+    liana__span_given given;
+    const size_t first = liana__cluster_owner_rank(own->parts->cluster, 0);
+    memcpy(&given, own->all + first * report_size(own) + sizeof(report) + worker * sizeof given, sizeof given);
+    return given;
 }
 
 /* What was done of a step. A worker that died may have reached some servers only. */
@@ -203,17 +205,26 @@ static void count_step(const span_run *own, size_t step)
     if (own->parts->options.synchronous || most > 0) own->outcome->done[step] = true;
 }
 
+/* A worker that is gone has used what the first server knows. */
+static void count_worker(const span_run *own, size_t worker)
+{
+    liana__span_outcome *outcome = own->outcome;
+    const liana__span_given given = read_given(own, worker);
+    outcome->died[worker] = own->was_there[worker] && !read_head(own, worker).is_there;
+    if (!outcome->died[worker]) return;
+    outcome->examples[worker] = given.examples;
+    outcome->counts.used += given.used;
+    outcome->counts.dropped += given.dropped;
+    outcome->counts.computed += given.used + given.dropped;
+}
+
 static void count_all(const span_run *own)
 {
     const liana__cluster *cluster = own->parts->cluster;
-    liana__span_outcome *outcome = own->outcome;
     for (size_t i = 0; i < liana__cluster_size(cluster); i++) {
         const report head = read_head(own, i);
-        if (head.is_there) liana__span_counts_add(&outcome->counts, &head.counts);
-        for (size_t k = 0; head.is_there && k < cluster->place.num_workers; k++) {
-            outcome->examples[k] += read_examples(own, i, k);
-        }
-        if (i < cluster->place.num_workers) outcome->died[i] = own->was_there[i] && !head.is_there;
+        if (head.is_there) liana__span_counts_add(&own->outcome->counts, &head.counts);
+        if (i < cluster->place.num_workers) count_worker(own, i);
     }
     for (size_t i = 0; i < own->work->num_steps; i++) count_step(own, i);
 }

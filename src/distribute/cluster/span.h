@@ -49,12 +49,18 @@ typedef struct liana__span_outcome {
     int64_t *examples; /* ... and so many of its examples were used */
 } liana__span_outcome;
 
+/* What the first server knows of a worker, should that not be able to say it. */
+typedef struct liana__span_given {
+    uint64_t used, dropped; /* gradients */
+    int64_t examples;       /* of those used */
+} liana__span_given;
+
 /* What one process has seen of a span. */
 typedef struct liana__span_side {
     bool broken; /* it cannot stay */
     liana__span_counts counts;
     uint32_t *applied; /* of a server, by step: the gradients that its updates took */
-    int64_t *examples; /* of the first server, by worker: used ones of a worker that is gone */
+    liana__span_given *given; /* of the first server, by worker */
 } liana__span_side;
 
 /* What computes and updates: parts of the strategy. */

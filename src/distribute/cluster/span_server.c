@@ -18,10 +18,7 @@ typedef struct client {
     uint32_t number;
     uint64_t fetched_at; /* updates that had been applied */
     bool gone;           /* a worker: nothing of it is applied any more */
-    size_t unseen;       /* servers that may not know that yet */
     uint64_t joined;     /* the last update that takes its gradients, counted from 1; 0: none */
-    uint64_t used, dropped;
-    int64_t examples; /* of those used */
 } client;
 
 struct liana__span_server {
@@ -29,7 +26,8 @@ struct liana__span_server {
     const liana__span_work *work;
     liana__span_side *side;
     client *clients; /* by rank */
-    size_t num_workers, num_ranks, num_left, num_workers_left, num_gone, num_others;
+    size_t num_workers, num_ranks, num_left, num_workers_left, num_gone;
+    bool *seen; /* [workers, ranks]: a server knows that a worker is gone */
     bool is_first;
     liana__span_gate gate;
     char **messages;     /* by worker: gradients */
@@ -65,6 +63,7 @@ void liana__span_server_destroy(liana__span_server *server)
     free(server->values);
     free(server->scalars);
     free(server->numbers);
+    free(server->seen);
     free(server->targets);
     free(server);
 }
@@ -87,7 +86,6 @@ static liana_status open_inbox(liana__span_server *own, size_t size, liana__erro
         heard[i] = own->clients[i].heard = has_part(own, i);
         own->num_left += heard[i];
         own->num_workers_left += heard[i] && i < own->num_workers;
-        own->num_others += heard[i] && i >= own->num_workers;
     }
     const liana_status status =
         liana__span_inbox_open(own->span->cluster, heard, own->messages, size, &own->inbox, error);
@@ -106,9 +104,10 @@ static liana_status make_room(liana__span_server *own, liana__error *error)
     own->values = malloc(liana__slice_map_sent(&own->slice->map, update->plan->variables) + 1);
     own->scalars = calloc(update->plan->num_scalars + 1, sizeof *own->scalars);
     own->numbers = calloc(own->num_ranks, sizeof *own->numbers);
+    own->seen = calloc(own->num_workers, own->num_ranks);
     own->targets = malloc(num_steps * sizeof *own->targets);
     bool enough = own->clients && own->messages && own->sums && own->more && own->values && own->scalars;
-    enough = enough && own->numbers && own->targets;
+    enough = enough && own->numbers && own->seen && own->targets;
     for (size_t i = 0; enough && i < own->num_workers; i++) enough = (own->messages[i] = malloc(size + 1)) != NULL;
     if (!enough) return liana__fail_memory(error, "a parameter server");
     for (size_t i = 0; i < num_steps; i++) own->targets[i] = -1;
@@ -269,10 +268,10 @@ static int64_t add_gradients(liana__span_server *own)
 /* An update has taken the gradients of a worker. */
 static void count_used(liana__span_server *own, size_t worker)
 {
-    client *one = &own->clients[worker];
-    one->used++;
-    one->examples += one->request.count;
-    own->side->applied[one->request.round]++;
+    const liana__span_request *request = &own->clients[worker].request;
+    own->side->given[worker].used++;
+    own->side->given[worker].examples += request->count;
+    own->side->applied[request->round]++;
 }
 
 /* How many gradients the next update takes; -1: nobody has said so yet. */
@@ -423,7 +422,7 @@ static void decide(liana__span_server *own, size_t worker)
     client *one = &own->clients[worker];
     const bool taken = one->request.round == own->round;
     answer(own, worker, one->number, taken ? LIANA__SPAN_YES : LIANA__SPAN_NO, own->round);
-    one->dropped += !taken;
+    own->side->given[worker].dropped += !taken;
     if (!taken) return;
     one->joined = own->round + 1;
     int64_t num_gone;
@@ -435,10 +434,22 @@ static void decide(liana__span_server *own, size_t worker)
 
 /* ---- workers that are gone ---- */
 
-/* All servers know it, so that nobody's gradients become staler than the bound by those of this worker. */
-static void settle_gone(liana__span_server *own, size_t worker)
+/* Of the first server: whether no server applies anything of a worker any more, so that nobody's gradients become staler than
+ * the bound by it. A server that has ended applies nothing. */
+static bool is_settled(const liana__span_server *own, size_t worker)
 {
-    if (own->clients[worker].unseen == 0 || own->stopping) end_client(own, worker);
+    for (size_t i = own->num_workers; i < own->num_ranks; i++) {
+        const bool knows = own->clients[i].ended || own->seen[worker * own->num_ranks + i];
+        if (own->clients[i].heard && !knows) return false;
+    }
+    return true;
+}
+
+static void settle_gone(liana__span_server *own)
+{
+    for (size_t i = 0; own->is_first && i < own->num_workers; i++) {
+        if (own->clients[i].gone && (own->stopping || is_settled(own, i))) end_client(own, i);
+    }
 }
 
 static void forget_requests(client *one)
@@ -453,18 +464,18 @@ static void lose_worker(liana__span_server *own, size_t worker)
     client *one = &own->clients[worker];
     const uint64_t joined = one->joined;
     forget_requests(one);
-    one->unseen = own->num_others;
     own->num_gone++;
     tell_servers(own, &(liana__span_request){.kind = LIANA__SPAN_GONE, .round = worker});
     if (own->span->options.synchronous && joined && joined <= own->round) close_round(own, joined - 1);
-    settle_gone(own, worker);
+    settle_gone(own);
 }
 
 static void look_at_worker(liana__span_server *own, size_t worker)
 {
     client *one = &own->clients[worker];
     const size_t first = liana__cluster_owner_rank(own->span->cluster, 0);
-    if (!one->heard || one->ended || !liana__span_is_gone(own->span->cluster, worker)) return;
+    if (!one->heard || !liana__span_is_gone(own->span->cluster, worker)) return;
+    /* Also one that has ended here: it may not have told the others. */
     if (own->is_first && !one->gone) lose_worker(own, worker);
     /* Nobody would say it. */
     const bool is_over = own->stopping || (!own->is_first && own->clients[first].ended);
@@ -490,26 +501,29 @@ static void look_around(liana__span_server *own)
 
 /* ---- requests ---- */
 
+/* Of another server than the first. */
+static void take_gone(liana__span_server *own, size_t first, size_t worker)
+{
+    forget_requests(&own->clients[worker]);
+    end_client(own, worker);
+    tell_server(own, first, &(liana__span_request){.kind = LIANA__SPAN_SEEN, .round = worker});
+}
+
 static void take_word_of_server(liana__span_server *own, const liana__span_letter *letter)
 {
     const liana__span_request *request = &letter->request;
-    const bool of_worker = request->kind == LIANA__SPAN_GONE || request->kind == LIANA__SPAN_SEEN;
+    const bool of_worker = request->round < own->num_workers;
     if (request->kind == LIANA__SPAN_END) {
         if (request->stops) stop(own, LIANA_OK);
         end_client(own, letter->from);
-    } else if (of_worker && request->round < own->num_workers) {
-        client *one = &own->clients[request->round];
-        forget_requests(one);
-        if (own->is_first) {
-            one->unseen -= one->unseen > 0;
-            settle_gone(own, request->round);
-            return;
-        }
-        end_client(own, request->round);
-        tell_server(own, letter->from, &(liana__span_request){.kind = LIANA__SPAN_SEEN, .round = request->round});
+    } else if (request->kind == LIANA__SPAN_GONE && of_worker && !own->is_first) {
+        take_gone(own, letter->from, request->round);
+    } else if (request->kind == LIANA__SPAN_SEEN && of_worker && own->is_first) {
+        own->seen[request->round * own->num_ranks + letter->from] = true;
     } else if (request->kind == LIANA__SPAN_CLOSE && request->round < own->work->num_steps) {
         own->targets[request->round] = (int64_t)request->expected;
     }
+    settle_gone(own);
     if (own->span->options.synchronous) update_in_rounds(own);
 }
 
@@ -560,19 +574,6 @@ static void serve_one(liana__span_server *own, const liana__span_letter *letter)
     }
 }
 
-/* What the first server knows of workers that cannot say it any more. */
-static void report_gone(liana__span_server *own)
-{
-    for (size_t i = 0; own->is_first && i < own->num_workers; i++) {
-        const client *one = &own->clients[i];
-        if (!one->gone) continue;
-        own->side->counts.computed += one->used + one->dropped;
-        own->side->counts.used += one->used;
-        own->side->counts.dropped += one->dropped;
-        own->side->examples[i] = one->examples;
-    }
-}
-
 liana_status liana__span_serve(liana__span_server *server, liana__error *error)
 {
     server->error = error;
@@ -585,6 +586,5 @@ liana_status liana__span_serve(liana__span_server *server, liana__error *error)
         go_on(server);
         tell_end(server);
     }
-    report_gone(server);
     return server->failed;
 }

@@ -2,16 +2,20 @@
  * gradient that stays is used twice, and what nobody trained on is counted. Where a death is, a hub decides by the messages,
  * and not the clock; or real processes are killed while another one is halted. */
 #include "harness/cluster_fit.h"
+#include "harness/cluster_job.h"
 
 #include "base/file.h"
 #include "distribute/cluster/span.h"
 #include "train/checkpoint/checkpoint.h"
 #include "train/core/worker_share.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
-enum { MOST = 8, ROWS = 40, SHARD = 2 };
+/* TRIES: how often a test may find the training over before it has done what it is about. */
+enum { MOST = 8, ROWS = 40, SHARD = 2, TRIES = 10 };
 
 static const char *const asynchronous =
                              "{name: parameter_server, synchronous: false, max_staleness: 3, pause_steps: 7}",
@@ -168,7 +172,7 @@ static void test_updates_of_the_first_gradients_go_on(void **state)
 {
     (void)state;
     for (size_t servers = 1; servers < 4; servers++) {
-        for (int last = 2; last < 30; last += 2) {
+        for (int last = 2; last < 30; last += 3) {
             liana__cluster_result results[MOST];
             death dead = {.rank = 2, .kind = LIANA__MESSAGE_REQUEST, .last = last};
             liana__cluster_program program = fit_of(first_two, &dead);
@@ -192,11 +196,11 @@ static void test_updates_of_the_first_gradients_go_on(void **state)
 static void test_a_worker_dies_anywhere(void **state)
 {
     (void)state;
-    const char *const strategies[] = {asynchronous, first_two};
-    for (int last = 1; last < 150; last += last < 40 ? 1 : 5) {
+    const char *const ways[] = {asynchronous, first_two};
+    for (int last = 1; last < 150; last += last < 40 ? 2 : 9) {
         liana__cluster_result results[MOST];
         death dead = {.rank = 1 + (size_t)last % 2, .last = last};
-        liana__cluster_program program = fit_of(strategies[last / 2 % 2], &dead);
+        liana__cluster_program program = fit_of(ways[last / 2 % 2], &dead);
         program.batch_size = 8;
         liana__run_cluster(&program, 3, 2, results);
         if (dead.seen >= last && results[dead.rank].status != LIANA_OK) assert_go_on(results, 5, &dead);
@@ -208,11 +212,11 @@ static void test_a_worker_dies_anywhere(void **state)
 static void test_the_only_server_is_missed(void **state)
 {
     (void)state;
-    const char *const strategies[] = {asynchronous, first_two};
-    for (int k = 0; k < 12; k++) {
+    const char *const ways[] = {asynchronous, first_two};
+    for (int k = 0; k < 8; k++) {
         liana__cluster_result results[MOST];
         death dead = {.rank = 3, .kind = LIANA__MESSAGE_REPLY, .last = 1 + 2 * (k / 2)};
-        liana__cluster_program program = fit_of(strategies[k % 2], &dead);
+        liana__cluster_program program = fit_of(ways[k % 2], &dead);
         program.batch_size = 8;
         program.epochs = 3;
         liana__run_cluster(&program, 3, 1, results);
@@ -225,6 +229,168 @@ static void test_the_only_server_is_missed(void **state)
     }
 }
 
+/* ---- real processes ---- */
+
+static const char *const strategies[] = {
+    "train.strategy={name: parameter_server, synchronous: false, max_staleness: 2, pause_steps: 6}",
+    "train.strategy={name: parameter_server, replicas_to_aggregate: 2, pause_steps: 6}",
+};
+
+static void kill_one(const liana__test_job *own, size_t rank)
+{
+    kill(own->processes[rank], SIGKILL);
+    assert_int_equal(waitpid(own->processes[rank], NULL, 0), own->processes[rank]);
+}
+
+static void assert_history(const liana__test_job *own, const char *text)
+{
+    char path[700], *history;
+    size_t size;
+    snprintf(path, sizeof path, "%s/history.json", liana__job_folder(own));
+    assert_int_equal(liana__file_read(path, 1 << 24, &history, &size, NULL), LIANA_OK);
+    if (!strstr(history, text)) print_error("no '%s' in %s\n", text, history);
+    assert_non_null(strstr(history, text));
+    free(history);
+}
+
+/* A process is killed while a worker that stays is halted: so the others cannot have come to the end. */
+static void kill_in_a_span(liana__test_job *own, size_t rank, size_t halted)
+{
+    liana__job_start_all(own);
+    liana__job_wait_for_checkpoint(own);
+    kill(own->processes[halted], SIGSTOP);
+    liana__job_pause(0.3);
+    kill_one(own, rank);
+    liana__job_pause(0.7);
+    kill(own->processes[halted], SIGCONT);
+}
+
+static void test_a_killed_worker(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < 2; k++) {
+        for (size_t servers = 1; servers < 3; servers++) {
+            liana__test_job own = {.name = k ? "killed-first" : "killed",
+                                   .workers = 3,
+                                   .servers = servers,
+                                   .number = (int)servers,
+                                   .heartbeat = "12",
+                                   .strategy = strategies[k]};
+            kill_in_a_span(&own, 2, 1);
+            for (size_t i = 0; i < liana__job_size(&own); i++) {
+                if (i != 2) liana__job_assert_ends(&own, i, 0);
+            }
+            assert_true(liana__job_have_said(&own, "rank 2 is gone"));
+            assert_history(&own, "\"epoch\": 40");
+            assert_history(&own, "\"not_reproducible\": ");
+            assert_history(&own, k ? "the first 2 of 3 workers" : "max_staleness 2, 3 workers");
+        }
+    }
+}
+
+/* Halted for longer than the heartbeat: the others go on, and it ends by itself when it finds that out. */
+static void test_a_halted_worker(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < 2; k++) {
+        liana__test_job own = {.name = k ? "halted-first" : "halted",
+                               .workers = 3,
+                               .servers = 2,
+                               .heartbeat = "2",
+                               .strategy = strategies[k]};
+        liana__job_start_all(&own);
+        liana__job_wait_for_checkpoint(&own);
+        kill(own.processes[2], SIGSTOP);
+        for (size_t i = 0; i < 5; i++) {
+            if (i != 2) liana__job_assert_ends(&own, i, 0);
+        }
+        kill(own.processes[2], SIGCONT);
+        liana__job_assert_ends(&own, 2, 75);
+        assert_history(&own, "\"epoch\": 40");
+    }
+}
+
+/* The next worker writes the run folder. */
+static void test_a_killed_chief(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < 2; k++) {
+        liana__test_job own = {.name = k ? "chief-first" : "chief",
+                               .workers = 3,
+                               .servers = 1,
+                               .heartbeat = "12",
+                               .strategy = strategies[k]};
+        kill_in_a_span(&own, 0, 2);
+        for (size_t i = 1; i < 4; i++) liana__job_assert_ends(&own, i, 0);
+        assert_true(liana__job_have_said(&own, "goes on in its place"));
+        assert_history(&own, "\"epoch\": 40");
+    }
+}
+
+/* All end, and the training goes on from its newest checkpoint. */
+static void test_the_only_server_is_killed(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < 2; k++) {
+        liana__test_job own = {.name = k ? "server-first" : "server",
+                               .workers = 2,
+                               .servers = 1,
+                               .heartbeat = "12",
+                               .strategy = strategies[k]};
+        char config[600];
+        kill_in_a_span(&own, 2, 1);
+        for (size_t i = 0; i < 2; i++) {
+            liana__test_result result = liana__test_wait_as(own.said[i], own.processes[i]);
+            if (!strstr(result.err, "newest checkpoint")) print_error("%s\n", result.err);
+            assert_non_null(strstr(result.err, "newest checkpoint"));
+            assert_int_equal(result.code, 75);
+            liana__test_free_result(&result);
+        }
+        snprintf(config, sizeof config, "%s", liana__test_path("config.yaml"));
+        assert_code(liana__test_process(NULL, "launch", "-n", "3", "--servers", "1", config, "--resume", "--out",
+                                        liana__job_folder(&own), LIANA__JOB_EPOCHS, "train.microbatch=4",
+                                        strategies[k]),
+                    0);
+        assert_history(&own, "\"epoch\": 40");
+    }
+}
+
+/* False: the training was over before it was taken in. */
+static bool replace(liana__test_job *own)
+{
+    liana__job_start_all(own);
+    liana__job_wait_for_checkpoint(own);
+    kill_one(own, 2);
+    kill(own->processes[1], SIGSTOP);
+    liana__job_start(own, 2, "again");
+    liana__job_pause(1);
+    kill(own->processes[1], SIGCONT);
+    liana__test_result result = liana__test_wait_as(own->said[2], own->processes[2]);
+    const bool came_late = result.code == 75;
+    if (result.code != 0 && !came_late) print_error("it comes back and ends with %d: %s\n", result.code, result.err);
+    assert_true(result.code == 0 || came_late);
+    liana__test_free_result(&result);
+    for (size_t i = 0; i < liana__job_size(own); i++) {
+        if (i != 2) liana__job_assert_ends(own, i, 0);
+    }
+    if (!came_late) assert_true(liana__job_have_said(own, "have met again"));
+    return !came_late;
+}
+
+static void test_a_worker_comes_back(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < 2; k++) {
+        liana__test_job own = {.name = k ? "back-first" : "back",
+                               .workers = 3,
+                               .servers = 1,
+                               .heartbeat = "12",
+                               .strategy = strategies[k]};
+        while (!replace(&own)) assert_true(++own.number < TRIES);
+        assert_history(&own, "\"epoch\": 40");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -233,8 +399,13 @@ int main(void)
         cmocka_unit_test(test_updates_of_the_first_gradients_go_on),
         cmocka_unit_test(test_a_worker_dies_anywhere),
         cmocka_unit_test(test_the_only_server_is_missed),
+        cmocka_unit_test(test_a_killed_worker),
+        cmocka_unit_test(test_a_halted_worker),
+        cmocka_unit_test(test_a_killed_chief),
+        cmocka_unit_test(test_the_only_server_is_killed),
+        cmocka_unit_test(test_a_worker_comes_back),
     };
-    if (getenv("FILTER")) cmocka_set_test_filter(getenv("FILTER"));
     liana__test_folder();
+    liana__test_tiny_run(90);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

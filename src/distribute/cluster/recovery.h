@@ -28,13 +28,13 @@ typedef struct liana__result_list {
 } liana__result_list;
 
 struct liana__recovery {
-    size_t size;                       /* processes, gone or not */
-    atomic_bool *is_member;            /* by rank: of this generation */
-    bool *is_dead;                     /* by rank: as far as this process knows */
-    uint64_t num_dead, told;           /* how many; when the others were last told of them */
-    uint64_t *alarms_to, *alarms_from; /* by rank: how many were sent and heard */
+    size_t size;                          /* processes, gone or not */
+    atomic_bool *is_member;               /* by rank: of this generation */
+    bool *is_dead;                        /* by rank: as far as this process knows */
+    uint64_t num_dead, told;              /* how many; when the others were last told of them */
+    uint64_t *alarms_to, *alarms_from;    /* by rank: how many were sent and heard */
     uint64_t *told_dead, *told_positions; /* by rank: of its last alarm */
-    uint64_t *positions;               /* by rank: when the generation began */
+    uint64_t *positions;                  /* by rank: when the generation began */
     uint64_t position;
     bool in_section;
     bool lost;                 /* an operation has ended because somebody is gone */

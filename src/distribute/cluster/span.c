@@ -147,8 +147,8 @@ static liana_status work_or_serve(span_run *own, liana__error *error)
 {
     const liana__span_parts *span = own->parts;
     liana__cluster_begin(span->cluster);
-    const liana_status status = own->server ? liana__span_serve(own->server, error)
-                                            : liana__span_worker(span, own->work, &own->side, error);
+    const liana_status status =
+        own->server ? liana__span_serve(own->server, error) : liana__span_worker(span, own->work, &own->side, error);
     liana__span_server_destroy(own->server);
     own->server = NULL;
     return status;

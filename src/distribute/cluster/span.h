@@ -43,9 +43,9 @@ typedef struct liana__span_work {
 /* What came of a span: the same in all processes. The tables are the caller's, zeros before. */
 typedef struct liana__span_outcome {
     liana__span_counts counts;
-    bool undone;       /* nothing of the span stays; all is to be done again, by those that are left */
-    bool *done;        /* by step: it was done. Not of those of workers that are gone, where an update is of one's gradients */
-    bool *died;        /* by worker: it was there at the beginning, and not at the end ... */
+    bool undone; /* nothing of the span stays; all is to be done again, by those that are left */
+    bool *done; /* by step: it was done. Not of those of workers that are gone, where an update is of one's gradients */
+    bool *died; /* by worker: it was there at the beginning, and not at the end ... */
     int64_t *examples; /* ... and so many of its examples were used */
 } liana__span_outcome;
 
@@ -59,7 +59,7 @@ typedef struct liana__span_given {
 typedef struct liana__span_side {
     bool broken; /* it cannot stay */
     liana__span_counts counts;
-    uint32_t *applied; /* of a server, by step: the gradients that its updates took */
+    uint32_t *applied;        /* of a server, by step: the gradients that its updates took */
     liana__span_given *given; /* of the first server, by worker */
 } liana__span_side;
 

@@ -393,8 +393,7 @@ static void close_round(liana__span_server *own, uint64_t round)
     int64_t num_gone;
     const int64_t target = count_joined(own, round, &num_gone);
     own->targets[round] = target;
-    tell_servers(own, &(liana__span_request){
-                          .kind = LIANA__SPAN_CLOSE, .round = round, .expected = (uint64_t)target});
+    tell_servers(own, &(liana__span_request){.kind = LIANA__SPAN_CLOSE, .round = round, .expected = (uint64_t)target});
 }
 
 /* Whether nobody will offer gradients for the running update any more, since those that would are gone. */
@@ -568,8 +567,8 @@ static void serve_one(liana__span_server *own, const liana__span_letter *letter)
     } else if (letter->request.round < own->work->num_steps) {
         take_request(own, letter);
     } else {
-        stop(own, liana__fail(own->error, LIANA_INVALID_DATA, "rank %zu asks for a step that there is not",
-                              letter->from));
+        stop(own,
+             liana__fail(own->error, LIANA_INVALID_DATA, "rank %zu asks for a step that there is not", letter->from));
         answer(own, letter->from, letter->number, LIANA__SPAN_STOP, 0);
     }
 }

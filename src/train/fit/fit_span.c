@@ -231,7 +231,8 @@ static void count_lost(span_run *own)
         liana__note(&span->notes,
                     "worker %zu is gone: %lld examples of its shares were not trained on; updates take the gradients "
                     "of the first %lld of %lld workers now",
-                    i, (long long)lost, (long long)(asked.replicas_to_aggregate < left ? asked.replicas_to_aggregate : left),
+                    i, (long long)lost,
+                    (long long)(asked.replicas_to_aggregate < left ? asked.replicas_to_aggregate : left),
                     (long long)left);
     }
 }

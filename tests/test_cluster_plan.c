@@ -2,6 +2,7 @@
  * docs/design/scaling.md, and the command says and refuses what it should. */
 #include "harness/command_run.h"
 #include "harness/hub.h"
+#include "harness/pjrt_plugin.h"
 
 #include "base/context.h"
 #include "train/core/batch_components.h"
@@ -496,6 +497,31 @@ static void test_command_measures_and_plans(void **state)
     liana__test_free_result(&got);
 }
 
+/* A plugin does whole updates in one program where it trains alone. As a worker it does not, and so it is measured. */
+static void test_command_measures_a_plugin(void **state)
+{
+    (void)state;
+    if (!liana__test_plugin_is_there()) skip();
+    write_data();
+    liana__test_result got =
+        liana__test_command("plan", config_path, "--json", "--seconds", "0.02", "--microbatch", "4", "--workers", "2",
+                            "train.threads=1", "data.cache=device", liana__test_on_plugin(""));
+    if (got.code) print_error("%s\n", got.err);
+    assert_int_equal(got.code, 0);
+    int num_plans = 0;
+    for (const char *line = got.out; *line; line = strchr(line, '\n') + 1) {
+        json_t *event = event_of(line, "plan");
+        if (!event) continue;
+        assert_true(number_of(event, "computing_seconds") > 0);
+        assert_true(number_of(event, "update_seconds") > 0);
+        assert_true(number_of(event, "examples_per_second") > 0);
+        json_decref(event);
+        num_plans++;
+    }
+    assert_int_equal(num_plans, 1);
+    liana__test_free_result(&got);
+}
+
 /* Measured batches are of other sizes than the configuration's, so epochs have other numbers of them. */
 static void test_command_measures_workers_side_by_side(void **state)
 {
@@ -557,6 +583,7 @@ int main(void)
         cmocka_unit_test(test_sums_travel_while_leaves_are_computed),
         cmocka_unit_test(test_sums_are_heard_of_when_they_are_made),
         cmocka_unit_test(test_command_measures_and_plans),
+        cmocka_unit_test(test_command_measures_a_plugin),
         cmocka_unit_test(test_command_measures_workers_side_by_side),
         cmocka_unit_test(test_command_prints_a_table),
         cmocka_unit_test(test_command_refuses),

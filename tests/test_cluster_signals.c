@@ -1,6 +1,7 @@
 /* A signal to any process of a cluster stops all after the same step: the chief saves, and the training goes on from
  * there to the same bytes. */
 #include "harness/command_run.h"
+#include "harness/wait_until.h"
 
 #include "base/file.h"
 
@@ -8,9 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 
-enum { COUNT = 90, WORKERS = 3 };
+/* TRIES: how often the training may be over before the signal comes. */
+enum { COUNT = 90, WORKERS = 3, TRIES = 10 };
 static char config[256], workers[1024];
 
 static pid_t start(size_t rank, const char *run, const char *more)
@@ -43,7 +44,7 @@ static bool stop_one(size_t which, int *codes)
     char checkpoints[300];
     snprintf(checkpoints, sizeof checkpoints, "%s", liana__test_path("run/checkpoints"));
     start_all(processes, liana__test_path("run"), "checkpoint.every_steps=1");
-    while (!liana__folder_exists(checkpoints)) nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+    wait_until(liana__folder_exists(checkpoints));
     kill(processes[which], SIGTERM);
     wait_for_all(processes, codes);
     return codes[which] != 0;
@@ -73,7 +74,8 @@ static void test_a_signal_to_one_stops_all(void **state)
     snprintf(workers + length, sizeof workers - length, "]");
     assert_code(liana__test_command("train", config, "--out", liana__test_path("alone"), "train.epochs=40"), 0);
     for (size_t which = 0; which < WORKERS; which++) {
-        while (!stop_one(which, codes)) {
+        for (int tries = 1; !stop_one(which, codes); tries++) {
+            assert_true(tries < TRIES);
             assert_ok(liana__folder_remove(liana__test_path("run"), &error), &error);
         }
         assert_codes(codes, 75);

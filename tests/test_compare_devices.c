@@ -2,6 +2,7 @@
  * wrong is found in the layer where it does. */
 #include "harness/command_run.h"
 #include "harness/graph_run.h"
+#include "harness/pjrt_plugin.h"
 
 #include "report/device_report.h"
 #include "train/run/run.h"
@@ -178,6 +179,28 @@ static void test_command(void **state)
     assert_false(liana__folder_exists(liana__test_path("run")));
 }
 
+/* How many programs a plugin compiles for a comparison with the CPU. */
+static size_t count_programs(const char *config, const char *updates)
+{
+    char devices[4200];
+    snprintf(devices, sizeof devices, "cpu,%s", liana__test_plugin_device(""));
+    const counting_plugin_state *counted = liana__test_plugin_state();
+    const size_t before = counted->made[COUNTED_PROGRAMS];
+    assert_code(liana__test_command("compare-devices", config, "--devices", devices, "--updates", updates), 0);
+    return counted->made[COUNTED_PROGRAMS] - before;
+}
+
+/* Of a large network that takes minutes. */
+static void test_an_update_is_compiled_only_where_it_is_compared(void **state)
+{
+    (void)state;
+    if (!liana__test_plugin_is_there()) skip();
+    char path[256];
+    snprintf(path, sizeof path, "%s", liana__test_tiny_run(64));
+    assert_int_equal(count_programs(path, "0"), 1);
+    assert_true(count_programs(path, "1") > 1);
+}
+
 static void test_what_is_refused(void **state)
 {
     (void)state;
@@ -205,6 +228,7 @@ int main(void)
         cmocka_unit_test(test_a_wrong_gradient_and_numbers_that_are_none),
         cmocka_unit_test(test_nothing_wrong_is_found_where_nothing_is),
         cmocka_unit_test(test_command),
+        cmocka_unit_test(test_an_update_is_compiled_only_where_it_is_compared),
         cmocka_unit_test(test_what_is_refused),
     };
     liana__test_folder();

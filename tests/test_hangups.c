@@ -1,5 +1,6 @@
 /* Terminals that go, pipes that nobody reads, files that may not grow, folders that are taken away. */
 #include "harness/command_run.h"
+#include "harness/wait_until.h"
 
 #include "base/file.h"
 #include "train/run/run.h"
@@ -22,15 +23,6 @@ static void set_up(void)
     snprintf(run, sizeof run, "%s", liana__test_path("run"));
 }
 
-/* Until the run has written something; a slow machine takes its time. */
-static void wait_for(const char *path)
-{
-    for (int i = 0; i < 240000 && !liana__file_exists(path); i++) {
-        nanosleep(&(struct timespec){.tv_nsec = 500000}, NULL);
-    }
-    assert_true(liana__file_exists(path));
-}
-
 /* nohup starts programs like this: the end of the terminal is nothing to them. That it is noted otherwise is tested
  * with the other signals (test_resume). */
 static void test_a_hangup_that_is_ignored_stays_ignored(void **state)
@@ -41,7 +33,7 @@ static void test_a_hangup_that_is_ignored_stays_ignored(void **state)
     const char *words[] = {"train", config, "train.epochs=40", NULL};
     pid_t process = liana__test_spawn(words, NULL);
     signal(SIGHUP, SIG_DFL);
-    wait_for(liana__test_path("run/history.json"));
+    wait_until(liana__file_exists(liana__test_path("run/history.json")));
     kill(process, SIGHUP);
     liana__test_result got = liana__test_wait(process);
     assert_non_null(strstr(got.out, "epoch 40/40"));
@@ -132,7 +124,7 @@ static void test_a_run_folder_that_is_taken_away(void **state)
     set_up();
     const char *words[] = {"train", config, "train.epochs=100000", "checkpoint.every_steps=3", NULL};
     pid_t process = liana__test_spawn(words, NULL);
-    wait_for(liana__test_path("run/history.json"));
+    wait_until(liana__file_exists(liana__test_path("run/history.json")));
     assert_int_equal(rename(run, liana__test_path("elsewhere")), 0);
     assert_refused(liana__test_wait(process), 1, "the run folder '", "/run' was ", "during training");
 }

@@ -2,7 +2,9 @@
 #include "harness/command_run.h"
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "harness/cluster_run.h"
+#include "harness/wait_until.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -114,14 +116,12 @@ static void nobody_is_left_behind(void **state)
     const char *words[] = {"launch", "-n", "3", "--program", "sh", "--", "-c", script, NULL};
     pid_t process = liana__test_spawn(words, NULL);
     snprintf(pattern, sizeof pattern, "test $(cat %s.* 2>/dev/null | wc -l) = 3", liana__test_path("process"));
-    while (system(pattern) != 0) usleep(20 * 1000);
+    wait_until(system(pattern) == 0);
     kill(process, SIGKILL);
     assert_code(liana__test_wait(process), 128 + SIGKILL);
     snprintf(pattern, sizeof pattern, "for p in $(cat %s.*); do kill -0 $p 2>/dev/null && exit 1; done; exit 0",
              liana__test_path("process"));
-    int tries = 0;
-    while (system(pattern) != 0 && tries++ < 1000) usleep(20 * 1000);
-    assert_true(tries < 1000);
+    wait_until(system(pattern) == 0);
 }
 
 static void signals_reach_all(void **state)
@@ -135,7 +135,7 @@ static void signals_reach_all(void **state)
     pid_t process = liana__test_spawn(words, NULL);
     char pattern[600];
     snprintf(pattern, sizeof pattern, "test $(ls %s.* 2>/dev/null | wc -l) = 2", liana__test_path("ready"));
-    while (system(pattern) != 0) usleep(20 * 1000);
+    wait_until(system(pattern) == 0);
     kill(process, SIGTERM);
     liana__test_result result = liana__test_wait(process);
     assert_non_null(strstr(result.err, "[rank 1] stopped"));
@@ -175,6 +175,29 @@ static void hosts_are_reached_by_ssh(void **state)
     assert_non_null(strstr(result.out, "it'\\''\\'\\'''\\''s.yaml"));
     assert_non_null(strstr(result.out, "\"master\": \"one:29400\""));
     assert_code(result, 0);
+}
+
+/* A shell can run what --print prints, whatever its own environment says of clusters. */
+static void printed_commands_train(void **state)
+{
+    (void)state;
+    char run[600], command[4096];
+    liana__test_folder();
+    snprintf(run, sizeof run, "%s", liana__test_path("run"));
+    const char *config = liana__test_tiny_run(64);
+    liana__test_result printed = liana__test_command("launch", "-n", "2", "--print", "--out", run, config);
+    assert_int_equal(printed.code, 0);
+    const char *script = liana__test_write("script", printed.out, strlen(printed.out));
+    snprintf(
+        command, sizeof command,
+        "PATH=%.*s:$PATH; export PATH RANK=7; sed -i '/^env /s/$/ \\&/' %s && echo wait >>%s && sh -e %s >%s.out 2>&1",
+        (int)(strrchr(LIANA_COMMAND, '/') - LIANA_COMMAND), LIANA_COMMAND, script, script, script, script);
+    assert_int_equal(system(command), 0);
+    assert_true(liana__file_exists(liana__test_path("run/history.json")));
+    const char *folder = strchr(printed.out, '\'');
+    snprintf(command, sizeof command, "rm -r %.*s", (int)strcspn(folder, "\n"), folder);
+    assert_int_equal(system(command), 0);
+    liana__test_free_result(&printed);
 }
 
 /* Two and three processes end with the files of one. */
@@ -238,6 +261,7 @@ int main(void)
         cmocka_unit_test(nobody_is_left_behind),
         cmocka_unit_test(signals_reach_all),
         cmocka_unit_test(hosts_are_reached_by_ssh),
+        cmocka_unit_test(printed_commands_train),
         cmocka_unit_test(launched_trainings_are_those_of_one_process),
         cmocka_unit_test(bad_command_lines),
     };

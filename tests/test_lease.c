@@ -2,6 +2,7 @@
 #include "harness/command_run.h"
 #include "harness/mutate.h"
 #include "harness/remote_server.h"
+#include "harness/wait_until.h"
 
 #include "base/clock.h"
 #include "base/file.h"
@@ -136,8 +137,8 @@ static pid_t hold_elsewhere(int *told)
         liana__lease *lease = NULL;
         bool got = take(SHORT, "1:2", &lease, NULL) == LIANA_OK;
         if (write(ends[1], got ? "y" : "n", 1) != 1) _exit(3);
-        /* Until it has lost the lease; a check then must fail again and again. */
-        while (liana__lease_check(lease, NULL) == LIANA_OK) usleep(10 * 1000);
+        /* Until it has lost the lease, but not for ever; a check then must fail again and again. */
+        for (int i = 0; i < 60000 && liana__lease_check(lease, NULL) == LIANA_OK; i++) usleep(10 * 1000);
         _exit(liana__lease_check(lease, NULL) == LIANA_UNAVAILABLE ? 42 : 1);
     }
     close(ends[1]);
@@ -393,7 +394,7 @@ static void test_a_server_that_is_away(void **state)
     liana__lease *lease = taken(1, "");
     liana__test_server_stop();
     double begun = liana__clock_seconds();
-    while (liana__lease_check(lease, &error) == LIANA_OK) usleep(10 * 1000);
+    wait_until(liana__lease_check(lease, &error) != LIANA_OK);
     assert_true(liana__clock_seconds() - begun >= 0.3);
     assert_non_null(strstr(error.message, "could not be renewed for"));
     liana__lease_end(lease);
@@ -456,7 +457,7 @@ static void wait_for_checkpoint(const char *run)
 {
     char path[600];
     snprintf(path, sizeof path, "%s/checkpoints", liana__test_path(run));
-    while (!liana__folder_exists(path) || !*liana__test_newest_checkpoint(run)) usleep(5 * 1000);
+    wait_until(liana__folder_exists(path) && *liana__test_newest_checkpoint(run));
 }
 
 static bool has_lease(const char *run)

@@ -4,8 +4,8 @@
 #include "harness/cluster_run.h"
 #include "harness/command_run.h"
 #include "harness/text_files.h"
+#include "harness/wait_until.h"
 
-#include "base/clock.h"
 #include "base/file.h"
 
 #include <signal.h>
@@ -248,11 +248,7 @@ static void kill_some(pid_t launch, size_t first, size_t count)
     for (size_t i = first; i < first + count; i++) kill(find_last(children[i]), SIGKILL);
     if (count > 1) return;
     /* The newest child is the last of the list. */
-    const double begun = liana__clock_seconds();
-    while (list_children(launch, now, 8) != 3 || now[2] == children[2]) {
-        assert_true(liana__clock_seconds() - begun < 60);
-        liana__job_pause(0.01);
-    }
+    wait_until(list_children(launch, now, 8) == 3 && now[2] != children[2]);
     liana__job_pause(1);
     kill(halted, SIGCONT);
 }
@@ -409,30 +405,12 @@ static void test_launch_starts_rank_0_far_away_again(void **state)
 
 /* ---- while all meet ---- */
 
-/* Whether its output is there. */
-static bool has_begun(const job *own, size_t rank)
-{
-    char name[80];
-    snprintf(name, sizeof name, "out-%s", own->said[rank]);
-    return liana__file_exists(liana__test_path(name));
-}
-
 /* The last rank never comes: waits until each of the others says that it is the only one missing. */
 static void wait_until_one_is_missing(const job *own)
 {
     char line[48];
     snprintf(line, sizeof line, " waits for rank %zu at ", own->workers - 1);
-    for (size_t i = 0; i + 1 < own->workers; i++) {
-        const double begun = liana__clock_seconds();
-        for (bool waits = false; !waits;) {
-            assert_true(liana__clock_seconds() - begun < 200);
-            liana__job_pause(0.01);
-            if (!has_begun(own, i)) continue;
-            char *said = liana__job_said(own, i, "");
-            waits = strstr(said, line) != NULL;
-            free(said);
-        }
-    }
+    for (size_t i = 0; i + 1 < own->workers; i++) liana__job_wait_until_said(own, i, line);
 }
 
 /* Nobody waits any longer when one of them is told to stop, and all may be started again. */
@@ -462,7 +440,7 @@ static void test_a_signal_ends_the_wait_of_one(void **state)
     /* Its lock is there before it waits. */
     char lock[700];
     snprintf(lock, sizeof lock, "%s-workers1.lock", liana__job_folder(&own));
-    while (!liana__file_exists(lock)) liana__job_pause(0.01);
+    wait_until(liana__file_exists(lock));
     kill(own.processes[1], SIGTERM);
     liana__job_assert_ends(&own, 1, 75);
 }

@@ -1,5 +1,6 @@
 /* Remote files: names, lists, credentials, the cache and what can go wrong, against the server in tests/remote. */
 #include "harness/remote_server.h"
+#include "harness/wait_until.h"
 
 #include "base/text.h"
 #include "remote/remote.h"
@@ -283,7 +284,7 @@ static void fetch_and_be_killed(size_t pieces)
         options.connections = 1;
         _exit(try_file("gs://bucket/large.bin", &options, NULL) == LIANA_OK ? 0 : 1);
     }
-    while (liana__test_server_requests("alt=media", " 206") < pieces) usleep(1000);
+    wait_until(liana__test_server_requests("alt=media", " 206") >= pieces);
     kill(child, SIGKILL);
     int status;
     waitpid(child, &status, 0);

@@ -5,13 +5,16 @@
 #include "backends/remote/look.h"
 #include "backends/remote/names.h"
 #include "base/context.h"
+#include "base/waiting.h"
 #include "distribute/transport/cluster_keys.h"
 #include "harness/cluster_run.h"
 #include "harness/command_run.h"
 #include "harness/device_server.h"
 #include "harness/mutate.h"
 #include "harness/one_context.h"
+#include "harness/text_files.h"
 #include "harness/try_requests.h"
+#include "harness/wait_until.h"
 #include "ir/graph_file.h"
 #include "program/device.h"
 
@@ -197,8 +200,8 @@ static void test_a_server_dies_during_a_training(void **state)
         "train", config, "train.epochs=40", workers,    "train.device=/job:worker/task:0/cpu:0",
         "--out", out[0], "--requeue",       "--resume", NULL};
     pid_t training = liana__test_spawn(words, NULL);
-    while (access(liana__test_path("shaken/checkpoints"), F_OK) != 0) usleep(1000);
-    while (!*liana__test_newest_checkpoint("shaken")) usleep(1000);
+    wait_until(access(liana__test_path("shaken/checkpoints"), F_OK) == 0);
+    wait_until(*liana__test_newest_checkpoint("shaken"));
     kill(server, SIGKILL);
     assert_int_equal(waitpid(server, NULL, 0), server);
     assert_refused(liana__test_wait(training), 75, sockets[0]);
@@ -417,7 +420,7 @@ static void test_clients(void **state)
     end(&two[0]);
     /* The server notices soon that one has gone. */
     liana_device *device = NULL;
-    while (liana_device_open(context, "/job:worker/task:0/cpu:0", &device) != LIANA_OK) usleep(10000);
+    wait_until(liana_device_open(context, "/job:worker/task:0/cpu:0", &device) == LIANA_OK);
     liana_device_close(device);
     end(&two[1]);
     liana__test_stop_server(server);
@@ -556,6 +559,18 @@ static liana__buffer *upload(liana__device *device, int64_t count, liana_status 
     return buffer;
 }
 
+/* NULL: the server has no room. */
+static liana__buffer *try_upload(liana__device *device, int64_t count)
+{
+    liana__buffer *buffer = NULL;
+    liana_shape shape = {.rank = 1, .dims = {count}};
+    liana__error error = {0};
+    float *data = calloc((size_t)count, sizeof *data);
+    const liana_status status = device->backend->upload(device, LIANA_F32, &shape, data, &buffer, NULL, &error);
+    free(data);
+    return status == LIANA_OK ? buffer : NULL;
+}
+
 static void test_memory_is_limited_and_given_back(void **state)
 {
     (void)state;
@@ -569,13 +584,7 @@ static void test_memory_is_limited_and_given_back(void **state)
         liana__device *own = device->device;
         /* What a client of the round before held is freed once the server has seen that it is gone. */
         liana__buffer *first = NULL;
-        while (!first) {
-            liana_shape shape = {.rank = 1, .dims = {MIB / 2}};
-            liana__error error = {0};
-            float *data = calloc(MIB / 2, sizeof *data);
-            if (own->backend->upload(own, LIANA_F32, &shape, data, &first, NULL, &error) != LIANA_OK) usleep(10000);
-            free(data);
-        }
+        wait_until((first = try_upload(own, MIB / 2)));
         liana__buffer *second = upload(own, MIB, LIANA_OK, NULL);
         assert_null(upload(own, MIB, LIANA_OUT_OF_MEMORY, "--memory"));
         assert_null(upload(own, 4 * MIB, LIANA_OUT_OF_MEMORY, "--memory"));
@@ -644,6 +653,52 @@ static void test_a_server_that_dies(void **state)
     }
 }
 
+/* ---- a server that does not come ---- */
+
+static bool stops_when_asked_often(void *user)
+{
+    return ++*(int *)user == 3;
+}
+
+static void test_a_wait_for_a_server_can_be_stopped(void **state)
+{
+    (void)state;
+    static int asked;
+    liana_device *device;
+    const char *const *sockets = liana__test_sockets(1);
+    use_cluster(sockets, 1, NULL);
+    asked = 0;
+    assert_ok(liana__waiting_set_stop(context, stops_when_asked_often, &asked), &context->error);
+    assert_fails(liana_device_open(context, "/job:worker/task:0/cpu:0", &device), LIANA_CANCELLED, &context->error,
+                 "/job:worker/task:0/cpu:0", "stopped while it waited for the server", sockets[0]);
+    assert_int_equal(asked, 3);
+}
+
+static bool has_found_data(void)
+{
+    char *said = liana__test_read_text("out-waits");
+    const bool found = strstr(said, " training, ") != NULL;
+    free(said);
+    return found;
+}
+
+static void test_a_signal_ends_the_wait_for_a_server(void **state)
+{
+    (void)state;
+    char config[512], workers[256], out[512];
+    const char *const *sockets = liana__test_sockets(1);
+    snprintf(config, sizeof config, "%s", liana__test_tiny_run(48));
+    snprintf(workers, sizeof workers, "cluster.workers=[\"%s\"]", sockets[0]);
+    snprintf(out, sizeof out, "%s", liana__test_path("waits"));
+    const char *const words[] = {"train", config, workers, "train.device=/job:worker/task:0/cpu:0", "--out", out, NULL};
+    const pid_t training = liana__test_spawn_as("waits", words, NULL);
+    /* What the data are is said before the device is opened. */
+    wait_until(access(liana__test_path("out-waits"), F_OK) == 0 && has_found_data());
+    kill(training, SIGTERM);
+    assert_refused(liana__test_wait_as("waits", training), 128 + SIGTERM, "stopped while it waited for the server",
+                   sockets[0]);
+}
+
 /* ---- the command ---- */
 
 static void test_the_command_lists_servers(void **state)
@@ -693,6 +748,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_memory_is_limited_and_given_back, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_errors_of_graphs_reach_the_client, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_server_that_dies, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_wait_for_a_server_can_be_stopped, set_up, tear_down),
+        cmocka_unit_test(test_a_signal_ends_the_wait_for_a_server),
         cmocka_unit_test(test_the_command_lists_servers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

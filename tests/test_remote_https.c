@@ -1,5 +1,6 @@
 /* https:// from nginx on this machine, with a certificate made for the test; and Google's tokens. */
 #include "harness/remote_server.h"
+#include "harness/wait_until.h"
 
 #include "base/file.h"
 #include "remote/remote.h"
@@ -92,19 +93,24 @@ static void write_configuration(void)
     liana__test_write("nginx.conf", text, (size_t)size);
 }
 
+static bool listens_or_has_ended(const struct sockaddr_in *address, bool *has_ended)
+{
+    *has_ended = waitpid(nginx, NULL, WNOHANG) != 0;
+    if (*has_ended) return true;
+    int client = socket(AF_INET, SOCK_STREAM, 0);
+    bool open = connect(client, (const struct sockaddr *)address, sizeof *address) == 0;
+    close(client);
+    return open;
+}
+
 static void wait_for_nginx(void)
 {
+    bool has_ended = false;
     struct sockaddr_in address = {.sin_family = AF_INET,
                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
                                   .sin_port = htons((uint16_t)port)};
-    /* Until it listens, or has ended. */
-    while (waitpid(nginx, NULL, WNOHANG) == 0) {
-        int client = socket(AF_INET, SOCK_STREAM, 0);
-        bool open = connect(client, (struct sockaddr *)&address, sizeof address) == 0;
-        close(client);
-        if (open) return;
-        usleep(10000);
-    }
+    wait_until(listens_or_has_ended(&address, &has_ended));
+    if (!has_ended) return;
     nginx = 0;
     fail_msg("nginx has ended");
 }

@@ -5,6 +5,7 @@
 #include "harness/remote_server.h"
 #include "harness/run_files.h"
 #include "harness/text_files.h"
+#include "harness/wait_until.h"
 
 #include "base/file.h"
 
@@ -13,16 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 
 enum { COUNT = 90, NUM_PROCESSES = 3 };
 static const char *const NAMES[NUM_PROCESSES] = {"0", "1", "2"};
-
-static void pause_for(double seconds)
-{
-    const struct timespec pause = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
-    nanosleep(&pause, NULL);
-}
 
 /* As on machines of their own: none has what another one has fetched or keeps to be sent. */
 static void start_all(const char *config, const char *url, pid_t *processes)
@@ -54,23 +48,21 @@ static void wait_for_checkpoint(const char *served)
 {
     char name[400];
     snprintf(name, sizeof name, "served/%s/checkpoints", served);
-    for (int i = 0; !liana__folder_exists(liana__test_path(name)); i++) {
-        assert_true(i < 20000);
-        pause_for(0.01);
-    }
+    wait_until(liana__folder_exists(liana__test_path(name)));
+}
+
+static bool leads(const char *output)
+{
+    char *said = liana__test_read_text(output);
+    const bool found = strstr(said, "goes on in its place") != NULL;
+    free(said);
+    return found;
 }
 
 /* Until another process says that it leads. */
 static void wait_for_successor(void)
 {
-    bool leads = false;
-    for (int i = 0; !leads; i++) {
-        assert_true(i < 20000);
-        pause_for(0.01);
-        char *said = liana__test_read_text("out-1");
-        leads = strstr(said, "goes on in its place") != NULL;
-        free(said);
-    }
+    wait_until(leads("out-1"));
 }
 
 static void assert_same_run(const char *served)

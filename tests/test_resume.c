@@ -1,5 +1,6 @@
 /* Exact resume: a run that is killed, stopped or damaged at any instant ends in the same bytes as one that is not. */
 #include "harness/command_run.h"
+#include "harness/wait_until.h"
 
 #include "base/clock.h"
 #include "base/file.h"
@@ -15,6 +16,9 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+/* TRIES: how often a run may end before it is halted, or stopped. */
+enum { TRIES = 10, MOST_TRIALS = 100 };
 
 /* ---- a process that dies at its n-th change of the file system ----
  * These take the place of the C library's functions in this program. In children only, they count, and end the process
@@ -221,6 +225,7 @@ static void test_processes_killed_at_random(void **state)
     for (uint32_t trial = 0; num_killed == 0 || (wanted && trial < wanted) ||
                              (!wanted && trial < 12 && (trial < 3 || liana__clock_seconds() - begin < 12));
          trial++) {
+        assert_true(wanted || trial < MOST_TRIALS); /* none was killed: all ended too soon */
         liana__test_result got = {.code = -1};
         for (uint32_t attempt = 0; got.code != 0; attempt++) {
             assert_true(attempt < 100);
@@ -251,12 +256,13 @@ static bool has_ended(pid_t process)
     return info.si_pid == process;
 }
 
-/* Starts a run and halts it after its first epoch. One that comes to its end before that is begun anew. */
+/* Starts a run and halts it after its first epoch. One that comes to its end before that is begun anew, up to ten times. */
 static pid_t start_and_halt(int threads, const char *const *more)
 {
-    for (;;) {
+    for (int tries = 0;; tries++) {
+        assert_true(tries < TRIES);
         pid_t process = start("run", threads, more);
-        while (!liana__file_exists(in_run("run", "history.json")) && !has_ended(process)) sleep_microseconds(500);
+        wait_until(liana__file_exists(in_run("run", "history.json")) || has_ended(process));
         kill(process, SIGSTOP);
         siginfo_t info = {0};
         assert_int_equal(waitid(P_PID, (id_t)process, &info, WSTOPPED | WEXITED | WNOWAIT), 0);
@@ -288,7 +294,9 @@ static void test_signals_save_a_checkpoint(void **state)
     for (int i = 0; i < 4; i++) {
         liana__test_result got;
         pid_t process;
+        int tries = 0;
         do {
+            assert_true(tries++ < TRIES);
             process = start_and_halt(1, i < 3 ? more : requeued);
             /* While it is at work, or asleep, nobody else is let in. */
             assert_refused(liana__test_command("train", config_path, "--out", liana__test_path("run"), "--resume"), 1,
@@ -316,7 +324,7 @@ static void test_another_instruction_set_is_said(void **state)
     static const char *const more[] = {"train.epochs=120", NULL};
     static const char *const environment[] = {"LIANA_MAX_ISA=baseline", NULL};
     liana__test_result got;
-    while (!stop_halted(start_and_halt(1, more), SIGTERM, &got)) continue;
+    for (int tries = 1; !stop_halted(start_and_halt(1, more), SIGTERM, &got); tries++) assert_true(tries < TRIES);
     bool told_apart = !strstr(got.out, "threads, baseline");
     assert_code(got, 128 + SIGTERM);
     got = liana__test_process(environment, "train", config_path, "--out", liana__test_path("run"), "--resume",

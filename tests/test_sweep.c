@@ -1,5 +1,6 @@
 /* liana sweep: its file, its runs, its tables; what differs between configurations. */
 #include "harness/command_run.h"
+#include "harness/wait_until.h"
 
 #include "base/file.h"
 #include "formats/yaml.h"
@@ -115,13 +116,6 @@ static void test_jobs_change_no_byte(void **state)
                      in_test("sweep/large/seed-4", "validation_predictions.csv"));
 }
 
-static void wait_for(const char *path)
-{
-    static const struct timespec pause = {.tv_nsec = 2 * 1000 * 1000};
-    for (int i = 0; i < 30000 && !liana__file_exists(path); i++) nanosleep(&pause, NULL);
-    assert_true(liana__file_exists(path));
-}
-
 /* Killed after the first run, and again in the middle of one; then asked to stop. */
 static void test_a_killed_sweep_goes_on(void **state)
 {
@@ -130,15 +124,15 @@ static void test_a_killed_sweep_goes_on(void **state)
     assert_code(liana__test_command("sweep", sweep_path, "--out", liana__test_path("whole")), 0);
     const char *const words[] = {"sweep", sweep_path, "--jobs", "1", NULL};
     pid_t process = liana__test_spawn(words, NULL);
-    wait_for(liana__test_path("sweep/small/seed-3.done"));
+    wait_until(liana__file_exists(liana__test_path("sweep/small/seed-3.done")));
     kill(process, SIGKILL);
     assert_code(liana__test_wait(process), 128 + SIGKILL);
     process = liana__test_spawn(words, NULL);
-    wait_for(liana__test_path("sweep/large/seed-3/checkpoints/step-0000000001/state.json"));
+    wait_until(liana__file_exists(liana__test_path("sweep/large/seed-3/checkpoints/step-0000000001/state.json")));
     kill(process, SIGKILL);
     assert_code(liana__test_wait(process), 128 + SIGKILL);
     process = liana__test_spawn(words, NULL);
-    wait_for(liana__test_path("sweep/large/seed-4/checkpoints/step-0000000001/state.json"));
+    wait_until(liana__file_exists(liana__test_path("sweep/large/seed-4/checkpoints/step-0000000001/state.json")));
     kill(process, SIGTERM);
     liana__test_result got = liana__test_wait(process);
     /* It may have ended before the signal came. */

@@ -119,7 +119,7 @@ static void lower_level(liana_context *context)
 
 /* The third run is on the first device. The data of all are opened, but only those of the first are read, for training. */
 static liana_status open_run(liana__invocation *invocation, const liana__session *session, const char *device,
-                             const liana__run *before, liana__run *run)
+                             const liana__run *before, bool unprepared, liana__run *run)
 {
     liana__config config = session->config;
     if (before) config.train.precision = (int)before->core.precision;
@@ -127,7 +127,10 @@ static liana_status open_run(liana__invocation *invocation, const liana__session
     config.train.strategy = NULL;
     config.data.validation = (liana__source_config){0};
     config.data.test = (liana__source_config){0};
-    const liana__run_options opened = {.training = true, .on_note = before ? NULL : note, .user = invocation};
+    const liana__run_options opened = {.training = true,
+                                       .unprepared = unprepared,
+                                       .on_note = before ? NULL : note,
+                                       .user = invocation};
     return liana__run_open(session->context, &config, &opened, run, &invocation->error);
 }
 
@@ -141,7 +144,7 @@ static liana_status compare(liana__invocation *invocation, const liana__session 
     liana_status status = find_names(invocation, &session->config, names);
     while (status == LIANA_OK && opened < NUM_RUNS) {
         status = open_run(invocation, opened < 2 ? session : moved, names[opened % 2], opened ? &runs[0] : NULL,
-                          &runs[opened]);
+                          updates == 0, &runs[opened]);
         if (status == LIANA_OK) opened++;
     }
     if (status == LIANA_OK) {

@@ -1,11 +1,11 @@
 /* liana launch: starts the processes of a cluster, on this machine or by ssh. */
+#include "base/cpu.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/launched.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -21,6 +21,7 @@ typedef struct launch {
     int64_t count, num_servers, port, restarts;
     bool resumes; /* it was started before */
     const char *keys;
+    const char *here;   /* the working folder */
     const char **hosts; /* by rank; NULL: this machine */
     int64_t *slots;     /* by rank: processes on its host */
     char folder[256];   /* of the sockets; empty: there is none */
@@ -63,7 +64,9 @@ static liana_status place_processes(launch *own)
     }
     if (!liana__invocation_text(own->invocation, "H") || count == room) return LIANA_OK;
     return liana__fail(&own->invocation->error, LIANA_INVALID_CONFIG,
-                       "launch: -n is %zu, but -H has slots for %zu processes; write HOST:SLOTS", room, count);
+                       "launch: -n is %zu, but -H has slots for %zu processes; expected at least as many: write "
+                       "HOST:SLOTS",
+                       room, count);
 }
 
 /* ---- what a process is told ---- */
@@ -111,10 +114,8 @@ static const char *describe_place(const launch *own, int64_t rank, bool returns)
 /* The cores of this machine are shared out; what another machine has is its own affair. */
 static const char *describe_threads(const launch *own, int64_t rank)
 {
-    cpu_set_t usable;
     if (getenv("LIANA_THREADS") || own->hosts[rank]) return NULL;
-    int cores = sched_getaffinity(0, sizeof usable, &usable) == 0 ? CPU_COUNT(&usable) : 1;
-    int64_t threads = cores / own->slots[rank];
+    int64_t threads = liana__cpu_count() / own->slots[rank];
     return liana__arena_format(own->arena, "LIANA_THREADS=%lld", (long long)(threads > 0 ? threads : 1));
 }
 
@@ -167,7 +168,7 @@ static bool is_training(const launch *own)
 }
 
 /* The command on its own machine: the program with its arguments, or liana's. */
-static const char **make_words(const launch *own, size_t *count)
+static const char *const *make_words(const launch *own)
 {
     const liana__invocation *invocation = own->invocation;
     const char *command = find_command(invocation);
@@ -191,7 +192,7 @@ static const char **make_words(const launch *own, size_t *count)
     for (size_t i = !program && command ? 1 : 0; i < invocation->num_operands; i++) {
         words[used++] = invocation->operands[i];
     }
-    *count = used;
+    words[used] = NULL;
     return words;
 }
 
@@ -203,21 +204,30 @@ static void add_quoted(liana__text *text, const char *word)
     liana__text_add(text, "'");
 }
 
+/* The program "env" with an environment, and a command. */
+static void add_command(liana__text *text, const char *const *environment, const char *const *words)
+{
+    liana__text_add(text, "%senv", text->length ? " " : "");
+    for (const char *const *variable = environment; *variable; variable++) {
+        if (!strchr(*variable, '=')) liana__text_add(text, " -u");
+        add_quoted(text, *variable);
+    }
+    for (const char *const *word = words; *word; word++) {
+        add_quoted(text, strcmp(*word, "/proc/self/exe") == 0 ? "liana" : *word);
+    }
+}
+
 /* ssh -tt: the processes there end when ssh does. */
-static const char *const *wrap_in_ssh(const launch *own, const char *host, const char **words, size_t count,
+static const char *const *wrap_in_ssh(const launch *own, const char *host, const char *const *words,
                                       const char *const *environment)
 {
-    char folder[4096];
     liana__text line = {0};
     const char **wrapped = liana__arena_allocate(own->arena, 8 * sizeof *wrapped);
-    if (!wrapped || !getcwd(folder, sizeof folder)) return NULL;
+    if (!wrapped) return NULL;
     add_quoted(&line, "cd");
-    add_quoted(&line, folder);
-    liana__text_add(&line, " && env");
-    for (const char *const *variable = environment; *variable; variable++) {
-        if (strchr(*variable, '=')) add_quoted(&line, *variable);
-    }
-    for (size_t i = 0; i < count; i++) add_quoted(&line, strcmp(words[i], "/proc/self/exe") == 0 ? "liana" : words[i]);
+    add_quoted(&line, own->here);
+    liana__text_add(&line, " &&");
+    add_command(&line, environment, words);
     size_t used = 0;
     wrapped[used++] = "ssh";
     wrapped[used++] = "-tt";
@@ -240,12 +250,10 @@ static void make_id(launch *own)
 /* The command of a process as this machine runs it, and its environment. */
 static const char *const *make_command(const launch *own, int64_t rank, bool returns, const char *const **environment)
 {
-    size_t count = 0;
-    const char **words = make_words(own, &count);
+    const char *const *words = make_words(own);
     *environment = words ? make_environment(own, rank, returns) : NULL;
     if (!*environment) return NULL;
-    return own->hosts[rank] ? wrap_in_ssh(own, own->hosts[rank], words, count, *environment)
-                            : (const char *const *)words;
+    return own->hosts[rank] ? wrap_in_ssh(own, own->hosts[rank], words, *environment) : words;
 }
 
 static liana_status make_processes(launch *own, liana__launched **processes)
@@ -269,17 +277,17 @@ static liana_status make_processes(launch *own, liana__launched **processes)
     return own->arena->failed ? liana__fail_memory(&own->invocation->error, "the processes") : LIANA_OK;
 }
 
+/* As a shell runs them. The folder of the sockets is gone by then. */
 static void print_processes(const launch *own, const liana__launched *processes)
 {
+    if (*own->folder) fprintf(own->invocation->out, "mkdir -m 700 '%s'\n", own->folder);
     for (int64_t rank = 0; rank < own->count; rank++) {
         liana__text line = {0};
-        for (const char *const *variable = processes[rank].environment; !own->hosts[rank] && *variable; variable++) {
-            if (!strchr(*variable, '=')) continue;
-            if (!line.length) liana__text_add(&line, "env");
-            add_quoted(&line, *variable);
-        }
-        for (const char *const *word = processes[rank].words; *word; word++) {
-            add_quoted(&line, strcmp(*word, "/proc/self/exe") == 0 ? "liana" : *word);
+        const char *const *words = processes[rank].words;
+        if (own->hosts[rank]) {
+            for (; *words; words++) add_quoted(&line, *words);
+        } else {
+            add_command(&line, processes[rank].environment, words);
         }
         fprintf(own->invocation->out, "%s\n", line.data ? line.data : "");
         liana__text_free(&line);
@@ -291,7 +299,7 @@ static void print_processes(const launch *own, const liana__launched *processes)
 static liana_status read_options(launch *own)
 {
     liana__invocation *invocation = own->invocation;
-    char folder[4096];
+    char here[4096];
     own->port = DEFAULT_PORT;
     if (!liana__invocation_has(invocation, "n")) {
         return liana__fail(&invocation->error, LIANA_INVALID_CONFIG, "launch: -n is missing: how many processes?");
@@ -300,8 +308,15 @@ static liana_status read_options(launch *own)
     LIANA_TRY(liana__invocation_int(invocation, "servers", 0, own->count - 1, &own->num_servers));
     LIANA_TRY(liana__invocation_int(invocation, "restarts", 0, 1000000, &own->restarts));
     LIANA_TRY(liana__invocation_int(invocation, "port", 1, 65535, &own->port));
+    if (!getcwd(here, sizeof here)) {
+        return liana__fail(&invocation->error, LIANA_IO_ERROR,
+                           "launch: the working folder cannot be found: %s; change to one that is there",
+                           strerror(errno));
+    }
+    own->here = liana__arena_string(own->arena, here);
     own->keys = liana__invocation_text(invocation, "keys");
-    if (own->keys && getcwd(folder, sizeof folder)) own->keys = liana__path_join(own->arena, folder, own->keys);
+    if (own->keys) own->keys = liana__path_join(own->arena, here, own->keys);
+    if (own->arena->failed) return liana__fail_memory(&invocation->error, "the processes");
     LIANA_TRY(check_command(own));
     LIANA_TRY(place_processes(own));
     if (!liana__invocation_has(invocation, "program") && invocation->num_operands == 0) {

@@ -22,12 +22,14 @@ static const double patience = 10, return_after = 1, longest_return = 60;
 
 /* ---- a process ---- */
 
-static void become(const liana__launched *own, size_t rank, int errors, pid_t parent)
+/* `signals`: those that this process lets through; all are held back until now. */
+static void become(const liana__launched *own, size_t rank, int errors, pid_t parent, const sigset_t *signals)
 {
     static const int caught[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ};
-    setpgid(0, 0);
     for (size_t i = 0; i < sizeof caught / sizeof *caught; i++) signal(caught[i], SIG_DFL);
+    setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
+    sigprocmask(SIG_SETMASK, signals, NULL);
     if (getppid() != parent) _exit(128 + SIGTERM);
     int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
     dup2(nothing, STDIN_FILENO);
@@ -47,26 +49,43 @@ static void become(const liana__launched *own, size_t rank, int errors, pid_t pa
     _exit(NOT_FOUND);
 }
 
+/* Starts a process in a group of its own, which signals are sent to. -1: it could not be started (errno). */
+static pid_t start_process(const liana__launched *own, size_t rank, int errors)
+{
+    sigset_t all, before;
+    const pid_t parent = getpid();
+    fflush(NULL);
+    /* A signal that reaches the child early must end it. This program's handler would only note it. */
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &before);
+    const pid_t process = fork();
+    if (process == 0) {
+        /* The child's end waits as files do. */
+        if (rank > 0) fcntl(errors, F_SETFL, 0);
+        become(own, rank, errors, parent, &before);
+    }
+    /* Both make the group, since either may come first. */
+    if (process > 0) setpgid(process, process);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return process;
+}
+
 static liana_status start(liana__launched *own, size_t rank, liana__error *error)
 {
     int ends[2] = {-1, -1};
-    pid_t parent = getpid();
     own->errors = -1;
+    own->ended = true;
     if (rank > 0 && pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
-        return liana__fail(error, LIANA_IO_ERROR, "no pipe for rank %zu: %s", rank, strerror(errno));
+        return liana__fail(error, LIANA_IO_ERROR, "rank %zu cannot be started: there is no pipe for its messages: %s",
+                           rank, strerror(errno));
     }
-    fflush(NULL);
-    own->process = fork();
-    if (own->process == 0) {
-        /* The child's end waits as files do. */
-        if (rank > 0) fcntl(ends[1], F_SETFL, 0);
-        become(own, rank, ends[1], parent);
-    }
+    own->process = start_process(own, rank, ends[1]);
+    const int reason = errno;
     if (ends[1] >= 0) close(ends[1]);
     own->errors = ends[0];
-    if (own->process > 0) return LIANA_OK;
-    own->ended = true;
-    return liana__fail(error, LIANA_IO_ERROR, "rank %zu cannot be started: %s", rank, strerror(errno));
+    own->ended = own->process < 0;
+    if (!own->ended) return LIANA_OK;
+    return liana__fail(error, LIANA_IO_ERROR, "rank %zu cannot be started: %s", rank, strerror(reason));
 }
 
 /* ---- output ---- */
@@ -79,21 +98,28 @@ static void print_line(liana__launched *own, size_t rank)
     own->length = 0;
 }
 
-static void take_output(liana__launched *own, size_t rank)
+static void end_output(liana__launched *own, size_t rank)
 {
-    char bytes[4096];
-    ssize_t got;
-    while (own->errors >= 0 && (got = read(own->errors, bytes, sizeof bytes)) != 0) {
-        if (got < 0) return;
-        for (ssize_t i = 0; i < got; i++) {
-            if (bytes[i] != '\n') own->line[own->length++] = bytes[i];
-            if (bytes[i] == '\n' || own->length == sizeof own->line) print_line(own, rank);
-        }
-    }
     if (own->errors < 0) return;
     if (own->length) print_line(own, rank);
     close(own->errors);
     own->errors = -1;
+}
+
+/* What is there, up to a limit: one process that writes without end must not keep the others waiting. */
+static void take_output(liana__launched *own, size_t rank)
+{
+    enum { MOST_READS = 64 };
+    char bytes[4096];
+    for (int i = 0; own->errors >= 0 && i < MOST_READS; i++) {
+        const ssize_t got = read(own->errors, bytes, sizeof bytes);
+        if (got < 0) return;
+        if (got == 0) end_output(own, rank);
+        for (ssize_t k = 0; k < got; k++) {
+            if (bytes[k] != '\n') own->line[own->length++] = bytes[k];
+            if (bytes[k] == '\n' || own->length == sizeof own->line) print_line(own, rank);
+        }
+    }
 }
 
 /* ---- all ---- */
@@ -159,6 +185,8 @@ static void note_end(group *own, size_t rank, int status)
     own->num_running--;
     item->code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     take_output(item, rank);
+    /* What it has started may hold the other end for ever. */
+    end_output(item, rank);
     if (item->code == 0 && item->speaks && own->done == 0) own->done = liana__clock_seconds();
     /* What follows from stopping them is no cause. */
     if (item->code == 0 || own->stopped > 0) return;
@@ -250,6 +278,10 @@ liana_status liana__launched_run(liana__launched *processes, size_t count, int64
 {
     group own = {.items = processes, .count = count, .restarts = restarts};
     liana_status status = LIANA_OK;
+    for (size_t i = 0; i < count; i++) {
+        processes[i].ended = true;
+        processes[i].errors = -1;
+    }
     for (size_t i = 0; i < count && status == LIANA_OK; i++) {
         processes[i].pause = return_after;
         status = start(&processes[i], i, error);

@@ -4,14 +4,22 @@
 #include "base/context.h"
 #include "base/context_plugins.h"
 #include "base/file.h"
+#include "base/waiting.h"
 #include "cli/fetching.h"
 #include "train/checkpoint/remote_checkpoints.h"
+
+static bool is_to_stop(void *user)
+{
+    (void)user;
+    return liana__signals_caught() != 0;
+}
 
 /* The context is made before the configuration is read, since that may load plugins, and started after it. */
 static liana_status make_context(liana__invocation *invocation, liana__session *session)
 {
     session->config = (liana__config){0};
     liana_status status = liana__context_make(NULL, &session->context);
+    if (status == LIANA_OK) status = liana__waiting_set_stop(session->context, is_to_stop, NULL);
     return status == LIANA_OK ? status : liana__fail_memory(&invocation->error, "a context");
 }
 

@@ -1,8 +1,8 @@
 /* Trainings in several processes of the command. */
 #include "harness/cluster_job.h"
 #include "harness/text_files.h"
+#include "harness/wait_until.h"
 
-#include "base/clock.h"
 #include "base/file.h"
 
 #include <stdio.h>
@@ -98,11 +98,7 @@ void liana__job_wait_for_checkpoint(const liana__test_job *own)
 {
     char checkpoints[700];
     snprintf(checkpoints, sizeof checkpoints, "%s/checkpoints", liana__job_folder(own));
-    const double begun = liana__clock_seconds();
-    while (!liana__folder_exists(checkpoints)) {
-        assert_true(liana__clock_seconds() - begun < 200);
-        liana__job_pause(0.002);
-    }
+    wait_until(liana__folder_exists(checkpoints));
 }
 
 char *liana__job_said(const liana__test_job *own, size_t rank, const char *as)
@@ -135,11 +131,7 @@ void liana__job_wait_until_said(const liana__test_job *own, size_t rank, const c
 {
     char file[96];
     snprintf(file, sizeof file, "out-%s", own->said[rank]);
-    const double begun = liana__clock_seconds();
-    while (!has_said(file, text)) {
-        assert_true(liana__clock_seconds() - begun < 200);
-        liana__job_pause(0.02);
-    }
+    wait_until(has_said(file, text));
 }
 
 bool liana__job_have_said(const liana__test_job *own, const char *text)

@@ -27,13 +27,13 @@ const char *liana__job_folder(const liana__test_job *job);
 /* Starts a process, whose files have `as` at the end of their names. */
 void liana__job_start(liana__test_job *job, size_t rank, const char *as);
 void liana__job_start_all(liana__test_job *job);
-/* Waits for the first checkpoint, for 200 seconds at most. */
+/* Waits for the first checkpoint. */
 void liana__job_wait_for_checkpoint(const liana__test_job *job);
 /* What a process has said so far, to be freed. */
 char *liana__job_said(const liana__test_job *job, size_t rank, const char *as);
 /* Whether a worker has said so: the chief, or the one that became it. */
 bool liana__job_have_said(const liana__test_job *job, const char *text);
-/* Waits until a process has said so, for 200 seconds at most. */
+/* Waits until a process has said so. */
 void liana__job_wait_until_said(const liana__test_job *job, size_t rank, const char *text);
 /* Waits for the end of a process. */
 void liana__job_assert_ends(const liana__test_job *job, size_t rank, int expected);

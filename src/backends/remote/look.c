@@ -61,7 +61,7 @@ liana_status liana__served_look(liana_context *context, const char *text, liana_
     list->address = addresses[0];
     list->name = name.address ? name.address : liana__arena_format(arena, "/job:%s/task:%zu", name.job, name.task);
     if (!list->name) return liana__fail_memory(error, "the list of devices");
-    const liana__service_place place = liana__served_place(&cluster, addresses[0]);
+    const liana__service_place place = liana__served_place(&cluster, addresses[0], context);
     liana__served_device *device;
     LIANA_TRY(liana__served_connect(context, &place, list->name, &device, error));
     liana_status status = ask(device, arena, list, error);

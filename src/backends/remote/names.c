@@ -2,6 +2,7 @@
 #include "backends/remote/names.h"
 
 #include "base/text.h"
+#include "base/waiting.h"
 #include "distribute/transport/cluster_found.h"
 #include "formats/json.h"
 
@@ -282,12 +283,20 @@ liana_status liana__served_resolve(const liana__served_name *name, const liana__
     return LIANA_OK;
 }
 
-liana__service_place liana__served_place(const liana__served_cluster *cluster, const char *address)
+static bool stops(void *user)
+{
+    return liana__waiting_stops(user);
+}
+
+liana__service_place liana__served_place(const liana__served_cluster *cluster, const char *address,
+                                         liana_context *context)
 {
     static const double longest_wait = 20;
     return (liana__service_place){.address = address,
                                   .keys = cluster->keys,
                                   .source = cluster->source ? cluster->source : "the device's name",
                                   .timeout = cluster->timeout < longest_wait ? cluster->timeout : longest_wait,
-                                  .heartbeat = cluster->heartbeat};
+                                  .heartbeat = cluster->heartbeat,
+                                  .stop = stops,
+                                  .user = context};
 }

@@ -60,9 +60,10 @@ liana_status liana__served_use_cluster(liana_context *context, const liana__clus
 liana_status liana__served_find_cluster(const liana_context *context, liana__arena *arena,
                                         liana__served_cluster *cluster, liana__error *error) LIANA_MUST_USE;
 
-/* How a server of the cluster is reached: cluster.timeout, but at most 20 s, since it may have been started at the same
- * time, but is needed for nothing else. */
-liana__service_place liana__served_place(const liana__served_cluster *cluster, const char *address);
+/* How a server of the cluster is reached. A client waits for it, since both may have been started at the same time: for
+ * cluster.timeout, but at most 20 s, and no longer than the context lets it (base/waiting.h). */
+liana__service_place liana__served_place(const liana__served_cluster *cluster, const char *address,
+                                         liana_context *context);
 
 /* The addresses that a name means: one, or those of all tasks. Errors: INVALID_CONFIG for a job or task that is not
  * there, with those that are. */

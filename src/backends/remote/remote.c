@@ -102,7 +102,7 @@ static liana_status open_there(liana_context *context, const liana__device_reque
     const size_t task = request->index % count;
     const char *shown = liana__served_name_print(name, name->has_task ? name->task : task, arena);
     if (!shown) return liana__fail_memory(error, "the name of a device");
-    const liana__service_place place = liana__served_place(&cluster, addresses[task]);
+    const liana__service_place place = liana__served_place(&cluster, addresses[task], context);
     liana__served_device *device = NULL;
     LIANA_TRY(liana__served_connect(context, &place, shown, &device, error));
     liana_status status = greet(device, name->device, error);

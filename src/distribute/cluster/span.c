@@ -93,6 +93,19 @@ static void free_run(span_run *own)
 
 /* ---- before and after ---- */
 
+/* Without a server that owned a slice nobody goes on. */
+static liana_status check_owners(const liana__sliced_update *update, liana__error *error)
+{
+    for (size_t i = 0; i < update->num_slices; i++) {
+        if (liana__sliced_update_owner(update, i) != SIZE_MAX) continue;
+        return liana__fail(error, LIANA_UNAVAILABLE,
+                           "the parameter server of rank %zu is gone, and with it its weights and their optimizer's "
+                           "state: start the training again with --resume, it goes on from its newest checkpoint",
+                           update->owners[i]);
+    }
+    return LIANA_OK;
+}
+
 /* All processes, in step: where a death does not matter, since it can be done once more. */
 static liana_status do_in_section(span_run *own, liana_status (*run)(liana__sliced_update *update, liana__error *error),
                                   liana__error *error)
@@ -101,7 +114,8 @@ static liana_status do_in_section(span_run *own, liana_status (*run)(liana__slic
     liana_status status;
     do {
         liana__cluster_section_begin(cluster);
-        status = liana__mirrors_follow(own->parts->update, error);
+        status = check_owners(own->parts->update, error);
+        if (status == LIANA_OK) status = liana__mirrors_follow(own->parts->update, error);
         if (status == LIANA_OK && run) status = run(own->parts->update, error);
         if (status == LIANA_OK) status = liana__cluster_section_end(cluster, error);
     } while (liana__cluster_repeats(cluster, &status, error));

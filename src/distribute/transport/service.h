@@ -19,6 +19,9 @@ typedef struct liana__service_place {
     const char *source;  /* where this was read, for messages */
     double timeout;      /* of a client: seconds until a server must have answered */
     double heartbeat;    /* seconds after which a silent other side is gone */
+    /* Asked by a client while it waits for its server; true ends the wait with CANCELLED. NULL: never. */
+    bool (*stop)(void *user);
+    void *user;
 } liana__service_place;
 
 typedef struct liana__service_message {
@@ -65,7 +68,7 @@ void liana__service_close(liana__service *service);
 typedef struct liana__link liana__link;
 
 /* Connects, and waits until the server has let this process in. Errors: UNAVAILABLE (nobody is there, somebody has
- * another key), INVALID_CONFIG, OUT_OF_MEMORY, UNIMPLEMENTED without libzmq. */
+ * another key), CANCELLED (place->stop), INVALID_CONFIG, OUT_OF_MEMORY, UNIMPLEMENTED without libzmq. */
 liana_status liana__link_open(const liana__service_place *place, liana__link **link, liana__error *error)
     LIANA_MUST_USE;
 /* Sends a message of two parts, which may be changed afterwards. One call at a time for a link, also of receive. Errors:

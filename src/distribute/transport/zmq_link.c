@@ -90,6 +90,9 @@ static liana_status connect_to(liana__link *link, const liana__service_place *pl
     for (;;) {
         LIANA_TRY(look(link, error));
         if (link->is_connected) return LIANA_OK;
+        if (place->stop && place->stop(place->user)) {
+            return liana__fail(error, LIANA_CANCELLED, "stopped while it waited for the server at %s", place->address);
+        }
         double left = end - liana__clock_seconds();
         if (left <= 0) break;
         wait_for(link, left < 0.1 ? left : 0.1);

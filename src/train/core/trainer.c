@@ -439,7 +439,7 @@ static liana_status set_up(liana__trainer *trainer, liana__error *error)
     LIANA_TRY(make_strategy(trainer, error));
     if (!options->optimizer) return LIANA_OK;
     LIANA_TRY(add_update_variables(trainer, error));
-    return liana__trainer_prepare(trainer, options->batch_size, true, error);
+    return options->unprepared ? LIANA_OK : liana__trainer_prepare(trainer, options->batch_size, true, error);
 }
 
 liana_status liana__trainer_create(liana__device *device, const liana__trainer_options *options,

@@ -41,6 +41,7 @@ typedef struct liana__trainer_options {
     bool mixed_precision;            /* shards are computed in bf16 and f32; sums and the update are f32 in any case */
     bool evaluates_in_float32;       /* ... but for evaluations and predictions */
     bool deterministic;              /* the same bits on any number of devices: updates leaf by leaf */
+    bool unprepared;                 /* no step is compiled before liana__trainer_prepare */
     const liana__strategy *strategy; /* NULL: one_device */
     const void *strategy_options;    /* NULL: the defaults */
     /* More devices to compute on, beside the one that the trainer is created with, and the speeds and processors of all;

@@ -154,7 +154,7 @@ liana_status liana__training_open(liana__training *training, const liana__traini
     LIANA_TRY(liana__trainer_create(training->device, &wanted, &training->variables, &training->trainer, error));
     training->compiled = wanted;
     training->wanted_recompute = options->recompute;
-    if (options->optimizer) note_recomputation(training, &options->notes, wanted.memory_limit);
+    if (options->optimizer && !wanted.unprepared) note_recomputation(training, &options->notes, wanted.memory_limit);
     note_size(training, options);
     return LIANA_OK;
 }

@@ -409,16 +409,20 @@ static liana_status train_all(const liana__device_comparison_options *options, l
     liana_status status = LIANA_OK;
     double moved_most = 0;
     LIANA_TRY(liana__loader_begin(options->loader, 0, 0, error));
-    bool compared = false;
-    while (status == LIANA_OK && (comparison->num_updates < options->updates || !compared)) {
+    uint64_t num_empty = 0; /* batches one after the other whose examples are all left out */
+    while (status == LIANA_OK && (comparison->num_updates < options->updates || comparison->count == 0)) {
         liana__batch *batch;
         LIANA_TRY(liana__loader_next(options->loader, &batch, error));
         if (!batch) break;
-        compared = liana__batch_step_count(batch) > 0;
-        if (compared) status = update(options, batch, &moved_most, comparison, error);
+        num_empty = liana__batch_step_count(batch) > 0 ? 0 : num_empty + 1;
+        if (num_empty == 0) status = update(options, batch, &moved_most, comparison, error);
         liana__loader_release(options->loader, batch);
+        if (num_empty > liana__loader_steps_per_epoch(options->loader, 0)) break;
     }
-    return status;
+    if (status != LIANA_OK || comparison->count) return status;
+    return liana__fail(error, LIANA_INVALID_DATA,
+                       "no batch of an epoch has an example that can be used: there is nothing to compare; "
+                       "'liana check' says what is wrong with the data");
 }
 
 /* ---- weights ---- */

@@ -1,4 +1,4 @@
-/* cluster_bytes.h - what the processes of a training send each other in an update, foretold: pure arithmetic.
+/* cluster_bytes.h - computes how many bytes the processes of a training send each other in an update.
  *
  * docs/design/cluster.md has the steps of an update. What follows from the tree, the slices and the fixed messages is
  * exact where no record is bad: tests/test_cluster_plan.c compares it with the counters of clusters. */
@@ -13,7 +13,7 @@ typedef struct liana__plan_update {
     size_t first_sum;                 /* floats of loss and metrics */
     bool mirrored;     /* the sums of each slice go to one more process, its mirror, which updates it too */
     bool short_sums;   /* gradients travel in bfloat16 */
-    size_t num_counts; /* floats that are counted before the leaves are computed; 0: nothing is */
+    size_t num_counts; /* floats that are counted before the leaves are computed; 0: none are */
 } liana__plan_update;
 
 /* An update in a cluster of `num_workers` that own the slices. The bytes are those of messages, without headers. */
@@ -37,7 +37,7 @@ typedef struct liana__cluster_bytes {
 liana_status liana__cluster_bytes_of(const liana__plan_update *update, size_t num_leaves, size_t num_workers,
                                      liana__cluster_bytes *bytes, uint64_t *sent, liana__error *error) LIANA_MUST_USE;
 
-/* What a ring all-reduce of the same variables would send a worker. */
+/* Bytes that each worker would send in a ring all-reduce of the same variables. */
 double liana__ring_bytes(const liana__cluster_bytes *bytes);
 
 #endif

@@ -19,7 +19,7 @@ static double most(double a, double b)
     return a > b ? a : b;
 }
 
-/* So many leaves at once, at most one for each thread. */
+/* At most one leaf for each thread, all at once. */
 static double turn_of(const liana__plan_work *work, size_t leaves)
 {
     if (leaves == 0) return 0;
@@ -63,7 +63,7 @@ static double crowding_of(const liana__plan_work *work, const liana__plan_cluste
 
 /* ---- the wire ---- */
 
-/* How much of a portion lies in [begin, end) of all, or beside it. */
+/* The part of a portion that lies inside [begin, end) of all, or outside. */
 static double share_of(size_t portion, double begin, double end, bool inside)
 {
     const double width = 1.0 / LIANA__PLAN_PORTIONS, from = (double)portion * width;
@@ -116,7 +116,7 @@ static double processors_of(const liana__plan_work *work, const liana__plan_mess
     return bytes * messages->byte / least(MESSAGE_THREADS, cores);
 }
 
-/* What workers share, to give all of it a number. */
+/* What the time of a message depends on. */
 typedef struct passing {
     const liana__plan_work *work;
     const liana__plan_messages *messages;
@@ -124,9 +124,9 @@ typedef struct passing {
     size_t num_workers;
 } passing;
 
-/* Seconds behind the end of computing, for bytes that go out and as many that come in; `exposed` are those of the wire.
- * The processors work at what travels earlier while they compute, and take their time from it. At the rest they work
- * while it is on the wire, but for the first piece and the last one. *wired: seconds that the wire is waited for. */
+/* Seconds after the end of computing that it takes to send these bytes and to receive as many. `exposed`: seconds of them on
+ * the wire. What travels earlier takes its processor time from computing. The rest is encrypted and copied while it is on
+ * the wire, except its first and last piece. Adds to *wired the seconds in which the wire is waited for. */
 static double carry(const passing *of, uint64_t bytes, double exposed, double *wired)
 {
     const double wire = wire_of(of->cluster, bytes), share = wire > 0 ? exposed / wire : 1;

@@ -6,10 +6,10 @@
 
 #include "train/plan/cluster_bytes.h"
 
-/* What is updated, in the model's order, in so many equal portions. */
+/* The variables, in the model's order, are cut into this number of equal portions. */
 enum { LIANA__PLAN_PORTIONS = 64 };
 
-/* Times of a full turn, from short to long, in so many equal parts. */
+/* The measured times of a full turn, from short to long, are cut into this number of equal parts. */
 enum { LIANA__PLAN_QUANTILES = 32 };
 
 /* What one worker needs, measured with one microbatch. */
@@ -17,13 +17,13 @@ typedef struct liana__plan_work {
     int64_t microbatch;
     size_t threads;
     double lone_leaf;                  /* one leaf, alone on the worker */
-    double full_turn;                  /* as many leaves as the worker has threads, one each */
-    double next_turn;                  /* as many more, behind the first */
+    double full_turn;                  /* one leaf for each of the worker's threads */
+    double next_turn;                  /* the same again, right after a turn */
     double update;                     /* of all variables */
-    double example;                    /* what reading takes from the computing of an example; 0: it is ready in time */
+    double example;                    /* waiting for input, per example; 0: it is ready in time */
     double memory;                     /* bytes of a worker that is alone */
     double slots;                      /* bytes of them that are optimizer state */
-    double left[LIANA__PLAN_PORTIONS]; /* by portion: what is left of a full turn when its sums are there */
+    double left[LIANA__PLAN_PORTIONS]; /* by portion: from the moment its sums are there to the end of a full turn */
     double quantiles[LIANA__PLAN_QUANTILES]; /* of a full turn, by its median; zeros: all are as long */
     double crowding; /* threads for each core, of all that computed while this was measured; 0: not more than 1 */
 } liana__plan_work;
@@ -67,12 +67,12 @@ typedef struct liana__step_time {
     liana__plan_limit limit;
 } liana__step_time;
 
-/* All wait for the slowest worker: how much longer it takes than the median, for `turns` turns each, as one turn varies. */
+/* All wait for the slowest worker. Returns its time divided by the median's, for `turns` turns of each worker. */
 double liana__slowest_of(const liana__plan_work *work, size_t num_workers, size_t turns);
 
-/* Of seconds that sums take on the wire, those behind the end of computing: each portion is sent when it is there and the
- * wire is free. Of the worker for which it takes longest: to send what others own, or to get what it owns. `stretch`: how
- * much longer computing takes than was measured. */
+/* The seconds that sums are on the wire after computing has ended, of the worker that takes longest: either it sends what
+ * others own, or it gets what it owns. A portion is sent when it is there and the wire is free. `seconds`: all that sums take
+ * on the wire. `stretch`: computing takes this many times what was measured. */
 double liana__exposed_seconds(const liana__plan_work *work, size_t num_workers, double stretch, double seconds);
 
 /* `batch`: examples of a step in all workers. */

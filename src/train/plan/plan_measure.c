@@ -21,7 +21,7 @@ typedef struct steps {
     liana__learning_rate learning_rate;
     double *shards, *update, *wait; /* by step */
     uint64_t *made;                 /* by sum: when it was there, in the last step */
-    double *left;                   /* by sum: what was left of the step's shards then, of all counted steps */
+    double *left; /* by sum: seconds from then to the end of the step's shards, added over all counted steps */
     size_t num_sums;
     liana__sum_watch watch;
     int64_t count, iteration;
@@ -30,16 +30,19 @@ typedef struct steps {
 
 /* ---- opening ---- */
 
-/* In this process alone, with this batch and microbatch; 0: those of the configuration. */
+/* In this process alone, with this batch and microbatch; 0: those of the configuration. Steps are what workers do: shards,
+ * then the update. A device that keeps the examples, and does whole updates in one program, is not for workers. */
 static liana_status open_run(liana_context *context, const liana__config *config, int64_t batch, int64_t microbatch,
                              liana__run *run, liana__error *error)
 {
     liana__config alone = *config;
     alone.train.strategy = NULL;
+    alone.train.deterministic = true;
+    if (alone.data.cache == LIANA__CACHE_DEVICE) alone.data.cache = LIANA__CACHE_MEMORY;
     if (batch) {
         alone.train.batch_size = batch;
         alone.train.microbatch = microbatch;
-        /* Of batches of another size there may be fewer. */
+        /* An epoch may have fewer batches of this size. */
         if (!alone.data.repeat) alone.train.steps_per_epoch = 0;
     }
     return liana__run_open(context, &alone, &(liana__run_options){.training = true}, run, error);
@@ -120,8 +123,8 @@ static liana_status train_step(steps *own, liana__error *error)
     return LIANA_OK;
 }
 
-/* Batches at the end of an epoch, which may be smaller, do not count. The readers make batches ahead, which takes their
- * time from the first steps: these do not count, either. */
+/* Smaller batches at the end of an epoch do not count. Neither do the first steps: readers then make batches ahead, which
+ * slows computing down. */
 static liana_status train_steps(steps *own, double seconds, liana__error *error)
 {
     double begin = liana__clock_seconds();
@@ -208,7 +211,7 @@ typedef struct measured {
     double left[LIANA__PLAN_PORTIONS], quantiles[LIANA__PLAN_QUANTILES];
 } measured;
 
-/* What is sent in one message is there when the last of it is. */
+/* A message leaves when the last of its portions is there. */
 static void join_portions(double left[LIANA__PLAN_PORTIONS], double portion_bytes)
 {
     const double most = ceil(LIANA__LEAST_CHUNK / portion_bytes);
@@ -221,7 +224,7 @@ static void join_portions(double left[LIANA__PLAN_PORTIONS], double portion_byte
     }
 }
 
-/* A portion is there when the last of its things is. */
+/* A portion is there when the last sum that lies in it is. */
 static void find_left(const steps *own, double left[LIANA__PLAN_PORTIONS])
 {
     const liana__update_items *items = liana__trainer_update_items(own->run.core.trainer);
@@ -394,11 +397,13 @@ liana_status liana__plan_measure(const liana__plan_training *training, int64_t m
     LIANA_TRY(measure_in_company(training, 2 * threads, microbatch, seconds, &two, error));
     lone = one;
     if (threads > 1) LIANA_TRY(measure_in_company(training, 1, microbatch, seconds, &lone, error));
+    /* If two turns were shorter than one, other programs have disturbed the measurement of one. */
+    const double next_turn = two.shards > one.shards ? two.shards - one.shards : two.shards / 2;
     *work = (liana__plan_work){.microbatch = microbatch,
                                .threads = (size_t)threads,
                                .lone_leaf = lone.shards,
-                               .full_turn = one.shards,
-                               .next_turn = two.shards - one.shards,
+                               .full_turn = two.shards - next_turn,
+                               .next_turn = next_turn,
                                .update = two.update,
                                .example = two.wait / (double)(2 * threads * microbatch),
                                .memory = two.memory,

@@ -30,12 +30,12 @@ liana_status liana__plan_open(liana_context *context, const liana__config *confi
                               liana__error *error) LIANA_MUST_USE;
 void liana__plan_close(liana__plan_training *training);
 
-/* Whether there are examples enough to measure shards of this size. */
+/* Whether an epoch has enough examples to measure shards of this size. */
 bool liana__plan_can_measure(const liana__plan_training *training, int64_t microbatch);
 
-/* Trains batches of one, a worker's threads, and twice as many shards of `microbatch` examples, each for at least
- * `seconds`. Meanwhile the companions train: workers that share a machine slow each other down, by its
- * memory and caches. Nothing is written. Errors: those of opening a run and of training. */
+/* Trains with batches of one shard of `microbatch` examples, of a shard for each thread, and of two for each, each for at
+ * least `seconds`. Meanwhile the companions train: workers that share a machine share its memory and caches, and slow each
+ * other down. Nothing is written. Errors: those of opening a run and of training. */
 liana_status liana__plan_measure(const liana__plan_training *training, int64_t microbatch, double seconds,
                                  liana__plan_work *work, liana__error *error) LIANA_MUST_USE;
 

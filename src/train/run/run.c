@@ -50,6 +50,7 @@ liana_status liana__run_make_trainer(liana__run *run, const liana__run_options *
                     .table_rows = options->training ? liana__run_device_rows(run) : 0,
                     .seed = (uint64_t)train->seed,
                     .deterministic = train->deterministic,
+                    .unprepared = options->unprepared,
                     .scale = run->scale,
                     .class_weights = run->class_weights,
                     .num_class_weights = run->num_classes,

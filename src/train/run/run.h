@@ -86,6 +86,7 @@ typedef struct liana__run_options {
     void (*on_lead)(
         void *user); /* this process has become the chief, and from now on tells what happens; may be NULL */
     bool training;   /* open all data and make the optimizer */
+    bool unprepared; /* with training: compile no step (liana__trainer_prepare does), and say nothing of its memory */
     bool validation; /* open the validation data, which must exist */
     bool by_class;   /* measure each class, too (liana__objective_request.by_class) */
     bool resume;     /* with training: resume from the newest undamaged checkpoint, if there is one */

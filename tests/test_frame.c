@@ -144,7 +144,7 @@ static void *put_all(void *user)
     for (uint64_t step = 0; step < NUM_MESSAGES; step++) {
         for (size_t offset = 0; offset < MESSAGE; offset += PIECE) {
             memset(piece, (int)(own->rank * 50 + step + offset / PIECE), PIECE);
-            liana__mail_piece mail = {own->rank, {0, step, 0, 0}, MESSAGE, offset, piece, PIECE};
+            liana__mail_piece mail = {own->rank, {0, step, 0, 0}, MESSAGE, offset, piece, PIECE, NULL};
             if (liana__mailbox_put(own->mailbox, &mail, &error) != LIANA_OK) abort();
         }
     }
@@ -207,7 +207,7 @@ static void pieces_continue_their_message(void **state)
     liana__mailbox *mailbox = NULL;
     char text[8];
     assert_ok(liana__mailbox_create(1, 0, &mailbox, &error), &error);
-    liana__mail_piece piece = {0, {0, 1, 0, 0}, 6, 0, "abc", 3};
+    liana__mail_piece piece = {0, {0, 1, 0, 0}, 6, 0, "abc", 3, NULL};
     assert_ok(liana__mailbox_put(mailbox, &piece, &error), &error);
     assert_fails(liana__mailbox_put(mailbox, &piece, &error), LIANA_INVALID_DATA, &error, "begins at 0", "expected 3");
     piece.offset = 3;
@@ -220,6 +220,77 @@ static void pieces_continue_their_message(void **state)
     liana__mailbox_destroy(mailbox);
 }
 
+static void count_release(void *owner)
+{
+    ++*(int *)owner;
+}
+
+/* A whole message stays where it is, and goes to who takes it; a piece, or one that is awaited elsewhere, is copied. */
+static void whole_messages_are_not_copied(void **state)
+{
+    (void)state;
+    liana__error error = {0};
+    liana__mailbox *mailbox = NULL;
+    liana__message message;
+    int released = 0;
+    char word[6] = "abcde", text[6] = "";
+    assert_ok(liana__mailbox_create(1, 20, &mailbox, &error), &error);
+    liana__message_memory memory = {&released, count_release};
+    liana__mail_piece piece = {0, {0, 1, 0, 0}, 6, 0, word, 6, &memory};
+    assert_ok(liana__mailbox_put(mailbox, &piece, &error), &error);
+    assert_null(memory.release);
+    assert_ok(liana__mailbox_take(mailbox, 0, piece.key, 6, 0, &message, &error), &error);
+    assert_ptr_equal(message.bytes, word);
+    assert_int_equal(released, 0);
+    liana__message_free(&message);
+    liana__message_free(&message);
+    assert_int_equal(released, 1);
+
+    /* A copy frees it at once, and so does a size that was not expected. */
+    for (size_t expected = 6; expected <= 7; expected++) {
+        memory = (liana__message_memory){&released, count_release};
+        piece.key.step++;
+        assert_ok(liana__mailbox_put(mailbox, &piece, &error), &error);
+        if (expected == 6) {
+            assert_ok(liana__mailbox_receive(mailbox, 0, piece.key, text, 6, 0, &error), &error);
+            assert_string_equal(text, word);
+        } else {
+            assert_fails(liana__mailbox_take(mailbox, 0, piece.key, 7, 0, &message, &error), LIANA_INTERNAL, &error,
+                         "6 bytes", "expected 7");
+            assert_null(message.bytes);
+        }
+        assert_int_equal(released, (int)expected - 4);
+    }
+
+    memory = (liana__message_memory){&released, count_release};
+    piece.key.step++;
+    piece.num_bytes = 3;
+    assert_ok(liana__mailbox_put(mailbox, &piece, &error), &error);
+    assert_non_null(memory.release);
+    piece.offset = 3;
+    piece.bytes = word + 3;
+    assert_ok(liana__mailbox_put(mailbox, &piece, &error), &error);
+    assert_ok(liana__mailbox_take(mailbox, 0, piece.key, 6, 0, &message, &error), &error);
+    assert_string_equal(message.bytes, word);
+    liana__message_free(&message);
+
+    /* Its bytes count among those that are kept, as long as nobody has it. */
+    for (int i = 0; i < 4; i++) {
+        memory = (liana__message_memory){&released, count_release};
+        piece = (liana__mail_piece){0, {0, 10 + (uint64_t)i, 0, 0}, 6, 0, word, 6, &memory};
+        if (i < 3) {
+            assert_ok(liana__mailbox_put(mailbox, &piece, &error), &error);
+        } else {
+            assert_fails(liana__mailbox_put(mailbox, &piece, &error), LIANA_OUT_OF_MEMORY, &error, "nobody has asked",
+                         "rank 0");
+            assert_non_null(memory.release);
+        }
+    }
+    assert_int_equal(released, 3);
+    liana__mailbox_destroy(mailbox);
+    assert_int_equal(released, 6);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -230,6 +301,7 @@ int main(void)
         cmocka_unit_test(any_messages_are_survived),
         cmocka_unit_test(threads_wait_for_different_messages),
         cmocka_unit_test(pieces_continue_their_message),
+        cmocka_unit_test(whole_messages_are_not_copied),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -126,6 +126,9 @@ static void test_compile_options(void **state)
                                "\x4a\x0c\x08\x04\x10\x01\x1a\x06\x0a\x04\x00\x01\x02\x03";
     assert_bytes(&(liana__pjrt_compile_options){.num_replicas = 4, .devices = (int[]){0, 1, 2, 3}}, four,
                  sizeof four - 1);
+    static const char quick[] = "\x1a\x15\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x20\x01\x28\x01"
+                                "\xa5\x01\x00\x00\x80\xbf\x20\x01";
+    assert_bytes(&(liana__pjrt_compile_options){.is_quick = true}, quick, sizeof quick - 1);
     static const char flag[] = "\x1a\x0f\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x20\x01\x28\x01\x20\x01"
                                "\x3a\x09\x0a\x03\x61\x62\x63\x12\x02\x10\x01";
     assert_bytes(&(liana__pjrt_compile_options){.flags = &(liana__pjrt_flag){"abc", true}, .num_flags = 1}, flag,

@@ -458,7 +458,7 @@ static void test_adding_is_the_same_on_each_instruction_set(void **state)
                 volatile float sum = dst[i] + src[i];
                 expected[i] = sum;
             }
-            liana__host_choose_add((liana__isa)isa)(dst, src, count);
+            liana__host_choose_add((liana__isa)isa)(dst, dst, src, count);
             for (size_t i = 0; i < MOST_TERMS + FENCE; i++) {
                 if (isnan(expected[i])) {
                     assert_true(isnan(dst[i]));

@@ -170,6 +170,12 @@ static void test_a_program_is_compiled_in_a_child(void **state)
     assert_int_equal(program.results, 7);
     assert_true(program.temporaries > 8);
     assert_true(program.seconds >= 0);
+    /* The same program and cost for all: a copy of [9, 129] in tiles. */
+    assert_true(program.optimized.is_known);
+    assert_int_equal(program.optimized.copies, 1);
+    assert_int_equal(program.optimized.written, 16 * 256 * 4);
+    assert_int_equal(program.optimized.padding, (16 * 256 - 9 * 129) * 4);
+    assert_true(program.optimized.flops == 2.5e9F);
 }
 
 /* A GPU is a file that describes it; the plugin answers with the size of that. */
@@ -230,9 +236,29 @@ static void test_an_update_is_compiled(void **state)
         /* The plugin says the size of the text. */
         assert_true(number_of(event, "arguments") > 10000);
         assert_true(number_of(event, "total") > number_of(event, "arguments"));
+        assert_true(number_of(event, "steps") == 1 && number_of(event, "products") == 0);
+        assert_true(number_of(event, "copied") == 16 * 256 * 4);
         json_decref(event);
         assert_code(got, 0);
     }
+    snprintf(device, sizeof device, "pjrt:%s?mode=good", LIANA_AHEAD_PLUGIN);
+    double options[2];
+    for (int quick = 0; quick < 2; quick++) {
+        liana__test_result got =
+            liana__test_command("plan", path, "--device", device, "--compile", "--json", quick ? "--quick" : NULL);
+        json_t *event = find_event(got.out, "compiled", NULL);
+        if (!event) fail_msg("%s%s", got.out, got.err);
+        options[quick] = number_of(event, "temporaries"); /* the plugin says the size of the options */
+        json_decref(event);
+        assert_code(got, 0);
+    }
+    assert_true(options[1] == options[0] + 6); /* a number of a field, two bytes, and a float */
+    liana__test_result words = liana__test_command("plan", path, "--device", device, "--compile");
+    assert_non_null(strstr(words.out, "Steps: 1, of which 0 are fused. Convolutions and products: 0.\n"
+                                      "Steps write 0.0 MiB, of which 0.0 MiB (72%) are padding.\n"
+                                      "Steps that only copy, mostly to another layout: 1, 0.0 MiB.\n"
+                                      "An execution has 2.5 GFLOP, as the compiler counts them, and moves 3.0 MiB.\n"));
+    assert_code(words, 0);
     snprintf(device, sizeof device, "pjrt:%s?mode=refuse", LIANA_AHEAD_PLUGIN);
     assert_refused(liana__test_command("plan", path, "--device", device, "--compile"), 1,
                    "the program needs 17 GiB of 16 GiB");

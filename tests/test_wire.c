@@ -29,6 +29,18 @@ static bool all_but_second(void *user, size_t sum)
     return sum != 1;
 }
 
+/* The floats of all parts, one behind the other. */
+static void read_message(const liana__wire_format *format, const liana__slice_map *map, const char *message, float *got)
+{
+    for (size_t i = 0; i < map->counts[LIANA__PARTS_OF_SUMS]; i++) {
+        const liana__slice_part *part = &map->parts[LIANA__PARTS_OF_SUMS][i];
+        const size_t count = (size_t)(part->end - part->begin);
+        float room[10];
+        memcpy(got, liana__wire_read_part(format, part, &message, room), count * sizeof *got);
+        got += count;
+    }
+}
+
 static void test_slices_as_messages(void **state)
 {
     (void)state;
@@ -43,10 +55,10 @@ static void test_slices_as_messages(void **state)
     assert_int_equal(liana__wire_size(&whole, &map), 40);
     assert_int_equal(liana__wire_size(&rounded, &map), 3 * 4 + 7 * 2);
     liana__wire_pack(&whole, &map, offsets, block, message);
-    liana__wire_unpack(&whole, &map, message, got);
+    read_message(&whole, &map, message, got);
     assert_memory_equal(got, block + 2, sizeof got);
     liana__wire_pack(&rounded, &map, offsets, block, message);
-    liana__wire_unpack(&rounded, &map, message, got);
+    read_message(&rounded, &map, message, got);
     assert_memory_equal(got, block + 2, 3 * sizeof *got);
     for (size_t i = 3; i < 10; i++) {
         const double value = block[2 + i], expected = isinf(value) ? value : round_to_bfloat16(value);
@@ -54,7 +66,7 @@ static void test_slices_as_messages(void **state)
     }
     block[5] = NAN;
     liana__wire_pack(&rounded, &map, offsets, block, message);
-    liana__wire_unpack(&rounded, &map, message, got);
+    read_message(&rounded, &map, message, got);
     assert_true(isnan(got[3]));
 }
 

@@ -61,7 +61,7 @@ static void add_data(liana__buffer *dst, const void *src)
     void *data = liana__host_data(dst);
     int64_t count = liana_shape_size(&dst->shape);
     if (dst->dtype == LIANA_F32) {
-        liana__host_choose_add(dst->device->context->isa)(data, src, count);
+        liana__host_choose_add(dst->device->context->isa)(data, data, src, count);
     } else {
         for (int64_t i = 0; i < count; i++) {
             liana__store(data, dst->dtype, i, liana__load(data, dst->dtype, i) + liana__load(src, dst->dtype, i));

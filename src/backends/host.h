@@ -36,4 +36,11 @@ static inline void *liana__host_data(const liana__buffer *buffer)
 /* Gives a buffer a new version: its contents may have changed. */
 void liana__host_touch(liana__buffer *buffer);
 
+/* The contents of any buffer, where they are in the host's memory; NULL: they are not. Only the buffer's owner may write
+ * there, while nothing is executed, and touches it. */
+static inline void *liana__host_view(const liana__buffer *buffer)
+{
+    return buffer->device->backend->in_host_memory ? liana__host_data(buffer) : NULL;
+}
+
 #endif

@@ -1,7 +1,7 @@
 /* The loops of host_add for AVX-512. */
 #include "backends/host_add.kernels.h"
 
-void liana__host_add_avx512(float *dst, const float *src, int64_t count)
+void liana__host_add_avx512(float *sum, const float *left, const float *right, int64_t count)
 {
-    add(dst, src, count);
+    add(sum, left, right, count);
 }

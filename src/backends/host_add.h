@@ -6,12 +6,12 @@
 
 #include <stdint.h>
 
-/* dst += src, element by element. They do not overlap. */
-typedef void (*liana__host_add_loop)(float *dst, const float *src, int64_t count);
+/* sum = left + right, element by element. `sum` may be `left` or `right`; else they do not overlap. */
+typedef void (*liana__host_add_loop)(float *sum, const float *left, const float *right, int64_t count);
 
-void liana__host_add_avx512(float *dst, const float *src, int64_t count);
-void liana__host_add_avx2(float *dst, const float *src, int64_t count);
-void liana__host_add_generic(float *dst, const float *src, int64_t count);
+void liana__host_add_avx512(float *sum, const float *left, const float *right, int64_t count);
+void liana__host_add_avx2(float *sum, const float *left, const float *right, int64_t count);
+void liana__host_add_generic(float *sum, const float *left, const float *right, int64_t count);
 
 /* The fastest for an instruction set; all give the same bits. */
 liana__host_add_loop liana__host_choose_add(liana__isa isa);

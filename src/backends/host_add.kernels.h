@@ -4,18 +4,18 @@
 
 enum { AT_ONCE = 4 };
 
-LIANA__INLINE void add(float *dst, const float *src, int64_t count)
+LIANA__INLINE void add(float *sum, const float *left, const float *right, int64_t count)
 {
     int64_t i = 0;
     for (; i + AT_ONCE * VECTOR_LENGTH <= count; i += AT_ONCE * VECTOR_LENGTH) {
 #pragma GCC unroll 4
         for (int k = 0; k < AT_ONCE; k++) {
-            float *at = dst + i + k * VECTOR_LENGTH;
-            vector_store(at, vector_load(at) + vector_load(src + i + k * VECTOR_LENGTH));
+            const int64_t at = i + k * VECTOR_LENGTH;
+            vector_store(sum + at, vector_load(left + at) + vector_load(right + at));
         }
     }
     for (; i + VECTOR_LENGTH <= count; i += VECTOR_LENGTH) {
-        vector_store(dst + i, vector_load(dst + i) + vector_load(src + i));
+        vector_store(sum + i, vector_load(left + i) + vector_load(right + i));
     }
-    for (; i < count; i++) dst[i] += src[i];
+    for (; i < count; i++) sum[i] = left[i] + right[i];
 }

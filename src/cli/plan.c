@@ -23,6 +23,7 @@ static const liana__option options[] = {
     {"all", NULL, "with --device: all layers"},
     {"compile", NULL, "with --device: compile an update with libtpu or the plugin for GPUs, and say what it needs"},
     {"replicas", "N", "with --compile: cores that share a batch (default: 1)"},
+    {"quick", NULL, "with --compile: the compiler makes least effort: sooner ready, a program that may be slower"},
     LIANA__OPTION_PLUGINS,
     LIANA__OPTION_JSON,
     {0},
@@ -360,7 +361,7 @@ static liana_status check_options(liana__invocation *invocation, bool of_device)
 {
     static const char *const of_clusters[] = {"workers", "bandwidth",        "latency", "transport",
                                               "cores",   "batch-per-worker", "seconds", NULL};
-    static const char *const of_devices[] = {"topology", "all", "compile", "replicas", NULL};
+    static const char *const of_devices[] = {"topology", "all", "compile", "replicas", "quick", NULL};
     for (const char *const *name = of_device ? of_clusters : of_devices; *name; name++) {
         if (!liana__invocation_has(invocation, *name)) continue;
         return liana__fail(&invocation->error, LIANA_INVALID_CONFIG,

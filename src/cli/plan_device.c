@@ -1,6 +1,7 @@
 /* Plans for devices that need not be there. */
 #include "cli/plan_device.h"
 
+#include "backends/dump.h"
 #include "backends/pjrt/ahead.h"
 #include "backends/pjrt/whole_text.h"
 #include "base/file.h"
@@ -130,31 +131,102 @@ static liana_status write_text(const device_plan *own, const liana__training *tr
 {
     liana__leaf_plan leaf;
     liana__whole_plan plan;
-    if (!liana__trainer_lend_whole_plan(training->trainer, &leaf, &plan)) {
-        return write_shard(own, training, &text->shard);
-    }
+    liana__error *error = &own->invocation->error;
+    const bool is_update = liana__trainer_lend_whole_plan(training->trainer, &leaf, &plan);
     text->update.replicas = (size_t)text->replicas;
     text->update.default_products = own->default_products;
-    return liana__whole_text_write(&plan, &text->update, &own->invocation->error);
+    if (is_update) {
+        LIANA_TRY(liana__whole_text_write(&plan, &text->update, error));
+    } else {
+        LIANA_TRY(write_shard(own, training, &text->shard));
+    }
+    return liana__dump_text(training->context, "ahead.mlir", is_update ? text->update.text : text->shard, error);
+}
+
+static double total_of(const liana__pjrt_ahead_program *program)
+{
+    return (double)(program->arguments + program->results - program->aliased + program->temporaries + program->code);
+}
+
+/* Numbers of a compiled program by name, those of memory first. */
+enum { MEMORY_PARTS = 6, PROGRAM_PARTS = 17 };
+static void list_parts(const liana__pjrt_ahead_program *program, const char *names[PROGRAM_PARTS],
+                       double parts[PROGRAM_PARTS])
+{
+    const liana__pjrt_optimized *made = &program->optimized;
+    const struct {
+        const char *name;
+        double number;
+    } list[PROGRAM_PARTS] = {
+        {"arguments", (double)program->arguments},
+        {"results", (double)program->results},
+        {"aliased", (double)program->aliased},
+        {"temporaries", (double)program->temporaries},
+        {"code", (double)program->code},
+        {"total", total_of(program)},
+        {"steps", (double)made->steps},
+        {"fused", (double)made->fused},
+        {"products", (double)made->products},
+        {"copies", (double)made->copies},
+        {"device_sums", (double)made->device_sums},
+        {"written", (double)made->written},
+        {"padding", (double)made->padding},
+        {"copied", (double)made->copied},
+        {"device_bytes", (double)made->device_bytes},
+        {"flops", made->flops},
+        {"accessed", made->accessed},
+    };
+    for (size_t i = 0; i < PROGRAM_PARTS; i++) {
+        names[i] = list[i].name;
+        parts[i] = list[i].number;
+    }
+}
+
+static void print_compiled_json(liana__invocation *invocation, const compiled_text *text,
+                                const liana__pjrt_ahead_program *program)
+{
+    const char *names[PROGRAM_PARTS];
+    double parts[PROGRAM_PARTS];
+    list_parts(program, names, parts);
+    const size_t count = program->optimized.is_known ? PROGRAM_PARTS : MEMORY_PARTS;
+    liana__value *event = liana__session_event(invocation, "compiled");
+    for (size_t i = 0; i < count; i++) set_number(invocation, event, names[i], parts[i]);
+    set_text(invocation, event, "program", text->shard ? "shard" : "update");
+    set_number(invocation, event, "replicas", (double)text->replicas);
+    set_number(invocation, event, "rounds", (double)text->update.rounds);
+    set_number(invocation, event, "seconds", program->seconds);
+    liana__invocation_print_json(invocation, event);
+}
+
+/* What the optimised program says, in words. */
+static void print_optimized(FILE *out, const liana__pjrt_optimized *made)
+{
+    if (made->is_known) {
+        const double share = made->written ? 100 * (double)made->padding / (double)made->written : 0;
+        fprintf(out, "\nSteps: %lld, of which %lld are fused. Convolutions and products: %lld.\n",
+                (long long)made->steps, (long long)made->fused, (long long)made->products);
+        fprintf(out, "Steps write %.1f MiB, of which %.1f MiB (%.0f%%) are padding.\n", (double)made->written / MIB,
+                (double)made->padding / MIB, share);
+        fprintf(out, "Steps that only copy, mostly to another layout: %lld, %.1f MiB.\n", (long long)made->copies,
+                (double)made->copied / MIB);
+    }
+    if (made->device_sums) {
+        fprintf(out, "Sums over devices: %lld, %.1f MiB.\n", (long long)made->device_sums,
+                (double)made->device_bytes / MIB);
+    }
+    if (made->loops) fprintf(out, "Loops: %lld; what they repeat is counted once.\n", (long long)made->loops);
+    if (made->flops > 0) fprintf(out, "An execution has %.4g GFLOP, as the compiler counts them", made->flops / 1e9);
+    if (made->flops > 0 && made->accessed > 0) fprintf(out, ", and moves %.1f MiB", made->accessed / MIB);
+    if (made->flops > 0) fprintf(out, ".\n");
 }
 
 static void print_compiled(const device_plan *own, const compiled_text *text, const liana__pjrt_ahead_program *program)
 {
     liana__invocation *invocation = own->invocation;
-    const double total =
-        (double)(program->arguments + program->results - program->aliased + program->temporaries + program->code);
-    const double parts[] = {(double)program->arguments,   (double)program->results, (double)program->aliased,
-                            (double)program->temporaries, (double)program->code,    total};
-    static const char *const names[] = {"arguments", "results", "aliased", "temporaries", "code", "total"};
-    enum { PARTS = 6 };
+    const char *names[PROGRAM_PARTS];
+    double parts[PROGRAM_PARTS];
     if (liana__invocation_has(invocation, "json")) {
-        liana__value *event = liana__session_event(invocation, "compiled");
-        for (size_t i = 0; i < PARTS; i++) set_number(invocation, event, names[i], parts[i]);
-        set_text(invocation, event, "program", text->shard ? "shard" : "update");
-        set_number(invocation, event, "replicas", (double)text->replicas);
-        set_number(invocation, event, "rounds", (double)text->update.rounds);
-        set_number(invocation, event, "seconds", program->seconds);
-        liana__invocation_print_json(invocation, event);
+        print_compiled_json(invocation, text, program);
         return;
     }
     if (text->shard) {
@@ -167,7 +239,11 @@ static void print_compiled(const device_plan *own, const compiled_text *text, co
                 (long long)text->batch, (long long)text->replicas, own->topology, program->seconds,
                 (long long)text->update.side_by_side, (long long)text->update.rounds, own->target ? "GPU" : "core");
     }
-    for (size_t i = 0; i < PARTS; i++) fprintf(invocation->out, "%-12s %10.1f MiB\n", names[i], parts[i] / MIB);
+    list_parts(program, names, parts);
+    for (size_t i = 0; i < MEMORY_PARTS; i++) {
+        fprintf(invocation->out, "%-12s %10.1f MiB\n", names[i], parts[i] / MIB);
+    }
+    print_optimized(invocation->out, &program->optimized);
 }
 
 static liana_status compile_text(const device_plan *own, const compiled_text *text, liana__pjrt_ahead_program *program)
@@ -180,7 +256,8 @@ static liana_status compile_text(const device_plan *own, const compiled_text *te
                                                .target = own->target,
                                                .num_replicas = text->shard ? 1 : text->update.replicas,
                                                .text = code,
-                                               .text_size = strlen(code)};
+                                               .text_size = strlen(code),
+                                               .is_quick = liana__invocation_has(own->invocation, "quick")};
     return liana__pjrt_compile_ahead(&request, program, &own->invocation->error);
 }
 

@@ -249,10 +249,7 @@ liana_status liana__device_group_collect(liana__device_group *group, liana__loca
 {
     const liana__group_member *first = &group->members[0];
     *num_blocks = first->num_blocks;
-    if (group->count == 1) {
-        LIANA_TRY(liana__local_exchange_reserve(exchange, first->num_blocks, error));
-        return liana__local_exchange_take(exchange, 0, first->blocks, first->num_blocks, error);
-    }
+    if (group->count == 1) return liana__local_exchange_take(exchange, first->blocks, first->num_blocks, error);
     if (!group->is_watched) LIANA_TRY(begin_sums(group, exchange, NULL, error));
     LIANA_TRY(take_blocks(group, error));
     liana__group_sums_end(&group->sums);

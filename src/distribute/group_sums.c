@@ -46,7 +46,8 @@ static int64_t size_of(const liana__group_sums *own, size_t sum)
 
 static void add(const liana__group_sums *own, const liana__group_addition *addition, size_t sum)
 {
-    own->add(place_of(own, addition->into, sum), place_of(own, addition->from, sum), size_of(own, sum));
+    float *into = place_of(own, addition->into, sum);
+    own->add(into, into, place_of(own, addition->from, sum), size_of(own, sum));
 }
 
 /* A sum of a slot is there: it goes up the tree, until the other side of an addition is to come. Who comes second adds. */
@@ -133,7 +134,7 @@ liana_status liana__group_sums_begin(liana__group_sums *sums, const liana__tree_
     sums->num_blocks = liana__tree_blocks(tree->num_leaves, leaves, sums->blocks);
     sums->watch = (liana__sum_watch){hear, sums};
     LIANA_TRY(reserve(sums, error));
-    LIANA_TRY(liana__local_exchange_reserve(exchange, sums->num_slots, error));
+    LIANA_TRY(liana__local_exchange_reserve(exchange, sums->num_slots, true, error));
     list_additions(sums);
     for (size_t i = 0; i < sums->num_slots * exchange->num_sums; i++) {
         atomic_store(&sums->arrived[i], 0);
@@ -159,12 +160,16 @@ liana_status liana__group_sums_take(liana__group_sums *sums, size_t slot, const 
 /* A block's sum is in the slot that begins with it. Slots behind it are not needed, or are sums of later blocks. */
 static void bring_forward(const liana__group_sums *own)
 {
-    float **slots = own->exchange->slots;
+    liana__local_exchange *exchange = own->exchange;
+    float **slots = exchange->slots;
     for (size_t block = 0, slot = 0; block < own->num_blocks; block++) {
         while (block_of(own, slot) != block) slot++;
         float *sum = slots[slot];
         slots[slot] = slots[block];
         slots[block] = sum;
+        for (size_t i = 0; i < exchange->num_sums; i++) {
+            exchange->where[block * exchange->num_sums + i] = sum + exchange->offsets[i];
+        }
     }
 }
 

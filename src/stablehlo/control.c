@@ -131,33 +131,45 @@ liana__hlo liana__hlo_set_rows(liana__lowering *l, liana__hlo x, liana__hlo rows
     return liana__hlo_write(l, "dynamic_update_slice", operands, count, x.dtype, x.shape, NULL);
 }
 
-void liana__hlo_barrier(liana__lowering *l, liana__hlo *values, size_t count)
+/* "%7, %8 = NAME(%4, %5)": values in, values of the same types out. */
+static void begin_same(liana__lowering *l, const char *name, liana__hlo *values, size_t count)
 {
     liana__text operands = {0};
     for (size_t i = 0; i < count; i++) liana__text_add(&operands, "%s%%%u", i ? ", " : "", values[i].id);
     if (operands.failed) l->text.failed = true;
     add_results(l, values, count);
-    liana__text_add(&l->text, "\"stablehlo.optimization_barrier\"(%s) : ", operands.data ? operands.data : "");
+    liana__text_add(&l->text, "\"stablehlo.%s\"(%s)", name, operands.data ? operands.data : "");
+    liana__text_free(&operands);
+}
+
+static void end_same(liana__lowering *l, const liana__hlo *values, size_t count)
+{
+    liana__text_add(&l->text, " : ");
     add_types(l, values, count);
     liana__text_add(&l->text, " -> ");
     add_types(l, values, count);
     liana__hlo_end_line(l);
-    liana__text_free(&operands);
+}
+
+void liana__hlo_barrier(liana__lowering *l, liana__hlo *values, size_t count)
+{
+    begin_same(l, "optimization_barrier", values, count);
+    end_same(l, values, count);
 }
 
 /* ---- over devices, over elements ---- */
 
-liana__hlo liana__hlo_add_replicas(liana__lowering *l, liana__hlo x, size_t replicas)
+void liana__hlo_add_replicas(liana__lowering *l, liana__hlo *values, size_t count, size_t replicas)
 {
     liana__hlo parameters[2];
-    liana__hlo_op op = liana__hlo_begin(l, "all_reduce", &x, 1);
-    liana__hlo_begin_region(l, &op, x.dtype, parameters);
+    liana__hlo_op op = {0};
+    begin_same(l, "all_reduce", values, count);
+    liana__hlo_begin_region(l, &op, values[0].dtype, parameters);
     liana__hlo_end_region(l, liana__hlo_binary(l, "add", parameters[0], parameters[1]));
-    liana__text attributes = {0};
-    liana__text_add(&attributes, "replica_groups = dense<[[");
-    for (size_t i = 0; i < replicas; i++) liana__text_add(&attributes, "%s%zu", i ? ", " : "", i);
-    liana__text_add(&attributes, "]]> : tensor<1x%zuxi64>", replicas);
-    return liana__hlo_end(l, &op, x.dtype, x.shape, &attributes);
+    liana__text_add(&l->text, ") {replica_groups = dense<[[");
+    for (size_t i = 0; i < replicas; i++) liana__text_add(&l->text, "%s%zu", i ? ", " : "", i);
+    liana__text_add(&l->text, "]]> : tensor<1x%zuxi64>}", replicas);
+    end_same(l, values, count);
 }
 
 /* ---- finite numbers ---- */

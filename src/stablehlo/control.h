@@ -29,8 +29,8 @@ liana__hlo liana__hlo_set_rows(liana__lowering *lowering, liana__hlo x, liana__h
 /* The values as they are, computed before anything reads them: what does is compiled as if they were arguments. */
 void liana__hlo_barrier(liana__lowering *lowering, liana__hlo *values, size_t count);
 
-/* The sum over so many replicas. */
-liana__hlo liana__hlo_add_replicas(liana__lowering *lowering, liana__hlo x, size_t replicas);
+/* Values become their sums over so many replicas, in one operation. They have one dtype; there is at least one. */
+void liana__hlo_add_replicas(liana__lowering *lowering, liana__hlo *values, size_t count, size_t replicas);
 
 /* bool, a scalar: every element of all values is finite. Values of one shape are looked at side by side, so that hundreds
  * of them make tens of loops, not thousands: a plugin's time to compile and to load a program grows with their number. */

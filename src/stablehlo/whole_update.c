@@ -260,23 +260,12 @@ static liana_status add_rounds(writer *w, liana__hlo first_round)
 
 /* ---- sums over devices ---- */
 
-/* All sums as one vector, since each sum over devices waits for all of them. */
+/* One operation, since each waits for all devices. Each sum keeps its shape: as one vector all would change their layout
+ * twice, for which libtpu takes minutes to compile. */
 static void add_devices(writer *w)
 {
-    const size_t count = w->whole->leaves->num_outputs;
-    if (w->whole->replicas < 2) return;
-    for (size_t i = 0; i < count; i++) {
-        const int64_t size = liana_shape_size(&w->sums[i].shape);
-        w->arguments[i] = liana__hlo_reshape(&w->l, w->sums[i], liana_shape_of(size));
-    }
-    liana__hlo all = count > 1 ? liana__hlo_concatenate(&w->l, w->arguments, count, 0) : w->arguments[0];
-    all = liana__hlo_add_replicas(&w->l, all, w->whole->replicas);
-    int64_t begin = 0;
-    for (size_t i = 0; i < count; i++) {
-        const int64_t end = begin + liana_shape_size(&w->sums[i].shape), one = 1;
-        liana__hlo part = liana__hlo_slice(&w->l, all, &begin, &end, &one);
-        w->sums[i] = liana__hlo_reshape(&w->l, part, w->sums[i].shape);
-        begin = end;
+    if (w->whole->replicas > 1) {
+        liana__hlo_add_replicas(&w->l, w->sums, w->whole->leaves->num_outputs, w->whole->replicas);
     }
 }
 

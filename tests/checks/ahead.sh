@@ -3,13 +3,15 @@
 # H200 and eight, by the plugin for GPUs.
 #   ahead.sh BUILD_FOLDER [NETWORK...]     default MobileNetV2 ResNet50 EfficientNetB7
 #   DEVICES="tpu gpu"                      both; or one of them
+#   QUICK=1                                the compilers make their least effort: about half the time
 # libtpu is TPU_LIBRARY_PATH, or comes from PyPI: the wheel libtpu 0.0.40, about 350 MB, unpacked 800 MB, under the terms of
 # Google Cloud Platform (https://cloud.google.com/terms), which whoever runs this accepts. It goes into LIBTPU_DIR
 # (~/.local/share/liana/libtpu), and nowhere into this project. The plugin for GPUs is CUDA_LIBRARY_PATH, or comes from PyPI
 # into the same folder: jax-cuda13-pjrt 0.11.2, 150 MB, with NVIDIA's nvidia-cuda-nvcc and nvidia-nvvm, under the terms of
 # their CUDA toolkit (https://docs.nvidia.com/cuda/eula). No driver is needed. Without a GPU algorithms are not measured, so
 # the program of a real one may differ. A network takes some gigabytes of memory and minutes.
-# Prints for each: seconds, and MiB of a core by part. Ends with 1 if something does not compile, or does not fit into a
+# Prints for each: seconds, and MiB of a core by part; then what the compiler has made of the update, and MiB that its steps
+# write, of which are padding, are only copied, and are added over devices. Ends with 1 if something does not compile, or does not fit into a
 # core's memory; with 77, and why, where there is no libtpu to be had.
 set -eu
 build=$(cd "$1" && pwd)
@@ -61,16 +63,24 @@ data: {train: bed/train/*.tfrec, class_names: bed/classes.txt, image_size: [$2, 
 model: {base: $1}
 train: {epochs: 1, batch_size: $3, microbatch: $4, precision: auto, optimizer: Adam}
 EOT
-    XLA_FLAGS="$9" "$build/liana" plan config.yaml --device "$7" --topology "$5" --compile --replicas "$6" --json >log 2>err || {
+    XLA_FLAGS="$9" "$build/liana" plan config.yaml --device "$7" --topology "$5" --compile --replicas "$6" --json ${QUICK:+--quick} \
+        >log 2>err || {
         echo "$1 for $5 does not compile: $(tail -n 1 err)" >&2
         exit 1
     }
     grep '"compiled"' log | python3 -c '
 import json, sys
-name, chips, size, batch = sys.argv[1:]
+name, chips, size, batch = sys.argv[1:5]
 event = json.loads(sys.stdin.read())
 print("%-16s %5s %5s %6s" % (name, chips, size, batch), *("%11.1f" % (event[part] / 2**20) for part in (
     "arguments", "results", "aliased", "temporaries", "code", "total")), "%7.0f %8.0f" % (event["rounds"], event["seconds"]))
+if "steps" not in event:
+    sys.exit(name + ": the plugin does not say what it has made of the update")
+print("    steps %d, fused %d, convolutions and products %d, copies %d, sums over devices %d;" % tuple(event[part] for part in (
+    "steps", "fused", "products", "copies", "device_sums")), "MiB written %.0f, padding %.0f, copied %.0f, over devices %.0f;"
+    % tuple(event[part] / 2**20 for part in ("written", "padding", "copied", "device_bytes")), "%.0f GFLOP" % (event["flops"] / 1e9))
+if event["products"] < 50 or (int(chips) > 1) != (event["device_sums"] > 0):
+    sys.exit(name + ": these cannot be the steps of its update")
 if event["program"] != "update" or event["total"] > float(sys.argv[5]) * 2**30:
     sys.exit("%s: that does not fit into %s GiB" % (name, sys.argv[5]))' "$1" "$6" "$2" "$3" "$8"
 }

@@ -252,6 +252,30 @@ static liana_status receive_letter(liana__transport_instance *own, size_t from, 
     return liana__fail(error, LIANA_INTERNAL, "a message from %zu has %zu bytes, expected %zu", from, sent, size);
 }
 
+static liana_status send_parts(liana__transport_instance *own, size_t to, liana__message_key key,
+                               const liana__message_part *parts, size_t num_parts, liana__error *error)
+{
+    size_t size = 0;
+    for (size_t i = 0; i < num_parts; i++) size += parts[i].size;
+    char *whole = malloc(size + 1);
+    if (!whole) return liana__fail_memory(error, "a message");
+    liana__message_parts_copy(parts, 0, size, whole);
+    const liana_status status = send_letter(own, to, key, whole, size, error);
+    free(whole);
+    return status;
+}
+
+static liana_status take_letter(liana__transport_instance *own, size_t from, liana__message_key key, size_t size,
+                                double deadline, liana__message *message, liana__error *error)
+{
+    void *bytes = malloc(size + 1);
+    *message = (liana__message){bytes, {bytes, free}};
+    if (!bytes) return liana__fail_memory(error, "a message");
+    const liana_status status = receive_letter(own, from, key, bytes, size, deadline, error);
+    if (status != LIANA_OK) liana__message_free(message);
+    return status;
+}
+
 static void set_generation(liana__transport_instance *own, uint64_t generation, const bool *members)
 {
     pthread_mutex_lock(&own->hub->mutex);
@@ -306,7 +330,9 @@ static const liana__transport transport = {
     .survives_death = true,
     .close = close_rank,
     .send = send_letter,
+    .send_parts = send_parts,
     .receive = receive_letter,
+    .take = take_letter,
     .peek = peek,
     .is_gone = is_gone,
     .interrupt = interrupt,

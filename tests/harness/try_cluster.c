@@ -79,6 +79,26 @@ static liana_status receive(liana__transport_instance *instance, size_t from, li
     return LIANA_OK;
 }
 
+static liana_status send_parts(liana__transport_instance *instance, size_t to, liana__message_key key,
+                               const liana__message_part *parts, size_t num_parts, liana__error *error)
+{
+    for (size_t i = 0; i < num_parts; i++) {
+        LIANA_TRY(send_to(instance, to, key, parts[i].data, parts[i].size, error));
+    }
+    return LIANA_OK;
+}
+
+static liana_status take_message(liana__transport_instance *instance, size_t from, liana__message_key key, size_t size,
+                                 double deadline, liana__message *message, liana__error *error)
+{
+    void *bytes = size > MOST_BYTES ? NULL : malloc(size + 1);
+    if (!bytes) return liana__fail(error, LIANA_INTERNAL, "a message of another size");
+    *message = (liana__message){bytes, {bytes, free}};
+    const liana_status status = receive(instance, from, key, bytes, size, deadline, error);
+    if (status != LIANA_OK) liana__message_free(message);
+    return status;
+}
+
 static bool peek(liana__transport_instance *instance, size_t from, liana__message_key key, size_t *size)
 {
     others *own = others_of(instance);
@@ -132,7 +152,9 @@ static const liana__transport any_bytes = {
     .survives_death = true,
     .close = do_nothing,
     .send = send_to,
+    .send_parts = send_parts,
     .receive = receive,
+    .take = take_message,
     .peek = peek,
     .is_gone = is_gone,
     .interrupt = do_nothing,

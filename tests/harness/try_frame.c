@@ -69,7 +69,7 @@ static void try_piece(const liana__frame *frame)
 {
     liana__mailbox *mailbox = NULL;
     liana__error error = {0};
-    liana__mail_piece piece = {0, frame->key, frame->size, frame->offset, frame->bytes, frame->num_bytes};
+    liana__mail_piece piece = {0, frame->key, frame->size, frame->offset, frame->bytes, frame->num_bytes, NULL};
     if (liana__mailbox_create(1, 1 << 16, &mailbox, &error) != LIANA_OK) return;
     liana_status status = liana__mailbox_put(mailbox, &piece, &error);
     if (status == LIANA_OK) status = liana__mailbox_put(mailbox, &piece, &error);

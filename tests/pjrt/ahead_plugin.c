@@ -72,6 +72,40 @@ static liana__pjrt_failure *tell_memory(void *args)
     return NULL;
 }
 
+/* One copy of f32 [9, 129] in tiles of 8 x 128, as a HloModuleProtoWithConfig: messages one in the other, each with its
+ * field and length before it. */
+static const char program[] = "\x0a\x24" /* module */
+                              "\x1a\x20" /* computation */
+                              "\x12\x1c\x12\x04"
+                              "copy"                                 /* instruction */
+                              "\x1a\x14\x10\x0b\x1a\x03\x09\x81\x01" /* shape: f32, 9, 129 */
+                              "\x2a\x0b\x0a\x02\x01\x00"             /* layout: axis 1 changes fastest */
+                              "\x32\x05\x0a\x03\x08\x80\x01"         /* tile: 8, 128 */
+                              "\x28\x07"                             /* the computation's number */
+                              "\x30\x07";                            /* that of the entry */
+
+static liana__pjrt_failure *tell_program(void *args)
+{
+    liana__pjrt_optimized_program_args *own = args;
+    if (own->program->code) memcpy((char *)(uintptr_t)own->program->code, program, sizeof program - 1);
+    own->program->code_size = sizeof program - 1;
+    own->program->format = "hlo_with_config";
+    own->program->format_size = strlen(own->program->format);
+    return NULL;
+}
+
+static liana__pjrt_failure *tell_cost(void *args)
+{
+    static const liana__pjrt_named_value costs[] = {
+        {.name = "flops", .name_size = 5, .kind = LIANA__PJRT_FLOAT, .value.number = 2.5e9F},
+        {.name = "bytes accessed", .name_size = 14, .kind = LIANA__PJRT_FLOAT, .value.number = 3 << 20},
+    };
+    liana__pjrt_cost_args *own = args;
+    own->items = costs;
+    own->count = 2;
+    return NULL;
+}
+
 static liana__pjrt_failure *tell_message(void *args)
 {
     liana__pjrt_list_args *own = args;
@@ -110,5 +144,7 @@ const liana__pjrt_api *GetPjrtApi(void)
     api->functions[LIANA__PJRT_TOPOLOGY_CREATE] = create_topology;
     api->functions[LIANA__PJRT_COMPILE] = compile;
     api->functions[LIANA__PJRT_EXECUTABLE_GET_COMPILED_MEMORY_STATS] = tell_memory;
+    api->functions[LIANA__PJRT_EXECUTABLE_OPTIMIZED_PROGRAM] = tell_program;
+    api->functions[LIANA__PJRT_EXECUTABLE_GET_COST_ANALYSIS] = tell_cost;
     return api;
 }

@@ -61,6 +61,11 @@ FIELD(liana__pjrt_compile_args, executable, PJRT_Client_Compile_Args, executable
 STRUCT(liana__pjrt_topology_args, PJRT_TopologyDescription_Create_Args);
 FIELD(liana__pjrt_topology_args, options, PJRT_TopologyDescription_Create_Args, create_options);
 FIELD(liana__pjrt_topology_args, topology, PJRT_TopologyDescription_Create_Args, topology);
+STRUCT(liana__pjrt_optimized_program_args, PJRT_Executable_OptimizedProgram_Args);
+FIELD(liana__pjrt_optimized_program_args, program, PJRT_Executable_OptimizedProgram_Args, program);
+STRUCT(liana__pjrt_cost_args, PJRT_Executable_GetCostAnalysis_Args);
+FIELD(liana__pjrt_cost_args, count, PJRT_Executable_GetCostAnalysis_Args, num_properties);
+FIELD(liana__pjrt_cost_args, items, PJRT_Executable_GetCostAnalysis_Args, properties);
 STRUCT(liana__pjrt_compile_ahead_args, PJRT_Compile_Args);
 FIELD(liana__pjrt_compile_ahead_args, options, PJRT_Compile_Args, compile_options);
 FIELD(liana__pjrt_compile_ahead_args, executable, PJRT_Compile_Args, executable);

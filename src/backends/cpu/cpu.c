@@ -322,6 +322,7 @@ static liana_status execute(liana__executable *base, liana__execution *execution
 const liana__backend liana__backend_cpu = {
     .name = "cpu",
     .doc = "The cores of this machine: oneDNN for matrix products and dense convolutions, own kernels for the rest.",
+    .in_host_memory = true,
     .open = open_cpu,
     .close = close_cpu,
     .upload = upload,

@@ -32,7 +32,9 @@ static liana_status compile(const liana__pjrt_plugin *plugin, const liana__pjrt_
     liana__text options = {0};
     int *devices = calloc(request->num_replicas, sizeof *devices);
     for (size_t i = 0; devices && i < request->num_replicas; i++) devices[i] = (int)i;
-    const liana__pjrt_compile_options wanted = {.num_replicas = request->num_replicas, .devices = devices};
+    const liana__pjrt_compile_options wanted = {.num_replicas = request->num_replicas,
+                                                .devices = devices,
+                                                .is_quick = request->is_quick};
     if (devices) liana__pjrt_compile_options_write(&wanted, &options);
     if (!devices || options.failed) return liana__fail_memory(error, "a program");
     const liana__pjrt_program_text text = {.head = {.struct_size = sizeof text},
@@ -100,7 +102,7 @@ static liana_status compile_for(const liana__pjrt_plugin *plugin, const liana__p
     program->results = memory.results;
     program->aliased = memory.aliased;
     program->temporaries = memory.temporaries;
-    return LIANA_OK;
+    return liana__pjrt_optimized_read(plugin, executable, &program->optimized, error);
 }
 
 /* libtpu asks a server of Google's cloud what this machine is, for ever where there is none; it takes a lock that would

@@ -3,7 +3,7 @@
 #ifndef LIANA_BACKENDS_PJRT_AHEAD_H
 #define LIANA_BACKENDS_PJRT_AHEAD_H
 
-#include "base/error.h"
+#include "backends/pjrt/optimized_program.h"
 #include "base/memory.h"
 
 typedef struct liana__pjrt_ahead_request {
@@ -13,11 +13,13 @@ typedef struct liana__pjrt_ahead_request {
     size_t num_replicas; /* devices that run the program together; at least 1 */
     const char *text;    /* StableHLO */
     size_t text_size;
+    bool is_quick; /* compile_options.h */
 } liana__pjrt_ahead_request;
 
-/* Bytes on a device, as the compiler has planned them, and how long it took. */
+/* Bytes on a device, as the compiler has planned them, what it has made of the program, and how long it took. */
 typedef struct liana__pjrt_ahead_program {
     int64_t code, arguments, results, aliased, temporaries;
+    liana__pjrt_optimized optimized;
     double seconds;
 } liana__pjrt_ahead_program;
 

@@ -6,7 +6,7 @@
 /* Of CompileOptionsProto. */
 enum { BUILD_OPTIONS = 3, PORTABLE = 4, FLAGS = 7 };
 /* Of ExecutableBuildOptionsProto. */
-enum { DEVICE_ORDINAL = 1, SETTINGS = 3, NUM_REPLICAS = 4, NUM_PARTITIONS = 5, ASSIGNMENT = 9 };
+enum { DEVICE_ORDINAL = 1, SETTINGS = 3, NUM_REPLICAS = 4, NUM_PARTITIONS = 5, ASSIGNMENT = 9, EFFORT = 20 };
 /* Of DeviceAssignmentProto, and of its ComputationDevice. */
 enum { REPLICA_COUNT = 1, COMPUTATION_COUNT = 2, COMPUTATION_DEVICES = 3, REPLICA_IDS = 1 };
 /* Of an entry of FLAGS, and of OptionOverrideProto. */
@@ -34,6 +34,14 @@ static void add_bytes(liana__text *bytes, uint64_t field, const char *data, size
     add_varint(bytes, field << 3 | 2);
     add_varint(bytes, size);
     liana__text_add_bytes(bytes, data, size);
+}
+
+static void add_float(liana__text *bytes, uint64_t field, float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    add_varint(bytes, field << 3 | 5);
+    for (int i = 0; i < 4; i++) liana__text_add_bytes(bytes, &(char){(char)(bits >> 8 * i & 0xff)}, 1);
 }
 
 /* A message within a message, which is freed. */
@@ -84,6 +92,7 @@ void liana__pjrt_compile_options_write(const liana__pjrt_compile_options *option
     add_number(&build, NUM_REPLICAS, options->num_replicas ? (int64_t)options->num_replicas : 1);
     add_number(&build, NUM_PARTITIONS, 1);
     if (options->devices) add_assignment(&build, options);
+    if (options->is_quick) add_float(&build, EFFORT, -1); /* the least there is; 0 is usual */
     add_message(bytes, BUILD_OPTIONS, &build);
     if (portable) add_number(bytes, PORTABLE, 1);
     for (size_t i = 0; i < options->num_flags; i++) add_flag(bytes, &options->flags[i]);

@@ -19,6 +19,7 @@ typedef struct liana__pjrt_compile_options {
     bool joins_loops;
     const char *settings; /* xla_settings.h; NULL: the plugin's own stay */
     size_t settings_size;
+    bool is_quick; /* the compiler makes least effort, where it knows that: soon ready, perhaps slower */
 } liana__pjrt_compile_options;
 
 /* Adds the message to `bytes`; check bytes->failed. */

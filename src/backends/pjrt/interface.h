@@ -35,6 +35,8 @@
     X(DEVICE_MEMORY_STATS, 34, PJRT_Device_MemoryStats)                          \
     X(EXECUTABLE_DESTROY, 40, PJRT_Executable_Destroy)                           \
     X(EXECUTABLE_NUM_OUTPUTS, 44, PJRT_Executable_NumOutputs)                    \
+    X(EXECUTABLE_GET_COST_ANALYSIS, 46, PJRT_Executable_GetCostAnalysis)         \
+    X(EXECUTABLE_OPTIMIZED_PROGRAM, 48, PJRT_Executable_OptimizedProgram)        \
     X(EXECUTABLE_SERIALIZE, 49, PJRT_Executable_Serialize)                       \
     X(LOADED_EXECUTABLE_DESTROY, 50, PJRT_LoadedExecutable_Destroy)              \
     X(LOADED_EXECUTABLE_GET_EXECUTABLE, 51, PJRT_LoadedExecutable_GetExecutable) \
@@ -170,7 +172,7 @@ typedef struct liana__pjrt_client_create_args {
 
 typedef struct liana__pjrt_program_text {
     liana__pjrt_head head;
-    const char *code;
+    const char *code; /* where the plugin writes a program, it writes here */
     size_t code_size;
     const char *format; /* "mlir" */
     size_t format_size;
@@ -290,6 +292,21 @@ typedef struct liana__pjrt_program_memory_args {
     int64_t code, arguments, results, aliased, temporaries; /* bytes on the device */
     int64_t others[13];                                     /* not read */
 } liana__pjrt_program_memory_args;
+
+/* The optimised program: `program` without `code` asks for its size, with it for its bytes. */
+typedef struct liana__pjrt_optimized_program_args {
+    liana__pjrt_head head;
+    void *executable;
+    liana__pjrt_program_text *program;
+} liana__pjrt_optimized_program_args;
+
+/* What a run costs: "flops", "bytes accessed", ... as numbers. The list belongs to the executable. */
+typedef struct liana__pjrt_cost_args {
+    liana__pjrt_head head;
+    void *executable;
+    size_t count;
+    const liana__pjrt_named_value *items;
+} liana__pjrt_cost_args;
 
 /* Devices that need not be there. */
 typedef struct liana__pjrt_topology_args {

@@ -5,16 +5,19 @@
 #include "base/denormals.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 void liana__block_exchange_free(liana__block_exchange *exchange)
 {
     const liana__wire_format format = exchange->sender.format;
     liana__block_sender_free(&exchange->sender);
-    for (size_t i = 0; i < exchange->num_slots; i++) free(exchange->slots[i]);
-    free(exchange->slots);
-    free(exchange->parts);
-    free((void *)exchange->own_sums);
-    free(exchange->packed);
+    for (size_t i = 0; i < exchange->num_slots; i++) {
+        liana__message_free(&exchange->messages[i]);
+        free(exchange->rooms[i]);
+    }
+    free(exchange->messages);
+    free(exchange->rooms);
+    free((void *)exchange->where);
     free(exchange->reports);
     free(exchange->firsts);
     free(exchange->statuses);
@@ -44,7 +47,8 @@ static void add_up_to(const liana__tree_plan *tree, size_t from, size_t *next, f
     const liana__denormals before = liana__denormals_flush();
     while (*next < tree->num_additions && tree->additions[*next].from <= from) {
         const liana__tree_addition *addition = &tree->additions[(*next)++];
-        liana__host_choose_add(context->isa)(slots[addition->into], slots[addition->from], (int64_t)size);
+        float *into = slots[addition->into];
+        liana__host_choose_add(context->isa)(into, into, slots[addition->from], (int64_t)size);
     }
     liana__denormals_restore(before);
 }
@@ -77,7 +81,7 @@ static char *lay_out(liana__block_exchange *exchange, const liana__tree_plan *tr
     float *sums = (float *)(void *)(report + STATUS_SIZE);
     for (size_t i = 0; i < blocks_of(tree, worker); i++, sums += size) {
         exchange->firsts[tree->first_slots[worker] + i] = sums;
-        if (own && status == LIANA_OK) memcpy(sums, local->slots[i], size * sizeof *sums);
+        if (own && status == LIANA_OK) memcpy(sums, liana__local_exchange_sum(local, i, 0), size * sizeof *sums);
         if (own && status != LIANA_OK) memset(sums, 0, size * sizeof *sums);
     }
     return (char *)sums;
@@ -120,89 +124,184 @@ liana_status liana__block_exchange_report(liana__block_exchange *exchange, liana
 
 /* ---- blocks ---- */
 
-static liana_status reserve_slots(liana__block_exchange *exchange, size_t num_slots, size_t size, liana__error *error)
+/* A chunk that is being added up. */
+typedef struct addition {
+    liana__block_exchange *exchange;
+    const liana__tree_plan *tree;
+    liana__slice *slice;
+    const liana__slice_chunk *chunk;
+    const liana__slice_part *parts; /* of the chunk */
+    size_t count;                   /* of them */
+} addition;
+
+static size_t part_size(const addition *own, size_t part)
 {
-    if (!exchange->own_sums) {
-        exchange->own_sums = calloc(exchange->sender.chunks.num_sums + 1, sizeof *exchange->own_sums);
-    }
-    if (!exchange->own_sums) return liana__fail_memory(error, "the exchange of sums");
-    if (exchange->slot_size < size) {
-        for (size_t i = 0; i < exchange->num_slots; i++) free(exchange->slots[i]);
-        exchange->num_slots = 0;
-        exchange->slot_size = size;
-    }
+    return (size_t)(own->parts[part].end - own->parts[part].begin);
+}
+
+/* Elements of the chunk before a part. */
+static size_t part_offset(const addition *own, size_t part)
+{
+    return own->slice->sum_offsets[own->chunk->first_part + part] - own->chunk->offset;
+}
+
+static const float **place_of(const addition *own, size_t slot, size_t part)
+{
+    return &own->exchange->where[slot * own->count + part];
+}
+
+static liana_status reserve_slots(liana__block_exchange *exchange, size_t num_slots, liana__error *error)
+{
     if (num_slots <= exchange->num_slots) return LIANA_OK;
-    float **slots = realloc(exchange->slots, num_slots * sizeof *slots);
-    if (slots) exchange->slots = slots;
-    float **parts = realloc(exchange->parts, num_slots * sizeof *parts);
-    if (parts) exchange->parts = parts;
-    if (!slots || !parts) return liana__fail_memory(error, "the exchange of sums");
-    while (exchange->num_slots < num_slots) {
-        float *slot = liana__allocate_aligned(exchange->slot_size * sizeof *slot);
-        if (!slot) return liana__fail_memory(error, "the exchange of sums");
-        slots[exchange->num_slots++] = slot;
+    liana__message *messages = realloc(exchange->messages, num_slots * sizeof *messages);
+    if (messages) exchange->messages = messages;
+    float **rooms = realloc(exchange->rooms, num_slots * sizeof *rooms);
+    if (rooms) exchange->rooms = rooms;
+    if (!messages || !rooms) return liana__fail_memory(error, "the exchange of sums");
+    for (; exchange->num_slots < num_slots; exchange->num_slots++) {
+        messages[exchange->num_slots] = (liana__message){0};
+        rooms[exchange->num_slots] = NULL;
     }
     return LIANA_OK;
 }
 
-/* A chunk of all blocks becomes its sum, in the first slot. */
-static liana_status add_chunk(liana__block_exchange *exchange, const liana__cluster *cluster,
-                              const liana__tree_plan *tree, const liana__local_exchange *local,
-                              const liana__slice_map *map, const liana__slice_chunk *chunk, liana__error *error)
+/* Room for the chunk as each block has it. */
+static liana_status reserve_chunk(const addition *own, liana__error *error)
 {
-    const liana__wire_format *format = &exchange->sender.format;
-    const float **sums = exchange->own_sums;
-    size_t next = 0;
-    for (size_t slot = 0; slot < tree->num_slots; slot++) {
-        const size_t from = tree->slots[slot].replica, block = slot - tree->first_slots[from];
-        exchange->parts[slot] = exchange->slots[slot] + chunk->offset;
-        if (from == cluster->place.rank) {
-            for (size_t sum = 0; sum < local->num_sums; sum++) sums[sum] = local->slots[block] + local->offsets[sum];
-            liana__wire_pack_parts(format, map, chunk->first_part, chunk->end_part, sums, exchange->packed);
-        } else {
-            LIANA_TRY(liana__cluster_receive(cluster, from, LIANA__MESSAGE_BLOCKS, liana__slice_chunk_key(chunk, block),
-                                             exchange->packed, chunk->size, error));
-        }
-        liana__wire_unpack_parts(format, map, chunk->first_part, chunk->end_part, exchange->packed,
-                                 exchange->parts[slot]);
-        add_up_to(tree, slot, &next, exchange->parts, chunk->elements, exchange->context);
+    liana__block_exchange *exchange = own->exchange;
+    const size_t num_slots = own->tree->num_slots, before = exchange->num_slots;
+    LIANA_TRY(reserve_slots(exchange, num_slots, error));
+    if (num_slots * own->count > exchange->num_parts) {
+        free((void *)exchange->where);
+        exchange->where = malloc(num_slots * own->count * sizeof *exchange->where);
+        exchange->num_parts = exchange->where ? num_slots * own->count : 0;
+        if (!exchange->where) return liana__fail_memory(error, "the exchange of sums");
+    }
+    const bool grows = own->chunk->elements > exchange->room_size;
+    if (grows) exchange->room_size = own->chunk->elements;
+    for (size_t slot = grows ? 0 : before; slot < exchange->num_slots; slot++) {
+        free(exchange->rooms[slot]);
+        exchange->rooms[slot] = liana__allocate_aligned(exchange->room_size * sizeof(float));
+        if (exchange->rooms[slot]) continue;
+        exchange->room_size = 0;
+        return liana__fail_memory(error, "the exchange of sums");
     }
     return LIANA_OK;
+}
+
+/* A block of this worker: as its device has it, and as others would receive it. */
+static void find_own(const addition *own, size_t slot, size_t block)
+{
+    const liana__block_sender *sender = &own->exchange->sender;
+    const float *const *sums = sender->sums + block * sender->chunks.num_sums;
+    for (size_t i = 0; i < own->count; i++) {
+        const liana__slice_part *part = &own->parts[i];
+        *place_of(own, slot, i) = liana__wire_round_part(&sender->format, part, sums[part->thing] + part->begin,
+                                                         own->exchange->rooms[slot] + part_offset(own, i));
+    }
+}
+
+static liana_status receive(const addition *own, const liana__cluster *cluster, size_t slot, size_t from, size_t block,
+                            liana__error *error)
+{
+    liana__message *message = &own->exchange->messages[slot];
+    LIANA_TRY(liana__cluster_take(cluster, from, LIANA__MESSAGE_BLOCKS, liana__slice_chunk_key(own->chunk, block),
+                                  own->chunk->size, message, error));
+    const char *bytes = message->bytes;
+    for (size_t i = 0; i < own->count; i++) {
+        *place_of(own, slot, i) = liana__wire_read_part(&own->exchange->sender.format, &own->parts[i], &bytes,
+                                                        own->exchange->rooms[slot] + part_offset(own, i));
+    }
+    return LIANA_OK;
+}
+
+/* The sum of all is the first slot's, and the slice's. */
+static float *sum_of(const addition *own, size_t slot, size_t part)
+{
+    if (slot == 0) return liana__slice_sum(own->slice, own->chunk->first_part + part);
+    return own->exchange->rooms[slot] + part_offset(own, part);
+}
+
+static void add_parts(const addition *own, const liana__tree_addition *pair)
+{
+    const liana__host_add_loop add = liana__host_choose_add(own->exchange->context->isa);
+    for (size_t i = 0; i < own->count; i++) {
+        const float **left = place_of(own, pair->into, i);
+        float *sum = sum_of(own, pair->into, i);
+        add(sum, *left, *place_of(own, pair->from, i), (int64_t)part_size(own, i));
+        *left = sum;
+    }
+}
+
+/* What was not added to anything is copied. */
+static void finish(const addition *own)
+{
+    for (size_t i = 0; i < own->count; i++) {
+        float *sum = sum_of(own, 0, i);
+        const float *lies = *place_of(own, 0, i);
+        if (lies != sum) memcpy(sum, lies, part_size(own, i) * sizeof *sum);
+    }
+    for (size_t slot = 0; slot < own->tree->num_slots; slot++) liana__message_free(&own->exchange->messages[slot]);
+}
+
+/* Each block's sums are added as soon as they are there and the tree allows. Additions are in the order of the slots that
+ * they take from. */
+static liana_status add_chunk(const addition *own, const liana__cluster *cluster, liana__error *error)
+{
+    const liana__tree_plan *tree = own->tree;
+    size_t next = 0;
+    LIANA_TRY(reserve_chunk(own, error));
+    for (size_t slot = 0; slot < tree->num_slots; slot++) {
+        const size_t from = tree->slots[slot].replica, block = slot - tree->first_slots[from];
+        if (from == cluster->place.rank) {
+            find_own(own, slot, block);
+        } else {
+            LIANA_TRY(receive(own, cluster, slot, from, block, error));
+        }
+        const liana__denormals before = liana__denormals_flush();
+        while (next < tree->num_additions && tree->additions[next].from <= slot) {
+            add_parts(own, &tree->additions[next++]);
+        }
+        liana__denormals_restore(before);
+    }
+    finish(own);
+    return LIANA_OK;
+}
+
+/* After a death messages may have stayed. */
+static void forget_messages(liana__block_exchange *exchange)
+{
+    for (size_t i = 0; i < exchange->num_slots; i++) liana__message_free(&exchange->messages[i]);
 }
 
 /* Whatever is added up goes to the mirror while the next chunk is on its way. */
 static liana_status add_slice(liana__block_exchange *exchange, liana__cluster *cluster, const liana__tree_plan *tree,
-                              const liana__local_exchange *local, const liana__sliced_update *update, size_t slice,
-                              liana__error *error)
+                              const liana__sliced_update *update, size_t number, liana__error *error)
 {
     const liana__slice_chunks *chunks = &exchange->sender.chunks;
-    const liana__slice_map *map = &update->maps[slice];
-    LIANA_TRY(reserve_slots(exchange, tree->num_slots, liana__slice_map_sums(map), error));
-    for (size_t i = chunks->first[slice]; i < chunks->first[slice + 1]; i++) {
+    liana__slice *slice = update->slices[number];
+    for (size_t i = chunks->first[number]; i < chunks->first[number + 1]; i++) {
         const liana__slice_chunk *chunk = &chunks->items[i];
-        LIANA_TRY(reserve_bytes((void **)&exchange->packed, &exchange->packed_size, chunk->size, error));
-        LIANA_TRY(add_chunk(exchange, cluster, tree, local, map, chunk, error));
-        LIANA_TRY(liana__mirrors_send_chunk(update, chunk, exchange->parts[0], error));
+        const addition own = {.exchange = exchange,
+                              .tree = tree,
+                              .slice = slice,
+                              .chunk = chunk,
+                              .parts = &slice->map.parts[LIANA__PARTS_OF_SUMS][chunk->first_part],
+                              .count = chunk->end_part - chunk->first_part};
+        LIANA_TRY(add_chunk(&own, cluster, error));
+        LIANA_TRY(liana__mirrors_send_chunk(update, chunk, error));
     }
-    return LIANA_OK;
+    return liana__slice_take_sums(slice, error);
 }
 
 liana_status liana__block_exchange_add(liana__block_exchange *exchange, liana__cluster *cluster,
-                                       const liana__tree_plan *tree, const liana__local_exchange *local,
-                                       const liana__sliced_update *update, liana__error *error)
+                                       const liana__tree_plan *tree, const liana__sliced_update *update,
+                                       liana__error *error)
 {
-    size_t num_owned = 0;
-    for (size_t i = 0; i < update->num_slices; i++) num_owned += liana__sliced_update_owned(update, i) != NULL;
+    forget_messages(exchange);
     for (size_t i = 0; i < update->num_slices; i++) {
-        liana__slice *slice = liana__sliced_update_owned(update, i);
-        const size_t size = liana__slice_map_sums(&update->maps[i]);
-        if (!slice || size == 0) continue;
-        LIANA_TRY(add_slice(exchange, cluster, tree, local, update, i, error));
-        slice->sums = exchange->slots[0];
-        if (num_owned == 1) continue;
-        /* The slots are for the next slice. */
-        LIANA_TRY(liana__slice_reserve(slice, error));
-        memcpy(slice->memory, exchange->slots[0], size * sizeof *slice->memory);
+        if (!liana__sliced_update_owned(update, i) || liana__slice_map_sums(&update->maps[i]) == 0) continue;
+        LIANA_TRY(add_slice(exchange, cluster, tree, update, i, error));
     }
     return liana__mirrors_receive_sums(update, &exchange->sender.chunks, error);
 }

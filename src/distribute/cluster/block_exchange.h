@@ -8,12 +8,12 @@
 typedef struct liana__block_exchange {
     const liana_context *context;
     liana__block_sender sender; /* of the own blocks; its format is that of all */
-    float **slots;              /* of an owner, by block: its slice of it */
-    float **parts;              /* by block: a chunk of it */
-    size_t num_slots, slot_size;
-    const float **own_sums; /* by sum, of an own block */
-    char *packed;           /* a chunk as a message */
-    size_t packed_size;
+    /* Of an owner, the chunk that it adds, by block: the message that it came in; memory for its sums; and, by part, where
+     * each sum lies: in the message, on this worker's device, or in that memory. */
+    liana__message *messages;
+    float **rooms;
+    const float **where; /* [blocks, parts] */
+    size_t num_slots, room_size, num_parts;
     /* The first sums of all blocks: by process, a report with its status and its blocks' first sums. */
     char *reports;
     size_t reports_size;
@@ -31,10 +31,9 @@ liana_status liana__block_exchange_report(liana__block_exchange *exchange, liana
                                           liana_status status, float *first, liana__error *error) LIANA_MUST_USE;
 
 /* An owner receives its slices of all blocks, adds each as soon as the tree allows, and sends the sums to its mirror. All in
- * the operation in which the sender sends. The sums of slices that are owned or mirrored are set: valid until the next
- * call. */
+ * the operation in which the sender sends. Slices that are owned or mirrored have their sums then. */
 liana_status liana__block_exchange_add(liana__block_exchange *exchange, liana__cluster *cluster,
-                                       const liana__tree_plan *tree, const liana__local_exchange *local,
-                                       const liana__sliced_update *update, liana__error *error) LIANA_MUST_USE;
+                                       const liana__tree_plan *tree, const liana__sliced_update *update,
+                                       liana__error *error) LIANA_MUST_USE;
 
 #endif

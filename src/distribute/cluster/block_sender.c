@@ -22,21 +22,39 @@ static size_t own_blocks(const liana__block_sender *own)
 
 /* ---- sending ---- */
 
-static liana_status pack_and_send(liana__block_sender *own, size_t block, const liana__slice_chunk *chunk,
-                                  const float *const *sums, liana__error *error)
+static liana_status send_parts(liana__block_sender *own, size_t block, const liana__slice_chunk *chunk,
+                               const liana__message_part *parts, size_t num_parts, liana__error *error)
 {
     const size_t to = liana__sliced_update_owner(own->update, chunk->slice);
-    if (to == own->cluster->place.rank) return LIANA_OK;
-    void *message = malloc(chunk->size);
-    if (!message) return liana__fail_memory(error, "the exchange of sums");
-    liana__wire_pack_parts(&own->format, &own->update->maps[chunk->slice], chunk->first_part, chunk->end_part, sums,
-                           message);
     pthread_mutex_lock(&own->mutex);
     if (atomic_load(&own->num_to_come)) atomic_fetch_add(&own->sent_early, chunk->size);
-    const liana_status status = liana__cluster_send(own->cluster, to, LIANA__MESSAGE_BLOCKS,
-                                                    liana__slice_chunk_key(chunk, block), message, chunk->size, error);
+    const liana_status status =
+        liana__cluster_send_parts(own->cluster, to, LIANA__MESSAGE_BLOCKS, liana__slice_chunk_key(chunk, block), parts,
+                                  num_parts, error);
     pthread_mutex_unlock(&own->mutex);
-    free(message);
+    return status;
+}
+
+/* From where the sums lie, if they are sent as they are. */
+static liana_status send_chunk(liana__block_sender *own, size_t block, const liana__slice_chunk *chunk,
+                               const float *const *sums, liana__error *error)
+{
+    const liana__slice_map *map = &own->update->maps[chunk->slice];
+    const size_t count = chunk->end_part - chunk->first_part;
+    if (liana__sliced_update_owner(own->update, chunk->slice) == own->cluster->place.rank) return LIANA_OK;
+    liana__message_part *parts = malloc(count * sizeof *parts);
+    const bool as_they_are =
+        parts && liana__wire_list_parts(&own->format, map, chunk->first_part, chunk->end_part, sums, parts);
+    void *packed = as_they_are ? NULL : malloc(chunk->size);
+    liana_status status =
+        parts && (packed || as_they_are) ? LIANA_OK : liana__fail_memory(error, "the exchange of sums");
+    if (status == LIANA_OK && packed) {
+        liana__wire_pack_parts(&own->format, map, chunk->first_part, chunk->end_part, sums, packed);
+        parts[0] = (liana__message_part){packed, chunk->size};
+    }
+    if (status == LIANA_OK) status = send_parts(own, block, chunk, parts, packed ? 1 : count, error);
+    free(packed);
+    free(parts);
     return status;
 }
 
@@ -46,7 +64,7 @@ static void send_now(liana__block_sender *own, size_t block, size_t number)
     liana__error error = {0};
     atomic_store(&own->is_sent[block * own->chunks.count + number], true);
     const float *const *sums = own->sums + block * own->chunks.num_sums;
-    if (pack_and_send(own, block, &own->chunks.items[number], sums, &error) == LIANA_OK) return;
+    if (send_chunk(own, block, &own->chunks.items[number], sums, &error) == LIANA_OK) return;
     pthread_mutex_lock(&own->mutex);
     if (own->error.status == LIANA_OK) own->error = error;
     pthread_mutex_unlock(&own->mutex);
@@ -141,7 +159,7 @@ static liana_status send_rest(liana__block_sender *own, size_t slice, liana__err
         for (size_t block = 0; block < own->num_blocks; block++) {
             if (atomic_load(&own->is_sent[block * chunks->count + number])) continue;
             const float *const *sums = own->sums + block * chunks->num_sums;
-            LIANA_TRY(pack_and_send(own, block, &chunks->items[number], sums, error));
+            LIANA_TRY(send_chunk(own, block, &chunks->items[number], sums, error));
         }
     }
     return LIANA_OK;
@@ -157,7 +175,7 @@ liana_status liana__block_sender_end(liana__block_sender *sender, const liana__l
     }
     for (size_t block = 0; block < sender->num_blocks; block++) {
         for (size_t sum = 0; sum < num_sums; sum++) {
-            sender->sums[block * num_sums + sum] = local->slots[block] + local->offsets[sum];
+            sender->sums[block * num_sums + sum] = liana__local_exchange_sum(local, block, sum);
         }
     }
     atomic_store(&sender->num_to_come, 0);

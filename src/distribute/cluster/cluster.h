@@ -113,11 +113,18 @@ void liana__cluster_begin(liana__cluster *cluster);
 /* A message of the running operation. Errors: those of the transport. */
 liana_status liana__cluster_send(const liana__cluster *cluster, size_t to, liana__cluster_message kind, size_t part,
                                  const void *data, size_t size, liana__error *error) LIANA_MUST_USE;
+/* The same with a message of several parts. */
+liana_status liana__cluster_send_parts(const liana__cluster *cluster, size_t to, liana__cluster_message kind,
+                                       size_t part, const liana__message_part *parts, size_t num_parts,
+                                       liana__error *error) LIANA_MUST_USE;
 /* To all others that are there. */
 liana_status liana__cluster_send_to_all(const liana__cluster *cluster, liana__cluster_message kind, const void *data,
                                         size_t size, liana__error *error) LIANA_MUST_USE;
 liana_status liana__cluster_receive(const liana__cluster *cluster, size_t from, liana__cluster_message kind,
                                     size_t part, void *data, size_t size, liana__error *error) LIANA_MUST_USE;
+/* The same without a copy: the message's own memory, to be freed (liana__message_free). */
+liana_status liana__cluster_take(const liana__cluster *cluster, size_t from, liana__cluster_message kind, size_t part,
+                                 size_t size, liana__message *message, liana__error *error) LIANA_MUST_USE;
 
 /* ---- collective operations: every process calls them, in the same order ---- */
 

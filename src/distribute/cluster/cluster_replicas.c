@@ -292,19 +292,22 @@ static liana_status sum(liana__strategy_instance *instance, liana__step_kind kin
                                            error));
     if (!trains) return batch->outputs && own->row_size && !batch->has_own_rows ? exchange_rows(own, error) : LIANA_OK;
     memcpy(own->first, first, local->offsets[1] * sizeof *own->first);
-    return liana__block_exchange_add(&own->exchange, cluster, &own->tree, local, &own->update, error);
+    return liana__block_exchange_add(&own->exchange, cluster, &own->tree, &own->update, error);
 }
 
 /* All blocks of the tree are in slots here. */
-static void add_alone(const replicas *own, const liana__local_exchange *local)
+static liana_status add_alone(const replicas *own, liana__local_exchange *local, liana__error *error)
 {
+    LIANA_TRY(liana__local_exchange_keep(local, own->tree.num_slots, error));
     const liana__host_add_loop add = liana__host_choose_add(own->device->context->isa);
     const liana__denormals before = liana__denormals_flush();
     for (size_t i = 0; i < own->tree.num_additions; i++) {
         const liana__tree_addition *addition = &own->tree.additions[i];
-        add(local->slots[addition->into], local->slots[addition->from], (int64_t)local->offsets[local->num_sums]);
+        float *into = local->slots[addition->into];
+        add(into, into, local->slots[addition->from], (int64_t)local->offsets[local->num_sums]);
     }
     liana__denormals_restore(before);
+    return LIANA_OK;
 }
 
 /* All leaves are this worker's; their sum is in the first slot of `local`. */
@@ -322,7 +325,7 @@ static liana_status compute_alone(void *user, const liana__leaf_batch *batch, co
     LIANA_TRY(find_sums(own, LIANA__STEP_TRAINING, error));
     LIANA_TRY(liana__tree_plan_make(&own->tree, count, own->ranges, error));
     LIANA_TRY(compute(own, LIANA__STEP_TRAINING, error));
-    add_alone(own, local);
+    LIANA_TRY(add_alone(own, local, error));
     *block = local->slots[0];
     return LIANA_OK;
 }

@@ -125,16 +125,23 @@ static liana__message_key key_of(const liana__cluster *cluster, liana__cluster_m
     return (liana__message_key){cluster->generation, cluster->step, (uint32_t)kind, (uint32_t)part};
 }
 
-liana_status liana__cluster_send(const liana__cluster *cluster, size_t to, liana__cluster_message kind, size_t part,
-                                 const void *data, size_t size, liana__error *error)
+liana_status liana__cluster_send_parts(const liana__cluster *cluster, size_t to, liana__cluster_message kind,
+                                       size_t part, const liana__message_part *parts, size_t num_parts,
+                                       liana__error *error)
 {
     const bool exchanges =
         kind == LIANA__MESSAGE_REPORT || kind == LIANA__MESSAGE_BLOCKS || kind == LIANA__MESSAGE_VARIABLES;
     if (cluster->phases && exchanges) cluster->phases->phase = LIANA__PHASE_EXCHANGES;
     const liana_status status =
-        cluster->transport->send(cluster->instance, to, key_of(cluster, kind, part), data, size, error);
+        cluster->transport->send_parts(cluster->instance, to, key_of(cluster, kind, part), parts, num_parts, error);
     if (status == LIANA_UNAVAILABLE && cluster->recovery) cluster->recovery->lost = true;
     return status;
+}
+
+liana_status liana__cluster_send(const liana__cluster *cluster, size_t to, liana__cluster_message kind, size_t part,
+                                 const void *data, size_t size, liana__error *error)
+{
+    return liana__cluster_send_parts(cluster, to, kind, part, &(liana__message_part){data, size}, 1, error);
 }
 
 /* Whether it is in vain to wait for a message of `from`. */
@@ -150,19 +157,45 @@ static bool is_in_vain(const liana__cluster *cluster, size_t from)
     return own->recovery->lost;
 }
 
-liana_status liana__cluster_receive(const liana__cluster *cluster, size_t from, liana__cluster_message kind,
-                                    size_t part, void *data, size_t size, liana__error *error)
+/* A message that is awaited: `data` receives a copy, or `message` its memory. */
+typedef struct awaited {
+    size_t from;
+    liana__message_key key;
+    void *data;
+    liana__message *message;
+    size_t size;
+} awaited;
+
+static liana_status wait_until(const liana__cluster *cluster, const awaited *of, double until, liana__error *error)
 {
-    const liana__message_key key = key_of(cluster, kind, part);
     const liana__transport *transport = cluster->transport;
-    if (!cluster->recovery) return transport->receive(cluster->instance, from, key, data, size, 0, error);
+    if (of->message) return transport->take(cluster->instance, of->from, of->key, of->size, until, of->message, error);
+    return transport->receive(cluster->instance, of->from, of->key, of->data, of->size, until, error);
+}
+
+static liana_status wait_for(const liana__cluster *cluster, const awaited *of, liana__error *error)
+{
+    if (!cluster->recovery) return wait_until(cluster, of, 0, error);
     for (;;) {
         const double until = liana__clock_seconds() + between_looks;
-        const liana_status status = transport->receive(cluster->instance, from, key, data, size, until, error);
-        if (status != LIANA_UNAVAILABLE || is_in_vain(cluster, from)) return status;
+        const liana_status status = wait_until(cluster, of, until, error);
+        if (status != LIANA_UNAVAILABLE || is_in_vain(cluster, of->from)) return status;
         /* It ended for another reason than the time. */
         if (liana__clock_seconds() < until) return status;
     }
+}
+
+liana_status liana__cluster_receive(const liana__cluster *cluster, size_t from, liana__cluster_message kind,
+                                    size_t part, void *data, size_t size, liana__error *error)
+{
+    return wait_for(cluster, &(awaited){from, key_of(cluster, kind, part), data, NULL, size}, error);
+}
+
+liana_status liana__cluster_take(const liana__cluster *cluster, size_t from, liana__cluster_message kind, size_t part,
+                                 size_t size, liana__message *message, liana__error *error)
+{
+    *message = (liana__message){0};
+    return wait_for(cluster, &(awaited){from, key_of(cluster, kind, part), NULL, message, size}, error);
 }
 
 liana_status liana__cluster_send_to_all(const liana__cluster *cluster, liana__cluster_message kind, const void *data,

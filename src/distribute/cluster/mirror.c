@@ -223,25 +223,50 @@ liana_status liana__mirrors_follow(liana__sliced_update *update, liana__error *e
 /* ---- each step ---- */
 
 liana_status liana__mirrors_send_chunk(const liana__sliced_update *update, const liana__slice_chunk *chunk,
-                                       const float *sums, liana__error *error)
+                                       liana__error *error)
 {
-    const size_t mirror = update->mirrors[chunk->slice];
+    const size_t mirror = update->mirrors[chunk->slice], count = chunk->end_part - chunk->first_part;
+    const liana__slice *slice = update->slices[chunk->slice];
     if (update->owners[chunk->slice] != update->cluster->place.rank || mirror == SIZE_MAX) return LIANA_OK;
-    return liana__cluster_send(update->cluster, mirror, LIANA__MESSAGE_MIRROR, liana__slice_chunk_key(chunk, 0), sums,
-                               chunk->elements * sizeof *sums, error);
+    liana__message_part *parts = malloc(count * sizeof *parts);
+    if (!parts) return liana__fail_memory(error, "the sums of a slice");
+    for (size_t i = 0; i < count; i++) {
+        const size_t part = chunk->first_part + i;
+        const size_t size = (slice->sum_offsets[part + 1] - slice->sum_offsets[part]) * sizeof(float);
+        parts[i] = (liana__message_part){liana__slice_sum(slice, part), size};
+    }
+    const liana_status status = liana__cluster_send_parts(update->cluster, mirror, LIANA__MESSAGE_MIRROR,
+                                                          liana__slice_chunk_key(chunk, 0), parts, count, error);
+    free(parts);
+    return status;
+}
+
+static liana_status receive_chunk(const liana__sliced_update *update, const liana__slice_chunk *chunk,
+                                  liana__error *error)
+{
+    const liana__slice *slice = update->slices[chunk->slice];
+    liana__message message;
+    LIANA_TRY(liana__cluster_take(update->cluster, update->owners[chunk->slice], LIANA__MESSAGE_MIRROR,
+                                  liana__slice_chunk_key(chunk, 0), chunk->elements * sizeof(float), &message, error));
+    const float *from = message.bytes;
+    for (size_t part = chunk->first_part; part < chunk->end_part; part++) {
+        const size_t size = slice->sum_offsets[part + 1] - slice->sum_offsets[part];
+        memcpy(liana__slice_sum(slice, part), from, size * sizeof *from);
+        from += size;
+    }
+    liana__message_free(&message);
+    return LIANA_OK;
 }
 
 liana_status liana__mirrors_receive_sums(const liana__sliced_update *update, const liana__slice_chunks *chunks,
                                          liana__error *error)
 {
-    for (size_t i = 0; i < chunks->count; i++) {
-        const liana__slice_chunk *chunk = &chunks->items[i];
-        liana__slice *slice = update->slices[chunk->slice];
-        if (update->mirrors[chunk->slice] != update->cluster->place.rank) continue;
-        LIANA_TRY(liana__slice_reserve(slice, error));
-        LIANA_TRY(liana__cluster_receive(update->cluster, update->owners[chunk->slice], LIANA__MESSAGE_MIRROR,
-                                         liana__slice_chunk_key(chunk, 0), slice->memory + chunk->offset,
-                                         chunk->elements * sizeof *slice->memory, error));
+    for (size_t i = 0; i < update->num_slices; i++) {
+        if (update->mirrors[i] != update->cluster->place.rank) continue;
+        for (size_t k = chunks->first[i]; k < chunks->first[i + 1]; k++) {
+            LIANA_TRY(receive_chunk(update, &chunks->items[k], error));
+        }
+        LIANA_TRY(liana__slice_take_sums(update->slices[i], error));
     }
     return LIANA_OK;
 }

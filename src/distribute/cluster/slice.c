@@ -1,6 +1,7 @@
 /* A slice's variables, programs and sums. */
 #include "distribute/cluster/slice.h"
 
+#include "backends/host.h"
 #include "distribute/cluster/held.h"
 
 #include <stdio.h>
@@ -136,32 +137,59 @@ void liana__slice_free(liana__slice *slice)
     liana__finite_check_free(&slice->new_values);
     if (slice->update.plan) liana__replica_update_free(&slice->update);
     if (slice->variables.device) liana__variables_free(&slice->variables);
+    for (size_t i = 0; slice->sums && i < slice->map.counts[LIANA__PARTS_OF_SUMS]; i++) {
+        if (slice->sums[i]) slice->device->backend->buffer_destroy(slice->sums[i]);
+    }
     liana__slice_map_free(&slice->map);
+    free(slice->sums);
     free(slice->origins);
     free(slice->sum_offsets);
     free(slice->memory);
+    free(slice->values);
     free(slice);
 }
 
-/* The sizes of the own sums are known from the graph that reads them. */
-static liana_status place_sums(liana__slice *own, liana__error *error)
+/* The buffer of a sum, for all programs that read it. */
+static liana_status make_sum(liana__slice *own, const liana__node *input, size_t number, liana__error *error)
 {
-    liana__slice_map *map = &own->map;
+    if (own->sums[number]) return LIANA_OK;
+    liana__slice_part *part = &own->map.parts[LIANA__PARTS_OF_SUMS][number];
+    part->end = part->begin + (uint64_t)liana_shape_size(&input->shape);
+    void *zeros = liana__allocate_zeroed(liana__byte_size(input->dtype, &input->shape));
+    if (!zeros) return liana__fail_memory(error, "the sums of a slice");
+    const liana_status status =
+        own->device->backend->upload(own->device, input->dtype, &input->shape, zeros, &own->sums[number], NULL, error);
+    free(zeros);
+    return status;
+}
+
+static liana_status make_sums(liana__slice *own, liana__error *error)
+{
+    own->sums = calloc(own->map.counts[LIANA__PARTS_OF_SUMS] + 1, sizeof *own->sums);
+    if (!own->sums) return liana__fail_memory(error, "the sums of a slice");
     for (size_t number = 0; number <= own->plan->num_sum_rounds; number++) {
         const liana__update_program *program = &own->update.programs[number];
         for (size_t i = 0; program->program && i < program->num_read; i++) {
             if (program->sums_read[i] == SIZE_MAX) return liana__fail_memory(error, "the slice of an update");
-            liana__slice_part *part = &map->parts[LIANA__PARTS_OF_SUMS][program->sums_read[i]];
-            part->end = part->begin + (uint64_t)liana_shape_size(&program->program->graph->inputs[i]->shape);
+            LIANA_TRY(make_sum(own, program->program->graph->inputs[i], program->sums_read[i], error));
         }
     }
-    own->sum_offsets = calloc(map->counts[LIANA__PARTS_OF_SUMS] + 1, sizeof *own->sum_offsets);
+    return LIANA_OK;
+}
+
+static liana_status place_sums(liana__slice *own, liana__error *error)
+{
+    const size_t count = own->map.counts[LIANA__PARTS_OF_SUMS];
+    LIANA_TRY(make_sums(own, error));
+    own->sum_offsets = calloc(count + 1, sizeof *own->sum_offsets);
     if (!own->sum_offsets) return liana__fail_memory(error, "the slice of an update");
-    for (size_t i = 0; i < map->counts[LIANA__PARTS_OF_SUMS]; i++) {
-        const liana__slice_part *part = &map->parts[LIANA__PARTS_OF_SUMS][i];
+    for (size_t i = 0; i < count; i++) {
+        const liana__slice_part *part = &own->map.parts[LIANA__PARTS_OF_SUMS][i];
         own->sum_offsets[i + 1] = own->sum_offsets[i] + (size_t)(part->end - part->begin);
     }
-    return LIANA_OK;
+    if (own->device->backend->in_host_memory) return LIANA_OK;
+    own->memory = malloc((own->sum_offsets[count] + 1) * sizeof *own->memory);
+    return own->memory ? LIANA_OK : liana__fail_memory(error, "the sums of a slice");
 }
 
 static const liana_graph *update_graph(const liana__slice *own)
@@ -256,18 +284,32 @@ void liana__slice_written(liana__slice *slice)
     }
 }
 
-liana_status liana__slice_reserve(liana__slice *slice, liana__error *error)
+float *liana__slice_sum(const liana__slice *slice, size_t part)
 {
-    if (!slice->memory) slice->memory = malloc((liana__slice_map_sums(&slice->map) + 1) * sizeof *slice->memory);
-    slice->sums = slice->memory;
-    return slice->memory ? LIANA_OK : liana__fail_memory(error, "the sums of a slice");
+    return slice->memory ? slice->memory + slice->sum_offsets[part] : liana__host_view(slice->sums[part]);
+}
+
+liana_status liana__slice_take_sums(liana__slice *slice, liana__error *error)
+{
+    liana__device *device = slice->device;
+    for (size_t i = 0; i < slice->map.counts[LIANA__PARTS_OF_SUMS]; i++) {
+        liana__buffer *sum = slice->sums[i];
+        if (!slice->memory) {
+            liana__host_touch(sum);
+            continue;
+        }
+        const liana_shape shape = sum->shape;
+        const float *data = slice->memory + slice->sum_offsets[i];
+        LIANA_TRY(device->backend->upload(device, sum->dtype, &shape, data, &slice->sums[i], NULL, error));
+    }
+    return LIANA_OK;
 }
 
 static liana_status feed_sum(void *user, liana__program *program, size_t input, size_t sum, liana__error *error)
 {
-    const liana__slice *own = user;
-    const liana__node *node = program->graph->inputs[input];
-    return liana__program_feed(program, input, node->dtype, &node->shape, own->sums + own->sum_offsets[sum], error);
+    (void)error;
+    liana__program_bind(program, input, ((const liana__slice *)user)->sums[sum]);
+    return LIANA_OK;
 }
 
 liana_status liana__slice_run(liana__slice *slice, size_t number, liana__error *error)
@@ -316,6 +358,27 @@ liana_status liana__slice_read_sent(const liana__slice *slice, char *to, size_t 
     return LIANA_OK;
 }
 
+liana_status liana__slice_list_sent(liana__slice *slice, liana__message_part *parts, liana__error *error)
+{
+    const bool copies = !slice->device->backend->in_host_memory;
+    size_t count = 0, offset = 0;
+    if (copies && !slice->values) slice->values = malloc(liana__slice_bytes(slice, false) + 1);
+    if (copies && !slice->values) return liana__fail_memory(error, "the new weights");
+    for (size_t i = 0; i < slice->variables.count; i++) {
+        const liana__variable *variable = &slice->variables.items[i];
+        if (slice->origins[i].held || !slice->origins[i].assigned) continue;
+        const size_t size = variable->buffer->size;
+        const void *data = liana__host_view(variable->buffer);
+        if (copies) {
+            LIANA_TRY(liana__variable_read(variable, slice->values + offset, error));
+            data = slice->values + offset;
+        }
+        parts[count++] = (liana__message_part){data, size};
+        offset += size;
+    }
+    return LIANA_OK;
+}
+
 liana_status liana__slice_read_parts(const liana__slice *slice, liana__part_list list, size_t thing, char *to,
                                      liana__error *error)
 {
@@ -327,7 +390,7 @@ liana_status liana__slice_read_parts(const liana__slice *slice, liana__part_list
     for (size_t i = 0; list == LIANA__PARTS_OF_SUMS && i < slice->map.counts[list]; i++) {
         if (slice->map.parts[list][i].thing != thing) continue;
         const size_t size = (slice->sum_offsets[i + 1] - slice->sum_offsets[i]) * sizeof(float);
-        memcpy(to, slice->sums + slice->sum_offsets[i], size);
+        memcpy(to, liana__slice_sum(slice, i), size);
         to += size;
     }
     return LIANA_OK;

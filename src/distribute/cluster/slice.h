@@ -24,10 +24,11 @@ typedef struct liana__slice {
     liana__slice_origin *origins;
     size_t num_origins_allocated;
     liana__slice_map map;
-    size_t *sum_offsets; /* by part of the sums: elements before it */
-    const float *sums;   /* of the running update: its parts, one behind the other */
-    float *memory;       /* for them, where they do not lie elsewhere */
-    uint64_t applied;    /* updates that the variables have seen, since the first one of all slices */
+    size_t *sum_offsets;  /* by part of the sums: elements before it */
+    liana__buffer **sums; /* by part: of the running update, which all its programs read */
+    float *memory;        /* for them, of a device with memory of its own: one behind the other; NULL: it has none */
+    char *values;         /* memory for new values, of such a device; NULL: they were not asked for */
+    uint64_t applied;     /* updates that the variables have seen, since the first one of all slices */
 } liana__slice;
 
 /* Compiles a slice of a plan that was cut; its variables begin as the plan's are, or as what is held begins. The plan is
@@ -40,8 +41,9 @@ void liana__slice_free(liana__slice *slice);
 liana_status liana__slice_refresh(liana__slice *slice, liana__error *error) LIANA_MUST_USE;
 /* The plan's variables have the new values of the slice's. */
 void liana__slice_written(liana__slice *slice);
-/* Memory for the sums, which become those. */
-liana_status liana__slice_reserve(liana__slice *slice, liana__error *error) LIANA_MUST_USE;
+/* Where the sum of a part is written, before all are taken over for the next runs. */
+float *liana__slice_sum(const liana__slice *slice, size_t part);
+liana_status liana__slice_take_sums(liana__slice *slice, liana__error *error) LIANA_MUST_USE;
 /* Runs a round of sums, or after all rounds the update; see replica_update.h. */
 liana_status liana__slice_run(liana__slice *slice, size_t number, liana__error *error) LIANA_MUST_USE;
 /* What is not finite. The name is that of the whole variable or sum, in `name`. */
@@ -50,7 +52,10 @@ liana_status liana__slice_check(liana__slice *slice, liana__checked what, int64_
 
 /* Bytes of what is held, or of the rest. */
 size_t liana__slice_bytes(const liana__slice *slice, bool held);
-/* Copies the new values of the variables that are sent, one behind the other; *size: of all. */
+/* Where the new values of the variables that are sent lie, in the order of the map: valid until the slice runs again. */
+liana_status liana__slice_list_sent(liana__slice *slice, liana__message_part *parts, liana__error *error)
+    LIANA_MUST_USE;
+/* Copies them, one behind the other; *size: of all. */
 liana_status liana__slice_read_sent(const liana__slice *slice, char *to, size_t *size, liana__error *error)
     LIANA_MUST_USE;
 /* Copies the parts of a variable that is held, or of a sum, one behind the other. */

@@ -1,6 +1,7 @@
 /* Updates of slices, and the way of new values. */
 #include "distribute/cluster/sliced_update.h"
 
+#include "backends/host.h"
 #include "distribute/cluster/held.h"
 #include "distribute/cluster/recovery.h"
 
@@ -16,6 +17,7 @@ void liana__sliced_update_free(liana__sliced_update *update)
     for (size_t i = 0; i < update->num_slices; i++) {
         if (update->slices) liana__slice_free(update->slices[i]);
         if (update->maps) liana__slice_map_free(&update->maps[i]);
+        if (update->received) liana__message_free(&update->received[i]);
     }
     for (size_t i = 0; update->chunk_sums && i < update->plan->num_sum_rounds; i++) free(update->chunk_sums[i]);
     for (size_t i = 0; update->whole && i < update->num_places; i++) free(update->whole[i]);
@@ -29,7 +31,8 @@ void liana__sliced_update_free(liana__sliced_update *update)
     free(update->mirrors);
     free(update->round_sizes);
     free(update->scalars);
-    free(update->packed);
+    free(update->received);
+    free(update->parts);
     *update = (liana__sliced_update){0};
 }
 
@@ -72,28 +75,34 @@ static liana_status share_rounds(liana__sliced_update *own, liana__error *error)
     return status;
 }
 
+/* A place whose new values are sent. A device with memory of its own gets them from the host's. */
+static liana_status note_sent(liana__sliced_update *own, size_t place, liana__error *error)
+{
+    if (place >= own->num_places) return liana__fail(error, LIANA_INVALID_DATA, "a process owns no variable of ours");
+    const liana__buffer *buffer = own->plan->variables->items[place].buffer;
+    if (own->whole[place] || liana__host_view(buffer)) return LIANA_OK;
+    own->whole[place] = malloc(buffer->size + 1);
+    return own->whole[place] ? LIANA_OK : liana__fail_memory(error, "the new weights");
+}
+
 /* Memory for what is sent. */
 static liana_status make_room(liana__sliced_update *own, liana__error *error)
 {
-    const liana__variables *all = own->plan->variables;
-    size_t largest = 0;
-    own->num_places = all->count;
-    own->whole = calloc(all->count + 1, sizeof *own->whole);
-    if (!own->whole) return liana__fail_memory(error, "the new weights");
+    size_t most = 0;
+    own->num_places = own->plan->variables->count;
+    own->whole = calloc(own->num_places + 1, sizeof *own->whole);
+    own->received = calloc(own->num_slices, sizeof *own->received);
+    if (!own->whole || !own->received) return liana__fail_memory(error, "the new weights");
     for (size_t i = 0; i < own->num_slices; i++) {
         const liana__slice_map *map = &own->maps[i];
-        const size_t size = liana__slice_map_sent(map, all);
-        if (size > largest) largest = size;
-        for (size_t k = 0; k < map->counts[LIANA__PARTS_SENT]; k++) {
-            const size_t place = (size_t)map->parts[LIANA__PARTS_SENT][k].thing;
-            if (place >= all->count)
-                return liana__fail(error, LIANA_INVALID_DATA, "a process owns no variable of ours");
-            if (!own->whole[place]) own->whole[place] = malloc(all->items[place].buffer->size + 1);
-            if (!own->whole[place]) return liana__fail_memory(error, "the new weights");
+        const size_t count = map->counts[LIANA__PARTS_SENT];
+        if (count > most) most = count;
+        for (size_t k = 0; k < count; k++) {
+            LIANA_TRY(note_sent(own, (size_t)map->parts[LIANA__PARTS_SENT][k].thing, error));
         }
     }
-    own->packed = malloc(largest + 1);
-    return own->packed ? LIANA_OK : liana__fail_memory(error, "the new weights");
+    own->parts = calloc(most + 1, sizeof *own->parts);
+    return own->parts ? LIANA_OK : liana__fail_memory(error, "the new weights");
 }
 
 static liana_status make_tables(liana__sliced_update *own, liana__error *error)
@@ -167,16 +176,43 @@ liana__slice *liana__sliced_update_owned(const liana__sliced_update *update, siz
 
 /* ---- running ---- */
 
-/* Copies an owner's new values, one behind the other, to their places. */
-static void unpack(liana__sliced_update *own, const liana__slice_map *map, const char *from)
+/* Writes a part of a variable, on a device with memory of its own only to the host's. */
+static void write_part(const liana__sliced_update *own, const liana__slice_part *part, const char *from)
+{
+    liana__buffer *buffer = own->plan->variables->items[part->thing].buffer;
+    const size_t element = liana_dtype_size(buffer->dtype);
+    char *memory = own->whole[part->thing];
+    if (!memory) {
+        memory = liana__host_view(buffer);
+        liana__host_touch(buffer);
+    }
+    memcpy(memory + part->begin * element, from, (size_t)(part->end - part->begin) * element);
+}
+
+static size_t part_bytes(const liana__sliced_update *own, const liana__slice_part *part)
+{
+    return (size_t)(part->end - part->begin) * liana_dtype_size(own->plan->variables->items[part->thing].buffer->dtype);
+}
+
+/* An owner's new values, one behind the other. */
+static void unpack(const liana__sliced_update *own, const liana__slice_map *map, const char *from)
 {
     for (size_t i = 0; i < map->counts[LIANA__PARTS_SENT]; i++) {
         const liana__slice_part *part = &map->parts[LIANA__PARTS_SENT][i];
-        const size_t element = liana_dtype_size(own->plan->variables->items[part->thing].buffer->dtype);
-        const size_t size = (size_t)(part->end - part->begin) * element;
-        memcpy(own->whole[part->thing] + part->begin * element, from, size);
-        from += size;
+        write_part(own, part, from);
+        from += part_bytes(own, part);
     }
+}
+
+/* The same from where the slice has them. */
+static liana_status copy_own(liana__sliced_update *own, size_t slice, liana__error *error)
+{
+    const liana__slice_map *map = &own->maps[slice];
+    LIANA_TRY(liana__slice_list_sent(own->slices[slice], own->parts, error));
+    for (size_t i = 0; i < map->counts[LIANA__PARTS_SENT]; i++) {
+        write_part(own, &map->parts[LIANA__PARTS_SENT][i], own->parts[i].data);
+    }
+    return LIANA_OK;
 }
 
 /* A mirror applies the same update, so it has the new values itself. Where it may have other bits, the owner's count. */
@@ -186,8 +222,8 @@ static bool knows_values(const liana__sliced_update *own, size_t slice, size_t r
 }
 
 /* A message about a slice, to all others. */
-static liana_status send_of_slice(const liana__sliced_update *own, liana__cluster_message kind, size_t slice,
-                                  const void *data, size_t size, liana__error *error)
+static liana_status send_parts_of_slice(const liana__sliced_update *own, liana__cluster_message kind, size_t slice,
+                                        const liana__message_part *parts, size_t num_parts, liana__error *error)
 {
     const liana__cluster *cluster = own->cluster;
     const size_t count = liana__cluster_size(cluster), rank = cluster->place.rank;
@@ -195,9 +231,15 @@ static liana_status send_of_slice(const liana__sliced_update *own, liana__cluste
         const size_t to = (rank + i) % count;
         if (!liana__cluster_is_member(cluster, to)) continue;
         if (kind == LIANA__MESSAGE_VARIABLES && knows_values(own, slice, to)) continue;
-        LIANA_TRY(liana__cluster_send(cluster, to, kind, slice, data, size, error));
+        LIANA_TRY(liana__cluster_send_parts(cluster, to, kind, slice, parts, num_parts, error));
     }
     return LIANA_OK;
+}
+
+static liana_status send_of_slice(const liana__sliced_update *own, liana__cluster_message kind, size_t slice,
+                                  const void *data, size_t size, liana__error *error)
+{
+    return send_parts_of_slice(own, kind, slice, &(liana__message_part){data, size}, 1, error);
 }
 
 /* Whether the variables have seen the running update before: it is done once more. */
@@ -269,17 +311,19 @@ static liana_status apply(liana__sliced_update *own, liana__error *error)
     return LIANA_OK;
 }
 
-/* What this process has applied itself needs no message to it. */
+/* Whether this process has the new values of a slice without a message. */
+static bool has_values(const liana__sliced_update *own, size_t slice)
+{
+    return liana__sliced_update_owned(own, slice) || knows_values(own, slice, own->cluster->place.rank);
+}
+
 static liana_status send_values(liana__sliced_update *own, liana__error *error)
 {
     for (size_t i = 0; i < own->num_slices; i++) {
-        const bool owned = liana__sliced_update_owned(own, i) != NULL;
-        size_t size = 0;
-        if (!owned && !knows_values(own, i, own->cluster->place.rank)) continue;
-        LIANA_TRY(liana__slice_read_sent(own->slices[i], own->packed, &size, error));
-        if (size == 0) continue;
-        if (owned) LIANA_TRY(send_of_slice(own, LIANA__MESSAGE_VARIABLES, i, own->packed, size, error));
-        unpack(own, &own->maps[i], own->packed);
+        const size_t count = own->maps[i].counts[LIANA__PARTS_SENT];
+        if (!liana__sliced_update_owned(own, i) || count == 0) continue;
+        LIANA_TRY(liana__slice_list_sent(own->slices[i], own->parts, error));
+        LIANA_TRY(send_parts_of_slice(own, LIANA__MESSAGE_VARIABLES, i, own->parts, count, error));
     }
     return LIANA_OK;
 }
@@ -291,16 +335,17 @@ static liana_status exchange_values(liana__sliced_update *own, liana__error *err
     liana__cluster_begin(cluster);
     LIANA_TRY(send_values(own, error));
     for (size_t i = 0; i < own->num_slices; i++) {
-        const size_t from = liana__sliced_update_owner(own, i);
         const size_t size = liana__slice_map_sent(&own->maps[i], own->plan->variables);
-        if (from == cluster->place.rank || size == 0 || knows_values(own, i, cluster->place.rank)) continue;
-        LIANA_TRY(liana__cluster_receive(cluster, from, LIANA__MESSAGE_VARIABLES, i, own->packed, size, error));
-        unpack(own, &own->maps[i], own->packed);
+        liana__message_free(&own->received[i]);
+        if (size == 0 || has_values(own, i)) continue;
+        const size_t from = liana__sliced_update_owner(own, i);
+        LIANA_TRY(liana__cluster_take(cluster, from, LIANA__MESSAGE_VARIABLES, i, size, &own->received[i], error));
     }
     return LIANA_OK;
 }
 
-static liana_status write_values(liana__sliced_update *own, liana__error *error)
+/* What was written on the host only goes to the device. */
+static liana_status upload_values(liana__sliced_update *own, liana__error *error)
 {
     liana__variables *all = own->plan->variables;
     for (size_t place = 0; place < own->num_places; place++) {
@@ -310,6 +355,19 @@ static liana_status write_values(liana__sliced_update *own, liana__error *error)
         if (own->slices[i]) liana__slice_written(own->slices[i]);
     }
     return LIANA_OK;
+}
+
+static liana_status write_values(liana__sliced_update *own, liana__error *error)
+{
+    for (size_t i = 0; i < own->num_slices; i++) {
+        if (own->received[i].bytes) {
+            unpack(own, &own->maps[i], own->received[i].bytes);
+            liana__message_free(&own->received[i]);
+        } else if (has_values(own, i)) {
+            LIANA_TRY(copy_own(own, i, error));
+        }
+    }
+    return upload_values(own, error);
 }
 
 liana_status liana__sliced_update_run(liana__sliced_update *update, const float *scalars, liana__error *error)
@@ -351,7 +409,7 @@ void liana__sliced_update_take(liana__sliced_update *update, size_t slice, const
 
 liana_status liana__sliced_update_write(liana__sliced_update *update, liana__error *error)
 {
-    return write_values(update, error);
+    return upload_values(update, error);
 }
 
 liana_status liana__sliced_update_exchange(liana__sliced_update *update, liana__error *error)

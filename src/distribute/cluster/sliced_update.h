@@ -20,9 +20,12 @@ typedef struct liana__sliced_update {
     uint64_t *round_sizes;    /* [slices, rounds]: floats that a slice adds to a round */
     float **chunk_sums;       /* by round: of all slices */
     float *scalars;
-    char **whole; /* by place among the plan's variables: new values of all slices; NULL: not sent */
+    /* New values, until all processes have them: by slice as they have come, or parts of what this process has applied. By
+     * place among the plan's variables memory for them, where a device has its own; NULL: it has none, or nothing is sent. */
+    liana__message *received;
+    liana__message_part *parts;
+    char **whole;
     size_t num_places;
-    char *packed; /* new values of one slice */
 } liana__sliced_update;
 
 /* Cuts the update, and compiles the own slices. All processes do it at the same time. The plan is borrowed; a training
@@ -79,7 +82,7 @@ liana_status liana__mirrors_choose(liana__sliced_update *update, liana__error *e
 liana_status liana__mirrors_follow(liana__sliced_update *update, liana__error *error) LIANA_MUST_USE;
 /* The sums of slices, from owners to mirrors, in chunks: whoever adds them sends them. */
 liana_status liana__mirrors_send_chunk(const liana__sliced_update *update, const liana__slice_chunk *chunk,
-                                       const float *sums, liana__error *error) LIANA_MUST_USE;
+                                       liana__error *error) LIANA_MUST_USE;
 liana_status liana__mirrors_receive_sums(const liana__sliced_update *update, const liana__slice_chunks *chunks,
                                          liana__error *error) LIANA_MUST_USE;
 /* What this process owns and mirrors, in the counters of the cluster. */

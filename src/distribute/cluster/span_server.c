@@ -5,9 +5,9 @@
 
 #include "backends/host_add.h"
 #include "base/denormals.h"
-#include "base/memory.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* What a server knows of another process: a worker, or a server that it speaks with. */
 typedef struct client {
@@ -31,9 +31,9 @@ struct liana__span_server {
     bool is_first;
     liana__span_gate gate;
     char **messages;     /* by worker: gradients */
-    liana__slice *slice; /* that it owns: its sums are `sums` as long as it serves */
-    float *sums, *more;
-    size_t size; /* of the slice, in floats */
+    liana__slice *slice; /* that it owns */
+    size_t size;         /* of the slice, in floats */
+    float *room;         /* for a part of it */
     char *values;
     float *scalars;
     liana__span_inbox *inbox;
@@ -53,13 +53,11 @@ void liana__span_server_destroy(liana__span_server *server)
 {
     if (!server) return;
     liana__span_inbox_close(server->inbox);
-    if (server->slice) server->slice->sums = NULL;
     for (size_t i = 0; server->messages && i < server->num_workers; i++) free(server->messages[i]);
     liana__span_gate_free(&server->gate);
     free(server->messages);
     free(server->clients);
-    free(server->sums);
-    free(server->more);
+    free(server->room);
     free(server->values);
     free(server->scalars);
     free(server->numbers);
@@ -99,19 +97,17 @@ static liana_status make_room(liana__span_server *own, liana__error *error)
     const size_t size = liana__wire_size(own->span->format, &own->slice->map), num_steps = own->work->num_steps;
     own->clients = calloc(own->num_ranks, sizeof *own->clients);
     own->messages = calloc(own->num_workers, sizeof *own->messages);
-    own->sums = liana__allocate_aligned((own->size + 1) * sizeof(float));
-    own->more = liana__allocate_aligned((own->size + 1) * sizeof(float));
+    own->room = malloc((own->size + 1) * sizeof *own->room);
     own->values = malloc(liana__slice_map_sent(&own->slice->map, update->plan->variables) + 1);
     own->scalars = calloc(update->plan->num_scalars + 1, sizeof *own->scalars);
     own->numbers = calloc(own->num_ranks, sizeof *own->numbers);
     own->seen = calloc(own->num_workers, own->num_ranks);
     own->targets = malloc(num_steps * sizeof *own->targets);
-    bool enough = own->clients && own->messages && own->sums && own->more && own->values && own->scalars;
+    bool enough = own->clients && own->messages && own->room && own->values && own->scalars;
     enough = enough && own->numbers && own->seen && own->targets;
     for (size_t i = 0; enough && i < own->num_workers; i++) enough = (own->messages[i] = malloc(size + 1)) != NULL;
     if (!enough) return liana__fail_memory(error, "a parameter server");
     for (size_t i = 0; i < num_steps; i++) own->targets[i] = -1;
-    own->slice->sums = own->sums;
     LIANA_TRY(liana__span_gate_create(own->num_workers, (uint64_t)own->span->options.max_staleness, &own->gate, error));
     return open_inbox(own, size, error);
 }
@@ -224,7 +220,8 @@ static void apply(liana__span_server *own, int64_t count)
     const bool owns = own->size > 0;
     liana_status status = LIANA_OK;
     own->work->scalars(own->work->user, (size_t)own->applied, (double)count, own->scalars);
-    if (count && owns) status = check(own, LIANA__CHECK_SUMS);
+    if (count && owns) status = liana__slice_take_sums(own->slice, own->error);
+    if (status == LIANA_OK && count && owns) status = check(own, LIANA__CHECK_SUMS);
     if (status == LIANA_OK && count) {
         status = liana__sliced_update_apply(own->span->update, own->scalars, own->error);
     }
@@ -242,9 +239,23 @@ static void measure(liana__span_server *own, size_t worker)
     if (staleness > counts->largest_staleness) counts->largest_staleness = staleness;
 }
 
-static void take_slice(liana__span_server *own, size_t worker, float *to)
+/* The gradients of a worker become the slice's sums, or are added to them. */
+static void take_slice(liana__span_server *own, size_t worker, bool adds)
 {
-    liana__wire_unpack(own->span->format, &own->slice->map, own->messages[worker], to);
+    const liana__slice_map *map = &own->slice->map;
+    const liana__host_add_loop add = liana__host_choose_add(own->span->update->device->context->isa);
+    const char *from = own->messages[worker];
+    for (size_t i = 0; i < map->counts[LIANA__PARTS_OF_SUMS]; i++) {
+        const liana__slice_part *part = &map->parts[LIANA__PARTS_OF_SUMS][i];
+        const size_t size = (size_t)(part->end - part->begin);
+        const float *sum = liana__wire_read_part(own->span->format, part, &from, own->room);
+        float *to = liana__slice_sum(own->slice, i);
+        if (adds) {
+            add(to, to, sum, (int64_t)size);
+        } else {
+            memcpy(to, sum, size * sizeof *to);
+        }
+    }
 }
 
 /* Adds the gradients of the running update in the order of the workers: the sum does not depend on who was first. */
@@ -255,10 +266,7 @@ static int64_t add_gradients(liana__span_server *own)
     for (size_t i = 0; i < own->num_workers; i++) {
         const client *one = &own->clients[i];
         if (!one->gave || one->request.count == 0) continue;
-        take_slice(own, i, count ? own->more : own->sums);
-        if (count && own->size) {
-            liana__host_choose_add(own->span->update->device->context->isa)(own->sums, own->more, (int64_t)own->size);
-        }
+        take_slice(own, i, count > 0);
         count += one->request.count;
     }
     liana__denormals_restore(before);
@@ -327,7 +335,7 @@ static void take_gradients(liana__span_server *own, size_t worker)
     }
     if (own->stopping) return;
     measure(own, worker);
-    if (one->request.count) take_slice(own, worker, own->sums);
+    if (one->request.count) take_slice(own, worker, false);
     apply(own, one->request.count);
     one->gave = false;
     count_used(own, worker);

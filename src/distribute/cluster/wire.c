@@ -74,25 +74,38 @@ void liana__wire_pack(const liana__wire_format *format, const liana__slice_map *
     }
 }
 
-void liana__wire_unpack_parts(const liana__wire_format *format, const liana__slice_map *map, size_t first, size_t end,
-                              const void *message, float *floats)
+bool liana__wire_list_parts(const liana__wire_format *format, const liana__slice_map *map, size_t first, size_t end,
+                            const float *const *sums, liana__message_part *parts)
 {
-    const char *from = message;
+    if (format->wire != LIANA__WIRE_FLOAT32) return false;
     for (size_t i = first; i < end; i++) {
         const liana__slice_part *part = &map->parts[LIANA__PARTS_OF_SUMS][i];
-        const size_t count = (size_t)(part->end - part->begin), size = part_size(format, part);
-        if (is_short(format, part)) {
-            widen((const uint16_t *)(const void *)from, count, floats);
-        } else {
-            memcpy(floats, from, size);
-        }
-        from += size;
-        floats += count;
+        parts[i - first] = (liana__message_part){sums[part->thing] + part->begin, part_size(format, part)};
     }
+    return true;
 }
 
-void liana__wire_unpack(const liana__wire_format *format, const liana__slice_map *map, const void *message,
-                        float *slice)
+const float *liana__wire_read_part(const liana__wire_format *format, const liana__slice_part *part, const char **from,
+                                   float *room)
 {
-    liana__wire_unpack_parts(format, map, 0, map->counts[LIANA__PARTS_OF_SUMS], message, slice);
+    const char *bytes = *from;
+    *from += part_size(format, part);
+    if (format->wire == LIANA__WIRE_FLOAT32) return (const float *)(const void *)bytes;
+    if (is_short(format, part)) {
+        widen((const uint16_t *)(const void *)bytes, (size_t)(part->end - part->begin), room);
+    } else {
+        /* What lies before it may have made it unaligned. */
+        memcpy(room, bytes, part_size(format, part));
+    }
+    return room;
+}
+
+const float *liana__wire_round_part(const liana__wire_format *format, const liana__slice_part *part,
+                                    const float *floats, float *room)
+{
+    if (!is_short(format, part)) return floats;
+    for (size_t i = 0; i < part->end - part->begin; i++) {
+        room[i] = liana__bf16_to_float(liana__float_to_bf16(floats[i]));
+    }
+    return room;
 }

@@ -6,6 +6,7 @@
 #define LIANA_DISTRIBUTE_WIRE_H
 
 #include "distribute/cluster/slice_map.h"
+#include "distribute/transport/transport.h"
 
 typedef enum liana__wire_kind {
     LIANA__WIRE_FLOAT32,
@@ -25,16 +26,20 @@ typedef struct liana__wire_format {
 /* Bytes of an owner's slice of a block; of some parts of it, that follow each other. */
 size_t liana__wire_size(const liana__wire_format *format, const liana__slice_map *map);
 size_t liana__wire_parts_size(const liana__wire_format *format, const liana__slice_map *map, size_t first, size_t end);
-/* Some parts of an owner's slice of a block, whose sum s is at sums[s]; and from there to floats, one behind the other. */
+/* Some parts of an owner's slice of a block, whose sum s is at sums[s]: where they lie, if they are sent as they are; false:
+ * they are packed. */
+bool liana__wire_list_parts(const liana__wire_format *format, const liana__slice_map *map, size_t first, size_t end,
+                            const float *const *sums, liana__message_part *parts);
 void liana__wire_pack_parts(const liana__wire_format *format, const liana__slice_map *map, size_t first, size_t end,
                             const float *const *sums, void *message);
-void liana__wire_unpack_parts(const liana__wire_format *format, const liana__slice_map *map, size_t first, size_t end,
-                              const void *message, float *floats);
+/* One part of a message, at *from, which goes on to the next one: its floats, in the message or widened into `room`. */
+const float *liana__wire_read_part(const liana__wire_format *format, const liana__slice_part *part, const char **from,
+                                   float *room);
+/* What the receiver of a part would read, whose floats are here: they themselves, or in `room`. */
+const float *liana__wire_round_part(const liana__wire_format *format, const liana__slice_part *part,
+                                    const float *floats, float *room);
 /* An owner's slice of a block, whose sum s begins at offsets[s]. */
 void liana__wire_pack(const liana__wire_format *format, const liana__slice_map *map, const size_t *offsets,
                       const float *block, void *message);
-/* The slice as floats, the parts that the map lists one behind the other. */
-void liana__wire_unpack(const liana__wire_format *format, const liana__slice_map *map, const void *message,
-                        float *slice);
 
 #endif

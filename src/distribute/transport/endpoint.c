@@ -8,12 +8,34 @@ static liana__endpoint *own_of(const liana__transport_instance *instance)
 
 /* ---- sending ---- */
 
-liana_status liana__endpoint_send(liana__endpoint *own, size_t to, const liana__mail_piece *message, bool *travels,
+liana__outgoing liana__outgoing_of(liana__message_key key, const liana__message_part *parts, size_t num_parts)
+{
+    liana__outgoing message = {key, parts, num_parts, 0};
+    for (size_t i = 0; i < num_parts; i++) message.size += parts[i].size;
+    return message;
+}
+
+/* Part by part; a message without bytes has one piece too. */
+static liana_status send_to_self(liana__endpoint *own, const liana__outgoing *message, liana__error *error)
+{
+    liana__mail_piece piece = {.from = own->rank, .key = message->key, .size = message->size};
+    for (size_t i = 0; i < message->num_parts; i++) {
+        if (message->parts[i].size == 0 && message->size) continue;
+        piece.bytes = message->parts[i].data;
+        piece.num_bytes = message->parts[i].size;
+        LIANA_TRY(liana__mailbox_put(own->mailbox, &piece, error));
+        if (message->size == 0) return LIANA_OK;
+        piece.offset += piece.num_bytes;
+    }
+    return message->num_parts ? LIANA_OK : liana__mailbox_put(own->mailbox, &piece, error);
+}
+
+liana_status liana__endpoint_send(liana__endpoint *own, size_t to, const liana__outgoing *message, bool *travels,
                                   liana__error *error)
 {
     *travels = false;
     if (to >= own->num_ranks) return liana__fail(error, LIANA_INTERNAL, "there is no rank %zu", to);
-    if (to == own->rank) return liana__mailbox_put(own->mailbox, message, error);
+    if (to == own->rank) return send_to_self(own, message, error);
     *travels =
         message->key.generation >= liana__mailbox_generation(own->mailbox) && !liana__mailbox_is_gone(own->mailbox, to);
     return LIANA_OK;
@@ -25,23 +47,13 @@ void liana__endpoint_count_sent(liana__endpoint *own, size_t size)
     own->bytes_sent += size;
 }
 
-liana__mail_piece liana__endpoint_cut(const liana__mail_piece *message, size_t offset, size_t most)
-{
-    const uint8_t *bytes = message->bytes;
-    const size_t left = message->num_bytes - offset;
-    liana__mail_piece piece = *message;
-    piece.offset = offset;
-    piece.bytes = bytes ? bytes + offset : NULL;
-    piece.num_bytes = left < most ? left : most;
-    return piece;
-}
-
 /* ---- receiving ---- */
 
-liana_status liana__endpoint_take(liana__endpoint *own, const liana__frame *frame, liana__error *error)
+liana_status liana__endpoint_put(liana__endpoint *own, const liana__frame *frame, liana__message_memory *memory,
+                                 liana__error *error)
 {
-    const liana__mail_piece piece = {frame->sender, frame->key,   frame->size,
-                                     frame->offset, frame->bytes, frame->num_bytes};
+    const liana__mail_piece piece = {frame->sender, frame->key,       frame->size, frame->offset,
+                                     frame->bytes,  frame->num_bytes, memory};
     own->bytes_received += frame->num_bytes;
     if (frame->offset + frame->num_bytes == frame->size) own->messages_received++;
     return liana__mailbox_put(own->mailbox, &piece, error);
@@ -53,6 +65,14 @@ liana_status liana__endpoint_receive(liana__transport_instance *instance, size_t
     const liana__endpoint *own = own_of(instance);
     if (from >= own->num_ranks) return liana__fail(error, LIANA_INTERNAL, "there is no rank %zu", from);
     return liana__mailbox_receive(own->mailbox, from, key, data, size, deadline, error);
+}
+
+liana_status liana__endpoint_take(liana__transport_instance *instance, size_t from, liana__message_key key, size_t size,
+                                  double deadline, liana__message *message, liana__error *error)
+{
+    const liana__endpoint *own = own_of(instance);
+    if (from >= own->num_ranks) return liana__fail(error, LIANA_INTERNAL, "there is no rank %zu", from);
+    return liana__mailbox_take(own->mailbox, from, key, size, deadline, message, error);
 }
 
 bool liana__endpoint_peek(liana__transport_instance *instance, size_t from, liana__message_key key, size_t *size)

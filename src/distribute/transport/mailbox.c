@@ -23,12 +23,13 @@ typedef struct mail {
     bool filling;  /* bytes are being copied in, without the lock; `complete` is set after that */
     bool complete;
     uint64_t size, received;
-    uint8_t *bytes; /* its own, or the waiting thread's */
-    bool awaited;   /* a thread waits; only that thread removes it */
-    bool lends;     /* `bytes` is the waiting thread's */
-    void *wanted;   /* where the waiting thread wants it ... */
+    uint8_t *bytes; /* in `memory`, or the waiting thread's */
+    liana__message_memory memory;
+    bool awaited; /* a thread waits; only that thread removes it */
+    bool lends;   /* `bytes` is the waiting thread's */
+    void *wanted; /* where the waiting thread wants it; NULL: in its own memory */
     size_t wanted_size;
-    pthread_cond_t *changed; /* ... and how it is woken */
+    pthread_cond_t *changed; /* how the waiting thread is woken */
 } mail;
 
 typedef struct neighbour {
@@ -90,9 +91,9 @@ static void discard(liana__mailbox *mailbox, mail *item)
     mail **at = bucket_of(mailbox, item->from, item->key);
     while (*at != item) at = &(*at)->next;
     *at = item->next;
-    if (item->bytes && !item->lends) {
+    if (item->memory.release) {
         mailbox->kept -= (size_t)item->size;
-        free(item->bytes);
+        item->memory.release(item->memory.owner);
     }
     free(item);
 }
@@ -162,7 +163,7 @@ static liana_status fail_for_all(liana__mailbox *mailbox, liana__error *error)
     return error->status;
 }
 
-static liana_status make_room(liana__mailbox *mailbox, mail *item, liana__error *error)
+static liana_status check_room(liana__mailbox *mailbox, const mail *item, liana__error *error)
 {
     if (item->size > SIZE_MAX - 1 || item->size > mailbox->max_kept - mailbox->kept) {
         liana__fail(error, LIANA_OUT_OF_MEMORY,
@@ -171,12 +172,39 @@ static liana_status make_room(liana__mailbox *mailbox, mail *item, liana__error 
                     (mailbox->kept + item->size) >> 20, mailbox->max_kept >> 20, item->from);
         return fail_for_all(mailbox, error);
     }
+    return LIANA_OK;
+}
+
+static liana_status make_room(liana__mailbox *mailbox, mail *item, liana__error *error)
+{
+    LIANA_TRY(check_room(mailbox, item, error));
     item->bytes = malloc((size_t)item->size + 1);
     if (!item->bytes) {
         liana__fail_memory(error, "a message of another process");
         return fail_for_all(mailbox, error);
     }
+    item->memory = (liana__message_memory){item->bytes, free};
     mailbox->kept += (size_t)item->size;
+    return LIANA_OK;
+}
+
+static bool is_lent(const mail *item, uint64_t size)
+{
+    return item->awaited && item->wanted && item->wanted_size == size;
+}
+
+/* A whole message stays where it is, unless a thread waits for a copy. */
+static liana_status take_over(liana__mailbox *mailbox, mail *item, const liana__mail_piece *piece, liana__error *error)
+{
+    item->size = piece->size;
+    LIANA_TRY(check_room(mailbox, item, error));
+    item->has_size = item->complete = true;
+    item->received = piece->size;
+    item->bytes = (uint8_t *)(uintptr_t)piece->bytes;
+    item->memory = *piece->memory;
+    *piece->memory = (liana__message_memory){0};
+    mailbox->kept += (size_t)item->size;
+    wake(item);
     return LIANA_OK;
 }
 
@@ -185,7 +213,7 @@ static liana_status begin_message(liana__mailbox *mailbox, mail *item, uint64_t 
 {
     item->has_size = true;
     item->size = size;
-    if (item->awaited && item->wanted_size == size) {
+    if (is_lent(item, size)) {
         item->bytes = item->wanted;
         item->lends = true;
         return LIANA_OK;
@@ -203,6 +231,10 @@ static liana_status put_locked(liana__mailbox *mailbox, const liana__mail_piece 
     if (item->complete) {
         item->doubled = true;
         return liana__fail(error, LIANA_INVALID_DATA, "rank %zu has sent two messages with the same key", piece->from);
+    }
+    const bool is_whole = piece->offset == 0 && piece->num_bytes == piece->size;
+    if (piece->memory && is_whole && !item->has_size && !is_lent(item, piece->size)) {
+        return take_over(mailbox, item, piece, error);
     }
     if (!item->has_size) LIANA_TRY(begin_message(mailbox, item, piece->size, error));
     if (item->size != piece->size || item->received != piece->offset ||
@@ -294,12 +326,25 @@ static void give_up(liana__mailbox *mailbox, mail *item)
     }
 }
 
-static liana_status take(liana__mailbox *mailbox, mail *item, void *data, size_t size, liana__error *error)
+/* What a thread waits for: a copy, or the message's own memory. */
+typedef struct awaited {
+    void *data; /* NULL: no copy */
+    liana__message *message;
+    size_t size;
+} awaited;
+
+static liana_status hand_over(liana__mailbox *mailbox, mail *item, const awaited *wanted, liana__error *error)
 {
-    size_t from = item->from;
-    uint64_t found = item->size;
-    bool doubled = item->doubled;
-    if (!item->lends && found == size && size) memcpy(data, item->bytes, size);
+    const size_t from = item->from, size = wanted->size;
+    const uint64_t found = item->size;
+    const bool doubled = item->doubled;
+    if (found == size && wanted->message && !doubled) {
+        *wanted->message = (liana__message){item->bytes, item->memory};
+        item->memory = (liana__message_memory){0};
+        mailbox->kept -= size;
+    } else if (found == size && size && wanted->data && !item->lends) {
+        memcpy(wanted->data, item->bytes, size);
+    }
     discard(mailbox, item);
     if (doubled) {
         return liana__fail(error, LIANA_INTERNAL, "rank %zu has sent two messages with the same key", from);
@@ -309,11 +354,30 @@ static liana_status take(liana__mailbox *mailbox, mail *item, void *data, size_t
                        found, size);
 }
 
-liana_status liana__mailbox_receive(liana__mailbox *mailbox, size_t from, liana__message_key key, void *data,
-                                    size_t size, double deadline, liana__error *error)
+static liana_status await_mail(liana__mailbox *mailbox, mail *item, const awaited *wanted, double deadline,
+                               liana__error *error)
 {
     pthread_cond_t changed;
     pthread_cond_init(&changed, &mailbox->monotonic);
+    item->awaited = true;
+    item->changed = &changed;
+    item->wanted = wanted->data;
+    item->wanted_size = wanted->size;
+    mailbox->num_waiting++;
+    liana_status status = wait_for(mailbox, item, deadline, error);
+    mailbox->num_waiting--;
+    if (status == LIANA_OK) {
+        status = hand_over(mailbox, item, wanted, error);
+    } else {
+        give_up(mailbox, item);
+    }
+    pthread_cond_destroy(&changed);
+    return status;
+}
+
+static liana_status receive(liana__mailbox *mailbox, size_t from, liana__message_key key, const awaited *wanted,
+                            double deadline, liana__error *error)
+{
     pthread_mutex_lock(&mailbox->mutex);
     mail *item = find_or_add(mailbox, from, key);
     liana_status status = LIANA_OK;
@@ -322,22 +386,23 @@ liana_status liana__mailbox_receive(liana__mailbox *mailbox, size_t from, liana_
     } else if (item->awaited) {
         status = liana__fail(error, LIANA_INTERNAL, "two threads wait for the same message of rank %zu", from);
     } else {
-        item->awaited = true;
-        item->changed = &changed;
-        item->wanted = data;
-        item->wanted_size = size;
-        mailbox->num_waiting++;
-        status = wait_for(mailbox, item, deadline, error);
-        mailbox->num_waiting--;
-        if (status == LIANA_OK) {
-            status = take(mailbox, item, data, size, error);
-        } else {
-            give_up(mailbox, item);
-        }
+        status = await_mail(mailbox, item, wanted, deadline, error);
     }
     pthread_mutex_unlock(&mailbox->mutex);
-    pthread_cond_destroy(&changed);
     return status;
+}
+
+liana_status liana__mailbox_receive(liana__mailbox *mailbox, size_t from, liana__message_key key, void *data,
+                                    size_t size, double deadline, liana__error *error)
+{
+    return receive(mailbox, from, key, &(awaited){data, NULL, size}, deadline, error);
+}
+
+liana_status liana__mailbox_take(liana__mailbox *mailbox, size_t from, liana__message_key key, size_t size,
+                                 double deadline, liana__message *message, liana__error *error)
+{
+    *message = (liana__message){0};
+    return receive(mailbox, from, key, &(awaited){NULL, message, size}, deadline, error);
 }
 
 size_t liana__mailbox_num_waiting(liana__mailbox *mailbox)

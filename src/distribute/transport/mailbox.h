@@ -17,6 +17,7 @@ typedef struct liana__mail_piece {
     uint64_t offset; /* pieces of a message come in order */
     const void *bytes;
     size_t num_bytes;
+    liana__message_memory *memory; /* NULL, or what holds the bytes, and may be taken over: it is zeros then */
 } liana__mail_piece;
 
 /* `max_kept`: bytes of messages that nobody waits for; 0: a quarter of the machine's memory. */
@@ -25,14 +26,16 @@ liana_status liana__mailbox_create(size_t num_ranks, size_t max_kept, liana__mai
 /* Nobody may be waiting. NULL is allowed. */
 void liana__mailbox_destroy(liana__mailbox *mailbox);
 
-/* Copies a piece in. One thread for each sender. Pieces of older generations are dropped. Errors: INVALID_DATA for a
+/* Copies a piece in, or takes a whole message over with its memory. One thread for each sender. Pieces of older generations are dropped. Errors: INVALID_DATA for a
  * piece that does not continue its message; OUT_OF_MEMORY, also beyond max_kept: then all receives fail so. */
 liana_status liana__mailbox_put(liana__mailbox *mailbox, const liana__mail_piece *piece, liana__error *error)
     LIANA_MUST_USE;
 
-/* As liana__transport.receive, peek, is_gone and set_generation. */
+/* As liana__transport.receive, take, peek, is_gone and set_generation. */
 liana_status liana__mailbox_receive(liana__mailbox *mailbox, size_t from, liana__message_key key, void *data,
                                     size_t size, double deadline, liana__error *error) LIANA_MUST_USE;
+liana_status liana__mailbox_take(liana__mailbox *mailbox, size_t from, liana__message_key key, size_t size,
+                                 double deadline, liana__message *message, liana__error *error) LIANA_MUST_USE;
 /* Threads that wait for a message. Takes no lock. */
 size_t liana__mailbox_num_waiting(liana__mailbox *mailbox);
 bool liana__mailbox_peek(liana__mailbox *mailbox, size_t from, liana__message_key key, size_t *size);

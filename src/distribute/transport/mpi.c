@@ -31,6 +31,8 @@ enum {
     LONGEST_PAUSE = 2 * 1000 * 1000
 };
 
+enum { LEAST_OWN = 64 << 10 }; /* bytes of a frame that gets memory of its own */
+
 /* A frame that is to be sent, or is on its way. */
 typedef struct parcel {
     struct parcel *next;
@@ -38,6 +40,12 @@ typedef struct parcel {
     void *request;
     uint8_t bytes[];
 } parcel;
+
+/* The bytes [offset, offset + size) of a message. */
+typedef struct outgoing_piece {
+    const liana__outgoing *whole;
+    size_t offset, size;
+} outgoing_piece;
 
 typedef struct transport {
     liana__endpoint base;
@@ -132,7 +140,8 @@ static bool end_parcels(transport *own)
     return any;
 }
 
-static void take_frame(transport *own, size_t from, const uint8_t *bytes, size_t size)
+/* `memory` holds the bytes, and may be taken over. */
+static void take_frame(transport *own, size_t from, const uint8_t *bytes, size_t size, liana__message_memory *memory)
 {
     liana__frame frame;
     liana__error error = {0};
@@ -143,9 +152,21 @@ static void take_frame(transport *own, size_t from, const uint8_t *bytes, size_t
         own->left[from] = true;
         liana__mailbox_set_gone(own->base.mailbox, from, "has left the cluster");
     } else if (frame.kind == LIANA__FRAME_DATA &&
-               liana__endpoint_take(&own->base, &frame, &error) == LIANA_INVALID_DATA) {
+               liana__endpoint_put(&own->base, &frame, memory, &error) == LIANA_INVALID_DATA) {
         liana__mailbox_set_gone(own->base.mailbox, from, error.message);
     }
+}
+
+/* What may be kept gets memory of its own; small messages are copied out of `room`. */
+static int take_message_of(transport *own, size_t from, void *message, size_t size, uint8_t *room)
+{
+    uint8_t *bytes = size >= LEAST_OWN ? malloc(size) : NULL;
+    liana__message_memory memory = {bytes, free};
+    const int code = own->module->take(message, bytes ? bytes : room, size);
+    if (code == 0) take_frame(own, from, bytes ? bytes : room, size, bytes ? &memory : NULL);
+    /* NULL if it was taken over. */
+    free(memory.owner);
+    return code;
 }
 
 static bool take_one(transport *own, uint8_t *room)
@@ -155,8 +176,7 @@ static bool take_one(transport *own, uint8_t *room)
     void *message = NULL;
     int code = own->module->look(&from, &size, &message);
     if (code == 0 && message && size <= LIANA__FRAME_HEADER + LIANA__FRAME_PIECE) {
-        code = own->module->take(message, room, size);
-        if (code == 0) take_frame(own, (size_t)from, room, size);
+        code = take_message_of(own, (size_t)from, message, size, room);
         if (code == 0) return true;
     }
     if (code != 0 || message) fail_all(own, "a message cannot be received", code);
@@ -190,7 +210,7 @@ static bool all_left(transport *own)
     return true;
 }
 
-static liana_status send_kind(transport *own, size_t to, liana__frame_kind kind, const liana__mail_piece *piece,
+static liana_status send_kind(transport *own, size_t to, liana__frame_kind kind, const outgoing_piece *piece,
                               liana__error *error);
 
 static void serve(transport *own, uint8_t *room)
@@ -341,15 +361,15 @@ static void close_transport(liana__transport_instance *instance)
 
 /* ---- send ---- */
 
-static liana_status send_kind(transport *own, size_t to, liana__frame_kind kind, const liana__mail_piece *piece,
+static liana_status send_kind(transport *own, size_t to, liana__frame_kind kind, const outgoing_piece *piece,
                               liana__error *error)
 {
     liana__frame frame = {.kind = kind, .sender = (uint32_t)own->base.rank};
     if (piece) {
-        frame.key = piece->key;
-        frame.size = piece->size;
+        frame.key = piece->whole->key;
+        frame.size = piece->whole->size;
         frame.offset = piece->offset;
-        frame.num_bytes = piece->num_bytes;
+        frame.num_bytes = piece->size;
     }
     parcel *item = malloc(sizeof *item + LIANA__FRAME_HEADER + frame.num_bytes);
     if (!item) return liana__fail_memory(error, "a message to another process");
@@ -357,7 +377,9 @@ static liana_status send_kind(transport *own, size_t to, liana__frame_kind kind,
     item->to = to;
     item->size = LIANA__FRAME_HEADER + frame.num_bytes;
     liana__frame_write(&frame, item->bytes);
-    if (frame.num_bytes) memcpy(item->bytes + LIANA__FRAME_HEADER, piece->bytes, frame.num_bytes);
+    if (piece) {
+        liana__message_parts_copy(piece->whole->parts, piece->offset, piece->size, item->bytes + LIANA__FRAME_HEADER);
+    }
     pthread_mutex_lock(&own->mutex);
     if (own->last) {
         own->last->next = item;
@@ -369,31 +391,50 @@ static liana_status send_kind(transport *own, size_t to, liana__frame_kind kind,
     return LIANA_OK;
 }
 
-static liana_status send_message(liana__transport_instance *instance, size_t to, liana__message_key key,
-                                 const void *data, size_t size, liana__error *error)
+static liana_status send_parts(liana__transport_instance *instance, size_t to, liana__message_key key,
+                               const liana__message_part *parts, size_t num_parts, liana__error *error)
 {
     transport *own = own_of(instance);
-    const liana__mail_piece whole = {own->base.rank, key, size, 0, data, size};
+    const liana__outgoing whole = liana__outgoing_of(key, parts, num_parts);
     bool travels;
     LIANA_TRY(liana__endpoint_send(&own->base, to, &whole, &travels, error));
     if (!travels) return LIANA_OK;
     size_t offset = 0;
     do {
-        const liana__mail_piece piece = liana__endpoint_cut(&whole, offset, LIANA__FRAME_PIECE);
-        LIANA_TRY(send_kind(own, to, LIANA__FRAME_DATA, &piece, error));
-        offset += piece.num_bytes;
-    } while (offset < size);
+        const size_t left = whole.size - offset, size = left < LIANA__FRAME_PIECE ? left : LIANA__FRAME_PIECE;
+        LIANA_TRY(send_kind(own, to, LIANA__FRAME_DATA, &(outgoing_piece){&whole, offset, size}, error));
+        offset += size;
+    } while (offset < whole.size);
     wake_thread(own);
-    liana__endpoint_count_sent(&own->base, size);
+    liana__endpoint_count_sent(&own->base, whole.size);
     return LIANA_OK;
+}
+
+static liana_status send_message(liana__transport_instance *instance, size_t to, liana__message_key key,
+                                 const void *data, size_t size, liana__error *error)
+{
+    return send_parts(instance, to, key, &(liana__message_part){data, size}, 1, error);
+}
+
+/* Nobody waits for the thread's next look. */
+static void hurry(liana__transport_instance *instance, size_t from, liana__message_key key)
+{
+    size_t found;
+    if (!liana__endpoint_peek(instance, from, key, &found)) wake_thread(own_of(instance));
 }
 
 static liana_status receive_message(liana__transport_instance *instance, size_t from, liana__message_key key,
                                     void *data, size_t size, double deadline, liana__error *error)
 {
-    size_t found;
-    if (!liana__endpoint_peek(instance, from, key, &found)) wake_thread(own_of(instance));
+    hurry(instance, from, key);
     return liana__endpoint_receive(instance, from, key, data, size, deadline, error);
+}
+
+static liana_status take_message(liana__transport_instance *instance, size_t from, liana__message_key key, size_t size,
+                                 double deadline, liana__message *message, liana__error *error)
+{
+    hurry(instance, from, key);
+    return liana__endpoint_take(instance, from, key, size, deadline, message, error);
 }
 
 static void interrupt(liana__transport_instance *instance)
@@ -411,7 +452,9 @@ const liana__transport liana__transport_mpi = {
     .open = open_transport,
     .close = close_transport,
     .send = send_message,
+    .send_parts = send_parts,
     .interrupt = interrupt,
     .receive = receive_message,
+    .take = take_message,
     LIANA__ENDPOINT_QUESTIONS,
 };

@@ -5,6 +5,30 @@
 
 #include <string.h>
 
+void liana__message_parts_copy(const liana__message_part *parts, size_t offset, size_t size, void *to)
+{
+    char *end = to;
+    for (const liana__message_part *part = parts; size; part++) {
+        if (offset >= part->size) {
+            offset -= part->size;
+            continue;
+        }
+        const size_t left = part->size - offset, count = left < size ? left : size;
+        memcpy(end, (const char *)part->data + offset, count);
+        end += count;
+        size -= count;
+        offset = 0;
+    }
+}
+
+void liana__message_free(liana__message *message)
+{
+    if (message->memory.release) message->memory.release(message->memory.owner);
+    *message = (liana__message){0};
+}
+
+/* ---- the list ---- */
+
 #define LIANA__TRANSPORT(stem, name) extern const liana__transport liana__transport_##name;
 #include "distribute/transports.def"
 #undef LIANA__TRANSPORT

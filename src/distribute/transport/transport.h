@@ -23,6 +23,29 @@ typedef struct liana__message_key {
     uint32_t part;       /* a slice, a block */
 } liana__message_key;
 
+/* One of several pieces of memory that make a message, one behind the other. */
+typedef struct liana__message_part {
+    const void *data;
+    size_t size;
+} liana__message_part;
+
+/* Copies `size` bytes from `offset` on of what the parts make. */
+void liana__message_parts_copy(const liana__message_part *parts, size_t offset, size_t size, void *to);
+
+/* What holds bytes of a message, and how it is freed. */
+typedef struct liana__message_memory {
+    void *owner;
+    void (*release)(void *owner); /* NULL: nothing holds them */
+} liana__message_memory;
+
+/* A message in memory of its own. Zero-initialise; free it. */
+typedef struct liana__message {
+    const void *bytes;
+    liana__message_memory memory;
+} liana__message;
+
+void liana__message_free(liana__message *message);
+
 typedef struct liana__transport_instance liana__transport_instance;
 
 /* What a transport has done since it was opened. */
@@ -48,12 +71,18 @@ typedef struct liana__transport {
      * gone is dropped without an error. Any thread. Errors: OUT_OF_MEMORY, UNAVAILABLE. */
     liana_status (*send)(liana__transport_instance *instance, size_t to, liana__message_key key, const void *data,
                          size_t size, liana__error *error);
+    /* The same with a message of several parts, which are copied once. */
+    liana_status (*send_parts)(liana__transport_instance *instance, size_t to, liana__message_key key,
+                               const liana__message_part *parts, size_t num_parts, liana__error *error);
     /* Waits for a message and copies it to `data`. Any thread; threads may wait for different messages at the same
      * time. `deadline`: seconds by liana__clock; 0: waits for as long as the sender lives. Errors: UNAVAILABLE with
      * the sender's rank if it is gone, at the deadline, or when liana__transport.interrupt was called; INTERNAL for a
      * message of another size, with both sizes; OUT_OF_MEMORY if more was kept than the place's max_kept. */
     liana_status (*receive)(liana__transport_instance *instance, size_t from, liana__message_key key, void *data,
                             size_t size, double deadline, liana__error *error);
+    /* The same, but gives the message's own memory: nothing is copied. */
+    liana_status (*take)(liana__transport_instance *instance, size_t from, liana__message_key key, size_t size,
+                         double deadline, liana__message *message, liana__error *error);
     /* The size of a message that has come and that nobody has received; false: there is none yet. Never waits. */
     bool (*peek)(liana__transport_instance *instance, size_t from, liana__message_key key, size_t *size);
     /* Whether a process is gone: dead, stopped or cut off for longer than the place's heartbeat. A process that is

@@ -181,8 +181,9 @@ static liana__zmq *own_of(const liana__transport_instance *instance)
     return (liana__zmq *)(uintptr_t)instance;
 }
 
-/* Called with the mutex of the receiver. */
-static liana_status send_piece(liana__zmq *own, size_t to, const liana__mail_piece *piece, liana__error *error)
+/* The bytes [offset, offset + size) of a message. Called with the mutex of the receiver. */
+static liana_status send_piece(liana__zmq *own, size_t to, const liana__outgoing *whole, size_t offset, size_t size,
+                               liana__error *error)
 {
     liana__zmq_peer *peer = &own->peers[to];
     liana__frame frame = {.kind = LIANA__FRAME_DATA,
@@ -190,17 +191,17 @@ static liana_status send_piece(liana__zmq *own, size_t to, const liana__mail_pie
                           .cluster = own->cluster,
                           .incarnation = own->incarnation,
                           .sequence = peer->sent,
-                          .key = piece->key,
-                          .size = piece->size,
-                          .offset = piece->offset,
-                          .num_bytes = piece->num_bytes};
+                          .key = whole->key,
+                          .size = whole->size,
+                          .offset = offset,
+                          .num_bytes = size};
     zmq_msg_t message;
-    if (zmq_msg_init_size(&message, LIANA__FRAME_HEADER + piece->num_bytes) != 0) {
+    if (zmq_msg_init_size(&message, LIANA__FRAME_HEADER + size) != 0) {
         return liana__fail_memory(error, "a message to another process");
     }
     uint8_t *bytes = zmq_msg_data(&message);
     liana__frame_write(&frame, bytes);
-    if (piece->num_bytes) memcpy(bytes + LIANA__FRAME_HEADER, piece->bytes, piece->num_bytes);
+    liana__message_parts_copy(whole->parts, offset, size, bytes + LIANA__FRAME_HEADER);
     if (zmq_msg_send(&message, peer->socket, ZMQ_DONTWAIT) >= 0) {
         peer->sent++;
         return LIANA_OK;
@@ -217,23 +218,24 @@ static size_t piece_size(const liana__zmq *own)
     return own->has_keys ? LIANA__FRAME_ENCRYPTED_PIECE : LIANA__FRAME_PIECE;
 }
 
-static liana_status send_pieces(liana__zmq *own, size_t to, const liana__mail_piece *message, liana__error *error)
+static liana_status send_pieces(liana__zmq *own, size_t to, const liana__outgoing *message, liana__error *error)
 {
+    const size_t most = piece_size(own);
     size_t offset = 0;
     do {
-        const liana__mail_piece piece = liana__endpoint_cut(message, offset, piece_size(own));
-        LIANA_TRY(send_piece(own, to, &piece, error));
-        offset += piece.num_bytes;
-    } while (offset < message->num_bytes);
-    liana__endpoint_count_sent(&own->base, message->num_bytes);
+        const size_t left = message->size - offset, size = left < most ? left : most;
+        LIANA_TRY(send_piece(own, to, message, offset, size, error));
+        offset += size;
+    } while (offset < message->size);
+    liana__endpoint_count_sent(&own->base, message->size);
     return LIANA_OK;
 }
 
-static liana_status send_message(liana__transport_instance *instance, size_t to, liana__message_key key,
-                                 const void *data, size_t size, liana__error *error)
+static liana_status send_parts(liana__transport_instance *instance, size_t to, liana__message_key key,
+                               const liana__message_part *parts, size_t num_parts, liana__error *error)
 {
     liana__zmq *own = own_of(instance);
-    const liana__mail_piece whole = {own->base.rank, key, size, 0, data, size};
+    const liana__outgoing whole = liana__outgoing_of(key, parts, num_parts);
     bool travels;
     LIANA_TRY(liana__endpoint_send(&own->base, to, &whole, &travels, error));
     if (!travels) return LIANA_OK;
@@ -242,6 +244,12 @@ static liana_status send_message(liana__transport_instance *instance, size_t to,
     liana_status status = own->peers[to].socket ? send_pieces(own, to, &whole, error) : LIANA_OK;
     pthread_mutex_unlock(&own->peers[to].mutex);
     return status;
+}
+
+static liana_status send_message(liana__transport_instance *instance, size_t to, liana__message_key key,
+                                 const void *data, size_t size, liana__error *error)
+{
+    return send_parts(instance, to, key, &(liana__message_part){data, size}, 1, error);
 }
 
 static void interrupt(liana__transport_instance *instance)
@@ -261,6 +269,7 @@ const liana__transport liana__transport_zmq = {
     .open = open_transport,
     .close = close_transport,
     .send = send_message,
+    .send_parts = send_parts,
     .interrupt = interrupt,
     .take_in = liana__zmq_take_in,
     .waits = liana__zmq_waits,

@@ -10,7 +10,7 @@
 #define LIANA__ZMQ_NAMES(X) \
     X(zmq_bind) X(zmq_close) X(zmq_connect) X(zmq_ctx_new) X(zmq_ctx_set) X(zmq_ctx_term) X(zmq_curve_keypair)    \
     X(zmq_curve_public) X(zmq_disconnect) X(zmq_errno) X(zmq_getsockopt) X(zmq_msg_close) X(zmq_msg_data) X(zmq_msg_get)            \
-    X(zmq_msg_gets) X(zmq_msg_init) X(zmq_msg_init_size) X(zmq_msg_more) X(zmq_msg_recv) X(zmq_msg_send) X(zmq_msg_size)          \
+    X(zmq_msg_gets) X(zmq_msg_init) X(zmq_msg_init_size) X(zmq_msg_more) X(zmq_msg_move) X(zmq_msg_recv) X(zmq_msg_send) X(zmq_msg_size)          \
     X(zmq_poll) X(zmq_send) X(zmq_setsockopt) X(zmq_socket) X(zmq_socket_monitor) X(zmq_strerror)                 \
     X(zmq_z85_decode)
 /* clang-format on */
@@ -35,6 +35,7 @@ LIANA__LIBRARY_DECLARE(zmq, LIANA__ZMQ_NAMES);
 #define zmq_msg_init liana__zmq_library.zmq_msg_init
 #define zmq_msg_init_size liana__zmq_library.zmq_msg_init_size
 #define zmq_msg_more liana__zmq_library.zmq_msg_more
+#define zmq_msg_move liana__zmq_library.zmq_msg_move
 #define zmq_msg_recv liana__zmq_library.zmq_msg_recv
 #define zmq_msg_send liana__zmq_library.zmq_msg_send
 #define zmq_msg_size liana__zmq_library.zmq_msg_size

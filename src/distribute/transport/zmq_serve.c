@@ -5,8 +5,11 @@
 #include "base/clock.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+enum { LEAST_MOVED = 64 << 10 }; /* bytes of a frame that is not copied */
 
 /* Seconds. A connection that ends and does not come back within `lost` has lost its process. */
 static const double longest_turn = 0.1, lost = 0.5;
@@ -21,13 +24,33 @@ static void note_gap(liana__zmq *own, size_t rank, uint64_t sequence)
     liana__mailbox_set_gone(own->base.mailbox, rank, "was cut off: messages of it were lost");
 }
 
-static void take_data(liana__zmq *own, const liana__frame *frame)
+static void release_body(void *body)
+{
+    zmq_msg_close(body);
+    free(body);
+}
+
+/* Bytes of a large message do not lie in its zmq_msg_t, so they stay where they are when that moves. NULL: they are
+ * copied. */
+static zmq_msg_t *move_body(zmq_msg_t *body)
+{
+    zmq_msg_t *moved = zmq_msg_size(body) >= LEAST_MOVED ? malloc(sizeof *moved) : NULL;
+    if (!moved) return NULL;
+    zmq_msg_init(moved);
+    zmq_msg_move(moved, body);
+    return moved;
+}
+
+static void take_data(liana__zmq *own, const liana__frame *frame, zmq_msg_t *body)
 {
     liana__zmq_peer *peer = &own->peers[frame->sender];
     liana__error error = {0};
     note_gap(own, frame->sender, frame->sequence);
     peer->received++;
-    liana_status status = liana__endpoint_take(&own->base, frame, &error);
+    zmq_msg_t *moved = move_body(body);
+    liana__message_memory memory = {moved, release_body};
+    liana_status status = liana__endpoint_put(&own->base, frame, moved ? &memory : NULL, &error);
+    if (memory.owner) release_body(memory.owner);
     if (status == LIANA_INVALID_DATA) liana__mailbox_set_gone(own->base.mailbox, frame->sender, "was cut off");
 }
 
@@ -57,7 +80,7 @@ static void take_beat(liana__zmq *own, const liana__frame *frame)
     liana__zmq_send_control(own, frame->sender, LIANA__FRAME_BYE, reason, sizeof reason - 1);
 }
 
-static void take_frame(liana__zmq *own, const liana__frame *frame)
+static void take_frame(liana__zmq *own, const liana__frame *frame, zmq_msg_t *body)
 {
     liana__zmq_peer *peer = &own->peers[frame->sender];
     peer->last_heard = liana__clock_seconds();
@@ -71,7 +94,7 @@ static void take_frame(liana__zmq *own, const liana__frame *frame)
             liana__zmq_send_control(own, frame->sender, LIANA__FRAME_GO, NULL, 0);
         break;
     case LIANA__FRAME_GO: peer->ready = frame->sender == own->round.chief; break;
-    case LIANA__FRAME_DATA: take_data(own, frame); break;
+    case LIANA__FRAME_DATA: take_data(own, frame, body); break;
     case LIANA__FRAME_BEAT: take_beat(own, frame); break;
     case LIANA__FRAME_BYE: take_goodbye(own, frame); break;
     case LIANA__FRAME_BYE_SEEN: peer->seen_goodbye = true; break;
@@ -97,7 +120,7 @@ static void take_bytes(liana__zmq *own, zmq_msg_t *id, zmq_msg_t *body)
     const liana__zmq_peer *peer = &own->peers[frame.sender];
     const bool is_known = peer->heard && peer->incarnation == frame.incarnation && !own->absent[frame.sender];
     if (is_known && frame.cluster == own->cluster) {
-        take_frame(own, &frame);
+        take_frame(own, &frame, body);
     } else {
         liana__zmq_take_stranger(own, &frame, zmq_msg_data(id), zmq_msg_size(id));
     }

@@ -199,7 +199,7 @@ static liana_status concatenate(reducing *own, liana_array *result)
 static void add(const reducing *own, void *into, const void *from)
 {
     switch (own->sum_dtype) {
-    case LIANA_F32: liana__host_choose_add(own->values->context->isa)(into, from, (int64_t)own->count); break;
+    case LIANA_F32: liana__host_choose_add(own->values->context->isa)(into, into, from, (int64_t)own->count); break;
     case LIANA_F64:
         for (size_t i = 0; i < own->count; i++) ((double *)into)[i] += ((const double *)from)[i];
         break;

@@ -59,6 +59,20 @@ static void test_what_updates_read(void **state)
     }
 }
 
+/* Sums and weights go from and to devices by way of the host where these have memory of their own. */
+static void test_devices_with_memory_of_their_own(void **state)
+{
+    (void)state;
+    static const recipe recipes[] = {
+        {.optimizer = "Adam", .device = "reference", .epochs = 1},
+        {.optimizer = "{name: Lamb, learning_rate: 0.01}", .device = "reference", .epochs = 1},
+    };
+    for (size_t i = 0; i < sizeof recipes / sizeof *recipes; i++) {
+        liana__hub_assert_same_on(&recipes[i], 2, 0);
+        liana__hub_assert_same_on(&recipes[i], 3, 2);
+    }
+}
+
 /* Mixed examples, early ends that put the best weights back, stages with other optimizers. */
 static void test_what_else_happens_in_a_fit(void **state)
 {
@@ -387,6 +401,7 @@ int main(void)
         cmocka_unit_test(test_any_number_of_workers),
         cmocka_unit_test(test_parameter_servers),
         cmocka_unit_test(test_what_updates_read),
+        cmocka_unit_test(test_devices_with_memory_of_their_own),
         cmocka_unit_test(test_what_else_happens_in_a_fit),
         cmocka_unit_test(test_gaps_and_draws),
         cmocka_unit_test(test_an_error_of_one_is_that_of_all),

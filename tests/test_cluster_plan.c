@@ -207,17 +207,25 @@ static void test_powers_of_two_send_what_a_ring_sends(void **state)
         assert_true((double)bytes.most_sent <= 1.05 * ring);
         assert_true((double)bytes.most_sent > 0.99 * ring);
     }
-    /* A mirror gets its owner's sums, and no new values: what is sent stays the same. */
+    /* A mirror gets its owner's block, or of more than two workers its owner's sums, and no new values: what is sent stays the
+     * same. */
     own.training.update.mirrored = true;
     assert_ok(liana__cluster_bytes_of(&own.training.update, 8, 2, &bytes, sent, &error), &error);
-    assert_int_equal(bytes.most_mirrored, bytes.largest_slice);
-    assert_int_equal(bytes.num_operations, 8);
+    assert_true(bytes.has_mirrors);
+    assert_int_equal(bytes.most_mirrored, 0);
+    assert_int_equal(bytes.most_sums, bytes.variables);
+    assert_int_equal(bytes.num_operations, 7);
     assert_int_equal(bytes.most_values, 0);
     const uint64_t mirrored = sent[0] + sent[1];
     own.training.update.mirrored = false;
     assert_ok(liana__cluster_bytes_of(&own.training.update, 8, 2, &bytes, sent, &error), &error);
     assert_int_equal(mirrored, sent[0] + sent[1]);
-    assert_int_equal(bytes.most_mirrored, 0);
+    assert_false(bytes.has_mirrors);
+    own.training.update.mirrored = true;
+    assert_ok(liana__cluster_bytes_of(&own.training.update, 8, 4, &bytes, NULL, &error), &error);
+    assert_int_equal(bytes.most_mirrored, bytes.largest_slice);
+    assert_int_equal(bytes.num_operations, 8);
+    own.training.update.mirrored = false;
     count_sent(overrides, 4, false, false, sent);
     assert_ok(liana__cluster_bytes_of(&own.training.update, 8, 4, &bytes, NULL, &error), &error);
     for (size_t i = 0; i < 4; i++) assert_true(sent[i] <= bytes.most_sent);
@@ -342,11 +350,11 @@ static void test_exchange_goes_by_bytes(void **state)
     assert_near(time.sums, 1e6 * 1e-9 / 2 + half / 1e8 * 1538 / 1448);
     const liana__plan_messages slow_pieces = {.byte = 4e-8, .piece = 1e6};
     assert_near(time_of(&WORK, 8, 2, &slow, &slow_pieces).sums, half * 4e-8 / 2);
-    /* Copies: blocks twice, additions and a check; then the slice twice and all values twice. */
+    /* Copies: additions and a check; then another check, and all values. */
     const liana__plan_messages copies = {.copied = 1e-9};
     time = time_of(&WORK, 8, 2, &FAST, &copies);
-    assert_true(fabs(time.sums - (4 * half + 2 * half) * 1e-9) < 1e-6);
-    assert_true(fabs(time.values - (2 * half + 4 * half) * 1e-9) < 1e-6);
+    assert_true(fabs(time.sums - (half + half) * 1e-9) < 1e-6);
+    assert_true(fabs(time.values - (half + 2 * half) * 1e-9) < 1e-6);
 }
 
 /* Of two workers the first owns what is made last, of four the middle ones wait less. */
@@ -365,6 +373,8 @@ static void test_sums_travel_while_leaves_are_computed(void **state)
     assert_near(liana__exposed_seconds(&work, 2, 2, 0.35), 0.15);
     /* A quarter of all comes from three others: what is made last has the last tenth of a second. */
     assert_near(liana__exposed_seconds(&work, 4, 1, 0.15), 0.05);
+    /* Each gets all: half of it may begin at once, the other half 0.1 s before the end. */
+    assert_near(liana__exposed_seconds(&work, 1, 1, 0.3), 0.05);
     const liana__plan_cluster slow = {.bandwidth = 1e9};
     const double half = 50.0 * (1 << 20) / 1e9 * 1538 / 1448;
     const liana__step_time time = time_of(&work, 8, 2, &slow, &FREE_MESSAGES);

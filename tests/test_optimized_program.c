@@ -106,10 +106,10 @@ static void test_bytes_with_padding(void **state)
         add_instruction(&computation, "add", &cases[i].shape, 0);
         add_computation(&module, &computation, 1);
         const liana__pjrt_optimized counted = count(&module, 1);
-        if (counted.written != cases[i].written || counted.padding != cases[i].written - cases[i].plain) {
-            fail_msg("case %zu: %lld bytes, %lld of padding; expected %lld, %lld", i, (long long)counted.written,
-                     (long long)counted.padding, (long long)cases[i].written,
-                     (long long)(cases[i].written - cases[i].plain));
+        if (counted.written != (double)cases[i].written ||
+            counted.padding != (double)(cases[i].written - cases[i].plain)) {
+            fail_msg("case %zu: %.0f bytes, %.0f of padding; expected %lld, %lld", i, counted.written, counted.padding,
+                     (long long)cases[i].written, (long long)(cases[i].written - cases[i].plain));
         }
     }
 }
@@ -150,11 +150,11 @@ static void test_steps(void **state)
     assert_int_equal(counted.fused, 2);
     assert_int_equal(counted.products, 1);
     assert_int_equal(counted.copies, 2);
-    assert_int_equal(counted.copied, 12 << 10);
+    assert_true(counted.copied == 12 << 10);
     assert_int_equal(counted.device_sums, 1);
-    assert_int_equal(counted.device_bytes, 8 << 10);
-    assert_int_equal(counted.written, 32 << 10);
-    assert_int_equal(counted.padding, 0);
+    assert_true(counted.device_bytes == 8 << 10);
+    assert_true(counted.written == 32 << 10);
+    assert_true(counted.padding == 0);
 }
 
 static void test_bytes_that_are_no_program(void **state)
@@ -222,12 +222,12 @@ static void test_the_plugin_for_cpus(void **state)
         counted[i] = compile(text);
         assert_true(counted[i].is_known);
         assert_int_equal(counted[i].products, 2 + i);
-        assert_int_equal(counted[i].padding, 0); /* a CPU has no tiles */
+        assert_true(counted[i].padding == 0); /* a CPU has no tiles */
         assert_int_equal(counted[i].device_sums, 0);
         assert_true(counted[i].steps >= 2 + i);
     }
     /* One more product and its sum: an array or two more, and nothing else. */
-    const int64_t more = counted[1].written - counted[0].written, array_bytes = 64 * 64 * 4;
+    const double more = counted[1].written - counted[0].written, array_bytes = 64 * 64 * 4;
     assert_true(more == array_bytes || more == 2 * array_bytes);
     liana__test_plugin_is_clean();
 }

@@ -133,16 +133,20 @@ static void test_compile_options(void **state)
                                "\x3a\x09\x0a\x03\x61\x62\x63\x12\x02\x10\x01";
     assert_bytes(&(liana__pjrt_compile_options){.flags = &(liana__pjrt_flag){"abc", true}, .num_flags = 1}, flag,
                  sizeof flag - 1);
-    static const char joined[] = "\x1a\x37\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"
-                                 "\x1a\x26\xa2\x1f\x23\x0a\x1f"
+    static const char joined[] = "\x1a\x51\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"
+                                 "\x1a\x40\xf2\x01\x17"
+                                 "tree_reduction_rewriter"
+                                 "\xa2\x1f\x23\x0a\x1f"
                                  "xla_cpu_use_multi_output_fusion"
                                  "\x12\x00\x20\x01\x28\x01\x20\x01";
-    assert_bytes(&(liana__pjrt_compile_options){.joins_loops = true}, joined, sizeof joined - 1);
-    static const char set[] = "\x1a\x3a\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"
-                              "\x1a\x29\xf8\x01\x03\xa2\x1f\x23\x0a\x1f"
+    assert_bytes(&(liana__pjrt_compile_options){.fewer_loops = true}, joined, sizeof joined - 1);
+    static const char set[] = "\x1a\x54\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"
+                              "\x1a\x43\xf8\x01\x03\xf2\x01\x17"
+                              "tree_reduction_rewriter"
+                              "\xa2\x1f\x23\x0a\x1f"
                               "xla_cpu_use_multi_output_fusion"
                               "\x12\x00\x20\x01\x28\x01\x20\x01";
-    assert_bytes(&(liana__pjrt_compile_options){.joins_loops = true, .settings = "\xf8\x01\x03", .settings_size = 3},
+    assert_bytes(&(liana__pjrt_compile_options){.fewer_loops = true, .settings = "\xf8\x01\x03", .settings_size = 3},
                  set, sizeof set - 1);
 }
 
@@ -318,6 +322,12 @@ static const char TWO[] = "module @m { func.func public @main(%a: tensor<4xf32>,
                           "  %p = stablehlo.multiply %a, %b : tensor<4xf32>\n"
                           "  return %s, %p : tensor<4xf32>, tensor<4xf32> } }";
 
+static const char SUM[] = "module @m { func.func public @main(%a: tensor<4096x3xf32>) -> tensor<3xf32> {\n"
+                          "  %z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+                          "  %s = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [0]"
+                          " : (tensor<4096x3xf32>, tensor<f32>) -> tensor<3xf32>\n"
+                          "  return %s : tensor<3xf32> } }";
+
 static size_t occurrences(const char *bytes, size_t size, const char *word)
 {
     size_t count = 0;
@@ -326,31 +336,45 @@ static size_t occurrences(const char *bytes, size_t size, const char *word)
     return count;
 }
 
-/* A loop for both results, or one for each: each loop has a kernel with a name. */
-static void test_loops_are_joined(void **state)
+/* How many loops become of a text, with XLA's own settings and with those for fewer: each has a kernel with a name. */
+static void assert_kernels(const char *text, size_t usual, size_t fewer)
 {
-    (void)state;
-    if (!liana__test_plugin_is_there()) skip();
     liana__arena arena = {0};
     liana__error error = {0};
     liana__pjrt_client *client;
     size_t kernels[2];
     open_counting("", &client, &arena);
-    for (int joins = 0; joins < 2; joins++) {
+    for (int are_fewer = 0; are_fewer < 2; are_fewer++) {
         liana__pjrt_program *program;
         liana__pjrt_serialize_args args = {0};
-        const liana__pjrt_compile_options options = {.joins_loops = joins};
-        assert_ok(liana__pjrt_program_make(client, TWO, strlen(TWO), &options, &program, &error), &error);
+        const liana__pjrt_compile_options options = {.fewer_loops = are_fewer};
+        assert_ok(liana__pjrt_program_make(client, text, strlen(text), &options, &program, &error), &error);
         assert_true(liana__program_serialize(&client->plugin, program->handle, &args));
-        kernels[joins] = occurrences(args.bytes, args.size, "__compute_module_");
+        kernels[are_fewer] = occurrences(args.bytes, args.size, "__compute_module_");
         if (args.release) args.release(args.keeper);
         liana__pjrt_program_drop(program);
     }
-    assert_int_equal(kernels[0], 2);
-    assert_int_equal(kernels[1], 1);
+    assert_int_equal(kernels[0], usual);
+    assert_int_equal(kernels[1], fewer);
     liana__pjrt_client_close(client);
     liana__test_plugin_is_clean();
     liana__arena_free(&arena);
+}
+
+/* A loop for both results, or one for each. */
+static void test_loops_are_joined(void **state)
+{
+    (void)state;
+    if (!liana__test_plugin_is_there()) skip();
+    assert_kernels(TWO, 2, 1);
+}
+
+/* A tree of windows, or one loop. */
+static void test_sums_are_not_cut(void **state)
+{
+    (void)state;
+    if (!liana__test_plugin_is_there()) skip();
+    assert_kernels(SUM, 3, 1);
 }
 
 static void test_program_that_is_wrong(void **state)
@@ -464,6 +488,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_other_versions, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_program, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_loops_are_joined, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_sums_are_not_cut, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_program_that_is_wrong, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_all_dtypes_come_back, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_missing_function, set_up, tear_down),

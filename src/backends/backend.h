@@ -95,7 +95,7 @@ struct liana__backend {
     /* The device wants leaves of one static size, in which missing examples are masked. false: it compiles a program
      * for each size of a leaf. Both give what the definition says. */
     bool static_leaves;
-    /* It computes in the host's memory: its buffers are those of host.h, and their owners may read and write them there. */
+    /* Its buffers are those of host.h, and their owners may read and write them in the host's memory. */
     bool in_host_memory;
     /* Names of devices begin with one of these, which ends there or before a ':' or '?'. NULL-terminated; NULL: devices
      * are called as the backend. */

@@ -169,10 +169,10 @@ static void list_parts(const liana__pjrt_ahead_program *program, const char *nam
         {"products", (double)made->products},
         {"copies", (double)made->copies},
         {"device_sums", (double)made->device_sums},
-        {"written", (double)made->written},
-        {"padding", (double)made->padding},
-        {"copied", (double)made->copied},
-        {"device_bytes", (double)made->device_bytes},
+        {"written", made->written},
+        {"padding", made->padding},
+        {"copied", made->copied},
+        {"device_bytes", made->device_bytes},
         {"flops", made->flops},
         {"accessed", made->accessed},
     };
@@ -202,17 +202,16 @@ static void print_compiled_json(liana__invocation *invocation, const compiled_te
 static void print_optimized(FILE *out, const liana__pjrt_optimized *made)
 {
     if (made->is_known) {
-        const double share = made->written ? 100 * (double)made->padding / (double)made->written : 0;
+        const double share = made->written > 0 ? 100 * made->padding / made->written : 0;
         fprintf(out, "\nSteps: %lld, of which %lld are fused. Convolutions and products: %lld.\n",
                 (long long)made->steps, (long long)made->fused, (long long)made->products);
-        fprintf(out, "Steps write %.1f MiB, of which %.1f MiB (%.0f%%) are padding.\n", (double)made->written / MIB,
-                (double)made->padding / MIB, share);
+        fprintf(out, "Steps write %.1f MiB, of which %.1f MiB (%.0f%%) are padding.\n", made->written / MIB,
+                made->padding / MIB, share);
         fprintf(out, "Steps that only copy, mostly to another layout: %lld, %.1f MiB.\n", (long long)made->copies,
-                (double)made->copied / MIB);
+                made->copied / MIB);
     }
     if (made->device_sums) {
-        fprintf(out, "Sums over devices: %lld, %.1f MiB.\n", (long long)made->device_sums,
-                (double)made->device_bytes / MIB);
+        fprintf(out, "Sums over devices: %lld, %.1f MiB.\n", (long long)made->device_sums, made->device_bytes / MIB);
     }
     if (made->loops) fprintf(out, "Loops: %lld; what they repeat is counted once.\n", (long long)made->loops);
     if (made->flops > 0) fprintf(out, "An execution has %.4g GFLOP, as the compiler counts them", made->flops / 1e9);

@@ -56,7 +56,8 @@ static liana__hlo reduce_axes(liana__lowering *l, liana__hlo_fold fold, liana__h
 }
 
 /* XLA's compiler for CPUs turns a fold over an axis of more elements than this into a tree of windows, which it fuses
- * with nothing. Each is a step more to compile, and to put in order when a program is loaded. */
+ * with nothing, where it is not told otherwise (compile_options.h). Each is a step more to compile, and to put in order
+ * when a program is loaded. */
 enum { UNDIVIDED = 32 };
 /* The most elements that are added one after the other where axes are split, for the sake of the sum's last digits. */
 enum { ONE_BY_ONE = 8192 };

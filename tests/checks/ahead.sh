@@ -3,7 +3,7 @@
 # H200 and eight, by the plugin for GPUs.
 #   ahead.sh BUILD_FOLDER [NETWORK...]     default MobileNetV2 ResNet50 EfficientNetB7
 #   DEVICES="tpu gpu"                      both; or one of them
-#   QUICK=1                                the compilers make their least effort: about half the time
+#   QUICK=1                                the compilers make their least effort: half to a quarter of the time
 # libtpu is TPU_LIBRARY_PATH, or comes from PyPI: the wheel libtpu 0.0.40, about 350 MB, unpacked 800 MB, under the terms of
 # Google Cloud Platform (https://cloud.google.com/terms), which whoever runs this accepts. It goes into LIBTPU_DIR
 # (~/.local/share/liana/libtpu), and nowhere into this project. The plugin for GPUs is CUDA_LIBRARY_PATH, or comes from PyPI

@@ -27,6 +27,7 @@ void liana__hub_make_odd_data(void);
 /* What is fitted, but for the strategy. */
 typedef struct liana__hub_recipe {
     const char *optimizer;
+    const char *device; /* of each process; NULL: "cpu" */
     int64_t epochs, batch_size, microbatch;
     int64_t steps;
     const char *metrics[3];

@@ -12,7 +12,7 @@ enum { REPLICA_COUNT = 1, COMPUTATION_COUNT = 2, COMPUTATION_DEVICES = 3, REPLIC
 /* Of an entry of FLAGS, and of OptionOverrideProto. */
 enum { FLAG_NAME = 1, FLAG_VALUE = 2, FLAG_BOOL = 2 };
 /* Of DebugOptions, and of an entry of it. */
-enum { BACKEND_EXTRA_OPTIONS = 500, EXTRA_NAME = 1, EXTRA_VALUE = 2 };
+enum { DISABLED_PASSES = 30, BACKEND_EXTRA_OPTIONS = 500, EXTRA_NAME = 1, EXTRA_VALUE = 2 };
 
 static void add_varint(liana__text *bytes, uint64_t value)
 {
@@ -74,9 +74,10 @@ static void add_flag(liana__text *bytes, const liana__pjrt_flag *flag)
 
 static void add_settings(liana__text *bytes, const liana__pjrt_compile_options *options)
 {
-    static const char join[] = "xla_cpu_use_multi_output_fusion";
+    static const char join[] = "xla_cpu_use_multi_output_fusion", cut[] = "tree_reduction_rewriter";
     liana__text settings = {0}, entry = {0};
     if (options->settings) liana__text_add_bytes(&settings, options->settings, options->settings_size);
+    add_bytes(&settings, DISABLED_PASSES, cut, strlen(cut));
     add_bytes(&entry, EXTRA_NAME, join, strlen(join));
     add_bytes(&entry, EXTRA_VALUE, "", 0);
     add_message(&settings, BACKEND_EXTRA_OPTIONS, &entry);
@@ -88,7 +89,7 @@ void liana__pjrt_compile_options_write(const liana__pjrt_compile_options *option
     bool portable = options->num_replicas <= 1 && !options->devices;
     liana__text build = {0};
     add_number(&build, DEVICE_ORDINAL, -1);
-    if (options->joins_loops) add_settings(&build, options);
+    if (options->fewer_loops) add_settings(&build, options);
     add_number(&build, NUM_REPLICAS, options->num_replicas ? (int64_t)options->num_replicas : 1);
     add_number(&build, NUM_PARTITIONS, 1);
     if (options->devices) add_assignment(&build, options);

@@ -140,15 +140,15 @@ static void count_step(counter *own, const instruction *x)
     counted->fused += strcmp(x->opcode, "fusion") == 0;
     if (strcmp(x->opcode, "copy-done") == 0) return;
     measure(x->shape, &plain, &padded, 0);
-    counted->written += (int64_t)padded;
-    counted->padding += (int64_t)(padded - plain);
+    counted->written += padded;
+    counted->padding += padded - plain;
     if (adds_devices(x)) {
         counted->device_sums++;
-        counted->device_bytes += (int64_t)plain;
+        counted->device_bytes += plain;
     }
     if (!only_copies(own, x)) return;
     counted->copies++;
-    counted->copied += (int64_t)padded;
+    counted->copied += padded;
 }
 
 /* Marks what is run from a computation on. */

@@ -16,12 +16,12 @@ typedef struct liana__pjrt_optimized {
     int64_t copies;      /* steps that only copy, mostly to another layout */
     int64_t device_sums; /* steps that add over devices */
     int64_t loops;
-    int64_t written;      /* bytes with padding, without copies between kinds of memory */
-    int64_t padding;      /* of them what only fills tiles */
-    int64_t copied;       /* of them what copies write */
-    int64_t device_bytes; /* that are added over devices */
-    double flops;         /* of an execution, as the plugin counts them; 0: it does not say */
-    double accessed;      /* bytes that are read and written, likewise */
+    double written;      /* bytes with padding, without copies between kinds of memory */
+    double padding;      /* of them what only fills tiles */
+    double copied;       /* of them what copies write */
+    double device_bytes; /* that are added over devices */
+    double flops;        /* of an execution, as the plugin counts them; 0: it does not say */
+    double accessed;     /* bytes that are read and written, likewise */
 } liana__pjrt_optimized;
 
 /* Counts in bytes of XLA's HloModuleProtoWithConfig. Errors: INVALID_DATA, OUT_OF_MEMORY. */

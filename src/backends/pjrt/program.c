@@ -15,8 +15,8 @@ static liana_status write_options(const liana__pjrt_client *client, const liana_
 {
     liana__pjrt_compile_options asked = *wanted;
     liana__text settings = {0};
-    liana_status status = wanted->joins_loops ? liana__xla_settings_read(client, &settings, error) : LIANA_OK;
-    asked.joins_loops = settings.length > 0;
+    liana_status status = wanted->fewer_loops ? liana__xla_settings_read(client, &settings, error) : LIANA_OK;
+    asked.fewer_loops = settings.length > 0;
     asked.settings = settings.data;
     asked.settings_size = settings.length;
     liana__pjrt_compile_options_write(&asked, options);
@@ -57,7 +57,7 @@ static liana_status call_compiler(liana__pjrt_program *program, liana__error *er
     liana__text known_by = {0};
     const liana__pjrt_compile_options wanted = {.num_replicas = program->num_devices,
                                                 .devices = program->devices,
-                                                .joins_loops = program->joins_loops};
+                                                .fewer_loops = program->fewer_loops};
     liana__pjrt_compile_options_write(&wanted, &known_by);
     const liana__program_source source = {known_by.data, known_by.length, program->text, program->text_size};
     liana_status status = known_by.failed ? liana__fail_memory(error, "a program") : LIANA_OK;
@@ -116,7 +116,7 @@ static liana__pjrt_program *copy_text(liana__pjrt_client *client, const char *te
                                      .text_size = size,
                                      .num_devices = options->num_replicas,
                                      .devices = devices,
-                                     .joins_loops = options->joins_loops,
+                                     .fewer_loops = options->fewer_loops,
                                      .users = 1};
     return program;
 }
@@ -142,7 +142,7 @@ static bool is_equal(const liana__pjrt_program *program, const char *text, size_
                      const liana__pjrt_compile_options *options)
 {
     if (program->text_size != size || program->num_devices != options->num_replicas) return false;
-    if (!program->devices != !options->devices || program->joins_loops != options->joins_loops) return false;
+    if (!program->devices != !options->devices || program->fewer_loops != options->fewer_loops) return false;
     const size_t bytes = options->num_replicas * sizeof *options->devices;
     return (!options->devices || memcmp(program->devices, options->devices, bytes) == 0) &&
            memcmp(program->text, text, size) == 0;

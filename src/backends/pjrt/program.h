@@ -12,7 +12,7 @@ typedef struct liana__pjrt_program {
     size_t text_size;
     size_t num_devices; /* that it runs on at a time */
     int *devices;       /* [num_devices] their ids; NULL: any one device of the client */
-    bool joins_loops;   /* as compile_options.h says */
+    bool fewer_loops;   /* as compile_options.h says */
     size_t users;
     void *handle; /* a loaded executable */
     size_t num_results;
@@ -20,7 +20,7 @@ typedef struct liana__pjrt_program {
 } liana__pjrt_program;
 
 /* Compiles a module, or takes the equal one that the client has. Of `options` replicas, devices and
- * joins_loops count; zeros: it runs on any one device. Errors: those of liana__pjrt_call. */
+ * fewer_loops count; zeros: it runs on any one device. Errors: those of liana__pjrt_call. */
 liana_status liana__pjrt_program_make(liana__pjrt_client *client, const char *text, size_t size,
                                       const liana__pjrt_compile_options *options, liana__pjrt_program **program,
                                       liana__error *error) LIANA_MUST_USE;

@@ -108,7 +108,7 @@ static bool is_cpu(const whole_update *own)
 static liana_status compile_text(whole_update *own, const char *text, liana__error *error)
 {
     const liana__pjrt_device *first = own->devices[0].device;
-    liana__pjrt_compile_options options = {.joins_loops = is_cpu(own)};
+    liana__pjrt_compile_options options = {.fewer_loops = is_cpu(own)};
     int *ids = calloc(own->count, sizeof *ids);
     if (!ids) return liana__fail_memory(error, "the update");
     liana_status status = device_ids(own, ids, error);
@@ -125,7 +125,8 @@ static liana_status compile(whole_update *own, liana__error *error)
 {
     const liana__stablehlo_options options = {.name = "update",
                                               .highest_precision = !own->devices[0].device->default_products,
-                                              .usual_axes = is_cpu(own)};
+                                              .usual_axes = is_cpu(own),
+                                              .no_locations = true};
     char *text;
     free(own->variables.items);
     LIANA_TRY(liana__stablehlo_whole_variables(&own->graphs.shape, &own->variables, error));

@@ -195,7 +195,6 @@ const liana__backend liana__backend_reference = {
     .name = "reference",
     .doc = "Plain loops on the CPU: slow, exact in f64; what every other device is checked against.",
     .static_leaves = true,
-    .in_host_memory = true,
     .open = open_reference,
     .close = close_reference,
     .upload = liana__reference_upload,

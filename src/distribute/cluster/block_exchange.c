@@ -289,7 +289,7 @@ static liana_status add_slice(liana__block_exchange *exchange, liana__cluster *c
                               .parts = &slice->map.parts[LIANA__PARTS_OF_SUMS][chunk->first_part],
                               .count = chunk->end_part - chunk->first_part};
         LIANA_TRY(add_chunk(&own, cluster, error));
-        LIANA_TRY(liana__mirrors_send_chunk(update, chunk, error));
+        if (!exchange->sender.to_mirrors) LIANA_TRY(liana__mirrors_send_chunk(update, chunk, error));
     }
     return liana__slice_take_sums(slice, error);
 }
@@ -298,10 +298,12 @@ liana_status liana__block_exchange_add(liana__block_exchange *exchange, liana__c
                                        const liana__tree_plan *tree, const liana__sliced_update *update,
                                        liana__error *error)
 {
+    const bool mirrors_add = exchange->sender.to_mirrors;
     forget_messages(exchange);
     for (size_t i = 0; i < update->num_slices; i++) {
-        if (!liana__sliced_update_owned(update, i) || liana__slice_map_sums(&update->maps[i]) == 0) continue;
+        const bool adds = mirrors_add ? update->slices[i] != NULL : liana__sliced_update_owned(update, i) != NULL;
+        if (!adds || liana__slice_map_sums(&update->maps[i]) == 0) continue;
         LIANA_TRY(add_slice(exchange, cluster, tree, update, i, error));
     }
-    return liana__mirrors_receive_sums(update, &exchange->sender.chunks, error);
+    return mirrors_add ? LIANA_OK : liana__mirrors_receive_sums(update, &exchange->sender.chunks, error);
 }

@@ -22,10 +22,18 @@ static size_t own_blocks(const liana__block_sender *own)
 
 /* ---- sending ---- */
 
+/* Who gets this worker's blocks of a slice; SIZE_MAX: nobody, since it adds them itself. */
+static size_t find_receiver(const liana__block_sender *own, size_t slice)
+{
+    const size_t rank = own->cluster->place.rank, owner = liana__sliced_update_owner(own->update, slice);
+    if (owner != rank) return owner;
+    return own->to_mirrors ? own->update->mirrors[slice] : SIZE_MAX;
+}
+
 static liana_status send_parts(liana__block_sender *own, size_t block, const liana__slice_chunk *chunk,
                                const liana__message_part *parts, size_t num_parts, liana__error *error)
 {
-    const size_t to = liana__sliced_update_owner(own->update, chunk->slice);
+    const size_t to = find_receiver(own, chunk->slice);
     pthread_mutex_lock(&own->mutex);
     if (atomic_load(&own->num_to_come)) atomic_fetch_add(&own->sent_early, chunk->size);
     const liana_status status =
@@ -41,7 +49,7 @@ static liana_status send_chunk(liana__block_sender *own, size_t block, const lia
 {
     const liana__slice_map *map = &own->update->maps[chunk->slice];
     const size_t count = chunk->end_part - chunk->first_part;
-    if (liana__sliced_update_owner(own->update, chunk->slice) == own->cluster->place.rank) return LIANA_OK;
+    if (find_receiver(own, chunk->slice) == SIZE_MAX) return LIANA_OK;
     liana__message_part *parts = malloc(count * sizeof *parts);
     const bool as_they_are =
         parts && liana__wire_list_parts(&own->format, map, chunk->first_part, chunk->end_part, sums, parts);
@@ -139,6 +147,7 @@ liana_status liana__block_sender_begin(liana__block_sender *sender, liana__clust
     sender->error = (liana__error){0};
     LIANA_TRY(make(sender, num_sums, error));
     sender->num_blocks = own_blocks(sender);
+    sender->to_mirrors = liana__mirrors_add(update, tree);
     LIANA_TRY(reserve(sender, error));
     const size_t count = sender->chunks.count;
     for (size_t i = 0; i < sender->num_blocks * count; i++) {

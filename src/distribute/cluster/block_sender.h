@@ -19,6 +19,7 @@ typedef struct liana__block_sender {
     liana__cluster *cluster;
     const liana__tree_plan *tree;
     const liana__sliced_update *update;
+    bool to_mirrors;           /* slices go to their mirrors too, which add them (liana__mirrors_add) */
     size_t num_blocks;         /* of this worker */
     const float **sums;        /* by block and sum */
     atomic_size_t *parts;      /* by block and chunk: parts whose sums are still to come */

@@ -222,6 +222,15 @@ liana_status liana__mirrors_follow(liana__sliced_update *update, liana__error *e
 
 /* ---- each step ---- */
 
+bool liana__mirrors_add(const liana__sliced_update *update, const liana__tree_plan *tree)
+{
+    const liana__cluster *cluster = update->cluster;
+    size_t num_members = 0;
+    for (size_t i = 0; i < liana__cluster_size(cluster); i++) num_members += liana__cluster_is_member(cluster, i);
+    if (!update->is_mirrored || num_members != 2 || cluster->place.num_servers || tree->num_slots != 2) return false;
+    return tree->slots[0].replica != tree->slots[1].replica;
+}
+
 liana_status liana__mirrors_send_chunk(const liana__sliced_update *update, const liana__slice_chunk *chunk,
                                        liana__error *error)
 {

@@ -5,6 +5,7 @@
 
 #include "distribute/cluster/slice.h"
 #include "distribute/cluster/slice_chunks.h"
+#include "distribute/tree.h"
 
 typedef struct liana__sliced_update {
     const liana__strategy_plan *plan; /* of all variables; NULL: not made */
@@ -80,7 +81,10 @@ liana_status liana__mirrors_choose(liana__sliced_update *update, liana__error *e
 /* After deaths: all agree who has which slice, and slices without mirror get one, which receives the state. In a
  * section. Errors: UNAVAILABLE if a slice is lost: its owner and its mirror died. */
 liana_status liana__mirrors_follow(liana__sliced_update *update, liana__error *error) LIANA_MUST_USE;
-/* The sums of slices, from owners to mirrors, in chunks: whoever adds them sends them. */
+/* Whether mirrors add the blocks themselves, as owners do: where two workers have a block each, which takes no more bytes
+ * than the sums would, and can be sent while leaves are computed. All processes say the same. */
+bool liana__mirrors_add(const liana__sliced_update *update, const liana__tree_plan *tree);
+/* Else: the sums of slices, from owners to mirrors, in chunks: whoever adds them sends them. */
 liana_status liana__mirrors_send_chunk(const liana__sliced_update *update, const liana__slice_chunk *chunk,
                                        liana__error *error) LIANA_MUST_USE;
 liana_status liana__mirrors_receive_sums(const liana__sliced_update *update, const liana__slice_chunks *chunks,

@@ -101,14 +101,18 @@ static void add_up(const cut *own, liana__cluster_bytes *bytes, uint64_t *sent)
         bytes->num_blocks += liana__tree_blocks(own->num_leaves, own->ranges[i], NULL);
     }
     bytes->variables = all * sizeof(float);
+    bytes->has_mirrors = own->update->mirrored && others;
+    const bool mirrors_add = bytes->has_mirrors && own->num_workers == 2 && bytes->num_blocks == 2;
     for (size_t i = 0; i < own->num_workers; i++) {
         const uint64_t slice = slice_of(own, i) * sizeof(float), rest = bytes->variables - slice;
         const size_t blocks = liana__tree_blocks(own->num_leaves, own->ranges[i], NULL);
-        const uint64_t own_sums = sums_of(own, i);
-        const uint64_t sums = blocks * (all_sums - own_sums), taken = (bytes->num_blocks - blocks) * own_sums;
-        const uint64_t mirrored = own->update->mirrored && others ? slice : 0, values = others * slice - mirrored;
+        const uint64_t own_sums = sums_of(own, i), added_sums = mirrors_add ? all_sums : own_sums;
+        const uint64_t sums = blocks * (mirrors_add ? all_sums : all_sums - own_sums);
+        const uint64_t taken = (bytes->num_blocks - blocks) * added_sums;
+        const uint64_t known_there = bytes->has_mirrors ? slice : 0, values = others * slice - known_there;
+        const uint64_t mirrored = mirrors_add ? 0 : known_there;
         /* The slice before it is mirrored here: its new values are known. */
-        const uint64_t known = mirrored ? slice_of(own, (i + others) % own->num_workers) * sizeof(float) : 0;
+        const uint64_t known = bytes->has_mirrors ? slice_of(own, (i + others) % own->num_workers) * sizeof(float) : 0;
         const uint64_t total = sums + values + mirrored + others * small_of(own, i, blocks);
         const size_t leaves = own->ranges[i].end - own->ranges[i].begin;
         if (sent) sent[i] = total;
@@ -122,7 +126,7 @@ static void add_up(const cut *own, liana__cluster_bytes *bytes, uint64_t *sent)
     }
     const liana__plan_update *update = own->update;
     bytes->num_operations = others ? NUM_OPERATIONS + update->items->reads.num_rounds + (update->num_counts > 0) : 0;
-    if (others && update->mirrored) bytes->num_operations += MIRROR_OPERATIONS;
+    if (bytes->has_mirrors && !mirrors_add) bytes->num_operations += MIRROR_OPERATIONS;
 }
 
 liana_status liana__cluster_bytes_of(const liana__plan_update *update, size_t num_leaves, size_t num_workers,

@@ -27,7 +27,8 @@ typedef struct liana__cluster_bytes {
     uint64_t largest_slice; /* bytes of it that one owner has */
     uint64_t most_sums;     /* bytes of blocks that a worker sends or receives, whichever is more */
     uint64_t most_values;   /* the same of new values */
-    uint64_t most_mirrored; /* bytes of sums that an owner sends its mirror; 0: there are no mirrors */
+    bool has_mirrors;       /* each process has the slice of another owner too */
+    uint64_t most_mirrored; /* bytes of sums that an owner sends its mirror; 0: mirrors add blocks, or there are none */
     uint64_t most_sent;     /* by a worker in an update, with all small messages */
     size_t num_operations;  /* in which each process tells all others something, one after the other */
 } liana__cluster_bytes;

@@ -83,7 +83,7 @@ static double end_of(const double *left, const size_t *order, double begin, doub
     return most(free, 0);
 }
 
-double liana__exposed_seconds(const liana__plan_work *work, size_t num_workers, double stretch, double seconds)
+double liana__exposed_seconds(const liana__plan_work *work, size_t num_owners, double stretch, double seconds)
 {
     double left[LIANA__PLAN_PORTIONS], longest = 0;
     size_t order[LIANA__PLAN_PORTIONS];
@@ -93,10 +93,10 @@ double liana__exposed_seconds(const liana__plan_work *work, size_t num_workers, 
         for (; at > 0 && left[order[at - 1]] < left[i]; at--) order[at] = order[at - 1];
         order[at] = i;
     }
-    /* Of many workers, some: neighbours hardly differ. */
-    const size_t step = (num_workers + LIANA__PLAN_PORTIONS - 1) / LIANA__PLAN_PORTIONS;
-    for (size_t i = 0; i < num_workers && num_workers > 1; i += step) {
-        const double begin = (double)i / (double)num_workers, end = (double)(i + 1) / (double)num_workers;
+    /* Of many owners, some: neighbours hardly differ. */
+    const size_t step = (num_owners + LIANA__PLAN_PORTIONS - 1) / LIANA__PLAN_PORTIONS;
+    for (size_t i = 0; i < num_owners; i += step) {
+        const double begin = (double)i / (double)num_owners, end = (double)(i + 1) / (double)num_owners;
         longest = most(longest, end_of(left, order, begin, end, false, seconds));
         longest = most(longest, end_of(left, order, begin, end, true, seconds));
     }
@@ -138,19 +138,24 @@ static double carry(const passing *of, uint64_t bytes, double exposed, double *w
     return early + ends + most(exposed, processors - ends);
 }
 
+static bool do_mirrors_add(const liana__cluster_bytes *bytes)
+{
+    return bytes->has_mirrors && bytes->most_mirrored == 0;
+}
+
 /* Bytes of memory that the exchange copies before and after the wire. */
 static double copied_for_sums(const liana__cluster_bytes *bytes)
 {
-    const double blocks = (double)bytes->most_blocks * (double)bytes->variables;
-    const double added = (double)(bytes->num_blocks - 1) * (double)bytes->largest_slice;
-    /* To the host, into one piece for each owner; additions; the check that all is finite. */
-    return 2 * blocks + added + (double)bytes->largest_slice;
+    const double slice = (double)bytes->largest_slice;
+    const double added = (double)(bytes->num_blocks - 1) * (do_mirrors_add(bytes) ? 2 * slice : slice);
+    /* Additions; what a mirror gets added up; the check that all is finite. */
+    return added + (double)bytes->most_mirrored + slice;
 }
 
 static double copied_for_values(const liana__cluster_bytes *bytes)
 {
-    /* Into one piece and checked; everybody's to their places, and into the variables. */
-    return 2 * (double)bytes->largest_slice + 2 * (double)bytes->variables;
+    /* The check of the own ones; everybody's into the variables. */
+    return (double)bytes->largest_slice + (double)bytes->variables;
 }
 
 static double memory_of(const liana__plan_work *work, const liana__cluster_bytes *bytes)
@@ -158,12 +163,12 @@ static double memory_of(const liana__plan_work *work, const liana__cluster_bytes
     const double variables = (double)bytes->variables, slice = (double)bytes->largest_slice;
     if (bytes->num_workers < 2) return work->memory;
     const double share = variables > 0 ? slice / variables : 0;
-    /* Own blocks, one piece of them, an owner's slices of all blocks, its part of the weights; everybody's new values. */
-    const double exchanged =
-        ((double)bytes->most_blocks + 1) * variables + (double)bytes->num_blocks * slice + 2 * slice + variables;
+    /* What is on its way: messages of others' blocks, and everybody's new values; an owner's sums and its part of the
+     * weights. */
+    const double exchanged = (double)(bytes->num_blocks - bytes->most_blocks) * slice + variables + 2 * slice;
     /* A mirror has a slice of another owner, its sums and its slots too. */
-    const double held = bytes->most_mirrored ? 2 * share : share;
-    const double mirrored = bytes->most_mirrored ? 2 * slice : 0;
+    const double held = bytes->has_mirrors ? 2 * share : share;
+    const double mirrored = bytes->has_mirrors ? 2 * slice : 0;
     return work->memory - work->slots * (1 - held) + exchanged + mirrored;
 }
 
@@ -202,17 +207,18 @@ liana__step_time liana__step_time_of(const liana__plan_work *work, const liana__
     const double slowest = liana__slowest_of(work, workers, turns);
     liana__step_time time = {.computing = slowdown * slowest * computing_of(work, bytes->most_leaves),
                              .reading = slowdown * examples * work->example,
-                             .update = slowdown * work->update * share * (bytes->most_mirrored ? 2 : 1),
+                             .update = slowdown * work->update * share * (bytes->has_mirrors ? 2 : 1),
                              .memory = memory_of(work, bytes)};
     if (workers > 1) {
         const double copied = crowding * messages->copied;
         const double stretch = slowdown * (bytes->most_leaves ? 1 : 0);
         const passing of = {work, messages, cluster, workers};
-        const double exposed = liana__exposed_seconds(work, workers, stretch, wire_of(cluster, bytes->most_sums));
+        const size_t owners = do_mirrors_add(bytes) ? 1 : workers;
+        const double exposed = liana__exposed_seconds(work, owners, stretch, wire_of(cluster, bytes->most_sums));
         const double sums = carry(&of, bytes->most_sums, exposed, &time.wired);
         const double values = carry(&of, bytes->most_values, wire_of(cluster, bytes->most_values), &time.wired);
         const double mirrored = carry(&of, bytes->most_mirrored, wire_of(cluster, bytes->most_mirrored), &time.wired);
-        time.sums = copied * (copied_for_sums(bytes) + 2 * (double)bytes->most_mirrored) + sums + mirrored;
+        time.sums = copied * copied_for_sums(bytes) + sums + mirrored;
         time.values = copied * copied_for_values(bytes) + values;
         time.latency = (double)bytes->num_operations * (cluster->latency + crowding * messages->one_way +
                                                         crowding * (double)(workers - 2) * messages->one_more);

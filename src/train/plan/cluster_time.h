@@ -72,8 +72,9 @@ double liana__slowest_of(const liana__plan_work *work, size_t num_workers, size_
 
 /* The seconds that sums are on the wire after computing has ended, of the worker that takes longest: either it sends what
  * others own, or it gets what it owns. A portion is sent when it is there and the wire is free. `seconds`: all that sums take
- * on the wire. `stretch`: computing takes this many times what was measured. */
-double liana__exposed_seconds(const liana__plan_work *work, size_t num_workers, double stretch, double seconds);
+ * on the wire. `num_owners`: how many share the sums; 1: each worker gets all. `stretch`: computing takes this many times what was
+ * measured. */
+double liana__exposed_seconds(const liana__plan_work *work, size_t num_owners, double stretch, double seconds);
 
 /* `batch`: examples of a step in all workers. */
 liana__step_time liana__step_time_of(const liana__plan_work *work, const liana__plan_messages *messages,

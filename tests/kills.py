@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Kills, halts and cuts processes of trainings, and compares what they leave with an undisturbed training.
 
-    kills.py BUILD_FOLDER [--kills N] [--seed S] [--first RUN] [--minutes M] [--kinds kill,halt,cut,slow] [--most PROCESSES]
+    kills.py BUILD_FOLDER [--kills N] [--seed S] [--first RUN] [--minutes M] [--kinds kill,return,...] [--most PROCESSES]
 
 Each run is a training in 2 to 5 processes, workers and servers, over TCP with keys and through a relay of this program
 (cut, slow), or over sockets in a folder (kill, halt, return). "return": a process is killed, and another one comes in its
@@ -29,6 +29,8 @@ import threading
 import time
 
 HEARTBEAT, LEASE, PATIENCE = 1.0, 1.5, 90
+MOST_FAILURES = 20
+KINDS = ("kill", "return", "numbered", "halt", "cut", "slow")
 CONFIG = """
 data: {train: %(folder)s/plot/train/*.tfrec, validation: %(folder)s/plot/val/*.tfrec, class_names: %(folder)s/plot/classes.txt}
 model:
@@ -67,6 +69,11 @@ class Link:
             except OSError:
                 return
             threading.Thread(target=self.join, args=(here,), daemon=True).start()
+
+    def close(self):
+        self.open = False
+        self.listener.shutdown(socket.SHUT_RDWR)  # ends accept
+        self.listener.close()
 
     def join(self, here):
         try:
@@ -126,8 +133,7 @@ class Network:
 
     def close(self):
         for link in self.links.values():
-            link.open = False
-            link.listener.close()
+            link.close()
 
 
 class Both:
@@ -149,6 +155,7 @@ class Member:
         with open(self.path, "r+b") as file:
             self.map = mmap.mmap(file.fileno(), 8)
         self.said = open("%s/said.%d" % (job.folder, rank), "ab")
+        self.begin = self.said.tell()  # what comes before is of an earlier start
         self.process = subprocess.Popen(words, stdout=self.said, stderr=self.said, stdin=subprocess.DEVNULL,
                                         env=dict(os.environ, LIANA_PHASES=self.path, LIANA_THREADS="1", **environment))
         self.killed = self.has_returned = False
@@ -251,7 +258,7 @@ class Job:
 
     def did_not_come_together(self):
         """A death before all have met: the others wait for cluster.timeout, and say so."""
-        return any(b"did not come together" in open("%s/said.%d" % (self.folder, m.rank), "rb").read()
+        return any(b"did not come together" in open("%s/said.%d" % (self.folder, m.rank), "rb").read()[m.begin:]
                    for m in self.members if m.process.returncode == 1)
 
     def disturb(self, rng, inside):
@@ -377,11 +384,9 @@ class Table:
     def one(self, rng, number):
         size = rng.randint(2, self.wanted.most)
         servers = rng.randint(0, size - 1) if rng.random() < 0.5 else 0
-        kind = rng.choice(self.wanted.kinds.split(","))
+        kind = rng.choice(self.wanted.kinds)
         job = Job(self, number, size - servers, servers, kind)
         self.runs += 1
-        if len(self.failures) > 20:
-            raise SystemExit("too many failures")
         what = "run %d: %d workers, %d servers, %s" % (number, size - servers, servers, kind)
         try:
             count = job.run(rng, self.wanted.seconds)
@@ -394,6 +399,7 @@ class Table:
         except Failure as failure:
             self.failures.append(what)
             print("%s: FAILS: %s; see %s" % (what, failure, job.folder), flush=True)
+        finally:
             job.end_all()
         self.starts += job.starts
         self.longest[kind] = max(self.longest.get(kind, 0), job.longest)
@@ -408,17 +414,19 @@ class Table:
         self.prepare()
         end = time.monotonic() + 60 * self.wanted.minutes
         number = self.wanted.first - 1
-        while self.done < self.wanted.kills and time.monotonic() < end:
+        while self.done < self.wanted.kills and time.monotonic() < end and len(self.failures) <= MOST_FAILURES:
             number += 1
             self.one(random.Random("%d/%d" % (self.wanted.seed, number)), number)
         self.report()
+        if self.done < self.wanted.kills:
+            print("Ended before %d disturbances: after %d failures, or --minutes" % (self.wanted.kills, len(self.failures)))
         if not self.failures:
             shutil.rmtree(self.folder)
         return 1 if self.failures else 0
 
     def report(self):
         print("\n| what | role | between steps | computing | in the exchange |\n|---|---|---|---|---|")
-        for kind in dict.fromkeys(self.wanted.kinds.split(",")):
+        for kind in dict.fromkeys(self.wanted.kinds):
             for role in ("chief", "worker", "server"):
                 row = [self.counts[kind, role, phase] for phase in ("between", "computing", "exchange")]
                 if sum(row):
@@ -429,15 +437,30 @@ class Table:
             ", ".join("%s %.1f s" % item for item in sorted(self.longest.items()))))
 
 
+def kinds_of(text):
+    kinds = text.split(",")
+    wrong = [kind for kind in kinds if kind not in KINDS]
+    if wrong:
+        raise argparse.ArgumentTypeError("found '%s', expected some of %s" % (wrong[0], ",".join(KINDS)))
+    return kinds
+
+
+def size_of(text):
+    if not text.isdigit() or int(text) < 2:
+        raise argparse.ArgumentTypeError("found '%s', expected at least 2 processes" % text)
+    return int(text)
+
+
 def main():
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # ends the trainings too
     parser = argparse.ArgumentParser()
     parser.add_argument("build")
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=1, help="the number of the first run, to do one again")
     parser.add_argument("--minutes", type=float, default=60)
-    parser.add_argument("--kinds", default="kill,return,numbered,halt,cut,slow")
-    parser.add_argument("--most", type=int, default=5)
+    parser.add_argument("--kinds", type=kinds_of, default=list(KINDS), help="with commas between them; default: all")
+    parser.add_argument("--most", type=size_of, default=5)
     parser.add_argument("--epochs", type=int, default=40)
     parser.add_argument("--seconds", type=float, default=3, help="moments are drawn from so many")
     sys.exit(Table(parser.parse_args()).run())

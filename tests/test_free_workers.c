@@ -488,49 +488,7 @@ static void test_bad_numbers_end_the_fit_on_all(void **state)
     }
 }
 
-/* ---- deaths, and real processes ---- */
-
-typedef struct death {
-    liana__hub *hub;
-    size_t rank;
-    int requests; /* that it has sent */
-} death;
-
-static void cut_off(void *user, const liana__hub_message *message)
-{
-    death *own = user;
-    if (message->from == own->rank && message->key.kind == LIANA__MESSAGE_REQUEST && ++own->requests == 9) {
-        liana__hub_cut(own->hub, own->rank);
-    }
-    if (message->from == own->rank && message->key.kind == LIANA__MESSAGE_REPLY && ++own->requests == 9) {
-        liana__hub_cut(own->hub, own->rank);
-    }
-}
-
-/* A worker or a server dies in the middle of a span: all end with a message, and nobody waits for ever. */
-static void test_a_death_ends_the_training(void **state)
-{
-    (void)state;
-    static const char *const strategies[] = {"{name: parameter_server, synchronous: false}",
-                                             "{name: parameter_server, replicas_to_aggregate: 2}"};
-    static const size_t ranks[] = {1, 3, 4}; /* a worker, both servers */
-    for (size_t k = 0; k < 6; k++) {
-        death seen = {.rank = ranks[k / 2]};
-        liana__cluster_result results[5];
-        liana__cluster_program program = fit_of(strategies[k % 2]);
-        program.batch_size = 12; /* 6 shards: each worker has some */
-        program.epochs = 6;
-        program.may_fail = program.dies = true;
-        program.control = (liana__hub_control){.sent = cut_off, .user = &seen};
-        program.hub = &seen.hub;
-        liana__run_cluster(&program, 3, 2, results);
-        for (size_t i = 0; i < 5; i++) {
-            if (results[i].status != LIANA_UNAVAILABLE) print_error("%zu, process %zu: %s\n", k, i, results[i].message);
-            assert_int_equal(results[i].status, LIANA_UNAVAILABLE);
-        }
-        liana__free_results(results, 5);
-    }
-}
+/* ---- real processes ---- */
 
 static void assert_history(const char *out, const char *text)
 {
@@ -619,7 +577,6 @@ int main(void)
         cmocka_unit_test(test_a_fit_goes_on),
         cmocka_unit_test(test_what_is_refused),
         cmocka_unit_test(test_bad_numbers_end_the_fit_on_all),
-        cmocka_unit_test(test_a_death_ends_the_training),
         cmocka_unit_test(test_launched_processes),
     };
     liana__test_folder();

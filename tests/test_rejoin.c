@@ -1,5 +1,6 @@
 /* Processes that come back to a training that goes on: the others take them in, and the run has the bytes of one without
  * any death. Who was taken for dead, and lives, ends by itself. */
+#include "harness/cluster_job.h"
 #include "harness/cluster_run.h"
 #include "harness/command_run.h"
 #include "harness/text_files.h"
@@ -17,131 +18,15 @@
 #include <unistd.h>
 
 /* TRIES: how often a test may find the training over before it has done what it is about. */
-enum { COUNT = 90, MOST = 5, TRIES = 10 };
-static const char *const epochs = "train.epochs=40";
+enum { COUNT = 90, TRIES = 10 };
+static const char *const epochs = LIANA__JOB_EPOCHS;
 
-/* A training in several processes, each of which writes what it says to files of its own. */
-typedef struct job {
-    const char *name;
-    size_t workers, servers;
-    int number; /* of the try: each has a folder and sockets of its own */
-    const char *heartbeat;
-    int port; /* where rank 0 is, which is all that they are told; 0: they know all addresses */
-    pid_t processes[MOST];
-    char said[MOST][64];
-} job;
-
-static void pause_for(double seconds)
-{
-    const struct timespec pause = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
-    nanosleep(&pause, NULL);
-}
-
-static size_t size_of(const job *own)
-{
-    return own->workers + own->servers;
-}
-
-static const char *folder_of(const job *own)
-{
-    static char path[600];
-    char name[64];
-    snprintf(name, sizeof name, "%s%d", own->name, own->number);
-    snprintf(path, sizeof path, "%s", liana__test_path(name));
-    return path;
-}
-
-static void list_addresses(const job *own, const char *key, size_t count, char *text, size_t size)
-{
-    size_t length = (size_t)snprintf(text, size, "cluster.%s=[", key);
-    for (size_t i = 0; i < count; i++) {
-        length +=
-            (size_t)snprintf(text + length, size - length, "%sipc://%s-%s%zu", i ? ", " : "", folder_of(own), key, i);
-    }
-    snprintf(text + length, size - length, "]");
-}
-
-/* As torchrun starts a process. */
-static pid_t start_numbered(const job *own, size_t rank, const char *const *words)
-{
-    char rank_text[32], size_text[32], port[32], keys[600];
-    snprintf(rank_text, sizeof rank_text, "RANK=%zu", rank);
-    snprintf(size_text, sizeof size_text, "WORLD_SIZE=%zu", size_of(own));
-    snprintf(port, sizeof port, "MASTER_PORT=%d", own->port);
-    snprintf(keys, sizeof keys, "LIANA_CLUSTER_KEYS=%s", liana__test_path("keys"));
-    const char *const environment[] = {rank_text, size_text, "MASTER_ADDR=localhost", port, keys, NULL};
-    return liana__test_spawn_as(own->said[rank], words, environment);
-}
-
-static void start(job *own, size_t rank, const char *as)
-{
-    char workers[2048], servers[2048], task[48], heartbeat[48], config[512];
-    const bool works = rank < own->workers;
-    list_addresses(own, "workers", own->workers, workers, sizeof workers);
-    list_addresses(own, "servers", own->servers, servers, sizeof servers);
-    snprintf(task, sizeof task, "cluster.task=%s:%zu", works ? "worker" : "server", works ? rank : rank - own->workers);
-    if (own->servers == 0) snprintf(servers, sizeof servers, "cluster.mirrors=true");
-    if (rank == 0) snprintf(task, sizeof task, "cluster.task=chief");
-    if (own->port) {
-        snprintf(workers, sizeof workers, "cluster.mirrors=true");
-        snprintf(servers, sizeof servers, "cluster.num_servers=%zu", own->servers);
-        snprintf(task, sizeof task, "cluster.mirrors=true");
-    }
-    snprintf(heartbeat, sizeof heartbeat, "cluster.heartbeat=%s", own->heartbeat);
-    snprintf(config, sizeof config, "%s", liana__test_path("config.yaml"));
-    snprintf(own->said[rank], sizeof own->said[rank], "%s%d-%zu%s", own->name, own->number, rank, as);
-    const char *const words[] = {"train",
-                                 config,
-                                 "--out",
-                                 folder_of(own),
-                                 "--requeue",
-                                 epochs,
-                                 workers,
-                                 servers,
-                                 task,
-                                 "train.threads=1",
-                                 heartbeat,
-                                 "cluster.lease=1",
-                                 "train.microbatch=4",
-                                 "checkpoint.every_steps=5",
-                                 NULL};
-    own->processes[rank] =
-        own->port ? start_numbered(own, rank, words) : liana__test_spawn_as(own->said[rank], words, NULL);
-}
-
-static void start_all(job *own)
-{
-    for (size_t i = 0; i < size_of(own); i++) start(own, i, "");
-}
-
-static void wait_for_checkpoint(const job *own)
-{
-    char checkpoints[700];
-    snprintf(checkpoints, sizeof checkpoints, "%s/checkpoints", folder_of(own));
-    wait_until(liana__folder_exists(checkpoints));
-}
-
-static char *all_said(const job *own, size_t rank, const char *as)
-{
-    char name[96];
-    snprintf(name, sizeof name, "out-%s%d-%zu%s", own->name, own->number, rank, as);
-    return liana__test_read_text(name);
-}
-
-static void assert_ends(const job *own, size_t rank, int expected)
-{
-    liana__test_result result = liana__test_wait_as(own->said[rank], own->processes[rank]);
-    if (result.code != expected) {
-        print_error("rank %zu of %s ends with %d: %s\n", rank, own->name, result.code, result.err);
-    }
-    assert_int_equal(result.code, expected);
-    liana__test_free_result(&result);
-}
+typedef liana__test_job job;
 
 static void assert_same(const job *own, const char *name)
 {
     char left[700], right[700];
-    snprintf(left, sizeof left, "%s/%s", folder_of(own), name);
+    snprintf(left, sizeof left, "%s/%s", liana__job_folder(own), name);
     snprintf(right, sizeof right, "%s/%s", liana__test_path("alone"), name);
     assert_same_file(left, right);
 }
@@ -157,30 +42,18 @@ static void assert_same_run(const job *own)
     assert_same(own, "validation_predictions.csv");
 }
 
-/* Whether one of them has said so, the chief or the one that became it. */
-static bool have_said(const job *own, const char *text)
-{
-    bool found = false;
-    for (size_t i = 0; i < own->workers; i++) {
-        char *said = all_said(own, i, "");
-        found = found || strstr(said, text);
-        free(said);
-    }
-    return found;
-}
-
 /* A process is killed, and another one comes in its place. False: the training was over before it was taken in. */
 static bool replace(job *own, size_t rank)
 {
-    start_all(own);
-    wait_for_checkpoint(own);
+    liana__job_start_all(own);
+    liana__job_wait_for_checkpoint(own);
     kill(own->processes[rank], SIGKILL);
     assert_int_equal(waitpid(own->processes[rank], NULL, 0), own->processes[rank]);
     /* The others have enough left to do when it is there. */
     const size_t other = rank == 1 ? 0 : 1;
     kill(own->processes[other], SIGSTOP);
-    start(own, rank, "again");
-    pause_for(1);
+    liana__job_start(own, rank, "again");
+    liana__job_pause(1);
     kill(own->processes[other], SIGCONT);
     liana__test_result result = liana__test_wait_as(own->said[rank], own->processes[rank]);
     /* 75: what it was to take part in is over, as it says. */
@@ -189,11 +62,11 @@ static bool replace(job *own, size_t rank)
         print_error("rank %zu comes back and ends with %d: %s\n", rank, result.code, result.err);
     assert_true(result.code == 0 || came_late);
     liana__test_free_result(&result);
-    for (size_t i = 0; i < size_of(own); i++) {
-        if (i != rank) assert_ends(own, i, 0);
+    for (size_t i = 0; i < liana__job_size(own); i++) {
+        if (i != rank) liana__job_assert_ends(own, i, 0);
     }
     assert_same_run(own);
-    if (!came_late) assert_true(have_said(own, "have met again"));
+    if (!came_late) assert_true(liana__job_have_said(own, "have met again"));
     return !came_late;
 }
 
@@ -254,37 +127,20 @@ static void test_rank_0_comes_back(void **state)
     assert_numbered_comes_back("numbered-chief", 3, 0, 0);
 }
 
-static bool has_said(const char *file, const char *text)
-{
-    if (!liana__file_exists(liana__test_path(file))) return false;
-    char *said = liana__test_read_text(file);
-    const bool found = strstr(said, text);
-    free(said);
-    return found;
-}
-
-/* While it runs. */
-static void wait_until_said(const job *own, size_t rank, const char *text)
-{
-    char file[96];
-    snprintf(file, sizeof file, "out-%s", own->said[rank]);
-    wait_until(has_said(file, text));
-}
-
 /* Without rank 0 another one that comes back finds nobody, and says so; when rank 0 is there, both are taken in. */
 static bool replace_two(job *own)
 {
-    start_all(own);
-    wait_for_checkpoint(own);
+    liana__job_start_all(own);
+    liana__job_wait_for_checkpoint(own);
     for (size_t rank = 0; rank < 3; rank += 2) {
         kill(own->processes[rank], SIGKILL);
         assert_int_equal(waitpid(own->processes[rank], NULL, 0), own->processes[rank]);
     }
     kill(own->processes[1], SIGSTOP);
-    start(own, 2, "again");
-    wait_until_said(own, 2, "rank 0 is where all find each other");
-    start(own, 0, "again");
-    pause_for(1);
+    liana__job_start(own, 2, "again");
+    liana__job_wait_until_said(own, 2, "rank 0 is where all find each other");
+    liana__job_start(own, 0, "again");
+    liana__job_pause(1);
     kill(own->processes[1], SIGCONT);
     bool came = true;
     for (size_t rank = 0; rank < 3; rank += 2) {
@@ -294,8 +150,8 @@ static bool replace_two(job *own)
         came = came && result.code == 0;
         liana__test_free_result(&result);
     }
-    assert_ends(own, 1, 0);
-    assert_ends(own, 3, 0);
+    liana__job_assert_ends(own, 1, 0);
+    liana__job_assert_ends(own, 3, 0);
     assert_same_run(own);
     return came;
 }
@@ -313,11 +169,11 @@ static void test_a_halted_process_is_left_behind(void **state)
     (void)state;
     for (size_t rank = 0; rank < 2; rank++) {
         job own = {.name = rank ? "halted" : "halted-chief", .workers = 3, .heartbeat = "2"};
-        start_all(&own);
-        wait_for_checkpoint(&own);
+        liana__job_start_all(&own);
+        liana__job_wait_for_checkpoint(&own);
         kill(own.processes[rank], SIGSTOP);
-        for (size_t i = 0; i < size_of(&own); i++) {
-            if (i != rank) assert_ends(&own, i, 0);
+        for (size_t i = 0; i < liana__job_size(&own); i++) {
+            if (i != rank) liana__job_assert_ends(&own, i, 0);
         }
         kill(own.processes[rank], SIGCONT);
         liana__test_result result = liana__test_wait_as(own.said[rank], own.processes[rank]);
@@ -335,15 +191,15 @@ static void test_the_same_rank_twice(void **state)
     (void)state;
     job own = {.name = "twice", .workers = 2, .heartbeat = "8"};
     char address[1400];
-    start_all(&own);
-    wait_for_checkpoint(&own);
+    liana__job_start_all(&own);
+    liana__job_wait_for_checkpoint(&own);
     /* At another address, since a socket in a folder has one owner. */
-    snprintf(address, sizeof address, "cluster.workers=[ipc://%s-workers0, ipc://%s-other]", folder_of(&own),
-             folder_of(&own));
+    snprintf(address, sizeof address, "cluster.workers=[ipc://%s-workers0, ipc://%s-other]", liana__job_folder(&own),
+             liana__job_folder(&own));
     char config[512];
     snprintf(config, sizeof config, "%s", liana__test_path("config.yaml"));
     const char *const words[] = {"train", config,
-                                 "--out", folder_of(&own),
+                                 "--out", liana__job_folder(&own),
                                  address, "cluster.task=worker:1",
                                  epochs,  "cluster.heartbeat=1",
                                  NULL};
@@ -352,8 +208,8 @@ static void test_the_same_rank_twice(void **state)
     assert_int_not_equal(result.code, 0);
     assert_non_null(strstr(result.err, "rank"));
     liana__test_free_result(&result);
-    assert_ends(&own, 0, 0);
-    assert_ends(&own, 1, 0);
+    liana__job_assert_ends(&own, 0, 0);
+    liana__job_assert_ends(&own, 1, 0);
     assert_same_run(&own);
 }
 
@@ -393,7 +249,7 @@ static void kill_some(pid_t launch, size_t first, size_t count)
     if (count > 1) return;
     /* The newest child is the last of the list. */
     wait_until(list_children(launch, now, 8) == 3 && now[2] != children[2]);
-    pause_for(1);
+    liana__job_pause(1);
     kill(halted, SIGCONT);
 }
 
@@ -403,7 +259,7 @@ static char *launch_and_kill(const char *name, int number, size_t num_killed)
     job own = {.name = name, .workers = 3, .number = number};
     char config[512], folder[600];
     snprintf(config, sizeof config, "%s", liana__test_path("config.yaml"));
-    snprintf(folder, sizeof folder, "%s", folder_of(&own));
+    snprintf(folder, sizeof folder, "%s", liana__job_folder(&own));
     const char *const words[] = {"launch",
                                  "-n",
                                  "3",
@@ -419,7 +275,7 @@ static char *launch_and_kill(const char *name, int number, size_t num_killed)
                                  "cluster.lease=1",
                                  NULL};
     const pid_t process = liana__test_spawn_as(name, words, NULL);
-    wait_for_checkpoint(&own);
+    liana__job_wait_for_checkpoint(&own);
     kill_some(process, 1, num_killed);
     liana__test_result result = liana__test_wait_as(name, process);
     if (result.code != 0) print_error("%s\n", result.err);
@@ -484,7 +340,7 @@ static char *launch_far_and_kill(const char *name, int number, size_t killed)
     char config[512], folder[600], keys[600], port[16];
     snprintf(config, sizeof config, "%s", liana__test_path("config.yaml"));
     snprintf(keys, sizeof keys, "%s", liana__test_path("keys"));
-    snprintf(folder, sizeof folder, "%s", folder_of(&own));
+    snprintf(folder, sizeof folder, "%s", liana__job_folder(&own));
     snprintf(port, sizeof port, "%d", liana__test_free_port());
     const char *const environment[] = {make_ssh(), NULL};
     const char *const words[] = {"launch",
@@ -508,7 +364,7 @@ static char *launch_far_and_kill(const char *name, int number, size_t killed)
                                  "cluster.lease=1",
                                  NULL};
     const pid_t process = liana__test_spawn_as(name, words, environment);
-    wait_for_checkpoint(&own);
+    liana__job_wait_for_checkpoint(&own);
     kill_some(process, killed, 1);
     liana__test_result result = liana__test_wait_as(name, process);
     if (result.code != 0) print_error("%s\n", result.err);
@@ -554,7 +410,7 @@ static void wait_until_one_is_missing(const job *own)
 {
     char line[48];
     snprintf(line, sizeof line, " waits for rank %zu at ", own->workers - 1);
-    for (size_t i = 0; i + 1 < own->workers; i++) wait_until_said(own, i, line);
+    for (size_t i = 0; i + 1 < own->workers; i++) liana__job_wait_until_said(own, i, line);
 }
 
 /* Nobody waits any longer when one of them is told to stop, and all may be started again. */
@@ -564,7 +420,7 @@ static void test_a_signal_ends_the_wait_for_others(void **state)
     for (size_t which = 0; which < 2; which++) {
         job own = {.name = "told", .number = (int)which, .workers = 3, .heartbeat = "12"};
         char told[64];
-        for (size_t i = 0; i < 2; i++) start(&own, i, "");
+        for (size_t i = 0; i < 2; i++) liana__job_start(&own, i, "");
         wait_until_one_is_missing(&own);
         kill(own.processes[which], SIGTERM);
         snprintf(told, sizeof told, "rank %zu was stopped while it waited", which);
@@ -572,7 +428,7 @@ static void test_a_signal_ends_the_wait_for_others(void **state)
             assert_refused(liana__test_wait_as(own.said[i], own.processes[i]), 75, told,
                            i == which ? "" : "has given up");
         }
-        assert_false(liana__folder_exists(folder_of(&own)));
+        assert_false(liana__folder_exists(liana__job_folder(&own)));
     }
 }
 
@@ -580,13 +436,13 @@ static void test_a_signal_ends_the_wait_of_one(void **state)
 {
     (void)state;
     job own = {.name = "lonely", .workers = 2, .heartbeat = "12"};
-    start(&own, 1, "");
+    liana__job_start(&own, 1, "");
     /* Its lock is there before it waits. */
     char lock[700];
-    snprintf(lock, sizeof lock, "%s-workers1.lock", folder_of(&own));
+    snprintf(lock, sizeof lock, "%s-workers1.lock", liana__job_folder(&own));
     wait_until(liana__file_exists(lock));
     kill(own.processes[1], SIGTERM);
-    assert_ends(&own, 1, 75);
+    liana__job_assert_ends(&own, 1, 75);
 }
 
 /* One of three dies while they wait for a fourth: the others end, and name it. */
@@ -594,7 +450,7 @@ static void test_a_death_while_all_meet(void **state)
 {
     (void)state;
     job own = {.name = "meeting", .workers = 4, .heartbeat = "0.5"};
-    for (size_t i = 0; i < 3; i++) start(&own, i, "");
+    for (size_t i = 0; i < 3; i++) liana__job_start(&own, i, "");
     wait_until_one_is_missing(&own);
     kill(own.processes[1], SIGKILL);
     for (size_t i = 0; i < 3; i += 2) {

@@ -322,6 +322,11 @@ static void test_options(void **state)
     free(text);
     text = print(graph, &(liana__stablehlo_options){.function = "leaf", .function_only = true});
     assert_true(strncmp(text, "  func.func private @\"leaf\"(", 27) == 0);
+    assert_null(strstr(text, "loc("));
+    free(text);
+    text = print(graph, &(liana__stablehlo_options){.no_locations = true});
+    assert_contains(text, " loc(unknown)\n");
+    assert_null(strstr(text, "test_stablehlo.c"));
     free(text);
     liana_graph_destroy(graph);
 }

@@ -84,7 +84,7 @@ typedef struct liana__strategy_instance liana__strategy_instance;
 
 struct liana__device_layout;
 struct liana__span_work;
-struct liana__span_counts;
+struct liana__span_outcome;
 
 /* What an instance does. */
 typedef struct liana__strategy_functions {
@@ -118,7 +118,7 @@ typedef struct liana__strategy_functions {
     /* A span of updates of workers that need not be in step. It takes the place of `sum` and `update`. NULL: they are in
      * step. */
     liana_status (*run_span)(liana__strategy_instance *instance, const struct liana__span_work *work,
-                             struct liana__span_counts *counts, liana__error *error);
+                             struct liana__span_outcome *outcome, liana__error *error);
 } liana__strategy_functions;
 
 typedef struct liana__strategy {

@@ -10,6 +10,7 @@ struct liana__lowering {
     bool highest_precision;
     bool wide_products;
     bool usual_axes;
+    bool no_locations;
     liana__text text;
     liana__hlo *values; /* by node id */
     uint32_t next;      /* the number of the next value */

@@ -129,6 +129,7 @@ liana_status liana__stablehlo_print(const liana_graph *graph, const liana__stabl
                                 .highest_precision = options->highest_precision,
                                 .wide_products = options->wide_products,
                                 .usual_axes = options->usual_axes,
+                                .no_locations = options->no_locations,
                                 .error = error};
     bool *needed = calloc(graph->num_nodes, sizeof *needed);
     lowering.values = calloc(graph->num_nodes, sizeof *lowering.values);

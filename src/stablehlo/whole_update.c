@@ -531,6 +531,7 @@ liana_status liana__stablehlo_print_whole(const liana__stablehlo_whole *whole,
                         num_inputs(whole) + variables->count;
     writer w = {.l = {.highest_precision = options->highest_precision,
                       .usual_axes = options->usual_axes,
+                      .no_locations = options->no_locations,
                       .next = 1,
                       .error = error},
                 .whole = whole,

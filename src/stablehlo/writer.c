@@ -161,6 +161,8 @@ void liana__hlo_end_line(liana__lowering *l)
         liana__text_add(&l->text, " loc(");
         add_quoted(&l->text, l->where.file);
         liana__text_add(&l->text, ":%d:0)", l->where.line > 0 ? l->where.line : 0);
+    } else if (l->no_locations) {
+        liana__text_add(&l->text, " loc(unknown)");
     }
     liana__text_add(&l->text, "\n");
 }

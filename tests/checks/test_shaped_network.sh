@@ -8,12 +8,14 @@ set -eu
 build=$(cd "$1" && pwd)
 times=${2:-}
 folder=$(mktemp -d)
-spaces=
+spaces= processes=
 finish() {
+    for process in $processes; do kill "$process" 2>/dev/null || true; done
     for space in $spaces; do ip netns del "$space" 2>/dev/null || true; done
     rm -rf "$folder"
 }
 trap finish EXIT
+trap 'exit 1' HUP INT TERM
 fail() {
     echo "test_shaped_network.sh: $*" >&2
     tail -n 5 "$folder"/rank* >&2 2>/dev/null || true
@@ -71,10 +73,12 @@ train() {
     for number in $(seq 1 $(($1 - 1))); do
         RANK=$number ip netns exec "liana-worker-$number-$$" timeout -k 5 300 "$build/liana" train "$2" --out "$3" \
             >"$folder/rank$number" 2>&1 &
+        processes="$processes $!"
     done
     RANK=0 ip netns exec "liana-worker-0-$$" timeout -k 5 300 "$build/liana" train "$2" --out "$3" >"$folder/rank0" 2>&1 ||
         fail "the chief of $1 workers fails"
-    wait
+    for process in $processes; do wait "$process" || fail "a worker of $1 fails"; done
+    processes=
     unset LIANA_CLUSTER_KEYS WORLD_SIZE MASTER_ADDR MASTER_PORT
 }
 

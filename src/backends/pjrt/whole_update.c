@@ -125,7 +125,8 @@ static liana_status compile(whole_update *own, liana__error *error)
 {
     const liana__stablehlo_options options = {.name = "update",
                                               .highest_precision = !own->devices[0].device->default_products,
-                                              .usual_axes = is_cpu(own)};
+                                              .usual_axes = is_cpu(own),
+                                              .no_locations = true};
     char *text;
     free(own->variables.items);
     LIANA_TRY(liana__stablehlo_whole_variables(&own->graphs.shape, &own->variables, error));

@@ -98,9 +98,6 @@ liana_status liana__cluster_replicas_create(const liana__strategy_devices *devic
     own->device = devices->items[0];
     const liana__cluster_place *place = &own->cluster->place;
     if (place->num_servers) own->options = liana__parameter_server_options(devices->options, place->num_workers);
-    /* Nobody could do a span once more: servers have applied some of its gradients, and no process knows all of them. */
-    const bool has_spans = own->options.pause_steps && plan->leaves[LIANA__STEP_TRAINING];
-    if (has_spans) liana__cluster_give_up_survival(own->cluster);
     own->exchange.context = own->device->context;
     own->exchange.sender.format =
         (liana__wire_format){liana__worker_wire(devices->options), plan->is_gradient, plan->user};
@@ -210,7 +207,12 @@ static liana_status prepare(liana__strategy_instance *instance, liana__step_kind
     if (kind != LIANA__STEP_TRAINING || own->update.plan) return LIANA_OK;
     own->first = calloc(own->local[kind].offsets[1] + 1, sizeof *own->first);
     if (!own->first) return liana__fail_memory(error, "the strategy");
-    return liana__sliced_update_create(own->cluster, own->device, &own->plan, &own->update, error);
+    /* A mirror would have to receive the gradients of each update of a span. */
+    const bool mirrors = own->cluster->place.mirrors;
+    own->cluster->place.mirrors = mirrors && own->options.pause_steps == 0;
+    status = liana__sliced_update_create(own->cluster, own->device, &own->plan, &own->update, error);
+    own->cluster->place.mirrors = mirrors;
+    return status;
 }
 
 /* ---- running ---- */
@@ -328,7 +330,7 @@ static liana_status compute_alone(void *user, const liana__leaf_batch *batch, co
     return LIANA_OK;
 }
 
-static liana_status span(liana__strategy_instance *instance, const liana__span_work *work, liana__span_counts *counts,
+static liana_status span(liana__strategy_instance *instance, const liana__span_work *work, liana__span_outcome *outcome,
                          liana__error *error)
 {
     replicas *own = (replicas *)instance;
@@ -339,7 +341,7 @@ static liana_status span(liana__strategy_instance *instance, const liana__span_w
                                     .compute = compute_alone,
                                     .offsets = own->local[LIANA__STEP_TRAINING].offsets,
                                     .user = own};
-    return liana__span_run(&span, work, counts, error);
+    return liana__span_run(&span, work, outcome, error);
 }
 
 static liana_status update(liana__strategy_instance *instance, const float *scalars, liana__error *error)

@@ -32,23 +32,73 @@ static void note_dead(liana__recovery *own, size_t rank)
     own->num_dead++;
 }
 
-/* An alarm lists the dead, a byte for each rank. */
+/* An alarm: how many operations its sender has completed, and the dead, a byte for each rank. */
+static size_t alarm_size(const liana__recovery *own)
+{
+    return sizeof own->position + own->size;
+}
+
+static void hear_alarm(liana__recovery *own, size_t from, const unsigned char *said)
+{
+    uint64_t count = 0;
+    memcpy(&own->told_positions[from], said, sizeof own->position);
+    for (size_t i = 0; i < own->size; i++) {
+        /* No bool: from another process comes any byte. */
+        if (!said[sizeof own->position + i]) continue;
+        note_dead(own, i);
+        count++;
+    }
+    own->told_dead[from] = count;
+}
+
 static void hear_alarms(liana__cluster *cluster, size_t from)
 {
     liana__recovery *own = cluster->recovery;
+    const size_t expected = alarm_size(own);
     size_t size;
     for (;;) {
         const liana__message_key key = lasting_key(LIANA__MESSAGE_ALARM, own->alarms_from[from]);
         if (!cluster->transport->peek(cluster->instance, from, key, &size)) return;
-        /* No bool: from another process comes any byte. */
-        unsigned char *said = calloc(own->size, sizeof *said);
+        unsigned char *said = calloc(expected, sizeof *said);
         if (!said) return;
-        const liana_status status = cluster->transport->receive(cluster->instance, from, key, said, own->size, 0, NULL);
+        const liana_status status = cluster->transport->receive(cluster->instance, from, key, said, expected, 0, NULL);
         own->alarms_from[from]++;
-        for (size_t i = 0; status == LIANA_OK && i < own->size; i++) {
-            if (said[i]) note_dead(own, i);
-        }
+        if (status == LIANA_OK) hear_alarm(own, from, said);
         free(said);
+    }
+}
+
+static liana_status send_alarm(liana__cluster *cluster, size_t to, uint64_t position, liana__error *error)
+{
+    liana__recovery *own = cluster->recovery;
+    const size_t size = alarm_size(own);
+    unsigned char *said = malloc(size);
+    if (!said) return liana__fail_memory(error, "a message about who is gone");
+    memcpy(said, &position, sizeof position);
+    for (size_t i = 0; i < own->size; i++) said[sizeof position + i] = own->is_dead[i];
+    const liana__message_key key = lasting_key(LIANA__MESSAGE_ALARM, own->alarms_to[to]++);
+    const liana_status status = cluster->transport->send(cluster->instance, to, key, said, size, error);
+    free(said);
+    return status;
+}
+
+bool liana__members_call_back(const liana__cluster *cluster, uint64_t position)
+{
+    const liana__recovery *own = cluster->recovery;
+    for (size_t i = 0; i < own->size; i++) {
+        if (own->told_dead[i] > cluster->generation && own->told_positions[i] < position) return true;
+    }
+    return false;
+}
+
+void liana__members_pass_on(liana__cluster *cluster)
+{
+    const liana__recovery *own = cluster->recovery;
+    for (size_t i = 0; i < own->size; i++) {
+        if (i == cluster->place.rank) continue;
+        const liana_status status = send_alarm(cluster, i, 0, NULL);
+        /* Who cannot be reached will be found to be gone. */
+        (void)status;
     }
 }
 
@@ -100,8 +150,7 @@ static liana_status tell(liana__cluster *cluster, liana__error *error)
     own->told = own->num_dead;
     for (size_t i = 0; i < own->size; i++) {
         if (i == cluster->place.rank) continue;
-        const liana__message_key alarm = lasting_key(LIANA__MESSAGE_ALARM, own->alarms_to[i]++);
-        liana_status status = transport->send(cluster->instance, i, alarm, own->is_dead, own->size, error);
+        liana_status status = send_alarm(cluster, i, own->position, error);
         if (status == LIANA_OK && !own->is_dead[i]) {
             status = transport->send(cluster->instance, i, view_key(own), &mine, sizeof mine, error);
         }

@@ -63,7 +63,10 @@ liana__recovery *liana__recovery_create(size_t size)
     own->alarms_to = calloc(size, sizeof *own->alarms_to);
     own->alarms_from = calloc(size, sizeof *own->alarms_from);
     own->positions = calloc(size, sizeof *own->positions);
-    if (!own->is_member || !own->is_dead || !own->alarms_to || !own->alarms_from || !own->positions) {
+    own->told_dead = calloc(size, sizeof *own->told_dead);
+    own->told_positions = calloc(size, sizeof *own->told_positions);
+    const bool knows_members = own->is_member && own->is_dead && own->positions;
+    if (!knows_members || !own->alarms_to || !own->alarms_from || !own->told_dead || !own->told_positions) {
         liana__recovery_destroy(own);
         return NULL;
     }
@@ -83,6 +86,8 @@ void liana__recovery_destroy(liana__recovery *recovery)
     free(recovery->alarms_to);
     free(recovery->alarms_from);
     free(recovery->positions);
+    free(recovery->told_dead);
+    free(recovery->told_positions);
     free(recovery);
 }
 

@@ -28,12 +28,13 @@ typedef struct liana__result_list {
 } liana__result_list;
 
 struct liana__recovery {
-    size_t size;                       /* processes, gone or not */
-    atomic_bool *is_member;            /* by rank: of this generation */
-    bool *is_dead;                     /* by rank: as far as this process knows */
-    uint64_t num_dead, told;           /* how many; when the others were last told of them */
-    uint64_t *alarms_to, *alarms_from; /* by rank: how many were sent and heard */
-    uint64_t *positions;               /* by rank: when the generation began */
+    size_t size;                          /* processes, gone or not */
+    atomic_bool *is_member;               /* by rank: of this generation */
+    bool *is_dead;                        /* by rank: as far as this process knows */
+    uint64_t num_dead, told;              /* how many; when the others were last told of them */
+    uint64_t *alarms_to, *alarms_from;    /* by rank: how many were sent and heard */
+    uint64_t *told_dead, *told_positions; /* by rank: of its last alarm */
+    uint64_t *positions;                  /* by rank: when the generation began */
     uint64_t position;
     bool in_section;
     bool lost;                 /* an operation has ended because somebody is gone */
@@ -56,6 +57,11 @@ void liana__members_lose(liana__cluster *cluster, size_t rank);
 /* All who are left agree on a new generation; `positions` are set. Errors: UNAVAILABLE if the others have gone on
  * without this process, if this side may not go on, or if no worker is left. */
 liana_status liana__members_agree(liana__cluster *cluster, liana__error *error) LIANA_MUST_USE;
+/* Whether somebody begins a new generation who had completed fewer operations than `position` when he said so: he needs
+ * all others for it. */
+bool liana__members_call_back(const liana__cluster *cluster, uint64_t position);
+/* Tells all others the same as if this process were behind them all. */
+void liana__members_pass_on(liana__cluster *cluster);
 /* A message outside of operations: it can be received in any generation. */
 liana__message_key liana__members_close_key(void);
 

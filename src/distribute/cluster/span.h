@@ -8,7 +8,10 @@
  * - first arrivals: an update is the sum of the first so many workers' gradients. What comes later is dropped.
  *
  * All processes call liana__span_run, and meet in it at the end. Nothing here is reproducible, but which gradients were used
- * is known, and each is used once. */
+ * is known, and each is used once.
+ *
+ * Where the cluster survives deaths, the servers go on without a worker that is gone. Without a server, and where somebody
+ * has not come into the span when others have, nothing of the span stays: the servers take back what they had before. */
 #ifndef LIANA_DISTRIBUTE_SPAN_H
 #define LIANA_DISTRIBUTE_SPAN_H
 
@@ -26,6 +29,8 @@ typedef struct liana__span_share {
 /* What the training does. Steps are counted from the span's first one. */
 typedef struct liana__span_work {
     size_t num_steps;
+    const bool *done;    /* by step: those that are not to be done again */
+    uint64_t generation; /* of the cluster, in which shares were divided */
     /* On a worker: its share of a step. Steps are asked for in ascending order; others are not computed here. */
     liana_status (*begin)(void *user, size_t step, liana__span_share *share, liana__error *error);
     /* Its gradients were used: `first` is the first of the sums. */
@@ -34,6 +39,29 @@ typedef struct liana__span_work {
     void (*scalars)(void *user, size_t update, double count, float *scalars);
     void *user;
 } liana__span_work;
+
+/* What came of a span: the same in all processes. The tables are the caller's, zeros before. */
+typedef struct liana__span_outcome {
+    liana__span_counts counts;
+    bool undone; /* nothing of the span stays; all is to be done again, by those that are left */
+    bool *done; /* by step: it was done. Not of those of workers that are gone, where an update is of one's gradients */
+    bool *died; /* by worker: it was there at the beginning, and not at the end ... */
+    int64_t *examples; /* ... and so many of its examples were used */
+} liana__span_outcome;
+
+/* What the first server knows of a worker, should that not be able to say it. */
+typedef struct liana__span_given {
+    uint64_t used, dropped; /* gradients */
+    int64_t examples;       /* of those used */
+} liana__span_given;
+
+/* What one process has seen of a span. */
+typedef struct liana__span_side {
+    bool broken; /* it cannot stay */
+    liana__span_counts counts;
+    uint32_t *applied;        /* of a server, by step: the gradients that its updates took */
+    liana__span_given *given; /* of the first server, by worker */
+} liana__span_side;
 
 /* What computes and updates: parts of the strategy. */
 typedef struct liana__span_parts {
@@ -47,19 +75,19 @@ typedef struct liana__span_parts {
     void *user;
 } liana__span_parts;
 
-/* Runs the span, and brings the new values of all variables to all processes. *counts: of all processes. If one fails, all
- * fail with its error. Errors: those of the work, of the update, of the cluster; OUT_OF_RANGE (a number is not finite). */
-liana_status liana__span_run(const liana__span_parts *span, const liana__span_work *work, liana__span_counts *counts,
+/* Runs the span, and brings the new values of all variables to all processes. If one fails, all fail with its error.
+ * Errors: those of the work, of the update, of the cluster; OUT_OF_RANGE (a number is not finite). */
+liana_status liana__span_run(const liana__span_parts *span, const liana__span_work *work, liana__span_outcome *outcome,
                              liana__error *error) LIANA_MUST_USE;
 
 /* The two sides. A server is made first, everywhere, and then serves. It serves until all workers have ended. */
 typedef struct liana__span_server liana__span_server;
 liana_status liana__span_server_create(const liana__span_parts *span, const liana__span_work *work,
-                                       liana__span_counts *counts, liana__span_server **server, liana__error *error)
+                                       liana__span_side *side, liana__span_server **server, liana__error *error)
     LIANA_MUST_USE;
 liana_status liana__span_serve(liana__span_server *server, liana__error *error) LIANA_MUST_USE;
 void liana__span_server_destroy(liana__span_server *server); /* NULL is allowed */
-liana_status liana__span_worker(const liana__span_parts *span, const liana__span_work *work, liana__span_counts *counts,
+liana_status liana__span_worker(const liana__span_parts *span, const liana__span_work *work, liana__span_side *side,
                                 liana__error *error) LIANA_MUST_USE;
 
 /* ---- what they say ---- */
@@ -71,11 +99,15 @@ typedef enum liana__span_request_kind {
     LIANA__SPAN_GRADIENTS, /* to all: they follow, unless they are of no examples */
     LIANA__SPAN_DONE,      /* to the first: all servers have applied them; there is no reply */
     LIANA__SPAN_END,       /* to all: this worker has no more work; there is no reply */
+    /* Between servers, where the cluster survives deaths; there are no replies. */
+    LIANA__SPAN_GONE,  /* from the first: the worker `round` is gone */
+    LIANA__SPAN_SEEN,  /* to the first: nothing of that worker is applied any more */
+    LIANA__SPAN_CLOSE, /* from the first: the update takes `expected` gradients of those that are left */
 } liana__span_request_kind;
 
 typedef struct liana__span_request {
     uint32_t kind;
-    uint32_t stops;    /* of END: the worker ends before its work was done */
+    uint32_t stops;    /* of END: the sender ends before its work was done */
     uint64_t round;    /* the update that is meant, counted from 0 */
     uint64_t expected; /* gradients that the update takes */
     int64_t count;     /* examples of the gradients */

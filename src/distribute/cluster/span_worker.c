@@ -1,12 +1,14 @@
 /* A worker's side of a span. */
 #include "distribute/cluster/span.h"
 
+#include "distribute/cluster/span_wait.h"
+
 #include <stdlib.h>
 
 typedef struct worker {
     const liana__span_parts *span;
     const liana__span_work *work;
-    liana__span_counts *counts;
+    liana__span_side *side;
     uint32_t *numbers; /* by process: the next request */
     char *memory;      /* of one message */
     size_t memory_size;
@@ -32,11 +34,24 @@ static liana_status send_request(worker *own, size_t to, const liana__span_reque
     return liana__span_send(own->span, to, own->numbers[to]++, request, error);
 }
 
+/* A message of a server. Without the server there is nothing more to do here. */
+static liana_status receive(worker *own, size_t from, liana__cluster_message kind, void *data, size_t size,
+                            liana__error *error)
+{
+    bool lost = false;
+    const liana_status status =
+        liana__span_receive(own->span->cluster, from, kind, own->numbers[from] - 1, data, size, &lost, error);
+    if (!lost) return status;
+    own->stopped = own->side->broken = true;
+    return LIANA_OK;
+}
+
 /* The reply to the last request to a server. */
 static liana_status hear(worker *own, size_t from, liana__span_reply *reply, liana__error *error)
 {
-    LIANA_TRY(liana__cluster_receive(own->span->cluster, from, LIANA__MESSAGE_REPLY, own->numbers[from] - 1, reply,
-                                     sizeof *reply, error));
+    *reply = (liana__span_reply){.answer = LIANA__SPAN_STOP};
+    if (own->side->broken) return LIANA_OK;
+    LIANA_TRY(receive(own, from, LIANA__MESSAGE_REPLY, reply, sizeof *reply, error));
     own->stopped |= reply->answer == LIANA__SPAN_STOP;
     return LIANA_OK;
 }
@@ -88,9 +103,8 @@ static liana_status fetch(worker *own, uint64_t round, liana__error *error)
         LIANA_TRY(hear(own, from, &reply, error));
         if (reply.answer == LIANA__SPAN_STOP || size == 0) continue;
         LIANA_TRY(reserve(own, size, error));
-        LIANA_TRY(liana__cluster_receive(span->cluster, from, LIANA__MESSAGE_REPLY_DATA, own->numbers[from] - 1,
-                                         own->memory, size, error));
-        liana__sliced_update_take(span->update, i, own->memory);
+        LIANA_TRY(receive(own, from, LIANA__MESSAGE_REPLY_DATA, own->memory, size, error));
+        if (!own->side->broken) liana__sliced_update_take(span->update, i, own->memory);
     }
     return own->stopped ? LIANA_OK : liana__sliced_update_write(span->update, error);
 }
@@ -140,7 +154,7 @@ static liana_status compute_step(worker *own, size_t step, const liana__span_sha
     LIANA_TRY(fetch(own, step, error));
     if (own->stopped) return LIANA_OK;
     if (share->count) LIANA_TRY(span->compute(span->user, &share->leaves, &block, error));
-    own->counts->computed++;
+    own->side->counts.computed++;
     const liana__span_request request = {
         .kind = LIANA__SPAN_GRADIENTS,
         .round = step,
@@ -149,11 +163,11 @@ static liana_status compute_step(worker *own, size_t step, const liana__span_sha
     };
     LIANA_TRY(offer(own, &request, &taken, error));
     if (own->stopped) return LIANA_OK;
-    own->counts->dropped += !taken;
+    own->side->counts.dropped += !taken;
     if (!taken) return LIANA_OK;
     LIANA_TRY(send_gradients(own, &request, block, error));
     if (own->stopped) return LIANA_OK;
-    own->counts->used++;
+    own->side->counts.used++;
     return own->work->end(own->work->user, step, block, error);
 }
 
@@ -166,6 +180,7 @@ static liana_status run_asynchronously(worker *own, liana__error *error)
         liana__span_share share = {0};
         liana__span_reply reply;
         const liana__span_request begin = {.kind = LIANA__SPAN_BEGIN, .round = step}, done = {.kind = LIANA__SPAN_DONE};
+        if (own->work->done[step]) continue;
         LIANA_TRY(own->work->begin(own->work->user, step, &share, error));
         if (share.num_sharing == 0) continue;
         LIANA_TRY(ask(own, &begin, &reply, error));
@@ -184,6 +199,7 @@ static liana_status run_in_rounds(worker *own, liana__error *error)
         liana__span_share share = {0};
         liana__span_reply reply;
         const liana__span_request begin = {.kind = LIANA__SPAN_BEGIN, .round = step};
+        if (own->work->done[step]) continue;
         LIANA_TRY(own->work->begin(own->work->user, step, &share, error));
         if (share.num_sharing == 0) continue;
         if (running <= step) {
@@ -192,7 +208,7 @@ static liana_status run_in_rounds(worker *own, liana__error *error)
             running = reply.round;
         }
         if (running > step) {
-            own->counts->skipped++;
+            own->side->counts.skipped++;
             continue;
         }
         LIANA_TRY(compute_step(own, step, &share, error));
@@ -200,10 +216,10 @@ static liana_status run_in_rounds(worker *own, liana__error *error)
     return LIANA_OK;
 }
 
-liana_status liana__span_worker(const liana__span_parts *span, const liana__span_work *work, liana__span_counts *counts,
+liana_status liana__span_worker(const liana__span_parts *span, const liana__span_work *work, liana__span_side *side,
                                 liana__error *error)
 {
-    worker own = {.span = span, .work = work, .counts = counts};
+    worker own = {.span = span, .work = work, .side = side};
     own.numbers = calloc(liana__cluster_size(span->cluster), sizeof *own.numbers);
     if (!own.numbers) return liana__fail_memory(error, "a worker");
     liana_status status = span->options.synchronous ? run_in_rounds(&own, error) : run_asynchronously(&own, error);

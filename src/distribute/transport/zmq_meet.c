@@ -63,7 +63,10 @@ static bool is_taken(liana__zmq *own, const liana__frame *frame, const liana__gr
     }
     liana__zmq_peer *peer = &own->peers[frame->sender];
     if (!peer->heard || peer->incarnation == frame->incarnation) return false;
-    if (peer->lost_since > 0) {
+    /* The end of its connection may not have been looked at yet, and libzmq may have made it again since: to the process that
+     * greets now. */
+    liana__zmq_look_at_connections(own);
+    if (peer->lost_since > 0 || peer->closed_at > peer->last_heard) {
         /* Its process has ended, and another one has come in its place. */
         peer->heard = peer->welcomed = peer->ready = false;
         return false;

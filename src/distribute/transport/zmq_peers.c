@@ -57,6 +57,14 @@ static void *watch(liana__zmq *own, void *socket, const char *name)
     return monitor;
 }
 
+/* A socket that is closed may live on for a while. libzmq (4.3) loses memory for each event that nobody is there to take. */
+static void unwatch(void *socket, void *monitor)
+{
+    if (!monitor) return;
+    zmq_socket_monitor(socket, NULL, 0);
+    zmq_close(monitor);
+}
+
 static liana_status fail_socket(liana__error *error, const char *what)
 {
     return liana__fail(error, zmq_errno() == ENOMEM ? LIANA_OUT_OF_MEMORY : LIANA_UNAVAILABLE, "%s: %s", what,
@@ -246,14 +254,13 @@ void liana__zmq_close_sockets(liana__zmq *own)
             !is_invited) {
             set_number(peer->socket, ZMQ_LINGER, 0);
         }
-        if (peer->monitor) zmq_close(peer->monitor);
+        unwatch(peer->socket, peer->monitor);
         if (peer->socket) zmq_close(peer->socket);
         peer->monitor = peer->socket = NULL;
     }
-    void *sockets[] = {own->router_monitor, own->router, own->gate};
-    for (size_t i = 0; i < sizeof sockets / sizeof *sockets; i++) {
-        if (sockets[i]) zmq_close(sockets[i]);
-    }
+    unwatch(own->router, own->router_monitor);
+    if (own->router) zmq_close(own->router);
+    if (own->gate) zmq_close(own->gate);
     if (own->context) zmq_ctx_term(own->context);
     own->context = own->router = own->router_monitor = own->gate = NULL;
     unlock_socket(own);

@@ -19,6 +19,9 @@ void liana__gradient_counts_set(const liana__span_counts *counts, liana__value *
     liana__value_set(arena, own, "largest_staleness", liana__value_int(arena, (int64_t)counts->largest_staleness));
     liana__value_set(arena, own, "sum_of_staleness", liana__value_int(arena, (int64_t)counts->staleness));
     liana__value_set(arena, own, "measured", liana__value_int(arena, (int64_t)counts->measured));
+    liana__value_set(arena, own, "partly_used", liana__value_int(arena, (int64_t)counts->partly_used));
+    liana__value_set(arena, own, "undone", liana__value_int(arena, (int64_t)counts->undone));
+    liana__value_set(arena, own, "examples_lost", liana__value_int(arena, (int64_t)counts->examples_lost));
     liana__value_set(arena, map, KEY, own);
 }
 
@@ -37,6 +40,9 @@ liana__span_counts liana__gradient_counts_read(const liana__value *map)
                                 .dropped = count_of(own, "dropped"),
                                 .skipped = count_of(own, "skipped"),
                                 .measured = count_of(own, "measured"),
+                                .partly_used = count_of(own, "partly_used"),
+                                .undone = count_of(own, "undone"),
+                                .examples_lost = count_of(own, "examples_lost"),
                                 .staleness = count_of(own, "sum_of_staleness"),
                                 .largest_staleness = count_of(own, "largest_staleness")};
 }

@@ -69,6 +69,7 @@ liana_status liana__trainer_find_fault(liana__trainer *trainer, const float *sum
 /* Updates of a cluster whose workers are not in step (distribute/cluster/span.h). Steps and updates are counted from 0. */
 typedef struct liana__trainer_span {
     size_t num_steps;
+    uint64_t generation; /* of the cluster, in which the shares of batches were divided */
     /* The batch of a step, which `workers` says to be ours, or whose share of it is; in ascending order. */
     liana_status (*next)(void *user, size_t step, liana__trainer_batch *batch, liana__error *error);
     /* Its gradients were used: the vector of sums of the objective, over the own examples. */
@@ -78,10 +79,11 @@ typedef struct liana__trainer_span {
     void *user;
 } liana__trainer_span;
 
-/* Errors: those of `next` and `computed`; OUT_OF_RANGE for numbers that are not finite; INVALID_CONFIG for an objective
+/* What came of it is in *outcome: steps that are `done` in it are not done again. After a death some may be left to do.
+ * Errors: those of `next` and `computed`; OUT_OF_RANGE for numbers that are not finite; INVALID_CONFIG for an objective
  * whose losses divide by what whole batches have; those of the cluster. The same in all processes. */
 liana_status liana__trainer_run_span(liana__trainer *trainer, const liana__trainer_span *span,
-                                     struct liana__span_counts *counts, liana__error *error) LIANA_MUST_USE;
+                                     struct liana__span_outcome *outcome, liana__error *error) LIANA_MUST_USE;
 
 /* What the last step found; kind NONE: every loss, gradient and weight is finite. Borrowed until the next step. */
 const liana__fault *liana__trainer_fault(const liana__trainer *trainer);

@@ -61,16 +61,21 @@ static void set_scalars(void *user, size_t update, double count, float *scalars)
 }
 
 liana_status liana__trainer_run_span(liana__trainer *trainer, const liana__trainer_span *span,
-                                     liana__span_counts *counts, liana__error *error)
+                                     liana__span_outcome *outcome, liana__error *error)
 {
     span_run run = {.trainer = trainer, .span = span};
-    const liana__span_work work = {
-        .num_steps = span->num_steps, .begin = begin_share, .end = end_share, .scalars = set_scalars, .user = &run};
+    const liana__span_work work = {.num_steps = span->num_steps,
+                                   .done = outcome->done,
+                                   .generation = span->generation,
+                                   .begin = begin_share,
+                                   .end = end_share,
+                                   .scalars = set_scalars,
+                                   .user = &run};
     trainer->fault = (liana__fault){0};
     if (trainer->counts) {
         return liana__fail(error, LIANA_INVALID_CONFIG,
                            "a loss divides by the elements of whole batches that a mask leaves, which workers that are "
                            "not in step do not know: use synchronous updates of all workers");
     }
-    return trainer->strategy->functions->run_span(trainer->instance, &work, counts, error);
+    return trainer->strategy->functions->run_span(trainer->instance, &work, outcome, error);
 }

@@ -538,6 +538,7 @@ static liana_status begin_training(liana__fit_run *fit)
     LIANA_TRY(liana__fit_span_create(fit->training, options->training, &fit->learning_rate, recovers, &fit->span,
                                      fit->error));
     fit->span.seen_classes = options->seen_classes;
+    fit->span.notes = options->notes;
     LIANA_TRY(liana__fit_group_create(fit));
     return liana__loader_begin(options->training, liana__fit_data_epoch(state, state->epoch + epoch_trained),
                                epoch_trained ? 0 : (uint64_t)state->step, fit->error);

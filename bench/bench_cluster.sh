@@ -3,10 +3,11 @@
 # should run.
 #
 #   NETWORKS="MobileNetV2 flowers ResNet50"   flowers is MobileNetV2 0.35 on JPEGs of 192 x 192; tiny tries the script
-#   WAYS="process mirrored mpi zmq encrypted one pytorch ddp pytorch_one"
+#   WAYS="process mirrored mpi zmq unmirrored encrypted one pytorch ddp pytorch_one"
 #                     process: one process of two threads, what the others are compared with; mirrored: two devices in a
 #                     process; mpi, zmq: two processes, by mpirun, and by liana launch through sockets in a folder;
-#                     encrypted: the same over TCP with a key; one: one process of one thread; pytorch: Debian's PyTorch in
+#                     unmirrored: as zmq, without the second copy of the optimizer's state (cluster.mirrors: false);
+#                     encrypted: the same as zmq over TCP with a key; one: one process of one thread; pytorch: Debian's PyTorch in
 #                     a process of two threads; ddp: in two processes, DistributedDataParallel over gloo; pytorch_one: in a
 #                     process of one thread
 #   ROUNDS=3          turns of all ways; the median counts
@@ -24,7 +25,7 @@ build=build
 if [ $# -gt 0 ] && [ -x "$1/liana" ]; then build=$1; fi
 build=$(cd "$build" && pwd)
 networks=${NETWORKS:-"MobileNetV2 flowers ResNet50"}
-ways=${WAYS:-"process mirrored mpi zmq encrypted one pytorch ddp pytorch_one"}
+ways=${WAYS:-"process mirrored mpi zmq unmirrored encrypted one pytorch ddp pytorch_one"}
 rounds=${ROUNDS:-3}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -74,6 +75,7 @@ train() {
         ;;
     mpi) mpirun -n 2 "$build/liana" train "$config" --out "$out" ;;
     zmq) "$build/liana" launch -n 2 "$config" --out "$out" ;;
+    unmirrored) "$build/liana" launch -n 2 "$config" --out "$out" cluster.mirrors=false ;;
     encrypted)
         export LIANA_CLUSTER_KEYS="$folder/keys" WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT="${PORT:-29518}"
         RANK=1 "$build/liana" train "$config" --out "$out" &

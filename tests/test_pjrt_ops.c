@@ -8,7 +8,6 @@
 #include "stablehlo/lowering.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const liana__samples *const all_samples[] = {
@@ -21,16 +20,10 @@ enum { NUM_OPS = sizeof all_samples / sizeof *all_samples };
 static liana_context *context;
 static liana__device *reference, *plugin;
 
-/* Nearly all of this test's time is the plugin's compiler, for a thousand small programs. These settings halve it: no fusions
- * by MLIR, and one piece of code for each program. What liana writes is the same; other tests keep the compiler's defaults. */
-static const char FLAGS[] = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true "
-                            "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1";
-
 /* Without the plugin there is nothing to test; the tests say so. */
 static int set_up(void **state)
 {
     (void)state;
-    setenv("XLA_FLAGS", FLAGS, 0);
     if (liana__test_open_devices(0, &context, NULL, &reference) != 0) return -1;
     if (!liana__test_plugin_is_there()) return 0;
     const char *name = liana__test_plugin_device("?cpu_device_count=1");

@@ -2,7 +2,8 @@
 #include "harness/cluster_fit.h"
 #include "harness/tiny_fit.h"
 
-#include "distribute/cluster/wire.h"
+#include "distribute/cluster/slice_chunks.h"
+#include "distribute/transport/frame.h"
 #include "distribute/tree.h"
 #include "ir/shape.h"
 
@@ -68,6 +69,53 @@ static void test_slices_as_messages(void **state)
     liana__wire_pack(&rounded, &map, offsets, block, message);
     read_message(&rounded, &map, message, got);
     assert_true(isnan(got[3]));
+}
+
+/* Chunks have every element once, in order; each is one frame, and all but the last have what is worth a message. */
+static void check_chunks(const liana__wire_format *format, const liana__slice_map *map)
+{
+    enum { NUM_SUMS = 8 };
+    liana__slice_chunks chunks;
+    liana__error error = {0};
+    size_t part = 0, at = 0, size = 0, uses[NUM_SUMS] = {0};
+    assert_ok(liana__slice_chunks_make(format, map, 1, NUM_SUMS, &chunks, &error), &error);
+    const liana__slice_part *parts = map->parts[LIANA__PARTS_OF_SUMS];
+    for (size_t i = 0; i < chunks.count; i++) {
+        const liana__slice_chunk *chunk = &chunks.items[i];
+        size_t elements = 0, bytes = 0;
+        assert_int_equal(chunk->number, i);
+        for (size_t k = 0; k < chunk->count; k++) {
+            const liana__chunk_part *piece = &liana__chunk_parts(&chunks, chunk)[k];
+            for (; parts[part].begin + at == parts[part].end; at = 0) part++;
+            assert_int_equal(piece->part, part);
+            assert_int_equal(piece->skipped, at);
+            assert_int_equal(piece->range.thing, parts[part].thing);
+            assert_int_equal(piece->range.begin, parts[part].begin + at);
+            assert_int_equal(piece->offset, elements);
+            at += (size_t)(piece->range.end - piece->range.begin);
+            elements += (size_t)(piece->range.end - piece->range.begin);
+            bytes += liana__wire_part_size(format, &piece->range);
+            uses[piece->range.thing]++;
+        }
+        assert_int_equal(chunk->elements, elements);
+        assert_int_equal(chunk->size, bytes);
+        assert_true(bytes <= LIANA__FRAME_PIECE && (bytes >= LIANA__LEAST_CHUNK || i + 1 == chunks.count));
+        size += bytes;
+    }
+    assert_int_equal(size, liana__wire_size(format, map));
+    for (size_t i = 0; i < NUM_SUMS; i++) assert_int_equal(chunks.first_use[i + 1] - chunks.first_use[i], uses[i]);
+    liana__slice_chunks_free(&chunks);
+}
+
+static void test_chunks_are_frames(void **state)
+{
+    (void)state;
+    enum { FRAME = LIANA__FRAME_PIECE / sizeof(float) };
+    liana__slice_part parts[] = {{0, 0, 1},         {1, 5, 300000}, {2, 0, 7},  {3, 9, 9},
+                                 {4, 0, 9 * FRAME}, {5, 0, FRAME},  {6, 0, 12}, {7, 3, 100 * 1000 + 4}};
+    const liana__slice_map map = {.parts = {[LIANA__PARTS_OF_SUMS] = parts}, .counts = {[LIANA__PARTS_OF_SUMS] = 8}};
+    check_chunks(&(liana__wire_format){0}, &map);
+    check_chunks(&(liana__wire_format){LIANA__WIRE_BFLOAT16, all_but_second, NULL}, &map);
 }
 
 static void test_any_float(void **state)
@@ -334,6 +382,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_slices_as_messages),
+        cmocka_unit_test(test_chunks_are_frames),
         cmocka_unit_test(test_any_float),
         cmocka_unit_test(test_each_block_is_rounded_once),
         cmocka_unit_test(test_results_depend_on_the_workers_alone),

@@ -130,19 +130,13 @@ typedef struct addition {
     const liana__tree_plan *tree;
     liana__slice *slice;
     const liana__slice_chunk *chunk;
-    const liana__slice_part *parts; /* of the chunk */
+    const liana__chunk_part *parts; /* of the chunk */
     size_t count;                   /* of them */
 } addition;
 
 static size_t part_size(const addition *own, size_t part)
 {
-    return (size_t)(own->parts[part].end - own->parts[part].begin);
-}
-
-/* Elements of the chunk before a part. */
-static size_t part_offset(const addition *own, size_t part)
-{
-    return own->slice->sum_offsets[own->chunk->first_part + part] - own->chunk->offset;
+    return (size_t)(own->parts[part].range.end - own->parts[part].range.begin);
 }
 
 static const float **place_of(const addition *own, size_t slot, size_t part)
@@ -195,9 +189,9 @@ static void find_own(const addition *own, size_t slot, size_t block)
     const liana__block_sender *sender = &own->exchange->sender;
     const float *const *sums = sender->sums + block * sender->chunks.num_sums;
     for (size_t i = 0; i < own->count; i++) {
-        const liana__slice_part *part = &own->parts[i];
-        *place_of(own, slot, i) = liana__wire_round_part(&sender->format, part, sums[part->thing] + part->begin,
-                                                         own->exchange->rooms[slot] + part_offset(own, i));
+        const liana__slice_part *range = &own->parts[i].range;
+        *place_of(own, slot, i) = liana__wire_round_part(&sender->format, range, sums[range->thing] + range->begin,
+                                                         own->exchange->rooms[slot] + own->parts[i].offset);
     }
 }
 
@@ -209,8 +203,8 @@ static liana_status receive(const addition *own, const liana__cluster *cluster, 
                                   own->chunk->size, message, error));
     const char *bytes = message->bytes;
     for (size_t i = 0; i < own->count; i++) {
-        *place_of(own, slot, i) = liana__wire_read_part(&own->exchange->sender.format, &own->parts[i], &bytes,
-                                                        own->exchange->rooms[slot] + part_offset(own, i));
+        *place_of(own, slot, i) = liana__wire_read_part(&own->exchange->sender.format, &own->parts[i].range, &bytes,
+                                                        own->exchange->rooms[slot] + own->parts[i].offset);
     }
     return LIANA_OK;
 }
@@ -218,8 +212,9 @@ static liana_status receive(const addition *own, const liana__cluster *cluster, 
 /* The sum of all is the first slot's, and the slice's. */
 static float *sum_of(const addition *own, size_t slot, size_t part)
 {
-    if (slot == 0) return liana__slice_sum(own->slice, own->chunk->first_part + part);
-    return own->exchange->rooms[slot] + part_offset(own, part);
+    const liana__chunk_part *piece = &own->parts[part];
+    if (slot == 0) return liana__slice_sum(own->slice, piece->part) + piece->skipped;
+    return own->exchange->rooms[slot] + piece->offset;
 }
 
 static void add_parts(const addition *own, const liana__tree_addition *pair)
@@ -286,10 +281,10 @@ static liana_status add_slice(liana__block_exchange *exchange, liana__cluster *c
                               .tree = tree,
                               .slice = slice,
                               .chunk = chunk,
-                              .parts = &slice->map.parts[LIANA__PARTS_OF_SUMS][chunk->first_part],
-                              .count = chunk->end_part - chunk->first_part};
+                              .parts = liana__chunk_parts(chunks, chunk),
+                              .count = chunk->count};
         LIANA_TRY(add_chunk(&own, cluster, error));
-        if (!exchange->sender.to_mirrors) LIANA_TRY(liana__mirrors_send_chunk(update, chunk, error));
+        if (!exchange->sender.to_mirrors) LIANA_TRY(liana__mirrors_send_chunk(update, chunks, chunk, error));
     }
     return liana__slice_take_sums(slice, error);
 }

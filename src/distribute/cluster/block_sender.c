@@ -43,26 +43,41 @@ static liana_status send_parts(liana__block_sender *own, size_t block, const lia
     return status;
 }
 
-/* From where the sums lie, if they are sent as they are. */
+/* Where the pieces of a chunk lie. */
+static void list_parts(const liana__block_sender *own, const liana__slice_chunk *chunk, const float *const *sums,
+                       liana__message_part *parts)
+{
+    const liana__chunk_part *pieces = liana__chunk_parts(&own->chunks, chunk);
+    for (size_t i = 0; i < chunk->count; i++) {
+        const liana__slice_part *range = &pieces[i].range;
+        parts[i] = (liana__message_part){sums[range->thing] + range->begin, liana__wire_part_size(&own->format, range)};
+    }
+}
+
+static void pack(const liana__block_sender *own, const liana__slice_chunk *chunk, const float *const *sums, char *to)
+{
+    const liana__chunk_part *pieces = liana__chunk_parts(&own->chunks, chunk);
+    for (size_t i = 0; i < chunk->count; i++) {
+        to = liana__wire_pack_part(&own->format, &pieces[i].range, sums[pieces[i].range.thing], to);
+    }
+}
+
 static liana_status send_chunk(liana__block_sender *own, size_t block, const liana__slice_chunk *chunk,
                                const float *const *sums, liana__error *error)
 {
-    const liana__slice_map *map = &own->update->maps[chunk->slice];
-    const size_t count = chunk->end_part - chunk->first_part;
+    const bool is_plain = liana__wire_is_plain(&own->format);
     if (find_receiver(own, chunk->slice) == SIZE_MAX) return LIANA_OK;
-    liana__message_part *parts = malloc(count * sizeof *parts);
-    const bool as_they_are =
-        parts && liana__wire_list_parts(&own->format, map, chunk->first_part, chunk->end_part, sums, parts);
-    void *packed = as_they_are ? NULL : malloc(chunk->size);
-    liana_status status =
-        parts && (packed || as_they_are) ? LIANA_OK : liana__fail_memory(error, "the exchange of sums");
-    if (status == LIANA_OK && packed) {
-        liana__wire_pack_parts(&own->format, map, chunk->first_part, chunk->end_part, sums, packed);
-        parts[0] = (liana__message_part){packed, chunk->size};
+    void *memory = malloc(is_plain ? chunk->count * sizeof(liana__message_part) : chunk->size);
+    if (!memory) return liana__fail_memory(error, "the exchange of sums");
+    liana__message_part packed = {memory, chunk->size};
+    if (is_plain) {
+        list_parts(own, chunk, sums, memory);
+    } else {
+        pack(own, chunk, sums, memory);
     }
-    if (status == LIANA_OK) status = send_parts(own, block, chunk, parts, packed ? 1 : count, error);
-    free(packed);
-    free(parts);
+    const liana_status status =
+        send_parts(own, block, chunk, is_plain ? memory : &packed, is_plain ? chunk->count : 1, error);
+    free(memory);
     return status;
 }
 
@@ -152,7 +167,7 @@ liana_status liana__block_sender_begin(liana__block_sender *sender, liana__clust
     const size_t count = sender->chunks.count;
     for (size_t i = 0; i < sender->num_blocks * count; i++) {
         const liana__slice_chunk *chunk = &sender->chunks.items[i % count];
-        atomic_store(&sender->parts[i], chunk->end_part - chunk->first_part);
+        atomic_store(&sender->parts[i], chunk->count);
         atomic_store(&sender->is_sent[i], false);
     }
     atomic_store(&sender->num_to_come, sender->num_blocks * num_sums);

@@ -231,36 +231,41 @@ bool liana__mirrors_add(const liana__sliced_update *update, const liana__tree_pl
     return tree->slots[0].replica != tree->slots[1].replica;
 }
 
-liana_status liana__mirrors_send_chunk(const liana__sliced_update *update, const liana__slice_chunk *chunk,
-                                       liana__error *error)
+/* The sums of a piece, and how many bytes they have. */
+static float *sums_of(const liana__slice *slice, const liana__chunk_part *piece, size_t *size)
 {
-    const size_t mirror = update->mirrors[chunk->slice], count = chunk->end_part - chunk->first_part;
-    const liana__slice *slice = update->slices[chunk->slice];
+    *size = (size_t)(piece->range.end - piece->range.begin) * sizeof(float);
+    return liana__slice_sum(slice, piece->part) + piece->skipped;
+}
+
+liana_status liana__mirrors_send_chunk(const liana__sliced_update *update, const liana__slice_chunks *chunks,
+                                       const liana__slice_chunk *chunk, liana__error *error)
+{
+    const size_t mirror = update->mirrors[chunk->slice];
     if (update->owners[chunk->slice] != update->cluster->place.rank || mirror == SIZE_MAX) return LIANA_OK;
-    liana__message_part *parts = malloc(count * sizeof *parts);
+    liana__message_part *parts = malloc(chunk->count * sizeof *parts);
     if (!parts) return liana__fail_memory(error, "the sums of a slice");
-    for (size_t i = 0; i < count; i++) {
-        const size_t part = chunk->first_part + i;
-        const size_t size = (slice->sum_offsets[part + 1] - slice->sum_offsets[part]) * sizeof(float);
-        parts[i] = (liana__message_part){liana__slice_sum(slice, part), size};
+    for (size_t i = 0; i < chunk->count; i++) {
+        const liana__chunk_part *piece = &liana__chunk_parts(chunks, chunk)[i];
+        parts[i].data = sums_of(update->slices[chunk->slice], piece, &parts[i].size);
     }
     const liana_status status = liana__cluster_send_parts(update->cluster, mirror, LIANA__MESSAGE_MIRROR,
-                                                          liana__slice_chunk_key(chunk, 0), parts, count, error);
+                                                          liana__slice_chunk_key(chunk, 0), parts, chunk->count, error);
     free(parts);
     return status;
 }
 
-static liana_status receive_chunk(const liana__sliced_update *update, const liana__slice_chunk *chunk,
-                                  liana__error *error)
+static liana_status receive_chunk(const liana__sliced_update *update, const liana__slice_chunks *chunks,
+                                  const liana__slice_chunk *chunk, liana__error *error)
 {
-    const liana__slice *slice = update->slices[chunk->slice];
     liana__message message;
     LIANA_TRY(liana__cluster_take(update->cluster, update->owners[chunk->slice], LIANA__MESSAGE_MIRROR,
                                   liana__slice_chunk_key(chunk, 0), chunk->elements * sizeof(float), &message, error));
-    const float *from = message.bytes;
-    for (size_t part = chunk->first_part; part < chunk->end_part; part++) {
-        const size_t size = slice->sum_offsets[part + 1] - slice->sum_offsets[part];
-        memcpy(liana__slice_sum(slice, part), from, size * sizeof *from);
+    const char *from = message.bytes;
+    for (size_t i = 0; i < chunk->count; i++) {
+        size_t size;
+        float *to = sums_of(update->slices[chunk->slice], &liana__chunk_parts(chunks, chunk)[i], &size);
+        memcpy(to, from, size);
         from += size;
     }
     liana__message_free(&message);
@@ -273,7 +278,7 @@ liana_status liana__mirrors_receive_sums(const liana__sliced_update *update, con
     for (size_t i = 0; i < update->num_slices; i++) {
         if (update->mirrors[i] != update->cluster->place.rank) continue;
         for (size_t k = chunks->first[i]; k < chunks->first[i + 1]; k++) {
-            LIANA_TRY(receive_chunk(update, &chunks->items[k], error));
+            LIANA_TRY(receive_chunk(update, chunks, &chunks->items[k], error));
         }
         LIANA_TRY(liana__slice_take_sums(update->slices[i], error));
     }

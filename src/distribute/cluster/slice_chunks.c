@@ -1,6 +1,7 @@
 /* Cutting slices into messages. */
 #include "distribute/cluster/slice_chunks.h"
 
+#include "distribute/transport/frame.h"
 #include "distribute/tree.h"
 
 #include <stdlib.h>
@@ -11,60 +12,95 @@ enum { MOST_CHUNKS = 1024 };
 void liana__slice_chunks_free(liana__slice_chunks *chunks)
 {
     free(chunks->items);
+    free(chunks->parts);
     free(chunks->first);
     free(chunks->first_use);
     free(chunks->uses);
     *chunks = (liana__slice_chunks){0};
 }
 
-static liana_status add_chunk(liana__slice_chunks *own, const liana__slice_chunk *chunk, liana__error *error)
+/* A slice that is being cut. */
+typedef struct cut {
+    liana__slice_chunks *chunks;
+    const liana__wire_format *format;
+    size_t least, most; /* bytes of a chunk */
+    liana__slice_chunk open;
+} cut;
+
+static liana_status close_chunk(cut *own, liana__error *error)
 {
-    if (!liana__grow(&own->items, own->count, &own->capacity, sizeof *own->items)) {
+    liana__slice_chunks *chunks = own->chunks;
+    if (own->open.count == 0) return LIANA_OK;
+    if (!liana__grow(&chunks->items, chunks->count, &chunks->capacity, sizeof *chunks->items)) {
         return liana__fail_memory(error, "the exchange of sums");
     }
-    own->items[own->count++] = *chunk;
+    chunks->items[chunks->count++] = own->open;
+    own->open =
+        (liana__slice_chunk){.slice = own->open.slice, .number = own->open.number + 1, .first_part = chunks->num_parts};
     return LIANA_OK;
 }
 
-static liana_status cut_slice(liana__slice_chunks *own, const liana__wire_format *format, const liana__slice_map *map,
-                              size_t slice, liana__error *error)
+static liana_status add_piece(cut *own, const liana__chunk_part *piece, liana__error *error)
 {
-    const size_t count = map->counts[LIANA__PARTS_OF_SUMS], share = liana__wire_size(format, map) / (MOST_CHUNKS / 2);
-    const size_t least = share > LIANA__LEAST_CHUNK ? share : LIANA__LEAST_CHUNK;
-    liana__slice_chunk chunk = {.slice = slice};
-    for (size_t i = 0; i < count; i++) {
-        const liana__slice_part *part = &map->parts[LIANA__PARTS_OF_SUMS][i];
-        chunk.elements += (size_t)(part->end - part->begin);
-        chunk.end_part = i + 1;
-        chunk.size = liana__wire_parts_size(format, map, chunk.first_part, chunk.end_part);
-        if (chunk.size < least && i + 1 < count) continue;
-        if (chunk.size) LIANA_TRY(add_chunk(own, &chunk, error));
-        chunk = (liana__slice_chunk){.slice = slice,
-                                     .number = chunk.number + 1,
-                                     .first_part = i + 1,
-                                     .offset = chunk.offset + chunk.elements};
+    liana__slice_chunks *chunks = own->chunks;
+    if (!liana__grow(&chunks->parts, chunks->num_parts, &chunks->part_capacity, sizeof *chunks->parts)) {
+        return liana__fail_memory(error, "the exchange of sums");
     }
-    return LIANA_OK;
+    chunks->parts[chunks->num_parts++] = *piece;
+    own->open.count++;
+    own->open.elements += (size_t)(piece->range.end - piece->range.begin);
+    own->open.size += liana__wire_part_size(own->format, &piece->range);
+    return own->open.size < own->most ? LIANA_OK : close_chunk(own, error);
+}
+
+/* A part, in as many pieces as it takes. */
+static liana_status cut_part(cut *own, const liana__slice_part *part, size_t number, liana__error *error)
+{
+    const size_t count = (size_t)(part->end - part->begin), size = liana__wire_part_size(own->format, part);
+    for (size_t done = 0; done < count;) {
+        const size_t room = (own->most - own->open.size) / (size / count), left = count - done;
+        const uint64_t begin = part->begin + done, end = begin + (room < left ? room : left);
+        const liana__chunk_part piece = {{part->thing, begin, end}, number, done, own->open.elements};
+        if (room == 0) {
+            LIANA_TRY(close_chunk(own, error));
+            continue;
+        }
+        LIANA_TRY(add_piece(own, &piece, error));
+        done += (size_t)(end - begin);
+    }
+    return own->open.size < own->least ? LIANA_OK : close_chunk(own, error);
+}
+
+static liana_status cut_slice(liana__slice_chunks *chunks, const liana__wire_format *format,
+                              const liana__slice_map *map, size_t slice, liana__error *error)
+{
+    const size_t share = liana__wire_size(format, map) / (MOST_CHUNKS / 2);
+    cut own = {.chunks = chunks,
+               .format = format,
+               .least = share > LIANA__LEAST_CHUNK ? share : LIANA__LEAST_CHUNK,
+               .most = share > LIANA__FRAME_PIECE / 2 ? 2 * share : LIANA__FRAME_PIECE,
+               .open = {.slice = slice, .first_part = chunks->num_parts}};
+    for (size_t i = 0; i < map->counts[LIANA__PARTS_OF_SUMS]; i++) {
+        LIANA_TRY(cut_part(&own, &map->parts[LIANA__PARTS_OF_SUMS][i], i, error));
+    }
+    return close_chunk(&own, error);
 }
 
 /* Counts, then fills: the chunks of each sum. */
-static liana_status list_uses(liana__slice_chunks *own, const liana__slice_map *maps, liana__error *error)
+static liana_status list_uses(liana__slice_chunks *own, liana__error *error)
 {
-    size_t num_parts = 0;
-    for (size_t i = 0; i < own->count; i++) num_parts += own->items[i].end_part - own->items[i].first_part;
     own->first_use = calloc(own->num_sums + 2, sizeof *own->first_use);
-    own->uses = calloc(num_parts + 1, sizeof *own->uses);
+    own->uses = calloc(own->num_parts + 1, sizeof *own->uses);
     if (!own->first_use || !own->uses) return liana__fail_memory(error, "the exchange of sums");
     for (int fills = 0; fills < 2; fills++) {
         for (size_t i = 0; i < own->count; i++) {
-            const liana__slice_chunk *chunk = &own->items[i];
-            const liana__slice_part *parts = maps[chunk->slice].parts[LIANA__PARTS_OF_SUMS];
-            for (size_t k = chunk->first_part; k < chunk->end_part; k++) {
-                if (parts[k].thing >= own->num_sums) {
+            const liana__chunk_part *parts = liana__chunk_parts(own, &own->items[i]);
+            for (size_t k = 0; k < own->items[i].count; k++) {
+                if (parts[k].range.thing >= own->num_sums) {
                     return liana__fail(error, LIANA_INVALID_DATA, "a process owns no sum of ours");
                 }
                 /* Each count is two places further while it fills, so that it ends where the next sum begins. */
-                size_t *place = &own->first_use[parts[k].thing + 1];
+                size_t *place = &own->first_use[parts[k].range.thing + 1];
                 if (fills) {
                     own->uses[(*place)++] = i;
                 } else {
@@ -87,7 +123,7 @@ liana_status liana__slice_chunks_make(const liana__wire_format *format, const li
         LIANA_TRY(cut_slice(chunks, format, &maps[i], i, error));
         chunks->first[i + 1] = chunks->count;
     }
-    return list_uses(chunks, maps, error);
+    return list_uses(chunks, error);
 }
 
 size_t liana__slice_chunk_key(const liana__slice_chunk *chunk, size_t block)

@@ -85,8 +85,8 @@ liana_status liana__mirrors_follow(liana__sliced_update *update, liana__error *e
  * than the sums would, and can be sent while leaves are computed. All processes say the same. */
 bool liana__mirrors_add(const liana__sliced_update *update, const liana__tree_plan *tree);
 /* Else: the sums of slices, from owners to mirrors, in chunks: whoever adds them sends them. */
-liana_status liana__mirrors_send_chunk(const liana__sliced_update *update, const liana__slice_chunk *chunk,
-                                       liana__error *error) LIANA_MUST_USE;
+liana_status liana__mirrors_send_chunk(const liana__sliced_update *update, const liana__slice_chunks *chunks,
+                                       const liana__slice_chunk *chunk, liana__error *error) LIANA_MUST_USE;
 liana_status liana__mirrors_receive_sums(const liana__sliced_update *update, const liana__slice_chunks *chunks,
                                          liana__error *error) LIANA_MUST_USE;
 /* What this process owns and mirrors, in the counters of the cluster. */

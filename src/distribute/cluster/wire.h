@@ -6,7 +6,6 @@
 #define LIANA_DISTRIBUTE_WIRE_H
 
 #include "distribute/cluster/slice_map.h"
-#include "distribute/transport/transport.h"
 
 typedef enum liana__wire_kind {
     LIANA__WIRE_FLOAT32,
@@ -23,15 +22,14 @@ typedef struct liana__wire_format {
     void *user;
 } liana__wire_format;
 
-/* Bytes of an owner's slice of a block; of some parts of it, that follow each other. */
+/* Bytes of an owner's slice of a block; of a part of it. */
 size_t liana__wire_size(const liana__wire_format *format, const liana__slice_map *map);
-size_t liana__wire_parts_size(const liana__wire_format *format, const liana__slice_map *map, size_t first, size_t end);
-/* Some parts of an owner's slice of a block, whose sum s is at sums[s]: where they lie, if they are sent as they are; false:
- * they are packed. */
-bool liana__wire_list_parts(const liana__wire_format *format, const liana__slice_map *map, size_t first, size_t end,
-                            const float *const *sums, liana__message_part *parts);
-void liana__wire_pack_parts(const liana__wire_format *format, const liana__slice_map *map, size_t first, size_t end,
-                            const float *const *sums, void *message);
+size_t liana__wire_part_size(const liana__wire_format *format, const liana__slice_part *part);
+/* Whether sums are sent from where they lie; else they are packed. */
+bool liana__wire_is_plain(const liana__wire_format *format);
+/* Writes a part of the sum at `sum` as it is sent, and returns the end of it. */
+char *liana__wire_pack_part(const liana__wire_format *format, const liana__slice_part *part, const float *sum,
+                            char *to);
 /* One part of a message, at *from, which goes on to the next one: its floats, in the message or widened into `room`. */
 const float *liana__wire_read_part(const liana__wire_format *format, const liana__slice_part *part, const char **from,
                                    float *room);

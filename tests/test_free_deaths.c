@@ -45,27 +45,6 @@ static const char *folder_of(const char *name)
     return path;
 }
 
-/* A number of the newest checkpoint's state: the last one of that key. */
-static uint64_t number_of(const char *folder, const char *key)
-{
-    liana__arena arena = {0};
-    liana__error error = {0};
-    const char *path = NULL;
-    char file[640], quoted[64];
-    assert_ok(liana__checkpoint_newest(folder, &arena, &path, &error), &error);
-    snprintf(file, sizeof file, "%s/state.json", path);
-    snprintf(quoted, sizeof quoted, "\"%s\": ", key);
-    char *text, *last = NULL;
-    size_t size;
-    assert_ok(liana__file_read(file, 1 << 24, &text, &size, &error), &error);
-    for (char *found = text; (found = strstr(found, quoted)); found++) last = found;
-    assert_non_null(last);
-    const uint64_t number = strtoull(last + strlen(quoted), NULL, 10);
-    free(text);
-    liana__arena_free(&arena);
-    return number;
-}
-
 static liana__cluster_program fit_of(const char *strategy, death *dies)
 {
     return (liana__cluster_program){.run = liana__cluster_fit_rows,
@@ -114,15 +93,16 @@ static void test_others_do_the_steps_of_a_dead_worker(void **state)
                 continue; /* it had done all before */
             }
             assert_go_on(results, 3 + servers, &dead);
-            assert_int_equal(number_of(program.checkpoints, "used"), 10);
-            assert_int_equal(number_of(program.checkpoints, "computed"), 10);
-            assert_int_equal(number_of(program.checkpoints, "examples_lost"), 0);
-            assert_true(number_of(program.checkpoints, "largest_staleness") <= 3);
-            const uint64_t partly = number_of(program.checkpoints, "partly_used");
+            assert_int_equal(liana__cluster_fit_number(program.checkpoints, "used"), 10);
+            assert_int_equal(liana__cluster_fit_number(program.checkpoints, "computed"), 10);
+            assert_int_equal(liana__cluster_fit_number(program.checkpoints, "examples_lost"), 0);
+            assert_true(liana__cluster_fit_number(program.checkpoints, "largest_staleness") <= 3);
+            const uint64_t partly = liana__cluster_fit_number(program.checkpoints, "partly_used");
             assert_true(partly <= (servers > 1));
             uint64_t updates = 0;
             for (size_t i = 3; i < 3 + servers; i++) updates += results[i].counters.updates;
-            if (number_of(program.checkpoints, "undone") == 0) assert_int_equal(updates, 10 * servers - partly);
+            if (liana__cluster_fit_number(program.checkpoints, "undone") == 0)
+                assert_int_equal(updates, 10 * servers - partly);
             liana__free_results(results, 3 + servers);
         }
     }
@@ -158,8 +138,8 @@ static void test_nobody_waits_for_the_gradients_of_a_dead_worker(void **state)
             liana__run_cluster(&program, 3, servers, results);
             assert_go_on(results, 3 + servers, &dead);
             for (size_t i = 3; i < 3 + servers; i++) assert_int_equal(results[i].counters.updates, 4);
-            assert_int_equal(number_of(program.checkpoints, "examples_lost"), positions_of_second(12));
-            assert_int_equal(number_of(program.checkpoints, "partly_used"), 0);
+            assert_int_equal(liana__cluster_fit_number(program.checkpoints, "examples_lost"), positions_of_second(12));
+            assert_int_equal(liana__cluster_fit_number(program.checkpoints, "partly_used"), 0);
             assert_non_null(strstr(results[0].notes, "worker 1 is gone"));
             assert_non_null(strstr(results[0].notes, "the first 2 of 2 workers"));
             liana__free_results(results, 3 + servers);
@@ -183,9 +163,9 @@ static void test_updates_of_the_first_gradients_go_on(void **state)
             liana__run_cluster(&program, 3, servers, results);
             if (dead.seen >= last) {
                 assert_go_on(results, 3 + servers, &dead);
-                const bool undone = number_of(program.checkpoints, "undone") > 0;
+                const bool undone = liana__cluster_fit_number(program.checkpoints, "undone") > 0;
                 for (size_t i = 3; i < 3 + servers && !undone; i++) assert_int_equal(results[i].counters.updates, 4);
-                assert_true(number_of(program.checkpoints, "used") <= 2 * 4);
+                assert_true(liana__cluster_fit_number(program.checkpoints, "used") <= 2 * 4);
             }
             liana__free_results(results, 3 + servers);
         }

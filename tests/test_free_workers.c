@@ -93,28 +93,6 @@ static liana__cluster_program fit_of(const char *strategy)
     return (liana__cluster_program){.run = liana__cluster_fit_rows, .strategy = {.name = strategy}};
 }
 
-/* A number of the newest checkpoint's state: the last one of that key. */
-static double number_of(const char *folder, const char *key)
-{
-    liana__arena arena = {0};
-    liana__error error = {0};
-    const char *path = NULL;
-    char file[640], quoted[64];
-    assert_ok(liana__checkpoint_newest(folder, &arena, &path, &error), &error);
-    snprintf(file, sizeof file, "%s/state.json", path);
-    snprintf(quoted, sizeof quoted, "\"%s\": ", key);
-    char *text, *found, *last = NULL;
-    size_t size;
-    assert_ok(liana__file_read(file, 1 << 24, &text, &size, &error), &error);
-    found = text;
-    while ((found = strstr(found, quoted))) last = found++;
-    assert_non_null(last);
-    const double number = strtod(last + strlen(quoted), NULL);
-    free(text);
-    liana__arena_free(&arena);
-    return number;
-}
-
 static const char *folder_of(const char *name)
 {
     static char paths[8][512];
@@ -178,11 +156,11 @@ static void test_each_gradient_is_used_once(void **state)
             leaves += results[i].counters.leaves_computed;
         }
         assert_int_equal(leaves, 2 * 10 * 2);
-        assert_int_equal((int)number_of(program.checkpoints, "computed"), 10);
-        assert_int_equal((int)number_of(program.checkpoints, "used"), 10);
-        assert_int_equal((int)number_of(program.checkpoints, "dropped"), 0);
-        assert_int_equal((int)number_of(program.checkpoints, "measured"), 10 * (int)servers);
-        assert_true(number_of(program.checkpoints, "largest_staleness") <= 3);
+        assert_int_equal(liana__cluster_fit_number(program.checkpoints, "computed"), 10);
+        assert_int_equal(liana__cluster_fit_number(program.checkpoints, "used"), 10);
+        assert_int_equal(liana__cluster_fit_number(program.checkpoints, "dropped"), 0);
+        assert_int_equal(liana__cluster_fit_number(program.checkpoints, "measured"), 10 * servers);
+        assert_true(liana__cluster_fit_number(program.checkpoints, "largest_staleness") <= 3);
         assert_non_null(strstr(results[0].notes, "results are not reproducible"));
         liana__free_results(results, workers + servers);
     }
@@ -286,8 +264,8 @@ static void test_slow_workers_do_not_hold_up_fast_ones(void **state)
     program.control = (liana__hub_control){note_message, holds_second, &seen};
     program.checkpoints = folder_of("slow");
     liana__run_cluster(&program, 2, 1, results);
-    assert_int_equal((int)number_of(program.checkpoints, "largest_staleness"), 6);
-    assert_int_equal((int)number_of(program.checkpoints, "used"), 20);
+    assert_int_equal(liana__cluster_fit_number(program.checkpoints, "largest_staleness"), 6);
+    assert_int_equal(liana__cluster_fit_number(program.checkpoints, "used"), 20);
     liana__free_results(results, 3);
 }
 
@@ -363,8 +341,8 @@ static void test_late_gradients_are_dropped(void **state)
     }
     for (size_t i = 0; i < used; i++) loss += (double)y[i] * (double)y[i];
     assert_true(fabs(results[0].loss - loss / (double)used) < 1e-5 * results[0].loss);
-    assert_int_equal((int)number_of(program.checkpoints, "used"), 2);
-    assert_int_equal((int)number_of(program.checkpoints, "dropped"), 1);
+    assert_int_equal(liana__cluster_fit_number(program.checkpoints, "used"), 2);
+    assert_int_equal(liana__cluster_fit_number(program.checkpoints, "dropped"), 1);
     liana__free_results(results, 5);
 }
 
@@ -383,10 +361,11 @@ static void test_all_shares_are_counted(void **state)
         assert_int_equal(results[i].counters.updates, i < 4 ? 0 : 12);
     }
     const char *folder = program.checkpoints;
-    assert_int_equal((int)number_of(folder, "used"), 3 * 4);
-    assert_int_equal((int)(number_of(folder, "dropped") + number_of(folder, "skipped")), 4);
-    assert_int_equal((int)(number_of(folder, "used") + number_of(folder, "dropped")),
-                     (int)number_of(folder, "computed"));
+    assert_int_equal(liana__cluster_fit_number(folder, "used"), 3 * 4);
+    assert_int_equal((int)(liana__cluster_fit_number(folder, "dropped") + liana__cluster_fit_number(folder, "skipped")),
+                     4);
+    assert_int_equal((int)(liana__cluster_fit_number(folder, "used") + liana__cluster_fit_number(folder, "dropped")),
+                     (int)liana__cluster_fit_number(folder, "computed"));
     liana__free_results(results, 6);
 }
 
@@ -412,7 +391,7 @@ static void test_a_fit_goes_on(void **state)
     assert_memory_equal(whole[0].weights, results[0].weights, whole[0].size);
     assert_true(whole[0].loss == results[0].loss);
     assert_null(strstr(results[0].notes, "rounds differently"));
-    assert_int_equal((int)number_of(program.checkpoints, "used"), 10);
+    assert_int_equal(liana__cluster_fit_number(program.checkpoints, "used"), 10);
     liana__free_results(results, 3);
     liana__free_results(whole, 2);
 }

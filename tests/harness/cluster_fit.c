@@ -1,6 +1,9 @@
 /* Programs in threads, each of which is a process of a cluster. */
 #include "harness/cluster_fit.h"
 
+#include "base/file.h"
+#include "train/checkpoint/checkpoint.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,4 +145,26 @@ void liana__free_results(liana__cluster_result *results, size_t count)
         free(results[i].weights);
         free(results[i].averages);
     }
+}
+
+/* ---- what it leaves ---- */
+
+uint64_t liana__cluster_fit_number(const char *folder, const char *key)
+{
+    liana__arena arena = {0};
+    liana__error error = {0};
+    const char *path = NULL;
+    char file[640], quoted[64];
+    assert_ok(liana__checkpoint_newest(folder, &arena, &path, &error), &error);
+    snprintf(file, sizeof file, "%s/state.json", path);
+    snprintf(quoted, sizeof quoted, "\"%s\": ", key);
+    char *text, *last = NULL;
+    size_t size;
+    assert_ok(liana__file_read(file, 1 << 24, &text, &size, &error), &error);
+    for (char *found = text; (found = strstr(found, quoted)); found++) last = found;
+    assert_non_null(last);
+    const uint64_t number = strtoull(last + strlen(quoted), NULL, 10);
+    free(text);
+    liana__arena_free(&arena);
+    return number;
 }

@@ -50,4 +50,7 @@ void liana__run_cluster(const liana__cluster_program *program, size_t num_worker
                         liana__cluster_result *results);
 void liana__free_results(liana__cluster_result *results, size_t count);
 
+/* A number of the state of the newest checkpoint in a folder: the last one of that key, which must be there. */
+uint64_t liana__cluster_fit_number(const char *folder, const char *key);
+
 #endif

@@ -271,9 +271,12 @@ static bool answer_for_memory(int function, void *args)
 static bool answer_for_platform(int function, void *args)
 {
     liana__pjrt_list_args *list = args;
-    if (function != LIANA__PJRT_CLIENT_PLATFORM_NAME || !state.platform) return false;
-    list->items = state.platform;
-    list->count = strlen(state.platform);
+    const char *made_up = function == LIANA__PJRT_CLIENT_PLATFORM_NAME      ? state.platform
+                          : function == LIANA__PJRT_DEVICE_DESCRIPTION_KIND ? state.kind
+                                                                            : NULL;
+    if (!made_up) return false;
+    list->items = made_up;
+    list->count = strlen(made_up);
     return true;
 }
 

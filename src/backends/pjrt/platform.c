@@ -3,6 +3,7 @@
 
 #include "backends/pjrt/buffer.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +11,18 @@ const char *liana__pjrt_platform_of(const liana__device *device)
 {
     if (device->backend != &liana__backend_pjrt) return NULL;
     return ((const liana__pjrt_device *)device)->client->platform;
+}
+
+int64_t liana__pjrt_describe_memory(const liana__device *device, char *kind, size_t size)
+{
+    liana__pjrt_device_facts facts = {.memory = -1};
+    if (device->backend == &liana__backend_pjrt) {
+        const liana__pjrt_device *own = (const liana__pjrt_device *)device;
+        liana__error ignored;
+        if (liana__pjrt_device_describe(own->client, own->number, &facts, &ignored) != LIANA_OK) facts.memory = -1;
+    }
+    snprintf(kind, size, "%s", facts.kind);
+    return facts.memory;
 }
 
 void liana__pjrt_set_products(liana__device *device, bool by_default)

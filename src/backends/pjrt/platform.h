@@ -8,6 +8,10 @@
 /* The platform of a plugin's device: "tpu", "cuda", "cpu"; NULL: the device is another backend's. */
 const char *liana__pjrt_platform_of(const liana__device *device);
 
+/* What a plugin's device calls itself ("TPU v5 lite"), cut at `size` bytes, and the bytes of its memory. -1: it is another
+ * backend's, or the plugin does not say; then the text may be empty. */
+int64_t liana__pjrt_describe_memory(const liana__device *device, char *kind, size_t size);
+
 /* Whether f32 products of what is compiled for a plugin's device from now on are what the device takes them for, which
  * may round their operands to TF32 or bf16 (XLA's precision DEFAULT). false, as it begins: they are computed in f32
  * (HIGHEST). Other devices have one way only: nothing is done. */

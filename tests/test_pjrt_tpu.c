@@ -187,6 +187,51 @@ static void test_advice_for_memory(void **state)
     end();
 }
 
+/* ---- exact mode ---- */
+
+static bool options_have(const char *name)
+{
+    const counting_plugin_state *counted = liana__test_plugin_state();
+    return memmem(counted->options, counted->options_size, name, strlen(name)) != NULL;
+}
+
+/* What makes programs repeatable reaches the compiler, and is said; without train.deterministic it does neither. */
+static void test_exact_mode_sets_flags(void **state)
+{
+    (void)state;
+    begin("cuda");
+    static const struct {
+        const char *platform, *says, *flags[2];
+    } cases[] = {
+        {"cuda",
+         "deterministic: programs are compiled with xla_gpu_deterministic_ops=true, xla_gpu_autotune_level=0\n",
+         {"xla_gpu_deterministic_ops\x12\x02\x10\x01", "xla_gpu_autotune_level\x12\x02\x18"}},
+        {"cpu",
+         "deterministic: programs are compiled with xla_cpu_multi_thread_eigen=false\n",
+         {"xla_cpu_multi_thread_eigen\x12\x02\x10", NULL}},
+        {"tpu", "deterministic: programs of the platform tpu are repeatable as they are\n", {NULL, NULL}},
+        {"npu", "deterministic: nothing is known that makes programs of the platform npu repeatable\n", {NULL, NULL}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char run[32];
+        snprintf(run, sizeof run, "exact%zu", i);
+        liana__test_plugin_state()->platform = cases[i].platform;
+        liana__test_result result = train("", run, "train.deterministic=true", "train.epochs=1");
+        if (!strstr(result.out, cases[i].says)) fail_msg("no '%s' in:\n%s%s", cases[i].says, result.out, result.err);
+        assert_code(result, 0);
+        for (size_t k = 0; k < 2; k++) {
+            if (cases[i].flags[k] && !options_have(cases[i].flags[k])) fail_msg("no %s", cases[i].flags[k]);
+        }
+        assert_int_equal(options_have("xla_gpu_"), i == 0);
+    }
+    liana__test_plugin_state()->platform = "cuda";
+    liana__test_result result = train("", "fast", "train.deterministic=false", "train.epochs=1");
+    assert_null(strstr(result.out, "deterministic:"));
+    assert_false(options_have("xla_gpu_"));
+    assert_code(result, 0);
+    end();
+}
+
 /* ---- precision ---- */
 
 /* How many files below the folder of dumps hold a word. */
@@ -281,15 +326,11 @@ static void test_cpu_has_one_precision(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all_cores_train),
-        cmocka_unit_test(test_a_part_of_a_slice),
-        cmocka_unit_test(test_other_platforms),
-        cmocka_unit_test(test_no_tpu),
-        cmocka_unit_test(test_advice_at_the_start),
-        cmocka_unit_test(test_advice_for_memory),
-        cmocka_unit_test(test_products),
-        cmocka_unit_test(test_what_auto_is),
-        cmocka_unit_test(test_cpu_has_one_precision),
+        cmocka_unit_test(test_all_cores_train),       cmocka_unit_test(test_a_part_of_a_slice),
+        cmocka_unit_test(test_other_platforms),       cmocka_unit_test(test_no_tpu),
+        cmocka_unit_test(test_advice_at_the_start),   cmocka_unit_test(test_advice_for_memory),
+        cmocka_unit_test(test_exact_mode_sets_flags), cmocka_unit_test(test_products),
+        cmocka_unit_test(test_what_auto_is),          cmocka_unit_test(test_cpu_has_one_precision),
     };
     return cmocka_run_group_tests_name("pjrt_tpu", tests, NULL, NULL);
 }

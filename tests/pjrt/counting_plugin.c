@@ -192,7 +192,14 @@ static void before(int function, void *args, const char *name)
         count_bytes(args);
         break;
     case LIANA__PJRT_LOADED_EXECUTABLE_EXECUTE: look_at_execution(args, name); break;
-    case LIANA__PJRT_CLIENT_COMPILE: state.compiled++; break;
+    case LIANA__PJRT_CLIENT_COMPILE: {
+        const liana__pjrt_compile_args *compile = args;
+        state.compiled++;
+        state.options_size =
+            compile->options_size < sizeof state.options ? compile->options_size : sizeof state.options;
+        memcpy(state.options, compile->options, state.options_size);
+        break;
+    }
     default: break;
     }
 }

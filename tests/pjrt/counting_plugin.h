@@ -37,6 +37,9 @@ typedef struct counting_plugin_state {
      * devices of other hosts of its slice. */
     const char *platform, *kind;
     size_t other_devices;
+    /* The options of the last program that was compiled: as far as they have room, with their length. */
+    char options[8192];
+    size_t options_size;
     long long memory_limit; /* bytes of a device, for a plugin that counts memory; 0: it does not */
 } counting_plugin_state;
 

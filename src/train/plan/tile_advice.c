@@ -68,7 +68,9 @@ void liana__tile_memory_add(const liana__tile_plan *plan, liana__text *text)
     if (memory <= 0) return;
     liana__text_add(text, "Of a core's %.0f GiB that is %d%%.", memory / MIB / GIB_IN_MIB,
                     liana__tile_share(needed, memory));
-    if (needed > memory) liana__text_add(text, " It does not fit: take smaller shards (train.microbatch).");
+    if (needed > memory)
+        liana__text_add(text, " It does not fit: take smaller shards (train.microbatch), or let "
+                              "parts be computed twice (train.recompute: auto).");
     liana__text_add(text, "\n");
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/cpu.h"
 #include "base/cpu_groups.h"
+#include "distribute/strategy.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -140,6 +141,12 @@ static void test_what_is_refused(void **state)
         const char *text;
     } cases[] = {
         {{.name = "mirrord"}, LIANA_INVALID_CONFIG, "did you mean 'mirrored'"},
+        {{.name = "MirroredStrategy"}, LIANA_INVALID_CONFIG, "liana calls it 'mirrored'"},
+        {{.name = "{name: tf.distribute.experimental.ParameterServerStrategy, replicas: 2}"},
+         LIANA_INVALID_CONFIG,
+         "liana calls it 'parameter_server'"},
+        {{.name = "multi_worker_mirrored_strategy"}, LIANA_INVALID_CONFIG, "liana calls it 'multi_worker'"},
+        {{.name = "tf.distribute."}, LIANA_INVALID_CONFIG, "liana list strategies"},
         {{.replicas = 2}, LIANA_INVALID_CONFIG, "replicas"},
         {{.name = "tpu", .replicas = 2}, LIANA_INVALID_CONFIG, "replicas"},
         {{.name = "mirrored", .replicas = -1}, LIANA_INVALID_CONFIG, "replicas"},
@@ -154,6 +161,32 @@ static void test_what_is_refused(void **state)
     }
     liana_model_destroy(model);
     liana__tiny_fit_close(&own);
+}
+
+/* What is said for each of the others' names is a strategy that liana has. */
+static void test_names_of_others(void **state)
+{
+    (void)state;
+    static const char *const rows[][2] = {
+#define LIANA__OTHER_STRATEGY(theirs, ours) {theirs, ours},
+#include "distribute/other_strategies.def"
+#undef LIANA__OTHER_STRATEGY
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        liana__arena arena = {0};
+        liana__error error = {0};
+        liana__strategy_choice choice;
+        char said[128], ours[128];
+        snprintf(said, sizeof said, "liana calls it '%s'", rows[i][1]);
+        assert_fails(liana__strategy_of(&(liana_strategy){.name = rows[i][0]}, &arena, &choice, &error),
+                     LIANA_INVALID_CONFIG, &error, rows[i][0], said);
+        snprintf(ours, sizeof ours, "%s", rows[i][1]);
+        char *number = strstr(ours, ": N}");
+        if (number) number[2] = '2';
+        error = (liana__error){0};
+        assert_ok(liana__strategy_of(&(liana_strategy){.name = ours}, &arena, &choice, &error), &error);
+        liana__arena_free(&arena);
+    }
 }
 
 /* ---- groups of processors ---- */
@@ -192,7 +225,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_replicas_give_the_bits_of_one_device), cmocka_unit_test(test_one_replica_on_each_core),
         cmocka_unit_test(test_a_resume_may_change_the_strategy),     cmocka_unit_test(test_what_is_refused),
-        cmocka_unit_test(test_groups_share_the_processors),
+        cmocka_unit_test(test_groups_share_the_processors),          cmocka_unit_test(test_names_of_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,9 +2,13 @@
 #include "distribute/strategy.h"
 
 #include "base/choice.h"
-#include "base/text.h"
+#include "base/named.h"
 #include "distribute/cluster/cluster.h"
 #include "formats/yaml.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
 
 const liana__strategy *const liana__strategies[] = {
 #define LIANA__STRATEGY(stem, name) &liana__strategy_##name,
@@ -15,14 +19,44 @@ const liana__strategy *const liana__strategies[] = {
 
 enum { NUM_STRATEGIES = sizeof liana__strategies / sizeof *liana__strategies - 1 };
 
-static const liana__strategy *find(const char *name, const char **nearest)
+/* Whether two names differ in case and underscores alone. */
+static bool is_same_name(const char *a, const char *b)
 {
-    const char *names[NUM_STRATEGIES];
-    for (int i = 0; i < NUM_STRATEGIES; i++) {
-        names[i] = liana__strategies[i]->name;
-        if (strcmp(name, names[i]) == 0) return liana__strategies[i];
+    for (;; a++, b++) {
+        a += strspn(a, "_");
+        b += strspn(b, "_");
+        if (tolower((unsigned char)*a) != tolower((unsigned char)*b)) return false;
+        if (!*a) return true;
     }
-    *nearest = liana__nearest(name, names, NUM_STRATEGIES);
+}
+
+/* What others' name for a strategy is here; NULL: nobody calls one so. */
+static const char *name_of_others(const char *name)
+{
+    static const struct {
+        const char *theirs, *ours;
+    } rows[] = {
+#define LIANA__OTHER_STRATEGY(theirs, ours) {theirs, ours},
+#include "distribute/other_strategies.def"
+#undef LIANA__OTHER_STRATEGY
+    };
+    const char *point = strrchr(name, '.');
+    if (point) name = point + 1;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (is_same_name(name, rows[i].theirs)) return rows[i].ours;
+    }
+    return NULL;
+}
+
+static const liana__strategy *find(const char *name, liana__hint_text *hint)
+{
+    const char *nearest, *ours;
+    const size_t index =
+        liana__named_find(LIANA__NAMED_POINTERS(liana__strategy, liana__strategies, NUM_STRATEGIES), name, &nearest);
+    if (index < NUM_STRATEGIES) return liana__strategies[index];
+    *hint = liana__hint(nearest);
+    ours = name_of_others(name);
+    if (ours) snprintf(hint->text, sizeof hint->text, "; liana calls it '%s'", ours);
     return NULL;
 }
 
@@ -31,18 +65,19 @@ liana_status liana__strategy_read(const liana__value *value, const char *where, 
 {
     static const char *const ignored[] = {"name", NULL};
     static const liana__fields none = {"strategy", 0, 0, NULL};
-    const char *name = NULL, *nearest = NULL;
+    const char *name = NULL;
+    liana__hint_text hint;
     const liana__value *map;
     *choice = (liana__strategy_choice){&liana__strategy_one_device, NULL};
     if (!value || value->kind == LIANA__VALUE_NULL) return LIANA_OK;
     LIANA_TRY(liana__choice_read(value, where,
                                  "the name of a strategy, or a mapping such as {name: mirrored, replicas: 2}", &name,
                                  &map, error));
-    choice->strategy = find(name, &nearest);
+    choice->strategy = find(name, &hint);
     if (!choice->strategy) {
         return liana__fail_at(error, &value->place, where,
                               "there is no strategy '%.60s' among those that 'liana list strategies' shows%s", name,
-                              liana__hint(nearest).text);
+                              hint.text);
     }
     const liana__fields *fields = choice->strategy->options ? choice->strategy->options : &none;
     return liana__choice_options(fields, map, where, ignored, arena, &choice->options, error);

@@ -151,6 +151,11 @@ static void test_what_is_refused(void **state)
         {{.name = "tpu", .replicas = 2}, LIANA_INVALID_CONFIG, "replicas"},
         {{.name = "mirrored", .replicas = -1}, LIANA_INVALID_CONFIG, "replicas"},
         {{.name = "mirrored", .replicas = 100000}, LIANA_INVALID_CONFIG, "replicas"},
+        {{.name = "mirrored", .wire = LIANA_WIRE_BFLOAT16}, LIANA_INVALID_CONFIG, "wire"},
+        {{.name = "multi_worker", .asynchronous = true}, LIANA_INVALID_CONFIG, "synchronous"},
+        {{.name = "multi_worker", .wire = (liana_wire)7}, LIANA_INVALID_ARGUMENT, "liana_wire"},
+        {{.name = "parameter_server", .max_staleness = -2}, LIANA_INVALID_CONFIG, "max_staleness"},
+        {{.name = "multi_worker", .devices = {"gpu:0"}}, LIANA_INVALID_CONFIG, "devices"},
         {{.name = "mirrored", .threads = -2}, LIANA_INVALID_CONFIG, "threads"},
         {{.name = "mirrored", .bind = (liana_thread_binding)9}, LIANA_INVALID_ARGUMENT, "liana_thread_binding"},
         {{.name = "mirrored", .replicas = 1000, .threads = 1, .bind = LIANA_BIND_CORES}, LIANA_INVALID_CONFIG, "1000"},
@@ -161,6 +166,37 @@ static void test_what_is_refused(void **state)
     }
     liana_model_destroy(model);
     liana__tiny_fit_close(&own);
+}
+
+/* Fields of a program's struct say what a mapping says. */
+static void test_fields_are_options(void **state)
+{
+    (void)state;
+    static const struct {
+        liana_strategy fields;
+        const char *mapping;
+    } cases[] = {
+        {{.name = "multi_worker", .wire = LIANA_WIRE_BFLOAT16, .replicas = 2},
+         "{name: multi_worker, wire: bfloat16, replicas: 2}"},
+        {{.name = "parameter_server", .asynchronous = true, .max_staleness = 7, .pause_steps = 9},
+         "{name: parameter_server, synchronous: false, max_staleness: 7, pause_steps: 9}"},
+        {{.name = "parameter_server", .asynchronous = true, .max_staleness = LIANA_NO_STALENESS},
+         "{name: parameter_server, synchronous: false, max_staleness: 0}"},
+        {{.name = "parameter_server", .replicas_to_aggregate = 3},
+         "{name: parameter_server, replicas_to_aggregate: 3}"},
+        {{.name = "{name: multi_worker, wire: float32}", .wire = LIANA_WIRE_BFLOAT16},
+         "{name: multi_worker, wire: bfloat16}"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        liana__arena arena = {0};
+        liana__error error = {0};
+        liana__strategy_choice fields, mapping;
+        assert_ok(liana__strategy_of(&cases[i].fields, &arena, &fields, &error), &error);
+        assert_ok(liana__strategy_of(&(liana_strategy){.name = cases[i].mapping}, &arena, &mapping, &error), &error);
+        assert_ptr_equal(fields.strategy, mapping.strategy);
+        assert_memory_equal(fields.options, mapping.options, fields.strategy->options->size);
+        liana__arena_free(&arena);
+    }
 }
 
 /* What is said for each of the others' names is a strategy that liana has. */
@@ -223,9 +259,13 @@ static void test_groups_share_the_processors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_replicas_give_the_bits_of_one_device), cmocka_unit_test(test_one_replica_on_each_core),
-        cmocka_unit_test(test_a_resume_may_change_the_strategy),     cmocka_unit_test(test_what_is_refused),
-        cmocka_unit_test(test_groups_share_the_processors),          cmocka_unit_test(test_names_of_others),
+        cmocka_unit_test(test_replicas_give_the_bits_of_one_device),
+        cmocka_unit_test(test_one_replica_on_each_core),
+        cmocka_unit_test(test_a_resume_may_change_the_strategy),
+        cmocka_unit_test(test_what_is_refused),
+        cmocka_unit_test(test_groups_share_the_processors),
+        cmocka_unit_test(test_names_of_others),
+        cmocka_unit_test(test_fields_are_options),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

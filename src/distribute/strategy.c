@@ -4,6 +4,7 @@
 #include "base/choice.h"
 #include "base/named.h"
 #include "distribute/cluster/cluster.h"
+#include "distribute/cluster/wire.h"
 #include "formats/yaml.h"
 
 #include <ctype.h>
@@ -116,6 +117,45 @@ static liana_status read_text(const char *text, liana__arena *arena, liana__valu
     return LIANA_OK;
 }
 
+_Static_assert(LIANA_WIRE_BFLOAT16 == (int)LIANA__WIRE_BFLOAT16, "both enums name the same things");
+
+/* ---- the fields of a program's struct, as the mapping that a configuration has ---- */
+
+static void set_number(liana__arena *arena, liana__value *map, const char *key, int64_t number)
+{
+    if (number) liana__value_set(arena, map, key, liana__value_int(arena, number));
+}
+
+static void set_text(liana__arena *arena, liana__value *map, const char *key, const char *text)
+{
+    liana__value_set(arena, map, key, liana__value_string(arena, text));
+}
+
+static void set_devices(const liana_strategy *options, liana__arena *arena, liana__value *map)
+{
+    if (!options->devices[0]) return;
+    liana__value *list = liana__value_list(arena);
+    for (size_t i = 0; i < LIANA_MAX_NAMED_DEVICES && options->devices[i]; i++) {
+        liana__value_add(arena, list, liana__value_string(arena, options->devices[i]));
+    }
+    liana__value_set(arena, map, "devices", list);
+}
+
+static void set_fields(const liana_strategy *options, liana__arena *arena, liana__value *map)
+{
+    const int64_t staleness = options->max_staleness;
+    set_number(arena, map, "replicas", options->replicas);
+    set_number(arena, map, "threads", options->threads);
+    set_devices(options, arena, map);
+    if (options->bind) set_text(arena, map, "bind", liana__cpu_binding_names[options->bind]);
+    if (options->wire) set_text(arena, map, "wire", liana__wire_names[options->wire]);
+    if (options->asynchronous) liana__value_set(arena, map, "synchronous", liana__value_bool(arena, false));
+    set_number(arena, map, "max_staleness", staleness);
+    if (staleness == LIANA_NO_STALENESS) liana__value_set(arena, map, "max_staleness", liana__value_int(arena, 0));
+    set_number(arena, map, "replicas_to_aggregate", options->replicas_to_aggregate);
+    set_number(arena, map, "pause_steps", options->pause_steps);
+}
+
 liana_status liana__strategy_of(const liana_strategy *options, liana__arena *arena, liana__strategy_choice *choice,
                                 liana__error *error)
 {
@@ -124,12 +164,35 @@ liana_status liana__strategy_of(const liana_strategy *options, liana__arena *are
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "strategy.bind is %d, expected a liana_thread_binding",
                            (int)options->bind);
     }
-    LIANA_TRY(read_text(options->name ? options->name : liana__strategy_one_device.name, arena, &map, error));
-    if (options->replicas) liana__value_set(arena, map, "replicas", liana__value_int(arena, options->replicas));
-    if (options->threads) liana__value_set(arena, map, "threads", liana__value_int(arena, options->threads));
-    if (options->bind) {
-        const char *binding = liana__cpu_binding_names[options->bind];
-        liana__value_set(arena, map, "bind", liana__value_string(arena, binding));
+    if ((unsigned)options->wire > LIANA_WIRE_BFLOAT16) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "strategy.wire is %d, expected a liana_wire",
+                           (int)options->wire);
     }
+    LIANA_TRY(read_text(options->name ? options->name : liana__strategy_one_device.name, arena, &map, error));
+    set_fields(options, arena, map);
+    if (arena->failed) return liana__fail_memory(error, "the strategy");
     return liana__strategy_read(map, "strategy", arena, choice, error);
+}
+
+liana_status liana__strategy_copy(const liana_strategy *options, liana__arena *arena, liana_strategy *copy,
+                                  liana__error *error)
+{
+    *copy = *options;
+    copy->name = liana__arena_string(arena, options->name);
+    for (size_t i = 0; i < LIANA_MAX_NAMED_DEVICES && options->devices[i]; i++) {
+        copy->devices[i] = liana__arena_string(arena, options->devices[i]);
+    }
+    return arena->failed ? liana__fail_memory(error, "the strategy") : LIANA_OK;
+}
+
+void liana__strategy_print(const liana_strategy *options, liana__text *text)
+{
+    liana__text_add(text, "%s %lld %lld %d", options->name ? options->name : "", (long long)options->replicas,
+                    (long long)options->threads, (int)options->bind);
+    for (size_t i = 0; i < LIANA_MAX_NAMED_DEVICES && options->devices[i]; i++) {
+        liana__text_add(text, " [%s]", options->devices[i]);
+    }
+    liana__text_add(text, " %d %d %lld %lld %lld", (int)options->wire, options->asynchronous,
+                    (long long)options->max_staleness, (long long)options->replicas_to_aggregate,
+                    (long long)options->pause_steps);
 }

@@ -3,7 +3,6 @@
 
 #include "backends/pjrt/platform.h"
 #include "distribute/cluster/held.h"
-#include "train/plan/tile_advice.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -170,7 +169,6 @@ liana_status liana__training_open(liana__training *training, const liana__traini
     training->wanted_recompute = options->recompute;
     if (options->optimizer && !wanted.unprepared) note_recomputation(training, &options->notes, wanted.memory_limit);
     note_size(training, options);
-    if (options->optimizer && !wanted.unprepared) liana__tile_advice_note(training, &options->notes);
     return LIANA_OK;
 }
 

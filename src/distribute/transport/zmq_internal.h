@@ -15,7 +15,11 @@
 
 enum { LIANA__ZMQ_ADDRESS = LIANA__FRAME_ADDRESS };
 
-/* A process that has come when all had met, to be in the place of one that is gone. */
+/* Seconds. One who is there says something after another process of its rank has come: this long after, nothing of what it
+ * sent before its end is under way. */
+#define LIANA__ZMQ_OVERLAP 0.2
+
+/* A process that wants to be in the place of another one, which is gone or may be. */
 typedef struct liana__zmq_newcomer {
     uint64_t incarnation;
     uint8_t id[8];  /* of its connection to this process ... */
@@ -121,6 +125,8 @@ void liana__zmq_greet_back(liana__zmq *own, const void *id, size_t id_size);
 
 /* Whether a process belongs to the round, and is another one than this. */
 bool liana__zmq_expects(const liana__zmq *own, size_t rank);
+/* Notes a process that greets with the rank of another one, and returns when it first did. */
+double liana__zmq_note_newcomer(liana__zmq *own, const liana__frame *frame, const void *id, size_t id_size);
 /* A process that this one did not know greets, after all have met. `why` gets the text of a refusal, or stays empty. */
 void liana__zmq_take_newcomer(liana__zmq *own, const liana__frame *frame, const void *id, size_t id_size,
                               liana__text *why);

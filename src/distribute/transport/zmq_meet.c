@@ -52,7 +52,31 @@ static bool fits(const liana__zmq *own, const liana__frame *frame, const liana__
     return why->length == 0 && !why->failed;
 }
 
-static bool is_taken(liana__zmq *own, const liana__frame *frame, const liana__greeting *greeting, liana__text *why)
+/* Whether another process may come in the place of the one that was first with this rank. As long as nothing tells that that one
+ * has ended it is asked for a word, and the newcomer, which greets again, is not answered. */
+static bool has_ended(liana__zmq *own, const liana__frame *frame, const liana__greeting *greeting, const void *id,
+                      size_t id_size, liana__text *why)
+{
+    const liana__zmq_peer *peer = &own->peers[frame->sender];
+    char question[LIANA__GREETING_SIZE];
+    const double now = liana__clock_seconds(), begun = liana__zmq_note_newcomer(own, frame, id, id_size);
+    /* The end of its connection may not have been looked at yet, and libzmq may have made it again since: to the process that
+     * greets now. */
+    liana__zmq_look_at_connections(own);
+    const bool is_silent = now - begun > own->place.heartbeat && now - peer->last_heard > own->place.heartbeat;
+    if (peer->lost_since > 0 || peer->closed_at > peer->last_heard || is_silent) return true;
+    if (peer->last_heard > begun + LIANA__ZMQ_OVERLAP) {
+        liana__text_add(why, "two processes say that they are rank %u: %s, which was first, and process %llu on %s",
+                        frame->sender, peer->whereabouts, (unsigned long long)greeting->process, greeting->host);
+    } else {
+        liana__zmq_answer(own, frame->sender, peer->id, peer->id_size, LIANA__FRAME_HELLO, question,
+                          write_greeting(own, question));
+    }
+    return false;
+}
+
+static bool is_taken(liana__zmq *own, const liana__frame *frame, const liana__greeting *greeting, const void *id,
+                     size_t id_size, liana__text *why)
 {
     if (frame->sender == own->base.rank) {
         liana__text_add(why,
@@ -63,17 +87,9 @@ static bool is_taken(liana__zmq *own, const liana__frame *frame, const liana__gr
     }
     liana__zmq_peer *peer = &own->peers[frame->sender];
     if (!peer->heard || peer->incarnation == frame->incarnation) return false;
-    /* The end of its connection may not have been looked at yet, and libzmq may have made it again since: to the process that
-     * greets now. */
-    liana__zmq_look_at_connections(own);
-    if (peer->lost_since > 0 || peer->closed_at > peer->last_heard) {
-        /* Its process has ended, and another one has come in its place. */
-        peer->heard = peer->welcomed = peer->ready = false;
-        return false;
-    }
-    liana__text_add(why, "two processes say that they are rank %u: %s, which was first, and process %llu on %s",
-                    frame->sender, peer->whereabouts, (unsigned long long)greeting->process, greeting->host);
-    return true;
+    if (!has_ended(own, frame, greeting, id, id_size, why)) return true;
+    peer->heard = peer->welcomed = peer->ready = false;
+    return false;
 }
 
 /* "*:port" with the host that the connection comes from. What comes from the master's own machine is reached there. */
@@ -147,7 +163,7 @@ void liana__zmq_take_greeting(liana__zmq *own, const liana__frame *frame, const 
     if (liana__greeting_read(frame->bytes, frame->num_bytes, &greeting, &error) != LIANA_OK) return;
     liana__zmq_peer *peer = &own->peers[frame->sender];
     const bool goes_on = fits(own, frame, &greeting, &why) && is_met_now(own, frame, id, id_size, &why) &&
-                         !is_taken(own, frame, &greeting, &why);
+                         !is_taken(own, frame, &greeting, id, id_size, &why);
     if (why.length || why.failed) refuse(own, frame->sender, id, id_size, why.data ? why.data : "out of memory");
     liana__text_free(&why);
     if (!goes_on) return;

@@ -25,6 +25,9 @@ typedef struct liana__zmq_newcomer {
     uint8_t id[8];  /* of its connection to this process ... */
     size_t id_size; /* ... 0: it is answered over this process's connection to it */
     double first_heard, last_heard;
+    bool contests;            /* while all meet: the first one may be there still; ... */
+    liana__greeting greeting; /* ... what it has said, and where its connection comes from */
+    char peer_host[LIANA__ZMQ_ADDRESS];
 } liana__zmq_newcomer;
 
 /* Another process. What has no mutex belongs to the thread that reads. */
@@ -93,6 +96,9 @@ liana_status liana__zmq_connect(liana__zmq *own, size_t rank, liana__error *erro
 liana_status liana__zmq_follow(liana__zmq *own, size_t rank, const char *address, liana__error *error) LIANA_MUST_USE;
 /* The next event of a monitor, and its value (NULL: not wanted); 0: there is none. */
 int liana__zmq_next_event(void *monitor, uint32_t *value);
+/* Lets a socket in a folder hold more than the system's 200 kB, at whose end two threads are woken each time. `number` comes
+ * with ZMQ_EVENT_CONNECTED. */
+void liana__zmq_widen(const liana__zmq_peer *peer, uint32_t number);
 /* Reads what has happened to connections. */
 void liana__zmq_look_at_connections(liana__zmq *own);
 /* Answers a question of libzmq's whether a key may come in. */

@@ -214,6 +214,7 @@ static void go_to_round(liana__zmq *own, const liana__cluster_round *round)
         }
         own->peers[i].heard = own->peers[i].welcomed = own->peers[i].ready = false;
         own->peers[i].lost_since = 0;
+        own->peers[i].newcomer.contests = false;
     }
 }
 

@@ -7,6 +7,7 @@
 #include "train/core/averaged_weights.h"
 #include "train/model/model_objective.h"
 #include "train/model/model_values.h"
+#include "train/plan/tile_advice.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -120,10 +121,9 @@ static void describe_match(const liana__compile_request *request, liana__text *t
 static char *make_key(const liana__compile_request *request)
 {
     liana__text text = {0};
-    const liana_strategy *strategy = &request->strategy;
-    liana__text_add(&text, "%s\n%s %lld %lld %d\n%s\n", request->device ? request->device : "",
-                    strategy->name ? strategy->name : "", (long long)strategy->replicas, (long long)strategy->threads,
-                    (int)strategy->bind, request->optimizer ? request->optimizer : "");
+    liana__text_add(&text, "%s\n", request->device ? request->device : "");
+    liana__strategy_print(&request->strategy, &text);
+    liana__text_add(&text, "\n%s\n", request->optimizer ? request->optimizer : "");
     for (int64_t i = 0; i < request->num_class_weights; i++) {
         liana__text_add_double(&text, request->class_weights[i]);
         liana__text_add(&text, " ");
@@ -224,7 +224,9 @@ static liana_status compile(const liana__compile_request *request, kept *item, l
         options.trainer.weighted = request->match->weight != NULL;
     }
     LIANA_TRY(liana__strategy_of(&request->strategy, &item->arena, &options.strategy, error));
-    return liana__training_open(&item->training, &options, error);
+    LIANA_TRY(liana__training_open(&item->training, &options, error));
+    if (options.optimizer) liana__tile_advice_note(&item->training, &options.notes);
+    return LIANA_OK;
 }
 
 static liana_status get_item(const liana__compile_request *request, kept **item, liana__error *error)

@@ -14,12 +14,23 @@
 
 /* ---- who this is, by the environment ---- */
 
+/* "NAME=value;NAME=value" */
+static void change_environment(const char *variables, bool set)
+{
+    char text[512];
+    snprintf(text, sizeof text, "%s", variables);
+    for (char *word = strtok(text, ";"); word; word = strtok(NULL, ";")) {
+        char *equals = strchr(word, '=');
+        *equals = 0;
+        if (set) setenv(word, equals + 1, 1);
+        if (!set) unsetenv(word);
+    }
+}
+
 static void assert_facts(const char *variables, liana_cluster_facts expected)
 {
     liana_cluster_facts facts;
-    char text[512];
-    snprintf(text, sizeof text, "%s", variables);
-    for (char *word = strtok(text, ";"); word; word = strtok(NULL, ";")) putenv(strdup(word));
+    change_environment(variables, true);
     assert_ok(liana_cluster_find(context, &facts), &context->error);
     assert_int_equal(facts.num_processes, expected.num_workers + expected.num_servers);
     assert_int_equal(facts.num_workers, expected.num_workers);
@@ -29,11 +40,7 @@ static void assert_facts(const char *variables, liana_cluster_facts expected)
     assert_int_equal(facts.index, expected.index);
     assert_int_equal(facts.is_chief, expected.is_chief);
     assert_false(facts.is_joined);
-    snprintf(text, sizeof text, "%s", variables);
-    for (char *word = strtok(text, ";"); word; word = strtok(NULL, ";")) {
-        *strchr(word, '=') = 0;
-        unsetenv(word);
-    }
+    change_environment(variables, false);
 }
 
 #define TF(task)                                                                                                   \

@@ -6,6 +6,8 @@
 #define LIANA_CLUSTER_H
 
 #include <liana/context.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {

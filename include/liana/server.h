@@ -10,6 +10,7 @@
 #define LIANA_SERVER_H
 
 #include <liana/context.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,5 +1,5 @@
 /* The losses of 20 updates on 1, 2 and 8 devices of a PJRT plugin, in whole updates: no further from the CPU's than four
- * times what the CPU's own instruction sets are from each other. Both add f32 in their own orders; how far that goes is the
+ * times what the CPU's own instruction sets are from each other; and in exact mode the same bits. Both add f32 in their own orders; how far that goes is the
  * training's doing (docs/design/pjrt.md), so the CPU itself says what may be expected. */
 #include "harness/harness.h"
 
@@ -74,6 +74,26 @@ static void check_losses(const char *name, const char *written)
     }
 }
 
+/* Exact mode: the same bits on 1, 2 and 8 devices. Their programs are the same, so they are compiled once. */
+static void check_bits(const char *written)
+{
+    char config[512], cache[512];
+    snprintf(config, sizeof config, "%s", written);
+    snprintf(cache, sizeof cache, "%s", liana__test_path("programs"));
+    setenv("LIANA_PROGRAM_CACHE", cache, 1);
+    static const char *const counts[] = {"1", "2", "8"}, *const runs[] = {"exact1", "exact2", "exact8"};
+    for (int i = 0; i < 3; i++) {
+        char strategy[64];
+        snprintf(strategy, sizeof strategy, "train.strategy={name: mirrored, replicas: %s}", counts[i]);
+        assert_code(liana__test_command("train", config, liana__test_output(runs[i]),
+                                        "train.device=pjrt:cpu?cpu_device_count=8", strategy,
+                                        "train.deterministic=true", "train.epochs=3"),
+                    0);
+        if (i > 0) liana__test_assert_same_training(runs[0], runs[i]);
+    }
+    setenv("LIANA_PROGRAM_CACHE", "", 1);
+}
+
 static void begin(void)
 {
     const char *set = getenv("LIANA_MAX_ISA");
@@ -83,15 +103,11 @@ static void begin(void)
     liana__test_folder();
 }
 
-/* Biases are not 0. On an image's empty background sums would else be 0, or by rounding nearly so, and there relu's
- * derivative jumps: the CPU's Winograd convolutions round what others compute exactly. */
-static void test_mnist(void **state)
+static void write_mnist(char *text, size_t size)
 {
-    (void)state;
-    begin();
-    char images[512], text[4096];
+    char images[512];
     snprintf(images, sizeof images, "%s", liana__test_data("mnist/t10k-images-idx3-ubyte.gz"));
-    snprintf(text, sizeof text,
+    snprintf(text, size,
              "data: {train: {images: '%s', labels: '%s'}, take: 640, repeat: true}\n"
              "model:\n"
              "  layers:\n"
@@ -104,7 +120,29 @@ static void test_mnist(void **state)
              "    - Dense: {units: 10, activation: softmax}\n" TRAINED("name: Adam, learning_rate: 0.001",
                                                                        "batch_size: 64, microbatch: 8"),
              images, liana__test_data("mnist/t10k-labels-idx1-ubyte.gz"));
+}
+
+/* Biases are not 0. On an image's empty background sums would else be 0, or by rounding nearly so, and there relu's
+ * derivative jumps: the CPU's Winograd convolutions round what others compute exactly. */
+static void test_mnist(void **state)
+{
+    (void)state;
+    begin();
+    char text[4096];
+    write_mnist(text, sizeof text);
     check_losses("MNIST", liana__test_write("mnist.yaml", text, strlen(text)));
+}
+
+static void write_mobilenet(char *text, size_t size)
+{
+    char folder[300];
+    snprintf(folder, sizeof folder, "%s", liana__test_path("flowers"));
+    assert_code(liana__test_command("synth", "flowers", "classes=3", "images=60", "image_size=48", "--out", folder), 0);
+    snprintf(text, size,
+             "data: {train: '%s/train/*.tfrec', class_names: '%s/classes.txt', repeat: true}\n"
+             "model: {base: MobileNetV2, alpha: 0.35, weights: null}\n" TRAINED("name: SGD, learning_rate: 0.001",
+                                                                                "batch_size: 16, microbatch: 8"),
+             folder, folder);
 }
 
 /* Depthwise and strided convolutions, 52 batch normalisations. */
@@ -112,15 +150,27 @@ static void test_mobilenet(void **state)
 {
     (void)state;
     begin();
-    char folder[300], text[2048];
-    snprintf(folder, sizeof folder, "%s", liana__test_path("flowers"));
-    assert_code(liana__test_command("synth", "flowers", "classes=3", "images=60", "image_size=48", "--out", folder), 0);
-    snprintf(text, sizeof text,
-             "data: {train: '%s/train/*.tfrec', class_names: '%s/classes.txt', repeat: true}\n"
-             "model: {base: MobileNetV2, alpha: 0.35, weights: null}\n" TRAINED("name: SGD, learning_rate: 0.001",
-                                                                                "batch_size: 16, microbatch: 8"),
-             folder, folder);
+    char text[2048];
+    write_mobilenet(text, sizeof text);
     check_losses("MobileNetV2", liana__test_write("mobilenet.yaml", text, strlen(text)));
+}
+
+static void test_mnist_bits(void **state)
+{
+    (void)state;
+    begin();
+    char text[4096];
+    write_mnist(text, sizeof text);
+    check_bits(liana__test_write("mnist.yaml", text, strlen(text)));
+}
+
+static void test_mobilenet_bits(void **state)
+{
+    (void)state;
+    begin();
+    char text[2048];
+    write_mobilenet(text, sizeof text);
+    check_bits(liana__test_write("mobilenet.yaml", text, strlen(text)));
 }
 
 int main(void)
@@ -128,6 +178,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_mnist),
         cmocka_unit_test(test_mobilenet),
+        cmocka_unit_test(test_mnist_bits),
+        cmocka_unit_test(test_mobilenet_bits),
     };
     return cmocka_run_group_tests_name("pjrt_losses", tests, NULL, NULL);
 }

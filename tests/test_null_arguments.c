@@ -41,6 +41,7 @@ static struct {
     liana_graph *graph;
     liana_tensor tensor;
     liana_device *device;
+    liana_device_list *device_list;
     liana_variables *variables;
     liana_replicas *replicas;
     liana_per_replica *per_replica;
@@ -145,6 +146,7 @@ static void set_up(void)
     a.tensor = liana_graph_variable(a.graph, "v", LIANA_F32, liana_shape_of(2));
     a.tensor = liana_graph_initializer(a.tensor, "zeros");
     assert_ok(liana_device_open(a.context, NULL, &a.device), error);
+    assert_ok(liana_device_list_create(a.context, "cpu", &a.device_list), error);
     assert_ok(liana_variables_create(a.device, &a.variables), error);
     assert_ok(liana_program_create(a.device, a.graph, &(liana_program_options){.variables = a.variables}, &a.program),
               error);
@@ -177,6 +179,7 @@ static void tear_down(void)
     liana_model_destroy(a.model);
     liana_program_destroy(a.program);
     liana_variables_destroy(a.variables);
+    liana_device_list_destroy(a.device_list);
     liana_device_close(a.device);
     liana_graph_destroy(a.graph);
     liana_dataset_close(a.dataset);

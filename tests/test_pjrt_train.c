@@ -263,11 +263,11 @@ static void test_devices_command(void **state)
     liana__test_result result = liana__test_command("devices", device, "--json");
     assert_int_equal(count(result.out, "\"event\": \"device\""), 3);
     assert_int_equal(count(result.out, "\"interface\": \"0."), 3);
-    assert_non_null(strstr(result.out, ":2\""));
+    assert_non_null(strstr(result.out, ":2?cpu_device_count=3\""));
     assert_code(result, 0);
     liana__test_plugin_state()->memory_limit = 3LL << 30;
     result = liana__test_command("devices", device);
-    assert_non_null(strstr(result.out, ":0  cpu, 3.0 GiB, 0.0 GiB in use"));
+    assert_non_null(strstr(result.out, ":0?cpu_device_count=3  cpu, 3.0 GiB, 0.0 GiB in use"));
     assert_code(result, 0);
     result = liana__test_command("devices");
     assert_non_null(strstr(result.out, "cpu  "));

@@ -296,7 +296,7 @@ static void test_list(void **state)
     static const char *const kinds[] = {"configuration", "models",      "layers",      "losses",       "metrics",
                                         "optimizers",    "schedules",   "sources",     "devices",      "strategies",
                                         "ops",           "environment", "activations", "initializers", "regularizers",
-                                        "constraints",   "datasets"};
+                                        "constraints",   "datasets",    "transports"};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         assert_non_null(strstr(all.out, kinds[i]));
         json_t *got = command_json(liana__test_command("list", kinds[i], "--json"));

@@ -4,6 +4,7 @@
 
 #include "base/cpu.h"
 #include "base/cpu_groups.h"
+#include "distribute/strategy.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -140,10 +141,21 @@ static void test_what_is_refused(void **state)
         const char *text;
     } cases[] = {
         {{.name = "mirrord"}, LIANA_INVALID_CONFIG, "did you mean 'mirrored'"},
+        {{.name = "MirroredStrategy"}, LIANA_INVALID_CONFIG, "liana calls it 'mirrored'"},
+        {{.name = "{name: tf.distribute.experimental.ParameterServerStrategy, replicas: 2}"},
+         LIANA_INVALID_CONFIG,
+         "liana calls it 'parameter_server'"},
+        {{.name = "multi_worker_mirrored_strategy"}, LIANA_INVALID_CONFIG, "liana calls it 'multi_worker'"},
+        {{.name = "tf.distribute."}, LIANA_INVALID_CONFIG, "liana list strategies"},
         {{.replicas = 2}, LIANA_INVALID_CONFIG, "replicas"},
         {{.name = "tpu", .replicas = 2}, LIANA_INVALID_CONFIG, "replicas"},
         {{.name = "mirrored", .replicas = -1}, LIANA_INVALID_CONFIG, "replicas"},
         {{.name = "mirrored", .replicas = 100000}, LIANA_INVALID_CONFIG, "replicas"},
+        {{.name = "mirrored", .wire = LIANA_WIRE_BFLOAT16}, LIANA_INVALID_CONFIG, "wire"},
+        {{.name = "multi_worker", .asynchronous = true}, LIANA_INVALID_CONFIG, "synchronous"},
+        {{.name = "multi_worker", .wire = (liana_wire)7}, LIANA_INVALID_ARGUMENT, "liana_wire"},
+        {{.name = "parameter_server", .max_staleness = -2}, LIANA_INVALID_CONFIG, "max_staleness"},
+        {{.name = "multi_worker", .devices = {"gpu:0"}}, LIANA_INVALID_CONFIG, "devices"},
         {{.name = "mirrored", .threads = -2}, LIANA_INVALID_CONFIG, "threads"},
         {{.name = "mirrored", .bind = (liana_thread_binding)9}, LIANA_INVALID_ARGUMENT, "liana_thread_binding"},
         {{.name = "mirrored", .replicas = 1000, .threads = 1, .bind = LIANA_BIND_CORES}, LIANA_INVALID_CONFIG, "1000"},
@@ -154,6 +166,63 @@ static void test_what_is_refused(void **state)
     }
     liana_model_destroy(model);
     liana__tiny_fit_close(&own);
+}
+
+/* Fields of a program's struct say what a mapping says. */
+static void test_fields_are_options(void **state)
+{
+    (void)state;
+    static const struct {
+        liana_strategy fields;
+        const char *mapping;
+    } cases[] = {
+        {{.name = "multi_worker", .wire = LIANA_WIRE_BFLOAT16, .replicas = 2},
+         "{name: multi_worker, wire: bfloat16, replicas: 2}"},
+        {{.name = "parameter_server", .asynchronous = true, .max_staleness = 7, .pause_steps = 9},
+         "{name: parameter_server, synchronous: false, max_staleness: 7, pause_steps: 9}"},
+        {{.name = "parameter_server", .asynchronous = true, .max_staleness = LIANA_NO_STALENESS},
+         "{name: parameter_server, synchronous: false, max_staleness: 0}"},
+        {{.name = "parameter_server", .replicas_to_aggregate = 3},
+         "{name: parameter_server, replicas_to_aggregate: 3}"},
+        {{.name = "{name: multi_worker, wire: float32}", .wire = LIANA_WIRE_BFLOAT16},
+         "{name: multi_worker, wire: bfloat16}"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        liana__arena arena = {0};
+        liana__error error = {0};
+        liana__strategy_choice fields, mapping;
+        assert_ok(liana__strategy_of(&cases[i].fields, &arena, &fields, &error), &error);
+        assert_ok(liana__strategy_of(&(liana_strategy){.name = cases[i].mapping}, &arena, &mapping, &error), &error);
+        assert_ptr_equal(fields.strategy, mapping.strategy);
+        assert_memory_equal(fields.options, mapping.options, fields.strategy->options->size);
+        liana__arena_free(&arena);
+    }
+}
+
+/* What is said for each of the others' names is a strategy that liana has. */
+static void test_names_of_others(void **state)
+{
+    (void)state;
+    static const char *const rows[][2] = {
+#define LIANA__OTHER_STRATEGY(theirs, ours) {theirs, ours},
+#include "distribute/other_strategies.def"
+#undef LIANA__OTHER_STRATEGY
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        liana__arena arena = {0};
+        liana__error error = {0};
+        liana__strategy_choice choice;
+        char said[128], ours[128];
+        snprintf(said, sizeof said, "liana calls it '%s'", rows[i][1]);
+        assert_fails(liana__strategy_of(&(liana_strategy){.name = rows[i][0]}, &arena, &choice, &error),
+                     LIANA_INVALID_CONFIG, &error, rows[i][0], said);
+        snprintf(ours, sizeof ours, "%s", rows[i][1]);
+        char *number = strstr(ours, ": N}");
+        if (number) number[2] = '2';
+        error = (liana__error){0};
+        assert_ok(liana__strategy_of(&(liana_strategy){.name = ours}, &arena, &choice, &error), &error);
+        liana__arena_free(&arena);
+    }
 }
 
 /* ---- groups of processors ---- */
@@ -190,9 +259,13 @@ static void test_groups_share_the_processors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_replicas_give_the_bits_of_one_device), cmocka_unit_test(test_one_replica_on_each_core),
-        cmocka_unit_test(test_a_resume_may_change_the_strategy),     cmocka_unit_test(test_what_is_refused),
+        cmocka_unit_test(test_replicas_give_the_bits_of_one_device),
+        cmocka_unit_test(test_one_replica_on_each_core),
+        cmocka_unit_test(test_a_resume_may_change_the_strategy),
+        cmocka_unit_test(test_what_is_refused),
         cmocka_unit_test(test_groups_share_the_processors),
+        cmocka_unit_test(test_names_of_others),
+        cmocka_unit_test(test_fields_are_options),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

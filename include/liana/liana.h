@@ -8,6 +8,7 @@
 #include <liana/dataset.h>
 #include <liana/device.h>
 #include <liana/device_scope.h>
+#include <liana/devices.h>
 #include <liana/element.h>
 #include <liana/estimator.h>
 #include <liana/graph.h>

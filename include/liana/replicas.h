@@ -57,7 +57,7 @@ LIANA_API void liana_replicas_close(liana_replicas *replicas);
  * Borrowed. NULL: it could not be opened; the message is in the context. */
 LIANA_API liana_replicas *liana_replicas_current(liana_context *context);
 
-/* The strategy with its options, for liana_fit. Its name is valid as long as the replicas. */
+/* The strategy with its options, for liana_fit. Its texts are valid as long as the replicas. */
 LIANA_API liana_strategy liana_replicas_strategy(const liana_replicas *replicas);
 /* Of all processes; of this one, and the number of its first one. Replicas are numbered from 0 through all processes. A
  * parameter server has none. 0 for NULL. */

@@ -2,6 +2,7 @@
 #ifndef LIANA_STRATEGY_H
 #define LIANA_STRATEGY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -16,7 +17,20 @@ typedef enum liana_thread_binding {
     LIANA_BIND_NODES, /* on one NUMA node; nodes are given in turn */
 } liana_thread_binding;
 
-/* A strategy and its options. Zeros are the defaults. */
+/* What gradients are sent in from process to process. */
+typedef enum liana_wire {
+    LIANA_WIRE_FLOAT32,
+    LIANA_WIRE_BFLOAT16, /* half the bytes; results depend on the number of workers */
+} liana_wire;
+
+enum {
+    LIANA_MAX_NAMED_DEVICES = 64, /* more can be named in a mapping */
+    LIANA_NO_STALENESS = -1,
+};
+
+/* A strategy and its options. Zeros are the defaults. An option that the strategy does not have is an error, and so is one
+ * with a value that it cannot have (INVALID_CONFIG; INVALID_ARGUMENT for what is none of an enum). Options that are given
+ * here go before those of a mapping in `name`. */
 typedef struct liana_strategy {
     /* Of `liana list strategies`, or a mapping with options as in YAML; NULL: "one_device". "tpu" takes all cores of this
      * process's TPU slice, whatever the device is called, and fails with UNAVAILABLE or NOT_FOUND where there is none. */
@@ -26,6 +40,18 @@ typedef struct liana_strategy {
     int64_t replicas;          /* devices; 0: of mirrored one for each NUMA node, of the others one */
     int64_t threads;           /* of each; 0: those of the context, shared out */
     liana_thread_binding bind; /* threads of a CPU */
+    /* Of "mirrored": these devices and no others, by the names that liana_device_open takes: {"gpu:0", "gpu:2"}. The first
+     * NULL ends them; {NULL}: `replicas` counts. They are of one kind. The training's device is then left out, or names the
+     * first of them or their kind, with the plugin's options. Not found: an error that lists those that are there. */
+    const char *devices[LIANA_MAX_NAMED_DEVICES];
+    /* Of "multi_worker" and "parameter_server". */
+    liana_wire wire;
+    /* Of "parameter_server": workers that need not be in step (docs/cluster.md). Results are then not reproducible. */
+    bool asynchronous;     /* an update is one worker's gradients, applied when they come; "synchronous: false" */
+    int64_t max_staleness; /* asynchronous: the most updates between a worker's fetching of the weights and the
+                                    * update by its gradients; 0: 4 times the workers; LIANA_NO_STALENESS: none */
+    int64_t replicas_to_aggregate; /* an update is the gradients of the first so many workers; 0: of all */
+    int64_t pause_steps;           /* the most updates until all processes meet; 0: 32 times the workers */
 } liana_strategy;
 
 #ifdef __cplusplus

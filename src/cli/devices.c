@@ -1,14 +1,10 @@
 /* liana devices: which devices this machine has, and why one is missing. */
-#include "backends/pjrt/platform.h"
-#include "backends/pjrt/survey.h"
-#include "backends/remote/look.h"
-#include "base/cpu.h"
-#include "base/memory.h"
+#include "backends/remote/names.h"
 #include "cli/session.h"
 #include "formats/yaml.h"
+#include "program/device_list.h"
 
-#include <liana/context.h>
-#include <stdlib.h>
+#include <string.h>
 
 static const liana__option options[] = {
     {"cluster", "CONFIG", "also those of the servers that this configuration's section 'cluster' names"},
@@ -18,21 +14,6 @@ static const liana__option options[] = {
 
 static const double GIB = 1 << 30;
 
-/* What libtpu reads of the environment, in the invocation's arena; "": nothing is set. */
-static const char *tpu_environment(liana__invocation *invocation)
-{
-    liana__text text = {0};
-    liana__tpu_environment_print(&text);
-    const char *copy = text.length ? liana__arena_string(&invocation->arena, text.data) : "";
-    liana__text_free(&text);
-    return copy ? copy : "";
-}
-
-static bool is_tpu(const char *name)
-{
-    return name && strcmp(name, "tpu") == 0;
-}
-
 /* ---- as JSON ---- */
 
 static void set_text(liana__invocation *invocation, liana__value *event, const char *key, const char *text)
@@ -40,94 +21,91 @@ static void set_text(liana__invocation *invocation, liana__value *event, const c
     if (text) liana__value_set(&invocation->arena, event, key, liana__value_string(&invocation->arena, text));
 }
 
-static void set_bytes(liana__invocation *invocation, liana__value *event, const char *key, int64_t bytes)
+static void set_number(liana__invocation *invocation, liana__value *event, const char *key, int64_t number)
 {
-    if (bytes >= 0) liana__value_set(&invocation->arena, event, key, liana__value_int(&invocation->arena, bytes));
+    liana__value_set(&invocation->arena, event, key, liana__value_int(&invocation->arena, number));
 }
 
-static void print_missing_json(liana__invocation *invocation, const char *name, const char *reason)
+static void print_json(liana__invocation *invocation, const liana_device_facts *facts)
 {
-    liana__value *event = liana__session_event(invocation, "missing_device");
-    set_text(invocation, event, "name", name);
-    set_text(invocation, event, "reason", reason);
-    if (is_tpu(name)) set_text(invocation, event, "environment", tpu_environment(invocation));
-    liana__invocation_print_json(invocation, event);
-}
-
-static void print_device_json(liana__invocation *invocation, const liana__pjrt_survey *survey, size_t number)
-{
-    const liana__pjrt_device_facts *facts = &survey->devices[number];
-    liana__arena *arena = &invocation->arena;
-    liana__value *event = liana__session_event(invocation, "device");
-    set_text(invocation, event, "name", liana__arena_format(arena, "%s:%zu", survey->name, number));
+    liana__value *event = liana__session_event(invocation, facts->missing ? "missing_device" : "device");
+    set_text(invocation, event, "name", facts->name);
+    set_text(invocation, event, "reason", facts->missing);
     set_text(invocation, event, "kind", facts->kind);
-    set_bytes(invocation, event, "memory", facts->memory);
-    set_bytes(invocation, event, "memory_used", facts->memory_used);
-    set_text(invocation, event, "plugin", survey->plugin);
-    set_text(invocation, event, "interface", liana__arena_format(arena, "%d.%d", survey->major, survey->minor));
-    set_text(invocation, event, "platform", survey->platform);
-    set_text(invocation, event, "version", survey->version);
-    if (is_tpu(survey->platform)) set_text(invocation, event, "environment", tpu_environment(invocation));
+    if (facts->threads > 0) set_number(invocation, event, "threads", facts->threads);
+    if (facts->memory >= 0) set_number(invocation, event, "memory", facts->memory);
+    if (facts->memory_used >= 0) set_number(invocation, event, "memory_used", facts->memory_used);
+    set_text(invocation, event, "plugin", facts->plugin);
+    set_text(invocation, event, "interface", facts->interface_version);
+    set_text(invocation, event, "platform", facts->platform);
+    set_text(invocation, event, "version", facts->version);
+    set_text(invocation, event, "environment", facts->environment);
+    set_text(invocation, event, "address", facts->address);
     liana__invocation_print_json(invocation, event);
 }
 
 /* ---- as text ---- */
 
-static void print_environment(liana__invocation *invocation)
+static void print_device(liana__invocation *invocation, const liana_device_facts *facts)
 {
-    const char *environment = tpu_environment(invocation);
-    if (*environment) fprintf(invocation->out, "    environment %s\n", environment);
-}
-
-static void print_devices(liana__invocation *invocation, const liana__pjrt_survey *survey)
-{
-    for (size_t i = 0; i < survey->num_devices; i++) {
-        const liana__pjrt_device_facts *facts = &survey->devices[i];
-        char memory[64] = "";
-        if (facts->memory >= 0) {
-            snprintf(memory, sizeof memory, ", %.1f GiB, %.1f GiB in use", (double)facts->memory / GIB,
-                     (double)facts->memory_used / GIB);
-        }
-        fprintf(invocation->out, "%s:%zu  %s%s\n", survey->name, i, facts->kind, memory);
+    fprintf(invocation->out, "%s  ", facts->name);
+    if (facts->threads > 0) {
+        fprintf(invocation->out, "%lld thread%s, ", (long long)facts->threads, facts->threads == 1 ? "" : "s");
     }
-    fprintf(invocation->out, "    plugin %s, PJRT %d.%d, platform %s %s\n", survey->plugin, survey->major,
-            survey->minor, survey->platform, survey->version);
-    if (is_tpu(survey->platform)) print_environment(invocation);
-}
-
-/* ---- of servers ---- */
-
-static void show_list(liana__invocation *invocation, const liana__served_list *list)
-{
-    for (size_t i = 0; i < list->num_devices; i++) {
-        const liana__served_facts *facts = &list->devices[i];
-        if (!liana__invocation_has(invocation, "json")) {
-            fprintf(invocation->out, "%s  %s\n", facts->name, facts->text);
-            continue;
-        }
-        liana__value *event = liana__session_event(invocation, "device");
-        set_text(invocation, event, "name", facts->name);
-        set_text(invocation, event, "kind", facts->text);
-        set_text(invocation, event, "address", list->address);
-        set_text(invocation, event, "version", list->version);
-        liana__invocation_print_json(invocation, event);
+    fprintf(invocation->out, "%s", facts->kind ? facts->kind : "?");
+    if (facts->memory >= 0) fprintf(invocation->out, ", %.1f GiB", (double)facts->memory / GIB);
+    if (facts->memory >= 0 && facts->address && facts->threads > 0) fprintf(invocation->out, " for clients");
+    if (facts->memory >= 0 && facts->memory_used >= 0) {
+        fprintf(invocation->out, ", %.1f GiB in use", (double)facts->memory_used / GIB);
     }
-    if (liana__invocation_has(invocation, "json")) return;
-    fprintf(invocation->out, "    server at %s, liana %s\n", list->address, list->version);
+    fputc('\n', invocation->out);
 }
 
-static void show_server(liana__invocation *invocation, liana_context *context, const char *name)
+static void print_environment(liana__invocation *invocation, const liana_device_facts *facts)
 {
-    liana__served_list list;
-    liana__error error = {0};
-    if (liana__served_look(context, name, &invocation->arena, &list, &error) == LIANA_OK) {
-        show_list(invocation, &list);
-    } else if (liana__invocation_has(invocation, "json")) {
-        print_missing_json(invocation, name, error.message);
-    } else {
-        fprintf(invocation->out, "%s  missing: %s\n", name, error.message);
+    if (facts->environment) fprintf(invocation->out, "    environment %s\n", facts->environment);
+}
+
+static const char *or_unknown(const char *text)
+{
+    return text ? text : "?";
+}
+
+/* What the devices of a plugin, or of a server, have in common: behind the last of them. */
+static void print_source(liana__invocation *invocation, const liana_device_facts *facts)
+{
+    if (facts->address) {
+        fprintf(invocation->out, "    server at %s, liana %s\n", facts->address, liana_version());
+    } else if (facts->plugin) {
+        fprintf(invocation->out, "    plugin %s, PJRT %s, platform %s %s\n", facts->plugin,
+                or_unknown(facts->interface_version), or_unknown(facts->platform), or_unknown(facts->version));
+        print_environment(invocation, facts);
     }
 }
+
+static bool is_same(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool have_same_source(const liana_device_facts *a, const liana_device_facts *b)
+{
+    if (!b || b->missing || !is_same(a->address, b->address)) return false;
+    return a->address || is_same(a->plugin, b->plugin);
+}
+
+static void print_text(liana__invocation *invocation, const liana_device_facts *facts, const liana_device_facts *next)
+{
+    if (facts->missing) {
+        fprintf(invocation->out, "%s  missing: %s\n", facts->name, facts->missing);
+        print_environment(invocation, facts);
+        return;
+    }
+    print_device(invocation, facts);
+    if (!have_same_source(facts, next)) print_source(invocation, facts);
+}
+
+/* ---- the devices ---- */
 
 /* Reads the section `cluster` of a configuration. */
 static liana_status use_cluster(liana__invocation *invocation, liana_context *context, const char *path)
@@ -144,82 +122,22 @@ static liana_status use_cluster(liana__invocation *invocation, liana_context *co
     return liana__served_use_cluster(context, &cluster, error);
 }
 
-/* The devices of all servers that the cluster names. */
-static liana_status show_cluster(liana__invocation *invocation, liana_context *context)
+/* `name` NULL: all. */
+static liana_status show(liana__invocation *invocation, liana_context *context, const char *name)
 {
-    liana__served_cluster cluster;
-    LIANA_TRY(liana__served_find_cluster(context, &invocation->arena, &cluster, &invocation->error));
-    for (size_t i = 0; i < cluster.num_jobs; i++) {
-        for (size_t k = 0; k < cluster.jobs[i].num_tasks; k++) {
-            const char *name = liana__arena_format(&invocation->arena, "/job:%s/task:%zu", cluster.jobs[i].name, k);
-            if (name) show_server(invocation, context, name);
-        }
-    }
-    return LIANA_OK;
-}
-
-/* ---- the devices ---- */
-
-static void show_cpu(liana__invocation *invocation, const liana_context *context)
-{
-    const int threads = liana_context_num_threads(context);
-    const char *isa = liana__isa_name(context->isa);
-    const size_t memory = liana__machine_memory();
-    if (!liana__invocation_has(invocation, "json")) {
-        fprintf(invocation->out, "cpu  %d thread%s, %s, %.1f GiB\n", threads, threads == 1 ? "" : "s", isa,
-                (double)memory / GIB);
-        return;
-    }
-    liana__value *event = liana__session_event(invocation, "device");
-    set_text(invocation, event, "name", "cpu");
-    set_text(invocation, event, "kind", isa);
-    set_bytes(invocation, event, "threads", threads);
-    set_bytes(invocation, event, "memory", (int64_t)memory);
-    liana__invocation_print_json(invocation, event);
-}
-
-static void show(liana__invocation *invocation, const liana__pjrt_survey *survey)
-{
-    if (!liana__invocation_has(invocation, "json")) {
-        print_devices(invocation, survey);
-        return;
-    }
-    for (size_t i = 0; i < survey->num_devices; i++) print_device_json(invocation, survey, i);
-}
-
-/* One kind of devices, which may be missing. The plugin's options begin with a '?'. */
-static void show_kind(liana__invocation *invocation, liana_context *context, const char *shown,
-                      const char *plugin_options)
-{
-    const char *name = liana__arena_format(&invocation->arena, "%s%s", shown, plugin_options);
-    if (!name) return;
-    liana__error error = {0};
-    liana__pjrt_survey survey;
-    if (liana__pjrt_look(context, name, &invocation->arena, &survey, &error) == LIANA_OK) {
-        show(invocation, &survey);
-    } else if (liana__invocation_has(invocation, "json")) {
-        print_missing_json(invocation, shown, error.message);
-    } else {
-        fprintf(invocation->out, "%s  missing: %s\n", shown, error.message);
-        if (is_tpu(shown)) print_environment(invocation);
-    }
-}
-
-static liana_status show_named(liana__invocation *invocation, liana_context *context)
-{
-    for (size_t i = 0; i < invocation->num_operands; i++) {
-        const char *name = invocation->operands[i];
-        liana__pjrt_survey survey;
-        liana__served_list list;
-        if (liana__served_knows(name)) {
-            LIANA_TRY(liana__served_look(context, name, &invocation->arena, &list, &invocation->error));
-            show_list(invocation, &list);
+    liana_device_list *list;
+    const liana_status status = liana__device_list_make(context, name, &list, &invocation->error);
+    const size_t count = status == LIANA_OK ? liana_device_list_count(list) : 0;
+    for (size_t i = 0; i < count; i++) {
+        const liana_device_facts *facts = liana_device_list_at(list, i);
+        if (liana__invocation_has(invocation, "json")) {
+            print_json(invocation, facts);
         } else {
-            LIANA_TRY(liana__pjrt_look(context, name, &invocation->arena, &survey, &invocation->error));
-            show(invocation, &survey);
+            print_text(invocation, facts, liana_device_list_at(list, i + 1));
         }
     }
-    return LIANA_OK;
+    liana_device_list_destroy(list);
+    return status;
 }
 
 static liana_status run(liana__invocation *invocation)
@@ -229,17 +147,9 @@ static liana_status run(liana__invocation *invocation)
     if (status != LIANA_OK) return liana__fail(&invocation->error, status, "a context cannot be made");
     const char *cluster = liana__invocation_text(invocation, "cluster");
     if (cluster) status = use_cluster(invocation, context, cluster);
-    if (status != LIANA_OK) {
-        /* told below */
-    } else if (invocation->num_operands) {
-        status = show_named(invocation, context);
-    } else {
-        show_cpu(invocation, context);
-        /* Looking should not take the memory of others. */
-        show_kind(invocation, context, "gpu", "?preallocate=false");
-        show_kind(invocation, context, "tpu", "");
-        show_kind(invocation, context, "pjrt:cpu", "");
-        status = show_cluster(invocation, context);
+    if (status == LIANA_OK && !invocation->num_operands) status = show(invocation, context, NULL);
+    for (size_t i = 0; i < invocation->num_operands && status == LIANA_OK; i++) {
+        status = show(invocation, context, invocation->operands[i]);
     }
     liana_context_destroy(context);
     return status;

@@ -8,6 +8,7 @@
 #include "data/augment/augment.h"
 #include "data/dataset/dataset.h"
 #include "distribute/strategy.h"
+#include "distribute/transport/transport.h"
 #include "layers/activations.h"
 #include "layers/model.h"
 #include "layers/rules/constraints.h"
@@ -187,10 +188,15 @@ static void list_devices(entries *list)
 
 static void list_strategies(entries *list)
 {
-#define LIANA__STRATEGY(stem, symbol) \
-    add(list, liana__strategy_##symbol.name, liana__strategy_##symbol.doc, liana__strategy_##symbol.options);
-#include "distribute/strategies.def"
-#undef LIANA__STRATEGY
+    for (size_t i = 0; liana__strategies[i]; i++) {
+        add(list, liana__strategies[i]->name, liana__strategies[i]->doc, liana__strategies[i]->options);
+    }
+}
+
+static void list_transports(entries *list)
+{
+    for (size_t i = 0; liana__transports[i]; i++)
+        add(list, liana__transports[i]->name, liana__transports[i]->doc, NULL);
 }
 
 static void list_passes(entries *list)
@@ -287,6 +293,7 @@ static const kind kinds[] = {
     {"augmentations", "augmentations of training images, for data.augment", list_augmentations, NULL},
     {"devices", "devices that compute, for train.device", list_devices, NULL},
     {"strategies", "strategies: which device computes which part of a batch", list_strategies, NULL},
+    {"transports", "how messages get from process to process, for cluster.transport", list_transports, NULL},
     {"ops", "operations of a graph", list_ops, NULL},
     {"passes", "passes that rewrite graphs before they run", list_passes, NULL},
     {"instruction_sets", "instruction sets of this processor, for LIANA_MAX_ISA", list_instruction_sets, NULL},

@@ -2,6 +2,8 @@
 #include "distribute/device_set.h"
 
 #include "backends/pjrt/platform.h"
+#include "backends/remote/names.h"
+#include "distribute/named_devices.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -66,34 +68,87 @@ static liana_status check_platform(const liana__strategy *strategy, const liana_
                        strategy->name, layout->platform, first->opened_as, platform ? platform : first->backend->name);
 }
 
+/* What is asked for, with the names of the devices if the strategy has named them. */
+typedef struct asked {
+    liana_context *context;
+    const liana__strategy *strategy;
+    liana__device_layout layout;
+    const char *name;   /* of the first device; the others have the numbers that follow */
+    const char **names; /* by device; NULL: `name` counts */
+} asked;
+
+/* Opens the next device. Its threads stay where the thread that starts them is. */
+static liana_status open_next(const asked *wanted, liana__device_set *set, liana__error *error)
+{
+    const size_t number = set->count;
+    const cpu_set_t *group = set->groups ? &set->groups[number] : NULL;
+    cpu_set_t before;
+    liana__device_request request = {wanted->name, wanted->layout.num_threads, number};
+    if (wanted->names) request = (liana__device_request){wanted->names[number], wanted->layout.num_threads, 0};
+    liana__cpu_enter(group, &before);
+    liana_status status = liana__device_open_request(wanted->context, &request, &set->items[number], error);
+    liana__cpu_leave(group, &before);
+    if (status != LIANA_OK && wanted->names) {
+        status = liana__named_devices_explain(wanted->context, request.name, status, error);
+    }
+    if (status != LIANA_OK) return explain(wanted->strategy, &wanted->layout, status, error);
+    set->count++;
+    return LIANA_OK;
+}
+
+static liana_status open_all(asked *wanted, liana__device *first, liana__device_set *set, liana__error *error)
+{
+    liana__device_layout *layout = &wanted->layout;
+    set->items = calloc(layout->count, sizeof(liana__device *));
+    if (!set->items) return liana__fail_memory(error, "the devices");
+    LIANA_TRY(bind_groups(layout, set, error));
+    set->borrows_first = first != NULL;
+    if (first) set->items[set->count++] = first;
+    wanted->name = device_for(layout, wanted->name);
+    if (first) LIANA_TRY(check_platform(wanted->strategy, layout, first, error));
+    if (first) LIANA_TRY(take_all(layout, set, error));
+    while (set->count < layout->count) {
+        LIANA_TRY(open_next(wanted, set, error));
+        LIANA_TRY(check_platform(wanted->strategy, layout, set->items[0], error));
+        LIANA_TRY(take_all(layout, set, error));
+    }
+    return LIANA_OK;
+}
+
+/* A device that is open already must be the first one of those that are named. */
+static liana_status read_names(asked *wanted, const liana__device *first, liana__arena *arena, liana__error *error)
+{
+    if (!wanted->layout.names) return LIANA_OK;
+    LIANA_TRY(liana__named_devices_read(wanted->layout.names, wanted->name, arena, &wanted->names, error));
+    if (!first || liana__named_device_is(wanted->names[0], first->opened_as, arena)) return LIANA_OK;
+    return liana__fail(
+        error, LIANA_INVALID_CONFIG,
+        "strategy.devices begins with '%s', but the device that is given is '%s'; that must be the first of them",
+        wanted->names[0], first->opened_as);
+}
+
 liana_status liana__device_set_open(liana_context *context, const char *name, const liana__strategy_choice *choice,
                                     liana__device *first, liana__device_set *set, liana__error *error)
 {
-    const liana__strategy *strategy = choice->strategy;
-    liana__device_layout layout = {.count = 1, .binding = LIANA__BIND_NONE};
-    if (strategy->lay_out) LIANA_TRY(strategy->lay_out(choice->options, context, &layout, error));
-    set->items = calloc(layout.count, sizeof(liana__device *));
-    if (!set->items) return liana__fail_memory(error, "the devices");
-    LIANA_TRY(bind_groups(&layout, set, error));
-    set->borrows_first = first != NULL;
-    if (first) set->items[set->count++] = first;
-    name = device_for(&layout, name);
-    liana_status status = first ? check_platform(strategy, &layout, first, error) : LIANA_OK;
-    if (status == LIANA_OK && first) status = take_all(&layout, set, error);
-    while (status == LIANA_OK && set->count < layout.count) {
-        /* The device's threads stay where the thread that starts them is. */
-        const cpu_set_t *group = set->groups ? &set->groups[set->count] : NULL;
-        cpu_set_t before;
-        liana__cpu_enter(group, &before);
-        const liana__device_request request = {name, layout.num_threads, set->count};
-        status = liana__device_open_request(context, &request, &set->items[set->count], error);
-        liana__cpu_leave(group, &before);
-        if (status != LIANA_OK) return explain(strategy, &layout, status, error);
-        set->count++;
-        status = check_platform(strategy, &layout, set->items[0], error);
-        if (status == LIANA_OK) status = take_all(&layout, set, error);
-    }
+    liana__arena arena = {0};
+    asked wanted = {context, choice->strategy, {.count = 1, .binding = LIANA__BIND_NONE}, name, NULL};
+    liana_status status = LIANA_OK;
+    if (wanted.strategy->lay_out) status = wanted.strategy->lay_out(choice->options, context, &wanted.layout, error);
+    if (status == LIANA_OK) status = read_names(&wanted, first, &arena, error);
+    if (status == LIANA_OK) status = open_all(&wanted, first, set, error);
+    liana__arena_free(&arena);
     return status;
+}
+
+bool liana__device_set_is_served(const liana_context *context, const char *name, const liana__strategy_choice *choice)
+{
+    liana__device_layout layout = {0};
+    const liana__strategy *strategy = choice->strategy;
+    /* What is wrong is told when they are opened. */
+    if (strategy && strategy->lay_out && strategy->lay_out(choice->options, context, &layout, NULL) != LIANA_OK) {
+        return false;
+    }
+    return liana__served_knows(layout.names ? layout.names->items[0] : name);
 }
 
 void liana__device_set_close(liana__device_set *set)

@@ -8,6 +8,7 @@
 typedef struct liana__device_layout {
     size_t count;
     bool all; /* instead, all devices that there are, where the first one knows how many (an accelerator) */
+    const liana__strings *names; /* instead, the devices of these names (named_devices.h); NULL: they have a number */
     /* The only platform of plugins that will do, "tpu", which is also the device in place of "cpu" and "auto"; NULL: any
      * device. All devices of its slice must be this process's. */
     const char *platform;
@@ -29,6 +30,8 @@ typedef struct liana__device_set {
  * a part of a slice. */
 liana_status liana__device_set_open(liana_context *context, const char *name, const liana__strategy_choice *choice,
                                     liana__device *first, liana__device_set *set, liana__error *error) LIANA_MUST_USE;
+/* Whether the devices that it would open are those of servers (backends/remote/names.h). */
+bool liana__device_set_is_served(const liana_context *context, const char *name, const liana__strategy_choice *choice);
 void liana__device_set_close(liana__device_set *set);
 
 #endif

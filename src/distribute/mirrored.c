@@ -6,6 +6,7 @@
 
 typedef struct mirrored_options {
     int64_t replicas;
+    liana__strings devices;
     int64_t threads;
     int bind;
 } mirrored_options;
@@ -16,6 +17,8 @@ static const liana__field rows[] = {
     LIANA__FIELD_ROW(mirrored_options, replicas, INT, .minimum = 0, .maximum = MOST_REPLICAS,
                      .doc = "number of devices; on a CPU, of groups of threads; 0: all devices, on a CPU one for each "
                             "NUMA node"),
+    LIANA__FIELD_ROW(mirrored_options, devices, STRINGS,
+                     .doc = "these devices and no others, by the names that 'liana devices' lists: [gpu:0, gpu:2]"),
     LIANA__FIELD_ROW(mirrored_options, threads, INT, .minimum = 0, .maximum = 65536,
                      .doc = "threads of each group; 0: those of train.threads, shared out"),
     LIANA__FIELD_ROW(mirrored_options, bind, ENUM, .default_text = "auto", .names = liana__cpu_binding_names,
@@ -28,10 +31,16 @@ static liana_status lay_out(const void *chosen, const liana_context *context, li
                             liana__error *error)
 {
     const mirrored_options *own = chosen;
-    (void)error;
     const int threads = liana_context_num_threads(context);
-    layout->count = own->replicas ? (size_t)own->replicas : liana__cpu_num_nodes();
-    layout->all = own->replicas == 0;
+    const size_t num_named = own->devices.count;
+    if (num_named && own->replicas && (size_t)own->replicas != num_named) {
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "strategy.replicas is %lld, but strategy.devices names %zu: leave one of them out",
+                           (long long)own->replicas, num_named);
+    }
+    layout->count = num_named ? num_named : own->replicas ? (size_t)own->replicas : liana__cpu_num_nodes();
+    layout->all = own->replicas == 0 && !num_named;
+    layout->names = num_named ? &own->devices : NULL;
     layout->num_threads = (int)own->threads;
     if (!layout->num_threads) layout->num_threads = threads > (int)layout->count ? threads / (int)layout->count : 1;
     layout->binding = (liana__cpu_binding)own->bind;

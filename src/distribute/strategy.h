@@ -11,6 +11,7 @@
 #include "backends/whole_update.h"
 #include "base/cpu_groups.h"
 #include "base/field.h"
+#include "base/text.h"
 #include "distribute/finite_check.h"
 
 #include <liana/strategy.h>
@@ -163,6 +164,11 @@ liana_status liana__strategy_read(const liana__value *value, const char *where, 
 /* The same of a program's options. Errors: INVALID_CONFIG with "strategy" and the option; OUT_OF_MEMORY. */
 liana_status liana__strategy_of(const liana_strategy *options, liana__arena *arena, liana__strategy_choice *choice,
                                 liana__error *error) LIANA_MUST_USE;
+/* A copy with texts of its own, in the arena. Errors: OUT_OF_MEMORY. */
+liana_status liana__strategy_copy(const liana_strategy *options, liana__arena *arena, liana_strategy *copy,
+                                  liana__error *error) LIANA_MUST_USE;
+/* All that they say, as text that differs where they do. */
+void liana__strategy_print(const liana_strategy *options, liana__text *text);
 
 /* The cluster that a strategy computes in, joined if it was not; NULL: it computes in this process, or there is no such
  * strategy. Errors: those of liana__cluster_require. */

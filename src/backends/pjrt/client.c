@@ -57,6 +57,7 @@ static liana_status make_struct(liana_context *context, const char *path, const 
     liana__pjrt_client *client = liana__arena_allocate(&context->parts, sizeof *client);
     const char *own_path = liana__arena_string(&context->parts, path);
     if (!client || !own_path) return liana__fail_memory(error, "a PJRT client");
+    client->options = key + strlen(path) + 1;
     LIANA_TRY(liana__pjrt_plugin_load(own_path, &client->plugin, error));
     pthread_mutex_init(&client->mutex, NULL);
     *made = client;
@@ -83,6 +84,18 @@ liana_status liana__pjrt_client_open(liana_context *context, const char *path, c
     client->users++;
     *out = client;
     return LIANA_OK;
+}
+
+liana__pjrt_client *liana__pjrt_client_find(const liana_context *context, const char *path)
+{
+    char *real = realpath(path, NULL);
+    liana__pjrt_client *found = NULL;
+    for (const liana__registered *entry = context->registered; entry && real; entry = entry->next) {
+        liana__pjrt_client *client = strcmp(entry->kind, KIND) == 0 ? entry->user : NULL;
+        if (client && client->handle && strcmp(client->plugin.path, real) == 0) found = client;
+    }
+    free(real);
+    return found;
 }
 
 void liana__pjrt_client_close(liana__pjrt_client *client)

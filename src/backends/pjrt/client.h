@@ -11,6 +11,7 @@ struct liana__pjrt_program;
 
 typedef struct liana__pjrt_client {
     liana__pjrt_plugin plugin;
+    const char *options;  /* with which it is made, as in a device's name; "": none */
     void *handle;         /* NULL: closed */
     void *const *devices; /* the plugin's, those of this process */
     size_t num_devices;
@@ -28,6 +29,8 @@ typedef struct liana__pjrt_client {
  * UNAVAILABLE and others if the plugin makes none. */
 liana_status liana__pjrt_client_open(liana_context *context, const char *path, const liana__pjrt_device_name *name,
                                      liana__pjrt_client **client, liana__error *error) LIANA_MUST_USE;
+/* One that the context has open, with whatever options; NULL: there is none. It is borrowed. */
+liana__pjrt_client *liana__pjrt_client_find(const liana_context *context, const char *path);
 /* Closes it with its last user. */
 void liana__pjrt_client_close(liana__pjrt_client *client);
 

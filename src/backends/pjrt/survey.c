@@ -99,12 +99,19 @@ liana_status liana__pjrt_look(liana_context *context, const char *name, liana__a
 {
     liana__pjrt_device_name read;
     LIANA_TRY(liana__pjrt_device_name_read(name, arena, &read, error));
-    *survey = (liana__pjrt_survey){.name = read.shown, .plugin = read.path};
+    *survey = (liana__pjrt_survey){.name = read.shown, .plugin = read.path, .options = read.option_text};
     if (!read.path) {
         LIANA_TRY(liana__pjrt_find_hardware(read.kind, error));
         LIANA_TRY(liana__pjrt_find_plugin(read.kind, arena, &survey->plugin, error));
     }
-    liana__pjrt_client *client;
+    liana__pjrt_client *client = *read.option_text ? NULL : liana__pjrt_client_find(context, survey->plugin);
+    if (client) {
+        survey->options = client->options;
+        return describe_all(client, arena, survey, error);
+    }
+    if (!*read.option_text && read.kind && strcmp(read.kind, "gpu") == 0) {
+        LIANA_TRY(liana__pjrt_device_name_read("gpu?preallocate=false", arena, &read, error));
+    }
     liana_status status = liana__pjrt_client_open(context, survey->plugin, &read, &client, error);
     if (status != LIANA_OK) return liana__pjrt_explain(read.kind, error);
     status = describe_all(client, arena, survey, error);

@@ -1,7 +1,7 @@
 /* The devices that a server offers. */
 #include "backends/remote/offer.h"
 
-#include "backends/pjrt/survey.h"
+#include "backends/device_list.h"
 #include "backends/remote/wire.h"
 #include "base/context.h"
 #include "base/cpu.h"
@@ -22,42 +22,52 @@ void liana__served_describe(const liana_context *context, const liana__served_ac
     }
 }
 
-static void add_survey(const liana__pjrt_survey *survey, liana__text *list, uint32_t *count)
+static void put_text(liana__text *out, const char *text)
 {
-    for (size_t i = 0; i < survey->num_devices; i++) {
-        const liana__pjrt_device_facts *facts = &survey->devices[i];
-        char name[LIANA__SERVED_TEXT], text[LIANA__SERVED_TEXT];
-        snprintf(name, sizeof name, "%s:%zu", survey->name, i);
-        snprintf(text, sizeof text, "%s, %.1f GiB", facts->kind, (double)facts->memory / GIB);
-        liana__wire_put_text(list, name);
-        liana__wire_put_text(list, text);
-        ++*count;
+    liana__wire_put_text(out, text ? text : "");
+}
+
+static void put_device(liana__text *out, const liana_device_facts *facts)
+{
+    put_text(out, facts->name);
+    put_text(out, facts->kind);
+    put_text(out, facts->platform);
+    put_text(out, facts->plugin);
+    put_text(out, facts->interface_version);
+    put_text(out, facts->version);
+    put_text(out, facts->environment);
+    liana__wire_put_u64(out, (uint64_t)facts->memory);
+    liana__wire_put_u64(out, (uint64_t)facts->memory_used);
+    liana__wire_put_u32(out, (uint32_t)facts->threads);
+}
+
+static liana_status collect(liana_context *context, const liana__served_account *account, liana_device_list *list,
+                            liana__error *error)
+{
+    static const char *const kinds[] = {"gpu", "tpu"};
+    LIANA_TRY(liana__device_list_add_cpu(list, context, error));
+    list->items[0].name = "cpu:0";
+    list->items[0].memory = (int64_t)account->limit;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        liana__error missing;
+        /* What is missing is not offered. */
+        if (liana__device_list_add_plugin(list, context, kinds[i], &missing) == LIANA_OUT_OF_MEMORY) {
+            return liana__fail_memory(error, "the list of devices");
+        }
     }
+    return LIANA_OK;
 }
 
 liana_status liana__served_offer(liana_context *context, const liana__served_account *account, liana__text *out,
                                  liana__error *error)
 {
-    /* Looking should not take the memory of others. */
-    static const char *const kinds[] = {"gpu?preallocate=false", "tpu"};
-    liana__text list = {0};
-    liana__arena arena = {0};
-    uint32_t count = 1;
-    char text[LIANA__SERVED_TEXT];
-    liana__served_describe(context, account, "cpu", text);
-    liana__wire_put_text(&list, "cpu:0");
-    liana__wire_put_text(&list, text);
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        liana__pjrt_survey survey;
-        liana__error missing;
-        if (liana__pjrt_look(context, kinds[i], &arena, &survey, &missing) == LIANA_OK)
-            add_survey(&survey, &list, &count);
+    liana_device_list list = {0};
+    liana_status status = collect(context, account, &list, error);
+    if (status == LIANA_OK) {
+        liana__wire_put_u32(out, (uint32_t)list.count);
+        for (size_t i = 0; i < list.count; i++) put_device(out, &list.items[i]);
+        if (out->failed) status = liana__fail_memory(error, "the list of devices");
     }
-    liana__arena_free(&arena);
-    liana__wire_put_text(out, liana_version());
-    liana__wire_put_u32(out, count);
-    liana__text_add_bytes(out, list.data ? list.data : "", list.length);
-    liana_status status = list.failed ? liana__fail_memory(error, "the list of devices") : LIANA_OK;
-    liana__text_free(&list);
+    liana__device_list_free(&list);
     return status;
 }

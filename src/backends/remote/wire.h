@@ -15,7 +15,8 @@ typedef enum liana__served_kind {
      * Gives text backend, u32 static leaves, u32 1 + instruction set of a CPU (0: it is none), u64 devices
      * of that kind, u64 memory limit, text description. */
     LIANA__SERVED_OPEN = 1,
-    /* text version, text who. Gives text version, u32 count, and of each device text name, text description. */
+    /* text version, text who. Gives u32 count, and of each device the texts name, kind, platform, plugin, version of PJRT,
+     * version, environment, u64 memory and memory in use (2^64 - 1: not known), u32 threads. */
     LIANA__SERVED_DEVICES,
     LIANA__SERVED_UPLOAD, /* u32 buffer, u32 dtype, u32 rank, u64 each dimension, data. A buffer that is there is donated. */
     LIANA__SERVED_DOWNLOAD, /* u32 buffer. Gives data. */
@@ -34,6 +35,7 @@ typedef enum liana__served_kind {
 enum {
     LIANA__SERVED_MOST_OBJECTS = 1 << 20, /* numbers of buffers, and of executables, are below */
     LIANA__SERVED_TEXT = 1024,            /* most bytes of a text, with its 0 */
+    LIANA__SERVED_DEVICE_BYTES = 48,      /* least bytes of a device among DEVICES */
 };
 
 /* ---- writing, to a liana__text ---- */

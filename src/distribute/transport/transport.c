@@ -1,7 +1,7 @@
 /* The list of transports. */
 #include "distribute/transport/transport.h"
 
-#include "base/text.h"
+#include "base/named.h"
 
 #include <string.h>
 
@@ -33,27 +33,23 @@ void liana__message_free(liana__message *message)
 #include "distribute/transports.def"
 #undef LIANA__TRANSPORT
 
-static const liana__transport *const transports[] = {
+const liana__transport *const liana__transports[] = {
 #define LIANA__TRANSPORT(stem, name) &liana__transport_##name,
 #include "distribute/transports.def"
 #undef LIANA__TRANSPORT
     NULL,
 };
 
-static const char *name_at(size_t index)
-{
-    return transports[index]->name;
-}
+enum { NUM_TRANSPORTS = sizeof liana__transports / sizeof *liana__transports - 1 };
 
 const liana__transport *liana__transport_find(const char *name, liana__error *error)
 {
-    size_t count = sizeof transports / sizeof *transports - 1;
-    const char *names[sizeof transports / sizeof *transports] = {NULL};
-    for (size_t i = 0; i < count; i++) {
-        names[i] = name_at(i);
-        if (strcmp(names[i], name) == 0) return transports[i];
-    }
-    const char *nearest = liana__nearest(name, names, count);
-    liana__fail(error, LIANA_INVALID_CONFIG, "unknown transport '%.100s'%s", name, liana__hint(nearest).text);
+    const char *nearest;
+    const size_t index =
+        liana__named_find(LIANA__NAMED_POINTERS(liana__transport, liana__transports, NUM_TRANSPORTS), name, &nearest);
+    if (index < NUM_TRANSPORTS) return liana__transports[index];
+    liana__fail(error, LIANA_INVALID_CONFIG,
+                "there is no transport '%.100s' among those that 'liana list transports' shows%s", name,
+                liana__hint(nearest).text);
     return NULL;
 }

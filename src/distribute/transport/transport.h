@@ -107,6 +107,8 @@ typedef struct liana__transport {
     void (*find_round)(const liana__transport_instance *instance, struct liana__cluster_round *round);
 } liana__transport;
 
+/* All transports of this build, NULL-terminated. */
+extern const liana__transport *const liana__transports[];
 /* The transport of that name. NULL with INVALID_CONFIG: there is none. */
 const liana__transport *liana__transport_find(const char *name, liana__error *error);
 

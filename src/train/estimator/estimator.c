@@ -90,7 +90,7 @@ static liana_status check_device(const liana_estimator *own, liana__error *error
 static liana_status find_strategy(liana_estimator *own, liana__error *error)
 {
     liana_strategy *given = &own->options.config.strategy;
-    given->name = copy(own, given->name);
+    LIANA_TRY(liana__strategy_copy(given, &own->arena, given, error));
     liana_status status = liana__strategy_of(given, &own->arena, &own->strategy, error);
     return status == LIANA_OK ? status : liana__fail_within(error, "%s: config", own->options.name);
 }

@@ -120,10 +120,9 @@ static void describe_match(const liana__compile_request *request, liana__text *t
 static char *make_key(const liana__compile_request *request)
 {
     liana__text text = {0};
-    const liana_strategy *strategy = &request->strategy;
-    liana__text_add(&text, "%s\n%s %lld %lld %d\n%s\n", request->device ? request->device : "",
-                    strategy->name ? strategy->name : "", (long long)strategy->replicas, (long long)strategy->threads,
-                    (int)strategy->bind, request->optimizer ? request->optimizer : "");
+    liana__text_add(&text, "%s\n", request->device ? request->device : "");
+    liana__strategy_print(&request->strategy, &text);
+    liana__text_add(&text, "\n%s\n", request->optimizer ? request->optimizer : "");
     for (int64_t i = 0; i < request->num_class_weights; i++) {
         liana__text_add_double(&text, request->class_weights[i]);
         liana__text_add(&text, " ");

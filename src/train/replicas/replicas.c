@@ -107,12 +107,9 @@ static liana_status make_copies(liana_replicas *replicas, liana__error *error)
 
 static liana_status set_up(liana_replicas *replicas, const liana_replicas_options *options, liana__error *error)
 {
-    replicas->strategy = options->strategy;
+    LIANA_TRY(liana__strategy_copy(&options->strategy, &replicas->arena, &replicas->strategy, error));
     LIANA_TRY(liana__strategy_of(&options->strategy, &replicas->arena, &replicas->choice, error));
-    /* With its options, if the name is a mapping. */
-    replicas->strategy.name = options->strategy.name ? liana__arena_string(&replicas->arena, options->strategy.name)
-                                                     : replicas->choice.strategy->name;
-    if (!replicas->strategy.name) return liana__fail_memory(error, "a strategy");
+    if (!replicas->strategy.name) replicas->strategy.name = replicas->choice.strategy->name;
     if (replicas->choice.strategy->needs_cluster) {
         const char *name = replicas->choice.strategy->name;
         LIANA_TRY(liana__cluster_require(replicas->context, name, &replicas->cluster, error));

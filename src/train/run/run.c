@@ -77,7 +77,7 @@ liana_status liana__run_make_trainer(liana__run *run, const liana__run_options *
         optimizer = run->stages.items[0].optimizer;
     }
     LIANA_TRY(liana__run_find_strategy(run, options->training, &wanted.strategy, error));
-    if (liana__served_knows(train->device)) {
+    if (liana__device_set_is_served(run->context, train->device, &wanted.strategy)) {
         LIANA_TRY(liana__served_use_cluster(run->context, &run->config->cluster, error));
     }
     LIANA_TRY(liana__training_open(&run->core, &wanted, error));

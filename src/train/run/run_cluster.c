@@ -1,19 +1,17 @@
 /* Joins the cluster of a run. */
 #include "train/run/run_cluster.h"
 
-#include "backends/remote/names.h"
+#include "distribute/device_set.h"
 #include "distribute/transport/cluster_read.h"
 
 /* ---- who we are ---- */
 
-static liana_status check_strategy(const liana__config *config, const liana__cluster_place *place, liana__arena *arena,
-                                   liana__error *error)
+static liana_status check_strategy(const liana__config *config, const liana__strategy *strategy,
+                                   const liana__cluster_place *place, liana__error *error)
 {
-    liana__strategy_choice choice;
-    LIANA_TRY(liana__strategy_read(config->train.strategy, "train.strategy", arena, &choice, error));
-    const char *name = choice.strategy->name;
+    const char *name = strategy->name;
     /* The default, one_device, becomes a cluster's strategy where there is one. */
-    const bool by_default = choice.strategy == &liana__strategy_one_device;
+    const bool by_default = strategy == &liana__strategy_one_device;
     const liana__place *where = config->train.strategy ? &config->train.strategy->place : NULL;
     if (place->role == LIANA__ROLE_EVALUATOR) {
         return liana__fail(error, LIANA_INVALID_CONFIG,
@@ -21,13 +19,13 @@ static liana_status check_strategy(const liana__config *config, const liana__clu
                            "RUN --follow'",
                            place->source);
     }
-    if (!place->transport && choice.strategy->needs_cluster) {
+    if (!place->transport && strategy->needs_cluster) {
         return liana__fail_at(error, where, "train.strategy",
                               "the strategy %s is for several processes, but this process is alone: start it with "
                               "mpirun or srun, or say who the others are in 'cluster' or TF_CONFIG",
                               name);
     }
-    if (place->transport && !by_default && !choice.strategy->needs_cluster) {
+    if (place->transport && !by_default && !strategy->needs_cluster) {
         return liana__fail_at(error, where, "train.strategy",
                               "the strategy %s is for one process, but %s says that there are %zu; use multi_worker or "
                               "parameter_server",
@@ -83,12 +81,14 @@ liana_status liana__run_cluster_join(liana_context *context, const liana__config
                                      liana__run_cluster *joined, liana__error *error)
 {
     liana__cluster_place place = {0};
+    liana__strategy_choice choice;
+    LIANA_TRY(liana__strategy_read(config->train.strategy, "train.strategy", &joined->arena, &choice, error));
     /* A device of a server: the cluster is where that is, and this process is none of it. */
-    if (!liana__served_knows(config->train.device)) {
+    if (!liana__device_set_is_served(context, config->train.device, &choice)) {
         LIANA_TRY(
             liana__cluster_place_read(&config->cluster, liana__get_environment, NULL, &joined->arena, &place, error));
     }
-    LIANA_TRY(check_strategy(config, &place, &joined->arena, error));
+    LIANA_TRY(check_strategy(config, choice.strategy, &place, error));
     if (!place.transport) return LIANA_OK;
     const liana__notes notes = {options->on_note, options->user};
     place.stop = options->stop;

@@ -271,12 +271,13 @@ enum { DIFFERENCE_SIZE = 300 };
 /* Gathers everybody's digest. `difference` says what differs; "": nothing. */
 static liana_status compare_digests(liana__cluster *cluster, uint32_t own, char *difference, liana__error *error)
 {
-    const size_t count = liana__cluster_size(cluster), first = cluster->chief;
+    const size_t count = liana__cluster_size(cluster);
     size_t differs = 0;
     uint32_t *all = calloc(count, sizeof *all);
     *difference = '\0';
     if (!all) return liana__fail_memory(error, "what processes have in common");
     const liana_status status = liana__cluster_gather(cluster, &own, sizeof own, all, error);
+    const size_t first = cluster->chief; /* the one before may have died meanwhile */
     while (differs < count && (!liana__cluster_is_member(cluster, differs) || all[differs] == all[first])) differs++;
     cluster->computes_alike = status == LIANA_OK && differs >= count;
     if (status == LIANA_OK && differs < count) {

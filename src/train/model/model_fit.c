@@ -382,7 +382,7 @@ static liana_status open_fit(session *own, const liana_fit_options *options, lia
     LIANA_TRY(liana__cluster_agree_status(own->cluster, status, error));
     /* Clocks of machines differ: the chief's counts. */
     if (own->cluster) {
-        LIANA_TRY(liana__cluster_broadcast(own->cluster, 0, &own->stop_at, sizeof own->stop_at, error));
+        LIANA_TRY(liana__cluster_follow_chief(own->cluster, &own->stop_at, sizeof own->stop_at, error));
     }
     return compile_fit(own, options, error);
 }

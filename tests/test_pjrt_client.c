@@ -131,8 +131,12 @@ static void test_compile_options(void **state)
     assert_bytes(&(liana__pjrt_compile_options){.is_quick = true}, quick, sizeof quick - 1);
     static const char flag[] = "\x1a\x0f\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x20\x01\x28\x01\x20\x01"
                                "\x3a\x09\x0a\x03\x61\x62\x63\x12\x02\x10\x01";
-    assert_bytes(&(liana__pjrt_compile_options){.flags = &(liana__pjrt_flag){"abc", true}, .num_flags = 1}, flag,
+    assert_bytes(&(liana__pjrt_compile_options){.flags = &(liana__pjrt_flag){"abc", 1, false}, .num_flags = 1}, flag,
                  sizeof flag - 1);
+    static const char number[] = "\x1a\x0f\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x20\x01\x28\x01\x20\x01"
+                                 "\x3a\x09\x0a\x03\x61\x62\x63\x12\x02\x18\x07";
+    assert_bytes(&(liana__pjrt_compile_options){.flags = &(liana__pjrt_flag){"abc", 7, true}, .num_flags = 1}, number,
+                 sizeof number - 1);
     static const char joined[] = "\x1a\x51\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"
                                  "\x1a\x40\xf2\x01\x17"
                                  "tree_reduction_rewriter"

@@ -28,7 +28,7 @@ static void begin(const char *platform)
 static void end(void)
 {
     counting_plugin_state *state = liana__test_plugin_state();
-    state->platform = NULL;
+    state->platform = state->kind = NULL;
     state->other_devices = 0;
     liana__test_plugin_is_clean();
 }
@@ -119,6 +119,117 @@ static void test_no_tpu(void **state)
                                        setting("output", liana__test_path("none"))),
                    1, "the strategy tpu: ", "this machine has no TPU", "'liana devices'",
                    "train.device='pjrt:cpu?cpu_device_count=8' train.strategy=mirrored");
+}
+
+/* ---- advice ---- */
+
+static size_t count_of(const char *text, const char *part)
+{
+    size_t count = 0;
+    for (; (text = strstr(text, part)); text += strlen(part)) count++;
+    return count;
+}
+
+/* A run on a TPU begins with what tiles waste of it, once, and the same as `liana plan` says. */
+static void test_advice_at_the_start(void **state)
+{
+    (void)state;
+    begin("tpu");
+    liana__test_plugin_state()->kind = "TPU v5 lite";
+    liana__test_result result = train("", "advised", "train.microbatch=6", "train.batch_size=12");
+    static const char *const lines[] = {
+        "TPU v5e, shards of 6 examples:\n",
+        "Products use at most ",
+        "- Shards of 6 examples are padded to 8: take 8 (train.microbatch).\n",
+        " features cost as much as 128.\n",
+        " MiB that the backward pass reads.\n",
+        "Of a core's 16 GiB that is ",
+        "More: liana plan CONFIG --device tpu\n",
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        if (!strstr(result.out, lines[i])) fail_msg("no '%s' in:\n%s%s", lines[i], result.out, result.err);
+    }
+    assert_int_equal(count_of(result.out, "More: liana plan"), 1);
+    assert_true(count_of(result.out, "features cost as much") <= 3);
+    assert_code(result, 0);
+    liana__test_result plan =
+        liana__test_command("plan", config, "--device", "tpu", "train.microbatch=6", "train.batch_size=12");
+    assert_non_null(strstr(plan.out, lines[2]));
+    assert_code(plan, 0);
+    /* An evaluation trains nothing. */
+    result = liana__test_command("evaluate", liana__test_path("advised"));
+    assert_null(strstr(result.out, "features cost as much"));
+    assert_code(result, 0);
+    end();
+}
+
+/* The memory is the device's own; a generation that nobody knows, and a plugin that says nothing, are no error. */
+static void test_advice_for_memory(void **state)
+{
+    (void)state;
+    begin("tpu");
+    liana__test_plugin_state()->kind = "TPU v99";
+    liana__test_plugin_state()->memory_limit = 3LL << 30;
+    liana__test_result result = train("?cpu_device_count=2", "unknown", "train.strategy=tpu", NULL);
+    if (!strstr(result.out, "TPU of an unknown generation, shards of ")) fail_msg("%s%s", result.out, result.err);
+    assert_non_null(strstr(result.out, "Of a core's 3 GiB that is "));
+    assert_int_equal(count_of(result.out, "More: liana plan"), 1);
+    assert_code(result, 0);
+    liana__test_plugin_state()->memory_limit = 0;
+    result = train("", "silent", "train.epochs=1", NULL);
+    assert_non_null(strstr(result.out, "More: liana plan"));
+    assert_null(strstr(result.out, "Of a core's"));
+    assert_code(result, 0);
+    liana__test_plugin_state()->platform = "cuda";
+    result = train("", "other", "train.epochs=1", NULL);
+    assert_null(strstr(result.out, "liana plan"));
+    assert_code(result, 0);
+    end();
+}
+
+/* ---- exact mode ---- */
+
+static bool options_have(const char *name)
+{
+    const counting_plugin_state *counted = liana__test_plugin_state();
+    return memmem(counted->options, counted->options_size, name, strlen(name)) != NULL;
+}
+
+/* What makes programs repeatable reaches the compiler, and is said; without train.deterministic it does neither. */
+static void test_exact_mode_sets_flags(void **state)
+{
+    (void)state;
+    begin("cuda");
+    static const struct {
+        const char *platform, *says, *flags[2];
+    } cases[] = {
+        {"cuda",
+         "deterministic: programs are compiled with xla_gpu_deterministic_ops=true, xla_gpu_autotune_level=0\n",
+         {"xla_gpu_deterministic_ops\x12\x02\x10\x01", "xla_gpu_autotune_level\x12\x02\x18"}},
+        {"cpu",
+         "deterministic: programs are compiled with xla_cpu_multi_thread_eigen=false\n",
+         {"xla_cpu_multi_thread_eigen\x12\x02\x10", NULL}},
+        {"tpu", "deterministic: programs of the platform tpu are repeatable as they are\n", {NULL, NULL}},
+        {"npu", "deterministic: nothing is known that makes programs of the platform npu repeatable\n", {NULL, NULL}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char run[32];
+        snprintf(run, sizeof run, "exact%zu", i);
+        liana__test_plugin_state()->platform = cases[i].platform;
+        liana__test_result result = train("", run, "train.deterministic=true", "train.epochs=1");
+        if (!strstr(result.out, cases[i].says)) fail_msg("no '%s' in:\n%s%s", cases[i].says, result.out, result.err);
+        assert_code(result, 0);
+        for (size_t k = 0; k < 2; k++) {
+            if (cases[i].flags[k] && !options_have(cases[i].flags[k])) fail_msg("no %s", cases[i].flags[k]);
+        }
+        assert_int_equal(options_have("xla_gpu_"), i == 0);
+    }
+    liana__test_plugin_state()->platform = "cuda";
+    liana__test_result result = train("", "fast", "train.deterministic=false", "train.epochs=1");
+    assert_null(strstr(result.out, "deterministic:"));
+    assert_false(options_have("xla_gpu_"));
+    assert_code(result, 0);
+    end();
 }
 
 /* ---- precision ---- */
@@ -215,13 +326,11 @@ static void test_cpu_has_one_precision(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all_cores_train),
-        cmocka_unit_test(test_a_part_of_a_slice),
-        cmocka_unit_test(test_other_platforms),
-        cmocka_unit_test(test_no_tpu),
-        cmocka_unit_test(test_products),
-        cmocka_unit_test(test_what_auto_is),
-        cmocka_unit_test(test_cpu_has_one_precision),
+        cmocka_unit_test(test_all_cores_train),       cmocka_unit_test(test_a_part_of_a_slice),
+        cmocka_unit_test(test_other_platforms),       cmocka_unit_test(test_no_tpu),
+        cmocka_unit_test(test_advice_at_the_start),   cmocka_unit_test(test_advice_for_memory),
+        cmocka_unit_test(test_exact_mode_sets_flags), cmocka_unit_test(test_products),
+        cmocka_unit_test(test_what_auto_is),          cmocka_unit_test(test_cpu_has_one_precision),
     };
     return cmocka_run_group_tests_name("pjrt_tpu", tests, NULL, NULL);
 }

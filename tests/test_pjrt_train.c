@@ -177,21 +177,8 @@ static void test_programs_that_do_not_fit(void **state)
     fail_later(LIANA__PJRT_CLIENT_COMPILE, 0, 8, "17.2G of 15.7G hbm");
     assert_refused(train(liana__test_on_plugin(""), "large", "train.microbatch=32"), 1,
                    "out of memory: ", "shards of 16 examples need about half: train.microbatch=16",
-                   "train.precision=mixed_bfloat16", "train.recompute changes nothing here", "17.2G of 15.7G hbm",
-                   NULL);
-    liana__test_plugin_is_clean();
-}
-
-/* liana's own recomputation is the CPU's: on a plugin it says so, and the bytes are the same. */
-static void test_recompute_is_the_compilers_business(void **state)
-{
-    (void)state;
-    begin();
-    assert_code(train(liana__test_on_plugin(""), "kept", NULL), 0);
-    liana__test_result got = train(liana__test_on_plugin(""), "again", "train.recompute=auto");
-    assert_non_null(strstr(got.out, "recompute: the compiler of this device's plugin decides itself"));
-    assert_code(got, 0);
-    liana__test_assert_same_training("kept", "again");
+                   "train.precision=mixed_bfloat16", "train.recompute=auto computes parts of the forward pass twice",
+                   "17.2G of 15.7G hbm", NULL);
     liana__test_plugin_is_clean();
 }
 
@@ -289,7 +276,6 @@ int main(void)
         cmocka_unit_test(test_device_lost_at_once),
         cmocka_unit_test(test_full_device),
         cmocka_unit_test(test_programs_that_do_not_fit),
-        cmocka_unit_test(test_recompute_is_the_compilers_business),
         cmocka_unit_test(test_each_failure_is_reported),
         cmocka_unit_test(test_devices_that_are_not_there),
         cmocka_unit_test(test_auto),

@@ -2,6 +2,7 @@
 #include "harness/harness.h"
 
 #include "backends/pjrt/interface.h"
+#include "backends/pjrt/platform.h"
 #include "backends/pjrt/program_cache.h"
 #include "base/crc32c.h"
 #include "base/file.h"
@@ -29,7 +30,7 @@ static int set_up(void **state)
 }
 
 /* tanh(factor * x) on the plugin, in a context of its own; returns how many programs were compiled. */
-static size_t run(double factor, float results[SIZE])
+static size_t run_as(double factor, bool is_exact, float results[SIZE])
 {
     static const float x[SIZE] = {0, 0.25f, -1, 2, 3.5f, -8};
     const size_t before = liana__test_plugin_state()->compiled;
@@ -41,6 +42,7 @@ static size_t run(double factor, float results[SIZE])
     const liana_shape shape = {1, {SIZE}};
     assert_int_equal(liana_context_create(NULL, &context), LIANA_OK);
     assert_ok(liana__device_open(context, liana__test_plugin_device(":0?cpu_device_count=1"), &device, &error), &error);
+    liana__pjrt_set_exact(device, is_exact, NULL);
     assert_int_equal(liana_graph_create(context, &graph), LIANA_OK);
     liana_tensor input = liana_graph_input(graph, "x", LIANA_F32, shape);
     liana_graph_output(graph, "y",
@@ -54,6 +56,11 @@ static size_t run(double factor, float results[SIZE])
     liana_context_destroy(context);
     liana__test_plugin_is_clean();
     return liana__test_plugin_state()->compiled - before;
+}
+
+static size_t run(double factor, float results[SIZE])
+{
+    return run_as(factor, false, results);
 }
 
 /* The files of the folder; *path (may be NULL) is the first one's. */
@@ -89,10 +96,21 @@ static void test_a_program_is_compiled_once(void **state)
     assert_int_equal(run(2, second), 1);
     unsetenv("LIBTPU_INIT_ARGS");
     assert_int_equal(count_files(NULL), 3);
+    /* What makes programs repeatable is part of the key; of a platform that needs nothing for it, it is not. */
+    counting_plugin_state *counted = liana__test_plugin_state();
+    counted->platform = "cuda";
+    assert_int_equal(run_as(2, false, second), 1);
+    assert_int_equal(run_as(2, true, second), 1);
+    assert_int_equal(run_as(2, true, second), 0);
+    counted->platform = "tpu";
+    assert_int_equal(run_as(2, false, second), 1);
+    assert_int_equal(run_as(2, true, second), 0);
+    counted->platform = NULL;
+    assert_int_equal(count_files(NULL), 6);
     /* Without a cache. */
     setenv("LIANA_PROGRAM_CACHE", "", 1);
     assert_int_equal(run(2, second), 1);
-    assert_int_equal(count_files(NULL), 3);
+    assert_int_equal(count_files(NULL), 6);
 }
 
 /* Changes a byte, or cuts the file off where `changed` is false. */

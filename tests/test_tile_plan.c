@@ -264,6 +264,43 @@ static void test_an_update_is_compiled(void **state)
                    "the program needs 17 GiB of 16 GiB");
 }
 
+/* What still does not fit is compiled with parts that are computed twice, where that is asked for. */
+static void test_parts_are_computed_twice(void **state)
+{
+    (void)state;
+    static const char deep[] = "data: {train: {images: train-images, labels: train-labels}, image_size: [64, 64]}\n"
+                               "model:\n"
+                               "  layers:\n"
+                               "    - Conv2D: {filters: 32, kernel_size: 3, activation: relu}\n"
+                               "    - Conv2D: {filters: 32, kernel_size: 3}\n"
+                               "    - BatchNormalization\n"
+                               "    - Activation: {activation: relu}\n"
+                               "    - Conv2D: {filters: 32, kernel_size: 3}\n"
+                               "    - BatchNormalization\n"
+                               "    - Activation: {activation: relu}\n"
+                               "    - Flatten\n"
+                               "    - Dense: {units: 4, activation: softmax}\n"
+                               "train: {batch_size: 32, optimizer: SGD}\n"
+                               "output: run\n";
+    char path[256], device[512];
+    liana__test_folder();
+    liana__test_tiny_data("train", 64, 1);
+    snprintf(path, sizeof path, "%s", liana__test_write("config.yaml", deep, sizeof deep - 1));
+    snprintf(device, sizeof device, "pjrt:%s?mode=barriers", LIANA_AHEAD_PLUGIN);
+    liana__test_result got =
+        liana__test_command("plan", path, "--device", device, "--compile", "--json", "train.recompute=auto");
+    json_t *event = find_event(got.out, "compiled", NULL);
+    if (!event) fail_msg("%s%s", got.out, got.err);
+    assert_true(number_of(event, "recomputed") > 0);
+    json_decref(event);
+    assert_code(got, 0);
+    got = liana__test_command("plan", path, "--device", device, "--compile", "train.recompute=auto");
+    assert_non_null(strstr(got.out, " parts of the forward pass are computed twice (train.recompute).\n"));
+    assert_code(got, 0);
+    assert_refused(liana__test_command("plan", path, "--device", device, "--compile"), 1,
+                   "the program needs 17 GiB of 16 GiB");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -275,6 +312,7 @@ int main(void)
         cmocka_unit_test(test_an_update_is_compiled_for_a_gpu),
         cmocka_unit_test(test_what_ends_a_compiler),
         cmocka_unit_test(test_an_update_is_compiled),
+        cmocka_unit_test(test_parts_are_computed_twice),
     };
     liana__test_folder();
     return cmocka_run_group_tests(tests, NULL, NULL);

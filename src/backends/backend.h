@@ -149,7 +149,7 @@ struct liana__backend {
     liana_status (*whole_collect)(liana__whole *whole, float *first, float *penalties, int *statuses,
                                   liana__error *error);
     liana_status (*whole_drop)(liana__whole *whole, liana__error *error);
-    size_t (*whole_workspace)(const liana__whole *whole);
+    void (*whole_memory)(const liana__whole *whole, liana__replica_memory *memory);
 };
 
 #define LIANA__BACKEND(folder, name) extern const liana__backend liana__backend_##name;

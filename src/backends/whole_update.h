@@ -63,6 +63,6 @@ typedef enum liana__whole_status {
  *   the first sum], `penalties` and `statuses` [staged updates] receive what it gave; without a penalty 0. The variables
  *   of the plan are the new ones.
  * whole_drop(whole, error): forgets what is staged and not launched.
- * whole_workspace(whole): bytes that an execution needs beside what it is given, on each device. */
+ * whole_memory(whole, memory): what an execution needs beside what it is given, on each device. */
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "backends/dump.h"
 #include "backends/pjrt/ahead.h"
+#include "backends/pjrt/recompute.h"
 #include "backends/pjrt/whole_text.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -21,7 +22,8 @@ typedef struct device_plan {
     const liana__tpu_generation *generation; /* NULL: it is a GPU */
     char *target;                            /* the description of a GPU */
     int64_t shard;
-    bool default_products;
+    bool default_products, may_recompute;
+    double memory; /* bytes that training may take; 0: all that the device has */
 } device_plan;
 
 static liana_status read_target(device_plan *own)
@@ -194,6 +196,7 @@ static void print_compiled_json(liana__invocation *invocation, const compiled_te
     set_text(invocation, event, "program", text->shard ? "shard" : "update");
     set_number(invocation, event, "replicas", (double)text->replicas);
     set_number(invocation, event, "rounds", (double)text->update.rounds);
+    set_number(invocation, event, "recomputed", (double)text->update.num_recomputed);
     set_number(invocation, event, "seconds", program->seconds);
     liana__invocation_print_json(invocation, event);
 }
@@ -238,6 +241,10 @@ static void print_compiled(const device_plan *own, const compiled_text *text, co
                 (long long)text->batch, (long long)text->replicas, own->topology, program->seconds,
                 (long long)text->update.side_by_side, (long long)text->update.rounds, own->target ? "GPU" : "core");
     }
+    if (text->update.num_recomputed) {
+        fprintf(invocation->out, "%zu parts of the forward pass are computed twice (train.recompute).\n",
+                text->update.num_recomputed);
+    }
     list_parts(program, names, parts);
     for (size_t i = 0; i < MEMORY_PARTS; i++) {
         fprintf(invocation->out, "%-12s %10.1f MiB\n", names[i], parts[i] / MIB);
@@ -260,7 +267,18 @@ static liana_status compile_text(const device_plan *own, const compiled_text *te
     return liana__pjrt_compile_ahead(&request, program, &own->invocation->error);
 }
 
-/* What does not fit is compiled with half as many shards at a time, as a run would. */
+/* Whether another text may need less: half as many shards at a time, then parts that are computed twice. */
+static bool take_less(const device_plan *own, compiled_text *text)
+{
+    if (text->shard) return false;
+    if (text->update.side_by_side > 1) {
+        text->update.side_by_side = (text->update.side_by_side + 1) / 2;
+        return true;
+    }
+    return own->may_recompute && text->update.recomputed++ < LIANA__MOST_RECOMPUTED;
+}
+
+/* What does not fit is compiled again as a run would. */
 static liana_status compile(const device_plan *own, const liana__training *training, int64_t batch)
 {
     liana__pjrt_ahead_program program;
@@ -269,8 +287,9 @@ static liana_status compile(const device_plan *own, const liana__training *train
     liana_status status = write_text(own, training, &text);
     while (status == LIANA_OK) {
         status = compile_text(own, &text, &program);
-        if (status != LIANA_OUT_OF_MEMORY || text.update.side_by_side < 2) break;
-        text.update.side_by_side = (text.update.side_by_side + 1) / 2;
+        const bool is_too_much =
+            status == LIANA_OK && own->memory > 0 && own->may_recompute && total_of(&program) > own->memory;
+        if ((status != LIANA_OUT_OF_MEMORY && !is_too_much) || !take_less(own, &text)) break;
         free(text.update.text);
         status = write_text(own, training, &text);
     }
@@ -296,7 +315,10 @@ static liana_status plan(device_plan *own, const liana__session *session)
     liana__invocation *invocation = own->invocation;
     liana__run run;
     liana__config config = session->config;
+    own->may_recompute = config.train.recompute == LIANA_RECOMPUTE_AUTO;
+    own->memory = (double)config.train.memory * MIB;
     config.train.device = "cpu";
+    config.train.recompute = LIANA_RECOMPUTE_NONE;
     config.train.strategy = NULL;
     /* What auto comes to on TPUs and GPUs. */
     if (config.train.precision == LIANA_PRECISION_AUTO) config.train.precision = LIANA_MIXED_BFLOAT16;

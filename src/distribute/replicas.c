@@ -234,7 +234,7 @@ static void memory(const liana__strategy_instance *instance, liana__step_kind ki
     const replicas *own = (const replicas *)instance;
     liana__device_group_memory(&own->group, kind, batch, memory);
     if (kind != LIANA__STEP_TRAINING || !own->whole) return;
-    memory->workspace = memory->workspace_before = own->group.members[0].device->backend->whole_workspace(own->whole);
+    own->group.members[0].device->backend->whole_memory(own->whole, memory);
 }
 
 const liana__strategy_functions liana__replicas_functions = {

@@ -2,6 +2,7 @@
 #include "stablehlo/module.h"
 
 #include "stablehlo/lowering_internal.h"
+#include "stablehlo/recomputed.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,12 +86,14 @@ static liana_status lower_node(liana__lowering *l, const liana__node *node)
                        node->op->name);
 }
 
-static liana_status lower_nodes(liana__lowering *l, const liana_graph *graph, const bool *needed)
+static liana_status lower_nodes(liana__lowering *l, const liana_graph *graph, const bool *needed,
+                                liana__recomputed_run *run)
 {
     for (size_t id = 1; id < graph->num_nodes; id++) {
         const liana__node *node = graph->nodes[id];
         if (!needed[id] || liana__is_input(node) || liana__is_variable(node)) continue;
         l->where = node->where;
+        LIANA_TRY(liana__recomputed_step(l, graph, needed, id, run));
         liana__hlo_indent(l);
         liana__hlo_add_comment(l, node);
         liana_status status = lower_node(l, node);
@@ -113,7 +116,10 @@ static liana_status lower_graph(liana__lowering *l, const liana_graph *graph, co
     liana__text_add(&l->text, "  ) -> (");
     add_result_types(l, graph);
     liana__text_add(&l->text, ") {\n");
-    LIANA_TRY(lower_nodes(l, graph, needed));
+    liana__recomputed_run run = {0};
+    const liana_status status = lower_nodes(l, graph, needed, &run);
+    liana__recomputed_free(&run);
+    LIANA_TRY(status);
     add_return(l, graph);
     liana__text_add(&l->text, options->function_only ? "  }\n" : "  }\n}\n");
     return l->text.failed ? liana__fail_memory(l->error, "the StableHLO text of a graph") : LIANA_OK;

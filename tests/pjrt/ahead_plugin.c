@@ -1,5 +1,5 @@
 /* A plugin that compiles for devices that are not there, as libtpu does, and does nothing else. Its topology has an option
- * "mode": good, refuse (an error), loops (the same, unless the program has a loop), abort or exit (the end of the
+ * "mode": good, refuse (an error), loops or barriers (the same, unless the program has one), abort or exit (the end of the
  * process). */
 #include "backends/pjrt/interface.h"
 
@@ -47,7 +47,9 @@ static liana__pjrt_failure *compile(void *args)
 {
     liana__pjrt_compile_ahead_args *own = args;
     const bool has_loop = strstr(own->program->code, "stablehlo.while") != NULL;
-    if (strcmp(mode, "refuse") == 0 || (strcmp(mode, "loops") == 0 && !has_loop))
+    const bool has_barrier = strstr(own->program->code, "stablehlo.optimization_barrier") != NULL;
+    if (strcmp(mode, "refuse") == 0 || (strcmp(mode, "loops") == 0 && !has_loop) ||
+        (strcmp(mode, "barriers") == 0 && !has_barrier))
         return fail("the program needs 17 GiB of 16 GiB");
     if (strcmp(mode, "abort") == 0) {
         fputs("starting\nno such chip\n", stderr);

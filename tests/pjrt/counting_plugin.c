@@ -192,7 +192,14 @@ static void before(int function, void *args, const char *name)
         count_bytes(args);
         break;
     case LIANA__PJRT_LOADED_EXECUTABLE_EXECUTE: look_at_execution(args, name); break;
-    case LIANA__PJRT_CLIENT_COMPILE: state.compiled++; break;
+    case LIANA__PJRT_CLIENT_COMPILE: {
+        const liana__pjrt_compile_args *compile = args;
+        state.compiled++;
+        state.options_size =
+            compile->options_size < sizeof state.options ? compile->options_size : sizeof state.options;
+        memcpy(state.options, compile->options, state.options_size);
+        break;
+    }
     default: break;
     }
 }
@@ -271,9 +278,12 @@ static bool answer_for_memory(int function, void *args)
 static bool answer_for_platform(int function, void *args)
 {
     liana__pjrt_list_args *list = args;
-    if (function != LIANA__PJRT_CLIENT_PLATFORM_NAME || !state.platform) return false;
-    list->items = state.platform;
-    list->count = strlen(state.platform);
+    const char *made_up = function == LIANA__PJRT_CLIENT_PLATFORM_NAME      ? state.platform
+                          : function == LIANA__PJRT_DEVICE_DESCRIPTION_KIND ? state.kind
+                                                                            : NULL;
+    if (!made_up) return false;
+    list->items = made_up;
+    list->count = strlen(made_up);
     return true;
 }
 

@@ -33,9 +33,13 @@ typedef struct counting_plugin_state {
     /* Makes call number `fails_after` (from 0, counted from now) of a function fail with a code; function -1: none. */
     int fails, fails_after, fails_with;
     const char *fails_saying;
-    /* What a test makes up: the platform (NULL: that of the plugin behind), and devices of other hosts of its slice. */
-    const char *platform;
+    /* What a test makes up: the platform and what its devices call themselves (NULL: those of the plugin behind), and
+     * devices of other hosts of its slice. */
+    const char *platform, *kind;
     size_t other_devices;
+    /* The options of the last program that was compiled: as far as they have room, with their length. */
+    char options[8192];
+    size_t options_size;
     long long memory_limit; /* bytes of a device, for a plugin that counts memory; 0: it does not */
 } counting_plugin_state;
 

@@ -11,6 +11,7 @@ typedef struct liana__pjrt_device {
     void *handle;          /* the plugin's, and the client's */
     size_t number;         /* among the client's devices */
     bool default_products; /* platform.h */
+    bool is_exact;         /* platform.h */
     char name[256];        /* for messages: "gpu:0 (NVIDIA H200)" */
 } liana__pjrt_device;
 

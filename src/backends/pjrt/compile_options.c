@@ -10,7 +10,7 @@ enum { DEVICE_ORDINAL = 1, SETTINGS = 3, NUM_REPLICAS = 4, NUM_PARTITIONS = 5, A
 /* Of DeviceAssignmentProto, and of its ComputationDevice. */
 enum { REPLICA_COUNT = 1, COMPUTATION_COUNT = 2, COMPUTATION_DEVICES = 3, REPLICA_IDS = 1 };
 /* Of an entry of FLAGS, and of OptionOverrideProto. */
-enum { FLAG_NAME = 1, FLAG_VALUE = 2, FLAG_BOOL = 2 };
+enum { FLAG_NAME = 1, FLAG_VALUE = 2, FLAG_BOOL = 2, FLAG_NUMBER = 3 };
 /* Of DebugOptions, and of an entry of it. */
 enum { DISABLED_PASSES = 30, BACKEND_EXTRA_OPTIONS = 500, EXTRA_NAME = 1, EXTRA_VALUE = 2 };
 
@@ -66,7 +66,7 @@ static void add_assignment(liana__text *bytes, const liana__pjrt_compile_options
 static void add_flag(liana__text *bytes, const liana__pjrt_flag *flag)
 {
     liana__text entry = {0}, value = {0};
-    add_number(&value, FLAG_BOOL, flag->value);
+    add_number(&value, flag->is_number ? FLAG_NUMBER : FLAG_BOOL, flag->value);
     add_bytes(&entry, FLAG_NAME, flag->name, strlen(flag->name));
     add_message(&entry, FLAG_VALUE, &value);
     add_message(bytes, FLAGS, &entry);

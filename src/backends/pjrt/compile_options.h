@@ -6,7 +6,8 @@
 
 typedef struct liana__pjrt_flag {
     const char *name; /* of XLA's DebugOptions, such as "xla_cpu_multi_thread_eigen" */
-    bool value;
+    int64_t value;
+    bool is_number; /* false: the value is true or false */
 } liana__pjrt_flag;
 
 typedef struct liana__pjrt_compile_options {

@@ -20,7 +20,7 @@ static int64_t largest_leaf(int64_t size, int64_t temporaries, int64_t room)
 }
 
 liana_status liana__pjrt_advise(const liana__pjrt_device *device, int64_t size, const liana__pjrt_program *program,
-                                liana__error *error)
+                                bool may_recompute, liana__error *error)
 {
     static const double MIB = 1 << 20;
     liana__error was = *error;
@@ -42,10 +42,9 @@ liana_status liana__pjrt_advise(const liana__pjrt_device *device, int64_t size, 
     } else {
         snprintf(advice, sizeof advice, "use a smaller train.batch_size, smaller images or a smaller model");
     }
-    return liana__fail(
-        error, LIANA_OUT_OF_MEMORY,
-        "out of memory: %s%s; train.precision=mixed_bfloat16 halves activations of float32; "
-        "train.recompute changes nothing here, a plugin's compiler itself decides what it computes again "
-        "(%.800s)",
-        needs, advice, was.message);
+    const char *again =
+        may_recompute ? "; train.recompute=auto computes parts of the forward pass twice, and keeps less" : "";
+    return liana__fail(error, LIANA_OUT_OF_MEMORY,
+                       "out of memory: %s%s; train.precision=mixed_bfloat16 halves activations of float32%s (%.800s)",
+                       needs, advice, again, was.message);
 }

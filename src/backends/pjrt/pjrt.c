@@ -7,6 +7,7 @@
 #include "backends/pjrt/discovery.h"
 #include "backends/pjrt/memory_advice.h"
 #include "backends/pjrt/program.h"
+#include "backends/pjrt/repeatable.h"
 #include "backends/pjrt/survey.h"
 #include "backends/pjrt/whole_update.h"
 #include "passes/pass.h"
@@ -131,10 +132,13 @@ static liana_status make_program(pjrt_executable *executable, liana__error *erro
 {
     const liana__pjrt_device *device = (const liana__pjrt_device *)executable->base.device;
     const liana__stablehlo_options options = {.donate_variables = true, .highest_precision = !device->default_products};
+    const liana__repeatable *exact = device->is_exact ? liana__repeatable_of(device->client->platform) : NULL;
+    liana__pjrt_compile_options wanted = {0};
+    if (exact) wanted = (liana__pjrt_compile_options){.flags = exact->flags, .num_flags = exact->num_flags};
     char *text;
     LIANA_TRY(liana__stablehlo_print(executable->graph, &options, &text, error));
-    liana_status status = liana__pjrt_program_make(device->client, text, strlen(text),
-                                                   &(liana__pjrt_compile_options){0}, &executable->program, error);
+    liana_status status =
+        liana__pjrt_program_make(device->client, text, strlen(text), &wanted, &executable->program, error);
     free(text);
     if (status != LIANA_OK) return liana__fail_within(error, "%s, compiling", device->name);
     if (executable->program->num_results == num_results(executable->graph)) return LIANA_OK;
@@ -233,7 +237,7 @@ static liana_status execute(liana__executable *base, liana__execution *execution
     const char *name = execution->name ? execution->name : "a program";
     liana__fail_within(error, "%s, running %s", device->name, name);
     return status == LIANA_OUT_OF_MEMORY
-               ? liana__pjrt_advise(device, liana__pjrt_leaf_size(graph), executable->program, error)
+               ? liana__pjrt_advise(device, liana__pjrt_leaf_size(graph), executable->program, false, error)
                : status;
 }
 
@@ -266,5 +270,5 @@ const liana__backend liana__backend_pjrt = {
     .whole_launch = liana__pjrt_whole_launch,
     .whole_collect = liana__pjrt_whole_collect,
     .whole_drop = liana__pjrt_whole_drop,
-    .whole_workspace = liana__pjrt_whole_workspace,
+    .whole_memory = liana__pjrt_whole_memory,
 };

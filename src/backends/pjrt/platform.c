@@ -2,7 +2,9 @@
 #include "backends/pjrt/platform.h"
 
 #include "backends/pjrt/buffer.h"
+#include "backends/pjrt/repeatable.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,9 +14,40 @@ const char *liana__pjrt_platform_of(const liana__device *device)
     return ((const liana__pjrt_device *)device)->client->platform;
 }
 
+int64_t liana__pjrt_describe_memory(const liana__device *device, char *kind, size_t size)
+{
+    liana__pjrt_device_facts facts = {.memory = -1};
+    if (device->backend == &liana__backend_pjrt) {
+        const liana__pjrt_device *own = (const liana__pjrt_device *)device;
+        liana__error ignored;
+        if (liana__pjrt_device_describe(own->client, own->number, &facts, &ignored) != LIANA_OK) facts.memory = -1;
+    }
+    snprintf(kind, size, "%s", facts.kind);
+    return facts.memory;
+}
+
+size_t liana__pjrt_room(const liana__device *device, size_t count)
+{
+    if (device->backend != &liana__backend_pjrt) return 0;
+    const liana__pjrt_device *own = (const liana__pjrt_device *)device;
+    liana__pjrt_device_facts facts;
+    liana__error ignored;
+    const bool known = liana__pjrt_device_describe(own->client, own->number, &facts, &ignored) == LIANA_OK;
+    if (!known || facts.memory <= 0) return liana__machine_memory() / 2 / count;
+    return facts.memory > facts.memory_used ? (size_t)(facts.memory - facts.memory_used) : 0;
+}
+
 void liana__pjrt_set_products(liana__device *device, bool by_default)
 {
     if (device->backend == &liana__backend_pjrt) ((liana__pjrt_device *)device)->default_products = by_default;
+}
+
+void liana__pjrt_set_exact(liana__device *device, bool is_exact, liana__text *text)
+{
+    if (device->backend != &liana__backend_pjrt) return;
+    liana__pjrt_device *own = (liana__pjrt_device *)device;
+    own->is_exact = is_exact;
+    if (is_exact && text) liana__repeatable_print(own->client->platform, text);
 }
 
 bool liana__pjrt_has_failed(const liana__device *device)

@@ -57,7 +57,9 @@ static liana_status call_compiler(liana__pjrt_program *program, liana__error *er
     liana__text known_by = {0};
     const liana__pjrt_compile_options wanted = {.num_replicas = program->num_devices,
                                                 .devices = program->devices,
-                                                .fewer_loops = program->fewer_loops};
+                                                .fewer_loops = program->fewer_loops,
+                                                .flags = program->flags,
+                                                .num_flags = program->num_flags};
     liana__pjrt_compile_options_write(&wanted, &known_by);
     const liana__program_source source = {known_by.data, known_by.length, program->text, program->text_size};
     liana_status status = known_by.failed ? liana__fail_memory(error, "a program") : LIANA_OK;
@@ -117,6 +119,8 @@ static liana__pjrt_program *copy_text(liana__pjrt_client *client, const char *te
                                      .num_devices = options->num_replicas,
                                      .devices = devices,
                                      .fewer_loops = options->fewer_loops,
+                                     .flags = options->flags,
+                                     .num_flags = options->num_flags,
                                      .users = 1};
     return program;
 }
@@ -143,6 +147,7 @@ static bool is_equal(const liana__pjrt_program *program, const char *text, size_
 {
     if (program->text_size != size || program->num_devices != options->num_replicas) return false;
     if (!program->devices != !options->devices || program->fewer_loops != options->fewer_loops) return false;
+    if (program->flags != options->flags || program->num_flags != options->num_flags) return false;
     const size_t bytes = options->num_replicas * sizeof *options->devices;
     return (!options->devices || memcmp(program->devices, options->devices, bytes) == 0) &&
            memcmp(program->text, text, size) == 0;

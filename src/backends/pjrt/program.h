@@ -10,17 +10,19 @@ typedef struct liana__pjrt_program {
     liana__pjrt_client *client;
     char *text; /* the StableHLO; this and the devices make programs equal */
     size_t text_size;
-    size_t num_devices; /* that it runs on at a time */
-    int *devices;       /* [num_devices] their ids; NULL: any one device of the client */
-    bool fewer_loops;   /* as compile_options.h says */
+    size_t num_devices;            /* that it runs on at a time */
+    int *devices;                  /* [num_devices] their ids; NULL: any one device of the client */
+    bool fewer_loops;              /* as compile_options.h says */
+    const liana__pjrt_flag *flags; /* equal ones are at one place */
+    size_t num_flags;
     size_t users;
     void *handle; /* a loaded executable */
     size_t num_results;
     int64_t temporaries; /* bytes that a run needs beside arguments and results; -1: the plugin does not say */
 } liana__pjrt_program;
 
-/* Compiles a module, or takes the equal one that the client has. Of `options` replicas, devices and
- * fewer_loops count; zeros: it runs on any one device. Errors: those of liana__pjrt_call. */
+/* Compiles a module, or takes the equal one that the client has. Of `options` replicas, devices,
+ * fewer_loops and flags count; flags must outlive the program; zeros: it runs on any one device. Errors: those of liana__pjrt_call. */
 liana_status liana__pjrt_program_make(liana__pjrt_client *client, const char *text, size_t size,
                                       const liana__pjrt_compile_options *options, liana__pjrt_program **program,
                                       liana__error *error) LIANA_MUST_USE;

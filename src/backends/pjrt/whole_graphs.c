@@ -23,6 +23,7 @@ static void free_leaves(liana__whole_graphs *graphs)
     liana_graph_destroy(graphs->leaves);
     liana_graph_destroy(graphs->rewritten);
     graphs->leaves = graphs->rewritten = NULL;
+    liana__recomputation_free(&graphs->again);
 }
 
 void liana__whole_graphs_free(liana__whole_graphs *graphs)
@@ -42,13 +43,15 @@ int64_t liana__whole_places(const liana__whole_plan *plan, size_t replicas)
 }
 
 liana_status liana__whole_graphs_build_leaves(liana__whole_graphs *graphs, const liana__whole_plan *plan,
-                                              int64_t side_by_side, liana__error *error)
+                                              int64_t side_by_side, int recomputed, liana__error *error)
 {
     const int64_t places = liana__whole_places(plan, graphs->shape.replicas);
     free_leaves(graphs);
     LIANA_TRY(plan->build_leaves(plan->user, side_by_side, &graphs->leaves, error));
     LIANA_TRY(liana__passes_run_asked_for(graphs->leaves, &graphs->rewritten, error));
     graphs->shape.leaves = graphs->rewritten ? graphs->rewritten : graphs->leaves;
+    if (recomputed) LIANA_TRY(liana__pjrt_recompute(graphs->shape.leaves, recomputed, &graphs->again, error));
+    if (graphs->again.graph) graphs->shape.leaves = graphs->again.graph;
     graphs->shape.rounds = (places + side_by_side - 1) / side_by_side;
     return liana__graph_verify(graphs->shape.leaves, error);
 }

@@ -10,10 +10,11 @@ static liana_status print(const liana__whole_plan *plan, liana__whole_text *text
 {
     const liana__stablehlo_options options = {.name = "update", .highest_precision = !text->default_products};
     LIANA_TRY(liana__whole_graphs_begin(graphs, plan, text->replicas, error));
-    LIANA_TRY(liana__whole_graphs_build_leaves(graphs, plan, text->side_by_side, error));
+    LIANA_TRY(liana__whole_graphs_build_leaves(graphs, plan, text->side_by_side, text->recomputed, error));
     LIANA_TRY(liana__whole_graphs_build_update(graphs, plan, error));
     LIANA_TRY(liana__stablehlo_whole_variables(&graphs->shape, variables, error));
     text->rounds = graphs->shape.rounds;
+    text->num_recomputed = graphs->again.num_segments;
     return liana__stablehlo_print_whole(&graphs->shape, variables, &options, &text->text, error);
 }
 

@@ -8,6 +8,8 @@ typedef struct liana__whole_text {
     size_t replicas;       /* devices that share a batch */
     bool default_products; /* platform.h */
     int64_t side_by_side;  /* leaves on each of them; 0: all that it has */
+    int recomputed;        /* the level of recompute.h; 0: nothing is computed twice */
+    size_t num_recomputed; /* result: parts of the forward pass that are */
     int64_t rounds;        /* result: how often, one after the other */
     char *text;            /* result: StableHLO; the caller frees it */
 } liana__whole_text;

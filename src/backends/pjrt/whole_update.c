@@ -5,6 +5,7 @@
 #include "backends/dump.h"
 #include "backends/leaf_programs.h"
 #include "backends/pjrt/memory_advice.h"
+#include "backends/pjrt/platform.h"
 #include "backends/pjrt/program.h"
 #include "backends/pjrt/staging.h"
 #include "backends/pjrt/tables.h"
@@ -35,6 +36,7 @@ typedef struct whole_update {
     size_t *places;     /* of the program's variables in the plan's list */
     uint64_t *versions; /* of the plan's variables, that the other devices' copies are of */
     liana__pjrt_program *program;
+    int64_t all_temporaries; /* what it would need if nothing were computed twice; 0: not more */
     size_t components[LIANA__MAX_LEAF_INPUTS];
     bool in_table[LIANA__MAX_LEAF_INPUTS];
     liana__tables tables;
@@ -75,11 +77,11 @@ void liana__pjrt_whole_destroy(liana__whole *whole)
     free(own);
 }
 
-static liana_status build_leaves(whole_update *own, int64_t side_by_side, liana__error *error)
+static liana_status build_leaves(whole_update *own, int64_t side_by_side, int recomputed, liana__error *error)
 {
     liana__pjrt_program_drop(own->program);
     own->program = NULL;
-    LIANA_TRY(liana__whole_graphs_build_leaves(&own->graphs, &own->plan, side_by_side, error));
+    LIANA_TRY(liana__whole_graphs_build_leaves(&own->graphs, &own->plan, side_by_side, recomputed, error));
     LIANA_TRY(liana__leaf_components(own->plan.leaf, own->graphs.shape.leaves, own->components, error));
     for (size_t i = 0; i < own->graphs.shape.leaves->num_inputs; i++) {
         const size_t component = own->components[i];
@@ -137,16 +139,6 @@ static liana_status compile(whole_update *own, liana__error *error)
     return status;
 }
 
-/* Bytes that an execution may take on each device. */
-static int64_t room_on(const whole_update *own)
-{
-    const liana__pjrt_device *device = own->devices[0].device;
-    liana__pjrt_device_facts facts;
-    const bool known = liana__pjrt_device_describe(device->client, device->number, &facts, NULL) == LIANA_OK;
-    if (known && facts.memory > 0) return facts.memory - facts.memory_used;
-    return (int64_t)(liana__machine_memory() / 2 / own->count);
-}
-
 /* What the tables leave. */
 static liana_status find_room_for_tables(const whole_update *own, int64_t all, int64_t *room, liana__error *error)
 {
@@ -162,24 +154,62 @@ static liana_status find_room_for_tables(const whole_update *own, int64_t all, i
                        (double)(all > 0 ? all : 0) / MIB);
 }
 
+/* Compiles so many leaves side by side; `recomputed` is the level of recompute.h. `room` is what they may take, of
+ * `all_room`. */
+static liana_status compile_leaves(whole_update *own, int64_t side, int recomputed, int64_t all_room, int64_t *room,
+                                   liana__error *error)
+{
+    *room = all_room;
+    LIANA_TRY(build_leaves(own, side, recomputed, error));
+    if (own->graphs.shape.in_table) LIANA_TRY(find_room_for_tables(own, all_room, room, error));
+    LIANA_TRY(liana__whole_graphs_build_update(&own->graphs, &own->plan, error));
+    const liana_status status = compile(own, error);
+    const int64_t limit = liana__pjrt_limit(own->handles[0]);
+    if (limit < *room) *room = limit;
+    own->layout.places = own->graphs.shape.rounds * side;
+    return status;
+}
+
+static bool fits(const whole_update *own, liana_status status, int64_t room)
+{
+    return status == LIANA_OK && own->program->temporaries <= room;
+}
+
+/* One leaf at a time is too much: parts of it are computed twice. */
+static liana_status compile_recomputed(whole_update *own, int64_t all_room, liana__error *error)
+{
+    int64_t room, least = own->program ? own->program->temporaries : -1;
+    liana_status status = LIANA_OUT_OF_MEMORY;
+    own->all_temporaries = least;
+    for (int level = 1; level <= LIANA__MOST_RECOMPUTED; level++) {
+        status = compile_leaves(own, 1, level, all_room, &room, error);
+        if (fits(own, status, room)) return status;
+        if (status != LIANA_OK && status != LIANA_OUT_OF_MEMORY) return status;
+        if (status == LIANA_OK && (least < 0 || own->program->temporaries < least)) {
+            least = own->program->temporaries;
+        }
+    }
+    if (least >= 0) return liana__pjrt_fail_limit(own->handles[0], least, error);
+    return liana__pjrt_advise(own->devices[0].device, own->layout.size, own->program,
+                              own->handles[0]->memory_limit == 0, error);
+}
+
 /* As many leaves side by side as fit. Compilers for TPUs refuse what does not. */
 static liana_status compile_what_fits(whole_update *own, liana__error *error)
 {
-    int64_t room = room_on(own);
-    const int64_t all_room = room;
-    for (int64_t side = own->plan.side_by_side ? liana__whole_places(&own->plan, own->count) : 1;;
-         side = (side + 1) / 2) {
-        LIANA_TRY(build_leaves(own, side, error));
-        if (own->graphs.shape.in_table) LIANA_TRY(find_room_for_tables(own, all_room, &room, error));
-        LIANA_TRY(liana__whole_graphs_build_update(&own->graphs, &own->plan, error));
-        const liana_status status = compile(own, error);
-        own->layout.places = own->graphs.shape.rounds * side;
-        if (status == LIANA_OUT_OF_MEMORY && side > 1) continue;
-        if (status == LIANA_OUT_OF_MEMORY) {
-            return liana__pjrt_advise(own->devices[0].device, own->layout.size, own->program, error);
-        }
-        if (status != LIANA_OK || side == 1 || own->program->temporaries <= room) return status;
+    const int64_t all_room = (int64_t)liana__pjrt_room(own->handles[0], own->count);
+    const bool may_recompute = own->handles[0]->memory_limit > 0;
+    int64_t room, side = own->plan.side_by_side ? liana__whole_places(&own->plan, own->count) : 1;
+    liana_status status = compile_leaves(own, side, 0, all_room, &room, error);
+    while (side > 1 && (status == LIANA_OUT_OF_MEMORY || (status == LIANA_OK && !fits(own, status, room)))) {
+        side = (side + 1) / 2;
+        status = compile_leaves(own, side, 0, all_room, &room, error);
     }
+    if (fits(own, status, room) || (status != LIANA_OK && status != LIANA_OUT_OF_MEMORY)) return status;
+    if (may_recompute) return compile_recomputed(own, all_room, error);
+    if (status == LIANA_OK) return status; /* the compiler may be wrong */
+    return liana__pjrt_advise(own->devices[0].device, own->layout.size, own->program,
+                              own->handles[0]->memory_limit == 0, error);
 }
 
 static liana_status find_places(whole_update *own, liana__error *error)
@@ -256,10 +286,17 @@ liana_status liana__pjrt_whole_create(liana__device *const *devices, size_t coun
     return LIANA_OK;
 }
 
-size_t liana__pjrt_whole_workspace(const liana__whole *whole)
+void liana__pjrt_whole_memory(const liana__whole *whole, liana__replica_memory *memory)
 {
-    const int64_t temporaries = ((const whole_update *)whole)->program->temporaries;
-    return temporaries > 0 ? (size_t)temporaries : 0;
+    const whole_update *own = (const whole_update *)whole;
+    const int64_t temporaries = own->program->temporaries > 0 ? own->program->temporaries : 0;
+    const double executions = (double)(own->graphs.shape.rounds * (int64_t)own->count);
+    const int64_t before = own->all_temporaries > temporaries ? own->all_temporaries : temporaries;
+    *memory = (liana__replica_memory){.workspace = (size_t)temporaries,
+                                      .workspace_before = (size_t)before,
+                                      .num_segments = own->graphs.again.num_segments,
+                                      .flops = executions * own->graphs.again.flops,
+                                      .flops_before = executions * liana__pjrt_count_flops(own->graphs.shape.leaves)};
 }
 
 /* ---- the other devices' variables ---- */
@@ -398,7 +435,8 @@ static liana_status fail_run(whole_update *own, liana_status status, liana__erro
     mark_gone(own);
     liana__fail_within(error, "%s, running the update", own->devices[0].device->name);
     if (status != LIANA_OUT_OF_MEMORY) return status;
-    return liana__pjrt_advise(own->devices[0].device, own->layout.size, own->program, error);
+    return liana__pjrt_advise(own->devices[0].device, own->layout.size, own->program,
+                              own->handles[0]->memory_limit == 0, error);
 }
 
 liana_status liana__pjrt_whole_launch(liana__whole *whole, const float *scalars, liana__error *error)

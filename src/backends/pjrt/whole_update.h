@@ -13,6 +13,6 @@ liana_status liana__pjrt_whole_launch(liana__whole *whole, const float *scalars,
 liana_status liana__pjrt_whole_collect(liana__whole *whole, float *first, float *penalties, int *statuses,
                                        liana__error *error);
 liana_status liana__pjrt_whole_drop(liana__whole *whole, liana__error *error);
-size_t liana__pjrt_whole_workspace(const liana__whole *whole);
+void liana__pjrt_whole_memory(const liana__whole *whole, liana__replica_memory *memory);
 
 #endif

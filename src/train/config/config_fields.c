@@ -650,13 +650,13 @@ static const liana__field train_items[] = {
      .default_text = "none",
      .names = liana__recompute_names,
      .doc = "auto: if training does not fit into memory, as little as possible of the forward pass is computed twice "
-            "instead of being kept; results are bit-identical"},
+            "instead of being kept; results on a CPU are bit-identical, behind plugins up to rounding"},
     {.name = "memory",
      .kind = LIANA__FIELD_INT,
      AT(memory),
      .maximum = 1 << 24,
      .doc = "limit for training without the data in MiB, for recompute: auto (0: three quarters of what the machine, "
-            "or the process's control group, leaves)"},
+            "or the process's control group, leaves; of a plugin's device all that is free)"},
     {.name = "threads",
      .kind = LIANA__FIELD_INT,
      AT(threads),

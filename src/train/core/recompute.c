@@ -3,6 +3,7 @@
 
 #include "base/format.h"
 #include "base/memory.h"
+#include "train/core/trainer_internal.h"
 
 #include <stdio.h>
 
@@ -12,10 +13,12 @@ const char *const liana__recompute_names[] = {
     NULL,
 };
 
-size_t liana__recompute_limit(liana_recompute asked, int64_t mebibytes, size_t data_bytes)
+size_t liana__recompute_limit(liana_recompute asked, int64_t mebibytes, size_t data_bytes, size_t on_plugin)
 {
+    enum { MIB = 1 << 20 };
     if (asked != LIANA_RECOMPUTE_AUTO) return 0;
     if (mebibytes > 0) return (size_t)mebibytes << 20;
+    if (on_plugin) return on_plugin > MIB ? on_plugin / MIB * MIB : MIB; /* as it is recorded */
     size_t all = liana__machine_memory();
     size_t left = all > data_bytes ? all - data_bytes : 0;
     left -= left / 4;
@@ -23,23 +26,25 @@ size_t liana__recompute_limit(liana_recompute asked, int64_t mebibytes, size_t d
 }
 
 liana__recompute_result liana__recompute_report(const liana__trainer *trainer, liana_recompute asked, size_t limit,
-                                                bool by_compiler)
+                                                bool on_plugin)
 {
     liana__recompute_result result = {.recompute = LIANA_RECOMPUTE_NONE};
     if (asked != LIANA_RECOMPUTE_AUTO) return result;
     liana__trainer_memory memory = liana__trainer_memory_of(trainer);
-    if (by_compiler) {
+    if (on_plugin && !liana__trainer_whole(trainer)) {
         snprintf(result.note, sizeof result.note,
-                 "recompute: the compiler of this device's plugin decides itself what it computes again");
+                 "recompute: none (behind a plugin whole updates only do that; these go shard by shard)");
         return result;
+    }
+    if (memory.num_segments > 0 || on_plugin) {
+        result.recompute = LIANA_RECOMPUTE_AUTO;
+        result.memory = (int64_t)(limit >> 20);
     }
     if (memory.num_segments == 0) {
         snprintf(result.note, sizeof result.note, "recompute: none (auto: training takes %zu MiB of %zu)",
                  memory.bytes >> 20, limit >> 20);
         return result;
     }
-    result.recompute = LIANA_RECOMPUTE_AUTO;
-    result.memory = (int64_t)(limit >> 20);
     liana__format(
         result.note, sizeof result.note,
         "recompute: %zu parts of the forward pass run twice, for %.3g GFLOP more in a step (%.1f%%): training takes "

@@ -11,9 +11,9 @@
 /* What `auto` came to is said, and recorded: a training that goes on keeps it. */
 static void note_recomputation(liana__training *training, const liana__notes *notes, size_t limit)
 {
-    const bool by_compiler = liana__pjrt_platform_of(training->device) != NULL;
+    const bool on_plugin = liana__pjrt_platform_of(training->device) != NULL;
     liana__recompute_result result =
-        liana__recompute_report(training->trainer, training->wanted_recompute, limit, by_compiler);
+        liana__recompute_report(training->trainer, training->wanted_recompute, limit, on_plugin);
     training->recompute = result.recompute;
     if (result.recompute == LIANA_RECOMPUTE_AUTO) training->memory = result.memory;
     training->state.recompute_memory = result.memory;
@@ -33,6 +33,17 @@ static void choose_precision(liana__training *training, const liana__training_op
     }
     wanted->evaluates_in_float32 = choice.evaluates_in_float32;
     if (*choice.note) liana__note(&options->notes, "%s", choice.note);
+}
+
+/* In exact mode a plugin is told what makes its programs repeatable, and the user what that is. */
+static void choose_exactness(const liana__training *training, bool is_exact, const liana__notes *notes)
+{
+    liana__text text = {0};
+    for (size_t i = 0; i < training->devices.count; i++) {
+        liana__pjrt_set_exact(training->devices.items[i], is_exact, i == 0 ? &text : NULL);
+    }
+    if (text.length && !text.failed) liana__note(notes, "deterministic: %s", text.data);
+    liana__text_free(&text);
 }
 
 /* Which device it is; of a TPU also what its library reads of the environment. */
@@ -148,9 +159,11 @@ liana_status liana__training_open(liana__training *training, const liana__traini
     LIANA_TRY(open_devices(training, options, &wanted, error));
     note_device(training->device, &options->notes);
     choose_precision(training, options, &wanted);
+    choose_exactness(training, wanted.deterministic, &options->notes);
     liana__variables_init(&training->variables, training->device);
     liana_recompute recompute = options->optimizer ? options->recompute : LIANA_RECOMPUTE_NONE;
-    wanted.memory_limit = liana__recompute_limit(recompute, options->memory, options->data_memory);
+    const size_t on_plugin = liana__pjrt_room(training->device, training->devices.count);
+    wanted.memory_limit = liana__recompute_limit(recompute, options->memory, options->data_memory, on_plugin);
     LIANA_TRY(liana__trainer_create(training->device, &wanted, &training->variables, &training->trainer, error));
     training->compiled = wanted;
     training->wanted_recompute = options->recompute;

@@ -7,6 +7,7 @@
 #include "train/core/averaged_weights.h"
 #include "train/model/model_objective.h"
 #include "train/model/model_values.h"
+#include "train/plan/tile_advice.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -223,7 +224,9 @@ static liana_status compile(const liana__compile_request *request, kept *item, l
         options.trainer.weighted = request->match->weight != NULL;
     }
     LIANA_TRY(liana__strategy_of(&request->strategy, &item->arena, &options.strategy, error));
-    return liana__training_open(&item->training, &options, error);
+    LIANA_TRY(liana__training_open(&item->training, &options, error));
+    if (options.optimizer) liana__tile_advice_note(&item->training, &options.notes);
+    return LIANA_OK;
 }
 
 static liana_status get_item(const liana__compile_request *request, kept **item, liana__error *error)

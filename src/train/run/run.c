@@ -1,5 +1,6 @@
 /* Opens a run. */
 #include "train/checkpoint/data_state.h"
+#include "train/plan/tile_advice.h"
 #include "train/run/run_internal.h"
 
 #include "backends/remote/names.h"
@@ -81,6 +82,7 @@ liana_status liana__run_make_trainer(liana__run *run, const liana__run_options *
         LIANA_TRY(liana__served_use_cluster(run->context, &run->config->cluster, error));
     }
     LIANA_TRY(liana__training_open(&run->core, &wanted, error));
+    if (options->training && !options->unprepared) liana__tile_advice_note(&run->core, &wanted.notes);
     if (run->stages.count) run->core.stages = &run->stages;
     train->precision = run->core.precision;
     train->microbatch = liana__trainer_microbatch(run->core.trainer);

@@ -1,0 +1,158 @@
+/* train.recompute behind a plugin: the compiled program needs less, the losses are those of the training that keeps all. */
+#include "harness/harness.h"
+
+#include "base/file.h"
+#include "harness/command_run.h"
+#include "harness/pjrt_plugin.h"
+#include "harness/run_files.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { EPOCHS = 2 };
+
+static char config[512];
+
+static const char text[] = "data: {train: data/train/*.tfrec, class_names: data/classes.txt}\n"
+                           "model:\n"
+                           "  layers:\n"
+                           "    - Conv2D: {filters: 16, kernel_size: 3, padding: same, activation: relu}\n"
+                           "    - Conv2D: {filters: 16, kernel_size: 3, padding: same}\n"
+                           "    - BatchNormalization\n"
+                           "    - Activation: {activation: relu}\n"
+                           "    - Conv2D: {filters: 16, kernel_size: 3, padding: same}\n"
+                           "    - BatchNormalization\n"
+                           "    - Activation: {activation: relu}\n"
+                           "    - Conv2D: {filters: 16, kernel_size: 3, padding: same}\n"
+                           "    - BatchNormalization\n"
+                           "    - Activation: {activation: relu}\n"
+                           "    - Conv2D: {filters: 16, kernel_size: 3, padding: same}\n"
+                           "    - BatchNormalization\n"
+                           "    - Activation: {activation: relu}\n"
+                           "    - Conv2D: {filters: 16, kernel_size: 3, padding: same}\n"
+                           "    - BatchNormalization\n"
+                           "    - Activation: {activation: relu}\n"
+                           "    - Dropout: {rate: 0.1}\n"
+                           "    - GlobalAveragePooling2D\n"
+                           "    - Dense: {units: 3, activation: softmax}\n"
+                           "train: {epochs: 2, batch_size: 16, microbatch: 16, seed: 3, optimizer: Adam}\n";
+
+static void begin(void)
+{
+    liana__test_begin_on_plugin();
+    assert_code(liana__test_command("synth", "flowers", "classes=3", "images=24", "image_size=64", "--out",
+                                    liana__test_path("data")),
+                0);
+    snprintf(config, sizeof config, "%s", liana__test_write("config.yaml", text, strlen(text)));
+}
+
+static liana__test_result train(const char *run, const char *first, const char *second, const char *third)
+{
+    return liana__test_command("train", config, liana__test_on_plugin("?cpu_device_count=1"), liana__test_output(run),
+                               first, second, third ? third : "train.epochs=2");
+}
+
+/* What the line of a run says: what training takes, and what it would take. */
+static void read_memory(const char *out, int *parts, int *takes, int *instead)
+{
+    const char *line = strstr(out, "recompute: "), *memory = line ? strstr(line, "training takes ") : NULL;
+    if (!memory || sscanf(line, "recompute: %d parts", parts) != 1 ||
+        sscanf(memory, "training takes %d MiB instead of %d", takes, instead) != 2) {
+        fail_msg("no line about recomputing in:\n%s", out);
+    }
+}
+
+static void assert_same_losses(const char *a, const char *b)
+{
+    double ours[EPOCHS], theirs[EPOCHS];
+    assert_int_equal(liana__test_history(a, "loss", ours, EPOCHS), EPOCHS);
+    assert_int_equal(liana__test_history(b, "loss", theirs, EPOCHS), EPOCHS);
+    for (size_t i = 0; i < EPOCHS; i++) assert_true(fabs(ours[i] - theirs[i]) <= 5e-6 * ours[i]);
+}
+
+/* How often a word stands in the program of the update that LIANA_DUMP has written. */
+static size_t count_in_dump(const char *word)
+{
+    char folder[512];
+    size_t count = 0;
+    snprintf(folder, sizeof folder, "%s", liana__test_path("dumps"));
+    DIR *open = opendir(folder);
+    assert_non_null(open);
+    for (const struct dirent *entry; (entry = readdir(open));) {
+        char path[1024], *bytes;
+        size_t size;
+        liana__error error;
+        if (!strstr(entry->d_name, "whole-update")) continue;
+        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        assert_ok(liana__file_read(path, SIZE_MAX / 2, &bytes, &size, &error), &error);
+        for (const char *at = bytes; (at = strstr(at, word)); at++) count++;
+        free(bytes);
+    }
+    closedir(open);
+    return count;
+}
+
+/* The compiler's own count of a whole update comes down below the limit, and a resume keeps the limit. */
+static void test_a_whole_update_needs_less(void **state)
+{
+    (void)state;
+    begin();
+    char dumps[512];
+    int parts = 0, takes = 0, instead = 0, all = 0;
+    liana__test_result result = train("all", "train.recompute=auto", "train.memory=4096", NULL);
+    const char *none = strstr(result.out, "recompute: none (auto: training takes ");
+    if (!none || sscanf(strstr(none, "takes"), "takes %d", &all) != 1) fail_msg("%s%s", result.out, result.err);
+    assert_code(result, 0);
+    snprintf(dumps, sizeof dumps, "%s", liana__test_path("dumps"));
+    setenv("LIANA_DUMP", dumps, 1);
+    char limit[64];
+    snprintf(limit, sizeof limit, "train.memory=%d", all - all / 8);
+    result = train("less", "train.recompute=auto", limit, NULL);
+    unsetenv("LIANA_DUMP");
+    read_memory(result.out, &parts, &takes, &instead);
+    assert_code(result, 0);
+    assert_true(parts > 0);
+    assert_int_equal(instead, all);
+    assert_true(takes <= all - all / 8);
+    assert_true(count_in_dump("optimization_barrier") >= 1);
+    assert_same_losses("all", "less");
+    /* Half a run, and the rest of it, are the whole one. */
+    assert_code(train("half", "train.recompute=auto", limit, "train.epochs=1"), 0);
+    result = train("half", "train.recompute=auto", "--resume", NULL);
+    read_memory(result.out, &parts, &takes, &instead);
+    assert_code(result, 0);
+    liana__test_assert_same_training("less", "half");
+    liana__test_plugin_is_clean();
+}
+
+/* In exact mode updates go shard by shard, which keeps all. That is said. */
+static void test_leaves_keep_all(void **state)
+{
+    (void)state;
+    begin();
+    liana__test_result result = train("exact", "train.deterministic=true", "train.recompute=auto", "train.epochs=1");
+    assert_non_null(strstr(result.out, "recompute: none (behind a plugin whole updates only do that"));
+    assert_code(result, 0);
+    liana__test_plugin_is_clean();
+}
+
+static void test_what_nothing_reaches(void **state)
+{
+    (void)state;
+    begin();
+    assert_refused(train("none", "train.recompute=auto", "train.memory=1", NULL), 1, "training needs at least ",
+                   "but may take 1 MiB", "a smaller train.microbatch", "train.memory", NULL);
+    liana__test_plugin_is_clean();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_whole_update_needs_less),
+        cmocka_unit_test(test_leaves_keep_all),
+        cmocka_unit_test(test_what_nothing_reaches),
+    };
+    return cmocka_run_group_tests_name("pjrt_recompute", tests, NULL, NULL);
+}

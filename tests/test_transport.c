@@ -478,6 +478,44 @@ static void a_stopped_process_is_noticed(void **state)
     end_process_with(SIGSTOP, 1);
 }
 
+/* Rank 1 has been met, and rank 2 has not. */
+static void note_meeting(void *user, const char *line)
+{
+    (void)user;
+    if (strstr(line, "waits for rank 2")) atomic_store(num_met, 2);
+}
+
+/* Its connection stays open: only its silence tells that another process may have its place. */
+static void a_process_in_the_place_of_one_that_is_stopped_while_all_meet(void **state)
+{
+    (void)state;
+    liana__test_member members[3];
+    pid_t processes[3], second;
+    char master[64];
+    num_met = mmap(NULL, sizeof *num_met, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(num_met != MAP_FAILED);
+    snprintf(master, sizeof master, "127.0.0.1:%d", liana__test_free_port());
+    liana__test_members(members, 3, NULL, liana__test_keys());
+    for (size_t i = 0; i < 3; i++) {
+        members[i].place.master = master;
+        members[i].place.heartbeat = 1;
+        members[i].body = exchange_all;
+    }
+    members[0].place.say = note_meeting;
+    for (size_t i = 0; i < 2; i++) processes[i] = liana__test_start_member(&members[i]);
+    for (int i = 0; i < 60000 && atomic_load(num_met) < 2; i++) usleep(1000);
+    assert_int_equal(atomic_load(num_met), 2);
+    kill(processes[1], SIGSTOP);
+    second = liana__test_start_member(&members[1]);
+    processes[2] = liana__test_start_member(&members[2]);
+    assert_int_equal(liana__test_end_member(processes[0]), 0);
+    assert_int_equal(liana__test_end_member(second), 0);
+    assert_int_equal(liana__test_end_member(processes[2]), 0);
+    kill(processes[1], SIGKILL);
+    assert_int_equal(liana__test_end_member(processes[1]), 128 + SIGKILL);
+    munmap(num_met, sizeof *num_met);
+}
+
 /* ---- strangers ---- */
 
 static int knock(int port)
@@ -566,6 +604,7 @@ int main(void)
         cmocka_unit_test(folders_that_others_may_enter),
         cmocka_unit_test(a_killed_process_is_noticed),
         cmocka_unit_test(a_stopped_process_is_noticed),
+        cmocka_unit_test(a_process_in_the_place_of_one_that_is_stopped_while_all_meet),
         cmocka_unit_test(strangers_change_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,6 +10,8 @@
 #define LIANA_DEVICES_H
 
 #include <liana/context.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -4,6 +4,7 @@
 
 #include <liana/augment.h>
 #include <liana/callback.h>
+#include <liana/cluster.h>
 #include <liana/context.h>
 #include <liana/dataset.h>
 #include <liana/device.h>
@@ -25,6 +26,7 @@
 #include <liana/preprocessing.h>
 #include <liana/program.h>
 #include <liana/replicas.h>
+#include <liana/server.h>
 #include <liana/status.h>
 #include <liana/step.h>
 #include <liana/strategy.h>

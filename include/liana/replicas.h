@@ -71,6 +71,17 @@ LIANA_API int64_t liana_replicas_first_local(const liana_replicas *replicas);
 LIANA_API liana_device *liana_replicas_device(liana_replicas *replicas);
 LIANA_API liana_variables *liana_replicas_variables(liana_replicas *replicas);
 
+/* ---- stopping together ----
+ *
+ * For loops of one's own, as TensorFlow's Coordinator: any process asks all to stop, and all stop at the same step. */
+
+/* Asks all processes of these replicas to stop. It waits for nobody. Any thread; a signal handler may call it. */
+LIANA_API void liana_replicas_request_stop(liana_replicas *replicas);
+/* Whether any process has asked so far: *stop is the same in all processes, and stays true. All processes make this call
+ * after the same step, such as after each, or each tenth; it costs a small message to every process. Errors: UNAVAILABLE
+ * (a process is gone). */
+LIANA_API LIANA_MUST_USE liana_status liana_replicas_should_stop(liana_replicas *replicas, bool *stop);
+
 /* ---- values by replica ---- */
 
 /* Named arrays of each leaf. */

@@ -1,12 +1,7 @@
 /* liana server: offers the devices of this machine to other processes. */
-#include "backends/remote/server.h"
+#include "program/server.h"
 #include "cli/command.h"
-#include "distribute/transport/cluster_found.h"
-#include "distribute/transport/cluster_read.h"
 #include "formats/yaml.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 static const liana__option options[] = {
     {"listen", "ADDRESS", "where it listens: host:port, or ipc:///FOLDER/SOCKET within one machine"},
@@ -19,8 +14,9 @@ static const liana__option options[] = {
     {0},
 };
 
-/* ---- where it listens ---- */
+/* ---- what it is told ---- */
 
+/* The section `cluster` of the configuration, or its defaults. */
 static liana_status read_cluster(liana__invocation *invocation, liana__cluster_options *cluster)
 {
     liana__error *error = &invocation->error;
@@ -35,53 +31,19 @@ static liana_status read_cluster(liana__invocation *invocation, liana__cluster_o
                                "%s: there is no section 'cluster', which says where the servers listen", path);
         }
     }
-    LIANA_TRY(liana__fields_read(&liana__cluster_fields, map, "cluster", NULL, &invocation->arena, cluster, error));
-    const char *task = liana__invocation_text(invocation, "task"), *keys = liana__invocation_text(invocation, "keys");
-    if (task) cluster->task = task;
-    if (keys) cluster->keys = keys;
-    return LIANA_OK;
+    return liana__fields_read(&liana__cluster_fields, map, "cluster", NULL, &invocation->arena, cluster, error);
 }
 
-/* "host:*" is any port. */
-static liana_status check_listen(const char *address, liana__error *error)
+static liana_status read_options(liana__invocation *invocation, liana_server_options *wanted)
 {
-    const liana__cluster_reader reader = {.error = error};
-    const char *colon = strrchr(address, ':');
-    if (colon && colon > address && strcmp(colon, ":*") == 0) return LIANA_OK;
-    return liana__cluster_check_address(&reader, "--listen", address);
-}
-
-static liana_status find_place(liana__invocation *invocation, liana__service_place *place)
-{
-    liana__error *error = &invocation->error;
-    liana__cluster_options cluster;
-    liana__cluster_place found;
-    LIANA_TRY(read_cluster(invocation, &cluster));
-    const char *listen = liana__invocation_text(invocation, "listen"), *keys = getenv("LIANA_CLUSTER_KEYS");
-    *place = (liana__service_place){.address = listen, .source = "--listen", .heartbeat = cluster.heartbeat};
-    place->keys = cluster.keys ? cluster.keys : keys && *keys ? keys : NULL;
-    if (listen) return check_listen(listen, error);
-    LIANA_TRY(liana__cluster_place_read(&cluster, liana__get_environment, NULL, &invocation->arena, &found, error));
-    if (!found.addresses || found.role == LIANA__ROLE_EVALUATOR) {
-        return liana__fail(error, LIANA_INVALID_CONFIG,
-                           "server: nothing says where it listens: give --listen, a configuration with a cluster and "
-                           "--task, or TF_CONFIG");
-    }
-    place->address = found.addresses[found.rank];
-    place->source = found.source;
-    place->keys = found.keys;
-    return LIANA_OK;
-}
-
-static liana_status read_numbers(liana__invocation *invocation, liana__served_server_options *wanted)
-{
-    int64_t memory = 0, threads = 0, clients = 16;
-    LIANA_TRY(liana__invocation_int(invocation, "memory", 1, 1 << 30, &memory));
-    LIANA_TRY(liana__invocation_int(invocation, "threads", 1, 1024, &threads));
-    LIANA_TRY(liana__invocation_int(invocation, "clients", 1, 512, &clients));
-    wanted->memory = (size_t)memory << 20;
-    wanted->num_threads = (int)threads;
-    wanted->max_clients = (size_t)clients;
+    int64_t mebibytes = 0;
+    wanted->listen = liana__invocation_text(invocation, "listen");
+    wanted->task = liana__invocation_text(invocation, "task");
+    wanted->keys = liana__invocation_text(invocation, "keys");
+    LIANA_TRY(liana__invocation_int(invocation, "memory", 1, 1 << 30, &mebibytes));
+    LIANA_TRY(liana__invocation_int(invocation, "threads", 1, 1024, &wanted->num_threads));
+    LIANA_TRY(liana__invocation_int(invocation, "clients", 1, 512, &wanted->max_clients));
+    wanted->memory = mebibytes << 20;
     return LIANA_OK;
 }
 
@@ -118,18 +80,25 @@ static void say_address(liana__invocation *invocation, const char *address)
     fflush(invocation->out);
 }
 
+static liana_status serve(liana_server *server)
+{
+    while (!liana__signals_caught()) LIANA_TRY(liana_server_run(server, 0.2));
+    return LIANA_OK;
+}
+
 static liana_status run(liana__invocation *invocation)
 {
-    liana__served_server_options wanted = {.say = say, .user = invocation};
-    liana__served_server *server;
-    LIANA_TRY(find_place(invocation, &wanted.place));
-    LIANA_TRY(read_numbers(invocation, &wanted));
+    liana_server_options wanted = {.say = say, .user = invocation};
+    liana__cluster_options cluster;
+    liana_server *server;
+    LIANA_TRY(read_cluster(invocation, &cluster));
+    LIANA_TRY(read_options(invocation, &wanted));
     liana__signals_catch();
-    LIANA_TRY(liana__served_server_open(&wanted, &server, &invocation->error));
-    say_address(invocation, liana__served_server_address(server));
-    while (!liana__signals_caught()) liana__served_server_turn(server, 0.2);
-    liana__served_server_close(server);
-    return LIANA_OK;
+    LIANA_TRY(liana__server_open(&wanted, "--listen", &cluster, &server, &invocation->error));
+    say_address(invocation, liana_server_address(server));
+    const liana_status status = serve(server);
+    liana_server_destroy(server);
+    return status;
 }
 
 const liana__command liana__subcommand_server = {

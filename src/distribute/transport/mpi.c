@@ -22,15 +22,15 @@
 #include <unistd.h>
 
 /* MPI cannot wake a thread, so the thread looks again and again: without a pause while something happens and somebody
- * waits, else with longer and longer ones. They stay short while somebody waits for a message or one is on its way. Else a
- * look takes time from what is computed on this core, and nothing hangs on it: who begins to wait wakes the thread.
- * Nanoseconds. */
+ * waits, then with longer and longer ones. Where nobody waits, each look takes time from what is computed on this core, and
+ * nothing hangs on it: who begins to wait wakes the thread. Only a network wants to be fed while a message is on its way;
+ * in one machine's memory a message is taken in one piece. Nanoseconds. */
 enum {
     BUSY_LOOKS = 200,
     SHORTEST_PAUSE = 5 * 1000,
     WAITING_PAUSE = 20 * 1000,
     SENDING_PAUSE = 200 * 1000,
-    LONGEST_PAUSE = 2 * 1000 * 1000
+    LONGEST_PAUSE = 5 * 1000 * 1000
 };
 
 enum { LEAST_OWN = 64 << 10 }; /* bytes of a frame that gets memory of its own */
@@ -59,9 +59,10 @@ typedef struct transport {
     liana__error error;            /* why it could not join */
     parcel *first, *last;          /* to be sent */
     parcel *sending;
-    bool *left;     /* by rank: it has said goodbye, or has died */
-    bool is_broken; /* a call of MPI has failed, or a process has died */
-    bool has_death; /* so leaving MPI would wait for ever */
+    bool *left;          /* by rank: it has said goodbye, or has died */
+    bool is_broken;      /* a call of MPI has failed, or a process has died */
+    bool has_death;      /* so leaving MPI would wait for ever */
+    bool is_one_machine; /* all processes are on this one */
     liana__process_watch *watch;
     int wake;
     atomic_bool interrupted, closing;
@@ -191,10 +192,13 @@ static bool take_one(transport *own, uint8_t *room)
     return false;
 }
 
-static long longest_pause(const transport *own)
+/* After a pause of `before`. */
+static long next_pause(const transport *own, long before)
 {
-    if (liana__mailbox_num_waiting(own->base.mailbox)) return WAITING_PAUSE;
-    return own->sending ? SENDING_PAUSE : LONGEST_PAUSE;
+    if (!liana__mailbox_num_waiting(own->base.mailbox)) {
+        return own->sending && !own->is_one_machine ? SENDING_PAUSE : LONGEST_PAUSE;
+    }
+    return before * 2 < WAITING_PAUSE ? before * 2 : WAITING_PAUSE;
 }
 
 /* All that the dead have sent has come: this thread looks for messages first. */
@@ -213,15 +217,15 @@ static void wait_a_moment(transport *own, long *pause, int *looks)
     uint64_t count;
     /* Where nobody waits, this core has leaves to compute. */
     if (++*looks < BUSY_LOOKS && liana__mailbox_num_waiting(own->base.mailbox)) return;
-    const long longest = longest_pause(own);
     struct pollfd wakes[] = {{.fd = own->wake, .events = POLLIN},
                              {.fd = liana__process_watch_file(own->watch), .events = POLLIN}};
-    struct timespec time = {.tv_nsec = *pause < longest ? *pause : longest};
-    const bool any = ppoll(wakes, 2, &time, NULL) > 0;
-    const bool woken = any && wakes[0].revents && read(own->wake, &count, sizeof count) > 0;
-    if (woken) *looks = 0;
-    if (any && wakes[1].revents) note_deaths(own);
-    *pause = woken ? SHORTEST_PAUSE : *pause * 2 < longest ? *pause * 2 : longest;
+    *pause = next_pause(own, *pause);
+    struct timespec time = {.tv_nsec = *pause};
+    if (ppoll(wakes, 2, &time, NULL) <= 0) return;
+    if (wakes[1].revents) note_deaths(own);
+    if (!wakes[0].revents || read(own->wake, &count, sizeof count) <= 0) return;
+    *looks = 0;
+    *pause = SHORTEST_PAUSE;
 }
 
 static bool all_left(transport *own)
@@ -282,7 +286,7 @@ static void serve(transport *own, uint8_t *room)
 static liana_status join(transport *own)
 {
     int rank = 0, size = 0;
-    int code = own->module->init(&rank, &size);
+    int code = own->module->init(&rank, &size, &own->is_one_machine);
     if (code != 0) {
         char text[256];
         own->module->describe(code, text, sizeof text);

@@ -5,18 +5,19 @@
 #ifndef LIANA_DISTRIBUTE_TRANSPORT_MPI_MODULE_H
 #define LIANA_DISTRIBUTE_TRANSPORT_MPI_MODULE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* The version of the table, and the name under which a module has it. */
-enum { LIANA__MPI_MODULE_VERSION = 1 };
+enum { LIANA__MPI_MODULE_VERSION = 2 };
 #define LIANA__MPI_MODULE_NAME "liana_mpi_module"
 
 /* Functions return 0, or a code for `describe`. */
 typedef struct liana__mpi_module {
     int version;
     const char *library; /* "openmpi" or "mpich" */
-    /* Joins the other processes of the job; waits for them. */
-    int (*init)(int *rank, int *size);
+    /* Joins the other processes of the job; waits for them. *is_one_machine: all share memory. */
+    int (*init)(int *rank, int *size, bool *is_one_machine);
     /* Begins to send bytes, which must stay as they are until `is_sent` says so, once. */
     int (*send)(const void *bytes, size_t size, int to, void **request);
     int (*is_sent)(void *request, int *sent);

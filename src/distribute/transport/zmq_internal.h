@@ -15,12 +15,19 @@
 
 enum { LIANA__ZMQ_ADDRESS = LIANA__FRAME_ADDRESS };
 
-/* A process that has come when all had met, to be in the place of one that is gone. */
+/* Seconds. One who is there says something after another process of its rank has come: this long after, nothing of what it
+ * sent before its end is under way. */
+#define LIANA__ZMQ_OVERLAP 0.2
+
+/* A process that wants to be in the place of another one, which is gone or may be. */
 typedef struct liana__zmq_newcomer {
     uint64_t incarnation;
     uint8_t id[8];  /* of its connection to this process ... */
     size_t id_size; /* ... 0: it is answered over this process's connection to it */
     double first_heard, last_heard;
+    bool contests;            /* while all meet: the first one may be there still; ... */
+    liana__greeting greeting; /* ... what it has said, and where its connection comes from */
+    char peer_host[LIANA__ZMQ_ADDRESS];
 } liana__zmq_newcomer;
 
 /* Another process. What has no mutex belongs to the thread that reads. */
@@ -89,6 +96,9 @@ liana_status liana__zmq_connect(liana__zmq *own, size_t rank, liana__error *erro
 liana_status liana__zmq_follow(liana__zmq *own, size_t rank, const char *address, liana__error *error) LIANA_MUST_USE;
 /* The next event of a monitor, and its value (NULL: not wanted); 0: there is none. */
 int liana__zmq_next_event(void *monitor, uint32_t *value);
+/* Lets a socket in a folder hold more than the system's 200 kB, at whose end two threads are woken each time. `number` comes
+ * with ZMQ_EVENT_CONNECTED. */
+void liana__zmq_widen(const liana__zmq_peer *peer, uint32_t number);
 /* Reads what has happened to connections. */
 void liana__zmq_look_at_connections(liana__zmq *own);
 /* Answers a question of libzmq's whether a key may come in. */
@@ -121,6 +131,8 @@ void liana__zmq_greet_back(liana__zmq *own, const void *id, size_t id_size);
 
 /* Whether a process belongs to the round, and is another one than this. */
 bool liana__zmq_expects(const liana__zmq *own, size_t rank);
+/* Notes a process that greets with the rank of another one, and returns when it first did. */
+double liana__zmq_note_newcomer(liana__zmq *own, const liana__frame *frame, const void *id, size_t id_size);
 /* A process that this one did not know greets, after all have met. `why` gets the text of a refusal, or stays empty. */
 void liana__zmq_take_newcomer(liana__zmq *own, const liana__frame *frame, const void *id, size_t id_size,
                               liana__text *why);

@@ -59,8 +59,11 @@ static liana_status fail_key(const liana__link *link, liana__error *error)
 static liana_status look(liana__link *link, liana__error *error)
 {
     int event;
-    while ((event = liana__zmq_next_event(link->server.monitor, NULL)) != 0) {
-        if (event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) {
+    uint32_t value = 0;
+    while ((event = liana__zmq_next_event(link->server.monitor, &value)) != 0) {
+        if (event == ZMQ_EVENT_CONNECTED) {
+            liana__zmq_widen(&link->server, value);
+        } else if (event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) {
             link->is_connected = true;
         } else if (link->is_connected) {
             link->is_lost = true;

@@ -52,8 +52,11 @@ static bool fits(const liana__zmq *own, const liana__frame *frame, const liana__
     return why->length == 0 && !why->failed;
 }
 
-static bool is_taken(liana__zmq *own, const liana__frame *frame, const liana__greeting *greeting, liana__text *why)
+/* Whether another process has come that says the same rank: it waits until the first one has ended or has said a word. */
+static bool is_taken(liana__zmq *own, const liana__frame *frame, const liana__greeting *greeting, const void *id,
+                     size_t id_size, const char *peer_host, liana__text *why)
 {
+    const liana__zmq_peer *peer = &own->peers[frame->sender];
     if (frame->sender == own->base.rank) {
         liana__text_add(why,
                         "two processes say that they are rank %zu: this one is process %d, the other one is "
@@ -61,18 +64,12 @@ static bool is_taken(liana__zmq *own, const liana__frame *frame, const liana__gr
                         own->base.rank, (int)getpid(), (unsigned long long)greeting->process, greeting->host);
         return true;
     }
-    liana__zmq_peer *peer = &own->peers[frame->sender];
     if (!peer->heard || peer->incarnation == frame->incarnation) return false;
-    /* The end of its connection may not have been looked at yet, and libzmq may have made it again since: to the process that
-     * greets now. */
-    liana__zmq_look_at_connections(own);
-    if (peer->lost_since > 0 || peer->closed_at > peer->last_heard) {
-        /* Its process has ended, and another one has come in its place. */
-        peer->heard = peer->welcomed = peer->ready = false;
-        return false;
-    }
-    liana__text_add(why, "two processes say that they are rank %u: %s, which was first, and process %llu on %s",
-                    frame->sender, peer->whereabouts, (unsigned long long)greeting->process, greeting->host);
+    liana__zmq_newcomer *newcomer = &own->peers[frame->sender].newcomer;
+    liana__zmq_note_newcomer(own, frame, id, id_size);
+    newcomer->greeting = *greeting;
+    snprintf(newcomer->peer_host, sizeof newcomer->peer_host, "%s", peer_host ? peer_host : "");
+    newcomer->contests = true;
     return true;
 }
 
@@ -102,16 +99,16 @@ static void refuse(liana__zmq *own, size_t rank, const void *id, size_t id_size,
 }
 
 /* A greeting that fits, of a process that is new to this one. */
-static void note_greeting(liana__zmq *own, const liana__frame *frame, const liana__greeting *greeting, const void *id,
+static void note_greeting(liana__zmq_peer *peer, uint64_t incarnation, const liana__greeting *greeting, const void *id,
                           size_t id_size)
 {
-    liana__zmq_peer *peer = &own->peers[frame->sender];
     peer->id_size = id_size <= sizeof peer->id ? id_size : 0;
     if (peer->id_size) memcpy(peer->id, id, peer->id_size);
     snprintf(peer->whereabouts, sizeof peer->whereabouts, "process %llu on %s", (unsigned long long)greeting->process,
              greeting->host);
     peer->heard = true;
-    peer->incarnation = frame->incarnation;
+    peer->incarnation = incarnation;
+    peer->last_heard = liana__clock_seconds();
 }
 
 /* Whether the sender is one whom this process meets now, or has met; else it is dealt with. */
@@ -147,16 +144,81 @@ void liana__zmq_take_greeting(liana__zmq *own, const liana__frame *frame, const 
     if (liana__greeting_read(frame->bytes, frame->num_bytes, &greeting, &error) != LIANA_OK) return;
     liana__zmq_peer *peer = &own->peers[frame->sender];
     const bool goes_on = fits(own, frame, &greeting, &why) && is_met_now(own, frame, id, id_size, &why) &&
-                         !is_taken(own, frame, &greeting, &why);
+                         !is_taken(own, frame, &greeting, id, id_size, peer_host, &why);
     if (why.length || why.failed) refuse(own, frame->sender, id, id_size, why.data ? why.data : "out of memory");
     liana__text_free(&why);
     if (!goes_on) return;
     if (!peer->heard) {
-        note_greeting(own, frame, &greeting, id, id_size);
+        note_greeting(peer, frame->incarnation, &greeting, id, id_size);
         if (!finds_newcomer(own, frame->sender, greeting.address, peer_host)) return;
     }
     peer->last_heard = liana__clock_seconds();
     liana__zmq_send_control(own, frame->sender, LIANA__FRAME_WELCOME, NULL, 0);
+}
+
+/* ---- two processes of one rank ---- */
+
+/* The end of its connection may not have been looked at when the newcomer greets, and libzmq may have made it again since: to
+ * the newcomer. */
+static bool has_ended(const liana__zmq *own, const liana__zmq_peer *peer, double now)
+{
+    const double heard = peer->last_heard > peer->newcomer.first_heard ? peer->last_heard : peer->newcomer.first_heard;
+    return peer->lost_since > 0 || peer->closed_at > peer->last_heard || now - heard > own->place.heartbeat;
+}
+
+/* The greeting that has waited. */
+static void replace(liana__zmq *own, size_t rank)
+{
+    liana__zmq_peer *peer = &own->peers[rank];
+    const liana__zmq_newcomer *newcomer = &peer->newcomer;
+    peer->welcomed = peer->ready = false;
+    note_greeting(peer, newcomer->incarnation, &newcomer->greeting, newcomer->id, newcomer->id_size);
+    if (!finds_newcomer(own, rank, newcomer->greeting.address, *newcomer->peer_host ? newcomer->peer_host : NULL))
+        return;
+    liana__zmq_send_control(own, rank, LIANA__FRAME_WELCOME, NULL, 0);
+}
+
+static void refuse_newcomer(liana__zmq *own, size_t rank)
+{
+    const liana__zmq_newcomer *newcomer = &own->peers[rank].newcomer;
+    liana__text why = {0};
+    liana__text_add(&why, "two processes say that they are rank %zu: %s, which was first, and process %llu on %s", rank,
+                    own->peers[rank].whereabouts, (unsigned long long)newcomer->greeting.process,
+                    newcomer->greeting.host);
+    refuse(own, rank, newcomer->id, newcomer->id_size, why.data ? why.data : "out of memory");
+    liana__text_free(&why);
+}
+
+/* Whoever was first is asked for a word, as often as a greeting is sent. */
+static void settle_contests(liana__zmq *own, double now, bool asks)
+{
+    char question[LIANA__GREETING_SIZE];
+    const size_t size = write_greeting(own, question);
+    for (size_t i = 0; i < own->base.num_ranks; i++) {
+        liana__zmq_peer *peer = &own->peers[i];
+        const bool has_answered = peer->last_heard > peer->newcomer.first_heard + LIANA__ZMQ_OVERLAP;
+        if (!peer->newcomer.contests) continue;
+        peer->newcomer.contests = false;
+        if (!peer->heard || has_ended(own, peer, now)) {
+            replace(own, i);
+        } else if (has_answered) {
+            refuse_newcomer(own, i);
+        } else {
+            peer->newcomer.contests = true;
+            if (asks) liana__zmq_answer(own, i, peer->id, peer->id_size, LIANA__FRAME_HELLO, question, size);
+        }
+    }
+}
+
+/* All have met before that was settled: it greets again, and is answered as one who comes later. */
+static void put_off_contests(liana__zmq *own)
+{
+    static const char wait[] = "all have met already: this process is taken in later";
+    for (size_t i = 0; i < own->base.num_ranks; i++) {
+        const liana__zmq_newcomer *newcomer = &own->peers[i].newcomer;
+        if (!newcomer->contests) continue;
+        liana__zmq_answer(own, i, newcomer->id, newcomer->id_size, LIANA__FRAME_LATER, wait, sizeof wait - 1);
+    }
 }
 
 /* ---- the table of addresses, which the master sends ---- */
@@ -429,9 +491,11 @@ static liana_status meet(liana__zmq *own, zmq_pollitem_t *items, liana__error *e
         if (now - (own->told_to_wait > begun ? own->told_to_wait : begun) >= patience(own)) {
             return fail_late(own, error);
         }
+        const bool is_time = now - spoken >= greet_again || progress(own) != known;
         look_for_ended(own, now);
         if (own->round.number) liana__zmq_leave_out_missing(own);
-        if (now - spoken >= greet_again || progress(own) != known) {
+        settle_contests(own, now, is_time);
+        if (is_time) {
             known = progress(own);
             spoken = now;
             speak(own);
@@ -446,6 +510,7 @@ static liana_status meet(liana__zmq *own, zmq_pollitem_t *items, liana__error *e
     for (size_t i = 0; own->base.rank == own->round.chief && i < own->base.num_ranks; i++) {
         if (liana__zmq_expects(own, i)) liana__zmq_send_control(own, i, LIANA__FRAME_GO, NULL, 0);
     }
+    put_off_contests(own);
     return LIANA_OK;
 }
 

@@ -11,10 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 enum { RECONNECT = 20, RECONNECT_MOST = 500, HANDSHAKE = 5000, LINGER = 200 /* milliseconds */, CURVE_BYTES = 256 };
+enum { SOCKET_BYTES = 2 * LIANA__FRAME_PIECE };
 static const char ipc[] = "ipc://", domain[] = "liana", gate_address[] = "inproc://zeromq.zap.01";
 
 static void set_number(void *socket, int option, int value)
@@ -43,8 +45,9 @@ static name_text name_of(const liana__zmq *own)
 static void *watch(liana__zmq *own, void *socket, const char *name)
 {
     enum {
-        EVENTS = ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
-                 ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH
+        EVENTS = ZMQ_EVENT_CONNECTED | ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED |
+                 ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
+                 ZMQ_EVENT_HANDSHAKE_FAILED_AUTH
     };
     char address[64];
     snprintf(address, sizeof address, "inproc://liana-%s", name);
@@ -348,16 +351,26 @@ int liana__zmq_next_event(void *monitor, uint32_t *value)
     return event;
 }
 
+/* libzmq sets no size for sockets in a folder, but tells their numbers. If the system refuses, it is only slower. */
+void liana__zmq_widen(const liana__zmq_peer *peer, uint32_t number)
+{
+    const int size = SOCKET_BYTES;
+    if (is_ipc(peer->address)) setsockopt((int)number, SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
+}
+
 void liana__zmq_look_at_connections(liana__zmq *own)
 {
     int event;
+    uint32_t value = 0;
     while ((event = liana__zmq_next_event(own->router_monitor, NULL)) != 0) {
         if (event != ZMQ_EVENT_DISCONNECTED && event != ZMQ_EVENT_HANDSHAKE_SUCCEEDED) own->strangers++;
     }
     for (size_t i = 0; i < own->base.num_ranks; i++) {
         liana__zmq_peer *peer = &own->peers[i];
-        while ((event = liana__zmq_next_event(peer->monitor, NULL)) != 0) {
-            if (event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) {
+        while ((event = liana__zmq_next_event(peer->monitor, &value)) != 0) {
+            if (event == ZMQ_EVENT_CONNECTED) {
+                liana__zmq_widen(peer, value);
+            } else if (event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) {
                 peer->lost_since = 0;
                 peer->closed = 0;
             } else if (event == ZMQ_EVENT_DISCONNECTED) {

@@ -10,9 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Seconds. A process that waits greets twice a second, and has ended when it was silent for `silence`. One that is there
- * beats after a newcomer has come: `overlap` later nothing of what it sent before its end is under way. */
-static const double silence = 3, overlap = 0.2;
+/* Seconds. A process that waits greets twice a second, and has ended when it was silent for `silence`. */
+static const double silence = 3;
 
 static liana__zmq *own_of(const liana__transport_instance *instance)
 {
@@ -38,11 +37,9 @@ static void note_left_behind(liana__zmq *own)
                             "was taken for dead by the others, who go on without it");
 }
 
-/* Notes who greets. False: the process that it wants to replace may be there still, or is. */
-static bool may_replace(liana__zmq *own, const liana__frame *frame, const void *id, size_t id_size, liana__text *why)
+double liana__zmq_note_newcomer(liana__zmq *own, const liana__frame *frame, const void *id, size_t id_size)
 {
-    liana__zmq_peer *peer = &own->peers[frame->sender];
-    liana__zmq_newcomer *newcomer = &peer->newcomer;
+    liana__zmq_newcomer *newcomer = &own->peers[frame->sender].newcomer;
     const double now = liana__clock_seconds();
     if (newcomer->incarnation != frame->incarnation) {
         *newcomer = (liana__zmq_newcomer){.incarnation = frame->incarnation, .first_heard = now};
@@ -50,13 +47,21 @@ static bool may_replace(liana__zmq *own, const liana__frame *frame, const void *
     newcomer->last_heard = now;
     newcomer->id_size = id_size <= sizeof newcomer->id ? id_size : 0;
     if (newcomer->id_size) memcpy(newcomer->id, id, newcomer->id_size);
+    return newcomer->first_heard;
+}
+
+/* Notes who greets. False: the process that it wants to replace may be there still, or is. */
+static bool may_replace(liana__zmq *own, const liana__frame *frame, const void *id, size_t id_size, liana__text *why)
+{
+    const liana__zmq_peer *peer = &own->peers[frame->sender];
+    const double now = liana__clock_seconds(), begun = liana__zmq_note_newcomer(own, frame, id, id_size);
     if (!is_there(own, frame->sender)) return true;
     /* Its connection leads to the new one already, and a heartbeat of the old one should have come. */
-    if (peer->closed_at > peer->last_heard && now - newcomer->first_heard > own->place.heartbeat / 4 + overlap) {
+    if (peer->closed_at > peer->last_heard && now - begun > own->place.heartbeat / 4 + LIANA__ZMQ_OVERLAP) {
         liana__mailbox_set_gone(own->base.mailbox, frame->sender, "has ended: another process has come in its place");
         return true;
     }
-    if (peer->lost_since == 0 && peer->last_heard > newcomer->first_heard + overlap) {
+    if (peer->lost_since == 0 && peer->last_heard > begun + LIANA__ZMQ_OVERLAP) {
         liana__text_add(why, "two processes say that they are rank %u: %s, which is there, and this one", frame->sender,
                         peer->whereabouts);
     }
@@ -209,6 +214,7 @@ static void go_to_round(liana__zmq *own, const liana__cluster_round *round)
         }
         own->peers[i].heard = own->peers[i].welcomed = own->peers[i].ready = false;
         own->peers[i].lost_since = 0;
+        own->peers[i].newcomer.contests = false;
     }
 }
 

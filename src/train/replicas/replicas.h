@@ -33,6 +33,7 @@ struct liana_replicas {
     /* Replicas of all processes: those of process p are first_of[p] to before first_of[p + 1]. */
     size_t *first_of;
     size_t num_processes, rank;
+    atomic_bool asked_to_stop;     /* in this process; or all have agreed */
     _Atomic(const char *) running; /* what is under way; NULL: nothing */
     liana_replicas *next;          /* the one that was opened before */
 };

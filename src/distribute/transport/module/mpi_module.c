@@ -4,13 +4,27 @@
 #include <mpi.h>
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { TAG = 1 };
 
-static int init(int *rank, int *size)
+/* Whether all ranks share memory with this one. */
+static int look_around(int size, bool *is_one_machine)
+{
+    MPI_Comm near;
+    int num_near = 0;
+    int code = MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &near);
+    if (code != MPI_SUCCESS) return code;
+    code = MPI_Comm_size(near, &num_near);
+    MPI_Comm_free(&near);
+    *is_one_machine = num_near == size;
+    return code;
+}
+
+static int init(int *rank, int *size, bool *is_one_machine)
 {
     int provided = 0, given = 0;
     int code = MPI_Initialized(&given);
@@ -18,6 +32,7 @@ static int init(int *rank, int *size)
     if (code == MPI_SUCCESS) code = MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     if (code == MPI_SUCCESS) code = MPI_Comm_rank(MPI_COMM_WORLD, rank);
     if (code == MPI_SUCCESS) code = MPI_Comm_size(MPI_COMM_WORLD, size);
+    if (code == MPI_SUCCESS) code = look_around(*size, is_one_machine);
     return code;
 }
 

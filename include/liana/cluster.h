@@ -1,0 +1,48 @@
+/* cluster.h - the processes of a program: which one of them this is.
+ *
+ * For programs that `liana launch`, mpirun, srun, a launcher with TF_CONFIG, or torchrun and its like have started
+ * (docs/cluster.md). What processes tell each other is in replicas.h and step.h. */
+#ifndef LIANA_CLUSTER_H
+#define LIANA_CLUSTER_H
+
+#include <liana/context.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum liana_task_type {
+    LIANA_TASK_CHIEF, /* the first worker: it alone should write files that all would write */
+    LIANA_TASK_WORKER,
+    LIANA_TASK_PARAMETER_SERVER, /* "ps" in TF_CONFIG */
+    LIANA_TASK_EVALUATOR,        /* no member of the cluster: it follows checkpoints */
+} liana_task_type;
+
+/* Who this process is. Alone, it is the chief and the only worker. */
+typedef struct liana_cluster_facts {
+    int64_t num_processes; /* workers and parameter servers; without evaluators */
+    int64_t num_workers;   /* with the chief */
+    int64_t num_servers;   /* parameter servers */
+    int64_t rank; /* of this process: workers first, then parameter servers; -1: an evaluator, which has none */
+    liana_task_type type;
+    int64_t index; /* among the workers, where the chief is 0, or among the parameter servers; an evaluator has 0. Where
+                       * TF_CONFIG has a chief, its worker 0 is 1 here */
+    bool is_chief; /* after the chief's death another worker may have become it */
+    bool is_joined;     /* the processes have met: a strategy of several processes is in use */
+    const char *source; /* what says so: "TF_CONFIG", "mpirun"; NULL: nothing does. Valid as long as the context */
+} liana_cluster_facts;
+
+/* Finds out who this process is, from the cluster that the context has joined, or else from the environment. It waits for
+ * nobody. Errors: INVALID_CONFIG (the environment contradicts itself, or cannot be read: with what was found and
+ * expected), OUT_OF_MEMORY. */
+LIANA_API LIANA_MUST_USE liana_status liana_cluster_find(liana_context *context, liana_cluster_facts *facts);
+
+/* "chief", "worker", "ps", "evaluator": as in TF_CONFIG. Static; NULL for what is none. */
+LIANA_API const char *liana_task_type_name(liana_task_type type);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

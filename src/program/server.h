@@ -1,0 +1,16 @@
+/* server.h - the inside of liana_server. */
+#ifndef LIANA_PROGRAM_SERVER_H
+#define LIANA_PROGRAM_SERVER_H
+
+#include "base/context.h"
+#include "distribute/transport/cluster_options.h"
+
+#include <liana/server.h>
+
+/* liana_server_create with a cluster that is read already, and an error of the caller's. `what` is what messages call
+ * options->listen. `cluster` NULL: its defaults; its task and keys count where the options say none. */
+liana_status liana__server_open(const liana_server_options *options, const char *what,
+                                const liana__cluster_options *cluster, liana_server **server, liana__error *error)
+    LIANA_MUST_USE;
+
+#endif

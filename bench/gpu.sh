@@ -4,9 +4,12 @@
 #   BATCH=256  SIZE=224  SECONDS_EACH=10  ROUNDS=3  PRECISION=mixed_bfloat16 (or float32)
 #   JAX_PYTHON=     a Python with JAX for this accelerator (default: build/peers/jax/bin/python)
 #   TORCH_PYTHON=   a Python with PyTorch 2 for it (default: build/peers/torch/bin/python); without a GPU it is left out
-#   FLOWERS=        a configuration whose input is measured (default: examples/flowers.yaml, if its data are there)
+#   FLOWERS=        a configuration whose input is measured (default: examples/flowers.yaml, JPEGs, if its data are there)
+#   MNIST=          a small network, trained with 1 and with STEPS=16 updates in an execution (default: examples/mnist.yaml);
+#   MNIST_MORE=     more settings for it: MNIST_MORE=data.train.take=2000 is a short one
 # Models: default ResNet50 EfficientNetB0 MobileNetV2. A line for each: images per second, medians of the rounds, which are
-# measured in turn. Then the share of a step of FLOWERS that waits for its input. What is missing is left out, and named.
+# measured in turn. Then MNIST's images per second in its second epoch, and the share of a step of FLOWERS that waits for its
+# input. What is missing is left out, and named.
 set -eu
 here=$(dirname "$0")
 build=${BUILD:-$here/../build}
@@ -19,6 +22,8 @@ precision=${PRECISION:-mixed_bfloat16}
 jax=${JAX_PYTHON:-$build/peers/jax/bin/python}
 torch=${TORCH_PYTHON:-$build/peers/torch/bin/python}
 flowers=${FLOWERS:-$here/../examples/flowers.yaml}
+mnist=${MNIST:-$here/../examples/mnist.yaml}
+steps=${STEPS:-16}
 [ $# -gt 0 ] || set -- ResNet50 EfficientNetB0 MobileNetV2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -78,6 +83,17 @@ for model; do
     c=$(median "$work/torch.txt")
     [ "$a" != - ] || { tail -3 "$work/errors" >&2; exit 1; }
     printf '%-16s %10s %10s %7s %14s %7s\n' "$model" "$a" "$b" "$(ratio "$a" "$b")" "$c" "$(ratio "$a" "$c")"
+done
+
+for together in 1 "$steps"; do
+    # shellcheck disable=SC2086
+    if "$build/liana" train "$mnist" --json --out "$work/mnist-$together" train.device="$device" train.epochs=2 \
+        train.steps_per_execution="$together" train.precision="$precision" ${MNIST_MORE:-} >"$work/mnist" 2>"$work/why"; then
+        printf '%s, updates in an execution: %s, images/s: %.0f\n' "$(basename "$mnist")" "$together" \
+            "$(grep '"event": "epoch"' "$work/mnist" | number images_per_second)"
+    else
+        echo "gpu.sh: $mnist is left out: $(tail -1 "$work/why")" >&2
+    fi
 done
 
 if "$build/liana" profile "$flowers" --steps 20 --json train.device="$device" >"$work/profile" 2>"$work/why"; then

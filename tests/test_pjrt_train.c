@@ -182,6 +182,34 @@ static void test_programs_that_do_not_fit(void **state)
     liana__test_plugin_is_clean();
 }
 
+/* A program that the compiler refuses is compiled again with the places of its ops: the message says the layer. So does one
+ * of a run, where the plugin names a place. */
+static void test_refused_ops_are_named(void **state)
+{
+    (void)state;
+    begin();
+    counting_plugin_state *counted = liana__test_plugin_state();
+    counted->refuses = "stablehlo.convolution";
+    liana__test_result result = train(liana__test_on_plugin(""), "refused", NULL);
+    counted->refuses = NULL;
+    assert_refused(result, 1, "config.yaml:7: conv2d: ", "compiling the update", "no kernel for stablehlo.convolution",
+                   NULL);
+    counted->refuses = "stablehlo.convolution";
+    result = train(liana__test_on_plugin(""), "leaves", "train.deterministic=true");
+    counted->refuses = NULL;
+    assert_refused(result, 1, "config.yaml:7: conv2d: ", ", compiling: ", "no kernel for stablehlo.convolution", NULL);
+    char says[600];
+    snprintf(says, sizeof says, "halted at op_type=\"conv\" source_file=\"%s\" source_line=7", config);
+    /* An update, and an evaluation. */
+    fail_later(LIANA__PJRT_LOADED_EXECUTABLE_EXECUTE, 1, 13, says);
+    result = train(liana__test_on_plugin(""), "running", NULL);
+    assert_refused(result, 1, "config.yaml:7: conv2d: ", "running the update", "halted at", NULL);
+    fail_later(LIANA__PJRT_LOADED_EXECUTABLE_EXECUTE, 5, 13, says);
+    result = train(liana__test_on_plugin(""), "evaluating", NULL);
+    assert_refused(result, 1, "config.yaml:7: conv2d: ", "running evaluation", "halted at", NULL);
+    liana__test_plugin_is_clean();
+}
+
 /* Every call that can fail fails once: the run ends with its message, and nothing is left. */
 static void test_each_failure_is_reported(void **state)
 {
@@ -276,6 +304,7 @@ int main(void)
         cmocka_unit_test(test_device_lost_at_once),
         cmocka_unit_test(test_full_device),
         cmocka_unit_test(test_programs_that_do_not_fit),
+        cmocka_unit_test(test_refused_ops_are_named),
         cmocka_unit_test(test_each_failure_is_reported),
         cmocka_unit_test(test_devices_that_are_not_there),
         cmocka_unit_test(test_auto),

@@ -287,13 +287,28 @@ static bool answer_for_platform(int function, void *args)
     return true;
 }
 
+/* What a compiler says that refuses an op: the op, and the location at the end of its line. NULL: it refuses nothing. */
+static void *refuse(int function, void *args)
+{
+    const liana__pjrt_compile_args *compile = args;
+    if (function != LIANA__PJRT_CLIENT_COMPILE || !state.refuses) return NULL;
+    const char *op = strstr(compile->program->code, state.refuses), *end = op ? strchr(op, '\n') : NULL;
+    const char *place = NULL;
+    for (const char *at = op; at && (at = strstr(at, " loc(")) && at < end; at++) place = at;
+    char text[200];
+    if (!op) return NULL;
+    snprintf(text, sizeof text, "no kernel for %s at%.*s", state.refuses, place ? (int)(end - place) : 0,
+             place ? place : "");
+    return fail(3, text);
+}
+
 static void *call(int function, const char *name, void *args)
 {
     if (answer_for_memory(function, args) || answer_for_platform(function, args)) return NULL;
     if (is_of_errors(function) && answer_for_own(function, args)) return NULL;
     if (!inner) return function == LIANA__PJRT_CLIENT_CREATE ? fail(14, "there is no device behind this plugin") : NULL;
     pthread_mutex_lock(&mutex);
-    void *failure = is_to_fail(function) ? fail(state.fails_with, state.fails_saying) : NULL;
+    void *failure = is_to_fail(function) ? fail(state.fails_with, state.fails_saying) : refuse(function, args);
     if (!failure) before(function, args, name);
     pthread_mutex_unlock(&mutex);
     if (failure) return failure;

@@ -33,6 +33,7 @@ typedef struct counting_plugin_state {
     /* Makes call number `fails_after` (from 0, counted from now) of a function fail with a code; function -1: none. */
     int fails, fails_after, fails_with;
     const char *fails_saying;
+    const char *refuses; /* an op: programs with it are not compiled, and the message names its place; NULL: none */
     /* What a test makes up: the platform and what its devices call themselves (NULL: those of the plugin behind), and
      * devices of other hosts of its slice. */
     const char *platform, *kind;

@@ -5,6 +5,7 @@
 #include "backends/make_executable.h"
 #include "backends/pjrt/buffer.h"
 #include "backends/pjrt/discovery.h"
+#include "backends/pjrt/error_place.h"
 #include "backends/pjrt/memory_advice.h"
 #include "backends/pjrt/program.h"
 #include "backends/pjrt/repeatable.h"
@@ -128,10 +129,12 @@ static const liana__node *result_node(const liana_graph *graph, size_t index)
     return is_output ? graph->outputs[index].node : graph->assignments[index - graph->num_outputs].value;
 }
 
-static liana_status make_program(pjrt_executable *executable, liana__error *error)
+static liana_status compile_graph(pjrt_executable *executable, bool locations, liana__error *error)
 {
     const liana__pjrt_device *device = (const liana__pjrt_device *)executable->base.device;
-    const liana__stablehlo_options options = {.donate_variables = true, .highest_precision = !device->default_products};
+    const liana__stablehlo_options options = {.donate_variables = true,
+                                              .highest_precision = !device->default_products,
+                                              .locations = locations};
     const liana__repeatable *exact = device->is_exact ? liana__repeatable_of(device->client->platform) : NULL;
     liana__pjrt_compile_options wanted = {0};
     if (exact) wanted = (liana__pjrt_compile_options){.flags = exact->flags, .num_flags = exact->num_flags};
@@ -140,8 +143,28 @@ static liana_status make_program(pjrt_executable *executable, liana__error *erro
     liana_status status =
         liana__pjrt_program_make(device->client, text, strlen(text), &wanted, &executable->program, error);
     free(text);
-    if (status != LIANA_OK) return liana__fail_within(error, "%s, compiling", device->name);
+    return status == LIANA_OK ? status : liana__fail_within(error, "%s, compiling", device->name);
+}
+
+/* A program that the plugin refuses is compiled once more with the places of its ops, so that the plugin can name one. */
+static liana_status explain(pjrt_executable *executable, liana_status status, liana__error *error)
+{
+    liana__error explained = {0};
+    if (status == LIANA_UNIMPLEMENTED && liana__pjrt_find_place(executable->graph, error->message)) return status;
+    if (compile_graph(executable, true, &explained) == LIANA_OK) {
+        liana__pjrt_program_drop(executable->program);
+        executable->program = NULL;
+    }
+    return liana__pjrt_fail_at_place(executable->graph, explained.message, status, error);
+}
+
+static liana_status make_program(pjrt_executable *executable, liana__error *error)
+{
+    const liana_status status = compile_graph(executable, false, error);
+    if (status == LIANA_OUT_OF_MEMORY) return status;
+    if (status != LIANA_OK) return explain(executable, status, error);
     if (executable->program->num_results == num_results(executable->graph)) return LIANA_OK;
+    const liana__pjrt_device *device = (const liana__pjrt_device *)executable->base.device;
     return liana__fail(error, LIANA_UNAVAILABLE, "%s: a compiled program has %zu results, expected %zu", device->name,
                        executable->program->num_results, num_results(executable->graph));
 }
@@ -235,6 +258,8 @@ static liana_status execute(liana__executable *base, liana__execution *execution
     device->client->has_failed = true;
     mark_gone(executable, execution);
     const char *name = execution->name ? execution->name : "a program";
+    const liana__error was = *error;
+    liana__pjrt_fail_at_place(graph, was.message, status, error);
     liana__fail_within(error, "%s, running %s", device->name, name);
     return status == LIANA_OUT_OF_MEMORY
                ? liana__pjrt_advise(device, liana__pjrt_leaf_size(graph), executable->program, false, error)

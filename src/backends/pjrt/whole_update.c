@@ -4,6 +4,7 @@
 
 #include "backends/dump.h"
 #include "backends/leaf_programs.h"
+#include "backends/pjrt/error_place.h"
 #include "backends/pjrt/memory_advice.h"
 #include "backends/pjrt/platform.h"
 #include "backends/pjrt/program.h"
@@ -123,18 +124,43 @@ static liana_status compile_text(whole_update *own, const char *text, liana__err
     return status == LIANA_OK ? status : liana__fail_within(error, "%s, compiling the update", first->name);
 }
 
-static liana_status compile(whole_update *own, liana__error *error)
+static liana_status print(const whole_update *own, bool locations, char **text, liana__error *error)
 {
     const liana__stablehlo_options options = {.name = "update",
                                               .highest_precision = !own->devices[0].device->default_products,
                                               .usual_axes = is_cpu(own),
-                                              .no_locations = true};
+                                              .locations = locations,
+                                              .no_locations = !locations};
+    return liana__stablehlo_print_whole(&own->graphs.shape, &own->variables, &options, text, error);
+}
+
+/* A program that the plugin refuses is compiled once more with the places of its ops, so that the plugin can name one. */
+static liana_status explain(whole_update *own, liana_status status, liana__error *error)
+{
+    liana__error explained = {0};
+    char *text;
+    if (print(own, true, &text, &explained) == LIANA_OK) {
+        (void)!compile_text(own, text, &explained);
+        free(text);
+        liana__pjrt_program_drop(own->program);
+        own->program = NULL;
+    }
+    const liana__node *node = liana__pjrt_find_place(own->graphs.shape.leaves, explained.message);
+    return liana__pjrt_fail_at_place(node ? own->graphs.shape.leaves : own->graphs.shape.update.graph,
+                                     explained.message, status, error);
+}
+
+static liana_status compile(whole_update *own, liana__error *error)
+{
     char *text;
     free(own->variables.items);
     LIANA_TRY(liana__stablehlo_whole_variables(&own->graphs.shape, &own->variables, error));
-    LIANA_TRY(liana__stablehlo_print_whole(&own->graphs.shape, &own->variables, &options, &text, error));
+    LIANA_TRY(print(own, false, &text, error));
     liana_status status = liana__dump_text(own->graphs.shape.leaves->context, "whole-update.mlir", text, error);
-    if (status == LIANA_OK) status = compile_text(own, text, error);
+    if (status == LIANA_OK) {
+        status = compile_text(own, text, error);
+        if (status != LIANA_OK && status != LIANA_OUT_OF_MEMORY) status = explain(own, status, error);
+    }
     free(text);
     return status;
 }
@@ -433,6 +459,8 @@ static liana_status fail_run(whole_update *own, liana_status status, liana__erro
 {
     own->devices[0].device->client->has_failed = true;
     mark_gone(own);
+    const liana__error was = *error;
+    liana__pjrt_fail_at_place(own->graphs.shape.leaves, was.message, status, error);
     liana__fail_within(error, "%s, running the update", own->devices[0].device->name);
     if (status != LIANA_OUT_OF_MEMORY) return status;
     return liana__pjrt_advise(own->devices[0].device, own->layout.size, own->program,

@@ -179,6 +179,10 @@ LIANA_API liana_tensor liana_op_clip_at(liana_location here, liana_tensor x, dou
 #define liana_op_cast(x, dtype) liana_op_cast_at(LIANA_HERE, x, dtype)
 LIANA_API liana_tensor liana_op_cast_at(liana_location here, liana_tensor x, liana_dtype dtype);
 
+/* x itself, which gradients take for a constant: none flows to x on this way (Keras's ops.stop_gradient). Any dtype. */
+#define liana_op_stop_gradient(x) liana_op_stop_gradient_at(LIANA_HERE, x)
+LIANA_API liana_tensor liana_op_stop_gradient_at(liana_location here, liana_tensor x);
+
 /* ---- reductions over axes (negative ones count from the end; LIANA_ALL_AXES for all) ---- */
 
 typedef struct liana_axes {

@@ -139,27 +139,35 @@ static liana_tensor row_of_leaf(liana__layer_call *call, liana_tensor each)
 /* Of the examples that are there, by leaf. */
 typedef struct present_statistics {
     liana_tensor mean, variance; /* [leaves, channels] */
-    liana_tensor centred;        /* x without the mean */
+    liana_tensor fixed_mean;     /* `mean`, a constant for gradients */
+    liana_tensor centred;        /* x without it */
 } present_statistics;
 
+/* The variance's gradient with regard to the mean is 0: elements add up to nothing around their mean. So it need not be
+ * computed, which would be a pass over x. */
 static present_statistics measure_present(liana__layer_call *call)
 {
     liana_tensor x = call->inputs[0], count = count_present(call, x);
     present_statistics made = {.mean = mean_by_leaf(call, x, count)};
-    made.centred = liana_op_subtract_at(call->here, x, row_of_leaf(call, made.mean));
+    made.fixed_mean = liana_op_stop_gradient_at(call->here, made.mean);
+    made.centred = liana_op_subtract_at(call->here, x, row_of_leaf(call, made.fixed_mean));
     made.variance = mean_by_leaf(call, liana_op_square_at(call->here, made.centred), count);
     return made;
 }
 
-/* gamma (x - mean) / sqrt(variance + epsilon) + beta, where mean and variance leave missing examples out. */
+/* gamma (x - mean) / sqrt(variance + epsilon) + beta, where mean and variance leave missing examples out. The mean's
+ * gradient comes with beta's, by the mean less itself: both need the same sum over x, which then is made once. */
 static liana_tensor normalise_present(liana__layer_call *call, const present_statistics *statistics, liana_tensor gamma,
                                       liana_tensor beta, double epsilon)
 {
     liana_tensor variance = statistics->variance;
     liana_tensor small = liana_graph_scalar_at(call->here, variance.graph, liana_tensor_dtype(variance), epsilon);
     liana_tensor factor = liana_op_rsqrt_at(call->here, liana_op_add_at(call->here, variance, small));
-    factor = row_of_leaf(call, liana_op_multiply_at(call->here, factor, gamma));
-    return liana_op_add_at(call->here, liana_op_multiply_at(call->here, statistics->centred, factor), beta);
+    factor = liana_op_multiply_at(call->here, factor, gamma);
+    liana_tensor nothing = liana_op_subtract_at(call->here, statistics->mean, statistics->fixed_mean);
+    liana_tensor shift = liana_op_subtract_at(call->here, beta, liana_op_multiply_at(call->here, nothing, factor));
+    liana_tensor scaled = liana_op_multiply_at(call->here, statistics->centred, row_of_leaf(call, factor));
+    return liana_op_add_at(call->here, scaled, row_of_leaf(call, shift));
 }
 
 /* Keras 2 runs images through TensorFlow's fused kernel, whose variance for the moving average is the unbiased one,

@@ -4,9 +4,11 @@
     kills.py BUILD_FOLDER [--kills N] [--seed S] [--first RUN] [--minutes M] [--kinds kill,return,...] [--most PROCESSES]
 
 Each run is a training in 2 to 5 processes, workers and servers, over TCP with keys and through a relay of this program
-(cut, slow), or over sockets in a folder (kill, halt, return). "return": a process is killed, and another one comes in its
+(cut, slow, lossy), or over sockets in a folder (kill, halt, return). "return": a process is killed, and another one comes in its
 place; also for one that ended since the others took it for dead. "numbered": the same over TCP, where only the address of
-rank 0 is known. Disturbances come at random times, or, a fifth of them, when the
+rank 0 is known. "lossy": packets are lost. A relay of TCP cannot lose bytes, so it shows loss as TCP does: what is behind a lost
+packet stands still until it is sent again, after 0.2 s, and after twice as long for each time that it is lost once more.
+Disturbances come at random times, or, a fifth of them, when the
 process is inside the exchange of a step: it says so in a file (LIANA_PHASES), which is also read after its death. A run
 whose processes all end with 75 is started again with --resume, as `liana launch --restarts` does. Files of the run folder
 must have the bytes of the undisturbed one: history, log, predictions, architecture, the variables of all checkpoints, and
@@ -30,7 +32,9 @@ import time
 
 HEARTBEAT, LEASE, PATIENCE = 1.0, 1.5, 90
 MOST_FAILURES = 20
-KINDS = ("kill", "return", "numbered", "halt", "cut", "slow")
+KINDS = ("kill", "return", "numbered", "halt", "cut", "slow", "lossy")
+THROUGH_RELAYS = ("cut", "slow", "lossy")
+RETRANSMISSION = 0.2  # seconds; Linux's shortest
 CONFIG = """
 data: {train: %(folder)s/plot/train/*.tfrec, validation: %(folder)s/plot/val/*.tfrec, class_names: %(folder)s/plot/classes.txt}
 model:
@@ -93,6 +97,7 @@ class Link:
                 delay = self.relay.delay
                 if delay:
                     time.sleep(delay)
+                self.relay.lose()
                 while self.relay.is_cut and self.open:
                     time.sleep(0.01)
                 b.sendall(data)
@@ -106,10 +111,19 @@ class Link:
 
 
 class Relay:
-    """All that goes to and from one process: it can be cut or slow."""
+    """All that goes to and from one process: it can be cut, slow or lossy."""
 
     def __init__(self):
         self.is_cut, self.delay = False, 0
+        self.loss, self.losses = None, 0  # a random generator and the share that is lost; None: nothing is
+
+    def lose(self):
+        """Waits as long as TCP does until what was lost has come."""
+        pause, loss = RETRANSMISSION, self.loss
+        while loss and loss[0].random() < loss[1]:
+            self.losses += 1
+            time.sleep(pause)
+            pause *= 2
 
 
 class Network:
@@ -142,6 +156,10 @@ class Both:
 
     is_cut = property(lambda self: self.a.is_cut or self.b.is_cut)
     delay = property(lambda self: self.a.delay + self.b.delay)
+
+    def lose(self):
+        self.a.lose()
+        self.b.lose()
 
 
 class Member:
@@ -191,7 +209,7 @@ class Job:
         count = self.workers + self.servers
         self.end_all()
         self.coming = []
-        if self.kind in ("cut", "slow"):
+        if self.kind in THROUGH_RELAYS:
             self.network = Network(count)
         self.starts += 1
         port = free_port()
@@ -217,6 +235,7 @@ class Job:
             member.said.close()
         self.members = []
         if self.network:
+            self.table.losses += sum(relay.losses for relay in self.network.relays)
             self.network.close()
         self.network = None
 
@@ -283,10 +302,12 @@ class Job:
         self.table.done += 1
         if self.kind == "halt":
             threading.Timer(rng.uniform(0.2, 4), self.go_on, (member,)).start()
-        elif self.kind in ("cut", "slow"):
+        elif self.kind in THROUGH_RELAYS:
             relay = self.network.relays[member.rank]
             if self.kind == "cut":
                 relay.is_cut = True
+            elif self.kind == "lossy":
+                relay.loss = random.Random(rng.random()), rng.uniform(0.01, 0.1)
             else:
                 relay.delay = rng.uniform(0.002, 0.02)
             threading.Timer(rng.uniform(0.2, 4), self.mend, (relay,)).start()
@@ -306,7 +327,7 @@ class Job:
 
     @staticmethod
     def mend(relay):
-        relay.is_cut, relay.delay = False, 0
+        relay.is_cut, relay.delay, relay.loss = False, 0, None
 
     def run(self, rng, expected_seconds):
         """Starts it until it is done; each start is disturbed once, the first few, and some twice."""
@@ -365,7 +386,7 @@ class Table:
         self.liana = os.path.abspath(wanted.build) + "/liana"
         self.wanted, self.counts, self.done = wanted, collections.Counter(), 0
         self.runs, self.starts, self.failures, self.longest = 0, 0, [], {}
-        self.returned, self.rounds = 0, 0
+        self.returned, self.rounds, self.losses = 0, 0, 0
         self.folder = tempfile.mkdtemp(prefix="liana-kills-")
 
     def call(self, *words):
@@ -432,8 +453,8 @@ class Table:
                 if sum(row):
                     print("| %s | %s | %d | %d | %d |" % (kind, role, *row))
         print("\n%d disturbances in %d runs with %d starts; %d runs failed; %d processes came back, and all met %d times "
-              "again; longest pause: %s" % (
-            self.done, self.runs, self.starts, len(self.failures), self.returned, self.rounds,
+              "again; %d packets were lost; longest pause: %s" % (
+            self.done, self.runs, self.starts, len(self.failures), self.returned, self.rounds, self.losses,
             ", ".join("%s %.1f s" % item for item in sorted(self.longest.items()))))
 
 

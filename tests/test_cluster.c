@@ -287,7 +287,6 @@ static void fit_with_mirrors(mirrors kind, const recipe *wanted, size_t num_work
 {
     liana__hub *hub = liana__hub_create(num_workers, 0);
     liana__hub_set(hub, true, kind != NO_MIRRORS);
-    if (kind == DOUBTED_MIRRORS) liana__hub_doubt(hub);
     liana__hub_fit_over(hub, wanted, num_workers, 0, results);
     liana__hub_destroy(hub);
 }
@@ -299,7 +298,8 @@ static void assert_traffic(mirrors kind)
     static const size_t counts[] = {2, 4};
     for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
         result one[LIANA__HUB_PROCESSES], two[LIANA__HUB_PROCESSES];
-        recipe wanted = {.optimizer = "Adam", .epochs = 1, .steps = 1, .is_wide = true};
+        recipe wanted = {
+            .optimizer = "Adam", .epochs = 1, .steps = 1, .is_wide = true, .doubts_mirrors = kind == DOUBTED_MIRRORS};
         fit_with_mirrors(kind, &wanted, counts[k], one);
         wanted.steps = 2;
         fit_with_mirrors(kind, &wanted, counts[k], two);

@@ -8,6 +8,7 @@
 #include "distribute/transport/zmq_calls.h"
 
 #include <netinet/in.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -393,6 +394,89 @@ static void a_flood_changes_nothing(void **state)
     assert_run_of_one_process("0-run");
 }
 
+/* ---- what strangers can take ---- */
+
+enum {
+    STRANGERS = 60,
+    MOST_TAKEN = 16 << 20 /* bytes: what the kernel's two buffers may hold */,
+    MOST_SENT = 256 << 20
+};
+
+typedef struct strangers {
+    int port;
+    atomic_bool over;
+    int sockets[STRANGERS];
+    int num_closed;    /* by the process, each while the stranger was still there */
+    size_t most_taken; /* bytes of one connection */
+} strangers;
+
+/* As many bytes as are taken before the connection is closed. */
+static size_t pour(int stranger)
+{
+    static const uint8_t garbage[1 << 16] = {7, 7, 7};
+    struct pollfd ready = {.fd = stranger, .events = POLLOUT};
+    size_t taken = 0;
+    while (taken < MOST_SENT && poll(&ready, 1, 2000) > 0) {
+        const ssize_t sent = send(stranger, garbage, sizeof garbage, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (sent <= 0) break;
+        taken += (size_t)sent;
+    }
+    return taken;
+}
+
+static bool is_closed(int stranger)
+{
+    uint8_t bytes[1024];
+    struct pollfd ready = {.fd = stranger, .events = POLLIN};
+    while (poll(&ready, 1, 60 * 1000) > 0) {
+        if (recv(stranger, bytes, sizeof bytes, MSG_DONTWAIT) <= 0) return true;
+    }
+    return false;
+}
+
+/* Connections that say nothing, that stop in the middle of the opening, and that never stop. */
+static void stay_on_port(liana__test_member *member)
+{
+    static const uint8_t opening[33] = {0xff, 0, 0, 0, 0, 0, 0, 0, 1, 0x7f, 3, 0, 'C', 'U', 'R', 'V', 'E'};
+    strangers *own = member->user;
+    for (int i = 0; i < STRANGERS; i++) {
+        own->sockets[i] = knock(own->port);
+        struct pollfd ready = {.fd = own->sockets[i], .events = POLLOUT};
+        poll(&ready, 1, 20000);
+        if (i % 3 == 1) send(own->sockets[i], opening, sizeof opening, MSG_NOSIGNAL);
+        const size_t taken = i % 3 == 2 ? pour(own->sockets[i]) : 0;
+        if (taken > own->most_taken) own->most_taken = taken;
+    }
+    for (int i = 0; i < STRANGERS; i++) {
+        own->num_closed += is_closed(own->sockets[i]);
+        close(own->sockets[i]);
+    }
+    own->over = true;
+}
+
+static void wait_for_strangers(liana__test_member *member)
+{
+    const strangers *own = member->user;
+    while (!own->over) usleep(10000);
+}
+
+/* Not by a clock: each connection is closed, and of one that never stops little is taken. Both members end well. */
+static void what_strangers_take_is_bounded(void **state)
+{
+    (void)state;
+    const char *const *ports = liana__test_ports(2);
+    strangers crowd = {.port = atoi(strchr(ports[0], ':') + 1)};
+    liana__test_member members[2];
+    liana__test_members(members, 2, ports, liana__test_keys());
+    for (int i = 0; i < 2; i++) members[i].user = &crowd;
+    members[0].body = wait_for_strangers;
+    members[1].body = stay_on_port;
+    liana__test_run_members(members, 2);
+    for (int i = 0; i < 2; i++) assert_ok(members[i].status, &members[i].error);
+    assert_int_equal(crowd.num_closed, STRANGERS);
+    assert_true(crowd.most_taken < MOST_TAKEN);
+}
+
 static int make_data(void **state)
 {
     (void)state;
@@ -405,10 +489,15 @@ static int make_data(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_same_task_twice),        cmocka_unit_test(other_keys_and_none),
-        cmocka_unit_test(bad_environments),           cmocka_unit_test(other_settings_and_data),
-        cmocka_unit_test(a_device_that_is_not_there), cmocka_unit_test(another_version),
-        cmocka_unit_test(a_clock_that_differs),       cmocka_unit_test(a_flood_changes_nothing),
+        cmocka_unit_test(the_same_task_twice),
+        cmocka_unit_test(other_keys_and_none),
+        cmocka_unit_test(bad_environments),
+        cmocka_unit_test(other_settings_and_data),
+        cmocka_unit_test(a_device_that_is_not_there),
+        cmocka_unit_test(another_version),
+        cmocka_unit_test(a_clock_that_differs),
+        cmocka_unit_test(a_flood_changes_nothing),
+        cmocka_unit_test(what_strangers_take_is_bounded),
     };
     return cmocka_run_group_tests(tests, make_data, NULL);
 }

@@ -145,6 +145,19 @@ cmp one/history.json four/history.json || fail "four tasks: another history than
 cmp one/validation_predictions.csv four/validation_predictions.csv || fail "four tasks: other predictions"
 echo "a job of 4 tasks ends with the files of one process"
 
+# The command of docs/cluster.md, over MPI.
+command=$(sed -n '/^## With MPI/,/^## The key/p' "$source/docs/cluster.md" | grep '^srun ')
+[ "$command" = 'srun -n 4 --mpi=pmix liana train config.yaml' ] || fail "docs/cluster.md has another command: $command"
+if [ -e "$build/liana_openmpi.so" ] && srun --mpi=list 2>&1 | grep -q pmix; then
+    export OMPI_MCA_btl=self,vader OMPI_MCA_btl_vader_single_copy_mechanism=none
+    LIANA_THREADS=1 timeout 300 sh -c "$command --out pmix" >pmix.out 2>&1 || fail "srun --mpi=pmix: $(cat pmix.out)"
+    grep -q 'over mpi the death of a process ends the job' pmix.out || fail "srun --mpi=pmix: not over MPI: $(cat pmix.out)"
+    cmp one/history.json pmix/history.json || fail "srun --mpi=pmix: another history than that of one process"
+    echo "srun --mpi=pmix ends with the files of one process"
+else
+    echo "skipped: srun --mpi=pmix: no module for Open MPI, or Slurm has no plugin for PMIx"
+fi
+
 "$build/liana" train config.yaml --out long train.epochs=100 >log 2>&1 || fail "$(cat log)"
 job=$(sbatch --parsable --output=second.out job.sh config.yaml --out again train.epochs=100 checkpoint.every_steps=20)
 tries=0

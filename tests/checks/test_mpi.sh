@@ -1,13 +1,17 @@
 #!/bin/sh
-# The transport mpi under both kinds of mpirun: messages arrive, a death ends the job, the wrong module is named.
+# The transport mpi under both kinds of mpirun: messages arrive, the wrong module is named, a death ends the job with words
+# about it, a signal stops all after one step, and --resume goes on to the bytes of an undisturbed run.
 #   test_mpi.sh BUILD_FOLDER
 set -eu
 build=$(cd "$1" && pwd)
+source=$(cd "$(dirname "$0")/../.." && pwd)
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 # Two modules and their processes lie on this machine alone.
 export OMPI_MCA_btl=self,vader OMPI_MCA_pml=ob1 OMPI_MCA_btl_vader_single_copy_mechanism=none
+# More processes than cores.
+export OMPI_MCA_rmaps_base_oversubscribe=1 LIANA_THREADS=1
 fail() {
     echo "test_mpi.sh: $*" >&2
     exit 1
@@ -21,6 +25,123 @@ model: {layers: [Flatten, Dense: {units: 2, activation: softmax}]}
 train: {epochs: 2, batch_size: 16, microbatch: 2}
 YAML
 "$build/liana" train tiny.yaml --out one >log 2>&1 || fail "$(cat log)"
+
+# ---- deaths and signals ----
+
+"$build/liana" synth flowers classes=3 images=150 image_size=16 --out plot >log
+cat >config.yaml <<'YAML'
+data: {train: plot/train/*.tfrec, validation: plot/val/*.tfrec, class_names: plot/classes.txt}
+model:
+  layers:
+    - Conv2D: {filters: 8, kernel_size: 3, activation: relu}
+    - GlobalAveragePooling2D
+    - Dropout: {rate: 0.2}
+    - Dense: {units: 3, activation: softmax}
+train: {epochs: 20, batch_size: 4, microbatch: 1, optimizer: {name: adam}}
+output: run
+YAML
+"$build/liana" train config.yaml --out whole >log 2>&1 || fail "$(cat log)"
+steps_of() { basename "$(ls -d "$1"/checkpoints/step-* | tail -n 1)" | sed 's/^step-0*//'; }
+epoch=$(($(steps_of whole) / 20)) # updates
+last=checkpoints/$(basename "$(ls -d whole/checkpoints/step-* | tail -n 1)")
+assert_whole() { # a folder; what it went through
+    for file in history.json validation_predictions.csv "$last/variables.safetensors"; do
+        cmp "whole/$file" "$1/$file" || fail "$2: another $file than that of an undisturbed run"
+    done
+}
+
+# A process that writes its number, for who kills it, and how it ends.
+cat >member <<'SH'
+#!/bin/sh
+rank=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}
+trap : TERM
+"$@" &
+echo $! >"process.$rank"
+while wait $!; code=$?; kill -0 $! 2>/dev/null; do :; done
+echo $code >"code.$rank"
+exit $code
+SH
+chmod +x member
+
+# Three processes train in the folder $1, and the signal $2 goes to rank $3, or to mpirun, once something is saved. code:
+# what mpirun returns. 0: the training was over before; then once more.
+disturb() {
+    code=0
+    tries=0
+    while [ $code -eq 0 ]; do
+        tries=$((tries + 1))
+        [ $tries -le 10 ] || fail "$library: each training is over before the signal comes"
+        rm -rf "$1" process.* code.*
+        # shellcheck disable=SC2086
+        "$mpirun" -n 3 $member "$build/liana" train config.yaml --requeue --out "$1" >out 2>&1 &
+        job=$!
+        until ls "$1"/checkpoints/step-*/state.json >/dev/null 2>&1 && [ "$(cat process.? | wc -l)" -eq 3 ]; do
+            kill -0 $job 2>/dev/null || fail "$library: $(cat out)"
+            sleep 0.02
+        done
+        target=$job
+        [ "$3" = mpirun ] || target=$(cat "process.$3")
+        kill "-$2" "$target" 2>/dev/null || true
+        if wait $job; then code=0; else code=$?; fi
+    done
+}
+resume() { # a folder, processes
+    timeout 300 "$mpirun" -n "$2" "$build/liana" train config.yaml --resume --out "$1" >out 2>&1 ||
+        fail "$library, --resume on $2 processes: $(cat out)"
+}
+
+# The commands of docs/cluster.md, as they stand there: one trains, the other one finds that all is done.
+check_docs() {
+    rm -rf run programs
+    mkdir programs
+    # No link: MPICH's mpirun looks for its parts beside the name that it is called by.
+    printf '#!/bin/sh\nexec %s "$@"\n' "$mpirun" >programs/mpirun
+    chmod +x programs/mpirun
+    ln -s "$build/liana" programs/liana
+    commands=$(sed -n '/^## With MPI/,/^## The key/p' "$source/docs/cluster.md" | grep '^mpirun ')
+    [ "$(echo "$commands" | wc -l)" -eq 2 ] || fail "docs/cluster.md has other commands than this check knows: $commands"
+    echo "$commands" | while read -r line; do
+        PATH="$folder/programs:$PATH" timeout 300 sh -c "$line" >out 2>&1 </dev/null || fail "$line: $(cat out)"
+    done
+    assert_whole run "$library, docs/cluster.md"
+}
+
+# A process is killed in the middle. What is there goes on, on any number of processes.
+check_death() {
+    disturb killed KILL 1
+    grep -q 'over mpi the death of a process ends the job; start it again with --resume' out ||
+        fail "$library: nothing says what to do: $(cat out)"
+    if [ $library = openmpi ]; then
+        grep -q "rank 1 has died: it was process $(cat process.1) of this machine; over mpi" out ||
+            fail "$library: nobody says who has died: $(cat out)"
+        ! cat code.0 code.2 | grep -v '^75$' || fail "$library: the others do not end with 75"
+    fi
+    for count in 1 2 3; do
+        rm -rf "again-$count"
+        cp -R killed "again-$count"
+        resume "again-$count" $count
+        grep -q 'resumed from' out || fail "$library: begins anew: $(cat out)"
+        assert_whole "again-$count" "$library, a death and $count processes"
+    done
+}
+
+# A signal to one process, or to mpirun. All stop after the same update, which is mostly in the middle of an epoch, and save.
+check_signal() { # who gets it, what mpirun is to return
+    tries_of_all=0
+    until disturb stopped TERM "$1" && [ $(($(steps_of stopped) % epoch)) -ne 0 ]; do
+        tries_of_all=$((tries_of_all + 1))
+        [ $tries_of_all -lt 10 ] || fail "$library: a signal to $1: nothing is saved in the middle of an epoch: $(cat out)"
+    done
+    [ $code -eq "$2" ] || fail "$library: a signal to $1: mpirun returns $code and not $2: $(cat out)"
+    # Open MPI's mpirun, told to end, lets nobody leave MPI: it kills them while they wait for that.
+    ranks='0 1 2'
+    [ "$library $1" != 'openmpi mpirun' ] || ranks=
+    for rank in $ranks; do
+        [ "$(cat code.$rank)" -eq 75 ] || fail "$library: a signal to $1: rank $rank ends with $(cat code.$rank): $(cat out)"
+    done
+    resume stopped 2
+    assert_whole stopped "$library, a signal to $1"
+}
 
 run=0
 for library in openmpi mpich; do
@@ -56,6 +177,13 @@ for library in openmpi mpich; do
     timeout 300 "$mpirun" $options -n 3 "$build/liana" train tiny.yaml --out "run-$library" >"$folder/out" 2>&1 ||
         fail "$library: $(cat "$folder/out")"
     cmp one/history.json "run-$library/history.json" || fail "$library: another history than that of one process"
+
+    member=./member
+    check_docs
+    check_death
+    check_signal 2 75
+    # Open MPI's own end of a job is an error of its own.
+    if [ $library = openmpi ]; then check_signal mpirun 1; else check_signal mpirun 75; fi
     run=$((run + 1))
 done
 [ $run -gt 0 ] || exit 77

@@ -2,10 +2,12 @@
 # Clusters in network namespaces, a bridge between them, each worker's sending and receiving shaped by tc tbf.
 #   test_shaped_network.sh BUILD_FOLDER           two workers: the training is that of one process, and what tc counts is
 #                                                 what `liana plan` says; no time decides
-#   test_shaped_network.sh BUILD_FOLDER --times   2 and 4 workers at three bandwidths: the plan's step is within 15% of the
-#                                                 measured one (`make check-plan`). Nothing else may run; takes minutes
+#   test_shaped_network.sh BUILD_FOLDER --times   2 and 4 workers at three bandwidths, and 2 at a latency of 5 ms, through
+#                                                 relays: the plan's step is within 15% of the measured one
+#                                                 (`make check-plan`). Nothing else may run; takes minutes
 set -eu
 build=$(cd "$1" && pwd)
+source=$(cd "$(dirname "$0")/../.." && pwd)
 times=${2:-}
 folder=$(mktemp -d)
 spaces= processes=
@@ -82,6 +84,32 @@ train() {
     unset LIANA_CLUSTER_KEYS WORLD_SIZE MASTER_ADDR MASTER_PORT
 }
 
+# train_far CONFIG OUT MILLISECONDS: two processes, each of which reaches the other one through a relay in its own namespace
+# that delays all bytes both ways.
+train_far() {
+    rm -rf "$2"
+    relays=
+    seconds=$(awk -v ms="$3" 'BEGIN { print ms / 1000 }')
+    for number in 0 1; do
+        space=liana-worker-$number-$$
+        ip netns exec "$space" python3 "$source/tests/delay_relay.py" 127.0.0.1:29497 \
+            "10.78.0.$((2 - number)):29498" "$seconds" &
+        relays="$relays $!"
+        addresses='"127.0.0.1:29497", "10.78.0.2:29498"'
+        [ $number = 1 ] || addresses='"10.78.0.1:29498", "127.0.0.1:29497"'
+        LIANA_CLUSTER="{\"rank\": $number, \"num_workers\": 2, \"num_servers\": 0, \"id\": \"$folder $2\",
+            \"addresses\": [$addresses], \"keys\": \"$folder/keys\"}" \
+            ip netns exec "$space" timeout -k 5 300 "$build/liana" train "$1" --out "$2" >"$folder/rank$number" 2>&1 &
+        processes="$processes $!"
+    done
+    for process in $processes; do wait "$process" || fail "a worker behind relays fails"; done
+    for process in $relays; do
+        kill "$process" 2>/dev/null || true
+        wait "$process" 2>/dev/null || true
+    done
+    processes=
+}
+
 # ---- the problem ----
 
 export LIANA_THREADS=1
@@ -139,30 +167,57 @@ median() {
     sort -g "$1" | awk '{ value[NR] = $1 } END { print (value[int((NR + 1) / 2)] + value[int(NR / 2) + 1]) / 2 }'
 }
 
+# keep_plan NAME WORKERS and keep_times NAME: what the last plan says, and how long the steps of the last run took
+keep_plan() {
+    number step_seconds "$2" >>"planned.$1"
+    number exchange_share "$2" >>"share.$1"
+}
+
+keep_times() {
+    sed -n 's/.*"images_per_second": *\([0-9.]*\).*/\1/p' run/timing.json | tail -n +2 |
+        awk '{ print 64 / $1 }' >>"measured.$1"
+}
+
 # take_turn RATE: a plan and a training, of each number of workers
 take_turn() {
     for workers in ${WORKERS:-2 4}; do
         plan flowers.yaml --workers "$workers" --bandwidth "${1}Mb" --latency 20us --cores "$(nproc)" --microbatch 8
-        number step_seconds "$workers" >>"planned.$1.$workers"
-        number exchange_share "$workers" >>"share.$1.$workers"
+        keep_plan "$1.$workers" "$workers"
         train "$workers" flowers.yaml run
-        sed -n 's/.*"images_per_second": *\([0-9.]*\).*/\1/p' run/timing.json | tail -n +2 |
-            awk '{ print 64 / $1 }' >>"measured.$1.$workers"
+        keep_times "$1.$workers"
     done
 }
 
+# take_far_turn RATE MILLISECONDS
+take_far_turn() {
+    plan flowers.yaml --workers 2 --bandwidth "${1}Mb" --latency "${2}ms" --cores "$(nproc)" --microbatch 8
+    keep_plan "far.2" 2
+    train_far flowers.yaml run "$2"
+    keep_times "far.2"
+}
+
+# compare NAME WORKERS LINK
+compare() {
+    awk -v workers="$2" -v link="$3" -v planned="$(median "planned.$1")" -v measured="$(median "measured.$1")" \
+        -v share="$(median "share.$1")" 'BEGIN {
+        printf "%8d %14s %12.1f %12.1f %9.0f%% %8.3f\n", workers, link, 1e3 * planned, 1e3 * measured, 100 * share,
+            planned / measured
+        exit !(planned / measured > 0.85 && planned / measured < 1.15)
+    }' || wrong=$((wrong + 1))
+}
+
 wrong=0
-printf '%8s %10s %12s %12s %10s %8s\n' workers bandwidth "planned ms" "measured ms" exchange ratio
+printf '%8s %14s %12s %12s %10s %8s\n' workers link "planned ms" "measured ms" exchange ratio
 for rate in ${RATES:-100 1000 10000}; do
     shape_all 4 "${rate}mbit"
     for turn in $(seq 1 "${TURNS:-3}"); do take_turn "$rate"; done
     for workers in ${WORKERS:-2 4}; do
-        awk -v workers="$workers" -v rate="$rate" -v planned="$(median "planned.$rate.$workers")" \
-            -v measured="$(median "measured.$rate.$workers")" -v share="$(median "share.$rate.$workers")" 'BEGIN {
-            printf "%8d %8dMb %12.1f %12.1f %9.0f%% %8.3f\n", workers, rate, 1e3 * planned, 1e3 * measured, 100 * share,
-                planned / measured
-            exit !(planned / measured > 0.85 && planned / measured < 1.15)
-        }' || wrong=$((wrong + 1))
+        compare "$rate.$workers" "$workers" "${rate}Mb"
     done
 done
+if command -v python3 >/dev/null; then
+    shape_all 2 1000mbit
+    for turn in $(seq 1 "${TURNS:-3}"); do take_far_turn 1000 "${LATENCY:-5}"; done
+    compare far.2 2 "1000Mb ${LATENCY:-5} ms"
+fi
 [ $wrong -eq 0 ] || fail "$wrong predictions are more than 15% off"

@@ -37,7 +37,7 @@ struct liana__hub {
     liana__transport_instance *ranks;
     liana__hub_control control;
     liana__transport transport;
-    bool mirrors, computes_alike;
+    bool mirrors;
 };
 
 static const liana__transport transport;
@@ -56,7 +56,7 @@ liana__hub *liana__hub_create(size_t num_workers, size_t num_servers)
     pthread_cond_init(&hub->changed, &monotonic);
     pthread_condattr_destroy(&monotonic);
     hub->transport = transport;
-    hub->mirrors = hub->computes_alike = true;
+    hub->mirrors = true;
     for (size_t i = 0; hub->ranks && i < num_workers + num_servers; i++) {
         hub->ranks[i].hub = hub;
         hub->ranks[i].rank = i;
@@ -110,7 +110,7 @@ void liana__hub_join(liana__hub *hub, size_t rank, liana__cluster *cluster)
                                         .mirrors = hub->mirrors,
                                         .source = "a test"};
     liana__cluster_init(cluster, &place, &hub->transport, &hub->ranks[rank]);
-    cluster->computes_alike = hub->computes_alike;
+    cluster->computes_alike = true;
 }
 
 void liana__hub_kill(liana__hub *hub, size_t rank, uint64_t number)
@@ -128,11 +128,6 @@ void liana__hub_set(liana__hub *hub, bool survives_death, bool mirrors)
 {
     hub->transport.survives_death = survives_death;
     hub->mirrors = mirrors;
-}
-
-void liana__hub_doubt(liana__hub *hub)
-{
-    hub->computes_alike = false;
 }
 
 size_t liana__hub_num_kept(liana__hub *hub)

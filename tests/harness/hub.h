@@ -16,8 +16,6 @@ void liana__hub_kill(liana__hub *hub, size_t rank, uint64_t number);
 uint64_t liana__hub_operations(const liana__hub *hub, size_t rank);
 /* Transports of this hub do not survive deaths, or slices have no mirrors. Before anybody joins. */
 void liana__hub_set(liana__hub *hub, bool survives_death, bool mirrors);
-/* The clusters of this hub have found that their processes may compute other bits. Before anybody joins. */
-void liana__hub_doubt(liana__hub *hub);
 
 /* Makes the cluster of one rank; once for each. Closing it makes the rank gone for the others. */
 void liana__hub_join(liana__hub *hub, size_t rank, liana__cluster *cluster);

@@ -61,6 +61,9 @@ static liana_status train_begin(void *user, liana_fit_context *context)
         fclose(fopen(broken, "w"));
     }
     ((liana__hub_result *)user)->num_replicas = liana_fit_num_replicas_in_sync(context);
+    /* All have just found that they compute the same bits. */
+    const liana__hub_result *own = user;
+    if (own->doubts_mirrors) ((liana__cluster *)(uintptr_t)own->cluster)->computes_alike = false;
     return LIANA_OK;
 }
 
@@ -101,6 +104,7 @@ static liana_status fit(liana_context *context, const liana__hub_recipe *wanted,
     liana_dataset *training = NULL, *validation = NULL;
     liana_model *model = build_model(context, wanted->is_wide ? 3000 : 70);
     if (!model) return liana_context_status(context);
+    own->doubts_mirrors = wanted->doubts_mirrors;
     const liana_callback look = {.size = sizeof look, .train_begin = train_begin, .user = own};
     liana_status status = open_training(context, wanted->training ? wanted->training : liana__hub_training, &training);
     if (status == LIANA_OK && wanted->streams) {

@@ -41,14 +41,15 @@ typedef struct liana__hub_recipe {
     bool skips_bad_records, keeps_order;
     bool counts; /* the examples that are made of the training data */
     liana_on_bad_numbers on_bad_numbers;
-    bool breaks_folder; /* that of the checkpoints, once it is there */
-    bool is_wide;       /* a larger network, without validation */
-    bool is_step;       /* a loop of one's own instead of a fit */
-    bool is_batches;    /* liana_train_on_batch, a few times */
-    bool is_estimator;  /* an estimator that trains and evaluates, evaluates once more and predicts */
-    bool lacks_folder;  /* the estimator has no model_dir */
-    bool streams;       /* the training data, by a filter that keeps all */
-    bool takes_over;    /* any worker may be the chief */
+    bool breaks_folder;  /* that of the checkpoints, once it is there */
+    bool is_wide;        /* a larger network, without validation */
+    bool is_step;        /* a loop of one's own instead of a fit */
+    bool is_batches;     /* liana_train_on_batch, a few times */
+    bool is_estimator;   /* an estimator that trains and evaluates, evaluates once more and predicts */
+    bool lacks_folder;   /* the estimator has no model_dir */
+    bool streams;        /* the training data, by a filter that keeps all */
+    bool takes_over;     /* any worker may be the chief */
+    bool doubts_mirrors; /* as if another processor computed other bits */
 } liana__hub_recipe;
 
 /* Of one process. */
@@ -61,6 +62,7 @@ typedef struct liana__hub_result {
     size_t num_epochs;
     int64_t num_replicas;
     const char *broken_folder; /* NULL: none */
+    bool doubts_mirrors;
     const liana__cluster *cluster;
     bool cluster_changed;             /* at the end */
     liana__cluster_counters counters; /* at the end of the last epoch */

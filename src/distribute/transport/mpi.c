@@ -1,8 +1,10 @@
 /* The transport `mpi`: Open MPI or MPICH, for processes that mpirun or srun has started. One thread makes all calls of
- * MPI. A process that dies ends the job: MPI's own launcher sees to that. */
+ * MPI. A process that dies ends the job. MPI's own launcher sees to that, but says it in its own words, and srun may leave
+ * the others waiting: so the processes of one machine watch each other. */
 #include "distribute/transport/cluster_place.h"
 #include "distribute/transport/endpoint.h"
 #include "distribute/transport/mpi_load.h"
+#include "distribute/transport/process_watch.h"
 
 #include "base/clock.h"
 
@@ -57,9 +59,11 @@ typedef struct transport {
     liana__error error;            /* why it could not join */
     parcel *first, *last;          /* to be sent */
     parcel *sending;
-    bool *left;          /* by rank: it has said goodbye */
-    bool is_broken;      /* a call of MPI has failed */
+    bool *left;          /* by rank: it has said goodbye, or has died */
+    bool is_broken;      /* a call of MPI has failed, or a process has died */
+    bool has_death;      /* so leaving MPI would wait for ever */
     bool is_one_machine; /* all processes are on this one */
+    liana__process_watch *watch;
     int wake;
     atomic_bool interrupted, closing;
 } transport;
@@ -78,6 +82,7 @@ static void wake_thread(const transport *own)
 
 static void free_transport(transport *own)
 {
+    liana__process_watch_destroy(own->watch);
     liana__mailbox_destroy(own->base.mailbox);
     if (own->wake >= 0) close(own->wake);
     pthread_cond_destroy(&own->opened);
@@ -151,7 +156,10 @@ static void take_frame(transport *own, size_t from, const uint8_t *bytes, size_t
                                 *error.message ? error.message : "says that it is another rank");
     } else if (frame.kind == LIANA__FRAME_BYE) {
         own->left[from] = true;
+        liana__process_watch_remove(own->watch, from);
         liana__mailbox_set_gone(own->base.mailbox, from, "has left the cluster");
+    } else if (frame.kind == LIANA__FRAME_HELLO) {
+        liana__process_watch_add(own->watch, from, frame.bytes, frame.num_bytes);
     } else if (frame.kind == LIANA__FRAME_DATA &&
                liana__endpoint_put(&own->base, &frame, memory, &error) == LIANA_INVALID_DATA) {
         liana__mailbox_set_gone(own->base.mailbox, from, error.message);
@@ -193,15 +201,29 @@ static long next_pause(const transport *own, long before)
     return before * 2 < WAITING_PAUSE ? before * 2 : WAITING_PAUSE;
 }
 
+/* All that the dead have sent has come: this thread looks for messages first. */
+static void note_deaths(transport *own)
+{
+    char reason[128];
+    size_t rank;
+    while (liana__process_watch_next(own->watch, &rank, reason, sizeof reason)) {
+        own->left[rank] = own->has_death = own->is_broken = true;
+        liana__mailbox_set_gone(own->base.mailbox, rank, reason);
+    }
+}
+
 static void wait_a_moment(transport *own, long *pause, int *looks)
 {
     uint64_t count;
     /* Where nobody waits, this core has leaves to compute. */
     if (++*looks < BUSY_LOOKS && liana__mailbox_num_waiting(own->base.mailbox)) return;
-    struct pollfd wakes = {.fd = own->wake, .events = POLLIN};
+    struct pollfd wakes[] = {{.fd = own->wake, .events = POLLIN},
+                             {.fd = liana__process_watch_file(own->watch), .events = POLLIN}};
     *pause = next_pause(own, *pause);
     struct timespec time = {.tv_nsec = *pause};
-    if (ppoll(&wakes, 1, &time, NULL) <= 0 || read(own->wake, &count, sizeof count) <= 0) return;
+    if (ppoll(wakes, 2, &time, NULL) <= 0) return;
+    if (wakes[1].revents) note_deaths(own);
+    if (!wakes[0].revents || read(own->wake, &count, sizeof count) <= 0) return;
     *looks = 0;
     *pause = SHORTEST_PAUSE;
 }
@@ -217,9 +239,23 @@ static bool all_left(transport *own)
 static liana_status send_kind(transport *own, size_t to, liana__frame_kind kind, const outgoing_piece *piece,
                               liana__error *error);
 
+/* A neighbour is to notice if this process dies. */
+static void say_hello(transport *own)
+{
+    char name[LIANA__PROCESS_NAME_SIZE];
+    const liana__message_part part = {name, liana__process_watch_name(own->watch, name)};
+    const liana__outgoing whole = liana__outgoing_of((liana__message_key){0}, &part, 1);
+    for (size_t i = 0; i < own->base.num_ranks; i++) {
+        const outgoing_piece piece = {&whole, 0, whole.size};
+        const bool said = i == own->base.rank || send_kind(own, i, LIANA__FRAME_HELLO, &piece, NULL) == LIANA_OK;
+        (void)said; /* without it a death is noticed later, by the launcher */
+    }
+}
+
 static void serve(transport *own, uint8_t *room)
 {
     bool said_goodbye = false;
+    say_hello(own);
     /* Pauses are to be as short as they are said to be. */
     prctl(PR_SET_TIMERSLACK, 1ul);
     long pause = SHORTEST_PAUSE;
@@ -274,7 +310,8 @@ static void *thread_main(void *user)
     pthread_cond_signal(&own->opened);
     pthread_mutex_unlock(&own->mutex);
     if (status == LIANA_OK && !abandoned) serve(own, room);
-    if (status == LIANA_OK || own->error.status == LIANA_INVALID_CONFIG) own->module->finalize();
+    const bool has_joined = status == LIANA_OK || own->error.status == LIANA_INVALID_CONFIG;
+    if (has_joined && !own->has_death) own->module->finalize();
     free(room);
     if (abandoned) free_transport(own);
     return NULL;
@@ -322,6 +359,7 @@ static liana_status make_parts(transport *own, const liana__cluster_place *place
 {
     LIANA_TRY(liana__mpi_load(place->library ? place->library : "openmpi", &own->module, error));
     LIANA_TRY(liana__mailbox_create(own->base.num_ranks, place->max_kept, &own->base.mailbox, error));
+    LIANA_TRY(liana__process_watch_create(own->base.num_ranks, &own->watch, error));
     own->left = calloc(own->base.num_ranks, sizeof *own->left);
     own->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (!own->left || own->wake < 0) return liana__fail_memory(error, "the other processes");

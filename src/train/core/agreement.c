@@ -196,6 +196,8 @@ liana_status liana__agree_on_isa(liana_context *context, liana__cluster *cluster
 
 enum { DIGEST_SEED = 7 };
 
+static const char ADVICE[] = "use machines of one kind, or start all processes with the same LIANA_MAX_ISA";
+
 /* Made-up values: numbers around zero, bytes, and the class 0. */
 static void fill(uint8_t *data, liana_dtype dtype, size_t size, uint32_t input)
 {
@@ -244,15 +246,19 @@ static liana_status digest_outputs(const liana__program *program, uint32_t *dige
     return LIANA_OK;
 }
 
-static liana_status compute_digest(liana__training *training, uint32_t *digest, liana__error *error)
+liana_status liana__agreement_graph(liana__training *training, liana_graph **graph, liana__error *error)
 {
-    liana_graph *graph;
-    liana__program *program;
     const int64_t size = liana__trainer_microbatch(training->trainer);
+    return (training->compiled.optimizer ? liana__trainer_build_leaf
+                                         : liana__trainer_build_evaluation)(training->trainer, size, graph, error);
+}
+
+static liana_status compute_digest(liana__device *device, liana__variables *variables, liana_graph *graph,
+                                   uint32_t *digest, liana__error *error)
+{
+    liana__program *program;
     *digest = 0;
-    LIANA_TRY((training->compiled.optimizer ? liana__trainer_build_leaf
-                                            : liana__trainer_build_evaluation)(training->trainer, size, &graph, error));
-    LIANA_TRY(liana__program_create(training->device, graph, "agreement", &training->variables, &program, error));
+    LIANA_TRY(liana__program_create(device, graph, "agreement", variables, &program, error));
     liana_status status = feed_all(program, error);
     if (status == LIANA_OK) status = liana__program_run(program, error);
     if (status == LIANA_OK) status = digest_outputs(program, digest, error);
@@ -260,42 +266,61 @@ static liana_status compute_digest(liana__training *training, uint32_t *digest, 
     return status;
 }
 
-static liana_status compare_digests(const uint32_t *all, bool exact, liana__training *training,
-                                    const liana__notes *notes, liana__error *error)
+enum { DIFFERENCE_SIZE = 300 };
+
+/* Gathers everybody's digest. `difference` says what differs; "": nothing. */
+static liana_status compare_digests(liana__cluster *cluster, uint32_t own, char *difference, liana__error *error)
 {
-    liana__cluster *cluster = training->cluster;
-    const size_t count = liana__cluster_size(cluster), first = cluster->chief;
+    const size_t count = liana__cluster_size(cluster);
     size_t differs = 0;
+    uint32_t *all = calloc(count, sizeof *all);
+    *difference = '\0';
+    if (!all) return liana__fail_memory(error, "what processes have in common");
+    const liana_status status = liana__cluster_gather(cluster, &own, sizeof own, all, error);
+    const size_t first = cluster->chief; /* the one before may have died meanwhile */
     while (differs < count && (!liana__cluster_is_member(cluster, differs) || all[differs] == all[first])) differs++;
-    cluster->computes_alike = differs >= count;
-    if (cluster->computes_alike) return LIANA_OK;
-    char text[300];
-    snprintf(text, sizeof text,
-             "the processor or a library of process %zu computes other bits than those of the chief (%08x and %08x for "
-             "the same made-up examples)",
-             differs, all[differs], all[first]);
-    if (!exact) {
-        liana__note(notes, "%s: results depend on who computes what, and will not be reproducible", text);
-        liana__training_state_doubt(&training->state, text);
-        return LIANA_OK;
+    cluster->computes_alike = status == LIANA_OK && differs >= count;
+    if (status == LIANA_OK && differs < count) {
+        snprintf(difference, DIFFERENCE_SIZE,
+                 "the processor or a library of process %zu computes other bits than those of the chief (%08x and %08x "
+                 "for the same made-up examples)",
+                 differs, all[differs], all[first]);
     }
-    return liana__fail(
-        error, LIANA_UNAVAILABLE,
-        "%s; use machines of one kind, start all processes with the same LIANA_MAX_ISA, or accept results "
-        "that cannot be reproduced with cluster.exact: false",
-        text);
+    free(all);
+    return status;
 }
 
 liana_status liana__agree_on_arithmetic(liana__training *training, bool exact, const liana__notes *notes,
                                         liana__error *error)
 {
     liana__cluster *cluster = training->cluster;
+    char difference[DIFFERENCE_SIZE];
+    liana_graph *graph = NULL;
+    uint32_t own = 0;
     if (!cluster) return LIANA_OK;
-    uint32_t own = 0, *all = calloc(liana__cluster_size(cluster), sizeof *all);
-    if (!all) return liana__fail_memory(error, "what processes have in common");
-    liana_status status = liana__cluster_agree_status(cluster, compute_digest(training, &own, error), error);
-    if (status == LIANA_OK) status = liana__cluster_gather(cluster, &own, sizeof own, all, error);
-    if (status == LIANA_OK) status = compare_digests(all, exact, training, notes, error);
-    free(all);
-    return status;
+    liana_status status = liana__agreement_graph(training, &graph, error);
+    if (status == LIANA_OK) status = compute_digest(training->device, &training->variables, graph, &own, error);
+    LIANA_TRY(liana__cluster_agree_status(cluster, status, error));
+    LIANA_TRY(compare_digests(cluster, own, difference, error));
+    if (!*difference) return LIANA_OK;
+    if (!exact) {
+        liana__note(notes, "%s: results depend on who computes what, and will not be reproducible", difference);
+        liana__training_state_doubt(&training->state, difference);
+        return LIANA_OK;
+    }
+    return liana__fail(error, LIANA_UNAVAILABLE,
+                       "%s; %s, or accept results that cannot be reproduced with "
+                       "cluster.exact: false",
+                       difference, ADVICE);
+}
+
+liana_status liana__agree_on_sums(liana__device *device, liana__variables *variables, liana__cluster *cluster,
+                                  liana_graph *graph, liana__error *error)
+{
+    char difference[DIFFERENCE_SIZE];
+    uint32_t own = 0;
+    const liana_status status = compute_digest(device, variables, graph, &own, error);
+    LIANA_TRY(liana__cluster_agree_status(cluster, status, error));
+    LIANA_TRY(compare_digests(cluster, own, difference, error));
+    return *difference ? liana__fail(error, LIANA_UNAVAILABLE, "%s; %s", difference, ADVICE) : LIANA_OK;
 }

@@ -42,4 +42,10 @@ liana_status liana__agree_on_isa(liana_context *context, liana__cluster *cluster
 liana_status liana__agree_on_arithmetic(liana__training *training, bool exact, const liana__notes *notes,
                                         liana__error *error) LIANA_MUST_USE;
 
+/* The graph that it computes; taken over by who asks. */
+liana_status liana__agreement_graph(liana__training *training, liana_graph **graph, liana__error *error) LIANA_MUST_USE;
+/* The same with any graph (taken over), where other digests are an error. The variables are the same on all processes. */
+liana_status liana__agree_on_sums(liana__device *device, liana__variables *variables, liana__cluster *cluster,
+                                  liana_graph *graph, liana__error *error) LIANA_MUST_USE;
+
 #endif

@@ -245,12 +245,21 @@ liana_status liana__training_begin_stage(liana__training *training, size_t stage
     return LIANA_OK;
 }
 
-static liana_status share_variable(liana__cluster *cluster, liana__variable *variable, liana__error *error)
+typedef liana_status (*chief_teller)(liana__cluster *cluster, void *data, size_t size, liana__error *error);
+
+static liana_status tell_alone(liana__cluster *cluster, void *data, size_t size, liana__error *error)
 {
-    void *values = malloc(variable->buffer->size + 1);
+    return liana__cluster_broadcast(cluster, 0, data, size, error);
+}
+
+static liana_status share_variable(liana__cluster *cluster, liana__variable *variable, chief_teller tell,
+                                   liana__error *error)
+{
+    const size_t size = variable->buffer->size;
+    void *values = malloc(size + 1);
     if (!values) return liana__fail_memory(error, variable->name);
     liana_status status = liana__variable_read(variable, values, error);
-    if (status == LIANA_OK) status = liana__cluster_follow_chief(cluster, values, variable->buffer->size, error);
+    if (status == LIANA_OK) status = tell(cluster, values, size, error);
     if (status == LIANA_OK && !liana__cluster_is_chief(cluster)) {
         status = liana__variable_write(variable, values, error);
     }
@@ -258,14 +267,24 @@ static liana_status share_variable(liana__cluster *cluster, liana__variable *var
     return status;
 }
 
-liana_status liana__training_share_variables(liana__training *training, liana__error *error)
+static liana_status share_variables(liana__training *training, chief_teller tell, liana__error *error)
 {
     if (!training->cluster) return LIANA_OK;
     for (size_t i = 0; i < training->variables.count; i++) {
         liana__variable *variable = &training->variables.items[i];
-        if (!liana__is_held(variable)) LIANA_TRY(share_variable(training->cluster, variable, error));
+        if (!liana__is_held(variable)) LIANA_TRY(share_variable(training->cluster, variable, tell, error));
     }
     return LIANA_OK;
+}
+
+liana_status liana__training_share_variables(liana__training *training, liana__error *error)
+{
+    return share_variables(training, liana__cluster_follow_chief, error);
+}
+
+liana_status liana__training_take_variables(liana__training *training, liana__error *error)
+{
+    return share_variables(training, tell_alone, error);
 }
 
 void liana__training_close(liana__training *training)

@@ -38,6 +38,7 @@ typedef struct liana__training {
     liana__training_state state;
     liana__trainer_options compiled;      /* what the trainer was made with */
     liana_recompute wanted_recompute;     /* as it was asked for */
+    bool has_agreed;                      /* with the other processes (agreement.h) */
     const liana__training_stages *stages; /* bound to the model; borrowed; NULL: there are none */
 } liana__training;
 
@@ -66,8 +67,11 @@ liana_status liana__training_open(liana__training *training, const liana__traini
 liana_status liana__training_begin_stage(liana__training *training, size_t stage, const liana__notes *notes,
                                          liana__error *error) LIANA_MUST_USE;
 
-/* All processes get the chief's values of the variables that none holds in slices. Alone: nothing. */
+/* All processes get the chief's values of the variables that none holds in slices. Alone: nothing. If the chief dies
+ * meanwhile, those of the next one. */
 liana_status liana__training_share_variables(liana__training *training, liana__error *error) LIANA_MUST_USE;
+/* The same of values that the chief alone has, such as those of a file: its death is an error then. */
+liana_status liana__training_take_variables(liana__training *training, liana__error *error) LIANA_MUST_USE;
 
 void liana__training_close(liana__training *training);
 

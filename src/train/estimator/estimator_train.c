@@ -5,8 +5,10 @@
 #include "formats/yaml.h"
 #include "train/callbacks/standard.h"
 #include "train/callbacks/user.h"
+#include "train/checkpoint/data_agreement.h"
 #include "train/checkpoint/data_state.h"
 #include "train/checkpoint/resume.h"
+#include "train/core/program_agreement.h"
 #include "train/estimator/estimator.h"
 #include "train/fit/fit.h"
 #include "train/model/compiled.h"
@@ -243,6 +245,17 @@ static liana_status open_data(job *own, liana__error *error)
     return liana__fn_input_open(&session->train, error);
 }
 
+/* With the other processes, if there are any. */
+static liana_status agree(job *own, liana__error *error)
+{
+    liana__fn_session *session = &own->session;
+    const liana__data_parts parts = {{session->train.source, session->measured.source},
+                                     {"the training data", "the evaluation data"},
+                                     2};
+    LIANA_TRY(liana__agree_on_training(&session->training, error));
+    return liana__agree_on_data(&parts, session->training.cluster, error);
+}
+
 static liana_status prepare(job *own, liana__error *error)
 {
     liana__fn_session *session = &own->session;
@@ -255,6 +268,7 @@ static liana_status prepare(job *own, liana__error *error)
     const liana__fn_modes modes = {.train = &session->built[LIANA_MODE_TRAIN],
                                    .evaluate = own->eval ? &session->built[LIANA_MODE_EVALUATE] : NULL};
     LIANA_TRY(liana__fn_session_compile(session, &modes, &session->train, precision, error));
+    LIANA_TRY(agree(own, error));
     LIANA_TRY(liana__fn_session_load(session, &session->train, true, error));
     if (own->eval) LIANA_TRY(liana__fn_session_load(session, &session->measured, false, error));
     return begin(own, error);

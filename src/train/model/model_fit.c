@@ -11,10 +11,12 @@
 #include "train/checkpoint/remote_checkpoints.h"
 #include "train/checkpoint/resume.h"
 #include "train/checkpoint/shared_checkpoint.h"
+#include "train/core/program_agreement.h"
 #include "train/core/warnings.h"
 #include "train/fit/fit.h"
 #include "train/model/compiled.h"
 #include "train/model/epoch_values.h"
+#include "train/model/fit_agreement.h"
 #include "train/model/fit_checks.h"
 #include "train/model/fit_stages.h"
 #include "train/model/model_data.h"
@@ -358,6 +360,7 @@ static liana_status compile_fit(session *own, const liana_fit_options *options, 
     LIANA_TRY(find_precision(resumed_from, &recorded, &request.precision, error));
     find_recomputation(&recorded, &request);
     LIANA_TRY(liana__compiled_get(&request, &own->training, error));
+    LIANA_TRY(liana__agree_on_training(own->training, error));
     own->training->stages = request.stages;
     liana__training_state_next_fit(&own->training->state, options->initial_epoch);
     return LIANA_OK;
@@ -374,11 +377,12 @@ static liana_status open_fit(session *own, const liana_fit_options *options, lia
     LIANA_TRY(liana__model_data_find_preprocessing(&own->data, options->training, true, error));
     LIANA_TRY(liana__model_data_open_fit(&own->data, options, error));
     LIANA_TRY(liana__strategy_cluster(own->model->context, &options->strategy, &own->cluster, error));
+    LIANA_TRY(liana__fit_agree(own->model, options, &own->data, own->cluster, error));
     liana_status status = open_checkpoints(own, options, error);
     LIANA_TRY(liana__cluster_agree_status(own->cluster, status, error));
     /* Clocks of machines differ: the chief's counts. */
     if (own->cluster) {
-        LIANA_TRY(liana__cluster_broadcast(own->cluster, 0, &own->stop_at, sizeof own->stop_at, error));
+        LIANA_TRY(liana__cluster_follow_chief(own->cluster, &own->stop_at, sizeof own->stop_at, error));
     }
     return compile_fit(own, options, error);
 }

@@ -1,6 +1,7 @@
 /* Training, evaluation and prediction of one batch that a program made. */
 #include "ir/shape.h"
 #include "train/core/averaged_weights.h"
+#include "train/core/program_agreement.h"
 #include "train/model/compiled.h"
 #include "train/model/model_arrays.h"
 #include "train/model/model_preprocessing.h"
@@ -310,6 +311,7 @@ static liana_status train_on_arrays(liana_model *model, const liana_fit_options 
     request.match = &made.match;
     liana__training *training = NULL;
     liana_status status = liana__compiled_get(&request, &training, error);
+    if (status == LIANA_OK && !training->has_agreed) status = liana__agree_on_training(training, error);
     if (status == LIANA_OK) {
         status = take_targets(training->objective, &made.match, arrays, num_arrays, &made.batch, error);
     }

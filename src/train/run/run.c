@@ -252,6 +252,25 @@ static liana_status check_stop(const liana__run *run, liana__error *error)
                           liana__wall_clock_show(time(NULL), now));
 }
 
+static bool has_weights(const liana__run *run)
+{
+    return run->config->model.weights || run->config->model.warm_start.from;
+}
+
+/* Of a cluster the chief alone opens the files, and the others wait for its variables. */
+static liana_status load_weights(liana__run *run, const liana__run_options *options, liana__error *error)
+{
+    liana__cluster *cluster = run->core.cluster;
+    liana_status status = LIANA_OK;
+    if (!has_weights(run)) return LIANA_OK;
+    if (liana__cluster_is_chief(cluster)) {
+        status = liana__run_load_weights(run, options, error);
+        if (status == LIANA_OK) status = liana__run_warm_start(run, options, error);
+    }
+    LIANA_TRY(liana__cluster_agree_status(cluster, status, error));
+    return liana__training_take_variables(&run->core, error);
+}
+
 static liana_status set_up(liana__run *run, const liana__run_options *options, liana__error *error)
 {
     LIANA_TRY(liana__run_agree_on_settings(run, options, error));
@@ -260,8 +279,7 @@ static liana_status set_up(liana__run *run, const liana__run_options *options, l
     LIANA_TRY(liana__run_agree_on_data(run, error));
     LIANA_TRY(liana__run_make_trainer(run, options, error));
     LIANA_TRY(liana__run_agree_on_arithmetic(run, options, error));
-    bool has_weights = run->config->model.weights || run->config->model.warm_start.from;
-    if (options->training && !has_weights) LIANA_TRY(liana__warn_find_averages(&run->warnings, error));
+    if (options->training && !has_weights(run)) LIANA_TRY(liana__warn_find_averages(&run->warnings, error));
     if (options->training && run->folder) LIANA_TRY(liana__run_note_data(run, error));
     if (options->training) {
         liana__training_state_next_fit(&run->core.state, run->config->train.initial_epoch);
@@ -277,10 +295,10 @@ static liana_status set_up(liana__run *run, const liana__run_options *options, l
     if (options->training) liana__run_note_contents(run, options);
     if (options->training && !run->resumed) {
         LIANA_TRY(liana__run_adapt(run, options, error));
-        LIANA_TRY(liana__run_load_weights(run, options, error));
-        LIANA_TRY(liana__run_warm_start(run, options, error));
+        LIANA_TRY(load_weights(run, options, error));
     }
-    if (options->training && !run->resumed && has_weights) LIANA_TRY(liana__warn_find_averages(&run->warnings, error));
+    if (options->training && !run->resumed && has_weights(run))
+        LIANA_TRY(liana__warn_find_averages(&run->warnings, error));
     LIANA_TRY(liana__run_start_loaders(run, options, error));
     if (options->training) {
         const liana__training_length length = liana__run_length(run);

@@ -1,7 +1,6 @@
 /* What the processes of a cluster must have in common before they train: settings and data. */
 #include "formats/yaml.h"
-#include "train/checkpoint/data_state.h"
-#include "train/core/agreement.h"
+#include "train/checkpoint/data_agreement.h"
 #include "train/run/run_internal.h"
 
 #include <string.h>
@@ -40,6 +39,17 @@ static void drop_data_folders(const liana__value *config)
     }
 }
 
+/* The chief alone opens files of weights. */
+static void drop_weights_folders(const liana__value *config)
+{
+    const liana__value *model = liana__value_get(config, "model");
+    if (!model || model->kind != LIANA__VALUE_MAP) return;
+    const liana__value *weights = liana__value_get(model, "weights"), *warm = liana__value_get(model, "warm_start");
+    if (weights) drop_folders((liana__value *)(uintptr_t)weights);
+    if (warm && warm->kind == LIANA__VALUE_MAP) warm = liana__value_get(warm, "from");
+    if (warm) drop_folders((liana__value *)(uintptr_t)warm);
+}
+
 static liana_status add_settings(const liana__run *run, liana__facts *facts, liana__error *error)
 {
     liana__text text = {0};
@@ -52,6 +62,7 @@ static liana_status add_settings(const liana__run *run, liana__facts *facts, lia
     LIANA_TRY(status);
     drop_own_keys(tree);
     drop_data_folders(tree);
+    drop_weights_folders(tree);
     liana__facts_add(facts, "the version of liana", LIANA_VERSION);
     liana__facts_add_tree(facts, "", tree);
     return LIANA_OK;
@@ -71,75 +82,18 @@ liana_status liana__run_agree_on_settings(const liana__run *run, const liana__ru
 
 /* ---- data ---- */
 
-static void remove_key(liana__value *tree, const char *key)
-{
-    if (tree->kind == LIANA__VALUE_MAP) liana__value_remove(tree, key);
-    for (size_t i = 0; i < tree->count; i++) remove_key(tree->items[i], key);
-}
-
-typedef struct data_parts {
-    const liana__source *sources[3]; /* NULL: there is none */
-    const char *names[3];
-    size_t count;
-} data_parts;
-
-/* Names, sizes and times of the files of a part; or with their contents and no times. */
-static liana_status add_data(const liana__source *source, const char *name, bool contents, liana__facts *facts,
-                             liana__error *error)
-{
-    liana__data_state state = {0};
-    if (!source) return LIANA_OK;
-    LIANA_TRY(liana__data_state_find(source, &facts->arena, &state, error));
-    if (contents) liana__data_state_read_contents(&state);
-    liana__value *tree = liana__data_state_value(&state, &facts->arena);
-    if (!tree || facts->arena.failed) return liana__fail_memory(error, "the state of the data");
-    if (contents) remove_key(tree, "time");
-    liana__facts_add_tree(facts, name, tree);
-    return LIANA_OK;
-}
-
-static liana_status add_parts(const data_parts *parts, bool contents, liana__facts *facts, liana__error *error)
-{
-    for (size_t i = 0; i < parts->count; i++) {
-        LIANA_TRY(add_data(parts->sources[i], parts->names[i], contents, facts, error));
-    }
-    return LIANA_OK;
-}
-
-static liana_status compare_data(const data_parts *parts, liana__cluster *cluster, bool contents, bool *same,
-                                 liana__error *error)
-{
-    liana__facts facts = {0};
-    liana_status status = liana__cluster_agree_status(cluster, add_parts(parts, contents, &facts, error), error);
-    if (status == LIANA_OK && contents) status = liana__facts_agree(&facts, cluster, error);
-    if (status == LIANA_OK && !contents) status = liana__facts_compare(&facts, cluster, same, error);
-    liana__facts_free(&facts);
-    return status;
-}
-
-/* Times alone decide nothing: copies have other times. Where anything differs, contents are read, and what differs then is
- * named. */
-static liana_status agree_on_parts(const liana__run *run, const data_parts *parts, liana__error *error)
-{
-    liana__cluster *cluster = liana__cluster_of(run->context);
-    bool same = true;
-    if (!cluster) return LIANA_OK;
-    LIANA_TRY(compare_data(parts, cluster, false, &same, error));
-    return same ? LIANA_OK : compare_data(parts, cluster, true, &same, error);
-}
-
 liana_status liana__run_agree_on_data(const liana__run *run, liana__error *error)
 {
-    const data_parts parts = {{run->training.source, run->validation.source, run->test.source},
-                              {"data.train", "data.validation", "data.test"},
-                              3};
-    return agree_on_parts(run, &parts, error);
+    const liana__data_parts parts = {{run->training.source, run->validation.source, run->test.source},
+                                     {"data.train", "data.validation", "data.test"},
+                                     3};
+    return liana__agree_on_data(&parts, liana__cluster_of(run->context), error);
 }
 
 liana_status liana__run_agree_on_part(const liana__run *run, const liana__source *source, liana__error *error)
 {
-    const data_parts parts = {{source}, {"the data"}, 1};
-    return agree_on_parts(run, &parts, error);
+    const liana__data_parts parts = {{source}, {"the data"}, 1};
+    return liana__agree_on_data(&parts, liana__cluster_of(run->context), error);
 }
 
 liana_status liana__run_agree_on_arithmetic(liana__run *run, const liana__run_options *options, liana__error *error)

@@ -248,13 +248,42 @@ static liana_status explain_device(liana__run *run, liana_status status, liana__
                        path);
 }
 
+/* ---- deaths that end the job ---- */
+
+static bool ends_with_a_death(const liana__run *run)
+{
+    const liana__cluster *cluster = run->core.cluster;
+    return run->folder && cluster && !cluster->transport->survives_death && liana__cluster_size(cluster) > 1;
+}
+
+/* Said before it happens: mpirun may end all processes before one of them can say a word. */
+static void note_deaths(const liana__run *run, const liana__run_options *options)
+{
+    if (!ends_with_a_death(run)) return;
+    liana__run_note(options,
+                    "over %s the death of a process ends the job; start it again with --resume then, on any number of "
+                    "processes: it goes on from its newest checkpoint",
+                    run->core.cluster->transport->name);
+}
+
+static liana_status explain_death(const liana__run *run, liana_status status, liana__error *error)
+{
+    if (status != LIANA_UNAVAILABLE || !ends_with_a_death(run) || !error) return status;
+    const liana__error was = *error;
+    return liana__fail(error, status,
+                       "%.1600s; over %s the death of a process ends the job: start it again with --resume, on any "
+                       "number of processes, and it goes on from its newest checkpoint",
+                       was.message, run->core.cluster->transport->name);
+}
+
 liana_status liana__run_train(liana__run *run, const liana__run_options *options, liana__error *error)
 {
     if (run->folder) LIANA_TRY(liana__run_begin_writing(run, options, error));
+    note_deaths(run, options);
     liana_status status = fit(run, options, error);
     if (status == LIANA_OK && run->folder) status = write_results(run, options, error);
     liana__run_end_writing(run);
-    status = explain(run, explain_device(run, status, error), error);
+    status = explain(run, explain_device(run, explain_death(run, status, error), error), error);
     /* Nothing more is written then; what was written may not be all. */
     const bool well = status == LIANA_OK || status == LIANA_CANCELLED;
     const liana_status held = liana__lease_check(run->hold.lease, well ? error : NULL);

@@ -10,6 +10,7 @@
 #include "program/device.h"
 #include "train/core/fault.h"
 #include "train/core/precision.h"
+#include "train/core/program_agreement.h"
 #include "train/model/model_arrays.h"
 
 #include <math.h>
@@ -232,6 +233,31 @@ static liana_status make_strategy(liana_step *step, liana__error *error)
                                              .options = choice.options};
     LIANA_TRY(step->strategy->create(&devices, &plan, &step->instance, error));
     return prepare(step, set, error);
+}
+
+/* With the other processes, if there are any: the graph of a shard, the variables, and what they compute. Once, when the
+ * variables have values. */
+static liana_status agree(liana_step *step, liana__error *error)
+{
+    if (!step->cluster || step->has_agreed) return LIANA_OK;
+    const liana_step_options *options = &step->options;
+    liana_graph *graph = NULL;
+    liana__facts facts = {0};
+    const char *name = liana__arena_format(&step->arena, "a shard of %s", options->name);
+    const liana__graph_agreement own = {step->device, &step->variables->values, step->cluster, name};
+    liana__facts_add_number(&facts, "batch_size", (double)options->batch_size);
+    liana__facts_add_number(&facts, "microbatch", (double)options->microbatch);
+    liana__facts_add_seed(&facts, options->seed);
+    liana_status status = liana__step_build_leaf(step, options->microbatch, false, &graph, error);
+    status = liana__cluster_agree_status(step->cluster, status, error);
+    if (status == LIANA_OK) {
+        status = liana__agree_on_graph(&own, graph, &facts, error);
+    } else if (graph) {
+        liana_graph_destroy(graph);
+    }
+    liana__facts_free(&facts);
+    step->has_agreed = status == LIANA_OK;
+    return status;
 }
 
 static liana_status set_up(liana_step *step, const liana_step_options *options, liana__error *error)
@@ -495,6 +521,7 @@ static liana_status run_step(liana_step *step, const liana_step_batch *batch, li
                             : take_whole(step, batch, &leaves, &count, error));
     LIANA_TRY(take_scalars(step, batch, scalars, error));
     LIANA_TRY(check_variables(step));
+    LIANA_TRY(agree(step, error));
     scalars[0] = (float)count;
     liana_status status;
     do { /* Once more if a process of the cluster dies meanwhile. */

@@ -52,6 +52,7 @@ struct liana_step {
     float *first_sum;    /* [num_names], or 1 */
     uint64_t *positions; /* [batch_size] */
     uint64_t next_position;
+    bool has_agreed; /* with the other processes */
 };
 
 /* The graph of a leaf, as liana__leaf_plan wants it; `user` is the step. */

@@ -82,11 +82,24 @@ static void check_graph(const liana__samples *op, const liana__sample *sample, l
     liana_graph_destroy(graph);
 }
 
+/* Not of a graph that is the same for all dtypes. */
+static bool has_dtype(const liana_graph *graph, liana_dtype dtype)
+{
+    for (size_t i = 1; i < graph->num_nodes; i++) {
+        if (graph->nodes[i]->dtype == dtype) return true;
+    }
+    return false;
+}
+
 static void check_forward(const liana__samples *op, const liana__sample *sample, liana_dtype dtype)
 {
     liana_graph *graph = liana__test_new_graph(context);
     liana_graph_output(graph, "y", sample->build(graph, dtype));
-    check_graph(op, sample, graph);
+    if (dtype == LIANA_F32 || has_dtype(graph, dtype)) {
+        check_graph(op, sample, graph);
+    } else {
+        liana_graph_destroy(graph);
+    }
 }
 
 /* The gradient of a sum of squares with regard to all f32 inputs. */
@@ -115,11 +128,10 @@ static void check_gradient(const liana__samples *op, const liana__sample *sample
 static void test_op(void **state)
 {
     const liana__samples *op = *state;
-    static const liana_dtype dtypes[] = {LIANA_F32, LIANA_BF16, LIANA_F64};
     if (!plugin) skip();
     if (op->op->lower == liana__lower_cpu_only) return;
     for (size_t i = 0; i < op->count; i++) {
-        for (size_t k = 0; k < 3; k++) check_forward(op, &op->items[i], dtypes[k]);
+        for (int dtype = 0; dtype < LIANA_NUM_DTYPES; dtype++) check_forward(op, &op->items[i], (liana_dtype)dtype);
         if (op->op->gradient && op->op->gradient != liana__no_gradient) check_gradient(op, &op->items[i]);
     }
 }

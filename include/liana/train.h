@@ -47,8 +47,8 @@ typedef struct liana_epoch {
     size_t num_training_values, num_validation_values;
 } liana_epoch;
 
-/* Which part of the forward pass is computed twice, to train with batches that would otherwise not fit. Results are
- * bit-identical. */
+/* Which part of the forward pass is computed twice, to train with batches that would otherwise not fit. On the CPU results are
+ * bit-identical; a plugin's compiler may round them otherwise. */
 typedef enum liana_recompute {
     LIANA_RECOMPUTE_NONE,
     LIANA_RECOMPUTE_AUTO, /* nothing if training fits into memory, else the cheapest part that makes it fit */

@@ -197,6 +197,17 @@ static void test_some_are_kept_for_good(void **state)
     assert_string_equal(names_of("other"), "step-0000000008");
 }
 
+/* As if the process had died between its last save and removing what was too old by then. */
+static void test_what_is_too_old_goes_at_the_end(void **state)
+{
+    (void)state;
+    make_data();
+    assert_code(TRAIN("run", "train.epochs=3", "checkpoint.keep=0", "checkpoint.best=loss"), 0);
+    assert_string_equal(names_of("run"), "step-0000000004 step-0000000008 step-0000000012");
+    assert_code(TRAIN("run", "train.epochs=3", "checkpoint.keep=1", "checkpoint.best=loss", "--resume"), 0);
+    assert_string_equal(names_of("run"), "step-0000000012");
+}
+
 /* ---- going on from a chosen one ---- */
 
 static void test_resume_from(void **state)
@@ -558,6 +569,7 @@ int main(void)
         cmocka_unit_test(test_only_the_best_ones),
         cmocka_unit_test(test_the_best_one_is_saved_before_weights_are_restored),
         cmocka_unit_test(test_some_are_kept_for_good),
+        cmocka_unit_test(test_what_is_too_old_goes_at_the_end),
         cmocka_unit_test(test_resume_from),
         cmocka_unit_test(test_resume_from_in_c),
         cmocka_unit_test(test_what_differs_is_said),

@@ -28,21 +28,23 @@ YAML
 
 # ---- deaths and signals ----
 
+# Long enough for a signal to come in time.
 "$build/liana" synth flowers classes=3 images=150 image_size=16 --out plot >log
 cat >config.yaml <<'YAML'
 data: {train: plot/train/*.tfrec, validation: plot/val/*.tfrec, class_names: plot/classes.txt}
 model:
   layers:
-    - Conv2D: {filters: 8, kernel_size: 3, activation: relu}
+    - Conv2D: {filters: 32, kernel_size: 3, activation: relu}
+    - Conv2D: {filters: 96, kernel_size: 5, activation: relu}
     - GlobalAveragePooling2D
     - Dropout: {rate: 0.2}
     - Dense: {units: 3, activation: softmax}
-train: {epochs: 20, batch_size: 4, microbatch: 1, optimizer: {name: adam}}
+train: {epochs: 60, batch_size: 4, microbatch: 1, optimizer: {name: adam}}
 output: run
 YAML
 "$build/liana" train config.yaml --out whole >log 2>&1 || fail "$(cat log)"
 steps_of() { basename "$(ls -d "$1"/checkpoints/step-* | tail -n 1)" | sed 's/^step-0*//'; }
-epoch=$(($(steps_of whole) / 20)) # updates
+epoch=$(($(steps_of whole) / 60)) # updates
 last=checkpoints/$(basename "$(ls -d whole/checkpoints/step-* | tail -n 1)")
 assert_whole() { # a folder; what it went through
     for file in history.json validation_predictions.csv "$last/variables.safetensors"; do

@@ -17,6 +17,10 @@ liana_status liana__checkpoint_save(const char *folder, const liana__variables *
                                     const liana__training_state *state, int64_t keep, liana__error *error)
     LIANA_MUST_USE;
 
+/* Removes all but the newest `keep` ones, the best one and those that are kept for good, as a save does. */
+liana_status liana__checkpoints_remove_old(const char *folder, const liana__training_state *state, int64_t keep,
+                                           liana__error *error) LIANA_MUST_USE;
+
 /* Removes what processes that are gone have left of saves. Before the first save of who has the folder now. */
 liana_status liana__checkpoints_remove_unfinished(const char *folder, liana__error *error) LIANA_MUST_USE;
 

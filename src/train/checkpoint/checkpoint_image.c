@@ -236,19 +236,28 @@ static liana_status write_parts(liana__checkpoint_image *image, const char *fold
     return write_state(image, state_path, checksum, error);
 }
 
-static liana_status remove_old(liana__checkpoint_image *image, const char *folder, int64_t keep, liana__error *error)
+static liana_status remove_old(const char *folder, const char *best, int64_t keep, liana__arena *arena,
+                               liana__error *error)
 {
     liana__paths paths;
-    liana__arena *arena = &image->arena;
     LIANA_TRY(liana__checkpoint_list(folder, arena, &paths, error));
     for (size_t i = 0; keep > 0 && i + (size_t)keep < paths.count; i++) {
         const char *mark = liana__path_join(arena, paths.items[i], KEPT);
         if (!mark) return liana__fail_memory(error, "a checkpoint");
-        bool stays = strcmp(liana__path_name(paths.items[i]), image->best) == 0 || liana__file_exists(mark);
+        bool stays = strcmp(liana__path_name(paths.items[i]), best) == 0 || liana__file_exists(mark);
         const liana_status status = stays ? LIANA_OK : liana__folder_remove(paths.items[i], error);
         if (status != LIANA_OK && liana__folder_exists(paths.items[i])) return status;
     }
     return LIANA_OK;
+}
+
+liana_status liana__checkpoints_remove_old(const char *folder, const liana__training_state *state, int64_t keep,
+                                           liana__error *error)
+{
+    liana__arena arena = {0};
+    const liana_status status = remove_old(folder, state->best_checkpoint, keep, &arena, error);
+    liana__arena_free(&arena);
+    return status;
 }
 
 /* Puts what is written in its place. Another process may have saved the same meanwhile (see write_folder). */
@@ -280,7 +289,7 @@ static liana_status write_folder(liana__checkpoint_image *image, const char *fol
     const liana_status cleaned = liana__folder_remove(written, NULL);
     (void)cleaned;
     rmdir(unfinished);
-    return status == LIANA_OK ? remove_old(image, folder, keep, error) : status;
+    return status == LIANA_OK ? remove_old(folder, image->best, keep, &image->arena, error) : status;
 }
 
 liana_status liana__checkpoints_remove_unfinished(const char *folder, liana__error *error)

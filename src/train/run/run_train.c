@@ -203,8 +203,18 @@ static liana_status write_predictions(liana__run *run, const liana__run_data *da
     return liana__run_predict(run, data, columns, path, options, NULL, error);
 }
 
+/* Who made the last save may have died before it had removed what was too old by then. */
+static liana_status remove_old_checkpoints(liana__run *run, liana__error *error)
+{
+    const char *folder = liana__run_checkpoints(run, run->folder);
+    if (!folder) return liana__fail_memory(error, "the run folder");
+    if (!liana__folder_exists(folder)) return LIANA_OK;
+    return liana__checkpoints_remove_old(folder, &run->core.state, run->config->checkpoint.keep, error);
+}
+
 static liana_status write_results(liana__run *run, const liana__run_options *options, liana__error *error)
 {
+    LIANA_TRY(remove_old_checkpoints(run, error));
     LIANA_TRY(write_history(run, error));
     LIANA_TRY(write_predictions(run, &run->validation, LIANA__PREDICTIONS_VALIDATION, "validation_predictions.csv",
                                 options, error));

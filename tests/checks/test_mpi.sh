@@ -39,12 +39,12 @@ model:
     - GlobalAveragePooling2D
     - Dropout: {rate: 0.2}
     - Dense: {units: 3, activation: softmax}
-train: {epochs: 60, batch_size: 4, microbatch: 1, optimizer: {name: adam}}
+train: {epochs: 30, batch_size: 4, microbatch: 1, optimizer: {name: adam}}
 output: run
 YAML
 "$build/liana" train config.yaml --out whole >log 2>&1 || fail "$(cat log)"
 steps_of() { basename "$(ls -d "$1"/checkpoints/step-* | tail -n 1)" | sed 's/^step-0*//'; }
-epoch=$(($(steps_of whole) / 60)) # updates
+epoch=$(($(steps_of whole) / 30)) # updates
 last=checkpoints/$(basename "$(ls -d whole/checkpoints/step-* | tail -n 1)")
 assert_whole() { # a folder; what it went through
     for file in history.json validation_predictions.csv "$last/variables.safetensors"; do

@@ -46,7 +46,6 @@ struct liana__mailbox {
     size_t max_kept, kept;
     _Atomic uint64_t generation;
     atomic_bool interrupted;
-    atomic_size_t num_waiting;
     liana__error broken; /* of a transport that cannot go on */
 };
 
@@ -363,9 +362,7 @@ static liana_status await_mail(liana__mailbox *mailbox, mail *item, const awaite
     item->changed = &changed;
     item->wanted = wanted->data;
     item->wanted_size = wanted->size;
-    mailbox->num_waiting++;
     liana_status status = wait_for(mailbox, item, deadline, error);
-    mailbox->num_waiting--;
     if (status == LIANA_OK) {
         status = hand_over(mailbox, item, wanted, error);
     } else {
@@ -403,11 +400,6 @@ liana_status liana__mailbox_take(liana__mailbox *mailbox, size_t from, liana__me
 {
     *message = (liana__message){0};
     return receive(mailbox, from, key, &(awaited){NULL, message, size}, deadline, error);
-}
-
-size_t liana__mailbox_num_waiting(liana__mailbox *mailbox)
-{
-    return mailbox->num_waiting;
 }
 
 bool liana__mailbox_peek(liana__mailbox *mailbox, size_t from, liana__message_key key, size_t *size)

@@ -36,8 +36,6 @@ liana_status liana__mailbox_receive(liana__mailbox *mailbox, size_t from, liana_
                                     size_t size, double deadline, liana__error *error) LIANA_MUST_USE;
 liana_status liana__mailbox_take(liana__mailbox *mailbox, size_t from, liana__message_key key, size_t size,
                                  double deadline, liana__message *message, liana__error *error) LIANA_MUST_USE;
-/* Threads that wait for a message. Takes no lock. */
-size_t liana__mailbox_num_waiting(liana__mailbox *mailbox);
 bool liana__mailbox_peek(liana__mailbox *mailbox, size_t from, liana__message_key key, size_t *size);
 bool liana__mailbox_is_gone(liana__mailbox *mailbox, size_t rank);
 void liana__mailbox_set_generation(liana__mailbox *mailbox, uint64_t generation, const bool *members);

@@ -65,6 +65,7 @@ typedef struct transport {
     bool is_one_machine; /* all processes are on this one */
     liana__process_watch *watch;
     int wake;
+    atomic_size_t num_waiting; /* threads that want a message */
     atomic_bool interrupted, closing;
 } transport;
 
@@ -195,7 +196,7 @@ static bool take_one(transport *own, uint8_t *room)
 /* After a pause of `before`. */
 static long next_pause(const transport *own, long before)
 {
-    if (!liana__mailbox_num_waiting(own->base.mailbox)) {
+    if (!atomic_load(&own->num_waiting)) {
         return own->sending && !own->is_one_machine ? SENDING_PAUSE : LONGEST_PAUSE;
     }
     return before * 2 < WAITING_PAUSE ? before * 2 : WAITING_PAUSE;
@@ -216,7 +217,7 @@ static void wait_a_moment(transport *own, long *pause, int *looks)
 {
     uint64_t count;
     /* Where nobody waits, this core has leaves to compute. */
-    if (++*looks < BUSY_LOOKS && liana__mailbox_num_waiting(own->base.mailbox)) return;
+    if (++*looks < BUSY_LOOKS && atomic_load(&own->num_waiting)) return;
     struct pollfd wakes[] = {{.fd = own->wake, .events = POLLIN},
                              {.fd = liana__process_watch_file(own->watch), .events = POLLIN}};
     *pause = next_pause(own, *pause);
@@ -458,25 +459,35 @@ static liana_status send_message(liana__transport_instance *instance, size_t to,
     return send_parts(instance, to, key, &(liana__message_part){data, size}, 1, error);
 }
 
-/* Nobody waits for the thread's next look. */
-static void hurry(liana__transport_instance *instance, size_t from, liana__message_key key)
+/* Nobody waits for the thread's next look. It must know that somebody waits before it is woken: else it would pause. */
+static void begin_waiting(liana__transport_instance *instance, size_t from, liana__message_key key)
 {
     size_t found;
+    atomic_fetch_add(&own_of(instance)->num_waiting, 1);
     if (!liana__endpoint_peek(instance, from, key, &found)) wake_thread(own_of(instance));
+}
+
+static void end_waiting(liana__transport_instance *instance)
+{
+    atomic_fetch_sub(&own_of(instance)->num_waiting, 1);
 }
 
 static liana_status receive_message(liana__transport_instance *instance, size_t from, liana__message_key key,
                                     void *data, size_t size, double deadline, liana__error *error)
 {
-    hurry(instance, from, key);
-    return liana__endpoint_receive(instance, from, key, data, size, deadline, error);
+    begin_waiting(instance, from, key);
+    const liana_status status = liana__endpoint_receive(instance, from, key, data, size, deadline, error);
+    end_waiting(instance);
+    return status;
 }
 
 static liana_status take_message(liana__transport_instance *instance, size_t from, liana__message_key key, size_t size,
                                  double deadline, liana__message *message, liana__error *error)
 {
-    hurry(instance, from, key);
-    return liana__endpoint_take(instance, from, key, size, deadline, message, error);
+    begin_waiting(instance, from, key);
+    const liana_status status = liana__endpoint_take(instance, from, key, size, deadline, message, error);
+    end_waiting(instance);
+    return status;
 }
 
 static void interrupt(liana__transport_instance *instance)

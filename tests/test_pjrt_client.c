@@ -137,17 +137,17 @@ static void test_compile_options(void **state)
                                  "\x3a\x09\x0a\x03\x61\x62\x63\x12\x02\x18\x07";
     assert_bytes(&(liana__pjrt_compile_options){.flags = &(liana__pjrt_flag){"abc", 7, true}, .num_flags = 1}, number,
                  sizeof number - 1);
-    static const char joined[] = "\x1a\x54\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"
-                                 "\x1a\x43\xf2\x01\x17"
+    static const char joined[] = "\x1a\x51\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"
+                                 "\x1a\x40\xf2\x01\x17"
                                  "tree_reduction_rewriter"
-                                 "\xf8\x01\x01\xa2\x1f\x23\x0a\x1f"
+                                 "\xa2\x1f\x23\x0a\x1f"
                                  "xla_cpu_use_multi_output_fusion"
                                  "\x12\x00\x20\x01\x28\x01\x20\x01";
     assert_bytes(&(liana__pjrt_compile_options){.fewer_loops = true}, joined, sizeof joined - 1);
-    static const char set[] = "\x1a\x57\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"
-                              "\x1a\x46\xf8\x01\x03\xf2\x01\x17"
+    static const char set[] = "\x1a\x54\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"
+                              "\x1a\x43\xf8\x01\x03\xf2\x01\x17"
                               "tree_reduction_rewriter"
-                              "\xf8\x01\x01\xa2\x1f\x23\x0a\x1f"
+                              "\xa2\x1f\x23\x0a\x1f"
                               "xla_cpu_use_multi_output_fusion"
                               "\x12\x00\x20\x01\x28\x01\x20\x01";
     assert_bytes(&(liana__pjrt_compile_options){.fewer_loops = true, .settings = "\xf8\x01\x03", .settings_size = 3},

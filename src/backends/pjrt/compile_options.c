@@ -12,7 +12,7 @@ enum { REPLICA_COUNT = 1, COMPUTATION_COUNT = 2, COMPUTATION_DEVICES = 3, REPLIC
 /* Of an entry of FLAGS, and of OptionOverrideProto. */
 enum { FLAG_NAME = 1, FLAG_VALUE = 2, FLAG_BOOL = 2, FLAG_NUMBER = 3 };
 /* Of DebugOptions, and of an entry of it. */
-enum { DISABLED_PASSES = 30, OPTIMIZATION_LEVEL = 31, BACKEND_EXTRA_OPTIONS = 500, EXTRA_NAME = 1, EXTRA_VALUE = 2 };
+enum { DISABLED_PASSES = 30, BACKEND_EXTRA_OPTIONS = 500, EXTRA_NAME = 1, EXTRA_VALUE = 2 };
 
 static void add_varint(liana__text *bytes, uint64_t value)
 {
@@ -72,16 +72,12 @@ static void add_flag(liana__text *bytes, const liana__pjrt_flag *flag)
     add_message(bytes, FLAGS, &entry);
 }
 
-/* What LLVM is to make of each loop. Most time of an update is in products and convolutions, which are compiled already. */
-enum { LESS_THAN_USUAL = 1 };
-
 static void add_settings(liana__text *bytes, const liana__pjrt_compile_options *options)
 {
     static const char join[] = "xla_cpu_use_multi_output_fusion", cut[] = "tree_reduction_rewriter";
     liana__text settings = {0}, entry = {0};
     if (options->settings) liana__text_add_bytes(&settings, options->settings, options->settings_size);
     add_bytes(&settings, DISABLED_PASSES, cut, strlen(cut));
-    add_number(&settings, OPTIMIZATION_LEVEL, LESS_THAN_USUAL);
     add_bytes(&entry, EXTRA_NAME, join, strlen(join));
     add_bytes(&entry, EXTRA_VALUE, "", 0);
     add_message(&settings, BACKEND_EXTRA_OPTIONS, &entry);

@@ -16,8 +16,8 @@ typedef struct liana__pjrt_compile_options {
     const liana__pjrt_flag *flags;
     size_t num_flags;
     /* XLA on CPUs writes one loop for results that read the same values, not one for each of them, and one loop for a sum
-     * over many elements, not a tree of windows: less to compile, to load and to read. LLVM makes less effort for each
-     * loop. This needs `settings`, all of XLA's, since options that say one replace them all. */
+     * over many elements, not a tree of windows: less to compile, to load and to read. This needs `settings`, all of
+     * XLA's, since options that say one replace them all. */
     bool fewer_loops;
     const char *settings; /* xla_settings.h; NULL: the plugin's own stay */
     size_t settings_size;

@@ -144,6 +144,11 @@ static void test_compile_options(void **state)
                                  "xla_cpu_use_multi_output_fusion"
                                  "\x12\x00\x20\x01\x28\x01\x20\x01";
     assert_bytes(&(liana__pjrt_compile_options){.fewer_loops = true}, joined, sizeof joined - 1);
+    static const char kept[] = "\x1a\x28\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"
+                               "\x1a\x17\xf2\x01\x14"
+                               "cse_barrier_expander"
+                               "\x20\x01\x28\x01\x20\x01";
+    assert_bytes(&(liana__pjrt_compile_options){.keeps_barriers = true}, kept, sizeof kept - 1);
     static const char set[] = "\x1a\x54\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"
                               "\x1a\x43\xf8\x01\x03\xf2\x01\x17"
                               "tree_reduction_rewriter"

@@ -5,6 +5,7 @@
 #include "distribute/cluster/cluster.h"
 #include "distribute/device_set.h"
 #include "program/variables.h"
+#include "train/core/agreement.h"
 #include "train/replicas/replicas.h"
 
 #include <liana/step.h>
@@ -52,7 +53,8 @@ struct liana_step {
     float *first_sum;    /* [num_names], or 1 */
     uint64_t *positions; /* [batch_size] */
     uint64_t next_position;
-    bool has_agreed; /* with the other processes */
+    bool has_agreed;           /* with the other processes */
+    liana__facts update_facts; /* the graph of the update, until they have agreed on it */
 };
 
 /* The graph of a leaf, as liana__leaf_plan wants it; `user` is the step. */

@@ -221,6 +221,20 @@ static liana_status make_strategy(liana_step *step, liana__error *error)
     return prepare(step, set, error);
 }
 
+/* Keeps what the other processes will be told of the update: its function is called while the step is made, and not later. */
+static liana_status describe_update(liana_step *step, liana__error *error)
+{
+    liana_graph *graph = NULL;
+    if (!step->cluster || !step->options.update) return LIANA_OK;
+    const char *name = liana__arena_format(&step->arena, "the update of %s", step->options.name);
+    if (!name) return liana__fail_memory(error, "a step");
+    LIANA_TRY(liana__step_build_update(step, &graph, error));
+    liana__facts_add_graph(&step->update_facts, name, graph);
+    liana__facts_add_ops(&step->update_facts, name, graph);
+    liana_graph_destroy(graph);
+    return LIANA_OK;
+}
+
 static liana_status set_up(liana_step *step, const liana_step_options *options, liana__error *error)
 {
     if (step->variables->values.device != step->device) {
@@ -236,7 +250,8 @@ static liana_status set_up(liana_step *step, const liana_step_options *options, 
     step->first_sum = calloc(step->sums.num_names + 1, sizeof *step->first_sum);
     step->positions = calloc((size_t)step->options.batch_size, sizeof *step->positions);
     if (!step->leaves || !step->first_sum || !step->positions) return liana__fail_memory(error, "a step");
-    return make_strategy(step, error);
+    LIANA_TRY(make_strategy(step, error));
+    return describe_update(step, error);
 }
 
 liana_status liana_step_create(liana_device *device, liana_variables *variables, const liana_step_options *options,
@@ -278,6 +293,7 @@ void liana_step_destroy(liana_step *step)
     free(step->first_sum);
     free(step->positions);
     free(step->worker_ends);
+    liana__facts_free(&step->update_facts);
     liana__arena_free(&step->arena);
     free(step);
 }

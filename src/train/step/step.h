@@ -5,6 +5,7 @@
 #include "distribute/cluster/cluster.h"
 #include "distribute/device_set.h"
 #include "program/variables.h"
+#include "train/core/agreement.h"
 #include "train/replicas/replicas.h"
 
 #include <liana/step.h>
@@ -57,6 +58,7 @@ struct liana_step {
     const char *not_reproducible; /* why results are not; NULL: they are */
     uint64_t num_turns;           /* runs of one step: the workers compute them in turn, if they are asynchronous */
     bool has_agreed;              /* with the other processes */
+    liana__facts update_facts;    /* the graph of the update, until they have agreed on it */
 };
 
 /* The graph of a leaf, as liana__leaf_plan wants it; `user` is the step. */
@@ -86,8 +88,8 @@ liana_status liana__step_take_scalars(const liana_step *step, const liana_settin
 
 /* Whether all variables that it reads have values. Errors: INVALID_ARGUMENT, in the context. */
 liana_status liana__step_check_variables(const liana_step *step) LIANA_MUST_USE;
-/* With the other processes, if there are any: the graph of a shard, the variables, and what they compute. Once, when the
- * variables have values. */
+/* With the other processes, if there are any: the graph of a shard, the variables, what they compute, and the graph of the
+ * update. Once, when the variables have values. */
 liana_status liana__step_agree(liana_step *step, liana__error *error) LIANA_MUST_USE;
 /* Numbers that must be finite, unless the step allows others: the update's scalars; the vector of sums that have names.
  * Errors: OUT_OF_RANGE. */

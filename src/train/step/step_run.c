@@ -46,6 +46,8 @@ liana_status liana__step_agree(liana_step *step, liana__error *error)
     } else if (graph) {
         liana_graph_destroy(graph);
     }
+    if (status == LIANA_OK) status = liana__facts_agree_shortly(&step->update_facts, step->cluster, error);
+    if (status == LIANA_OK) liana__facts_free(&step->update_facts);
     liana__facts_free(&facts);
     step->has_agreed = status == LIANA_OK;
     return status;

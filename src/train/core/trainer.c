@@ -3,7 +3,7 @@
 
 #include "data/loader/cut.h"
 #include "train/core/penalty.h"
-#include "train/core/span_job.h"
+#include "train/spans/span_job.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,9 +3,9 @@
 
 #include "data/loader/cut.h"
 #include "train/core/batch_components.h"
-#include "train/core/span_job.h"
 #include "train/core/worker_share.h"
 #include "train/fit/fit_plan.h"
+#include "train/spans/span_job.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,8 +7,9 @@
 #include "ir/graph.h"
 #include "ir/shape.h"
 #include "program/device.h"
+#include "train/core/graph_facts.h"
 #include "train/core/precision.h"
-#include "train/core/span_job.h"
+#include "train/spans/span_job.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,8 +3,8 @@
 
 #include "base/context.h"
 #include "data/loader/cut.h"
-#include "train/core/span_job.h"
 #include "train/core/worker_share.h"
+#include "train/spans/span_job.h"
 
 #include <stdlib.h>
 #include <string.h>

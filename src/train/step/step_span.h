@@ -1,4 +1,4 @@
-/* step_span.h - steps of workers that are not in step: spans of updates (train/core/span_job.h) of a program's own step. */
+/* step_span.h - steps of workers that are not in step: spans of updates (train/spans/span_job.h) of a program's own step. */
 #ifndef LIANA_TRAIN_STEP_SPAN_H
 #define LIANA_TRAIN_STEP_SPAN_H
 

@@ -1,5 +1,5 @@
 /* Spans of updates, until all their steps are done. */
-#include "train/core/span_job.h"
+#include "train/spans/span_job.h"
 
 #include "distribute/cluster/exchange_options.h"
 

@@ -67,13 +67,13 @@ static liana_status read_plan(plan *own, const char *argument, liana__arena *are
     return liana__fail(error, LIANA_INVALID_DATA, "'%s' has no plan; 'liana plan --json' prints them", path + 1);
 }
 
-/* Markdown: examples a second, then their share of what as many workers could do alone. */
+/* Markdown: examples a second, then the efficiency: their share of what as many independent workers would reach. */
 static void print_rows(const plan *own)
 {
     static const double shown[] = {1, 16, 256, 1024, 4096};
     enum { SHOWN = sizeof shown / sizeof *shown };
     for (int shares = 0; shares < 2; shares++) {
-        printf(shares ? "| share of what as many could do alone |" : "| %s: examples/s |", own->name);
+        printf(shares ? "| efficiency |" : "| %s: examples/s |", own->name);
         for (size_t i = 0; i < SHOWN; i++) {
             size_t row = 0;
             while (row < own->count && own->workers[row] != shown[i]) row++;

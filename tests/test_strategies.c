@@ -6,6 +6,7 @@
 #include "base/cpu_groups.h"
 #include "distribute/strategy.h"
 
+#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,7 @@ typedef struct seen {
     int64_t replicas;
     char strategy[32];
     liana_epoch last;
+    cpu_set_t bound; /* processors that some thread of this process alone may run on, after an update */
 } seen;
 
 static bool keep_epoch(void *user, const liana_epoch *epoch)
@@ -33,11 +35,27 @@ static liana_status train_begin(void *user, liana_fit_context *context)
     return LIANA_OK;
 }
 
+static liana_status step_end(void *user, liana_fit_context *context)
+{
+    (void)context;
+    seen *own = user;
+    cpu_set_t allowed;
+    DIR *threads = opendir("/proc/self/task");
+    assert_non_null(threads);
+    for (const struct dirent *entry; (entry = readdir(threads));) {
+        const pid_t thread = (pid_t)atoi(entry->d_name);
+        if (thread <= 0 || sched_getaffinity(thread, sizeof allowed, &allowed) != 0) continue;
+        if (CPU_COUNT(&allowed) == 1) CPU_OR(&own->bound, &own->bound, &allowed);
+    }
+    closedir(threads);
+    return LIANA_OK;
+}
+
 /* Fits the tiny network, which has batch normalisation and dropout; the last batch of an epoch is partial. */
 static liana_model *fit(const liana__tiny_fit *data, liana_strategy strategy, seen *result)
 {
     liana_model *model = liana__tiny_model(data->context);
-    const liana_callback look = {.size = sizeof look, .train_begin = train_begin, .user = result};
+    const liana_callback look = {.size = sizeof look, .train_begin = train_begin, .step_end = step_end, .user = result};
     *result = (seen){0};
     liana_fit_options options = {.training = data->training,
                                  .validation = data->validation,
@@ -100,9 +118,16 @@ static void test_one_replica_on_each_core(void **state)
     cpu_set_t before, after;
     assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
     liana_model *alone = fit(&own, (liana_strategy){0}, &one);
-    liana_strategy strategy = {.name = "mirrored", .replicas = cores < 4 ? cores : 4, .bind = LIANA_BIND_CORES};
+    const int replicas = cores < 4 ? cores : 4;
+    /* Of two threads of a device one lives as long as the device. */
+    liana_strategy strategy = {.name = "mirrored", .replicas = replicas, .threads = 2, .bind = LIANA_BIND_CORES};
     liana_model *model = fit(&own, strategy, &several);
     assert_true(liana__same_weights(alone, model));
+    /* Each replica has threads on its own cores, and the caller may use all again. */
+    if (cores > 1 && cores <= 4) {
+        assert_int_equal(CPU_COUNT(&one.bound), 0);
+        assert_true(CPU_EQUAL(&several.bound, &before));
+    }
     assert_int_equal(sched_getaffinity(0, sizeof after, &after), 0);
     assert_true(CPU_EQUAL(&before, &after));
     liana_model_destroy(model);

@@ -203,13 +203,13 @@ typedef struct liana_evaluate_options {
      * May be NULL. */
     void (*on_values)(void *user, const liana_metric_values *values);
     void *user;
-    /* Shares the batches out, for the same bits. In a cluster all processes call it; each reads and computes its own
-     * examples, with the chief's weights, and gets the results of all. */
+    /* Shares the batches out, for the same bits. In a cluster all processes call it, with the same options, data and model;
+     * each reads and computes its own examples, with the chief's weights, and gets the results of all. */
     liana_strategy strategy;
 } liana_evaluate_options;
 
 /* Measures the model; `options` and `results` may be NULL. Errors: those of reading and compiling; of several processes the
- * first one's error in all of them; UNAVAILABLE if one is gone. */
+ * first one's error in all of them, INVALID_CONFIG with what differs between them; UNAVAILABLE if one is gone. */
 LIANA_API LIANA_MUST_USE liana_status liana_evaluate(liana_model *model, const liana_dataset *dataset,
                                                      const liana_evaluate_options *options, liana_results *results);
 

@@ -422,9 +422,10 @@ const liana__command liana__subcommand_plan = {
     .summary = "Say what a step would take on many workers, or on a TPU",
     .help = "Trains a few steps on this machine, with the threads that each worker will have (train.threads or\n"
             "LIANA_THREADS), and measures what messages cost its processors. From this, the network's bandwidth and\n"
-            "latency, and the sizes of the model, it says for each number of workers: the step's time, the examples a\n"
-            "second, their share of what as many workers could do alone (eff.), the exchange's share of the time, the\n"
-            "best microbatch, what a worker sends for an update, its memory, and what limits. Writes no run folder.\n"
+            "latency, and the sizes of the model, it says for each number of workers: the step's time, the examples\n"
+            "per second, the efficiency (eff.: their share of what as many independent workers would reach), the\n"
+            "exchange's share of the time, the best microbatch, what a worker sends for an update, its memory, and\n"
+            "the part that takes most of a step. Writes no run folder.\n"
             "docs/scaling.md explains it. With --device tpu it says instead what a TPU core makes of each layer:\n"
             "how much of its matrix units and its memory is padding, and which shards and widths would waste\n"
             "nothing (docs/devices.md). With --device gpu it compiles an update for a GPU that need not be there.\n",

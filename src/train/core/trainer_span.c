@@ -50,14 +50,16 @@ static liana_status end_share(void *user, size_t step, const float *first, liana
     return own->span->computed(own->span->user, step, trainer->first_sum, error);
 }
 
-static void set_scalars(void *user, size_t update, double count, float *scalars)
+static liana_status set_scalars(void *user, size_t update, double count, float *scalars, liana__error *error)
 {
+    (void)error;
     const span_run *own = user;
     int64_t iteration;
     const double rate = own->span->rate(own->span->user, update, &iteration);
     scalars[LIANA__UPDATE_COUNT] = (float)count;
     scalars[LIANA__UPDATE_RATE] = (float)rate;
     scalars[LIANA__UPDATE_ITERATION] = (float)iteration;
+    return LIANA_OK;
 }
 
 liana_status liana__trainer_run_span(liana__trainer *trainer, const liana__trainer_span *span,

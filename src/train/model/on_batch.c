@@ -364,6 +364,7 @@ static liana_status evaluate(liana__compile_request *request, const liana_array 
     const float *sums;
     liana__training *training = NULL;
     liana_status status = liana__compiled_get(request, &training, error);
+    if (status == LIANA_OK && !training->has_agreed) status = liana__agree_on_training(training, error);
     if (status == LIANA_OK) {
         status = take_targets(training->objective, &made.match, arrays, num_arrays, &made.batch, error);
     }

@@ -151,6 +151,26 @@ static void test_single_steps_take_turns(void **state)
     liana__free_results(results, 5);
 }
 
+/* So nothing is stale: the bits of training in step, for any number of workers. */
+static void test_single_steps_have_the_synchronous_bits(void **state)
+{
+    (void)state;
+    liana__cluster_result in_step[1], results[5];
+    liana__free_shared = liana__free_usual;
+    liana__free_shared.learns = true;
+    liana__free_shared.short_step = 4;
+    liana__free_shared.num_steps = 8;
+    liana__free_shared.optimizer = "Adam";
+    liana__free_run("one_device", 1, 0, 0, true, in_step);
+    liana__free_run("{name: parameter_server, synchronous: false}", 3, 2, 0, true, results);
+    for (size_t i = 0; i < 5; i++) {
+        assert_int_equal(results[i].size, in_step[0].size);
+        assert_memory_equal(results[i].weights, in_step[0].weights, in_step[0].size);
+    }
+    liana__free_results(results, 5);
+    liana__free_results(in_step, 1);
+}
+
 /* ---- slow workers ---- */
 
 /* What a hub has seen. */
@@ -373,6 +393,7 @@ int main(void)
         cmocka_unit_test(test_one_worker_gives_the_synchronous_bits),
         cmocka_unit_test(test_each_gradient_is_used_once),
         cmocka_unit_test(test_single_steps_take_turns),
+        cmocka_unit_test(test_single_steps_have_the_synchronous_bits),
         cmocka_unit_test(test_a_slow_worker_comes_to_the_bound),
         cmocka_unit_test(test_slots_stay_with_the_server),
         cmocka_unit_test(test_late_gradients_are_dropped),

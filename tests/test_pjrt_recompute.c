@@ -1,12 +1,10 @@
 /* train.recompute behind a plugin: the compiled program needs less, the losses are those of the training that keeps all. */
 #include "harness/harness.h"
 
-#include "base/file.h"
 #include "harness/command_run.h"
 #include "harness/pjrt_plugin.h"
 #include "harness/run_files.h"
 
-#include <dirent.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,28 +70,6 @@ static void assert_same_losses(const char *a, const char *b)
     for (size_t i = 0; i < EPOCHS; i++) assert_true(fabs(ours[i] - theirs[i]) <= 5e-6 * ours[i]);
 }
 
-/* How often a word stands in the program of the update that LIANA_DUMP has written. */
-static size_t count_in_dump(const char *word)
-{
-    char folder[512];
-    size_t count = 0;
-    snprintf(folder, sizeof folder, "%s", liana__test_path("dumps"));
-    DIR *open = opendir(folder);
-    assert_non_null(open);
-    for (const struct dirent *entry; (entry = readdir(open));) {
-        char path[1024], *bytes;
-        size_t size;
-        liana__error error;
-        if (!strstr(entry->d_name, "whole-update")) continue;
-        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-        assert_ok(liana__file_read(path, SIZE_MAX / 2, &bytes, &size, &error), &error);
-        for (const char *at = bytes; (at = strstr(at, word)); at++) count++;
-        free(bytes);
-    }
-    closedir(open);
-    return count;
-}
-
 /* The compiler's own count of a whole update comes down below the limit, and a resume keeps the limit. */
 static void test_a_whole_update_needs_less(void **state)
 {
@@ -116,7 +92,7 @@ static void test_a_whole_update_needs_less(void **state)
     assert_true(parts > 0);
     assert_int_equal(instead, all);
     assert_true(takes <= all - all / 8);
-    assert_true(count_in_dump("optimization_barrier") >= 1);
+    assert_true(liana__test_count_dumps("optimization_barrier") >= 1);
     assert_same_losses("all", "less");
     /* Half a run, and the rest of it, are the whole one. */
     assert_code(train("half", "train.recompute=auto", limit, "train.epochs=1"), 0);

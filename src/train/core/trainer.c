@@ -643,15 +643,15 @@ static bool all_missing(liana__trainer *trainer, const liana__trainer_batch *bat
     return true;
 }
 
-/* A single update takes all workers. */
+/* An update that is measured or tried (a rate finder, a plan, a profile) takes all workers. */
 static liana_status check_in_step(const liana__trainer *trainer, liana__error *error)
 {
     const liana__strategy *strategy = trainer->strategy;
     const liana__trainer_options *options = &trainer->options;
     if (!liana__span_steps_of(strategy, options->strategy_options, options->cluster)) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_CONFIG,
-                       "all workers take part in a single update, so it cannot be asynchronous or take the first "
-                       "gradients only: use synchronous updates of all workers, or train in epochs");
+                       "all workers take part in an update that is measured or tried, so it cannot be asynchronous or "
+                       "take the first gradients only: use synchronous updates of all workers for it");
 }
 
 liana__fault_check liana__trainer_check(const liana__trainer *trainer)

@@ -134,11 +134,11 @@ static liana_status next_batch(void *user, size_t step, liana__trainer_batch *ba
     return LIANA_OK;
 }
 
-static liana_status keep_sums(void *user, size_t step, const float *sums, liana__error *error)
+static liana_status keep_sums(void *user, size_t step, const float *sums, int64_t count, liana__error *error)
 {
     span_run *own = user;
     const liana__batch *batch = own->batch;
-    const record made = {batch->count, positions_of(own, batch->workers->self) - batch->count};
+    const record made = {count, positions_of(own, batch->workers->self) - count};
     memcpy(own->record, &made, sizeof made);
     memcpy(own->record + sizeof made, sums, own->job.record_size - sizeof made);
     bool *seen = own->span->seen_classes;

@@ -1,7 +1,9 @@
 /* Spans of updates, until all their steps are done. */
 #include "train/spans/span_job.h"
 
+#include "data/loader/cut.h"
 #include "distribute/cluster/exchange_options.h"
+#include "train/core/worker_share.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,6 +58,11 @@ static liana_status run_once(liana__span_job *job, liana__error *error)
     liana__span_outcome *outcome = &job->outcome;
     const size_t num_workers = job->cluster->place.num_workers, before = job->records.length;
     job->num_done = count_done(job);
+    job->num_there = 0;
+    for (size_t i = 0; i < num_workers; i++) {
+        job->was_there[i] = liana__cluster_is_member(job->cluster, i);
+        job->num_there += job->was_there[i];
+    }
     outcome->undone = false;
     memset(outcome->died, 0, num_workers * sizeof *outcome->died);
     memset(outcome->examples, 0, num_workers * sizeof *outcome->examples);
@@ -87,7 +94,8 @@ static liana_status make_room(liana__span_job *job, liana__error *error)
     outcome->steps = calloc(job->num_steps + 1, sizeof *outcome->steps);
     outcome->died = calloc(num_workers, sizeof *outcome->died);
     outcome->examples = calloc(num_workers, sizeof *outcome->examples);
-    const bool enough = outcome->done && outcome->steps && outcome->died && outcome->examples;
+    job->was_there = calloc(num_workers, sizeof *job->was_there);
+    const bool enough = outcome->done && outcome->steps && outcome->died && outcome->examples && job->was_there;
     return enough ? LIANA_OK : liana__fail_memory(error, "a span of updates");
 }
 
@@ -100,6 +108,7 @@ liana_status liana__span_job_run(liana__span_job *job, liana__error *error)
 void liana__span_job_free(liana__span_job *job)
 {
     liana__text_free(&job->records);
+    free(job->was_there);
     free(job->outcome.done);
     free(job->outcome.steps);
     free(job->outcome.died);
@@ -176,4 +185,36 @@ void liana__span_job_count_lost(liana__span_job *job, const int64_t *positions)
                     (long long)(asked.replicas_to_aggregate < left ? asked.replicas_to_aggregate : left),
                     (long long)left);
     }
+}
+
+/* Adds the examples that each worker had of a batch. */
+static liana_status add_positions(const liana__span_job *job, int64_t total, int64_t microbatch,
+                                  liana__leaf_range *ranges, int64_t *positions, liana__error *error)
+{
+    const size_t num_workers = job->cluster->place.num_workers;
+    const liana__cut cut = liana__cut_batch(total, microbatch);
+    LIANA_TRY(liana__share_among((size_t)cut.count, num_workers, job->was_there, ranges, error));
+    for (size_t i = 0; i < num_workers; i++) {
+        for (size_t k = ranges[i].begin; k < ranges[i].end; k++) positions[i] += liana__cut_size(&cut, (int64_t)k);
+    }
+    return LIANA_OK;
+}
+
+liana_status liana__span_job_count_lost_of(liana__span_job *job, const int64_t *totals, int64_t microbatch,
+                                           liana__error *error)
+{
+    const size_t num_workers = job->cluster->place.num_workers;
+    bool any = false;
+    for (size_t i = 0; i < num_workers; i++) any |= job->outcome.died[i];
+    if (!any) return LIANA_OK;
+    liana__leaf_range *ranges = calloc(num_workers, sizeof *ranges);
+    int64_t *positions = calloc(num_workers, sizeof *positions);
+    liana_status status = ranges && positions ? LIANA_OK : liana__fail_memory(error, "a span of updates");
+    for (size_t i = 0; status == LIANA_OK && i < job->num_steps; i++) {
+        status = add_positions(job, totals[i], microbatch, ranges, positions, error);
+    }
+    if (status == LIANA_OK) liana__span_job_count_lost(job, positions);
+    free(ranges);
+    free(positions);
+    return status;
 }

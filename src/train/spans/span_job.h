@@ -40,6 +40,8 @@ typedef struct liana__span_job {
     /* What came of it. */
     liana__span_outcome outcome;
     size_t num_done;     /* steps, before the running try */
+    bool *was_there;     /* by worker, when that began: shares are divided among these */
+    size_t num_there;    /* of them */
     liana__text records; /* of this process */
 } liana__span_job;
 
@@ -56,5 +58,8 @@ liana_status liana__span_job_share(liana__span_job *job, liana__error *error) LI
 /* After all steps, with first arrivals: counts the examples of workers that died, of which nobody can do the shares later.
  * positions[workers]: those that each had in the steps. */
 void liana__span_job_count_lost(liana__span_job *job, const int64_t *positions);
+/* The same where each step's batch of totals[num_steps] examples was shared out in shards of `microbatch`. */
+liana_status liana__span_job_count_lost_of(liana__span_job *job, const int64_t *totals, int64_t microbatch,
+                                           liana__error *error) LIANA_MUST_USE;
 
 #endif

@@ -2,7 +2,6 @@
 #include "train/step/step_span.h"
 
 #include "base/context.h"
-#include "data/loader/cut.h"
 #include "train/core/worker_share.h"
 #include "train/spans/span_job.h"
 
@@ -23,8 +22,6 @@ typedef struct span_run {
     uint64_t position; /* of the span's first example */
     liana__span_job job;
     int64_t *totals;           /* by step: examples of its batch; 0: not known here */
-    bool *was_there;           /* by worker, when shares were divided */
-    size_t num_there;          /* of them */
     liana__leaf_range *ranges; /* by worker: shards of the running batch */
     int64_t count;             /* examples of the own share */
     char *record;              /* memory for one */
@@ -36,7 +33,7 @@ typedef struct span_run {
  * as a full one. */
 static uint64_t position_of(const span_run *own, size_t number)
 {
-    const bool knows = !own->is_asynchronous || own->num_there == 1;
+    const bool knows = !own->is_asynchronous || own->job.num_there == 1;
     const int64_t full = own->step->options.batch_size;
     uint64_t position = own->position;
     for (size_t i = 0; i < number; i++) position += (uint64_t)(knows && own->totals[i] ? own->totals[i] : full);
@@ -59,7 +56,7 @@ static liana_status divide(span_run *own, const liana__leaf_batch *leaves, liana
     const liana__cluster *cluster = own->step->cluster;
     const size_t num_workers = cluster->place.num_workers, self = cluster->place.rank;
     if (!own->is_asynchronous && !leaves->worker_ends) {
-        return liana__share_among(leaves->num_leaves, num_workers, own->was_there, own->ranges, error);
+        return liana__share_among(leaves->num_leaves, num_workers, own->job.was_there, own->ranges, error);
     }
     for (size_t i = 0; i < num_workers; i++) {
         if (own->is_asynchronous) {
@@ -135,10 +132,9 @@ static liana_status run_once(void *user, liana__span_outcome *outcome, liana__er
 {
     span_run *own = user;
     liana_step *step = own->step;
-    const liana__cluster *cluster = step->cluster;
     const liana__span_work work = {.num_steps = own->job.num_steps,
                                    .done = outcome->done,
-                                   .generation = liana__cluster_generation(cluster),
+                                   .generation = liana__cluster_generation(step->cluster),
                                    .begin = begin_share,
                                    .look = look,
                                    .end = end_share,
@@ -146,11 +142,6 @@ static liana_status run_once(void *user, liana__span_outcome *outcome, liana__er
                                    .name_sum = name_sum,
                                    .allows_non_finite = step->options.allows_non_finite,
                                    .user = own};
-    own->num_there = 0;
-    for (size_t i = 0; i < cluster->place.num_workers; i++) {
-        own->was_there[i] = liana__cluster_is_member(cluster, i);
-        own->num_there += own->was_there[i];
-    }
     return step->strategy->functions->run_span(step->instance, &work, outcome, error);
 }
 
@@ -185,36 +176,12 @@ static void set_outcome(const span_run *own, size_t number)
     for (size_t i = 0; i < sums->num_names; i++) outcome->results.names[i] = sums->names[i];
 }
 
-/* The examples that each worker had in the span, as shares were divided. */
-static liana_status find_positions(const span_run *own, int64_t *positions, liana__error *error)
+/* What a dead worker computed alone nobody else knows: it counts as a full batch. */
+static void fill_totals(span_run *own)
 {
-    const liana_step_options *options = &own->step->options;
-    const size_t num_workers = own->step->cluster->place.num_workers;
-    for (size_t number = 0; number < own->job.num_steps; number++) {
-        const int64_t total = own->totals[number] ? own->totals[number] : options->batch_size;
-        const liana__cut cut = liana__cut_batch(total, options->microbatch);
-        LIANA_TRY(liana__share_among((size_t)cut.count, num_workers, own->was_there, own->ranges, error));
-        for (size_t i = 0; i < num_workers; i++) {
-            for (size_t k = own->ranges[i].begin; k < own->ranges[i].end; k++) {
-                positions[i] += liana__cut_size(&cut, (int64_t)k);
-            }
-        }
+    for (size_t i = 0; i < own->job.num_steps; i++) {
+        if (own->totals[i] == 0) own->totals[i] = own->step->options.batch_size;
     }
-    return LIANA_OK;
-}
-
-static liana_status count_lost(span_run *own, liana__error *error)
-{
-    const size_t num_workers = own->step->cluster->place.num_workers;
-    bool any = false;
-    for (size_t i = 0; i < num_workers; i++) any |= own->job.outcome.died[i];
-    if (!any || own->is_asynchronous) return LIANA_OK;
-    int64_t *positions = calloc(num_workers, sizeof *positions);
-    if (!positions) return liana__fail_memory(error, "a span of updates");
-    const liana_status status = find_positions(own, positions, error);
-    if (status == LIANA_OK) liana__span_job_count_lost(&own->job, positions);
-    free(positions);
-    return status;
 }
 
 /* ---- a span ---- */
@@ -224,10 +191,9 @@ static liana_status make_room(span_run *own, liana__error *error)
     const size_t num_workers = own->step->cluster->place.num_workers;
     LIANA_TRY(liana__step_check_variables(own->step));
     own->totals = calloc(own->job.num_steps + 1, sizeof *own->totals);
-    own->was_there = calloc(num_workers, sizeof *own->was_there);
     own->ranges = calloc(num_workers, sizeof *own->ranges);
     own->record = malloc(own->job.record_size);
-    const bool enough = own->totals && own->was_there && own->ranges && own->record;
+    const bool enough = own->totals && own->ranges && own->record;
     return enough ? LIANA_OK : liana__fail_memory(error, "a span of updates");
 }
 
@@ -235,7 +201,6 @@ static void free_run(span_run *own)
 {
     liana__span_job_free(&own->job);
     free(own->totals);
-    free(own->was_there);
     free(own->ranges);
     free(own->record);
 }
@@ -250,10 +215,12 @@ static liana_status run_and_share(span_run *own, liana__span_counts *counts, lia
     memset(own->totals, 0, own->job.num_steps * sizeof *own->totals);
     LIANA_TRY(liana__span_job_share(&own->job, error));
     for (size_t i = 0; own->outcomes && i < own->job.num_steps; i++) set_outcome(own, i);
-    LIANA_TRY(liana__cluster_agree_status(step->cluster, count_lost(own, error), error));
+    fill_totals(own);
+    const int64_t microbatch = step->options.microbatch;
+    const liana_status status = liana__span_job_count_lost_of(&own->job, own->totals, microbatch, error);
+    LIANA_TRY(liana__cluster_agree_status(step->cluster, status, error));
     const size_t last = own->job.num_steps - 1;
-    step->next_position =
-        position_of(own, last) + (uint64_t)(own->totals[last] ? own->totals[last] : step->options.batch_size);
+    step->next_position = position_of(own, last) + (uint64_t)own->totals[last];
     liana__span_counts_add(counts, &own->job.outcome.counts);
     return LIANA_OK;
 }

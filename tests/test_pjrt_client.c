@@ -90,9 +90,18 @@ static void test_bad_names(void **state)
 {
     (void)state;
     static const char *const cases[][2] = {
-        {"npu", "'npu', expected gpu"},     {"gpu:x", "ends with ':x'"},       {"gpu:-1", "ends with ':-1'"},
-        {"gpu?memory", "'memory' is not"},  {"gpu?=3", "'=3' is not"},         {"pjrt:", "expected gpu"},
-        {"pjrt:cpu:1:2", "'pjrt:cpu:1:2'"}, {"pjrt:npu", "expected gpu, tpu"},
+        {"npu", "'npu', expected gpu"},
+        {"gpu:x", "ends with ':x'"},
+        {"gpu:-1", "ends with ':-1'"},
+        {"gpu?memory", "'memory' is not"},
+        {"gpu?=3", "'=3' is not"},
+        {"pjrt:", "expected gpu"},
+        {"pjrt:cpu?cpu_device_count=x", "cpu_device_count of a device is 'x', expected a number"},
+        {"pjrt:cpu?cpu_device_count=true", "is 'true', expected a number of devices, 1 to"},
+        {"pjrt:cpu?cpu_device_count=2.5", "is '2.5'"},
+        {"pjrt:cpu?cpu_device_count=0", "is '0'"},
+        {"pjrt:cpu:1:2", "'pjrt:cpu:1:2'"},
+        {"pjrt:npu", "expected gpu, tpu"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         liana__arena arena = {0};

@@ -75,8 +75,8 @@ static void test_bits_do_not_depend_on_the_devices(void **state)
 {
     (void)state;
     begin();
-    static const char *const runs[] = {"r1", "r2", "r8"}, *const counts[] = {"1", "2", "8"};
-    for (int i = 0; i < 3; i++) {
+    static const char *const runs[] = {"r1", "r2", "r4", "r8"}, *const counts[] = {"1", "2", "4", "8"};
+    for (int i = 0; i < 4; i++) {
         char strategy[96];
         snprintf(strategy, sizeof strategy, "train.strategy={name: mirrored, replicas: %s}", counts[i]);
         const char *output = liana__test_output(runs[i]);

@@ -134,6 +134,7 @@ static liana_status compile_graph(pjrt_executable *executable, bool locations, l
     const liana__pjrt_device *device = (const liana__pjrt_device *)executable->base.device;
     const liana__stablehlo_options options = {.donate_variables = true,
                                               .highest_precision = !device->default_products,
+                                              .for_cpus = strcmp(device->client->platform, "cpu") == 0,
                                               .locations = locations};
     const liana__repeatable *exact = device->is_exact ? liana__repeatable_of(device->client->platform) : NULL;
     liana__pjrt_compile_options wanted = {0};

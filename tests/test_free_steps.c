@@ -40,9 +40,9 @@ static void test_in_step_it_is_a_loop(void **state)
             const liana_step_results *got = &liana__free_shared.outcomes[0][i].results;
             assert_true(got->sums[0] == alone[i].results.sums[0]);
             assert_int_equal(got->num_examples, liana__free_count(i));
-            assert_string_equal(got->names[0], "loss");
         }
         const liana_step_counts *counts = &liana__free_shared.counts[0];
+        assert_string_equal(liana__free_shared.first_sum[0], "loss");
         assert_int_equal(counts->num_done, liana__free_shared.num_steps);
         assert_int_equal(counts->used,
                          (int64_t)layouts[k].workers * liana__free_shared.num_steps); /* 3 leaves are the fewest */
@@ -131,6 +131,32 @@ static void test_each_gradient_is_used_once(void **state)
         assert_non_null(strstr(results[0].notes, "results are not reproducible"));
         liana__free_results(results, all);
     }
+}
+
+/* A device with memory of its own gets what a worker fetches by way of the host, and slots at pauses only. */
+static void test_devices_with_memory_of_their_own(void **state)
+{
+    (void)state;
+    liana__cluster_result in_step[1], results[LIANA__FREE_PROCESSES];
+    liana__free_shared = liana__free_usual;
+    liana__free_shared.device = "reference";
+    liana__free_shared.learns = true;
+    liana__free_shared.optimizer = "Adam";
+    liana__free_run("one_device", 1, 0, 0, true, in_step);
+    liana__free_run("{name: parameter_server, synchronous: false, max_staleness: 0, pause_steps: 6}", 1, 2, 0, false,
+                    results);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(results[i].size, in_step[0].size);
+        assert_memory_equal(results[i].weights, in_step[0].weights, in_step[0].size);
+    }
+    liana__free_results(results, 3);
+    liana__free_results(in_step, 1);
+    liana__free_shared = liana__free_usual;
+    liana__free_shared.device = "reference";
+    liana__free_run("{name: parameter_server, synchronous: false, pause_steps: 9}", 3, 2, 0, false, results);
+    liana__free_assert_same(results, 5, SIZE_MAX);
+    liana__free_assert_weights(&results[0], 0, LIANA__FREE_BATCH);
+    liana__free_results(results, 5);
 }
 
 /* liana_step_run is a span of one step: the workers take turns. */
@@ -392,6 +418,7 @@ int main(void)
         cmocka_unit_test(test_in_step_it_is_a_loop),
         cmocka_unit_test(test_one_worker_gives_the_synchronous_bits),
         cmocka_unit_test(test_each_gradient_is_used_once),
+        cmocka_unit_test(test_devices_with_memory_of_their_own),
         cmocka_unit_test(test_single_steps_take_turns),
         cmocka_unit_test(test_single_steps_have_the_synchronous_bits),
         cmocka_unit_test(test_a_slow_worker_comes_to_the_bound),

@@ -134,6 +134,8 @@ static liana_status run_loop(liana_step *step, loop *own, size_t rank)
     if (!liana__free_shared.one_by_one) {
         const liana_step_many many = {liana__free_shared.num_steps, give_batch, give_scalars, own};
         status = liana_step_run_many(step, &many, liana__free_shared.outcomes[rank], &liana__free_shared.counts[rank]);
+        const char *name = liana__free_shared.outcomes[rank][0].results.names[0];
+        snprintf(liana__free_shared.first_sum[rank], sizeof liana__free_shared.first_sum[rank], "%s", name ? name : "");
         const char *reason = liana__free_shared.counts[rank].not_reproducible;
         snprintf(liana__free_shared.reason[rank], sizeof liana__free_shared.reason[rank], "%s", reason ? reason : "");
     }
@@ -186,7 +188,8 @@ static liana_status run(liana_context *context, const liana__cluster_program *pr
                                         .seed = 9,
                                         .on_note = note,
                                         .strategy = program->strategy};
-    liana_status status = liana_device_open(context, "cpu", &device);
+    const char *name = liana__free_shared.device;
+    liana_status status = liana_device_open(context, name ? name : "cpu", &device);
     if (status == LIANA_OK) status = liana_variables_create(device, &variables);
     if (status == LIANA_OK) status = liana_step_create(device, variables, &options, &step);
     if (status == LIANA_OK) status = liana_variables_write(variables, "weight", zeros, sizeof zeros);

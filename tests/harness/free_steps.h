@@ -24,10 +24,11 @@ typedef struct liana__free_recipe {
     bool scalars_in_batch;
     bool hides_loss; /* the loss is no sum with a name */
     const char *optimizer;
+    const char *device; /* of each process; NULL: "cpu" */
     /* By rank. */
     liana_step_outcome outcomes[LIANA__FREE_PROCESSES][LIANA__FREE_STEPS];
     liana_step_counts counts[LIANA__FREE_PROCESSES];
-    char reason[LIANA__FREE_PROCESSES][200];
+    char reason[LIANA__FREE_PROCESSES][200], first_sum[LIANA__FREE_PROCESSES][32]; /* its name */
     int asked_batch[LIANA__FREE_PROCESSES][LIANA__FREE_STEPS], asked_scalars[LIANA__FREE_PROCESSES][LIANA__FREE_STEPS];
     uint64_t position[LIANA__FREE_PROCESSES];
 } liana__free_recipe;

@@ -454,6 +454,9 @@ liana_status liana__trainer_create(liana__device *device, const liana__trainer_o
     trainer->strategy = options->strategy ? options->strategy : &liana__strategy_one_device;
     trainer->variables = variables;
     device->memory_limit = options->memory_limit;
+    for (size_t i = 0; i < options->num_more_devices; i++) {
+        options->more_devices[i]->memory_limit = options->memory_limit;
+    }
     liana_status status = set_up(trainer, error);
     if (status != LIANA_OK) {
         liana__trainer_destroy(trainer);

@@ -133,14 +133,18 @@ static void test_the_report_has_what_the_evaluator_found(void **state)
     free(data[1]);
 }
 
-/* The evaluator comes first, as processes of a cluster may. The last checkpoint stays, so it is always evaluated. */
+/* The evaluator of a cluster, which comes first. The last checkpoint stays, so it is always evaluated. */
 static void test_it_waits_for_a_run(void **state)
 {
     (void)state;
     liana__test_folder();
     const char *config = liana__test_tiny_run(200), *run = run_path();
+    static const char *const environment[] = {
+        "TF_CONFIG={\"cluster\": {\"worker\": [\"a:1\", \"b:1\"], \"evaluator\": [\"c:1\"]}, \"task\": {\"type\": "
+        "\"evaluator\", \"index\": 0}}",
+        NULL};
     pid_t evaluator =
-        liana__test_spawn((const char *const[]){"evaluate", run, "--follow", "--every", "0.01", NULL}, NULL);
+        liana__test_spawn((const char *const[]){"evaluate", run, "--follow", "--every", "0.01", NULL}, environment);
     assert_code(liana__test_command("train", config), 0);
     liana__test_result got = liana__test_wait(evaluator);
     json_t *history = read_json("run/history.json"), *epochs = json_object_get(history, "epochs");

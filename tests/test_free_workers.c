@@ -396,9 +396,6 @@ static void test_a_fit_goes_on(void **state)
     liana__free_results(whole, 2);
 }
 
-static liana_status create_step(liana_context *context, const liana__cluster_program *program,
-                                liana__cluster_result *result);
-
 static void refuse(const liana__cluster_program *given, size_t num_servers, const char *expected)
 {
     liana__cluster_result results[4];
@@ -440,8 +437,6 @@ static void test_what_is_refused(void **state)
         program.optimizer = optimizers[i];
         refuse(&program, 1, "sums over whole gradients");
     }
-    const liana__cluster_program step = {.run = create_step, .strategy = {.name = asynchronous}};
-    refuse(&step, 1, "a step of one's own");
     const liana__cluster_program no_servers = fit_of(asynchronous);
     refuse(&no_servers, 0, "needs parameter servers");
 }
@@ -500,46 +495,6 @@ static void test_launched_processes(void **state)
         assert_history(out, "\"not_reproducible\": ");
         assert_history(out, k ? "the first 1 of 2 workers" : "asynchronous updates, max_staleness 2, 2 workers");
     }
-}
-
-static void build_leaf(liana_leaf *leaf, void *user)
-{
-    (void)user;
-    liana_tensor in = liana_leaf_input(leaf, "x");
-    liana_tensor weight = liana_graph_variable(leaf->graph, "weight", LIANA_F32, liana_shape_of(FEATURES, 1));
-    liana_tensor loss = liana_leaf_sum(leaf, "loss", liana_op_square(liana_op_matmul(in, weight, false, false)));
-    liana_leaf_gradients(leaf, loss, &weight, 1);
-}
-
-static void build_update(liana_update *update, void *user)
-{
-    (void)user;
-    liana_apply_gradients(update->variables, update->gradients, update->num_variables,
-                          &(liana_optimizer_options){.optimizer = "SGD"});
-}
-
-static liana_status create_step(liana_context *context, const liana__cluster_program *program,
-                                liana__cluster_result *result)
-{
-    (void)result;
-    static const liana_component components[] = {{.name = "x", .dtype = LIANA_F32, .shape = {1, {FEATURES}}}};
-    const liana_step_options options = {.leaf = build_leaf,
-                                        .update = build_update,
-                                        .components = components,
-                                        .num_components = 1,
-                                        .batch_size = 8,
-                                        .microbatch = 2,
-                                        .strategy = program->strategy};
-    liana_device *device = NULL;
-    liana_variables *variables = NULL;
-    liana_step *step = NULL;
-    liana_status status = liana_device_open(context, "cpu", &device);
-    if (status == LIANA_OK) status = liana_variables_create(device, &variables);
-    if (status == LIANA_OK) status = liana_step_create(device, variables, &options, &step);
-    liana_step_destroy(step);
-    liana_variables_destroy(variables);
-    liana_device_close(device);
-    return status;
 }
 
 int main(void)

@@ -3,7 +3,7 @@
  * straight_through, which it uses. */
 #include "harness/harness.h"
 
-#include "harness/graph_run.h"
+#include "harness/one_reference.h"
 #include "layers/layer.h"
 
 #include <math.h>
@@ -13,20 +13,6 @@ enum { ROWS = 6, PLACES = 6, CHANNELS = 2, SIZE = ROWS * PLACES * CHANNELS };
 enum { X, GAMMA, BETA, MEAN, VARIANCE, SHARES, PRESENT, NUM_INPUTS };
 
 static const double EPSILON = 0.001;
-static liana_context *context;
-static liana__device *reference;
-
-static int set_up(void **state)
-{
-    (void)state;
-    return liana__test_open_devices(0, &context, NULL, &reference);
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    return liana__test_close_devices(context, NULL, reference);
-}
 
 static liana_tensor channel_input(liana_graph *graph, const char *name)
 {

@@ -5,7 +5,7 @@
 #include "base/denormals.h"
 #include "base/memory.h"
 #include "harness/emulated_kernels.h"
-#include "harness/graph_run.h"
+#include "harness/one_reference.h"
 #include "ops/samples.h"
 
 #include <float.h>
@@ -19,21 +19,6 @@ static const liana__samples *const all_samples[] = {
 #undef LIANA__OP
 };
 enum { NUM_OPS = sizeof all_samples / sizeof *all_samples };
-
-static liana_context *context;
-static liana__device *reference;
-
-static int set_up(void **state)
-{
-    (void)state;
-    return liana__test_open_devices(0, &context, NULL, &reference);
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    return liana__test_close_devices(context, NULL, reference);
-}
 
 static void assert_built(const liana_graph *graph, const liana__samples *op, const liana__sample *sample)
 {

@@ -47,25 +47,37 @@ static void assert_facts(const char *variables, liana_cluster_facts expected)
     "TF_CONFIG={\"cluster\": {\"chief\": [\"c:1\"], \"worker\": [\"a:1\", \"b:1\"], \"ps\": [\"p:1\", \"q:1\"]}, " \
     "\"task\": {\"type\": " task "}}"
 
+#define TF_WORKERS(index)                                                                                              \
+    "TF_CONFIG={\"cluster\": {\"worker\": [\"a:1\", \"b:1\"]}, \"task\": {\"type\": \"worker\", \"index\": " index "}" \
+    "}"
+
+/* As TFConfigClusterResolver's task_type and task_id. */
 static void test_who_this_is(void **state)
 {
     (void)state;
-    const liana_cluster_facts alone = {.num_workers = 1, .is_chief = true, .type = LIANA_TASK_CHIEF};
+    const liana_cluster_facts alone = {.num_workers = 1, .is_chief = true, .type = LIANA_TASK_WORKER};
     assert_facts("", alone);
     assert_facts(TF("\"chief\", \"index\": 0"),
                  (liana_cluster_facts){.num_workers = 3, .num_servers = 2, .type = LIANA_TASK_CHIEF, .is_chief = true});
     assert_facts(
+        TF("\"worker\", \"index\": 0"),
+        (liana_cluster_facts){.num_workers = 3, .num_servers = 2, .rank = 1, .index = 0, .type = LIANA_TASK_WORKER});
+    assert_facts(
         TF("\"worker\", \"index\": 1"),
-        (liana_cluster_facts){.num_workers = 3, .num_servers = 2, .rank = 2, .index = 2, .type = LIANA_TASK_WORKER});
+        (liana_cluster_facts){.num_workers = 3, .num_servers = 2, .rank = 2, .index = 1, .type = LIANA_TASK_WORKER});
     assert_facts(TF("\"ps\", \"index\": 1"),
                  (liana_cluster_facts){
                      .num_workers = 3, .num_servers = 2, .rank = 4, .index = 1, .type = LIANA_TASK_PARAMETER_SERVER});
     assert_facts(TF("\"evaluator\", \"index\": 0"),
                  (liana_cluster_facts){.num_workers = 3, .num_servers = 2, .rank = -1, .type = LIANA_TASK_EVALUATOR});
+    /* Without a chief worker 0 is the chief, and is called a worker. */
+    assert_facts(TF_WORKERS("0"), (liana_cluster_facts){.num_workers = 2, .type = LIANA_TASK_WORKER, .is_chief = true});
+    assert_facts(TF_WORKERS("1"),
+                 (liana_cluster_facts){.num_workers = 2, .rank = 1, .index = 1, .type = LIANA_TASK_WORKER});
     assert_facts("RANK=1;WORLD_SIZE=4;MASTER_ADDR=host;MASTER_PORT=29500",
                  (liana_cluster_facts){.num_workers = 4, .rank = 1, .index = 1, .type = LIANA_TASK_WORKER});
     assert_facts("OMPI_COMM_WORLD_RANK=0;OMPI_COMM_WORLD_SIZE=2",
-                 (liana_cluster_facts){.num_workers = 2, .type = LIANA_TASK_CHIEF, .is_chief = true});
+                 (liana_cluster_facts){.num_workers = 2, .type = LIANA_TASK_WORKER, .is_chief = true});
     assert_facts("", alone);
 }
 
@@ -157,13 +169,13 @@ static void test_all_stop_at_the_same_step(void **state)
     snprintf(folder, sizeof folder, "%s", liana__test_folder());
     assert_code(liana__test_process(NULL, "launch", "-n", "3", "--program", program, "--", "multi_worker", "2", folder),
                 0);
-    assert_said(0, "chief 0 of 3+0, chief 1, joined 1, steps 5\n");
+    assert_said(0, "worker 0 of 3+0, chief 1, joined 1, steps 5\n");
     assert_said(1, "worker 1 of 3+0, chief 0, joined 1, steps 5\n");
     assert_said(2, "worker 2 of 3+0, chief 0, joined 1, steps 5\n");
     assert_code(liana__test_process(NULL, "launch", "-n", "3", "--servers", "1", "--program", program, "--",
                                     "parameter_server", "0", folder),
                 0);
-    assert_said(0, "chief 0 of 2+1, chief 1, joined 1, steps 5\n");
+    assert_said(0, "worker 0 of 2+1, chief 1, joined 1, steps 5\n");
     assert_said(1, "worker 1 of 2+1, chief 0, joined 1, steps 5\n");
     assert_said(2, "ps 0 of 2+1, chief 0, joined 1, steps 5\n");
 }

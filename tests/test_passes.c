@@ -1,7 +1,7 @@
 /* Passes: graphs before and after give the same results, and what is meant to vanish does. */
 #include "harness/harness.h"
 
-#include "harness/graph_run.h"
+#include "harness/one_reference.h"
 #include "ops/gradients.h"
 #include "ops/samples.h"
 #include "passes/pass.h"
@@ -9,21 +9,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static liana_context *context;
-static liana__device *reference;
-
-static int set_up(void **state)
-{
-    (void)state;
-    return liana__test_open_devices(0, &context, NULL, &reference);
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    return liana__test_close_devices(context, NULL, reference);
-}
 
 /* How many nodes of an op the results depend on. */
 static int count_needed(const liana_graph *graph, const liana__op *op)

@@ -90,9 +90,18 @@ static void test_bad_names(void **state)
 {
     (void)state;
     static const char *const cases[][2] = {
-        {"npu", "'npu', expected gpu"},     {"gpu:x", "ends with ':x'"},       {"gpu:-1", "ends with ':-1'"},
-        {"gpu?memory", "'memory' is not"},  {"gpu?=3", "'=3' is not"},         {"pjrt:", "expected gpu"},
-        {"pjrt:cpu:1:2", "'pjrt:cpu:1:2'"}, {"pjrt:npu", "expected gpu, tpu"},
+        {"npu", "'npu', expected gpu"},
+        {"gpu:x", "ends with ':x'"},
+        {"gpu:-1", "ends with ':-1'"},
+        {"gpu?memory", "'memory' is not"},
+        {"gpu?=3", "'=3' is not"},
+        {"pjrt:", "expected gpu"},
+        {"pjrt:cpu?cpu_device_count=x", "cpu_device_count of a device is 'x', expected a number"},
+        {"pjrt:cpu?cpu_device_count=true", "is 'true', expected a number of devices, 1 to"},
+        {"pjrt:cpu?cpu_device_count=2.5", "is '2.5'"},
+        {"pjrt:cpu?cpu_device_count=0", "is '0'"},
+        {"pjrt:cpu:1:2", "'pjrt:cpu:1:2'"},
+        {"pjrt:npu", "expected gpu, tpu"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         liana__arena arena = {0};
@@ -144,6 +153,11 @@ static void test_compile_options(void **state)
                                  "xla_cpu_use_multi_output_fusion"
                                  "\x12\x00\x20\x01\x28\x01\x20\x01";
     assert_bytes(&(liana__pjrt_compile_options){.fewer_loops = true}, joined, sizeof joined - 1);
+    static const char kept[] = "\x1a\x28\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"
+                               "\x1a\x17\xf2\x01\x14"
+                               "cse_barrier_expander"
+                               "\x20\x01\x28\x01\x20\x01";
+    assert_bytes(&(liana__pjrt_compile_options){.keeps_barriers = true}, kept, sizeof kept - 1);
     static const char set[] = "\x1a\x54\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"
                               "\x1a\x43\xf8\x01\x03\xf2\x01\x17"
                               "tree_reduction_rewriter"

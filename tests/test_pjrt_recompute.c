@@ -1,12 +1,11 @@
 /* train.recompute behind a plugin: the compiled program needs less, the losses are those of the training that keeps all. */
 #include "harness/harness.h"
 
-#include "base/file.h"
+#include "backends/pjrt/interface.h"
 #include "harness/command_run.h"
 #include "harness/pjrt_plugin.h"
 #include "harness/run_files.h"
 
-#include <dirent.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,28 +71,6 @@ static void assert_same_losses(const char *a, const char *b)
     for (size_t i = 0; i < EPOCHS; i++) assert_true(fabs(ours[i] - theirs[i]) <= 5e-6 * ours[i]);
 }
 
-/* How often a word stands in the program of the update that LIANA_DUMP has written. */
-static size_t count_in_dump(const char *word)
-{
-    char folder[512];
-    size_t count = 0;
-    snprintf(folder, sizeof folder, "%s", liana__test_path("dumps"));
-    DIR *open = opendir(folder);
-    assert_non_null(open);
-    for (const struct dirent *entry; (entry = readdir(open));) {
-        char path[1024], *bytes;
-        size_t size;
-        liana__error error;
-        if (!strstr(entry->d_name, "whole-update")) continue;
-        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-        assert_ok(liana__file_read(path, SIZE_MAX / 2, &bytes, &size, &error), &error);
-        for (const char *at = bytes; (at = strstr(at, word)); at++) count++;
-        free(bytes);
-    }
-    closedir(open);
-    return count;
-}
-
 /* The compiler's own count of a whole update comes down below the limit, and a resume keeps the limit. */
 static void test_a_whole_update_needs_less(void **state)
 {
@@ -116,7 +93,7 @@ static void test_a_whole_update_needs_less(void **state)
     assert_true(parts > 0);
     assert_int_equal(instead, all);
     assert_true(takes <= all - all / 8);
-    assert_true(count_in_dump("optimization_barrier") >= 1);
+    assert_true(liana__test_count_dumps("optimization_barrier") >= 1);
     assert_same_losses("all", "less");
     /* Half a run, and the rest of it, are the whole one. */
     assert_code(train("half", "train.recompute=auto", limit, "train.epochs=1"), 0);
@@ -127,14 +104,103 @@ static void test_a_whole_update_needs_less(void **state)
     liana__test_plugin_is_clean();
 }
 
-/* In exact mode updates go shard by shard, which keeps all. That is said. */
-static void test_leaves_keep_all(void **state)
+/* ---- exact mode ---- */
+
+/* A run in shards of 8 on so many devices, whose losses have to do with `limit` MiB. */
+static liana__test_result train_exactly(const char *run, const char *limit, int devices, const char *more)
+{
+    char strategy[96], memory[64];
+    snprintf(strategy, sizeof strategy, "train.strategy={name: mirrored, replicas: %d}", devices);
+    snprintf(memory, sizeof memory, "train.memory=%s", limit);
+    return liana__test_command("train", config, liana__test_on_plugin("?cpu_device_count=8"), liana__test_output(run),
+                               strategy, "train.deterministic=true", "train.microbatch=8", "train.recompute=auto",
+                               memory, more ? more : "train.epochs=2");
+}
+
+/* What a run takes that computes nothing twice. */
+static int take_all(const char *run, int devices)
+{
+    int all = 0;
+    liana__test_result result = train_exactly(run, "4096", devices, NULL);
+    const char *none = strstr(result.out, "recompute: none (auto: training takes ");
+    if (!none || sscanf(strstr(none, "takes"), "takes %d", &all) != 1) fail_msg("%s%s", result.out, result.err);
+    assert_code(result, 0);
+    return all;
+}
+
+/* The program of a shard needs less, and gives the same bits on 1, 2 and 8 devices. */
+static void test_shards_need_less(void **state)
 {
     (void)state;
     begin();
-    liana__test_result result = train("exact", "train.deterministic=true", "train.recompute=auto", "train.epochs=1");
-    assert_non_null(strstr(result.out, "recompute: none (behind a plugin whole updates only do that"));
-    assert_code(result, 0);
+    const int all = take_all("all", 1), counts[] = {1, 2, 8};
+    char limit[16], run[16];
+    snprintf(limit, sizeof limit, "%d", all - all / 5);
+    for (int i = 0; i < 3; i++) {
+        int parts = 0, takes = 0, instead = 0;
+        snprintf(run, sizeof run, "less%d", counts[i]);
+        liana__test_result result = train_exactly(run, limit, counts[i], NULL);
+        read_memory(result.out, &parts, &takes, &instead);
+        assert_code(result, 0);
+        assert_true(parts > 0);
+        assert_int_equal(instead, all);
+        assert_true(takes <= all - all / 5);
+        assert_same_losses("all", run);
+        if (i > 0) liana__test_assert_same_training("less1", run);
+    }
+    assert_code(train_exactly("half", limit, 1, "train.epochs=1"), 0);
+    assert_code(train_exactly("half", limit, 1, "--resume"), 0);
+    liana__test_assert_same_training("less1", "half");
+    liana__test_plugin_is_clean();
+}
+
+/* The first device holds the optimizer's slots, so that the others have more room. They take the first one's choice, and its
+ * program: nothing more is compiled for them. */
+static void test_devices_compute_the_same_parts_twice(void **state)
+{
+    (void)state;
+    begin();
+    static const char pool[] = "GlobalAveragePooling2D\n", wide[] = "    - Dense: {units: 60000}\n";
+    char more[sizeof text + sizeof wide];
+    const size_t before = (size_t)(strstr(text, pool) - text) + strlen(pool);
+    snprintf(more, sizeof more, "%.*s%s%s", (int)before, text, wide, text + before);
+    snprintf(config, sizeof config, "%s", liana__test_write("wide.yaml", more, strlen(more)));
+    counting_plugin_state *counted = liana__test_plugin_state();
+    const int all = take_all("all", 1);
+    char limit[16];
+    snprintf(limit, sizeof limit, "%d", all - 4); /* a part of the slots, of 9 MiB */
+    size_t compiled[2];
+    for (int devices = 1; devices <= 2; devices++) {
+        char run[16];
+        int parts = 0, takes = 0, instead = 0;
+        snprintf(run, sizeof run, "wide%d", devices);
+        const size_t start = counted->compiled;
+        liana__test_result result = train_exactly(run, limit, devices, "train.epochs=1");
+        compiled[devices - 1] = counted->compiled - start;
+        read_memory(result.out, &parts, &takes, &instead);
+        assert_code(result, 0);
+        assert_int_equal(instead, all);
+    }
+    assert_int_equal(compiled[0], compiled[1]);
+    liana__test_assert_same_training("wide1", "wide2");
+    liana__test_plugin_is_clean();
+}
+
+static void test_shards_that_do_not_fit(void **state)
+{
+    (void)state;
+    begin();
+    assert_refused(train_exactly("none", "1", 2, NULL), 1, "training needs at least ", "but may take 1 MiB",
+                   "a smaller train.microbatch", "train.memory", NULL);
+    /* Refused by the compiler itself, as that of TPUs does: with a limit, each level of it; without one, the first. */
+    counting_plugin_state *counted = liana__test_plugin_state();
+    counted->fails = LIANA__PJRT_CLIENT_COMPILE;
+    counted->fails_after = 0;
+    counted->fails_with = 8;
+    counted->fails_saying = "17.2G of 15.7G hbm";
+    assert_refused(train("large", "train.deterministic=true", "train.recompute=none", NULL), 1,
+                   "out of memory: ", "train.microbatch=8", "train.recompute=auto computes parts", "17.2G of 15.7G hbm",
+                   NULL);
     liana__test_plugin_is_clean();
 }
 
@@ -151,7 +217,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_whole_update_needs_less),
-        cmocka_unit_test(test_leaves_keep_all),
+        cmocka_unit_test(test_shards_need_less),
+        cmocka_unit_test(test_devices_compute_the_same_parts_twice),
+        cmocka_unit_test(test_shards_that_do_not_fit),
         cmocka_unit_test(test_what_nothing_reaches),
     };
     return cmocka_run_group_tests_name("pjrt_recompute", tests, NULL, NULL);

@@ -2,12 +2,10 @@
 #include "harness/harness.h"
 
 #include "backends/pjrt/discovery.h"
-#include "base/file.h"
 #include "harness/command_run.h"
 #include "harness/pjrt_plugin.h"
 #include "harness/run_files.h"
 
-#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -234,28 +232,6 @@ static void test_exact_mode_sets_flags(void **state)
 
 /* ---- precision ---- */
 
-/* How many files below the folder of dumps hold a word. */
-static size_t count_dumps(const char *word)
-{
-    size_t count = 0;
-    char folder[512];
-    snprintf(folder, sizeof folder, "%s", liana__test_path("dumps"));
-    DIR *open = opendir(folder);
-    assert_non_null(open);
-    for (const struct dirent *entry; (entry = readdir(open));) {
-        char path[1024], *bytes;
-        size_t size;
-        liana__error error;
-        if (!strstr(entry->d_name, "whole-update")) continue;
-        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-        assert_ok(liana__file_read(path, SIZE_MAX / 2, &bytes, &size, &error), &error);
-        count += strstr(bytes, word) != NULL;
-        free(bytes);
-    }
-    closedir(open);
-    return count;
-}
-
 /* Products are in f32 unless a device may do them as it likes; both are programs of their own in the cache. */
 static void test_products(void **state)
 {
@@ -268,14 +244,14 @@ static void test_products(void **state)
     setenv("LIANA_PROGRAM_CACHE", cache, 1);
     setenv("LIANA_DUMP", dumps, 1);
     assert_code(train("", "highest", "train.precision=float32", NULL), 0);
-    assert_int_equal(count_dumps("precision HIGHEST"), 1);
+    assert_int_equal(liana__test_count_dumps("precision HIGHEST"), 1);
     size_t before = counted->compiled;
     liana__test_result result = train("", "default", "train.precision=float32_default", NULL);
     assert_non_null(strstr(result.out, "precision: float32_default (this device may round the operands of products)"));
     assert_code(result, 0);
     assert_true(counted->compiled > before);
-    assert_int_equal(count_dumps("dot_general"), 1);
-    assert_int_equal(count_dumps("precision HIGHEST"), 0);
+    assert_int_equal(liana__test_count_dumps("dot_general"), 1);
+    assert_int_equal(liana__test_count_dumps("precision HIGHEST"), 0);
     unsetenv("LIANA_DUMP");
     before = counted->compiled;
     assert_code(train("", "again", "train.precision=float32_default", NULL), 0);

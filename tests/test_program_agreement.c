@@ -17,8 +17,10 @@ enum { PROCESSES = 3, COUNT = 60, FEATURES = 4, BATCH = 8 };
 typedef struct recipe {
     int64_t batch_size, microbatch, epochs, units, steps;
     uint64_t seed;
-    const char *optimizer, *loss, *augment, *data;
+    const char *optimizer, *loss, *augment, *data, *metric, *input;
     float weight;
+    double dropout, high, constant, rate;
+    bool predicts;
 } recipe;
 
 typedef struct process {
@@ -31,7 +33,7 @@ typedef struct process {
     bool computes_alike;
 } process;
 
-static char images[2][300];
+static char images[2][300], estimator_folder[300];
 
 static void *run_process(void *user)
 {
@@ -91,15 +93,23 @@ static void assert_differ(liana_status (*run)(liana_context *context, const reci
 
 /* ---- liana_fit ---- */
 
-static liana_status fit(liana_context *context, const recipe *own)
+static liana_model *make_model(liana_context *context, const recipe *own)
 {
     liana_model *model = NULL;
-    liana_dataset *data = NULL;
-    if (liana_model_create(context, NULL, &model) != LIANA_OK) return liana_context_status(context);
+    if (liana_model_create(context, NULL, &model) != LIANA_OK) return NULL;
     liana_input(model, .shape = LIANA_INTS(LIANA__TINY_SIZE, LIANA__TINY_SIZE, 1));
     liana_flatten(model);
     liana_dense(model, .units = own->units, .activation = "relu", .name = "hidden");
+    liana_dropout(model, .rate = own->dropout, .name = "drop");
     liana_dense(model, .units = 4, .activation = "softmax", .name = "classes");
+    return model;
+}
+
+static liana_status fit(liana_context *context, const recipe *own)
+{
+    liana_model *model = make_model(context, own);
+    liana_dataset *data = NULL;
+    if (!model) return liana_context_status(context);
     liana_status status = liana_dataset_open(context, own->data, NULL, &data);
     if (status == LIANA_OK) {
         status = liana_fit(model, &(liana_fit_options){.training = data,
@@ -110,6 +120,7 @@ static liana_status fit(liana_context *context, const recipe *own)
                                                        .optimizer = own->optimizer,
                                                        .loss = own->loss,
                                                        .augment = own->augment,
+                                                       .inputs = {{NULL, own->input}},
                                                        .strategy = {.name = "multi_worker"}});
     }
     liana_model_destroy(model);
@@ -143,6 +154,157 @@ static void test_fits(void **state)
     last = all;
     last.data = images[1];
     assert_differ(fit, &all, &last, "the training data.files[train-images].contents is ");
+    last = all;
+    last.dropout = 0.5;
+    assert_differ(fit, &all, &last, ".rate is ");
+    last = all;
+    last.input = "image";
+    assert_differ(fit, &all, &last, "inputs[] is not there on the chief, and image on process 2");
+}
+
+/* ---- evaluations and predictions ---- */
+
+/* Twice: what has been compiled is kept. */
+static liana_status evaluate(liana_context *context, const recipe *own)
+{
+    liana_model *model = make_model(context, own);
+    liana_dataset *data = NULL;
+    if (!model) return liana_context_status(context);
+    liana_evaluate_options options = {.batch_size = own->batch_size,
+                                      .steps = own->steps,
+                                      .loss = own->loss,
+                                      .metrics = {own->metric},
+                                      .strategy = {.name = "multi_worker"}};
+    liana_status status = liana_dataset_open(context, own->data, NULL, &data);
+    for (int i = 0; status == LIANA_OK && i < 2; i++) status = liana_evaluate(model, data, &options, NULL);
+    liana_model_destroy(model);
+    liana_dataset_close(data);
+    return status;
+}
+
+static liana_status predict(liana_context *context, const recipe *own)
+{
+    if (!own->predicts) return evaluate(context, own);
+    liana_model *model = make_model(context, own);
+    liana_dataset *data = NULL;
+    float outputs[COUNT * 4];
+    if (!model) return liana_context_status(context);
+    const liana_predict_options options = {.batch_size = own->batch_size,
+                                           .steps = own->steps,
+                                           .inputs = {{NULL, own->input}},
+                                           .strategy = {.name = "multi_worker"}};
+    liana_status status = liana_dataset_open(context, own->data, NULL, &data);
+    if (status == LIANA_OK) status = liana_predict_batches(model, data, &options, outputs);
+    liana_model_destroy(model);
+    liana_dataset_close(data);
+    return status;
+}
+
+static void test_evaluations(void **state)
+{
+    (void)state;
+    const recipe all = {.batch_size = 16, .units = 8, .data = images[0], .loss = "sparse_categorical_crossentropy"};
+    recipe last = all;
+    assert_agree(evaluate, &all);
+    last.batch_size = 32;
+    assert_differ(evaluate, &all, &last, "batch_size is 16 on the chief, and 32 on process 2");
+    last = all;
+    last.steps = 2;
+    assert_differ(evaluate, &all, &last, "steps is 0 on the chief, and 2 on process 2");
+    last = all;
+    last.metric = "accuracy";
+    assert_differ(evaluate, &all, &last, "loss and metrics is ");
+    last = all;
+    last.units = 9;
+    assert_differ(evaluate, &all, &last, "units is 8 on the chief, and 9 on process 2");
+    last = all;
+    last.data = images[1];
+    assert_differ(evaluate, &all, &last, "the data.files[train-images].contents is ");
+}
+
+static void test_predictions(void **state)
+{
+    (void)state;
+    const recipe all = {.batch_size = 16, .units = 8, .data = images[0], .predicts = true};
+    recipe last = all;
+    assert_agree(predict, &all);
+    last.batch_size = 8;
+    assert_differ(predict, &all, &last, "batch_size is 16 on the chief, and 8 on process 2");
+    last = all;
+    last.input = "image";
+    assert_differ(predict, &all, &last, "inputs[] is not there on the chief, and image on process 2");
+    last = all;
+    last.data = images[1];
+    assert_differ(predict, &all, &last, "the data.files[train-images].contents is ");
+    /* One process evaluates while the others predict. */
+    last = all;
+    last.predicts = false;
+    assert_differ(predict, &all, &last,
+                  "the function that was called is liana_predict on the chief, and liana_evaluate on process 2");
+}
+
+/* ---- single batches ---- */
+
+static void fill_batch(uint8_t *pictures, int32_t *classes, int64_t count, liana_array *arrays)
+{
+    const int64_t size = LIANA__TINY_SIZE * LIANA__TINY_SIZE;
+    for (int64_t i = 0; i < count * size; i++) pictures[i] = (uint8_t)(i * 37);
+    for (int64_t i = 0; i < count; i++) classes[i] = (int32_t)(i % 4);
+    arrays[0] =
+        (liana_array){"image", LIANA_U8, liana_shape_of(count, LIANA__TINY_SIZE, LIANA__TINY_SIZE, 1), pictures};
+    arrays[1] = (liana_array){"label", LIANA_S32, liana_shape_of(count), classes};
+}
+
+/* `predicts`: the batch is measured, else trained on. */
+static liana_status on_batch(liana_context *context, const recipe *own)
+{
+    uint8_t pictures[BATCH * LIANA__TINY_SIZE * LIANA__TINY_SIZE];
+    int32_t classes[BATCH];
+    liana_array arrays[2];
+    liana_results results;
+    liana_model *model = make_model(context, own);
+    if (!model) return liana_context_status(context);
+    fill_batch(pictures, classes, BATCH, arrays);
+    liana_status status;
+    if (own->predicts) {
+        const liana_evaluate_options options = {.loss = "sparse_categorical_crossentropy",
+                                                .metrics = {own->metric},
+                                                .strategy = {.name = "multi_worker"}};
+        status = liana_test_on_batch(model, &options, arrays, 2, &results);
+    } else {
+        const liana_fit_options options = {.optimizer = own->optimizer,
+                                           .microbatch = own->microbatch,
+                                           .strategy = {.name = "multi_worker"}};
+        status = liana_train_on_batch(model, &options, arrays, 2, &results);
+    }
+    liana_model_destroy(model);
+    return status;
+}
+
+static void test_batches(void **state)
+{
+    (void)state;
+    const recipe all = {.units = 8, .microbatch = 2, .dropout = 0.25, .optimizer = "SGD"};
+    recipe last = all;
+    assert_agree(on_batch, &all);
+    /* The ops of a model's layers: an attribute of the op that a layer has made. */
+    last.dropout = 0.5;
+    assert_differ(on_batch, &all, &last, "'rate' of op ");
+    assert_differ(on_batch, &all, &last,
+                  "(dropout) of a shard, behind 'hidden/bias', is 0.25 on the chief, and 0.5 on");
+    last = all;
+    last.optimizer = "{name: SGD, momentum: 0.5}";
+    assert_differ(on_batch, &all, &last, "optimizer.momentum is 0.0 on the chief, and 0.5 on process 2");
+    last.optimizer = "{name: SGD, learning_rate: 0.5}";
+    assert_differ(on_batch, &all, &last,
+                  "learning_rate.initial_learning_rate is null on the chief, and 0.5 on process 2");
+    recipe measured = all;
+    measured.predicts = true;
+    last = measured;
+    assert_agree(on_batch, &measured);
+    last.units = 9;
+    assert_differ(on_batch, &measured, &last,
+                  "the variable 'hidden/kernel' of a shard is f32[144, 8] on the chief, and f32[144, 9] on process 2");
 }
 
 /* ---- a step of one's own ---- */
@@ -154,15 +316,19 @@ static void build_leaf(liana_leaf *leaf, void *user)
     liana_tensor weight = liana_graph_variable(leaf->graph, "weight", LIANA_F32, liana_shape_of(FEATURES, own->units));
     liana_tensor product = liana_op_matmul(x, weight, false, false);
     if (own->loss) product = liana_op_relu(product);
+    if (own->high > 0) product = liana_op_clip(product, 0, own->high);
+    if (own->constant > 0) {
+        product = liana_op_multiply(product, liana_graph_scalar(leaf->graph, LIANA_F32, own->constant));
+    }
     liana_tensor loss = liana_leaf_sum(leaf, "loss", liana_op_square(product));
     liana_leaf_gradients(leaf, loss, &weight, 1);
 }
 
 static void build_update(liana_update *update, void *user)
 {
-    (void)user;
+    const recipe *own = user;
     liana_apply_gradients(update->variables, update->gradients, update->num_variables,
-                          &(liana_optimizer_options){.optimizer = "SGD", .learning_rate = 0.01});
+                          &(liana_optimizer_options){.optimizer = "SGD", .learning_rate = own->rate});
 }
 
 static liana_status step(liana_context *context, const recipe *own)
@@ -205,18 +371,103 @@ static liana_status step(liana_context *context, const recipe *own)
 static void test_steps(void **state)
 {
     (void)state;
-    const recipe all = {.batch_size = BATCH, .microbatch = 2, .units = 3, .steps = 2, .weight = 0.5f};
+    const recipe all = {.batch_size = BATCH, .microbatch = 2, .units = 3, .steps = 2, .weight = 0.5f, .rate = 0.25};
     recipe last = all;
     assert_agree(step, &all);
     last.batch_size = 4;
     assert_differ(step, &all, &last, "batch_size is 8 on the chief, and 4 on process 2");
     last = all;
     last.loss = "rectified";
-    assert_differ(step, &all, &last, "the graph of a shard of mine is ");
+    assert_differ(step, &all, &last,
+                  "op 5 of a shard of mine, behind 'weight', is square of 4 : f32[2, 3] on the chief, and "
+                  "relu of 4 : f32[2, 3] on process 2");
+    /* An attribute of an op, the value of a constant, and an op of the update. */
+    recipe clips = all;
+    clips.high = 6;
+    clips.constant = 0.5;
+    last = clips;
+    assert_agree(step, &clips);
+    last.high = 4;
+    assert_differ(
+        step, &clips, &last,
+        "'high' of op 5 (clip) of a shard of mine, behind 'weight', is 6.0 on the chief, and 4.0 on process 2");
+    last = clips;
+    last.constant = 0.25;
+    assert_differ(step, &clips, &last, "the value of op 6 (constant) of a shard of mine is 0.5 (");
+    last = all;
+    last.rate = 0.5;
+    assert_differ(step, &all, &last, "of the update of mine");
     /* Weights that a program has read from another file: no processor is blamed. */
     last = all;
     last.weight = 0.25f;
     assert_differ(step, &all, &last, "the values of the variable 'weight' is ");
+}
+
+/* ---- an estimator ---- */
+
+typedef struct estimated {
+    liana_model *model;
+    const recipe *own;
+} estimated;
+
+static liana_estimator_spec model_fn(const liana_features *features, const liana_features *labels,
+                                     const liana_estimator_mode *mode, void *params)
+{
+    const estimated *made = params;
+    liana_tensor image = liana_feature(features, "image"), output;
+    liana_model_call(made->model, &image, 1, &mode->call, &output, NULL);
+    if (mode->kind != LIANA_MODE_TRAIN && made->own->high > 0) output = liana_op_clip(output, 0, made->own->high);
+    liana_estimator_spec spec = {.predictions = {{"probabilities", output}}};
+    if (mode->kind == LIANA_MODE_PREDICT) return spec;
+    spec.loss = liana_loss_of(output, liana_feature(labels, "label"), NULL);
+    spec.optimizer.optimizer = "SGD";
+    return spec;
+}
+
+/* Trains a step, and evaluates `data`. */
+static liana_status estimate(liana_context *context, const recipe *own)
+{
+    estimated made = {make_model(context, own), own};
+    liana_dataset *training = NULL, *measured = NULL;
+    liana_estimator *estimator = NULL;
+    const liana_estimator_options options = {.model_fn = model_fn,
+                                             .params = &made,
+                                             .config = {.model_dir = estimator_folder,
+                                                        .batch_size = 16,
+                                                        .microbatch = 4,
+                                                        .strategy = {.name = "multi_worker"}}};
+    liana_results results;
+    liana_status status = made.model ? liana_dataset_open(context, images[0], NULL, &training) : LIANA_INTERNAL;
+    if (status == LIANA_OK) status = liana_dataset_open(context, own->data, NULL, &measured);
+    if (status == LIANA_OK) status = liana_estimator_create(context, &options, &estimator);
+    if (status == LIANA_OK) {
+        status = liana_estimator_train(estimator, &(liana_train_spec){.input.dataset = training, .steps = 1});
+    }
+    if (status == LIANA_OK) {
+        status = liana_estimator_evaluate(estimator, &(liana_eval_spec){.input.dataset = measured, .steps = own->steps},
+                                          &results);
+    }
+    liana_estimator_destroy(estimator);
+    liana_dataset_close(training);
+    liana_dataset_close(measured);
+    liana_model_destroy(made.model);
+    return status;
+}
+
+static void test_estimators(void **state)
+{
+    (void)state;
+    const recipe all = {.units = 8, .data = images[0], .high = 0.75};
+    recipe last = all;
+    assert_agree(estimate, &all);
+    last.steps = 2;
+    assert_differ(estimate, &all, &last, "steps is 0 on the chief, and 2 on process 2");
+    last = all;
+    last.high = 0.5;
+    assert_differ(estimate, &all, &last, "'high' of op ");
+    last = all;
+    last.data = images[1];
+    assert_differ(estimate, &all, &last, "the data.files[train-images].contents is ");
 }
 
 static int make_data(void **state)
@@ -227,6 +478,7 @@ static int make_data(void **state)
     liana__error error = {0};
     liana__test_folder();
     liana__test_tiny_data("train", COUNT, 1);
+    snprintf(estimator_folder, sizeof estimator_folder, "%s", liana__test_path("estimator"));
     static const char *const files[] = {"train-images", "train-labels"};
     for (int i = 0; i < 2; i++) {
         snprintf(name, sizeof name, "machine%d", i);
@@ -247,8 +499,8 @@ static int make_data(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fits),
-        cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_fits),    cmocka_unit_test(test_evaluations), cmocka_unit_test(test_predictions),
+        cmocka_unit_test(test_batches), cmocka_unit_test(test_steps),       cmocka_unit_test(test_estimators),
     };
     return cmocka_run_group_tests(tests, make_data, NULL);
 }

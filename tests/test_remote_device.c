@@ -355,6 +355,17 @@ static void test_keys(void **state)
     liana__test_stop_server(server);
 }
 
+/* That is not yet a server of another key: the next connection holds. */
+static void test_the_first_connection_breaks(void **state)
+{
+    (void)state;
+    const char *const *ports = liana__test_ports(1);
+    pid_t server = liana__test_start_breaking_server(ports[0], liana__test_keys());
+    use_cluster(ports, 1, liana__test_keys());
+    assert_same_learning("/job:worker/task:0/cpu:0", "cpu");
+    liana__test_stop_server(server);
+}
+
 /* Asks over a connection of its own. */
 static liana_status say(const char *address, uint32_t kind, const char *version, liana__error *error)
 {
@@ -740,6 +751,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_tf_config_names_servers, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_devices_that_are_not_there, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_keys, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_the_first_connection_breaks, set_up, tear_down),
         cmocka_unit_test(test_versions_and_requests),
         cmocka_unit_test_setup_teardown(test_a_program_takes_the_place_of_another, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_hostile_requests, set_up, tear_down),

@@ -2,7 +2,7 @@
  * StableHLO's own interpreter (tests/stablehlo/check.py). */
 #include "harness/harness.h"
 
-#include "harness/graph_run.h"
+#include "harness/one_reference.h"
 #include "harness/stablehlo_cases.h"
 #include "ops/samples.h"
 #include "stablehlo/lowering.h"
@@ -18,21 +18,6 @@ static const liana__samples *const all_samples[] = {
 #undef LIANA__OP
 };
 enum { NUM_OPS = sizeof all_samples / sizeof *all_samples };
-
-static liana_context *context;
-static liana__device *reference;
-
-static int set_up(void **state)
-{
-    (void)state;
-    return liana__test_open_devices(0, &context, NULL, &reference);
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    return liana__test_close_devices(context, NULL, reference);
-}
 
 static char *print(const liana_graph *graph, const liana__stablehlo_options *options)
 {

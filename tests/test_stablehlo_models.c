@@ -3,7 +3,7 @@
 #include "harness/harness.h"
 
 #include "base/random.h"
-#include "harness/graph_run.h"
+#include "harness/one_reference.h"
 #include "harness/stablehlo_cases.h"
 #include "ir/graph.h"
 #include "stablehlo/module.h"
@@ -14,21 +14,6 @@
 #include <string.h>
 
 enum { MOST_WEIGHTS = 512, BATCH = 3, CLASSES = 5 };
-
-static liana_context *context;
-static liana__device *reference;
-
-static int set_up(void **state)
-{
-    (void)state;
-    return liana__test_open_devices(0, &context, NULL, &reference);
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    return liana__test_close_devices(context, NULL, reference);
-}
 
 /* ---- values and a run ---- */
 

@@ -520,6 +520,15 @@ static void test_options_that_are_refused(void **state)
     liana__tiny_loop_close(&own);
 }
 
+/* Without the scalar. */
+static liana_status give_batch(void *user, int64_t number, liana_step_batch *batch)
+{
+    (void)number;
+    *batch = liana__loop_batch(user, 0, BATCH, 0);
+    batch->scalars[0] = (liana_setting){0};
+    return LIANA_OK;
+}
+
 static void test_batches_that_are_refused(void **state)
 {
     (void)state;
@@ -533,6 +542,16 @@ static void test_batches_that_are_refused(void **state)
     done(liana_variables_initialize(own.variables, NULL));
     refused(liana_step_run(step, NULL, NULL), LIANA_INVALID_ARGUMENT, "the batch is NULL");
     assert_int_equal(liana_step_run(NULL, &batch, NULL), LIANA_INVALID_ARGUMENT);
+    liana_step_many many = {.num_steps = 2};
+    liana_step_counts counts;
+    assert_int_equal(liana_step_run_many(NULL, &many, NULL, NULL), LIANA_INVALID_ARGUMENT);
+    refused(liana_step_run_many(step, NULL, NULL, NULL), LIANA_INVALID_ARGUMENT, "nothing is given");
+    refused(liana_step_run_many(step, &many, NULL, NULL), LIANA_INVALID_ARGUMENT, ".batch");
+    many = (liana_step_many){-1, give_batch, .user = &own};
+    refused(liana_step_run_many(step, &many, NULL, &counts), LIANA_INVALID_ARGUMENT, "num_steps is negative");
+    many.num_steps = 2;
+    refused(liana_step_run_many(step, &many, NULL, &counts), LIANA_INVALID_ARGUMENT, "no scalar 'rate'");
+    assert_int_equal(counts.num_done, 0);
     batch.arrays[1].name = NULL;
     refused(liana_step_run(step, &batch, NULL), LIANA_INVALID_ARGUMENT, "no array 'label'");
     batch.arrays[1].name = "labell";

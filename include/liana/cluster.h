@@ -14,22 +14,25 @@ extern "C" {
 #endif
 
 typedef enum liana_task_type {
-    LIANA_TASK_CHIEF, /* the first worker: it alone should write files that all would write */
+    LIANA_TASK_CHIEF, /* the first worker, where TF_CONFIG has a chief */
     LIANA_TASK_WORKER,
     LIANA_TASK_PARAMETER_SERVER, /* "ps" in TF_CONFIG */
     LIANA_TASK_EVALUATOR,        /* no member of the cluster: it follows checkpoints */
 } liana_task_type;
 
-/* Who this process is. Alone, it is the chief and the only worker. */
+/* Who this process is. Type and index are those of TensorFlow's cluster resolvers (task_type, task_id): of TF_CONFIG the
+ * task's own; elsewhere, and alone, all workers are "worker", from 0 on. So whether this is the chief is said by is_chief,
+ * not by the type. */
 typedef struct liana_cluster_facts {
     int64_t num_processes; /* workers and parameter servers; without evaluators */
     int64_t num_workers;   /* with the chief */
     int64_t num_servers;   /* parameter servers */
-    int64_t rank; /* of this process: workers first, then parameter servers; -1: an evaluator, which has none */
+    int64_t
+        rank; /* of this process: the chief, workers, parameter servers, from 0 on; -1: an evaluator, which has none */
     liana_task_type type;
-    int64_t index; /* among the workers, where the chief is 0, or among the parameter servers; an evaluator has 0. Where
-                       * TF_CONFIG has a chief, its worker 0 is 1 here */
-    bool is_chief; /* after the chief's death another worker may have become it */
+    int64_t index; /* among the tasks of this type; an evaluator has 0 */
+    /* The first worker; after its death another one. It alone should write files that all would write. Alone: true. */
+    bool is_chief;
     bool is_joined;     /* the processes have met: a strategy of several processes is in use */
     const char *source; /* what says so: "TF_CONFIG", "mpirun"; NULL: nothing does. Valid as long as the context */
 } liana_cluster_facts;

@@ -123,6 +123,8 @@ typedef struct liana_step_options {
     bool evaluates;            /* leaf->mode is not for training: no dropout, moving averages are used */
     liana_precision precision; /* of leaves; the update is in float32 */
     bool allows_non_finite;    /* NaN and infinity in sums, gradients and new values are no errors */
+    void (*on_note)(void *user,
+                    const char *note); /* told why results are not reproducible, and who is gone; NULL: nobody */
     /* Its first device is the one that the step is made on, with its threads; a context's are split by opening the
      * context with fewer. Others are opened for the step. */
     liana_strategy strategy;
@@ -168,9 +170,67 @@ typedef struct liana_step_results {
  * `allows_non_finite`: a scalar, a sum, a gradient or a moving average's statistic that is NaN or infinite, by name, or a
  * variable that became so in the update. After a failure no variable has changed, but after the last one: then all have,
  * and should be loaded again. A caller may leave out a batch that fails, and go on with the next one: `results` has its
- * sums, and the position stays (liana_step_set_position). Indices such as labels are not checked. */
+ * sums, and the position stays (liana_step_set_position). Indices such as labels are not checked.
+ *
+ * With parameter servers whose workers are not in step all processes meet after this one step. Asynchronous updates are then
+ * computed by one worker after the other: use liana_step_run_many. */
 LIANA_API LIANA_MUST_USE liana_status liana_step_run(liana_step *step, const liana_step_batch *batch,
                                                      liana_step_results *results);
+
+/* ---- many steps ---- */
+
+/* Several steps, one after the other. Zeros are the defaults. */
+typedef struct liana_step_many {
+    int64_t num_steps;
+    /* Gives the batch of step 0, 1, ... of this call, without scalars. What it points to must stay until the next call of
+     * the function. In step all processes call it for each step, and give the same batch. Else only workers call it:
+     *
+     * - asynchronous updates: worker `step` modulo the number of workers, and no other;
+     * - the first gradients: all workers, for the same batch. Each computes its share.
+     *
+     * Steps come in ascending order. After a death some come once more, perhaps for another worker. If workers are not in
+     * step the function must not make calls in which processes meet, such as those of replicas. To fail, it returns another
+     * status than OK: then all processes fail with it. */
+    liana_status (*batch)(void *user, int64_t step, liana_step_batch *batch);
+    /* Gives the scalars of update 0, 1, ... of this call: a function of its number alone. It is called where the update is
+     * computed. If workers are in step, update and step are the same. NULL: the options have no scalars. */
+    liana_status (*scalars)(void *user, int64_t update, liana_setting scalars[LIANA_MAX_SETTINGS]);
+    void *user;
+} liana_step_many;
+
+/* What became of a step. The same in all processes. */
+typedef struct liana_step_outcome {
+    /* Of the examples whose gradients were used, with the variables that their worker had. What a worker computed that has
+     * died since is not among them. */
+    liana_step_results results;
+    int64_t used;      /* gradients that the update took: each is of one worker. 0: the step was not done */
+    int64_t dropped;   /* gradients that came when the update was over */
+    int64_t staleness; /* of an asynchronous update: the updates between fetching the variables and this one */
+} liana_step_outcome;
+
+/* What became of the gradients of a call, as in history.json. The same in all processes. */
+typedef struct liana_step_counts {
+    int64_t num_done; /* steps. After a failure: those before the failed one, or up to the last pause */
+    int64_t computed, used, dropped;
+    int64_t skipped;       /* shares that a worker did not begin, since their update was over */
+    int64_t partly_used;   /* of workers that died: some servers used them, others had not received them */
+    int64_t undone;        /* used by updates that were undone, since a process died that all needed */
+    int64_t examples_lost; /* of workers that died: nobody trained on them */
+    int64_t largest_staleness;
+    double mean_staleness;
+    const char *not_reproducible; /* why; NULL: results are reproducible. Valid as long as the step */
+} liana_step_counts;
+
+/* Runs several steps: the loop that a program needs under parameter servers whose workers are not in step (strategy.h). There
+ * each worker runs its own steps, and the servers apply what comes. After at most `pause_steps` of the strategy all meet:
+ * everybody hears what became of each step, and has the new values of all variables. Under any other strategy the results
+ * are those of liana_step_run in a loop, bit for bit.
+ *
+ * outcomes[num_steps] and `counts` may be NULL. Errors: those of liana_step_run and of the functions; INVALID_ARGUMENT (no
+ * batch function, a negative number of steps, a batch that has scalars; with asynchronous updates a batch by replica).
+ * If workers are not in step the variables should be loaded again after a failure. */
+LIANA_API LIANA_MUST_USE liana_status liana_step_run_many(liana_step *step, const liana_step_many *many,
+                                                          liana_step_outcome *outcomes, liana_step_counts *counts);
 
 /* The position of the next batch's first example; setting it lets a later process go on. */
 LIANA_API uint64_t liana_step_position(const liana_step *step);

@@ -203,13 +203,13 @@ typedef struct liana_evaluate_options {
      * May be NULL. */
     void (*on_values)(void *user, const liana_metric_values *values);
     void *user;
-    /* Shares the batches out, for the same bits. In a cluster all processes call it; each reads and computes its own
-     * examples, with the chief's weights, and gets the results of all. */
+    /* Shares the batches out, for the same bits. In a cluster all processes call it, with the same options, data and model;
+     * each reads and computes its own examples, with the chief's weights, and gets the results of all. */
     liana_strategy strategy;
 } liana_evaluate_options;
 
 /* Measures the model; `options` and `results` may be NULL. Errors: those of reading and compiling; of several processes the
- * first one's error in all of them; UNAVAILABLE if one is gone. */
+ * first one's error in all of them, INVALID_CONFIG with what differs between them; UNAVAILABLE if one is gone. */
 LIANA_API LIANA_MUST_USE liana_status liana_evaluate(liana_model *model, const liana_dataset *dataset,
                                                      const liana_evaluate_options *options, liana_results *results);
 
@@ -244,8 +244,9 @@ LIANA_API LIANA_MUST_USE liana_status liana_predict_batches(liana_model *model, 
  * example_weight, microbatch, device, strategy, precision, seed, batch_size (the largest batch that will come; 0: this one's
  * size), and steps_per_epoch (for schedules with lengths in epochs). `options` may be NULL. The next call with the same
  * options goes on with the same optimizer state: batches in the order of a fit's first epoch give the bits of that epoch.
- * Results (may be NULL) are those before the update. Errors: as liana_fit; OUT_OF_RANGE for a label. After a failure the
- * weights are what they were before. */
+ * Results (may be NULL) are those before the update. With parameter servers whose workers are not in step all processes
+ * meet after it: of the first gradients' examples, or by one worker after the other. Errors: as liana_fit; OUT_OF_RANGE for
+ * a label. After a failure the weights are what they were before. */
 LIANA_API LIANA_MUST_USE liana_status liana_train_on_batch(liana_model *model, const liana_fit_options *options,
                                                            const liana_array *arrays, size_t num_arrays,
                                                            liana_results *results);

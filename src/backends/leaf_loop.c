@@ -294,11 +294,5 @@ liana_status liana__leaf_loop_compute(liana__replica *replica, const liana__leaf
 void liana__leaf_loop_memory(const liana__replica *replica, const liana__leaf_batch *batch,
                              liana__replica_memory *memory)
 {
-    const leaf_loop *own = (const leaf_loop *)replica;
-    *memory = (liana__replica_memory){0};
-    for (size_t leaf = batch->first; leaf < batch->end; leaf++) {
-        const liana__leaf_program *program = liana__leaf_programs_find(&own->programs, batch->leaves[leaf].size);
-        if (!program || program->executable->workspace_size <= memory->workspace) continue;
-        memory->workspace = memory->workspace_before = program->executable->workspace_size;
-    }
+    liana__leaf_programs_memory(&((const leaf_loop *)replica)->programs, batch, memory);
 }

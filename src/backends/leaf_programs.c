@@ -109,6 +109,26 @@ liana_status liana__leaf_programs_prepare(liana__leaf_programs *programs, const 
     return LIANA_OK;
 }
 
+void liana__leaf_programs_memory(const liana__leaf_programs *programs, const liana__leaf_batch *batch,
+                                 liana__replica_memory *memory)
+{
+    *memory = (liana__replica_memory){0};
+    for (size_t leaf = batch->first; leaf < batch->end; leaf++) {
+        const liana__leaf_program *program = liana__leaf_programs_find(programs, batch->leaves[leaf].size);
+        if (!program) continue;
+        const liana__executable *executable = program->executable;
+        size_t workspace = executable->workspace_size, before = executable->recomputed.workspace_before;
+        if (before < workspace) before = workspace;
+        if (workspace > memory->workspace) memory->workspace = workspace;
+        if (before > memory->workspace_before) memory->workspace_before = before;
+        memory->flops += executable->recomputed.flops;
+        memory->flops_before += executable->recomputed.flops_before;
+        if (executable->recomputed.num_segments > memory->num_segments) {
+            memory->num_segments = executable->recomputed.num_segments;
+        }
+    }
+}
+
 void liana__leaf_programs_bind(liana__leaf_programs *programs)
 {
     for (size_t i = 0; i < programs->count; i++) {

@@ -49,6 +49,9 @@ liana__leaf_program *liana__leaf_programs_find(const liana__leaf_programs *progr
 /* Compiles what is missing of the leaves [first, end) of a batch. Masked: of one size, which stands for all. */
 liana_status liana__leaf_programs_prepare(liana__leaf_programs *programs, const liana__leaf_batch *batch,
                                           liana__error *error) LIANA_MUST_USE;
+/* What a prepared batch needs, of leaves that run one after the other (replica.h). */
+void liana__leaf_programs_memory(const liana__leaf_programs *programs, const liana__leaf_batch *batch,
+                                 liana__replica_memory *memory);
 /* Finds the buffers that the variables of the needed programs have now. */
 void liana__leaf_programs_bind(liana__leaf_programs *programs);
 

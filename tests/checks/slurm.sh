@@ -148,15 +148,21 @@ echo "a job of 4 tasks ends with the files of one process"
 # The command of docs/cluster.md, over MPI.
 command=$(sed -n '/^## With MPI/,/^## The key/p' "$source/docs/cluster.md" | grep '^srun ')
 [ "$command" = 'srun -n 4 --mpi=pmix liana train config.yaml' ] || fail "docs/cluster.md has another command: $command"
-if [ -e "$build/liana_openmpi.so" ] && srun --mpi=list 2>&1 | grep -q pmix; then
-    export OMPI_MCA_btl=self,vader OMPI_MCA_btl_vader_single_copy_mechanism=none
-    LIANA_THREADS=1 timeout 300 sh -c "$command --out pmix" >pmix.out 2>&1 || fail "srun --mpi=pmix: $(cat pmix.out)"
-    grep -q 'over mpi the death of a process ends the job' pmix.out || fail "srun --mpi=pmix: not over MPI: $(cat pmix.out)"
-    cmp one/history.json pmix/history.json || fail "srun --mpi=pmix: another history than that of one process"
-    echo "srun --mpi=pmix ends with the files of one process"
-else
-    echo "skipped: srun --mpi=pmix: no module for Open MPI, or Slurm has no plugin for PMIx"
-fi
+export OMPI_MCA_btl=self,vader OMPI_MCA_btl_vader_single_copy_mechanism=none
+# $command with Slurm's plugin $1, over the MPI $2.
+train_over() {
+    if [ ! -e "$build/liana_$2.so" ] || ! srun --mpi=list 2>&1 | grep -q "$1"; then
+        echo "skipped: srun --mpi=$1: no module liana_$2.so, or Slurm has no plugin $1"
+        return
+    fi
+    words=$(echo "$command" | sed "s/--mpi=pmix/--mpi=$1/")
+    LIANA_THREADS=1 timeout 300 sh -c "$words --out $1" >"$1.out" 2>&1 || fail "srun --mpi=$1: $(cat "$1.out")"
+    grep -q 'over mpi the death of a process ends the job' "$1.out" || fail "srun --mpi=$1: not over MPI: $(cat "$1.out")"
+    cmp one/history.json "$1/history.json" || fail "srun --mpi=$1: another history than that of one process"
+    echo "srun --mpi=$1 ends with the files of one process, over $2"
+}
+train_over pmix openmpi
+train_over pmi2 mpich
 
 "$build/liana" train config.yaml --out long train.epochs=100 >log 2>&1 || fail "$(cat log)"
 job=$(sbatch --parsable --output=second.out job.sh config.yaml --out again train.epochs=100 checkpoint.every_steps=20)

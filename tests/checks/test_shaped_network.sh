@@ -10,9 +10,9 @@ build=$(cd "$1" && pwd)
 source=$(cd "$(dirname "$0")/../.." && pwd)
 times=${2:-}
 folder=$(mktemp -d)
-spaces= processes=
+spaces= processes= relays=
 finish() {
-    for process in $processes; do kill "$process" 2>/dev/null || true; done
+    for process in $processes $relays; do kill "$process" 2>/dev/null || true; done
     for space in $spaces; do ip netns del "$space" 2>/dev/null || true; done
     rm -rf "$folder"
 }
@@ -88,7 +88,6 @@ train() {
 # that delays all bytes both ways.
 train_far() {
     rm -rf "$2"
-    relays=
     seconds=$(awk -v ms="$3" 'BEGIN { print ms / 1000 }')
     for number in 0 1; do
         space=liana-worker-$number-$$
@@ -107,7 +106,7 @@ train_far() {
         kill "$process" 2>/dev/null || true
         wait "$process" 2>/dev/null || true
     done
-    processes=
+    processes= relays=
 }
 
 # ---- the problem ----

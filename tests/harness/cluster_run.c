@@ -6,11 +6,13 @@
 
 #include <netinet/in.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -43,34 +45,50 @@ static void remove_sockets(const char *address)
     rmdir(path);
 }
 
-static int bind_any(int *port)
+/* Below the ports that the system gives to connections, and not those of the documents. */
+enum { FIRST_PORT = 20000, NUM_PORTS = 9000 };
+
+/* Claims a port among the tests of this machine, until this process ends: by a name that one process has. */
+static bool claim_port(int port)
+{
+    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    /* The first byte stays 0: the name is in no folder. */
+    const int length = snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "liana-test-port-%d", port);
+    const socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
+    const int claim = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (claim >= 0 && bind(claim, (struct sockaddr *)&name, size) == 0) return true;
+    if (claim >= 0) close(claim);
+    return false;
+}
+
+static bool is_free(int port)
 {
     struct sockaddr_in name = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof name;
-    int listener = socket(AF_INET, SOCK_STREAM, 0);
-    assert_int_equal(bind(listener, (struct sockaddr *)&name, sizeof name), 0);
-    assert_int_equal(getsockname(listener, (struct sockaddr *)&name, &size), 0);
-    *port = ntohs(name.sin_port);
-    return listener;
+    name.sin_port = htons((uint16_t)port);
+    const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const bool is_bound = listener >= 0 && bind(listener, (struct sockaddr *)&name, sizeof name) == 0;
+    if (listener >= 0) close(listener);
+    return is_bound;
 }
 
 int liana__test_free_port(void)
 {
-    int port;
-    close(bind_any(&port));
-    return port;
+    static unsigned next;
+    if (!next) next = (unsigned)getpid() * 31;
+    for (int tries = 0; tries < NUM_PORTS; tries++) {
+        const int port = FIRST_PORT + (int)(next++ % NUM_PORTS);
+        if (is_free(port) && claim_port(port)) return port;
+    }
+    fail_msg("no port is free from %d to %d", (int)FIRST_PORT, FIRST_PORT + NUM_PORTS - 1);
+    return 0;
 }
 
 const char *const *liana__test_ports(size_t count)
 {
-    int listeners[LIANA__TEST_MEMBERS], port;
-    /* All at once, so that they differ. */
     for (size_t i = 0; i < count; i++) {
-        listeners[i] = bind_any(&port);
-        snprintf(texts[i], sizeof texts[i], "127.0.0.1:%d", port);
+        snprintf(texts[i], sizeof texts[i], "127.0.0.1:%d", liana__test_free_port());
         addresses[i] = texts[i];
     }
-    for (size_t i = 0; i < count; i++) close(listeners[i]);
     return addresses;
 }
 

@@ -24,7 +24,7 @@ struct liana__test_member {
 /* Addresses for `count` processes in a new folder of mode 0700, or on free ports of this machine. Static. */
 const char *const *liana__test_sockets(size_t count);
 const char *const *liana__test_ports(size_t count);
-/* A free port of this machine. */
+/* A free port of this machine, which no other test and no connection takes until this process ends. */
 int liana__test_free_port(void);
 /* A folder with new keys. Static. */
 const char *liana__test_keys(void);

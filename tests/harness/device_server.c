@@ -4,9 +4,12 @@
 
 #include "backends/remote/server.h"
 
+#include <netinet/in.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -36,6 +39,30 @@ static void serve(const char *address, const char *keys, size_t memory, size_t c
     while (!is_over) liana__served_server_turn(server, 0.05);
     liana__served_server_close(server);
     _exit(0);
+}
+
+/* Takes one connection on the port of "127.0.0.1:PORT", and closes it before anything is said. */
+static void break_first_connection(const char *address)
+{
+    struct sockaddr_in name = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), yes = 1;
+    name.sin_port = htons((uint16_t)atoi(strchr(address, ':') + 1));
+    setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    if (bind(listener, (struct sockaddr *)&name, sizeof name) != 0 || listen(listener, 1) != 0) _exit(1);
+    close(accept(listener, NULL, NULL));
+    close(listener);
+}
+
+pid_t liana__test_start_breaking_server(const char *address, const char *keys)
+{
+    fflush(NULL);
+    pid_t process = fork();
+    assert_true(process >= 0);
+    if (process != 0) return process;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    break_first_connection(address);
+    serve(address, keys, 0, 8);
+    return 0;
 }
 
 pid_t liana__test_start_server(const char *address, const char *keys, size_t memory, size_t clients)

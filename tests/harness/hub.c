@@ -108,6 +108,9 @@ void liana__hub_join(liana__hub *hub, size_t rank, liana__cluster *cluster)
                                         .num_workers = hub->num_workers,
                                         .num_servers = hub->num_servers,
                                         .mirrors = hub->mirrors,
+                                        /* Who is gone is known at once here. So nobody gives up a farewell since the
+                                         * others are slow, and leaves their messages behind. */
+                                        .heartbeat = 60,
                                         .source = "a test"};
     liana__cluster_init(cluster, &place, &hub->transport, &hub->ranks[rank]);
     cluster->computes_alike = true;

@@ -2,9 +2,11 @@
 #include "harness/pjrt_plugin.h"
 
 #include "backends/pjrt/discovery.h"
+#include "base/file.h"
 #include "harness/harness.h"
 #include "harness/run_files.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,4 +69,25 @@ void liana__test_plugin_is_clean(void)
         if (state->made[kind] == state->freed[kind]) continue;
         fail_msg("%zu %s were made, %zu freed", state->made[kind], kinds[kind], state->freed[kind]);
     }
+}
+
+size_t liana__test_count_dumps(const char *word)
+{
+    size_t count = 0;
+    char folder[512];
+    snprintf(folder, sizeof folder, "%s", liana__test_path("dumps"));
+    DIR *open = opendir(folder);
+    assert_non_null(open);
+    for (const struct dirent *entry; (entry = readdir(open));) {
+        char path[1024], *bytes;
+        size_t size;
+        liana__error error;
+        if (!strstr(entry->d_name, "whole-update")) continue;
+        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        assert_ok(liana__file_read(path, SIZE_MAX / 2, &bytes, &size, &error), &error);
+        count += strstr(bytes, word) != NULL;
+        free(bytes);
+    }
+    closedir(open);
+    return count;
 }

@@ -5,6 +5,7 @@
 #include "pjrt/counting_plugin.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* Whether the real plugin is installed (scripts/install-plugins.sh). If not, prints that the test is skipped. If so,
  * the counting plugin hands calls to it. */
@@ -21,5 +22,8 @@ void liana__test_begin_on_plugin(void);
 counting_plugin_state *liana__test_plugin_state(void);
 /* Fails the test unless everything that was made is freed, and nothing was used wrongly. */
 void liana__test_plugin_is_clean(void);
+/* How many programs of whole updates below the folder "dumps" of the test's folder, where LIANA_DUMP has written them, hold a
+ * word. */
+size_t liana__test_count_dumps(const char *word);
 
 #endif

@@ -141,6 +141,14 @@ grep -q '^y = [23]\.[0-9]* a + -[12]\.[0-9]* b' "$folder/log" || { cat "$folder/
 LD_LIBRARY_PATH=$library "$folder/replicas" mirrored 3 2>/dev/null | cmp - "$folder/log" ||
     fail "examples/replicas.c: three devices print something else"
 
+# The same for a loop whose workers need not be in step, which is one in step here.
+echo "examples/free_workers.c"
+cc $strict "$here/../../examples/free_workers.c" -o "$folder/free_workers" $(pkg-config --cflags --libs liana)
+LD_LIBRARY_PATH=$library "$folder/free_workers" >"$folder/log" || { cat "$folder/log" && exit 1; }
+grep -q '^y = 3\.000 a + -2\.000 b + 1\.000$' "$folder/log" || { cat "$folder/log" && fail "examples/free_workers.c: another line"; }
+LD_LIBRARY_PATH=$library "$folder/free_workers" '{name: mirrored, replicas: 3}' | cmp - "$folder/log" ||
+    fail "examples/free_workers.c: three devices print something else"
+
 # Loops of a program's own, on the same noise; the picture is of what the first one has learnt from it.
 echo "examples/custom_loop.c, examples/gan.c, examples/class_picture.c"
 for example in custom_loop gan class_picture; do

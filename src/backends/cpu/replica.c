@@ -178,21 +178,7 @@ void liana__cpu_replica_memory(const liana__replica *replica, const liana__leaf_
                                liana__replica_memory *memory)
 {
     const cpu_replica *own = (const cpu_replica *)replica;
-    *memory = (liana__replica_memory){0};
-    for (size_t leaf = batch->first; leaf < batch->end; leaf++) {
-        const liana__leaf_program *program = liana__leaf_programs_find(&own->programs, batch->leaves[leaf].size);
-        if (!program) continue;
-        const liana__executable *executable = program->executable;
-        size_t workspace = executable->workspace_size, before = executable->recomputed.workspace_before;
-        if (before < workspace) before = workspace;
-        if (workspace > memory->workspace) memory->workspace = workspace;
-        if (before > memory->workspace_before) memory->workspace_before = before;
-        memory->flops += executable->recomputed.flops;
-        memory->flops_before += executable->recomputed.flops_before;
-        if (executable->recomputed.num_segments > memory->num_segments) {
-            memory->num_segments = executable->recomputed.num_segments;
-        }
-    }
+    liana__leaf_programs_memory(&own->programs, batch, memory);
     memory->workspace *= (size_t)liana__cpu_num_workers(own->device);
     memory->workspace_before *= (size_t)liana__cpu_num_workers(own->device);
 }

@@ -74,13 +74,17 @@ static void add_flag(liana__text *bytes, const liana__pjrt_flag *flag)
 
 static void add_settings(liana__text *bytes, const liana__pjrt_compile_options *options)
 {
-    static const char join[] = "xla_cpu_use_multi_output_fusion", cut[] = "tree_reduction_rewriter";
+    static const char join[] = "xla_cpu_use_multi_output_fusion", cut[] = "tree_reduction_rewriter",
+                      drop[] = "cse_barrier_expander";
     liana__text settings = {0}, entry = {0};
     if (options->settings) liana__text_add_bytes(&settings, options->settings, options->settings_size);
-    add_bytes(&settings, DISABLED_PASSES, cut, strlen(cut));
-    add_bytes(&entry, EXTRA_NAME, join, strlen(join));
-    add_bytes(&entry, EXTRA_VALUE, "", 0);
-    add_message(&settings, BACKEND_EXTRA_OPTIONS, &entry);
+    if (options->fewer_loops) {
+        add_bytes(&settings, DISABLED_PASSES, cut, strlen(cut));
+        add_bytes(&entry, EXTRA_NAME, join, strlen(join));
+        add_bytes(&entry, EXTRA_VALUE, "", 0);
+        add_message(&settings, BACKEND_EXTRA_OPTIONS, &entry);
+    }
+    if (options->keeps_barriers) add_bytes(&settings, DISABLED_PASSES, drop, strlen(drop));
     add_message(bytes, SETTINGS, &settings);
 }
 
@@ -89,7 +93,7 @@ void liana__pjrt_compile_options_write(const liana__pjrt_compile_options *option
     bool portable = options->num_replicas <= 1 && !options->devices;
     liana__text build = {0};
     add_number(&build, DEVICE_ORDINAL, -1);
-    if (options->fewer_loops) add_settings(&build, options);
+    if (options->fewer_loops || options->keeps_barriers) add_settings(&build, options);
     add_number(&build, NUM_REPLICAS, options->num_replicas ? (int64_t)options->num_replicas : 1);
     add_number(&build, NUM_PARTITIONS, 1);
     if (options->devices) add_assignment(&build, options);

@@ -16,10 +16,13 @@ typedef struct liana__pjrt_compile_options {
     const liana__pjrt_flag *flags;
     size_t num_flags;
     /* XLA on CPUs writes one loop for results that read the same values, not one for each of them, and one loop for a sum
-     * over many elements, not a tree of windows: less to compile, to load and to read. This needs `settings`, all of
-     * XLA's, since options that say one replace them all. */
+     * over many elements, not a tree of windows: less to compile, to load and to read. */
     bool fewer_loops;
-    const char *settings; /* xla_settings.h; NULL: the plugin's own stay */
+    /* XLA on CPUs keeps optimization barriers. By itself it drops them, and then merges what is computed twice. */
+    bool keeps_barriers;
+    /* xla_settings.h. The two above need all of XLA's settings, since options that say one replace them all. NULL: the
+     * plugin's own stay. */
+    const char *settings;
     size_t settings_size;
     bool is_quick; /* the compiler makes least effort, where it knows that: soon ready, perhaps slower */
 } liana__pjrt_compile_options;

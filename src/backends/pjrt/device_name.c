@@ -63,6 +63,18 @@ static liana_status read_value(const char *text, liana__arena *arena, liana__pjr
     }
 }
 
+/* The plugin for CPUs ends the process where this option is of another kind. */
+static liana_status check_option(const liana__pjrt_named_value *option, const char *value, liana__error *error)
+{
+    enum { MOST_DEVICES = 4096 };
+    const bool is_count = option->kind == LIANA__PJRT_INT64 && option->value.int64 >= 1;
+    if (strcmp(option->name, "cpu_device_count") != 0) return LIANA_OK;
+    if (is_count && option->value.int64 <= MOST_DEVICES) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_CONFIG,
+                       "the option cpu_device_count of a device is '%s', expected a number of devices, 1 to %d", value,
+                       (int)MOST_DEVICES);
+}
+
 static liana_status read_options(char *text, liana__arena *arena, liana__pjrt_device_name *read, liana__error *error)
 {
     read->options = liana__arena_allocate(arena, MAX_OPTIONS * sizeof *read->options);
@@ -80,6 +92,7 @@ static liana_status read_options(char *text, liana__arena *arena, liana__pjrt_de
         *into = (liana__pjrt_named_value){.head = {.struct_size = sizeof *into}, .name = option};
         into->name_size = strlen(option);
         LIANA_TRY(read_value(equals + 1, arena, into, error));
+        LIANA_TRY(check_option(into, equals + 1, error));
     }
     return LIANA_OK;
 }

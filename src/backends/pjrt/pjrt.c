@@ -8,9 +8,11 @@
 #include "backends/pjrt/error_place.h"
 #include "backends/pjrt/memory_advice.h"
 #include "backends/pjrt/program.h"
+#include "backends/pjrt/recompute.h"
 #include "backends/pjrt/repeatable.h"
 #include "backends/pjrt/survey.h"
 #include "backends/pjrt/whole_update.h"
+#include "base/crc32c.h"
 #include "passes/pass.h"
 #include "stablehlo/module.h"
 
@@ -101,7 +103,8 @@ static size_t count_devices(const liana__device *device)
 typedef struct pjrt_executable {
     liana__executable base;
     const liana_graph *graph;
-    liana_graph *rewritten; /* what the graph asked for, or NULL */
+    liana_graph *rewritten;     /* what the graph asked for, or NULL */
+    liana__recomputation again; /* what the device's limit asks for */
     liana__pjrt_program *program;
     void **arguments; /* the plugin's buffers of one execution */
     void **results;
@@ -112,6 +115,7 @@ static void destroy_executable(liana__executable *base)
     pjrt_executable *executable = (pjrt_executable *)base;
     if (!executable) return;
     liana__pjrt_program_drop(executable->program);
+    liana__recomputation_free(&executable->again);
     liana_graph_destroy(executable->rewritten);
     free(executable->arguments);
     free(executable->results);
@@ -129,18 +133,30 @@ static const liana__node *result_node(const liana_graph *graph, size_t index)
     return is_output ? graph->outputs[index].node : graph->assignments[index - graph->num_outputs].value;
 }
 
-static liana_status compile_graph(pjrt_executable *executable, bool locations, liana__error *error)
+static bool is_cpu(const liana__pjrt_device *device)
+{
+    return strcmp(device->client->platform, "cpu") == 0;
+}
+
+static liana_status print_graph(const pjrt_executable *executable, bool locations, char **text, liana__error *error)
 {
     const liana__pjrt_device *device = (const liana__pjrt_device *)executable->base.device;
     const liana__stablehlo_options options = {.donate_variables = true,
                                               .highest_precision = !device->default_products,
                                               .for_cpus = strcmp(device->client->platform, "cpu") == 0,
                                               .locations = locations};
+    return liana__stablehlo_print(executable->graph, &options, text, error);
+}
+
+static liana_status compile_graph(pjrt_executable *executable, bool locations, liana__error *error)
+{
+    const liana__pjrt_device *device = (const liana__pjrt_device *)executable->base.device;
     const liana__repeatable *exact = device->is_exact ? liana__repeatable_of(device->client->platform) : NULL;
-    liana__pjrt_compile_options wanted = {0};
-    if (exact) wanted = (liana__pjrt_compile_options){.flags = exact->flags, .num_flags = exact->num_flags};
+    liana__pjrt_compile_options wanted = {.keeps_barriers = executable->again.graph && is_cpu(device)};
+    if (exact) wanted.flags = exact->flags;
+    if (exact) wanted.num_flags = exact->num_flags;
     char *text;
-    LIANA_TRY(liana__stablehlo_print(executable->graph, &options, &text, error));
+    LIANA_TRY(print_graph(executable, locations, &text, error));
     liana_status status =
         liana__pjrt_program_make(device->client, text, strlen(text), &wanted, &executable->program, error);
     free(text);
@@ -170,6 +186,84 @@ static liana_status make_program(pjrt_executable *executable, liana__error *erro
                        executable->program->num_results, num_results(executable->graph));
 }
 
+/* ---- the device's limit ---- */
+
+/* Bytes that an execution needs beside what the device holds. */
+static int64_t needed_by(const pjrt_executable *executable)
+{
+    int64_t size = executable->program->temporaries > 0 ? executable->program->temporaries : 0;
+    for (size_t i = 0; i < executable->graph->num_outputs; i++) {
+        const liana__node *node = executable->graph->outputs[i].node;
+        size += (int64_t)liana__byte_size(node->dtype, &node->shape);
+    }
+    return size;
+}
+
+/* Compiles `whole`, of which so much is computed twice (recompute.h). */
+static liana_status make_level(pjrt_executable *executable, const liana_graph *whole, int level, liana__error *error)
+{
+    liana__pjrt_program_drop(executable->program);
+    executable->program = NULL;
+    liana__recomputation_free(&executable->again);
+    executable->graph = whole;
+    if (level > 0) LIANA_TRY(liana__pjrt_recompute(whole, level, &executable->again, error));
+    if (executable->again.graph) executable->graph = executable->again.graph;
+    return make_program(executable, error);
+}
+
+static liana_status fail_memory(const pjrt_executable *executable, int64_t least, liana__error *error)
+{
+    const liana__pjrt_device *device = (const liana__pjrt_device *)executable->base.device;
+    if (least >= 0) return liana__pjrt_fail_limit(&device->base, least, error);
+    const bool may_recompute = executable->graph->first_gradient && !device->base.memory_limit;
+    return liana__pjrt_advise(device, liana__pjrt_leaf_size(executable->graph), executable->program, may_recompute,
+                              error);
+}
+
+/* The level that another device of the client has chosen for this graph; else the first that fits. All devices take one:
+ * programs of different levels may round differently. */
+static liana_status find_level(pjrt_executable *executable, const liana_graph *whole, liana__pjrt_origin *origin,
+                               liana__error *error)
+{
+    const int64_t room = liana__pjrt_limit(executable->base.device);
+    const int chosen = origin->level;
+    int64_t least = -1;
+    for (int level = chosen < 0 ? 0 : chosen; level <= LIANA__MOST_RECOMPUTED; level++) {
+        origin->level = level;
+        const liana_status status = make_level(executable, whole, level, error);
+        if (status != LIANA_OK && status != LIANA_OUT_OF_MEMORY) return status;
+        if (status == LIANA_OUT_OF_MEMORY) continue;
+        const int64_t needed = needed_by(executable);
+        if (level == 0) origin->all_needed = needed;
+        if (needed <= room || level == chosen) return LIANA_OK;
+        if (least < 0 || needed < least) least = needed;
+    }
+    return fail_memory(executable, least, error);
+}
+
+static void count_recomputed(pjrt_executable *executable, const liana_graph *whole, const liana__pjrt_origin *origin)
+{
+    executable->base.recomputed.workspace_before = origin->all_needed > 0 ? (size_t)origin->all_needed : 0;
+    executable->base.recomputed.num_segments = executable->again.num_segments;
+    executable->base.recomputed.flops = executable->again.flops;
+    executable->base.recomputed.flops_before = liana__pjrt_count_flops(whole);
+}
+
+static liana_status make_what_fits(pjrt_executable *executable, const liana_graph *whole, liana__error *error)
+{
+    const liana__pjrt_device *device = (const liana__pjrt_device *)executable->base.device;
+    char *text;
+    LIANA_TRY(print_graph(executable, false, &text, error));
+    const size_t size = strlen(text);
+    liana__pjrt_origin origin = {liana__crc32c(text, size), size, device->base.memory_limit, -1, -1};
+    free(text);
+    liana__pjrt_origin_find(device->client, &origin);
+    LIANA_TRY(find_level(executable, whole, &origin, error));
+    liana__pjrt_origin_note(executable->program, &origin);
+    count_recomputed(executable, whole, &origin);
+    return LIANA_OK;
+}
+
 static liana_status build_executable(liana__executable *base, const liana_graph *given, liana__error *error)
 {
     pjrt_executable *executable = (pjrt_executable *)base;
@@ -181,9 +275,11 @@ static liana_status build_executable(liana__executable *base, const liana_graph 
     executable->arguments = calloc(graph->num_inputs + graph->num_variables + 1, sizeof *executable->arguments);
     executable->results = calloc(num_results(graph) + 1, sizeof *executable->results);
     if (!executable->arguments || !executable->results) return liana__fail_memory(error, "an executable");
-    LIANA_TRY(make_program(executable, error));
-    int64_t temporaries = executable->program->temporaries;
-    executable->base.workspace_size = temporaries > 0 ? (size_t)temporaries : 0;
+    const bool is_limited = base->device->memory_limit && graph->first_gradient;
+    const liana_status status = is_limited ? make_what_fits(executable, graph, error) : make_program(executable, error);
+    if (status == LIANA_OUT_OF_MEMORY && !is_limited) return fail_memory(executable, -1, error);
+    LIANA_TRY(status);
+    base->workspace_size = (size_t)needed_by(executable);
     return LIANA_OK;
 }
 
@@ -262,9 +358,7 @@ static liana_status execute(liana__executable *base, liana__execution *execution
     const liana__error was = *error;
     liana__pjrt_fail_at_place(graph, was.message, status, error);
     liana__fail_within(error, "%s, running %s", device->name, name);
-    return status == LIANA_OUT_OF_MEMORY
-               ? liana__pjrt_advise(device, liana__pjrt_leaf_size(graph), executable->program, false, error)
-               : status;
+    return status == LIANA_OUT_OF_MEMORY ? fail_memory(executable, -1, error) : status;
 }
 
 static const char *const names[] = {"gpu", "tpu", "pjrt", NULL};

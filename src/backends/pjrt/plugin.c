@@ -115,8 +115,9 @@ static liana_status open_file(const char *path, void **handle, liana__error *err
     *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (*handle) return LIANA_OK;
     const char *reason = dlerror();
-    return liana__fail(error, LIANA_INVALID_CONFIG, "'%s' cannot be loaded as a PJRT plugin: %s", path,
-                       reason ? reason : "it is no shared library");
+    return liana__fail(error, LIANA_INVALID_CONFIG,
+                       "'%s' cannot be loaded as a PJRT plugin: %s; expected a shared library for this machine", path,
+                       reason ? reason : "the system does not say why");
 }
 
 static liana_status find_table(const char *path, void *handle, const liana__pjrt_api **api, liana__error *error)

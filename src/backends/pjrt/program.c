@@ -9,14 +9,16 @@
 
 /* ---- compiling ---- */
 
-/* What the plugin is asked for; joined loops, only where its settings can be read. */
+/* What the plugin is asked for; what needs its settings, only where these can be read. */
 static liana_status write_options(const liana__pjrt_client *client, const liana__pjrt_compile_options *wanted,
                                   liana__text *options, liana__error *error)
 {
     liana__pjrt_compile_options asked = *wanted;
     liana__text settings = {0};
-    liana_status status = wanted->fewer_loops ? liana__xla_settings_read(client, &settings, error) : LIANA_OK;
-    asked.fewer_loops = settings.length > 0;
+    const bool needs_settings = wanted->fewer_loops || wanted->keeps_barriers;
+    liana_status status = needs_settings ? liana__xla_settings_read(client, &settings, error) : LIANA_OK;
+    asked.fewer_loops = wanted->fewer_loops && settings.length > 0;
+    asked.keeps_barriers = wanted->keeps_barriers && settings.length > 0;
     asked.settings = settings.data;
     asked.settings_size = settings.length;
     liana__pjrt_compile_options_write(&asked, options);
@@ -25,8 +27,7 @@ static liana_status write_options(const liana__pjrt_client *client, const liana_
     return options->failed ? liana__fail_memory(error, "a program") : LIANA_OK;
 }
 
-static liana_status compile(liana__pjrt_program *program, const liana__pjrt_compile_options *wanted,
-                            liana__error *error)
+static liana_status compile(liana__pjrt_program *program, liana__error *error)
 {
     liana__pjrt_client *client = program->client;
     liana__text options = {0};
@@ -37,7 +38,7 @@ static liana_status compile(liana__pjrt_program *program, const liana__pjrt_comp
         .format = "mlir",
         .format_size = strlen("mlir"),
     };
-    liana_status status = write_options(client, wanted, &options, error);
+    liana_status status = write_options(client, &program->wanted, &options, error);
     liana__pjrt_compile_args args = {.client = client->handle,
                                      .program = &text,
                                      .options = options.data,
@@ -55,18 +56,13 @@ static liana_status call_compiler(liana__pjrt_program *program, liana__error *er
 {
     liana__pjrt_client *client = program->client;
     liana__text known_by = {0};
-    const liana__pjrt_compile_options wanted = {.num_replicas = program->num_devices,
-                                                .devices = program->devices,
-                                                .fewer_loops = program->fewer_loops,
-                                                .flags = program->flags,
-                                                .num_flags = program->num_flags};
-    liana__pjrt_compile_options_write(&wanted, &known_by);
+    liana__pjrt_compile_options_write(&program->wanted, &known_by);
     const liana__program_source source = {known_by.data, known_by.length, program->text, program->text_size};
     liana_status status = known_by.failed ? liana__fail_memory(error, "a program") : LIANA_OK;
     if (status == LIANA_OK) program->handle = liana__program_cache_read(client, &source);
     client->num_loaded += program->handle != NULL;
     if (status == LIANA_OK && !program->handle) {
-        status = compile(program, &wanted, error);
+        status = compile(program, error);
         if (status == LIANA_OK) liana__program_cache_write(client, &source, program->handle);
     }
     liana__text_free(&known_by);
@@ -93,7 +89,7 @@ static void free_program(liana__pjrt_program *program)
 {
     liana__pjrt_destroy(&program->client->plugin, LIANA__PJRT_LOADED_EXECUTABLE_DESTROY, program->handle);
     free(program->text);
-    free(program->devices);
+    free((void *)program->wanted.devices);
     free(program);
 }
 
@@ -113,15 +109,8 @@ static liana__pjrt_program *copy_text(liana__pjrt_client *client, const char *te
     memcpy(copy, text, size);
     copy[size] = '\0';
     if (devices) memcpy(devices, options->devices, options->num_replicas * sizeof *devices);
-    *program = (liana__pjrt_program){.client = client,
-                                     .text = copy,
-                                     .text_size = size,
-                                     .num_devices = options->num_replicas,
-                                     .devices = devices,
-                                     .fewer_loops = options->fewer_loops,
-                                     .flags = options->flags,
-                                     .num_flags = options->num_flags,
-                                     .users = 1};
+    *program = (liana__pjrt_program){.client = client, .text = copy, .text_size = size, .wanted = *options, .users = 1};
+    program->wanted.devices = devices;
     return program;
 }
 
@@ -145,11 +134,13 @@ static liana_status make(liana__pjrt_client *client, const char *text, size_t si
 static bool is_equal(const liana__pjrt_program *program, const char *text, size_t size,
                      const liana__pjrt_compile_options *options)
 {
-    if (program->text_size != size || program->num_devices != options->num_replicas) return false;
-    if (!program->devices != !options->devices || program->fewer_loops != options->fewer_loops) return false;
-    if (program->flags != options->flags || program->num_flags != options->num_flags) return false;
+    const liana__pjrt_compile_options *wanted = &program->wanted;
+    if (program->text_size != size || wanted->num_replicas != options->num_replicas) return false;
+    if (!wanted->devices != !options->devices || wanted->fewer_loops != options->fewer_loops) return false;
+    if (wanted->flags != options->flags || wanted->num_flags != options->num_flags) return false;
+    if (wanted->keeps_barriers != options->keeps_barriers) return false;
     const size_t bytes = options->num_replicas * sizeof *options->devices;
-    return (!options->devices || memcmp(program->devices, options->devices, bytes) == 0) &&
+    return (!options->devices || memcmp(wanted->devices, options->devices, bytes) == 0) &&
            memcmp(program->text, text, size) == 0;
 }
 
@@ -170,6 +161,24 @@ liana_status liana__pjrt_program_make(liana__pjrt_client *client, const char *te
     pthread_mutex_unlock(&client->mutex);
     if (status == LIANA_OK) *out = program;
     return status;
+}
+
+void liana__pjrt_origin_find(liana__pjrt_client *client, liana__pjrt_origin *origin)
+{
+    pthread_mutex_lock(&client->mutex);
+    for (const liana__pjrt_program *program = client->programs; program; program = program->next) {
+        const liana__pjrt_origin *each = &program->origin;
+        const bool is_text = each->checksum == origin->checksum && each->text_size == origin->text_size;
+        if (is_text && each->memory_limit == origin->memory_limit) *origin = *each;
+    }
+    pthread_mutex_unlock(&client->mutex);
+}
+
+void liana__pjrt_origin_note(liana__pjrt_program *program, const liana__pjrt_origin *origin)
+{
+    pthread_mutex_lock(&program->client->mutex);
+    program->origin = *origin;
+    pthread_mutex_unlock(&program->client->mutex);
 }
 
 void liana__pjrt_program_drop(liana__pjrt_program *program)
@@ -212,7 +221,7 @@ liana_status liana__pjrt_program_run_all(const liana__pjrt_program *program, voi
         .executable = program->handle,
         .options = &options,
         .arguments = arguments,
-        .num_devices = program->num_devices,
+        .num_devices = program->wanted.num_replicas,
         .num_arguments = num_arguments,
         .results = results,
     };

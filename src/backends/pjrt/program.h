@@ -5,28 +5,36 @@
 #include "backends/pjrt/client.h"
 #include "backends/pjrt/compile_options.h"
 
+/* What a graph that a memory limit meets was compiled from, all of it kept, and what was chosen (recompute.h). */
+typedef struct liana__pjrt_origin {
+    uint32_t checksum; /* of its text */
+    size_t text_size;  /* 0: no limit was met */
+    size_t memory_limit;
+    int level;
+    int64_t all_needed; /* bytes that an execution would need if all was kept; -1: nobody knows */
+} liana__pjrt_origin;
+
 typedef struct liana__pjrt_program {
     struct liana__pjrt_program *next;
     liana__pjrt_client *client;
-    char *text; /* the StableHLO; this and the devices make programs equal */
+    char *text; /* the StableHLO; this and `wanted` make programs equal */
     size_t text_size;
-    size_t num_devices;            /* that it runs on at a time */
-    int *devices;                  /* [num_devices] their ids; NULL: any one device of the client */
-    bool fewer_loops;              /* as compile_options.h says */
-    const liana__pjrt_flag *flags; /* equal ones are at one place */
-    size_t num_flags;
+    liana__pjrt_compile_options wanted; /* its devices are the program's own; equal flags are at one place */
+    liana__pjrt_origin origin;
     size_t users;
     void *handle; /* a loaded executable */
     size_t num_results;
     int64_t temporaries; /* bytes that a run needs beside arguments and results; -1: the plugin does not say */
 } liana__pjrt_program;
 
-/* Compiles a module, or takes the equal one that the client has. Of `options` replicas, devices,
- * fewer_loops and flags count; flags must outlive the program; zeros: it runs on any one device. Errors: those of
- * liana__pjrt_call. */
+/* Compiles a module, or takes the equal one that the client has. `options` come without settings, and are not quick; their
+ * flags must outlive the program; zeros: it runs on any one device. Errors: those of liana__pjrt_call. */
 liana_status liana__pjrt_program_make(liana__pjrt_client *client, const char *text, size_t size,
                                       const liana__pjrt_compile_options *options, liana__pjrt_program **program,
                                       liana__error *error) LIANA_MUST_USE;
+/* Sets what was chosen for the program in use that has this origin; leaves `origin` as it is if there is none. */
+void liana__pjrt_origin_find(liana__pjrt_client *client, liana__pjrt_origin *origin);
+void liana__pjrt_origin_note(liana__pjrt_program *program, const liana__pjrt_origin *origin);
 /* Gives it back; the last user frees it. NULL is allowed. */
 void liana__pjrt_program_drop(liana__pjrt_program *program);
 

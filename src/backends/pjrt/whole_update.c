@@ -111,7 +111,8 @@ static bool is_cpu(const whole_update *own)
 static liana_status compile_text(whole_update *own, const char *text, liana__error *error)
 {
     const liana__pjrt_device *first = own->devices[0].device;
-    liana__pjrt_compile_options options = {.fewer_loops = is_cpu(own)};
+    liana__pjrt_compile_options options = {.fewer_loops = is_cpu(own),
+                                           .keeps_barriers = is_cpu(own) && own->graphs.again.graph};
     int *ids = calloc(own->count, sizeof *ids);
     if (!ids) return liana__fail_memory(error, "the update");
     liana_status status = device_ids(own, ids, error);

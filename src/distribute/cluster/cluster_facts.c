@@ -5,10 +5,25 @@
 #include <liana/cluster.h>
 #include <string.h>
 
-_Static_assert((int)LIANA_TASK_CHIEF == (int)LIANA__ROLE_CHIEF && (int)LIANA_TASK_WORKER == (int)LIANA__ROLE_WORKER &&
-                   (int)LIANA_TASK_PARAMETER_SERVER == (int)LIANA__ROLE_SERVER &&
-                   (int)LIANA_TASK_EVALUATOR == (int)LIANA__ROLE_EVALUATOR,
-               "both enums name the same things");
+/* What TensorFlow's cluster resolvers call a task. */
+static void name_task(const liana__cluster_place *place, liana_cluster_facts *facts)
+{
+    switch (place->role) {
+    case LIANA__ROLE_EVALUATOR:
+        facts->type = LIANA_TASK_EVALUATOR;
+        facts->rank = -1;
+        break;
+    case LIANA__ROLE_SERVER:
+        facts->type = LIANA_TASK_PARAMETER_SERVER;
+        facts->index = facts->rank - facts->num_workers;
+        break;
+    case LIANA__ROLE_CHIEF:
+    case LIANA__ROLE_WORKER:
+        facts->type = place->has_chief_task && facts->rank == 0 ? LIANA_TASK_CHIEF : LIANA_TASK_WORKER;
+        facts->index = facts->rank - (place->has_chief_task && facts->rank > 0);
+        break;
+    }
+}
 
 static liana_cluster_facts facts_of(const liana__cluster_place *place)
 {
@@ -17,26 +32,19 @@ static liana_cluster_facts facts_of(const liana__cluster_place *place)
         .num_workers = (int64_t)place->num_workers,
         .num_servers = (int64_t)place->num_servers,
         .rank = (int64_t)place->rank,
-        .type = (liana_task_type)place->role,
-        .index = (int64_t)place->rank,
         .is_chief = place->role == LIANA__ROLE_CHIEF,
         .source = place->source,
     };
-    if (place->role == LIANA__ROLE_SERVER) facts.index = facts.rank - facts.num_workers;
-    if (place->role == LIANA__ROLE_EVALUATOR) {
-        facts.rank = -1;
-        facts.index = 0;
-    }
+    name_task(place, &facts);
     return facts;
 }
 
-/* In a cluster the chief may have changed. */
+/* In a cluster the chief may have changed; a task keeps its name. */
 static liana_cluster_facts facts_of_joined(const liana__cluster *cluster)
 {
     liana_cluster_facts facts = facts_of(&cluster->place);
     facts.is_joined = true;
     facts.is_chief = liana__cluster_is_chief(cluster);
-    if (facts.type != LIANA_TASK_PARAMETER_SERVER) facts.type = facts.is_chief ? LIANA_TASK_CHIEF : LIANA_TASK_WORKER;
     return facts;
 }
 

@@ -198,6 +198,12 @@ static const liana_graph *update_graph(const liana__slice *own)
     return program ? program->graph : NULL;
 }
 
+/* Whether leaves read a variable that updates assign to. */
+static bool is_fetched(const liana__slice *own, const liana__slice_origin *origin)
+{
+    return origin->assigned && !origin->held && origin->part.thing < own->plan->num_leaf_variables;
+}
+
 /* What is held, and what is sent once it is new. */
 static liana_status list_variables(liana__slice *own, liana__error *error)
 {
@@ -211,6 +217,8 @@ static liana_status list_variables(liana__slice *own, liana__error *error)
         if (!origin->held && !origin->assigned) continue;
         const liana__part_list list = origin->held ? LIANA__PARTS_HELD : LIANA__PARTS_SENT;
         LIANA_TRY(liana__slice_map_add(&own->map, list, origin->part, error));
+        if (!is_fetched(own, origin)) continue;
+        LIANA_TRY(liana__slice_map_add(&own->map, LIANA__PARTS_FETCHED, origin->part, error));
     }
     return LIANA_OK;
 }
@@ -347,11 +355,11 @@ size_t liana__slice_bytes(const liana__slice *slice, bool held)
     return size;
 }
 
-liana_status liana__slice_read_sent(const liana__slice *slice, char *to, size_t *size, liana__error *error)
+liana_status liana__slice_read_fetched(const liana__slice *slice, char *to, size_t *size, liana__error *error)
 {
     *size = 0;
     for (size_t i = 0; i < slice->variables.count; i++) {
-        if (slice->origins[i].held || !slice->origins[i].assigned) continue;
+        if (!is_fetched(slice, &slice->origins[i])) continue;
         LIANA_TRY(liana__variable_read(&slice->variables.items[i], to + *size, error));
         *size += slice->variables.items[i].buffer->size;
     }

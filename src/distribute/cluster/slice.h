@@ -55,8 +55,8 @@ size_t liana__slice_bytes(const liana__slice *slice, bool held);
 /* Where the new values of the variables that are sent lie, in the order of the map: valid until the slice runs again. */
 liana_status liana__slice_list_sent(liana__slice *slice, liana__message_part *parts, liana__error *error)
     LIANA_MUST_USE;
-/* Copies them, one behind the other; *size: of all. */
-liana_status liana__slice_read_sent(const liana__slice *slice, char *to, size_t *size, liana__error *error)
+/* Copies those of them that leaves read, one behind the other; *size: of all. */
+liana_status liana__slice_read_fetched(const liana__slice *slice, char *to, size_t *size, liana__error *error)
     LIANA_MUST_USE;
 /* Copies the parts of a variable that is held, or of a sum, one behind the other. */
 liana_status liana__slice_read_parts(const liana__slice *slice, liana__part_list list, size_t thing, char *to,

@@ -30,11 +30,11 @@ size_t liana__slice_map_sums(const liana__slice_map *map)
     return size;
 }
 
-size_t liana__slice_map_sent(const liana__slice_map *map, const liana__variables *variables)
+size_t liana__slice_map_bytes(const liana__slice_map *map, liana__part_list list, const liana__variables *variables)
 {
     size_t size = 0;
-    for (size_t i = 0; i < map->counts[LIANA__PARTS_SENT]; i++) {
-        const liana__slice_part *part = &map->parts[LIANA__PARTS_SENT][i];
+    for (size_t i = 0; i < map->counts[list]; i++) {
+        const liana__slice_part *part = &map->parts[list][i];
         const liana_dtype dtype = variables->items[part->thing].buffer->dtype;
         size += (size_t)(part->end - part->begin) * liana_dtype_size(dtype);
     }

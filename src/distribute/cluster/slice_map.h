@@ -15,6 +15,7 @@ typedef struct liana__slice_part {
 typedef enum liana__part_list {
     LIANA__PARTS_OF_SUMS, /* that its update reads, in order */
     LIANA__PARTS_SENT,    /* of variables: their new values go to all */
+    LIANA__PARTS_FETCHED, /* those of them that leaves read: workers that are not in step fetch no others */
     LIANA__PARTS_HELD,    /* of variables that only their owner keeps */
     LIANA__NUM_PART_LISTS,
 } liana__part_list;
@@ -28,9 +29,9 @@ liana_status liana__slice_map_add(liana__slice_map *map, liana__part_list list, 
                                   liana__error *error) LIANA_MUST_USE;
 void liana__slice_map_free(liana__slice_map *map);
 
-/* Elements of all sums; bytes of all variables that are sent. */
+/* Elements of all sums; bytes of all parts of variables in a list. */
 size_t liana__slice_map_sums(const liana__slice_map *map);
-size_t liana__slice_map_sent(const liana__slice_map *map, const liana__variables *variables);
+size_t liana__slice_map_bytes(const liana__slice_map *map, liana__part_list list, const liana__variables *variables);
 /* Elements that a list has of one thing. */
 size_t liana__slice_map_elements(const liana__slice_map *map, liana__part_list list, size_t thing);
 

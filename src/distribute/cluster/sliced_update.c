@@ -194,11 +194,12 @@ static size_t part_bytes(const liana__sliced_update *own, const liana__slice_par
     return (size_t)(part->end - part->begin) * liana_dtype_size(own->plan->variables->items[part->thing].buffer->dtype);
 }
 
-/* An owner's new values, one behind the other. */
-static void unpack(const liana__sliced_update *own, const liana__slice_map *map, const char *from)
+/* An owner's new values of a list, one behind the other. */
+static void unpack(const liana__sliced_update *own, const liana__slice_map *map, liana__part_list list,
+                   const char *from)
 {
-    for (size_t i = 0; i < map->counts[LIANA__PARTS_SENT]; i++) {
-        const liana__slice_part *part = &map->parts[LIANA__PARTS_SENT][i];
+    for (size_t i = 0; i < map->counts[list]; i++) {
+        const liana__slice_part *part = &map->parts[list][i];
         write_part(own, part, from);
         from += part_bytes(own, part);
     }
@@ -335,7 +336,7 @@ static liana_status exchange_values(liana__sliced_update *own, liana__error *err
     liana__cluster_begin(cluster);
     LIANA_TRY(send_values(own, error));
     for (size_t i = 0; i < own->num_slices; i++) {
-        const size_t size = liana__slice_map_sent(&own->maps[i], own->plan->variables);
+        const size_t size = liana__slice_map_bytes(&own->maps[i], LIANA__PARTS_SENT, own->plan->variables);
         liana__message_free(&own->received[i]);
         if (size == 0 || has_values(own, i)) continue;
         const size_t from = liana__sliced_update_owner(own, i);
@@ -344,11 +345,11 @@ static liana_status exchange_values(liana__sliced_update *own, liana__error *err
     return LIANA_OK;
 }
 
-/* What was written on the host only goes to the device. */
-static liana_status upload_values(liana__sliced_update *own, liana__error *error)
+/* What was written on the host only goes to the device: of the first so many places, all of which were written. */
+static liana_status upload_values(liana__sliced_update *own, size_t num_places, liana__error *error)
 {
     liana__variables *all = own->plan->variables;
-    for (size_t place = 0; place < own->num_places; place++) {
+    for (size_t place = 0; place < num_places; place++) {
         if (own->whole[place]) LIANA_TRY(liana__variable_write(&all->items[place], own->whole[place], error));
     }
     for (size_t i = 0; i < own->num_slices; i++) {
@@ -361,13 +362,13 @@ static liana_status write_values(liana__sliced_update *own, liana__error *error)
 {
     for (size_t i = 0; i < own->num_slices; i++) {
         if (own->received[i].bytes) {
-            unpack(own, &own->maps[i], own->received[i].bytes);
+            unpack(own, &own->maps[i], LIANA__PARTS_SENT, own->received[i].bytes);
             liana__message_free(&own->received[i]);
         } else if (has_values(own, i)) {
             LIANA_TRY(copy_own(own, i, error));
         }
     }
-    return upload_values(own, error);
+    return upload_values(own, own->num_places, error);
 }
 
 liana_status liana__sliced_update_run(liana__sliced_update *update, const float *scalars, liana__error *error)
@@ -404,12 +405,12 @@ liana_status liana__sliced_update_apply(liana__sliced_update *update, const floa
 
 void liana__sliced_update_take(liana__sliced_update *update, size_t slice, const char *values)
 {
-    unpack(update, &update->maps[slice], values);
+    unpack(update, &update->maps[slice], LIANA__PARTS_FETCHED, values);
 }
 
 liana_status liana__sliced_update_write(liana__sliced_update *update, liana__error *error)
 {
-    return upload_values(update, error);
+    return upload_values(update, update->plan->num_leaf_variables, error);
 }
 
 liana_status liana__sliced_update_exchange(liana__sliced_update *update, liana__error *error)

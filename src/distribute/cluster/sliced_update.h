@@ -50,7 +50,7 @@ liana_status liana__sliced_update_run(liana__sliced_update *update, const float 
  * sums. They change; nobody hears of it. */
 liana_status liana__sliced_update_apply(liana__sliced_update *update, const float *scalars, liana__error *error)
     LIANA_MUST_USE;
-/* Takes over new values of a slice (liana__slice_read_sent), and writes those of all slices to the variables. */
+/* Takes over new values of a slice (liana__slice_read_fetched), and writes those of all slices to the variables. */
 void liana__sliced_update_take(liana__sliced_update *update, size_t slice, const char *values);
 liana_status liana__sliced_update_write(liana__sliced_update *update, liana__error *error) LIANA_MUST_USE;
 /* All processes get the new values of all slices. */

@@ -62,7 +62,7 @@ static liana_status take_back(const span_run *own, liana__error *error)
 static size_t report_size(const span_run *own)
 {
     return sizeof(report) + own->parts->cluster->place.num_workers * sizeof *own->side.given +
-           own->work->num_steps * sizeof *own->side.applied;
+           own->work->num_steps * sizeof *own->side.steps;
 }
 
 static liana_status make_room(span_run *own, liana__error *error)
@@ -71,11 +71,11 @@ static liana_status make_room(span_run *own, liana__error *error)
     const size_t count = liana__cluster_size(cluster);
     own->states = calloc(own->parts->update->num_slices, sizeof *own->states);
     own->was_there = calloc(count, sizeof *own->was_there);
-    own->side.applied = calloc(own->work->num_steps + 1, sizeof *own->side.applied);
+    own->side.steps = calloc(own->work->num_steps + 1, sizeof *own->side.steps);
     own->side.given = calloc(cluster->place.num_workers, sizeof *own->side.given);
     own->said = calloc(1, report_size(own));
     own->all = calloc(count, report_size(own));
-    const bool has_tables = own->states && own->was_there && own->side.applied && own->side.given;
+    const bool has_tables = own->states && own->was_there && own->side.steps && own->side.given;
     return has_tables && own->said && own->all ? LIANA_OK : liana__fail_memory(error, "a span of updates");
 }
 
@@ -85,7 +85,7 @@ static void free_run(span_run *own)
     for (size_t i = 0; own->states && i < own->parts->update->num_slices; i++) free(own->states[i]);
     free(own->states);
     free(own->was_there);
-    free(own->side.applied);
+    free(own->side.steps);
     free(own->side.given);
     free(own->said);
     free(own->all);
@@ -176,7 +176,7 @@ static void write_report(span_run *own, liana_status status)
     const size_t given = own->parts->cluster->place.num_workers * sizeof *own->side.given;
     memcpy(own->said, &head, sizeof head);
     memcpy(own->said + sizeof head, own->side.given, given);
-    memcpy(own->said + sizeof head + given, own->side.applied, own->work->num_steps * sizeof *own->side.applied);
+    memcpy(own->said + sizeof head + given, own->side.steps, own->work->num_steps * sizeof *own->side.steps);
 }
 
 static report read_head(const span_run *own, size_t rank)
@@ -186,13 +186,13 @@ static report read_head(const span_run *own, size_t rank)
     return head;
 }
 
-/* A number of a table of a report. */
-static uint32_t read_applied(const span_run *own, size_t rank, size_t step)
+/* What a server says of a step. */
+static liana__span_step read_step(const span_run *own, size_t rank, size_t step)
 {
-    uint32_t applied;
-    const size_t place = report_size(own) - (own->work->num_steps - step) * sizeof applied;
-    memcpy(&applied, own->all + rank * report_size(own) + place, sizeof applied);
-    return applied;
+    liana__span_step said;
+    const size_t place = report_size(own) - (own->work->num_steps - step) * sizeof said;
+    memcpy(&said, own->all + rank * report_size(own) + place, sizeof said);
+    return said;
 }
 
 /* What the first server says of a worker. */
@@ -208,13 +208,17 @@ static liana__span_given read_given(const span_run *own, size_t worker)
 static void count_step(const span_run *own, size_t step)
 {
     const liana__cluster *cluster = own->parts->cluster;
+    liana__span_step *sum = &own->outcome->steps[step];
     uint32_t fewest = UINT32_MAX, most = 0;
     for (size_t i = cluster->place.num_workers; i < liana__cluster_size(cluster); i++) {
         if (!read_head(own, i).is_there) continue;
-        const uint32_t applied = read_applied(own, i, step);
-        if (applied < fewest) fewest = applied;
-        if (applied > most) most = applied;
+        const liana__span_step said = read_step(own, i, step);
+        if (said.used < fewest) fewest = said.used;
+        if (said.used > most) most = said.used;
+        if (said.staleness > sum->staleness) sum->staleness = said.staleness;
+        sum->dropped += said.dropped;
     }
+    sum->used += most;
     if (fewest < most) own->outcome->counts.partly_used += most - fewest;
     if (own->parts->options.synchronous || most > 0) own->outcome->done[step] = true;
 }

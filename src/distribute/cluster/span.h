@@ -33,20 +33,34 @@ typedef struct liana__span_work {
     uint64_t generation; /* of the cluster, in which shares were divided */
     /* On a worker: its share of a step. Steps are asked for in ascending order; others are not computed here. */
     liana_status (*begin)(void *user, size_t step, liana__span_share *share, liana__error *error);
-    /* Its gradients were used: `first` is the first of the sums. */
+    /* It was computed, and its gradients are not offered yet: an error keeps them back. `first` is the first of the sums.
+     * NULL: nobody looks. */
+    liana_status (*look)(void *user, size_t step, const float *first, liana__error *error);
+    /* Its gradients were used. */
     liana_status (*end)(void *user, size_t step, const float *first, liana__error *error);
     /* On a server: what the n-th update of the span is given, for so many examples. */
-    void (*scalars)(void *user, size_t update, double count, float *scalars);
+    liana_status (*scalars)(void *user, size_t update, double count, float *scalars, liana__error *error);
+    /* On a server: what a sum that an input of the update reads is of, for messages. NULL: as the input is called. */
+    const char *(*name_sum)(void *user, const char *input);
+    bool allows_non_finite; /* nobody looks for numbers that are not finite */
     void *user;
 } liana__span_work;
+
+/* What became of the gradients of one step. */
+typedef struct liana__span_step {
+    uint32_t used;      /* that its update took */
+    uint32_t dropped;   /* that came when its update was over */
+    uint32_t staleness; /* of asynchronous ones: updates between fetching and applying, the most on any server */
+} liana__span_step;
 
 /* What came of a span: the same in all processes. The tables are the caller's, zeros before. */
 typedef struct liana__span_outcome {
     liana__span_counts counts;
     bool undone; /* nothing of the span stays; all is to be done again, by those that are left */
     bool *done; /* by step: it was done. Not of those of workers that are gone, where an update is of one's gradients */
-    bool *died; /* by worker: it was there at the beginning, and not at the end ... */
-    int64_t *examples; /* ... and so many of its examples were used */
+    liana__span_step *steps; /* by step, of all tries together that were not undone */
+    bool *died;              /* by worker: it was there at the beginning, and not at the end ... */
+    int64_t *examples;       /* ... and so many of its examples were used */
 } liana__span_outcome;
 
 /* What the first server knows of a worker, should that not be able to say it. */
@@ -59,7 +73,7 @@ typedef struct liana__span_given {
 typedef struct liana__span_side {
     bool broken; /* it cannot stay */
     liana__span_counts counts;
-    uint32_t *applied;        /* of a server, by step: the gradients that its updates took */
+    liana__span_step *steps;  /* of a server; `dropped` is known to the first one */
     liana__span_given *given; /* of the first server, by worker */
 } liana__span_side;
 

@@ -98,7 +98,7 @@ static liana_status make_room(liana__span_server *own, liana__error *error)
     own->clients = calloc(own->num_ranks, sizeof *own->clients);
     own->messages = calloc(own->num_workers, sizeof *own->messages);
     own->room = malloc((own->size + 1) * sizeof *own->room);
-    own->values = malloc(liana__slice_map_sent(&own->slice->map, update->plan->variables) + 1);
+    own->values = malloc(liana__slice_map_bytes(&own->slice->map, LIANA__PARTS_FETCHED, update->plan->variables) + 1);
     own->scalars = calloc(update->plan->num_scalars + 1, sizeof *own->scalars);
     own->numbers = calloc(own->num_ranks, sizeof *own->numbers);
     own->seen = calloc(own->num_workers, own->num_ranks);
@@ -160,7 +160,7 @@ static void give_values(liana__span_server *own, size_t worker)
     one->fetched_at = own->applied;
     if (!own->stopping) {
         liana_status status = liana__slice_refresh(own->slice, own->error);
-        if (status == LIANA_OK) status = liana__slice_read_sent(own->slice, own->values, &size, own->error);
+        if (status == LIANA_OK) status = liana__slice_read_fetched(own->slice, own->values, &size, own->error);
         if (status != LIANA_OK) stop(own, status);
     }
     answer(own, worker, one->number, LIANA__SPAN_YES, own->applied);
@@ -200,9 +200,11 @@ static void go_on(liana__span_server *own)
 static liana_status check(liana__span_server *own, liana__checked what)
 {
     int64_t count = 0;
-    char name[256];
-    LIANA_TRY(liana__sliced_update_check(own->span->update, what, &count, name, own->error));
+    char found[256];
+    LIANA_TRY(liana__sliced_update_check(own->span->update, what, &count, found, own->error));
     if (count == 0) return LIANA_OK;
+    const bool is_sum = what == LIANA__CHECK_SUMS && own->work->name_sum;
+    const char *name = is_sum ? own->work->name_sum(own->work->user, found) : found;
     return liana__fail(
         own->error, LIANA_OUT_OF_RANGE,
         what == LIANA__CHECK_SUMS
@@ -217,15 +219,15 @@ static liana_status check(liana__span_server *own, liana__checked what)
 /* `sums` are of so many examples. Without any nothing changes, but the update counts. */
 static void apply(liana__span_server *own, int64_t count)
 {
-    const bool owns = own->size > 0;
-    liana_status status = LIANA_OK;
-    own->work->scalars(own->work->user, (size_t)own->applied, (double)count, own->scalars);
-    if (count && owns) status = liana__slice_take_sums(own->slice, own->error);
-    if (status == LIANA_OK && count && owns) status = check(own, LIANA__CHECK_SUMS);
+    const bool owns = own->size > 0, checks = owns && !own->work->allows_non_finite;
+    liana_status status;
+    status = own->work->scalars(own->work->user, (size_t)own->applied, (double)count, own->scalars, own->error);
+    if (status == LIANA_OK && count && owns) status = liana__slice_take_sums(own->slice, own->error);
+    if (status == LIANA_OK && count && checks) status = check(own, LIANA__CHECK_SUMS);
     if (status == LIANA_OK && count) {
         status = liana__sliced_update_apply(own->span->update, own->scalars, own->error);
     }
-    if (status == LIANA_OK && count && owns) status = check(own, LIANA__CHECK_VARIABLES);
+    if (status == LIANA_OK && count && checks) status = check(own, LIANA__CHECK_VARIABLES);
     own->applied++;
     if (status != LIANA_OK) stop(own, status);
 }
@@ -234,9 +236,11 @@ static void measure(liana__span_server *own, size_t worker)
 {
     const uint64_t staleness = own->applied - own->clients[worker].fetched_at;
     liana__span_counts *counts = &own->side->counts;
+    liana__span_step *step = &own->side->steps[own->clients[worker].request.round];
     counts->measured++;
     counts->staleness += staleness;
     if (staleness > counts->largest_staleness) counts->largest_staleness = staleness;
+    if (staleness > step->staleness) step->staleness = (uint32_t)staleness;
 }
 
 /* The gradients of a worker become the slice's sums, or are added to them. */
@@ -279,7 +283,7 @@ static void count_used(liana__span_server *own, size_t worker)
     const liana__span_request *request = &own->clients[worker].request;
     own->side->given[worker].used++;
     own->side->given[worker].examples += request->count;
-    own->side->applied[request->round]++;
+    own->side->steps[request->round].used++;
 }
 
 /* How many gradients the next update takes; -1: nobody has said so yet. */
@@ -430,6 +434,7 @@ static void decide(liana__span_server *own, size_t worker)
     const bool taken = one->request.round == own->round;
     answer(own, worker, one->number, taken ? LIANA__SPAN_YES : LIANA__SPAN_NO, own->round);
     own->side->given[worker].dropped += !taken;
+    own->side->steps[one->request.round].dropped += !taken;
     if (!taken) return;
     one->joined = own->round + 1;
     int64_t num_gone;

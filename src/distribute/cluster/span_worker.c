@@ -90,7 +90,7 @@ static liana_status reserve(worker *own, size_t size, liana__error *error)
 
 /* ---- one step ---- */
 
-/* All servers' values as they are now. */
+/* All servers' values that leaves read, as they are now. */
 static liana_status fetch(worker *own, uint64_t round, liana__error *error)
 {
     const liana__span_parts *span = own->span;
@@ -98,7 +98,8 @@ static liana_status fetch(worker *own, uint64_t round, liana__error *error)
     LIANA_TRY(tell_all(own, &request, error));
     for (size_t i = 0; i < liana__cluster_num_owners(span->cluster); i++) {
         const size_t from = liana__cluster_owner_rank(span->cluster, i);
-        const size_t size = liana__slice_map_sent(&span->update->maps[i], span->update->plan->variables);
+        const size_t size =
+            liana__slice_map_bytes(&span->update->maps[i], LIANA__PARTS_FETCHED, span->update->plan->variables);
         liana__span_reply reply;
         LIANA_TRY(hear(own, from, &reply, error));
         if (reply.answer == LIANA__SPAN_STOP || size == 0) continue;
@@ -154,6 +155,7 @@ static liana_status compute_step(worker *own, size_t step, const liana__span_sha
     LIANA_TRY(fetch(own, step, error));
     if (own->stopped) return LIANA_OK;
     if (share->count) LIANA_TRY(span->compute(span->user, &share->leaves, &block, error));
+    if (share->count && own->work->look) LIANA_TRY(own->work->look(own->work->user, step, block, error));
     own->side->counts.computed++;
     const liana__span_request request = {
         .kind = LIANA__SPAN_GRADIENTS,

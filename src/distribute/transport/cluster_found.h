@@ -17,7 +17,8 @@ typedef struct liana__cluster_found {
     bool is_mpi;
     bool is_evaluator;
     bool has_rank;
-    bool returns; /* liana__cluster_place.returns */
+    bool has_chief_task; /* liana__cluster_place.has_chief_task */
+    bool returns;        /* liana__cluster_place.returns */
     size_t rank, num_workers, num_servers;
     const char **addresses; /* by rank; NULL: not known */
     const char *master, *id, *keys, *library;

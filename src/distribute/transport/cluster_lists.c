@@ -136,6 +136,7 @@ liana_status liana__find_tf_config(const liana__cluster_reader *reader, liana__c
         return liana__fail(reader->error, LIANA_INVALID_CONFIG,
                            "TF_CONFIG: the cluster has %zu chiefs, expected one at most", num_chiefs);
     }
+    found->has_chief_task = num_chiefs > 0;
     found->num_workers = num_chiefs + count_of(cluster, "worker");
     found->num_servers = count_of(cluster, "ps");
     if (found->num_workers == 0) {

@@ -30,6 +30,7 @@ typedef struct liana__cluster_place {
     size_t rank;
     size_t num_workers; /* with the chief */
     size_t num_servers;
+    bool has_chief_task; /* the first worker is called chief 0, and the next one worker 0: in TF_CONFIG with a chief */
     /* By rank: "host:port" or "ipc:///folder/socket". NULL: the transport knows (mpi), or `master` does. */
     const char *const *addresses;
     const char *master;  /* "host:port" of rank 0, where the others say where they are; NULL: `addresses` are known */

@@ -54,6 +54,7 @@ static liana_status merge(const liana__cluster_reader *reader, liana__cluster_fo
         first->master = next->master;
     }
     if (!first->id) first->id = next->id;
+    first->has_chief_task |= next->has_chief_task;
     return LIANA_OK;
 }
 
@@ -122,6 +123,7 @@ static void fill_place(const liana__cluster_reader *reader, const liana__cluster
     place->rank = found->rank;
     place->num_workers = found->num_workers;
     place->num_servers = found->num_servers;
+    place->has_chief_task = found->has_chief_task;
     place->addresses = (const char *const *)found->addresses;
     place->master = found->addresses ? NULL : found->master;
     place->id = found->id;

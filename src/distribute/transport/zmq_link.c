@@ -11,11 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* For so long a connection may break while it opens, as with a server that has just started. Then it is refused. Seconds. */
+static const double most_breaking = 1;
+
 struct liana__link {
     liana__zmq zmq; /* its one peer is the server */
     liana__zmq_peer server;
     char keys[256]; /* the folder, for messages */
     bool is_connected, is_lost;
+    double broken_since; /* when a connection first broke while it was opened; 0: none has */
     liana__assembly assembly;
 };
 
@@ -55,6 +59,14 @@ static liana_status fail_key(const liana__link *link, liana__error *error)
                        link->server.address, *link->keys ? link->keys : "the cluster");
 }
 
+/* One of another key breaks each time. libzmq connects again by itself. */
+static bool may_break(liana__link *link)
+{
+    const double now = liana__clock_seconds();
+    if (link->broken_since == 0) link->broken_since = now;
+    return now - link->broken_since < most_breaking;
+}
+
 /* Whether the connection has begun; an error if it has ended. */
 static liana_status look(liana__link *link, liana__error *error)
 {
@@ -67,6 +79,8 @@ static liana_status look(liana__link *link, liana__error *error)
             link->is_connected = true;
         } else if (link->is_connected) {
             link->is_lost = true;
+        } else if (event == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL && may_break(link)) {
+            continue;
         } else if (event != ZMQ_EVENT_DISCONNECTED) {
             return fail_key(link, error);
         }

@@ -168,6 +168,26 @@ liana_status liana__facts_agree(const liana__facts *facts, liana__cluster *clust
     return status;
 }
 
+static liana_status compare_numbers(const liana__facts *facts, liana__cluster *cluster, bool *same, liana__error *error)
+{
+    char text[64];
+    liana__facts number = {0};
+    if (facts->message.failed || facts->arena.failed) number.message.failed = true;
+    snprintf(text, sizeof text, "%zu %08x", facts->message.length,
+             liana__crc32c_extend(0, facts->message.data, facts->message.length));
+    liana__facts_add(&number, "facts", text);
+    const liana_status status = liana__facts_compare(&number, cluster, same, error);
+    liana__facts_free(&number);
+    return status;
+}
+
+liana_status liana__facts_agree_shortly(const liana__facts *facts, liana__cluster *cluster, liana__error *error)
+{
+    bool same = true;
+    LIANA_TRY(compare_numbers(facts, cluster, &same, error));
+    return same ? LIANA_OK : liana__facts_agree(facts, cluster, error);
+}
+
 /* ---- instruction sets ---- */
 
 liana_status liana__agree_on_isa(liana_context *context, liana__cluster *cluster, const liana__notes *notes,

@@ -26,6 +26,10 @@ liana_status liana__facts_compare(const liana__facts *facts, liana__cluster *clu
 /* The same, where a difference is an error. Errors: INVALID_CONFIG with the first key that differs from the chief's, the
  * first process that has another value, and both values. */
 liana_status liana__facts_agree(const liana__facts *facts, liana__cluster *cluster, liana__error *error) LIANA_MUST_USE;
+/* The same for many facts that mostly do not differ: processes compare one number first, and send the facts only where that
+ * differs. */
+liana_status liana__facts_agree_shortly(const liana__facts *facts, liana__cluster *cluster, liana__error *error)
+    LIANA_MUST_USE;
 
 /* That error, for messages of any bytes in which a process differs from the first one. */
 liana_status liana__facts_explain(const liana__gathered *all, size_t first, size_t process, liana__error *error);

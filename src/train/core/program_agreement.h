@@ -3,14 +3,12 @@
 #ifndef LIANA_TRAIN_PROGRAM_AGREEMENT_H
 #define LIANA_TRAIN_PROGRAM_AGREEMENT_H
 
-#include "train/core/agreement.h"
+#include "train/core/graph_facts.h"
 
 /* ---- facts ---- */
 
 void liana__facts_add_number(liana__facts *facts, const char *key, double value);
 void liana__facts_add_seed(liana__facts *facts, uint64_t seed);
-/* The inputs and variables of a graph by their names, with dtypes and shapes; and its ops, as one number. */
-void liana__facts_add_graph(liana__facts *facts, const char *key, const liana_graph *graph);
 
 /* ---- comparing ---- */
 
@@ -22,14 +20,14 @@ typedef struct liana__graph_agreement {
     const char *name; /* "a shard of the step 'gan'" */
 } liana__graph_agreement;
 
-/* Compares the graph and the values of its variables, and then what each process computes with it from made-up examples.
- * The graph is freed. `facts` are what else is compared, or NULL. Errors: INVALID_CONFIG with what differs; UNAVAILABLE for
+/* Compares the graph, its ops and the values of its variables, and then what each process computes with it from made-up examples.
+ * The graph is freed. `facts` are what else is compared. Errors: INVALID_CONFIG with what differs; UNAVAILABLE for
  * a process that computes other bits; those of compiling. */
 liana_status liana__agree_on_graph(const liana__graph_agreement *own, liana_graph *graph, liana__facts *facts,
                                    liana__error *error) LIANA_MUST_USE;
 
-/* The same for a training: its sizes, seed, precision and optimizer, its weights, a shard and the arithmetic. A training is
- * compared once; all compare it if one of them has not. Alone: nothing. */
+/* The same for a training: its sizes, seed, precision and optimizer, a shard and the arithmetic. All get the chief's weights. A
+ * training is compared once; all compare it if one of them has not. Alone: nothing. */
 liana_status liana__agree_on_training(liana__training *training, liana__error *error) LIANA_MUST_USE;
 
 #endif

@@ -31,11 +31,6 @@ liana__recompute_result liana__recompute_report(const liana__trainer *trainer, l
     liana__recompute_result result = {.recompute = LIANA_RECOMPUTE_NONE};
     if (asked != LIANA_RECOMPUTE_AUTO) return result;
     liana__trainer_memory memory = liana__trainer_memory_of(trainer);
-    if (on_plugin && !liana__trainer_whole(trainer)) {
-        snprintf(result.note, sizeof result.note,
-                 "recompute: none (behind a plugin whole updates only do that; these go shard by shard)");
-        return result;
-    }
     if (memory.num_segments > 0 || on_plugin) {
         result.recompute = LIANA_RECOMPUTE_AUTO;
         result.memory = (int64_t)(limit >> 20);

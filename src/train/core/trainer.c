@@ -3,6 +3,7 @@
 
 #include "data/loader/cut.h"
 #include "train/core/penalty.h"
+#include "train/spans/span_job.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -453,6 +454,9 @@ liana_status liana__trainer_create(liana__device *device, const liana__trainer_o
     trainer->strategy = options->strategy ? options->strategy : &liana__strategy_one_device;
     trainer->variables = variables;
     device->memory_limit = options->memory_limit;
+    for (size_t i = 0; i < options->num_more_devices; i++) {
+        options->more_devices[i]->memory_limit = options->memory_limit;
+    }
     liana_status status = set_up(trainer, error);
     if (status != LIANA_OK) {
         liana__trainer_destroy(trainer);
@@ -639,16 +643,15 @@ static bool all_missing(liana__trainer *trainer, const liana__trainer_batch *bat
     return true;
 }
 
-/* A single update takes all workers. */
+/* An update that is measured or tried (a rate finder, a plan, a profile) takes all workers. */
 static liana_status check_in_step(const liana__trainer *trainer, liana__error *error)
 {
     const liana__strategy *strategy = trainer->strategy;
     const liana__trainer_options *options = &trainer->options;
-    const size_t num_workers = options->cluster ? options->cluster->place.num_workers : 1;
-    if (!strategy->span_steps || !strategy->span_steps(options->strategy_options, num_workers)) return LIANA_OK;
+    if (!liana__span_steps_of(strategy, options->strategy_options, options->cluster)) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_CONFIG,
-                       "all workers take part in a single update, so it cannot be asynchronous or take the first "
-                       "gradients only: use synchronous updates of all workers, or train in epochs");
+                       "all workers take part in an update that is measured or tried, so it cannot be asynchronous or "
+                       "take the first gradients only: use synchronous updates of all workers for it");
 }
 
 liana__fault_check liana__trainer_check(const liana__trainer *trainer)

@@ -72,8 +72,10 @@ typedef struct liana__trainer_span {
     uint64_t generation; /* of the cluster, in which the shares of batches were divided */
     /* The batch of a step, which `workers` says to be ours, or whose share of it is; in ascending order. */
     liana_status (*next)(void *user, size_t step, liana__trainer_batch *batch, liana__error *error);
-    /* Its gradients were used: the vector of sums of the objective, over the own examples. */
-    liana_status (*computed)(void *user, size_t step, const float *sums, liana__error *error);
+    /* Its gradients were used: the vector of sums of the objective, over the own examples, and how many these are. */
+    liana_status (*computed)(void *user, size_t step, const float *sums, int64_t count, liana__error *error);
+    /* Of batches that every process has whole: asynchronously, added to the number of a step to find its worker. */
+    uint64_t turn;
     /* The learning rate of an update, and its number counted from 1 in the stage. */
     double (*rate)(void *user, size_t update, int64_t *iteration);
     void *user;

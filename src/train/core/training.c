@@ -3,6 +3,7 @@
 
 #include "backends/pjrt/platform.h"
 #include "distribute/cluster/held.h"
+#include "train/spans/span_job.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,21 +91,11 @@ static void note_size(const liana__training *training, const liana__training_opt
 /* Sums that are other numbers than those of one process are named from the beginning. */
 static void note_exchange(liana__training *training, const liana__strategy_choice *choice, const liana__notes *notes)
 {
-    const liana__strategy *strategy = choice->strategy;
+    liana__exchange_reason reason;
     char *exchange = training->state.exchange;
-    const size_t num_workers = training->cluster ? training->cluster->place.num_workers : 1;
-    if (!strategy->describe_arithmetic) return;
-    strategy->describe_arithmetic(choice->options, num_workers, exchange, sizeof training->state.exchange);
-    if (!*exchange) return;
-    if (!strategy->span_steps || !strategy->span_steps(choice->options, num_workers)) {
-        liana__note(notes, "gradients are exchanged with %s: results are other bits than those of one process",
-                    exchange);
-        return;
-    }
-    char reason[sizeof training->state.exchange + 64];
-    snprintf(reason, sizeof reason, "gradients are exchanged with %s", exchange);
-    liana__note(notes, "%s: results are not reproducible", reason);
-    liana__training_state_doubt(&training->state, reason);
+    const bool is_doubted = liana__note_exchange(choice->strategy, choice->options, training->cluster, notes, &reason);
+    snprintf(exchange, sizeof training->state.exchange, "%s", reason.exchange);
+    if (is_doubted) liana__training_state_doubt(&training->state, reason.text);
 }
 
 static liana_status open_devices(liana__training *training, const liana__training_options *options,

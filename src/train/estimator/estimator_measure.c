@@ -1,5 +1,7 @@
 /* Evaluating and predicting with an estimator, from its newest checkpoint. */
 #include "base/named.h"
+#include "train/checkpoint/data_agreement.h"
+#include "train/core/program_agreement.h"
 #include "train/estimator/estimator.h"
 #include "train/fit/fit.h"
 #include "train/model/compiled.h"
@@ -13,9 +15,9 @@ static liana_status check_steps(const liana_estimator *estimator, int64_t steps,
                        (long long)steps);
 }
 
-/* Opens what measures the data in a mode, with the weights of the newest checkpoint. */
-static liana_status open_session(liana__fn_session *own, liana_mode_kind kind, const liana_estimator_input *input,
-                                 const char *key, liana__error *error)
+/* Compiles what measures the data in a mode, with the weights of the newest checkpoint. */
+static liana_status prepare(liana__fn_session *own, liana_mode_kind kind, const liana_estimator_input *input,
+                            const char *key, liana__error *error)
 {
     liana_estimator *estimator = own->estimator;
     const liana__fn_modes modes = {.evaluate = &own->built[kind]};
@@ -27,6 +29,30 @@ static liana_status open_session(liana__fn_session *own, liana_mode_kind kind, c
     const liana_precision precision = liana__estimator_precision(estimator, &own->arena);
     LIANA_TRY(liana__fn_session_compile(own, &modes, &own->measured, precision, error));
     return liana__estimator_restore(own, error);
+}
+
+/* With the other processes, if there are any: what they do, the data, the graph and its weights. */
+static liana_status agree(liana__fn_session *own, const char *key, int64_t steps, liana__error *error)
+{
+    liana__cluster *cluster = own->training.cluster;
+    const liana__data_parts parts = {{own->measured.source}, {"the data"}, 1};
+    if (!cluster) return LIANA_OK;
+    liana__facts facts = {0};
+    liana__facts_add(&facts, "the mode", key);
+    liana__facts_add_number(&facts, "steps", (double)steps);
+    liana_status status = liana__facts_agree(&facts, cluster, error);
+    liana__facts_free(&facts);
+    if (status == LIANA_OK) status = liana__agree_on_training(&own->training, error);
+    return status == LIANA_OK ? liana__agree_on_data(&parts, cluster, error) : status;
+}
+
+static liana_status open_session(liana__fn_session *own, liana_mode_kind kind, const liana_estimator_input *input,
+                                 int64_t steps, liana__error *error)
+{
+    const char *key = kind == LIANA_MODE_EVALUATE ? "eval" : "predict";
+    LIANA_TRY(check_steps(own->estimator, steps, error));
+    LIANA_TRY(prepare(own, kind, input, key, error));
+    return agree(own, key, steps, error);
 }
 
 /* ---- evaluating ---- */
@@ -49,8 +75,7 @@ static liana_status evaluate(liana_estimator *estimator, const liana_eval_spec *
     liana__error *error = &estimator->context->error;
     liana__fn_session own = {.estimator = estimator};
     liana__totals totals = {0};
-    liana_status status = check_steps(estimator, eval->steps, error);
-    if (status == LIANA_OK) status = open_session(&own, LIANA_MODE_EVALUATE, &eval->input, "eval", error);
+    liana_status status = open_session(&own, LIANA_MODE_EVALUATE, &eval->input, eval->steps, error);
     if (status == LIANA_OK) status = liana__fn_session_load(&own, &own.measured, false, error);
     if (status == LIANA_OK) {
         status = liana__evaluate(own.training.trainer, own.measured.loader, eval->steps, &totals, NULL, NULL, error);
@@ -154,8 +179,7 @@ static liana_status predict_data(liana_estimator *estimator, const liana_predict
     liana__fn_session own = {.estimator = estimator};
     table columns = {.count = 0};
     liana__totals totals = {0};
-    liana_status status = check_steps(estimator, predict->steps, error);
-    if (status == LIANA_OK) status = open_session(&own, LIANA_MODE_PREDICT, &predict->input, "predict", error);
+    liana_status status = open_session(&own, LIANA_MODE_PREDICT, &predict->input, predict->steps, error);
     if (status == LIANA_OK) status = liana__fn_session_load(&own, &own.measured, false, error);
     if (status == LIANA_OK) status = find_columns(&own, predict, &columns, error);
     if (status == LIANA_OK) {

@@ -1,7 +1,8 @@
 /* evaluate and predict of the public interface: thin users of the training core. */
+#include "train/core/program_agreement.h"
 #include "train/fit/fit.h"
-#include "train/model/compiled.h"
 #include "train/model/epoch_values.h"
+#include "train/model/fit_agreement.h"
 #include "train/model/model_classes.h"
 #include "train/model/model_data.h"
 
@@ -20,39 +21,70 @@ static liana_status tell_values(const liana_evaluate_options *options, const lia
     return failed ? liana__fail_memory(error, "the metrics") : LIANA_OK;
 }
 
-/* Runs over the data once; if outputs are wanted, to predict. */
-static liana_status measure(liana__compile_request *request, const liana_dataset *data,
-                            const liana_evaluate_options *options, int64_t steps, liana__on_outputs on_outputs,
-                            void *user, liana_results *results, liana__error *error)
+/* One call. */
+typedef struct measurement {
+    liana__compile_request *request;
+    const liana_dataset *data;
+    const liana_evaluate_options *options;
+    int64_t steps;
+    liana__on_outputs on_outputs; /* NULL: an evaluation */
+    void *user;
+} measurement;
+
+static liana_status open_data(const measurement *own, liana__model_data *data, liana__error *error)
 {
+    liana__compile_request *request = own->request;
+    LIANA_TRY(liana__model_data_find_preprocessing(data, own->data, false, error));
+    request->scale = data->scale;
+    request->precision = request->model->precision;
+    request->match = &data->match;
+    return liana__model_data_open_measured(data, own->data, own->options, !own->on_outputs, error);
+}
+
+static liana_status compile(const measurement *own, liana__model_data *data, liana__training **training,
+                            liana__error *error)
+{
+    LIANA_TRY(liana__compiled_get(own->request, training, error));
+    return liana__model_data_start_measured(data, own->data, (*training)->trainer, error);
+}
+
+/* All processes have the same options, data and model, and the chief's weights. */
+static liana_status prepare(const measurement *own, liana__model_data *data, liana__cluster *cluster,
+                            liana__training **training, liana__error *error)
+{
+    const liana__measured_call call = {own->request, own->options, own->steps, own->on_outputs != NULL, data};
+    LIANA_TRY(liana__cluster_agree_status(cluster, open_data(own, data, error), error));
+    LIANA_TRY(liana__measured_agree(&call, cluster, error));
+    LIANA_TRY(liana__cluster_agree_status(cluster, compile(own, data, training, error), error));
+    LIANA_TRY(liana__agree_on_training(*training, error));
+    return liana__training_share_variables(*training, error);
+}
+
+/* Runs over the data once; if outputs are wanted, to predict. */
+static liana_status measure(const measurement *own, liana_results *results, liana__error *error)
+{
+    const liana__compile_request *request = own->request;
     liana_model *model = request->model;
-    if (!data) return liana__fail(error, LIANA_INVALID_ARGUMENT, "no data were given");
+    if (!own->data) return liana__fail(error, LIANA_INVALID_ARGUMENT, "no data were given");
     LIANA_TRY(liana__compiled_check_sizes(request->batch_size, 0, 0, error));
     LIANA_TRY(liana__model_check(model, error));
-    liana__model_data own = {.model = model,
-                             .batch_size = request->batch_size,
-                             .evaluation_batch_size = request->batch_size,
-                             .bytes = liana__model_data_bytes(0)};
+    liana__model_data data = {.model = model,
+                              .batch_size = request->batch_size,
+                              .evaluation_batch_size = request->batch_size,
+                              .bytes = liana__model_data_bytes(0)};
     liana__training *training = NULL;
     liana__cluster *cluster = NULL;
     liana__totals totals = {0};
     LIANA_TRY(liana__strategy_cluster(model->context, &request->strategy, &cluster, error));
-    liana_status status = liana__model_data_find_preprocessing(&own, data, false, error);
-    request->scale = own.scale;
-    request->precision = model->precision;
-    request->match = &own.match;
-    if (status == LIANA_OK) status = liana__model_data_open_measured(&own, data, options, !on_outputs, error);
-    if (status == LIANA_OK) status = liana__compiled_get(request, &training, error);
-    if (status == LIANA_OK) status = liana__model_data_start_measured(&own, data, training->trainer, error);
-    status = liana__cluster_agree_status(cluster, status, error);
-    if (status == LIANA_OK) status = liana__training_share_variables(training, error);
+    liana_status status = prepare(own, &data, cluster, &training, error);
     if (status == LIANA_OK) {
-        status = liana__evaluate(training->trainer, own.measured.loader, steps, &totals, on_outputs, user, error);
+        status = liana__evaluate(training->trainer, data.measured.loader, own->steps, &totals, own->on_outputs,
+                                 own->user, error);
     }
     if (status == LIANA_OK && results) *results = liana__results_of(&totals);
-    if (status == LIANA_OK && !on_outputs) status = tell_values(options, &totals, error);
+    if (status == LIANA_OK && !own->on_outputs) status = tell_values(own->options, &totals, error);
     liana__totals_free(&totals);
-    liana__model_data_close(&own);
+    liana__model_data_close(&data);
     return status;
 }
 
@@ -77,7 +109,8 @@ static liana_status evaluate_model(liana_model *model, const liana_dataset *data
                                                     options->output_metrics}};
     if (dataset) LIANA_TRY(liana__classes_check_model(model, dataset, error));
     LIANA_TRY(check_steps(options->steps, error));
-    return measure(&request, dataset, options, options->steps, NULL, NULL, results, error);
+    const measurement own = {&request, dataset, options, options->steps, NULL, NULL};
+    return measure(&own, results, error);
 }
 
 liana_status liana_evaluate(liana_model *model, const liana_dataset *dataset, const liana_evaluate_options *options,
@@ -117,13 +150,14 @@ static liana_status predict_model(liana_model *model, const liana_dataset *datas
                                           options->batch_size ? options->batch_size : LIANA__DEFAULT_BATCH_SIZE};
     liana_evaluate_options wanted = {0};
     memcpy(wanted.inputs, options->inputs, sizeof wanted.inputs);
-    destination own = {outputs, 0};
+    destination to = {outputs, 0};
     for (size_t i = 0; i < liana__model_num_outputs(model); i++) {
         liana__model_port port = liana__model_output(model, i);
-        own.row_size += (size_t)liana_shape_size(&port.shape);
+        to.row_size += (size_t)liana_shape_size(&port.shape);
     }
     LIANA_TRY(check_steps(options->steps, error));
-    return measure(&request, dataset, &wanted, options->steps, copy_outputs, &own, NULL, error);
+    const measurement own = {&request, dataset, &wanted, options->steps, copy_outputs, &to};
+    return measure(&own, NULL, error);
 }
 
 liana_status liana_predict_batches(liana_model *model, const liana_dataset *dataset,

@@ -6,6 +6,8 @@
 #include "train/model/model_arrays.h"
 #include "train/model/model_preprocessing.h"
 #include "train/numbers/watch.h"
+#include "train/spans/batch_span.h"
+#include "train/spans/span_job.h"
 
 #include <liana/train.h>
 #include <stdlib.h>
@@ -236,23 +238,46 @@ static liana_status step(const liana__training *training, const liana__trainer_b
     return status;
 }
 
+/* With workers in step. */
+static liana_status train_in_step(liana__training *training, const liana__trainer_batch *batch, double *rate,
+                                  liana_results *results, liana__error *error)
+{
+    const float *sums;
+    const liana_status status = step(training, batch, *rate, &sums, error);
+    const liana__fault *fault = liana__trainer_fault(training->trainer);
+    if (status == LIANA_OUT_OF_RANGE && fault->kind != LIANA__FAULT_NONE) {
+        return liana__watch_explain(training, batch, *rate, error);
+    }
+    LIANA_TRY(status);
+    *rate = liana__training_keep_rate(training, *rate);
+    return results ? set_results(training->objective, sums, batch->count, results, error) : LIANA_OK;
+}
+
+static liana_status train_apart(liana__training *training, const liana__trainer_batch *batch, double rate,
+                                const liana__notes *notes, liana_results *results, liana__error *error)
+{
+    liana__batch_span made = {0};
+    liana_status status = liana__batch_span_run(training, batch, rate, notes, &made, error);
+    if (status == LIANA_OK && results) {
+        status = set_results(training->objective, made.sums, made.count, results, error);
+    }
+    liana__batch_span_free(&made);
+    return status;
+}
+
 static liana_status train(liana_model *model, liana__training *training, const liana_fit_options *options,
                           const liana__trainer_batch *batch, liana_results *results, liana__error *error)
 {
-    const float *sums;
     double rate = 0;
+    const liana__trainer_options *compiled = liana__trainer_options_of(training->trainer);
+    const liana__notes notes = {options->on_note, options->user};
     LIANA_TRY(find_rate(training, options, &rate, error));
     LIANA_TRY(liana__trainer_prepare(training->trainer, batch->count, true, error));
     LIANA_TRY(liana__averaged_weights_return(training, error));
-    const liana_status status = step(training, batch, rate, &sums, error);
-    const liana__fault *fault = liana__trainer_fault(training->trainer);
-    if (status == LIANA_OUT_OF_RANGE && fault->kind != LIANA__FAULT_NONE) {
-        return liana__watch_explain(training, batch, rate, error);
-    }
-    LIANA_TRY(status);
-    rate = liana__training_keep_rate(training, rate);
+    const bool apart = liana__span_steps_of(compiled->strategy, compiled->strategy_options, training->cluster) > 0;
+    LIANA_TRY(apart ? train_apart(training, batch, rate, &notes, results, error)
+                    : train_in_step(training, batch, &rate, results, error));
     training->state.iteration++;
-    if (results) LIANA_TRY(set_results(training->objective, sums, batch->count, results, error));
     LIANA_TRY(liana__compiled_take_weights(model, training, error));
     liana_preprocessing learnt = model->preprocessing;
     learnt.scale = scale_of(model);
@@ -364,6 +389,7 @@ static liana_status evaluate(liana__compile_request *request, const liana_array 
     const float *sums;
     liana__training *training = NULL;
     liana_status status = liana__compiled_get(request, &training, error);
+    if (status == LIANA_OK && !training->has_agreed) status = liana__agree_on_training(training, error);
     if (status == LIANA_OK) {
         status = take_targets(training->objective, &made.match, arrays, num_arrays, &made.batch, error);
     }

@@ -5,6 +5,7 @@
 #include "distribute/cluster/cluster.h"
 #include "distribute/device_set.h"
 #include "program/variables.h"
+#include "train/core/agreement.h"
 #include "train/replicas/replicas.h"
 
 #include <liana/step.h>
@@ -52,7 +53,12 @@ struct liana_step {
     float *first_sum;    /* [num_names], or 1 */
     uint64_t *positions; /* [batch_size] */
     uint64_t next_position;
-    bool has_agreed; /* with the other processes */
+    const void *strategy_options;
+    size_t span_steps; /* of workers that need not be in step: most updates until all processes meet; 0: they are */
+    const char *not_reproducible; /* why results are not; NULL: they are */
+    uint64_t num_turns;           /* runs of one step: the workers compute them in turn, if they are asynchronous */
+    bool has_agreed;              /* with the other processes */
+    liana__facts update_facts;    /* the graph of the update, until they have agreed on it */
 };
 
 /* The graph of a leaf, as liana__leaf_plan wants it; `user` is the step. */
@@ -62,13 +68,45 @@ liana_status liana__step_build_leaf(void *user, int64_t size, bool masked, liana
 liana_status liana__step_build_update(void *user, liana_graph **graph, liana__error *error) LIANA_MUST_USE;
 size_t liana__step_find_sum(void *user, const char *input);
 bool liana__step_is_gradient(void *user, size_t sum);
+/* The variable of whose gradient or statistic such an input is the sum; else the input. */
+const char *liana__step_name_sum(void *user, const char *input);
+liana__step_kind liana__step_kind_of(const liana_step *step);
+
+/* ---- step_batch.c ---- */
+
+/* Cuts so many examples into the step's leaves. */
+liana__leaf_batch liana__step_cut(liana_step *step, int64_t count);
+/* Takes a batch whose first example has this position in the run: sets the step's leaves and positions, and which rows the
+ * leaves read. *count: examples of all processes. Errors: INVALID_ARGUMENT. */
+liana_status liana__step_take_batch(liana_step *step, const liana_step_batch *batch, uint64_t position,
+                                    liana__leaf_batch *leaves, int64_t *count, liana__error *error) LIANA_MUST_USE;
+/* The update's scalars, behind the number of examples. Errors: INVALID_ARGUMENT. */
+liana_status liana__step_take_scalars(const liana_step *step, const liana_setting *settings, float *scalars,
+                                      liana__error *error) LIANA_MUST_USE;
+
+/* ---- step_run.c ---- */
+
+/* Whether all variables that it reads have values. Errors: INVALID_ARGUMENT, in the context. */
+liana_status liana__step_check_variables(const liana_step *step) LIANA_MUST_USE;
+/* With the other processes, if there are any: the graph of a shard, the variables, what they compute, and the graph of the
+ * update. Once, when the variables have values. */
+liana_status liana__step_agree(liana_step *step, liana__error *error) LIANA_MUST_USE;
+/* Numbers that must be finite, unless the step allows others: the update's scalars; the vector of sums that have names.
+ * Errors: OUT_OF_RANGE. */
+liana_status liana__step_check_scalars(const liana_step *step, const float *scalars, liana__error *error)
+    LIANA_MUST_USE;
+liana_status liana__step_check_first(const liana_step *step, const float *first, liana__error *error) LIANA_MUST_USE;
+/* One step of workers that are in step; errors are the context's. `results` may be NULL. */
+liana_status liana__step_run_batch(liana_step *step, const liana_step_batch *batch, const liana_setting *settings,
+                                   liana_step_results *results) LIANA_MUST_USE;
+
+/* ---- step_values.c ---- */
 
 /* The component of that name; num_components: there is none. */
 size_t liana__step_component(const liana_step *step, const char *name, const char **nearest);
 
-/* Takes a batch by replica: sets the step's leaves and positions, and which rows the leaves read. *count: examples of all
- * processes. Errors: INVALID_ARGUMENT. */
-liana_status liana__step_take_values(liana_step *step, const liana_per_replica *values, liana__leaf_batch *batch,
-                                     int64_t *count, liana__error *error) LIANA_MUST_USE;
+/* The same of a batch by replica. */
+liana_status liana__step_take_values(liana_step *step, const liana_per_replica *values, uint64_t position,
+                                     liana__leaf_batch *batch, int64_t *count, liana__error *error) LIANA_MUST_USE;
 
 #endif

@@ -238,6 +238,13 @@ size_t liana__step_find_sum(void *user, const char *input)
     return 1 + item;
 }
 
+const char *liana__step_name_sum(void *user, const char *input)
+{
+    const liana_step *step = user;
+    const size_t sum = liana__step_find_sum(user, input);
+    return sum ? step->sums.items[sum - 1].variable : input;
+}
+
 bool liana__step_is_gradient(void *user, size_t sum)
 {
     const liana_step *step = user;

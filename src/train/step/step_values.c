@@ -51,11 +51,10 @@ static liana_status take_rows(const liana_step *step, const liana_per_replica *v
     return LIANA_OK;
 }
 
-liana_status liana__step_take_values(liana_step *step, const liana_per_replica *values, liana__leaf_batch *batch,
-                                     int64_t *count, liana__error *error)
+liana_status liana__step_take_values(liana_step *step, const liana_per_replica *values, uint64_t position,
+                                     liana__leaf_batch *batch, int64_t *count, liana__error *error)
 {
     const liana_replicas *replicas = values->replicas;
-    uint64_t position = step->next_position;
     int64_t row = 0;
     *batch = (liana__leaf_batch){.leaves = step->leaves, .num_leaves = values->num_leaves, .end = values->num_leaves};
     *count = liana_per_replica_num_examples(values);

@@ -1,0 +1,105 @@
+/* A training loop of one's own whose workers need not be in step: each computes its own batches, and the parameter servers
+ * apply gradients as they come. The same program runs under any strategy. After `make install`:
+ *
+ *     cc free_workers.c -o free_workers $(pkg-config --cflags --libs liana)
+ *     ./free_workers
+ *     liana launch -n 3 --servers 1 --program ./free_workers -- '{name: parameter_server, synchronous: false}'
+ *
+ * It fits y = 3 a - 2 b + 1 to numbers that a function makes. */
+#include <liana/liana.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { BATCH = 64, STEPS = 600, ROW = 3 };
+
+static const liana_component components[] = {{"x", LIANA_F32, {1, {ROW}}}, {"y", LIANA_F32, {1, {1}}}};
+
+/* A batch, until the next one is asked for. */
+typedef struct loop {
+    float x[BATCH * ROW], y[BATCH];
+} loop;
+
+/* Any batch by its number: which worker is asked for which is the strategy's affair. */
+static liana_status give_batch(void *user, int64_t step, liana_step_batch *batch)
+{
+    loop *own = user;
+    for (int64_t i = 0; i < BATCH; i++) {
+        const int64_t n = step * BATCH + i;
+        float *x = own->x + i * ROW;
+        x[0] = (float)(n * 7 % 100) / 50 - 1;
+        x[1] = (float)(n * 13 % 99) / 49 - 1;
+        x[2] = 1;
+        own->y[i] = 3 * x[0] - 2 * x[1] + 1;
+    }
+    batch->arrays[0] = (liana_array){"x", LIANA_F32, liana_shape_of(BATCH, ROW), own->x};
+    batch->arrays[1] = (liana_array){"y", LIANA_F32, liana_shape_of(BATCH, 1), own->y};
+    return LIANA_OK;
+}
+
+/* A schedule counts updates, whoever computed them. */
+static liana_status give_rate(void *user, int64_t update, liana_setting *scalars)
+{
+    (void)user;
+    scalars[0] = (liana_setting){"rate", 0.2 * (1 - 0.9 * (double)update / STEPS)};
+    return LIANA_OK;
+}
+
+static void build_leaf(liana_leaf *leaf, void *user)
+{
+    liana_tensor x = liana_leaf_input(leaf, "x"), y = liana_leaf_input(leaf, "y");
+    liana_tensor weight = liana_graph_variable(leaf->graph, "weight", LIANA_F32, liana_shape_of(ROW, 1));
+    (void)user;
+    weight = liana_graph_initializer(weight, "zeros");
+    liana_tensor error = liana_op_subtract(liana_op_matmul(x, weight, false, false), y);
+    liana_leaf_gradients(leaf, liana_leaf_sum(leaf, "loss", liana_op_square(error)), &weight, 1);
+}
+
+static void build_update(liana_update *update, void *user)
+{
+    (void)user;
+    liana_apply_gradients(update->variables, update->gradients, update->num_variables,
+                          &(liana_optimizer_options){.optimizer = "SGD", .rate = liana_update_scalar(update, "rate")});
+}
+
+#define CHECK(call) \
+    if ((call) != LIANA_OK) return fprintf(stderr, "%s\n", context ? liana_context_message(context) : ""), 1
+
+int main(int argc, char **argv)
+{
+    static liana_step_outcome outcomes[STEPS];
+    liana_context *context;
+    liana_device *device;
+    liana_variables *variables;
+    liana_step *step;
+    liana_step_counts counts;
+    loop own;
+    float weight[ROW];
+    CHECK(liana_context_create(NULL, &context));
+    CHECK(liana_device_open(context, "cpu", &device));
+    CHECK(liana_variables_create(device, &variables));
+    CHECK(liana_step_create(device, variables,
+                            &(liana_step_options){.leaf = build_leaf,
+                                                  .update = build_update,
+                                                  .components = components,
+                                                  .num_components = 2,
+                                                  .scalars = {"rate"},
+                                                  .batch_size = BATCH,
+                                                  .microbatch = 8,
+                                                  .strategy = {.name = argc > 1 ? argv[1] : NULL}},
+                            &step));
+    CHECK(liana_variables_initialize(variables, NULL));
+    const liana_step_many many = {.num_steps = STEPS, .batch = give_batch, .scalars = give_rate, .user = &own};
+    CHECK(liana_step_run_many(step, &many, outcomes, &counts));
+    CHECK(liana_variables_read(variables, "weight", weight, sizeof weight));
+    printf("y = %.3f a + %.3f b + %.3f\n", (double)weight[0], (double)weight[1], (double)weight[2]);
+    printf("loss %.4g at first\n", liana_step_mean(&outcomes[0].results, "loss"));
+    if (counts.not_reproducible) {
+        printf("%s: %d gradients were used, %d came too late, the stalest was %d updates old\n",
+               counts.not_reproducible, (int)counts.used, (int)counts.dropped, (int)counts.largest_staleness);
+    }
+    liana_step_destroy(step);
+    liana_variables_destroy(variables);
+    liana_device_close(device);
+    liana_context_destroy(context);
+    return 0;
+}

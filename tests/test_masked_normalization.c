@@ -1,5 +1,6 @@
 /* Batch normalisation that leaves missing examples out, as devices train with it: its gradient against central
- * differences and against the formula of Ioffe and Szegedy (2015), both in double. And stop_gradient, which it uses. */
+ * differences and against the formula of Ioffe and Szegedy (2015), both in double. And stop_gradient and
+ * straight_through, which it uses. */
 #include "harness/harness.h"
 
 #include "harness/one_reference.h"
@@ -203,12 +204,32 @@ static void test_gradients_are_stopped(void **state)
     liana_graph_destroy(graph);
 }
 
+/* 5 in value; 2 and x^2 get its gradient. */
+static void test_gradients_go_straight_through(void **state)
+{
+    (void)state;
+    liana_graph *graph = liana__test_new_graph(context);
+    liana_tensor inputs[] = {liana_graph_constant(graph, LIANA_F64, LIANA_SCALAR, &(double){5}),
+                             liana_graph_constant(graph, LIANA_F64, LIANA_SCALAR, &(double){3})};
+    liana_tensor gradients[2], both = liana_op_straight_through(inputs[0], liana_op_square(inputs[1]));
+    liana_gradients(liana_op_multiply(both, both), inputs, 2, gradients);
+    liana_graph_output(graph, "both", both);
+    for (int i = 0; i < 2; i++) liana_graph_output(graph, i ? "to the path" : "to the value", gradients[i]);
+    liana__test_value results[3];
+    liana__test_run(reference, graph, NULL, results);
+    static const double expected[] = {5, 2 * 5, 2 * 5 * 2 * 3};
+    for (size_t i = 0; i < 3; i++) assert_near(*(double *)results[i].data, expected[i], 0);
+    liana__test_free_values(results, 3);
+    liana_graph_destroy(graph);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gradients_of_one_leaf),
         cmocka_unit_test(test_gradients_of_leaves_side_by_side),
         cmocka_unit_test(test_gradients_are_stopped),
+        cmocka_unit_test(test_gradients_go_straight_through),
     };
     return cmocka_run_group_tests_name("masked_normalization", tests, set_up, tear_down);
 }

@@ -33,7 +33,7 @@ typedef struct process {
     bool computes_alike;
 } process;
 
-static char images[2][300];
+static char images[2][300], estimator_folder[300];
 
 static void *run_process(void *user)
 {
@@ -403,6 +403,73 @@ static void test_steps(void **state)
     assert_differ(step, &all, &last, "the values of the variable 'weight' is ");
 }
 
+/* ---- an estimator ---- */
+
+typedef struct estimated {
+    liana_model *model;
+    const recipe *own;
+} estimated;
+
+static liana_estimator_spec model_fn(const liana_features *features, const liana_features *labels,
+                                     const liana_estimator_mode *mode, void *params)
+{
+    const estimated *made = params;
+    liana_tensor image = liana_feature(features, "image"), output;
+    liana_model_call(made->model, &image, 1, &mode->call, &output, NULL);
+    if (mode->kind != LIANA_MODE_TRAIN && made->own->high > 0) output = liana_op_clip(output, 0, made->own->high);
+    liana_estimator_spec spec = {.predictions = {{"probabilities", output}}};
+    if (mode->kind == LIANA_MODE_PREDICT) return spec;
+    spec.loss = liana_loss_of(output, liana_feature(labels, "label"), NULL);
+    spec.optimizer.optimizer = "SGD";
+    return spec;
+}
+
+/* Trains a step, and evaluates `data`. */
+static liana_status estimate(liana_context *context, const recipe *own)
+{
+    estimated made = {make_model(context, own), own};
+    liana_dataset *training = NULL, *measured = NULL;
+    liana_estimator *estimator = NULL;
+    const liana_estimator_options options = {.model_fn = model_fn,
+                                             .params = &made,
+                                             .config = {.model_dir = estimator_folder,
+                                                        .batch_size = 16,
+                                                        .microbatch = 4,
+                                                        .strategy = {.name = "multi_worker"}}};
+    liana_results results;
+    liana_status status = made.model ? liana_dataset_open(context, images[0], NULL, &training) : LIANA_INTERNAL;
+    if (status == LIANA_OK) status = liana_dataset_open(context, own->data, NULL, &measured);
+    if (status == LIANA_OK) status = liana_estimator_create(context, &options, &estimator);
+    if (status == LIANA_OK) {
+        status = liana_estimator_train(estimator, &(liana_train_spec){.input.dataset = training, .steps = 1});
+    }
+    if (status == LIANA_OK) {
+        status = liana_estimator_evaluate(estimator, &(liana_eval_spec){.input.dataset = measured, .steps = own->steps},
+                                          &results);
+    }
+    liana_estimator_destroy(estimator);
+    liana_dataset_close(training);
+    liana_dataset_close(measured);
+    liana_model_destroy(made.model);
+    return status;
+}
+
+static void test_estimators(void **state)
+{
+    (void)state;
+    const recipe all = {.units = 8, .data = images[0], .high = 0.75};
+    recipe last = all;
+    assert_agree(estimate, &all);
+    last.steps = 2;
+    assert_differ(estimate, &all, &last, "steps is 0 on the chief, and 2 on process 2");
+    last = all;
+    last.high = 0.5;
+    assert_differ(estimate, &all, &last, "'high' of op ");
+    last = all;
+    last.data = images[1];
+    assert_differ(estimate, &all, &last, "the data.files[train-images].contents is ");
+}
+
 static int make_data(void **state)
 {
     (void)state;
@@ -411,6 +478,7 @@ static int make_data(void **state)
     liana__error error = {0};
     liana__test_folder();
     liana__test_tiny_data("train", COUNT, 1);
+    snprintf(estimator_folder, sizeof estimator_folder, "%s", liana__test_path("estimator"));
     static const char *const files[] = {"train-images", "train-labels"};
     for (int i = 0; i < 2; i++) {
         snprintf(name, sizeof name, "machine%d", i);
@@ -432,7 +500,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fits),    cmocka_unit_test(test_evaluations), cmocka_unit_test(test_predictions),
-        cmocka_unit_test(test_batches), cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_batches), cmocka_unit_test(test_steps),       cmocka_unit_test(test_estimators),
     };
     return cmocka_run_group_tests(tests, make_data, NULL);
 }

@@ -183,6 +183,12 @@ LIANA_API liana_tensor liana_op_cast_at(liana_location here, liana_tensor x, lia
 #define liana_op_stop_gradient(x) liana_op_stop_gradient_at(LIANA_HERE, x)
 LIANA_API liana_tensor liana_op_stop_gradient_at(liana_location here, liana_tensor x);
 
+/* `value`, whose gradient also goes to `path`, as if it were value + path - stop_gradient(path): the straight-through
+ * estimator of Bengio, Leonard and Courville (2013). straight_through(stop_gradient(round(x)), x) rounds, and has the
+ * gradient of x. Both have one shape and dtype. */
+#define liana_op_straight_through(value, path) liana_op_straight_through_at(LIANA_HERE, value, path)
+LIANA_API liana_tensor liana_op_straight_through_at(liana_location here, liana_tensor value, liana_tensor path);
+
 /* ---- reductions over axes (negative ones count from the end; LIANA_ALL_AXES for all) ---- */
 
 typedef struct liana_axes {

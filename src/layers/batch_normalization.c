@@ -155,8 +155,17 @@ static present_statistics measure_present(liana__layer_call *call)
     return made;
 }
 
-/* gamma (x - mean) / sqrt(variance + epsilon) + beta, where mean and variance leave missing examples out. The mean's
- * gradient comes with beta's, by the mean less itself: both need the same sum over x, which then is made once. */
+/* beta for each leaf: [leaves, channels]. The mean's gradient comes with beta's, since both need the same sum over x, which
+ * then is made once. */
+static liana_tensor shift_of(liana__layer_call *call, liana_tensor mean, liana_tensor factor, liana_tensor beta)
+{
+    liana_tensor fixed = liana_op_stop_gradient_at(call->here, factor);
+    liana_tensor path = liana_op_negate_at(call->here, liana_op_multiply_at(call->here, mean, fixed));
+    return liana_op_straight_through_at(call->here,
+                                        liana_op_broadcast_to_at(call->here, beta, liana_tensor_shape(path)), path);
+}
+
+/* gamma (x - mean) / sqrt(variance + epsilon) + beta, where mean and variance leave missing examples out. */
 static liana_tensor normalise_present(liana__layer_call *call, const present_statistics *statistics, liana_tensor gamma,
                                       liana_tensor beta, double epsilon)
 {
@@ -164,8 +173,7 @@ static liana_tensor normalise_present(liana__layer_call *call, const present_sta
     liana_tensor small = liana_graph_scalar_at(call->here, variance.graph, liana_tensor_dtype(variance), epsilon);
     liana_tensor factor = liana_op_rsqrt_at(call->here, liana_op_add_at(call->here, variance, small));
     factor = liana_op_multiply_at(call->here, factor, gamma);
-    liana_tensor nothing = liana_op_subtract_at(call->here, statistics->mean, statistics->fixed_mean);
-    liana_tensor shift = liana_op_subtract_at(call->here, beta, liana_op_multiply_at(call->here, nothing, factor));
+    liana_tensor shift = shift_of(call, statistics->mean, factor, beta);
     liana_tensor scaled = liana_op_multiply_at(call->here, statistics->centred, row_of_leaf(call, factor));
     return liana_op_add_at(call->here, scaled, row_of_leaf(call, shift));
 }

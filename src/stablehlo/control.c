@@ -174,13 +174,19 @@ void liana__hlo_add_replicas(liana__lowering *l, liana__hlo *values, size_t coun
 
 /* ---- finite numbers ---- */
 
-/* Whether all elements of values of one shape are finite, element by element: the first value and those after it. */
+static bool has_size_of(const liana__hlo *a, const liana__hlo *b)
+{
+    return liana_shape_size(&a->shape) == liana_shape_size(&b->shape);
+}
+
+/* Whether all elements of values of one size are finite, element by element: the first value and those after it. */
 static liana__hlo both_finite(liana__lowering *l, const liana__hlo *values, size_t count)
 {
     liana__hlo good = liana__hlo_is_finite(l, values[0]);
     for (size_t i = 1; i < count; i++) {
-        if (!liana_shape_equal(&values[i].shape, &values[0].shape)) continue;
-        good = liana__hlo_binary(l, "and", good, liana__hlo_is_finite(l, values[i]));
+        if (!has_size_of(&values[i], &values[0])) continue;
+        liana__hlo other = liana__hlo_reshape(l, values[i], values[0].shape);
+        good = liana__hlo_binary(l, "and", good, liana__hlo_is_finite(l, other));
     }
     return good;
 }
@@ -204,7 +210,7 @@ liana__hlo liana__hlo_all_finite(liana__lowering *l, const liana__hlo *values, s
     size_t num_vectors = 0;
     for (size_t i = 0; vectors && i < count; i++) {
         size_t first = 0;
-        while (!liana_shape_equal(&values[first].shape, &values[i].shape)) first++;
+        while (!has_size_of(&values[first], &values[i])) first++;
         if (first == i) vectors[num_vectors++] = fold_rows(l, both_finite(l, values + i, count - i));
     }
     if (!vectors) {

@@ -130,6 +130,9 @@ liana__hlo liana__hlo_select_and_scatter(liana__lowering *lowering, liana__hlo x
 liana__hlo liana__hlo_matrix_product(liana__lowering *lowering, liana__hlo a, liana__hlo b, bool transpose_a,
                                      bool transpose_b, liana_dtype dtype);
 
+/* Whether the text is for XLA on CPUs, which does well with other forms than accelerators do. */
+bool liana__hlo_is_for_cpus(const liana__lowering *lowering);
+
 /* A convolution over two axes. Pairs are vertical, horizontal. */
 typedef struct liana__hlo_convolution {
     /* The roles of the axes of x, kernel and result: b batch, f feature, i and o features in and out, 0 and 1 spatial:

@@ -9,7 +9,7 @@ struct liana__lowering {
     bool locations; /* module.h has the meaning of these */
     bool highest_precision;
     bool wide_products;
-    bool usual_axes;
+    bool for_cpus;
     bool no_locations;
     liana__text text;
     liana__hlo *values; /* by node id */

@@ -119,7 +119,7 @@ liana__hlo liana__hlo_reduce(liana__lowering *l, liana__hlo_fold fold, liana__hl
     bool folded[LIANA_MAX_RANK] = {false};
     liana_shape shape;
     for (int i = 0; i < count; i++) folded[axes[i]] = true;
-    if (!l->usual_axes || !split_axes(&x.shape, folded, &shape)) return reduce_axes(l, fold, x, axes, count);
+    if (!l->for_cpus || !split_axes(&x.shape, folded, &shape)) return reduce_axes(l, fold, x, axes, count);
     x = liana__hlo_reshape(l, x, shape);
     while (memchr(folded, true, (size_t)x.shape.rank * sizeof *folded)) x = fold_last(l, fold, x, folded);
     return x;
@@ -208,6 +208,11 @@ liana__hlo liana__hlo_matrix_product(liana__lowering *l, liana__hlo a, liana__hl
     return write_product(l, "dot_general", operands, dtype, shape, &attributes);
 }
 
+bool liana__hlo_is_for_cpus(const liana__lowering *l)
+{
+    return l->for_cpus;
+}
+
 /* "[b, 0, 1, f]" for "b01f". */
 static void add_roles(liana__text *attributes, const char *roles)
 {
@@ -253,7 +258,7 @@ static bool has_usual_axes(const liana__hlo_convolution *c)
 
 liana__hlo liana__hlo_convolve(liana__lowering *l, liana__hlo x, liana__hlo kernel, const liana__hlo_convolution *c)
 {
-    if (l->usual_axes && !has_usual_axes(c)) return convolve_with_usual_axes(l, x, kernel, c);
+    if (l->for_cpus && !has_usual_axes(c)) return convolve_with_usual_axes(l, x, kernel, c);
     liana__hlo operands[] = {x, kernel};
     liana__text attributes = {0};
     liana__text_add(&attributes, "dimension_numbers = #stablehlo.conv<");

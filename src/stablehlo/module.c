@@ -134,7 +134,7 @@ liana_status liana__stablehlo_print(const liana_graph *graph, const liana__stabl
     liana__lowering lowering = {.locations = options->locations,
                                 .highest_precision = options->highest_precision,
                                 .wide_products = options->wide_products,
-                                .usual_axes = options->usual_axes,
+                                .for_cpus = options->for_cpus,
                                 .no_locations = options->no_locations,
                                 .error = error};
     bool *needed = calloc(graph->num_nodes, sizeof *needed);

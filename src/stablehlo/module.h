@@ -21,10 +21,11 @@ typedef struct liana__stablehlo_options {
     /* Products and convolutions of bf16 are computed as those of f32: for a device that would round each partial sum, as
      * StableHLO's own interpreter does. Accelerators sum in f32 in any case. */
     bool wide_products;
-    /* Convolutions have the usual order of axes, "b01f" and "01io", between transpositions: for XLA on CPUs, which writes
-     * slow loops for another order inside a while, and adds in another order there. And folds are over short axes only,
-     * since XLA on CPUs makes trees of windows for long ones (lowering_sums.c). */
-    bool usual_axes;
+    /* The text is for XLA on CPUs. Convolutions have the usual order of axes, "b01f" and "01io", between transpositions: for
+     * another order inside a while XLA writes slow loops there, which add in another order, too. Folds are over short axes
+     * only, since XLA makes trees of windows for long ones (lowering_sums.c). The kernel's gradient of a depthwise
+     * convolution is a sum for each place of the window (conv2d.stablehlo.c). */
+    bool for_cpus;
     /* Ops have no location at all. Otherwise what reads the text gives each its line there, and a compiled program keeps
      * that: 5% more bytes on disk for XLA on CPUs, and 7% more time to load them. */
     bool no_locations;

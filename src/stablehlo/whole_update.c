@@ -530,7 +530,7 @@ liana_status liana__stablehlo_print_whole(const liana__stablehlo_whole *whole,
     const size_t most = FIRST_OTHER + 2 * (whole->leaves->num_outputs + whole->update.graph->num_inputs) +
                         num_inputs(whole) + variables->count;
     writer w = {.l = {.highest_precision = options->highest_precision,
-                      .usual_axes = options->usual_axes,
+                      .for_cpus = options->for_cpus,
                       .no_locations = options->no_locations,
                       .next = 1,
                       .error = error},

@@ -129,7 +129,7 @@ static liana_status print(const whole_update *own, bool locations, char **text, 
 {
     const liana__stablehlo_options options = {.name = "update",
                                               .highest_precision = !own->devices[0].device->default_products,
-                                              .usual_axes = is_cpu(own),
+                                              .for_cpus = is_cpu(own),
                                               .locations = locations,
                                               .no_locations = !locations};
     return liana__stablehlo_print_whole(&own->graphs.shape, &own->variables, &options, text, error);

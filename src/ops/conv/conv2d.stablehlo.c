@@ -68,9 +68,57 @@ static liana__hlo lower_input_gradient(liana__lowering *l, const liana__node *no
     return liana__hlo_convolve(l, liana__hlo_input(l, node, 0), liana__hlo_reverse(l, kernel, spatial, 2), &c);
 }
 
+/* The products of dy and the elements that one place of a window meets, summed: [1, channels]. `x` is padded. */
+static liana__hlo sum_of_place(liana__lowering *l, liana__hlo x, liana__hlo dy, const liana__geometry *g,
+                               const int64_t place[2])
+{
+    int64_t begin[] = {0, 0, 0, 0}, end[] = {dy.shape.dims[0], 0, 0, dy.shape.dims[3]}, strides[] = {1, 1, 1, 1};
+    static const int64_t places[] = {1, 2}, examples[] = {0};
+    for (int i = 0; i < 2; i++) {
+        begin[1 + i] = place[i] * g->dilations[i];
+        end[1 + i] = begin[1 + i] + extent(g->output[i], g->strides[i]);
+        strides[1 + i] = g->strides[i];
+    }
+    liana__hlo products = liana__hlo_binary(l, "multiply", liana__hlo_slice(l, x, begin, end, strides), dy);
+    liana__hlo sums = liana__hlo_reduce(l, LIANA__HLO_ADD, products, places, 2);
+    return liana__hlo_reduce_kept(l, LIANA__HLO_ADD, sums, examples, 1);
+}
+
+/* The most places of a window that are summed one by one. */
+enum { MOST_PLACES = 64 };
+
+/* Whether each channel has one filter of its own, and few places. */
+static bool is_summed_by_place(const liana__geometry *g)
+{
+    return g->groups > 1 && g->groups == g->channels && g->groups == g->filters &&
+           g->window[0] * g->window[1] <= MOST_PLACES;
+}
+
+/* For XLA on CPUs, which computes a convolution of groups as one of all channels with all others, and drops what is between
+ * groups. Here an element is the sum of as many products as its channel has elements in dy. */
+static liana__hlo lower_by_place(liana__lowering *l, const liana__node *node, const liana__geometry *g)
+{
+    liana__hlo x = liana__hlo_widen(l, liana__hlo_input(l, node, 0)), sums[MOST_PLACES];
+    liana__hlo dy = liana__hlo_widen(l, liana__hlo_input(l, node, 1));
+    int64_t low[4] = {0}, high[4] = {0}, none[4] = {0}, place[2];
+    size_t count = 0;
+    for (int i = 0; i < 2; i++) {
+        const int64_t reach = extent(g->output[i], g->strides[i]) + extent(g->window[i], g->dilations[i]) - 1;
+        low[1 + i] = g->padding_low[i];
+        high[1 + i] = reach - g->input[i] - g->padding_low[i];
+    }
+    x = liana__hlo_pad(l, x, 0, low, high, none);
+    for (place[0] = 0; place[0] < g->window[0]; place[0]++) {
+        for (place[1] = 0; place[1] < g->window[1]; place[1]++) sums[count++] = sum_of_place(l, x, dy, g, place);
+    }
+    liana__hlo made = liana__hlo_convert(l, liana__hlo_concatenate(l, sums, count, 0), node->dtype);
+    return liana__hlo_reshape(l, made, node->shape);
+}
+
 /* The convolution of the images with dy, whose elements are `strides` apart; examples are summed as channels are. */
 static liana__hlo lower_kernel_gradient(liana__lowering *l, const liana__node *node, const liana__geometry *g)
 {
+    if (liana__hlo_is_for_cpus(l) && is_summed_by_place(g)) return lower_by_place(l, node, g);
     liana__hlo_convolution c = {.x_axes = "f01b",
                                 .kernel_axes = "i01o",
                                 .result_axes = "01bf",

@@ -121,7 +121,8 @@ static liana_tensor relu6_input_gradient(liana_tensor x, liana_tensor y, liana_t
 
 static liana_tensor rsqrt_gradient(liana_tensor x, liana_tensor y, liana_tensor dy)
 {
-    return liana_op_multiply(liana_op_multiply(dy, constant_like(x, -0.5)), liana_op_divide(y, x));
+    (void)x;
+    return liana_op_multiply(liana_op_multiply(dy, constant_like(y, -0.5)), liana_op_multiply(y, liana_op_square(y)));
 }
 
 static liana_tensor sin_gradient(liana_tensor x, liana_tensor y, liana_tensor dy)

@@ -203,7 +203,12 @@ static liana_status begin(job *own, liana__error *error)
     LIANA_TRY(liana__data_state_find(session->train.source, &session->arena, data, error));
     liana_status status = liana__checkpoint_resume(estimator->checkpoints, NULL, &session->training, &own->notes,
                                                    &session->arena, &path, error);
-    if (status == LIANA_OK && path) status = check_variables(own, path, error);
+    if (status == LIANA_OK && path) {
+        /* The others' copies are gone by now. */
+        liana__cluster *cluster = session->training.cluster;
+        if (liana__cluster_is_chief(cluster)) status = check_variables(own, path, error);
+        status = liana__cluster_agree_status(cluster, status, error);
+    }
     if (status == LIANA_INVALID_DATA) return liana__estimator_blame(estimator, error);
     LIANA_TRY(status);
     own->resumed = path != NULL;

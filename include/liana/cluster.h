@@ -27,8 +27,8 @@ typedef struct liana_cluster_facts {
     int64_t num_processes; /* workers and parameter servers; without evaluators */
     int64_t num_workers;   /* with the chief */
     int64_t num_servers;   /* parameter servers */
-    int64_t
-        rank; /* of this process: the chief, workers, parameter servers, from 0 on; -1: an evaluator, which has none */
+    /* Of this process: the chief, workers, parameter servers, from 0 on; -1: an evaluator, which has none. */
+    int64_t rank;
     liana_task_type type;
     int64_t index; /* among the tasks of this type; an evaluator has 0 */
     /* The first worker; after its death another one. It alone should write files that all would write. Alone: true. */

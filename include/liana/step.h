@@ -123,8 +123,8 @@ typedef struct liana_step_options {
     bool evaluates;            /* leaf->mode is not for training: no dropout, moving averages are used */
     liana_precision precision; /* of leaves; the update is in float32 */
     bool allows_non_finite;    /* NaN and infinity in sums, gradients and new values are no errors */
-    void (*on_note)(void *user,
-                    const char *note); /* told why results are not reproducible, and who is gone; NULL: nobody */
+    /* Told why results are not reproducible, and who is gone; NULL: nobody. */
+    void (*on_note)(void *user, const char *note);
     /* Its first device is the one that the step is made on, with its threads; a context's are split by opening the
      * context with fewer. Others are opened for the step. */
     liana_strategy strategy;

@@ -148,6 +148,12 @@ liana_status liana__cluster_broadcast(liana__cluster *cluster, size_t from, void
 liana_status liana__cluster_broadcast_sized(liana__cluster *cluster, size_t from, void **data, size_t *size,
                                             liana__error *error) LIANA_MUST_USE;
 
+/* The same of the process of that rank, also of rank 0. All name the same one, so all succeed or fail alike if it dies. */
+liana_status liana__cluster_tell(liana__cluster *cluster, size_t from, void *data, size_t size, liana__error *error)
+    LIANA_MUST_USE;
+liana_status liana__cluster_tell_sized(liana__cluster *cluster, size_t from, void **data, size_t *size,
+                                       liana__error *error) LIANA_MUST_USE;
+
 /* Everybody gets what the chief has; if it dies before it has told, what the next chief has. */
 liana_status liana__cluster_follow_chief(liana__cluster *cluster, void *data, size_t size, liana__error *error)
     LIANA_MUST_USE;

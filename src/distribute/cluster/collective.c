@@ -369,25 +369,18 @@ static liana_status tell(void *user, liana__cluster *cluster, liana__error *erro
     return liana__cluster_receive(cluster, of->from, LIANA__MESSAGE_BROADCAST, 0, of->data, of->size, error);
 }
 
-static liana_status tell_all(liana__cluster *cluster, size_t from, void *data, size_t size, liana__error *error)
+liana_status liana__cluster_tell(liana__cluster *cluster, size_t from, void *data, size_t size, liana__error *error)
 {
     telling of = {from, data, size};
     const liana__operation operation = {.run = tell, .user = &of, .result = data, .size = size};
     return liana__cluster_operate(cluster, &operation, error);
 }
 
-liana_status liana__cluster_broadcast(liana__cluster *cluster, size_t from, void *data, size_t size,
-                                      liana__error *error)
+liana_status liana__cluster_tell_sized(liana__cluster *cluster, size_t from, void **data, size_t *size,
+                                       liana__error *error)
 {
-    return tell_all(cluster, from ? from : cluster->chief, data, size, error);
-}
-
-liana_status liana__cluster_broadcast_sized(liana__cluster *cluster, size_t from, void **data, size_t *size,
-                                            liana__error *error)
-{
-    if (!from) from = cluster->chief;
     uint64_t length = *size;
-    LIANA_TRY(liana__cluster_broadcast(cluster, from, &length, sizeof length, error));
+    LIANA_TRY(liana__cluster_tell(cluster, from, &length, sizeof length, error));
     if (length > MOST_BYTES) return liana__fail(error, LIANA_INVALID_DATA, "process %zu tells too many bytes", from);
     *size = (size_t)length;
     if (cluster->place.rank != from) {
@@ -395,7 +388,19 @@ liana_status liana__cluster_broadcast_sized(liana__cluster *cluster, size_t from
         if (!*data) return liana__fail_memory(error, "what another process tells");
         ((char *)*data)[*size] = 0;
     }
-    return liana__cluster_broadcast(cluster, from, *data, *size, error);
+    return liana__cluster_tell(cluster, from, *data, *size, error);
+}
+
+liana_status liana__cluster_broadcast(liana__cluster *cluster, size_t from, void *data, size_t size,
+                                      liana__error *error)
+{
+    return liana__cluster_tell(cluster, from ? from : cluster->chief, data, size, error);
+}
+
+liana_status liana__cluster_broadcast_sized(liana__cluster *cluster, size_t from, void **data, size_t *size,
+                                            liana__error *error)
+{
+    return liana__cluster_tell_sized(cluster, from ? from : cluster->chief, data, size, error);
 }
 
 liana_status liana__cluster_agree(liana__cluster *cluster, bool *any, liana__error *error)
@@ -440,7 +445,7 @@ liana_status liana__cluster_share_error(liana__cluster *cluster, const int32_t *
     if (first == count) return LIANA_OK;
     char text[sizeof error->message] = "";
     if (first == cluster->place.rank && error) snprintf(text, sizeof text, "%s", error->message);
-    const liana_status told = tell_all(cluster, first, text, sizeof text, error);
+    const liana_status told = liana__cluster_tell(cluster, first, text, sizeof text, error);
     if (told == LIANA_UNAVAILABLE && !liana__cluster_is_member(cluster, first)) {
         return liana__fail(error, (liana_status)statuses[first], "process %zu failed, and was gone before it said why",
                            first);

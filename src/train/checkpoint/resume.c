@@ -19,14 +19,13 @@ static liana_status find_stage(const char *path, liana__training *training, lian
                        (long long)stage + 1, training->stages->count);
 }
 
-/* Of a cluster: the chief finds the newest that is whole, and all load it. */
-static liana_status load_shared(const liana__paths *all, liana__training *training, const liana__notes *notes,
-                                liana__arena *arena, const char **path, liana__error *damage)
+/* Of a cluster: process `chief`, which alone has a list, finds the newest that is whole, and all load it. */
+static liana_status load_shared(const liana__paths *all, size_t chief, liana__training *training,
+                                const liana__notes *notes, liana__arena *arena, const char **path, liana__error *damage)
 {
     liana__cluster *cluster = training->cluster;
     liana_status status = LIANA_OK;
-    const bool is_chief = liana__cluster_is_chief(cluster);
-    for (size_t i = is_chief ? all->count : 0; !*path && i-- > 0;) {
+    for (size_t i = all->count; !*path && i-- > 0;) {
         status = liana__checkpoint_verify(all->items[i], damage);
         if (status == LIANA_OK) *path = all->items[i];
         if (status != LIANA_OK && status != LIANA_DATA_LOSS) break;
@@ -34,13 +33,13 @@ static liana_status load_shared(const liana__paths *all, liana__training *traini
     }
     LIANA_TRY(liana__cluster_agree_status(cluster, status, damage));
     const char *here = *path;
-    status = liana__checkpoint_share(cluster, arena, &here, damage);
+    status = liana__checkpoint_share(cluster, chief, arena, &here, damage);
     if (status == LIANA_OK && here) status = find_stage(here, training, damage);
     if (status == LIANA_OK && here) {
         status = liana__checkpoint_load(here, &training->variables, &training->state, damage);
         status = liana__cluster_agree_status(cluster, status, damage);
     }
-    liana__checkpoint_unshare(cluster, here);
+    liana__checkpoint_unshare(cluster, chief, here);
     *path = here;
     return status;
 }
@@ -91,13 +90,50 @@ static liana_status list_with(const char *folder, const char *newer, liana__aren
     return LIANA_OK;
 }
 
+/* The rank of the chief, the same for all. */
+static liana_status name_chief(liana__cluster *cluster, uint64_t *chief, liana__error *error)
+{
+    *chief = cluster ? cluster->place.rank : 0;
+    return cluster ? liana__cluster_follow_chief(cluster, chief, sizeof *chief, error) : LIANA_OK;
+}
+
 /* Only the chief of a cluster has a folder. */
-static liana_status list_own(const char *folder, const char *newer, liana__cluster *cluster, liana__arena *arena,
-                             liana__paths *all, liana__error *error)
+static liana_status list_own(const char *folder, const char *newer, liana__cluster *cluster, size_t chief,
+                             liana__arena *arena, liana__paths *all, liana__error *error)
 {
     *all = (liana__paths){0};
-    liana_status status = liana__cluster_is_chief(cluster) ? list_with(folder, newer, arena, all, error) : LIANA_OK;
+    const bool lists = !cluster || cluster->place.rank == chief;
+    const liana_status status = lists ? list_with(folder, newer, arena, all, error) : LIANA_OK;
     return liana__cluster_agree_status(cluster, status, error);
+}
+
+/* Of a cluster: if the chief dies before all have its checkpoint, they get the next chief's. */
+static liana_status load_together(const char *folder, const char *newer, liana__training *training,
+                                  const liana__notes *notes, liana__arena *arena, liana__paths *all, const char **path,
+                                  liana__error *damage)
+{
+    liana__cluster *cluster = training->cluster;
+    liana_status status;
+    uint64_t chief, next;
+    LIANA_TRY(name_chief(cluster, &next, damage));
+    do {
+        chief = next;
+        *path = NULL;
+        status = list_own(folder, newer, cluster, chief, arena, all, damage);
+        if (status == LIANA_OK) status = load_shared(all, chief, training, notes, arena, path, damage);
+        const bool is_gone = status == LIANA_UNAVAILABLE && !liana__cluster_is_member(cluster, chief);
+        if (status != LIANA_OK && !is_gone) return status;
+        LIANA_TRY(name_chief(cluster, &next, damage));
+    } while (next != chief);
+    return status;
+}
+
+static liana_status load_alone(const char *folder, const char *newer, liana__training *training,
+                               const liana__notes *notes, liana__arena *arena, liana__paths *all, const char **path,
+                               liana__error *damage)
+{
+    LIANA_TRY(list_own(folder, newer, NULL, 0, arena, all, damage));
+    return load_newest(all, training, notes, path, damage);
 }
 
 liana_status liana__checkpoint_resume(const char *folder, const char *newer, liana__training *training,
@@ -107,9 +143,8 @@ liana_status liana__checkpoint_resume(const char *folder, const char *newer, lia
     liana__paths all;
     liana__error damage = {0};
     *path = NULL;
-    LIANA_TRY(list_own(folder, newer, training->cluster, arena, &all, error));
-    liana_status status = training->cluster ? load_shared(&all, training, notes, arena, path, &damage)
-                                            : load_newest(&all, training, notes, path, &damage);
+    liana_status status = training->cluster ? load_together(folder, newer, training, notes, arena, &all, path, &damage)
+                                            : load_alone(folder, newer, training, notes, arena, &all, path, &damage);
     if (status != LIANA_OK) {
         if (error) *error = damage;
         if (status != LIANA_DATA_LOSS) return status;
@@ -142,8 +177,10 @@ liana_status liana__checkpoint_resume_from(const char *folder, const char *path,
                                            const liana__notes *notes, liana__arena *arena, liana__error *error)
 {
     liana__paths all;
-    LIANA_TRY(list_own(folder, NULL, training->cluster, arena, &all, error));
-    size_t place = liana__cluster_is_chief(training->cluster) ? find_place(&all, path) : 0;
+    uint64_t chief;
+    LIANA_TRY(name_chief(training->cluster, &chief, error));
+    LIANA_TRY(list_own(folder, NULL, training->cluster, chief, arena, &all, error));
+    size_t place = !training->cluster || training->cluster->place.rank == chief ? find_place(&all, path) : 0;
     liana_status status = LIANA_OK;
     if (place == all.count && all.count) {
         status =
@@ -153,10 +190,10 @@ liana_status liana__checkpoint_resume_from(const char *folder, const char *path,
                         path, liana__remote_name(folder));
     }
     LIANA_TRY(liana__cluster_agree_status(training->cluster, status, error));
-    if (training->cluster) LIANA_TRY(liana__checkpoint_share(training->cluster, arena, &path, error));
+    if (training->cluster) LIANA_TRY(liana__checkpoint_share(training->cluster, chief, arena, &path, error));
     status = find_stage(path, training, error);
     if (status == LIANA_OK) status = liana__checkpoint_load(path, &training->variables, &training->state, error);
-    liana__checkpoint_unshare(training->cluster, path);
+    liana__checkpoint_unshare(training->cluster, chief, path);
     LIANA_TRY(liana__cluster_agree_status(training->cluster, status, error));
     training->state.recompute_memory = training->recompute == LIANA_RECOMPUTE_AUTO ? training->memory : 0;
     note_exchange(training, notes);

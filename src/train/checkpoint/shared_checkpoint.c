@@ -22,45 +22,45 @@ static liana_status make_folder(const char *name, liana__arena *arena, const cha
     return liana__folder_make_in(*path, error);
 }
 
-/* The chief reads, the others write. What fails on one process fails on all. */
-static liana_status share_file(liana__cluster *cluster, const char *path, const char *name, liana__arena *arena,
-                               liana__error *error)
+/* Process `from` reads, the others write. What fails on one process fails on all. */
+static liana_status share_file(liana__cluster *cluster, size_t from, const char *path, const char *name,
+                               liana__arena *arena, liana__error *error)
 {
-    const bool is_chief = liana__cluster_is_chief(cluster);
+    const bool reads = cluster->place.rank == from;
     const char *file = liana__path_join(arena, path, name);
     char *data = NULL;
     size_t size = 0;
     liana_status status = file ? LIANA_OK : liana__fail_memory(error, "the name of a checkpoint");
-    if (status == LIANA_OK && is_chief) status = liana__file_read(file, SIZE_MAX / 2, &data, &size, error);
+    if (status == LIANA_OK && reads) status = liana__file_read(file, SIZE_MAX / 2, &data, &size, error);
     status = liana__cluster_agree_status(cluster, status, error);
-    if (status == LIANA_OK) status = liana__cluster_broadcast_sized(cluster, 0, (void **)&data, &size, error);
+    if (status == LIANA_OK) status = liana__cluster_tell_sized(cluster, from, (void **)&data, &size, error);
     if (status == LIANA_OK) {
-        status = is_chief ? LIANA_OK : liana__file_replace(file, data, size, error);
+        status = reads ? LIANA_OK : liana__file_replace(file, data, size, error);
         status = liana__cluster_agree_status(cluster, status, error);
     }
     free(data);
     return status;
 }
 
-liana_status liana__checkpoint_share(liana__cluster *cluster, liana__arena *arena, const char **path,
+liana_status liana__checkpoint_share(liana__cluster *cluster, size_t from, liana__arena *arena, const char **path,
                                      liana__error *error)
 {
     char name[LIANA__CHECKPOINT_NAME] = "";
-    const bool is_chief = liana__cluster_is_chief(cluster);
-    if (is_chief && *path) snprintf(name, sizeof name, "%s", liana__path_name(*path));
-    LIANA_TRY(liana__cluster_broadcast(cluster, 0, name, sizeof name, error));
+    const bool reads = cluster->place.rank == from;
+    if (reads && *path) snprintf(name, sizeof name, "%s", liana__path_name(*path));
+    LIANA_TRY(liana__cluster_tell(cluster, from, name, sizeof name, error));
     if (!*name) return LIANA_OK;
     name[sizeof name - 1] = 0;
-    liana_status status = is_chief ? LIANA_OK : make_folder(name, arena, path, error);
+    liana_status status = reads ? LIANA_OK : make_folder(name, arena, path, error);
     LIANA_TRY(liana__cluster_agree_status(cluster, status, error));
-    LIANA_TRY(share_file(cluster, *path, liana__checkpoint_state, arena, error));
-    return share_file(cluster, *path, liana__checkpoint_variables, arena, error);
+    LIANA_TRY(share_file(cluster, from, *path, liana__checkpoint_state, arena, error));
+    return share_file(cluster, from, *path, liana__checkpoint_variables, arena, error);
 }
 
-void liana__checkpoint_unshare(const liana__cluster *cluster, const char *path)
+void liana__checkpoint_unshare(const liana__cluster *cluster, size_t from, const char *path)
 {
     liana__arena arena = {0};
-    if (liana__cluster_is_chief(cluster) || !path) return;
+    if (!cluster || cluster->place.rank == from || !path) return;
     const char *folder = liana__path_folder(&arena, path);
     liana__error ignored;
     liana_status status = folder ? liana__folder_remove(folder, &ignored) : LIANA_OK;

@@ -4,11 +4,12 @@
 
 #include "train/core/training.h"
 
-/* All processes get a checkpoint that the chief has at *path (NULL: there is none). On the others *path becomes that of a
- * copy, in a new folder of TMPDIR, which liana__checkpoint_unshare removes. Errors: those of files and of the cluster. */
-liana_status liana__checkpoint_share(liana__cluster *cluster, liana__arena *arena, const char **path,
+/* All processes get a checkpoint that process `from` has at *path (NULL: there is none). On the others *path becomes that of a
+ * copy, in a new folder of TMPDIR, which liana__checkpoint_unshare removes. All name the same process. Errors: those of files
+ * and of the cluster; UNAVAILABLE on all if that process dies. */
+liana_status liana__checkpoint_share(liana__cluster *cluster, size_t from, liana__arena *arena, const char **path,
                                      liana__error *error) LIANA_MUST_USE;
-void liana__checkpoint_unshare(const liana__cluster *cluster, const char *path);
+void liana__checkpoint_unshare(const liana__cluster *cluster, size_t from, const char *path);
 
 /* Whether liana__checkpoint_load would find the checkpoint whole. Nothing is changed. */
 liana_status liana__checkpoint_verify(const char *path, liana__error *error) LIANA_MUST_USE;

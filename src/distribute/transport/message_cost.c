@@ -126,18 +126,33 @@ static void *run_side(void *user)
     return NULL;
 }
 
-/* A port that nobody listens on. */
-static liana_status find_port(char text[PORT_TEXT], liana__error *error)
+/* A port that nobody listens on; *file holds it. */
+static liana_status find_port(char text[PORT_TEXT], int *file, liana__error *error)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof address;
-    const int file = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    bool found = file >= 0 && bind(file, (struct sockaddr *)&address, size) == 0;
-    found = found && getsockname(file, (struct sockaddr *)&address, &size) == 0;
-    if (file >= 0) close(file);
+    *file = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool found = *file >= 0 && bind(*file, (struct sockaddr *)&address, size) == 0;
+    found = found && getsockname(*file, (struct sockaddr *)&address, &size) == 0;
     if (!found) return liana__fail(error, LIANA_UNAVAILABLE, "no port of this machine can be used");
     snprintf(text, PORT_TEXT, "127.0.0.1:%d", ntohs(address.sin_port));
     return LIANA_OK;
+}
+
+/* All are held until the last one is found, so that no two are the same. */
+static liana_status find_ports(char ports[MORE][PORT_TEXT], size_t count, liana__error *error)
+{
+    int files[MORE];
+    size_t tried = 0;
+    liana_status status = LIANA_OK;
+    while (status == LIANA_OK && tried < count) {
+        status = find_port(ports[tried], &files[tried], error);
+        tried++;
+    }
+    for (size_t i = 0; i < tried; i++) {
+        if (files[i] >= 0) close(files[i]);
+    }
+    return status;
 }
 
 static liana_status run_sides(side *sides, size_t count, liana__error *error)
@@ -163,7 +178,7 @@ static liana_status measure_among(size_t count, const char *keys, side sides[MOR
     const char *const addresses[MORE] = {ports[0], ports[1], ports[2], ports[3]};
     const liana__transport *zmq = liana__transport_find("zmq", error);
     if (!zmq) return LIANA_UNIMPLEMENTED;
-    for (size_t i = 0; i < count; i++) LIANA_TRY(find_port(ports[i], error));
+    LIANA_TRY(find_ports(ports, count, error));
     bool enough = true;
     for (size_t i = 0; i < count; i++) {
         sides[i] = (side){.transport = zmq, .bytes = calloc(1, LARGE)};

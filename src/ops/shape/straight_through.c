@@ -1,4 +1,4 @@
-/* One tensor's elements, and gradients to two. */
+/* The first of two tensors; its gradient goes to both. */
 #include "ops/ops.h"
 #include "stablehlo/lowering.h"
 

@@ -7,8 +7,8 @@
 
 /* Zero-initialise; free it in any case. */
 typedef struct liana__batch_span {
-    float *sums;   /* of the objective, over ... */
-    int64_t count; /* ... the examples whose gradients were used */
+    float *sums;   /* of the objective, over the examples whose gradients were used */
+    int64_t count; /* of these examples */
 } liana__batch_span;
 
 /* The update of the state's next iteration. Adds to the state's counts of gradients. All processes meet after it. Errors:

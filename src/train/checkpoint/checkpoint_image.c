@@ -222,17 +222,19 @@ static liana_status mark_kept(liana__checkpoint_image *image, const char *folder
 }
 
 static liana_status write_parts(liana__checkpoint_image *image, const char *folder, const char *unfinished,
-                                liana__error *error)
+                                const char *written, liana__error *error)
 {
-    const char *variables_path = liana__path_join(&image->arena, unfinished, liana__checkpoint_variables);
-    const char *state_path = liana__path_join(&image->arena, unfinished, liana__checkpoint_state);
+    const char *variables_path = liana__path_join(&image->arena, written, liana__checkpoint_variables);
+    const char *state_path = liana__path_join(&image->arena, written, liana__checkpoint_state);
     if (image->arena.failed) return liana__fail_memory(error, "a checkpoint");
     uint32_t checksum;
-    /* Not where a run folder was taken away: it would hold an end without a beginning. */
+    /* Each in the one before it: a run folder may be taken away at any moment, and must not be made again. It would
+     * hold an end without a beginning. */
     LIANA_TRY(liana__folder_make_in(folder, error));
-    LIANA_TRY(liana__folder_make(unfinished, error));
+    LIANA_TRY(liana__folder_make_in(unfinished, error));
+    LIANA_TRY(liana__folder_make_in(written, error));
     LIANA_TRY(write_variables(image, variables_path, &checksum, error));
-    if (image->kept) LIANA_TRY(mark_kept(image, unfinished, error));
+    if (image->kept) LIANA_TRY(mark_kept(image, written, error));
     return write_state(image, state_path, checksum, error);
 }
 
@@ -283,7 +285,7 @@ static liana_status write_folder(liana__checkpoint_image *image, const char *fol
     if (exists) image->kept |= liana__file_exists(liana__arena_format(&image->arena, "%s/%s", final, KEPT));
     if (image->arena.failed) return liana__fail_memory(error, "a checkpoint");
     LIANA_TRY(liana__folder_remove(written, error));
-    liana_status status = write_parts(image, folder, written, error);
+    liana_status status = write_parts(image, folder, unfinished, written, error);
     if (status == LIANA_OK) status = put_in_place(image, written, final, error);
     /* Also useless files of a full disk. If that fails too, the next save tries again. */
     const liana_status cleaned = liana__folder_remove(written, NULL);

@@ -192,7 +192,7 @@ static void test_a_halted_process_is_left_behind(void **state)
 {
     (void)state;
     for (size_t rank = 0; rank < 2; rank++) {
-        job own = {.name = rank ? "halted" : "halted-chief", .workers = 3, .heartbeat = "2"};
+        job own = {.name = rank ? "halted" : "halted-chief", .workers = 3, .heartbeat = "8"};
         liana__job_start_all(&own);
         liana__job_wait_for_checkpoint(&own);
         kill(own.processes[rank], SIGSTOP);

@@ -3,9 +3,9 @@
  * and not the clock; or real processes are killed while another one is halted. */
 #include "harness/cluster_fit.h"
 #include "harness/cluster_job.h"
+#include "harness/free_hub.h"
 
 #include "base/file.h"
-#include "distribute/cluster/span.h"
 #include "train/checkpoint/checkpoint.h"
 #include "train/core/worker_share.h"
 
@@ -23,21 +23,6 @@ static const char *const asynchronous =
 
 /* ---- in threads ---- */
 
-/* A process is cut off when it sends its message number `last` of a kind. */
-typedef struct death {
-    liana__hub *hub;
-    size_t rank;
-    uint32_t kind; /* liana__cluster_message; 0: any */
-    int last, seen;
-} death;
-
-static void cut_off(void *user, const liana__hub_message *message)
-{
-    death *own = user;
-    if (message->from != own->rank || (own->kind && message->key.kind != own->kind)) return;
-    if (++own->seen == own->last) liana__hub_cut(own->hub, own->rank);
-}
-
 static const char *folder_of(const char *name)
 {
     static char path[512];
@@ -45,7 +30,7 @@ static const char *folder_of(const char *name)
     return path;
 }
 
-static liana__cluster_program fit_of(const char *strategy, death *dies)
+static liana__cluster_program fit_of(const char *strategy, liana__free_death *dies)
 {
     return (liana__cluster_program){.run = liana__cluster_fit_rows,
                                     .strategy = {.name = strategy},
@@ -53,11 +38,11 @@ static liana__cluster_program fit_of(const char *strategy, death *dies)
                                     .may_fail = true,
                                     .dies = true,
                                     .hub = &dies->hub,
-                                    .control = {.sent = cut_off, .user = dies}};
+                                    .control = {.sent = liana__free_cut_off, .user = dies}};
 }
 
 /* All but the dead end well, with the same weights. */
-static void assert_go_on(const liana__cluster_result *results, size_t count, const death *dead)
+static void assert_go_on(const liana__cluster_result *results, size_t count, const liana__free_death *dead)
 {
     const size_t first = dead->rank == 0;
     for (size_t i = 0; i < count; i++) {
@@ -81,7 +66,7 @@ static void test_others_do_the_steps_of_a_dead_worker(void **state)
         for (int k = (int)servers; k < 24; k += 2) {
             liana__cluster_result results[MOST];
             /* 10 steps among 3: of a step each server hears three or four requests and one gradient. */
-            death dead = {.rank = 1, .kind = kinds[k / 2 % 2], .last = 1 + k / (k / 2 % 2 ? 4 : 1)};
+            liana__free_death dead = {.rank = 1, .kind = kinds[k / 2 % 2], .last = 1 + k / (k / 2 % 2 ? 4 : 1)};
             liana__cluster_program program = fit_of(asynchronous, &dead);
             char name[48];
             snprintf(name, sizeof name, "steps-%zu-%d", servers, k);
@@ -121,18 +106,6 @@ static uint64_t positions_of_second(size_t batch_size)
     return count;
 }
 
-/* The others offer gradients when the worker is dead: on a slow machine all updates would be over before it has come as far. */
-static bool holds_offers(void *user, const liana__hub_message *message)
-{
-    const death *own = user;
-    liana__span_request request;
-    if (own->seen >= own->last || message->from == own->rank || message->key.kind != LIANA__MESSAGE_REQUEST)
-        return false;
-    assert_int_equal(message->size, sizeof request);
-    memcpy(&request, message->data, sizeof request);
-    return request.kind == LIANA__SPAN_OFFER;
-}
-
 /* Before its first gradients were taken: all of its examples are lost, and no update waits for them. */
 static void test_nobody_waits_for_the_gradients_of_a_dead_worker(void **state)
 {
@@ -140,10 +113,10 @@ static void test_nobody_waits_for_the_gradients_of_a_dead_worker(void **state)
     for (size_t servers = 1; servers < 3; servers++) {
         for (int last = 1; last <= 3; last++) {
             liana__cluster_result results[MOST];
-            death dead = {.rank = 1, .kind = LIANA__MESSAGE_REQUEST, .last = last};
+            liana__free_death dead = {.rank = 1, .kind = LIANA__MESSAGE_REQUEST, .last = last};
             liana__cluster_program program =
                 fit_of("{name: parameter_server, replicas_to_aggregate: 2, pause_steps: 100}", &dead);
-            program.control.is_held = holds_offers;
+            program.control.is_held = liana__free_holds_offers;
             char name[48];
             snprintf(name, sizeof name, "shares-%zu-%d", servers, last);
             program.batch_size = 12;
@@ -167,7 +140,7 @@ static void test_updates_of_the_first_gradients_go_on(void **state)
     for (size_t servers = 1; servers < 4; servers++) {
         for (int last = 1 + (int)servers; last < 30; last += 5) {
             liana__cluster_result results[MOST];
-            death dead = {.rank = 2, .kind = LIANA__MESSAGE_REQUEST, .last = last};
+            liana__free_death dead = {.rank = 2, .kind = LIANA__MESSAGE_REQUEST, .last = last};
             liana__cluster_program program = fit_of(first_two, &dead);
             char name[48];
             snprintf(name, sizeof name, "first-%zu-%d", servers, last);
@@ -192,7 +165,7 @@ static void test_a_worker_dies_anywhere(void **state)
     const char *const ways[] = {asynchronous, first_two};
     for (int last = 1; last < 150; last += last < 40 ? 2 : 9) {
         liana__cluster_result results[MOST];
-        death dead = {.rank = 1 + (size_t)last % 2, .last = last};
+        liana__free_death dead = {.rank = 1 + (size_t)last % 2, .last = last};
         liana__cluster_program program = fit_of(ways[last / 2 % 2], &dead);
         program.batch_size = 8;
         liana__run_cluster(&program, 3, 2, results);
@@ -208,7 +181,7 @@ static void test_the_only_server_is_missed(void **state)
     const char *const ways[] = {asynchronous, first_two};
     for (int k = 0; k < 8; k++) {
         liana__cluster_result results[MOST];
-        death dead = {.rank = 3, .kind = LIANA__MESSAGE_REPLY, .last = 1 + 2 * (k / 2)};
+        liana__free_death dead = {.rank = 3, .kind = LIANA__MESSAGE_REPLY, .last = 1 + 2 * (k / 2)};
         liana__cluster_program program = fit_of(ways[k % 2], &dead);
         program.batch_size = 8;
         program.epochs = 3;

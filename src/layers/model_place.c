@@ -17,15 +17,17 @@ static const char *find_layer(const char *message, const liana__layer *layer)
     return NULL;
 }
 
-/* The layer whose place stands first, if it is the only one there. */
+/* The layer whose place stands first, if it is the only one there. Inputs compute nothing. One that a model has without
+ * asking for it has the place of the first layer. */
 static const liana__layer *find_first(const liana_model *model, const char *message)
 {
     const liana__layer *named = NULL;
     const char *first = NULL;
     for (size_t i = 0; i < model->num_layers; i++) {
-        const char *at = find_layer(message, &model->layers[i]);
+        const liana__layer *layer = &model->layers[i];
+        const char *at = layer->type->max_inputs > 0 ? find_layer(message, layer) : NULL;
         if (!at || (first && at > first)) continue;
-        named = at == first ? NULL : &model->layers[i];
+        named = at == first ? NULL : layer;
         first = at;
     }
     return named;

@@ -261,7 +261,7 @@ static liana_status make_strategy(liana__trainer *trainer, liana__error *error)
     return status;
 }
 
-static liana_status name_layer(const liana__trainer *trainer, liana_status status, liana__error *error)
+liana_status liana__trainer_name_layer(const liana__trainer *trainer, liana_status status, liana__error *error)
 {
     if (status != LIANA_OK) liana__name_layer_at_place(trainer->options.model, error);
     return status;
@@ -280,7 +280,7 @@ static liana_status prepare(liana__trainer *trainer, int64_t count, bool trainin
 
 liana_status liana__trainer_prepare(liana__trainer *trainer, int64_t count, bool training, liana__error *error)
 {
-    return name_layer(trainer, prepare(trainer, count, training, error), error);
+    return liana__trainer_name_layer(trainer, prepare(trainer, count, training, error), error);
 }
 
 static liana_status add_slot(liana__trainer *trainer, const liana__weight *weight, size_t slot, double begins_at,
@@ -469,7 +469,7 @@ liana_status liana__trainer_create(liana__device *device, const liana__trainer_o
     for (size_t i = 0; i < options->num_more_devices; i++) {
         options->more_devices[i]->memory_limit = options->memory_limit;
     }
-    const liana_status status = name_layer(trainer, set_up(trainer, error), error);
+    const liana_status status = liana__trainer_name_layer(trainer, set_up(trainer, error), error);
     if (status != LIANA_OK) {
         liana__trainer_destroy(trainer);
         return status;
@@ -706,13 +706,13 @@ liana_status liana__trainer_step(liana__trainer *trainer, const liana__trainer_b
                                  int64_t iteration, const float **sums, liana__error *error)
 {
     *sums = trainer->first_sum;
-    return name_layer(trainer, step(trainer, batch, learning_rate, iteration, false, error), error);
+    return liana__trainer_name_layer(trainer, step(trainer, batch, learning_rate, iteration, false, error), error);
 }
 
 liana_status liana__trainer_step_with_sums(liana__trainer *trainer, const liana__trainer_batch *batch,
                                            double learning_rate, int64_t iteration, liana__error *error)
 {
-    return name_layer(trainer, step(trainer, batch, learning_rate, iteration, true, error), error);
+    return liana__trainer_name_layer(trainer, step(trainer, batch, learning_rate, iteration, true, error), error);
 }
 
 const liana__fault *liana__trainer_fault(const liana__trainer *trainer)
@@ -726,5 +726,5 @@ liana_status liana__trainer_evaluate(liana__trainer *trainer, const liana__train
     size_t num_leaves;
     *sums = trainer->first_sum;
     if (all_missing(trainer, batch)) return LIANA_OK;
-    return name_layer(trainer, sum_batch(trainer, batch, false, outputs, &num_leaves, error), error);
+    return liana__trainer_name_layer(trainer, sum_batch(trainer, batch, false, outputs, &num_leaves, error), error);
 }

@@ -1,6 +1,7 @@
 /* Data that change, vanish or lie while they are read, and places that cannot be read or written: a message, never a
  * signal, and nothing is lost. */
 #include "harness/tiny_records.h"
+#include "harness/wait_until.h"
 
 #include "base/crc32c.h"
 #include "base/file_view.h"
@@ -227,9 +228,7 @@ static bool has_checkpoint(const char *run)
 
 static void wait_for_checkpoint(const char *run)
 {
-    for (int i = 0; i < 2000 && !has_checkpoint(run); i++) {
-        nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
-    }
+    wait_until(has_checkpoint(run));
 }
 
 /* A training file is cut under a run: the run ends with an error, and once the file is whole again goes on to the same

@@ -291,6 +291,29 @@ static void test_nobody_takes_the_place_of_the_chief(void **state)
     assert_ends(0, true, "the chief (rank 0) is gone");
 }
 
+/* Nothing of a fit that goes on is there but its beginning, in which the chief tells what it has read: the epoch is done
+ * already. Without a chief no other one may lead, so nobody mixes the words of two, and nobody waits for ever. */
+static void test_the_chief_dies_while_a_fit_begins_again(void **state)
+{
+    (void)state;
+    char folder[512];
+    snprintf(folder, sizeof folder, "%s", liana__test_path("begun"));
+    recipe wanted = {.optimizer = "Adam", .epochs = 1, .checkpoints = folder, .checkpoint_steps = 1};
+    uint64_t counts[LIANA__HUB_PROCESSES];
+    size_t num_ends = 0;
+    result begun = liana__hub_fit_alone(&wanted);
+    wanted.resume = true;
+    result whole = liana__hub_fit_alone(&wanted);
+    count_operations(&wanted, 3, 0, counts);
+    /* Behind the last word that all need, some have ended well already. */
+    for (uint64_t at = 0; at < counts[0] * 9 / 10; at++) {
+        num_ends += !goes_on_or_ends(&wanted, 3, 0, &(death){0, at}, 1, &whole, "the chief (rank 0) is gone");
+    }
+    assert_true(num_ends > 0);
+    free(begun.weights);
+    free(whole.weights);
+}
+
 static int make_data(void **state)
 {
     (void)state;
@@ -313,6 +336,7 @@ int main(void)
         cmocka_unit_test(test_without_mirrors_an_owner_is_missed),
         cmocka_unit_test(test_the_only_server_is_missed),
         cmocka_unit_test(test_nobody_takes_the_place_of_the_chief),
+        cmocka_unit_test(test_the_chief_dies_while_a_fit_begins_again),
     };
     return cmocka_run_group_tests(tests, make_data, NULL);
 }

@@ -141,7 +141,7 @@ static void test_a_server(void **state)
     const char *const *sockets = liana__test_sockets(2);
     pid_t server = liana__test_start_server(sockets[0], NULL, 1 << 30, 4);
     char text[512];
-    snprintf(text, sizeof text, "cluster: {timeout: 20, workers: [\"%s\", \"%s\"]}\n", sockets[0], sockets[1]);
+    snprintf(text, sizeof text, "cluster: {timeout: 120, workers: [\"%s\", \"%s\"]}\n", sockets[0], sockets[1]);
     const char *path = liana__test_write("cluster.yaml", text, strlen(text));
     assert_ok(liana_connect_to_cluster(context, text + strlen("cluster: ")), &context->error);
     liana_device_list *list = make_list("/job:worker/task:0");
@@ -159,7 +159,7 @@ static void test_a_server(void **state)
     liana__test_free_result(&got);
     liana_device_list_destroy(list);
     /* Of all devices, the second server's are missing. */
-    snprintf(text, sizeof text, "{timeout: 1, workers: [\"%s\", \"%s\"]}", sockets[0], sockets[1]);
+    snprintf(text, sizeof text, "{timeout: 10, workers: [\"%s\", \"%s\"]}", sockets[0], sockets[1]);
     assert_ok(liana_connect_to_cluster(context, text), &context->error);
     list = make_list(NULL);
     facts = liana_device_list_at(list, liana_device_list_count(list) - 1);

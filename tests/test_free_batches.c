@@ -2,6 +2,7 @@
  * device. An update of the first gradients is the mean over their examples: a linear model from zeros with rate 0.5 has minus
  * half the mean gradient. */
 #include "harness/free_hub.h"
+#include "harness/hub_death.h"
 #include "harness/linear_rows.h"
 
 #include <math.h>
@@ -108,9 +109,11 @@ static void test_another_worker_takes_over(void **state)
     const liana__cluster_program alone = program_of("one_device", BATCHES, "Adam");
     liana__run_cluster(&alone, 1, 0, expected);
     for (int last = 1; last < 120; last += 4) {
-        liana__free_death dead = {.rank = 1, .last = last};
+        liana__hub_death dead = {.rank = 1, .last = last};
         liana__cluster_program program = program_of("{name: parameter_server, synchronous: false}", BATCHES, "Adam");
-        liana__free_let_die(&program, &dead);
+        program.may_fail = program.dies = true;
+        program.hub = &dead.hub;
+        program.control = (liana__hub_control){.sent = liana__hub_death_sent, .user = &dead};
         liana__run_cluster(&program, 3, 1, results);
         died += results[1].status != LIANA_OK;
         for (size_t i = 0; i < 4; i++) {

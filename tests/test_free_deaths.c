@@ -3,7 +3,7 @@
  * and not the clock; or real processes are killed while another one is halted. */
 #include "harness/cluster_fit.h"
 #include "harness/cluster_job.h"
-#include "harness/free_hub.h"
+#include "harness/hub_death.h"
 
 #include "base/file.h"
 #include "train/checkpoint/checkpoint.h"
@@ -30,7 +30,7 @@ static const char *folder_of(const char *name)
     return path;
 }
 
-static liana__cluster_program fit_of(const char *strategy, liana__free_death *dies)
+static liana__cluster_program fit_of(const char *strategy, liana__hub_death *dies)
 {
     return (liana__cluster_program){.run = liana__cluster_fit_rows,
                                     .strategy = {.name = strategy},
@@ -38,11 +38,11 @@ static liana__cluster_program fit_of(const char *strategy, liana__free_death *di
                                     .may_fail = true,
                                     .dies = true,
                                     .hub = &dies->hub,
-                                    .control = {.sent = liana__free_cut_off, .user = dies}};
+                                    .control = {.sent = liana__hub_death_sent, .user = dies}};
 }
 
 /* All but the dead end well, with the same weights. */
-static void assert_go_on(const liana__cluster_result *results, size_t count, const liana__free_death *dead)
+static void assert_go_on(const liana__cluster_result *results, size_t count, const liana__hub_death *dead)
 {
     const size_t first = dead->rank == 0;
     for (size_t i = 0; i < count; i++) {
@@ -66,7 +66,7 @@ static void test_others_do_the_steps_of_a_dead_worker(void **state)
         for (int k = (int)servers; k < 24; k += 2) {
             liana__cluster_result results[MOST];
             /* 10 steps among 3: of a step each server hears three or four requests and one gradient. */
-            liana__free_death dead = {.rank = 1, .kind = kinds[k / 2 % 2], .last = 1 + k / (k / 2 % 2 ? 4 : 1)};
+            liana__hub_death dead = {.rank = 1, .kind = kinds[k / 2 % 2], .last = 1 + k / (k / 2 % 2 ? 4 : 1)};
             liana__cluster_program program = fit_of(asynchronous, &dead);
             char name[48];
             snprintf(name, sizeof name, "steps-%zu-%d", servers, k);
@@ -113,10 +113,10 @@ static void test_nobody_waits_for_the_gradients_of_a_dead_worker(void **state)
     for (size_t servers = 1; servers < 3; servers++) {
         for (int last = 1; last <= 3; last++) {
             liana__cluster_result results[MOST];
-            liana__free_death dead = {.rank = 1, .kind = LIANA__MESSAGE_REQUEST, .last = last};
+            liana__hub_death dead = {.rank = 1, .kind = LIANA__MESSAGE_REQUEST, .last = last};
             liana__cluster_program program =
                 fit_of("{name: parameter_server, replicas_to_aggregate: 2, pause_steps: 100}", &dead);
-            program.control.is_held = liana__free_holds_offers;
+            program.control.is_held = liana__hub_death_holds_offers;
             char name[48];
             snprintf(name, sizeof name, "shares-%zu-%d", servers, last);
             program.batch_size = 12;
@@ -140,7 +140,7 @@ static void test_updates_of_the_first_gradients_go_on(void **state)
     for (size_t servers = 1; servers < 4; servers++) {
         for (int last = 1 + (int)servers; last < 30; last += 5) {
             liana__cluster_result results[MOST];
-            liana__free_death dead = {.rank = 2, .kind = LIANA__MESSAGE_REQUEST, .last = last};
+            liana__hub_death dead = {.rank = 2, .kind = LIANA__MESSAGE_REQUEST, .last = last};
             liana__cluster_program program = fit_of(first_two, &dead);
             char name[48];
             snprintf(name, sizeof name, "first-%zu-%d", servers, last);
@@ -165,7 +165,7 @@ static void test_a_worker_dies_anywhere(void **state)
     const char *const ways[] = {asynchronous, first_two};
     for (int last = 1; last < 150; last += last < 40 ? 2 : 9) {
         liana__cluster_result results[MOST];
-        liana__free_death dead = {.rank = 1 + (size_t)last % 2, .last = last};
+        liana__hub_death dead = {.rank = 1 + (size_t)last % 2, .last = last};
         liana__cluster_program program = fit_of(ways[last / 2 % 2], &dead);
         program.batch_size = 8;
         liana__run_cluster(&program, 3, 2, results);
@@ -181,7 +181,7 @@ static void test_the_only_server_is_missed(void **state)
     const char *const ways[] = {asynchronous, first_two};
     for (int k = 0; k < 8; k++) {
         liana__cluster_result results[MOST];
-        liana__free_death dead = {.rank = 3, .kind = LIANA__MESSAGE_REPLY, .last = 1 + 2 * (k / 2)};
+        liana__hub_death dead = {.rank = 3, .kind = LIANA__MESSAGE_REPLY, .last = 1 + 2 * (k / 2)};
         liana__cluster_program program = fit_of(ways[k % 2], &dead);
         program.batch_size = 8;
         program.epochs = 3;
@@ -284,7 +284,7 @@ static void test_a_halted_worker(void **state)
         liana__test_job own = {.name = k ? "halted-first" : "halted",
                                .workers = 3,
                                .servers = 2,
-                               .heartbeat = "2",
+                               .heartbeat = "8",
                                .strategy = strategies[k]};
         liana__job_start_all(&own);
         liana__job_wait_for_checkpoint(&own);

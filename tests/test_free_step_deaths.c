@@ -1,18 +1,21 @@
 /* Deaths of processes of steps whose workers are not in step. A hub decides by the messages where a death is. */
-#include "harness/free_hub.h"
 #include "harness/free_steps.h"
+#include "harness/hub_death.h"
 
 #include "train/core/worker_share.h"
 
 #include <string.h>
 
-/* False: it had done all before. `waits`: the others offer gradients when it is dead. */
-static bool run_with_death(const char *strategy, bool waits, liana__free_death *dead, size_t workers, size_t servers,
+/* `is_first`: nobody else's gradients are taken before. False: it had done all before. */
+static bool run_with_death(const char *strategy, liana__hub_death *dead, bool is_first, size_t workers, size_t servers,
                            liana__cluster_result *results)
 {
     liana__cluster_program program = liana__free_program(strategy);
-    liana__free_let_die(&program, dead);
-    if (waits) program.control.is_held = liana__free_holds_offers;
+    program.may_fail = program.dies = true;
+    program.hub = &dead->hub;
+    program.control = (liana__hub_control){.sent = liana__hub_death_sent,
+                                           .is_held = is_first ? liana__hub_death_holds_offers : NULL,
+                                           .user = dead};
     liana__free_shared = liana__free_usual;
     liana__free_shared.num_steps = 12;
     liana__run_cluster(&program, workers, servers, results);
@@ -39,9 +42,9 @@ static void test_others_do_the_steps_of_a_dead_worker(void **state)
         for (int k = 0; k < 18; k++) {
             liana__cluster_result results[LIANA__FREE_PROCESSES];
             const int step = k % 3 == 0 ? 1 : k % 3 == 1 ? 4 : 7;
-            liana__free_death dead = {.rank = 1, .kind = kinds[k % 3], .last = 1 + k / step + (k % 3 == 2 ? 5 * k : 0)};
-            if (run_with_death("{name: parameter_server, synchronous: false, max_staleness: 3, pause_steps: 7}", false,
-                               &dead, 3, servers, results)) {
+            liana__hub_death dead = {.rank = 1, .kind = kinds[k % 3], .last = 1 + k / step + (k % 3 == 2 ? 5 * k : 0)};
+            if (run_with_death("{name: parameter_server, synchronous: false, max_staleness: 3, pause_steps: 7}", &dead,
+                               false, 3, servers, results)) {
                 const liana_step_counts *counts = &liana__free_shared.counts[0];
                 died++;
                 if (counts->partly_used == 0) liana__free_assert_weights(&results[0], 0, LIANA__FREE_BATCH);
@@ -72,9 +75,9 @@ static void test_nobody_waits_for_the_shares_of_a_dead_worker(void **state)
         for (int last = 1; last <= 3; last++) {
             liana__cluster_result results[LIANA__FREE_PROCESSES];
             liana__leaf_range ranges[3];
-            liana__free_death dead = {.rank = 1, .kind = LIANA__MESSAGE_REQUEST, .last = last};
-            assert_true(run_with_death("{name: parameter_server, replicas_to_aggregate: 2, pause_steps: 100}", true,
-                                       &dead, 3, servers, results));
+            liana__hub_death dead = {.rank = 1, .kind = LIANA__MESSAGE_REQUEST, .last = last};
+            assert_true(run_with_death("{name: parameter_server, replicas_to_aggregate: 2, pause_steps: 100}", &dead,
+                                       true, 3, servers, results));
             assert_int_equal(liana__share_shards(LIANA__FREE_BATCH / LIANA__FREE_SHARD, 3, ranges, NULL), LIANA_OK);
             const int64_t each = (int64_t)(ranges[1].end - ranges[1].begin) * LIANA__FREE_SHARD;
             assert_int_equal(liana__free_shared.counts[0].examples_lost, each * liana__free_shared.num_steps);
@@ -95,9 +98,11 @@ static void test_the_only_server_is_missed(void **state)
                                        "{name: parameter_server, replicas_to_aggregate: 2}"};
     for (int k = 0; k < 4; k++) {
         liana__cluster_result results[4];
-        liana__free_death dead = {.rank = 3, .kind = LIANA__MESSAGE_REPLY, .last = 1 + 4 * (k / 2)};
+        liana__hub_death dead = {.rank = 3, .kind = LIANA__MESSAGE_REPLY, .last = 1 + 4 * (k / 2)};
         liana__cluster_program program = liana__free_program(ways[k % 2]);
-        liana__free_let_die(&program, &dead);
+        program.may_fail = program.dies = true;
+        program.hub = &dead.hub;
+        program.control = (liana__hub_control){.sent = liana__hub_death_sent, .user = &dead};
         liana__free_shared = liana__free_usual;
         liana__run_cluster(&program, 3, 1, results);
         for (size_t i = 0; i < 4; i++) assert_int_equal(results[i].status, LIANA_UNAVAILABLE);

@@ -26,10 +26,10 @@
 #include <unistd.h>
 
 /* "{workers: [...], keys: ..., timeout: 2}" for addresses. Static. */
-static const char *cluster_text(const char *const *addresses, size_t count, const char *keys)
+static const char *cluster_text(const char *const *addresses, size_t count, const char *keys, double heartbeat)
 {
     static char text[2048];
-    size_t length = (size_t)snprintf(text, sizeof text, "{timeout: 20, heartbeat: 2, workers: [");
+    size_t length = (size_t)snprintf(text, sizeof text, "{timeout: 120, heartbeat: %g, workers: [", heartbeat);
     for (size_t i = 0; i < count; i++) {
         length += (size_t)snprintf(text + length, sizeof text - length, "%s\"%s\"", i ? ", " : "", addresses[i]);
     }
@@ -39,7 +39,7 @@ static const char *cluster_text(const char *const *addresses, size_t count, cons
 
 static void use_cluster(const char *const *addresses, size_t count, const char *keys)
 {
-    assert_ok(liana_connect_to_cluster(context, cluster_text(addresses, count, keys)), &context->error);
+    assert_ok(liana_connect_to_cluster(context, cluster_text(addresses, count, keys, 60)), &context->error);
 }
 
 /* ---- programs ---- */
@@ -369,7 +369,7 @@ static void test_the_first_connection_breaks(void **state)
 /* Asks over a connection of its own. */
 static liana_status say(const char *address, uint32_t kind, const char *version, liana__error *error)
 {
-    const liana__service_place place = {.address = address, .source = "the test", .timeout = 20, .heartbeat = 60};
+    const liana__service_place place = {.address = address, .source = "the test", .timeout = 120, .heartbeat = 60};
     liana__link *link;
     liana__text text = {0};
     liana__service_message answer = {0};
@@ -647,7 +647,7 @@ static void test_a_server_that_dies(void **state)
     static const int signals[] = {SIGKILL, SIGSTOP};
     for (int i = 0; i < 2; i++) {
         pid_t server = liana__test_start_server(sockets[0], NULL, 0, 4);
-        use_cluster(sockets, 1, NULL);
+        assert_ok(liana_connect_to_cluster(context, cluster_text(sockets, 1, NULL, 5)), &context->error);
         learner own;
         float loss;
         begin(&own, "/job:worker/task:0/cpu:0");
@@ -718,7 +718,7 @@ static void test_the_command_lists_servers(void **state)
     const char *const *sockets = liana__test_sockets(2);
     pid_t server = liana__test_start_server(sockets[0], NULL, 1 << 30, 4);
     char text[512];
-    snprintf(text, sizeof text, "cluster: {timeout: 1, workers: [\"%s\", \"%s\"]}\n", sockets[0], sockets[1]);
+    snprintf(text, sizeof text, "cluster: {timeout: 10, workers: [\"%s\", \"%s\"]}\n", sockets[0], sockets[1]);
     const char *path = liana__test_write("cluster.yaml", text, strlen(text));
     liana__test_result got = liana__test_command("devices", "--cluster", path);
     assert_int_equal(got.code, 0);

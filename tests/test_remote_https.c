@@ -1,4 +1,5 @@
 /* https:// from nginx on this machine, with a certificate made for the test; and Google's tokens. */
+#include "harness/cluster_run.h"
 #include "harness/remote_server.h"
 #include "harness/wait_until.h"
 
@@ -50,17 +51,6 @@ static void run_words(const char *const *words)
     assert_int_equal(status, 0);
 }
 #define run_program(...) run_words((const char *const[]){__VA_ARGS__, NULL})
-
-static int free_port(void)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof address;
-    int listener = socket(AF_INET, SOCK_STREAM, 0);
-    assert_int_equal(bind(listener, (struct sockaddr *)&address, size), 0);
-    assert_int_equal(getsockname(listener, (struct sockaddr *)&address, &size), 0);
-    close(listener);
-    return ntohs(address.sin_port);
-}
 
 /* ---- nginx ---- */
 
@@ -121,7 +111,7 @@ static int start_nginx(void **state)
     if (access("/usr/sbin/nginx", X_OK) != 0 || access("/usr/bin/openssl", X_OK) != 0) return 0;
     liana__test_folder();
     liana__test_server_environment();
-    port = free_port();
+    port = liana__test_free_port();
     liana__error error = {0};
     assert_ok(liana__folder_make(liana__test_path("www"), &error), &error);
     run_program("/usr/bin/openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",

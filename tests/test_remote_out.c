@@ -2,6 +2,7 @@
  * killed, refused or cut off. */
 #include "harness/command_run.h"
 #include "harness/remote_server.h"
+#include "harness/wait_until.h"
 
 #include "base/file.h"
 #include "base/text.h"
@@ -204,7 +205,7 @@ static void run_until_killed(const char *config, const char *url, int sent)
     pid_t process = liana__test_spawn((const char *const[]){"train", config, "--out", url, "checkpoint.every_steps=2",
                                                             "cluster.lease=2", NULL},
                                       NULL);
-    for (int i = 0; i < 6000 && (int)liana__test_server_requests("PUT ", NULL) < sent; i++) usleep(10000);
+    wait_until((int)liana__test_server_requests("PUT ", NULL) >= sent);
     /* In the middle of the next upload, or a little later. */
     usleep(300000);
     kill(process, SIGKILL);

@@ -1,5 +1,6 @@
 /* Folders that are sent to buckets by a thread: what is sent, in which order, and what a failure leaves. */
 #include "harness/remote_server.h"
+#include "harness/wait_until.h"
 
 #include "base/clock.h"
 #include "base/file.h"
@@ -199,7 +200,7 @@ static void test_failures_are_told_and_nothing_is_lost(void **state)
     write_file(outlet, "later", "3", 1);
     liana__test_server_fault("put-500", 100000);
     assert_ok(liana__outlet_changed(outlet, &error), &error);
-    for (int i = 0; i < 1000 && liana__outlet_changed(outlet, &error) == LIANA_OK; i++) usleep(10000);
+    wait_until(liana__outlet_changed(outlet, &error) != LIANA_OK);
     assert_non_null(strstr(error.message, "HTTP 500"));
     liana__test_server_fault("none", 0);
     flush_outlet(outlet);
@@ -217,7 +218,7 @@ static void test_an_end_in_the_middle(void **state)
     write_file(outlet, "large", large, sizeof large);
     liana__test_server_fault("put-enough", 2);
     assert_ok(liana__outlet_changed(outlet, &error), &error);
-    for (int i = 0; i < 1000 && liana__test_server_requests("partNumber", NULL) < 2; i++) usleep(10000);
+    wait_until(liana__test_server_requests("partNumber", NULL) >= 2);
     double began = liana__clock_seconds();
     liana__outlet_close(outlet);
     assert_true(liana__clock_seconds() - began < 60);

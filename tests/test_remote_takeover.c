@@ -34,7 +34,7 @@ static void start_all(const char *config, const char *url, pid_t *processes)
                                      "train.epochs=6",
                                      "train.microbatch=4",
                                      "train.threads=1",
-                                     "cluster.heartbeat=1",
+                                     "cluster.heartbeat=8",
                                      "cluster.lease=2",
                                      "checkpoint.every_steps=3",
                                      workers,

@@ -282,16 +282,22 @@ static void say(void *user, const char *line)
     snprintf(said, sizeof said, "%s", line);
 }
 
+static bool has_said(void *user)
+{
+    (void)user;
+    return *said;
+}
+
 static void waiting_is_said(void **state)
 {
     (void)state;
     liana__test_member members[2];
     const char *const *addresses = liana__test_sockets(2);
     liana__test_members(members, 2, addresses, NULL);
-    members[0].place.timeout = 3.3;
     members[0].place.say = say;
+    members[0].place.stop = has_said;
     liana__test_run_members(members, 1);
-    assert_fails(members[0].status, LIANA_UNAVAILABLE, &members[0].error, "rank 1 at ipc://");
+    assert_fails(members[0].status, LIANA_CANCELLED, &members[0].error, "was stopped while it waited");
     assert_non_null(strstr(said, "rank 0 of 2 waits for rank 1 at ipc://"));
 }
 
@@ -333,7 +339,8 @@ static void a_port_in_use(void **state)
     const char *const *sockets = liana__test_sockets(2);
     liana__test_members(members, 2, sockets, NULL);
     members[1].place.rank = 0;
-    members[0].place.timeout = members[1].place.timeout = 0.5;
+    /* The first is there until the second has come. */
+    members[0].place.timeout = members[1].place.timeout = 10;
     liana__test_run_members(members, 2);
     bool first = strstr(members[0].error.message, "another process listens") != NULL;
     assert_fails(members[first ? 0 : 1].status, LIANA_UNAVAILABLE, &members[first ? 0 : 1].error,
@@ -368,7 +375,7 @@ static void wrong_and_missing_keys(void **state)
     assert_fails(liana__cluster_keys_make(others, &error), LIANA_INVALID_CONFIG, &error, "there already");
     liana__test_members(members, 2, ports, liana__test_keys());
     members[1].place.keys = others;
-    members[0].place.timeout = members[1].place.timeout = 1;
+    members[0].place.timeout = members[1].place.timeout = 10;
     liana__test_run_members(members, 2);
     for (size_t i = 0; i < 2; i++) {
         assert_fails(members[i].status, LIANA_UNAVAILABLE, &members[i].error, ports[1 - i],
@@ -476,7 +483,7 @@ static void a_killed_process_is_noticed(void **state)
 static void a_stopped_process_is_noticed(void **state)
 {
     (void)state;
-    end_process_with(SIGSTOP, 1);
+    end_process_with(SIGSTOP, 6);
 }
 
 /* Rank 1 has been met, and rank 2 has not. */
@@ -499,7 +506,7 @@ static void a_process_in_the_place_of_one_that_is_stopped_while_all_meet(void **
     liana__test_members(members, 3, NULL, liana__test_keys());
     for (size_t i = 0; i < 3; i++) {
         members[i].place.master = master;
-        members[i].place.heartbeat = 1;
+        members[i].place.heartbeat = 6;
         members[i].body = exchange_all;
     }
     members[0].place.say = note_meeting;

@@ -2,6 +2,7 @@
 #include "harness/cluster_run.h"
 #include "harness/harness.h"
 
+#include "base/file.h"
 #include "distribute/transport/cluster_keys.h"
 
 #include <netinet/in.h>
@@ -21,12 +22,24 @@
 static char texts[LIANA__TEST_MEMBERS][128];
 static const char *addresses[LIANA__TEST_MEMBERS];
 
+static char socket_folder[64];
+
+static void remove_socket_folder(void)
+{
+    if (liana__folder_remove(socket_folder, NULL) != LIANA_OK) fprintf(stderr, "could not remove %s\n", socket_folder);
+}
+
 const char *const *liana__test_sockets(size_t count)
 {
     static int number;
-    char folder[64];
-    /* The test's own folder may have a name that is too long for sockets. */
-    snprintf(folder, sizeof folder, "/tmp/liana-test-%d-%d", (int)getpid(), number++);
+    char folder[96];
+    if (!*socket_folder) {
+        /* The test's own folder is made anew between tests. */
+        snprintf(socket_folder, sizeof socket_folder, "/tmp/liana-test-XXXXXX");
+        assert_non_null(mkdtemp(socket_folder));
+        atexit(remove_socket_folder);
+    }
+    snprintf(folder, sizeof folder, "%s/%d", socket_folder, number++);
     assert_int_equal(mkdir(folder, 0700), 0);
     for (size_t i = 0; i < count; i++) {
         snprintf(texts[i], sizeof texts[i], "ipc://%s/%zu", folder, i);
@@ -35,30 +48,21 @@ const char *const *liana__test_sockets(size_t count)
     return addresses;
 }
 
-static void remove_sockets(const char *address)
-{
-    char path[128];
-    if (strncmp(address, "ipc://", 6) != 0) return;
-    snprintf(path, sizeof path, "%s", address + 6);
-    unlink(path);
-    *strrchr(path, '/') = '\0';
-    rmdir(path);
-}
-
 /* Below the ports that the system gives to connections, and not those of the documents. */
 enum { FIRST_PORT = 20000, NUM_PORTS = 9000 };
 
-/* Claims a port among the tests of this machine, until this process ends: by a name that one process has. */
-static bool claim_port(int port)
+/* Claims a port among the tests of this machine: by a name that one process has, until the file is closed.
+ * -1: another test has it. */
+static int claim_port(int port)
 {
     struct sockaddr_un name = {.sun_family = AF_UNIX};
     /* The first byte stays 0: the name is in no folder. */
     const int length = snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "liana-test-port-%d", port);
     const socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
     const int claim = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (claim >= 0 && bind(claim, (struct sockaddr *)&name, size) == 0) return true;
+    if (claim >= 0 && bind(claim, (struct sockaddr *)&name, size) == 0) return claim;
     if (claim >= 0) close(claim);
-    return false;
+    return -1;
 }
 
 static bool is_free(int port)
@@ -77,7 +81,11 @@ int liana__test_free_port(void)
     if (!next) next = (unsigned)getpid() * 31;
     for (int tries = 0; tries < NUM_PORTS; tries++) {
         const int port = FIRST_PORT + (int)(next++ % NUM_PORTS);
-        if (is_free(port) && claim_port(port)) return port;
+        /* Whether it is free is tried by binding to it: that would be in the way of a test that has claimed it. */
+        const int claim = claim_port(port);
+        if (claim < 0) continue;
+        if (is_free(port)) return port; /* claimed until this process ends */
+        close(claim);
     }
     fail_msg("no port is free from %d to %d", (int)FIRST_PORT, FIRST_PORT + NUM_PORTS - 1);
     return 0;
@@ -112,7 +120,7 @@ void liana__test_members(liana__test_member *members, size_t count, const char *
                       .addresses = where,
                       .source = "the test",
                       .keys = keys,
-                      .timeout = 20,
+                      .timeout = 120,
                       .heartbeat = 60},
         };
     }
@@ -139,7 +147,6 @@ void liana__test_run_members(liana__test_member *members, size_t count)
         assert_int_equal(pthread_create(&threads[i], NULL, run_member, &members[i]), 0);
     }
     for (size_t i = 0; i < count; i++) pthread_join(threads[i], NULL);
-    for (size_t i = 0; i < count && members[0].place.addresses; i++) remove_sockets(members[0].place.addresses[i]);
 }
 
 pid_t liana__test_start_member(liana__test_member *member)

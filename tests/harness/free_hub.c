@@ -1,4 +1,4 @@
-/* Hubs that hold messages of workers that are not in step, or cut a process off. */
+/* Hubs that hold messages of workers that are not in step. */
 #include "harness/free_hub.h"
 
 #include "distribute/cluster/span.h"
@@ -14,8 +14,6 @@ static uint32_t request_kind(const liana__hub_message *message)
     memcpy(&request, message->data, sizeof request);
     return request.kind;
 }
-
-/* ---- slow workers ---- */
 
 void liana__free_note_message(void *user, const liana__hub_message *message)
 {
@@ -40,27 +38,4 @@ bool liana__free_holds_last(void *user, const liana__hub_message *message)
     const liana__free_course *own = user;
     if (request_kind(message) != LIANA__SPAN_OFFER) return false;
     return message->from == 2 ? own->gradients < 2 : !own->last_begins;
-}
-
-/* ---- deaths ---- */
-
-void liana__free_cut_off(void *user, const liana__hub_message *message)
-{
-    liana__free_death *own = user;
-    if (message->from != own->rank || (own->kind && message->key.kind != own->kind)) return;
-    if (++own->seen == own->last) liana__hub_cut(own->hub, own->rank);
-}
-
-bool liana__free_holds_offers(void *user, const liana__hub_message *message)
-{
-    const liana__free_death *own = user;
-    if (own->seen >= own->last || message->from == own->rank) return false;
-    return request_kind(message) == LIANA__SPAN_OFFER;
-}
-
-void liana__free_let_die(liana__cluster_program *program, liana__free_death *death)
-{
-    program->may_fail = program->dies = true;
-    program->hub = &death->hub;
-    program->control = (liana__hub_control){.sent = liana__free_cut_off, .user = death};
 }

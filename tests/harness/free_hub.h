@@ -1,11 +1,9 @@
-/* free_hub.h - hubs for workers that are not in step: which worker is slow, and where one dies, is decided by messages,
- * and not by the clock. Give the functions to liana__hub_control. */
+/* free_hub.h - hubs for workers that are not in step: which worker is slow is decided by messages, and not by the clock.
+ * Give the functions to liana__hub_control. hub_death.h has those for deaths. */
 #ifndef LIANA_TESTS_FREE_HUB_H
 #define LIANA_TESTS_FREE_HUB_H
 
 #include "harness/cluster_fit.h"
-
-/* ---- slow workers ---- */
 
 /* What a hub has seen of a span. Zeros before. */
 typedef struct liana__free_course {
@@ -24,23 +22,5 @@ bool liana__free_holds_second(void *user, const liana__hub_message *message);
 /* `is_held`, of three workers and updates of the first two gradients: the third has begun when the others offer
  * theirs, and offers its own when theirs were sent. On a slow machine it would not begin at all. */
 bool liana__free_holds_last(void *user, const liana__hub_message *message);
-
-/* ---- deaths ---- */
-
-/* A process is cut off when it sends its message number `last` of a kind. */
-typedef struct liana__free_death {
-    liana__hub *hub;
-    size_t rank;
-    uint32_t kind; /* liana__cluster_message; 0: any */
-    int last, seen;
-} liana__free_death;
-
-/* `sent`; `user` is the death. */
-void liana__free_cut_off(void *user, const liana__hub_message *message);
-/* `is_held`: the others offer gradients when the worker is dead. On a slow machine all updates would be over before it
- * has come as far. */
-bool liana__free_holds_offers(void *user, const liana__hub_message *message);
-/* Lets a program's processes fail, and one of them die. */
-void liana__free_let_die(liana__cluster_program *program, liana__free_death *death);
 
 #endif

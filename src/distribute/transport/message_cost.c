@@ -126,33 +126,45 @@ static void *run_side(void *user)
     return NULL;
 }
 
-/* A port that nobody listens on; *file holds it. */
+/* A port that nobody listens on. As long as *file is open the system gives it to nobody who asks for any port.
+ * libzmq can listen on it, since both sockets may share the address. */
 static liana_status find_port(char text[PORT_TEXT], int *file, liana__error *error)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof address;
+    const int shared = 1;
     *file = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    bool found = *file >= 0 && bind(*file, (struct sockaddr *)&address, size) == 0;
+    bool found = *file >= 0 && setsockopt(*file, SOL_SOCKET, SO_REUSEADDR, &shared, sizeof shared) == 0;
+    found = found && bind(*file, (struct sockaddr *)&address, size) == 0;
     found = found && getsockname(*file, (struct sockaddr *)&address, &size) == 0;
     if (!found) return liana__fail(error, LIANA_UNAVAILABLE, "no port of this machine can be used");
     snprintf(text, PORT_TEXT, "127.0.0.1:%d", ntohs(address.sin_port));
     return LIANA_OK;
 }
 
-/* All are held until the last one is found, so that no two are the same. */
-static liana_status find_ports(char ports[MORE][PORT_TEXT], size_t count, liana__error *error)
-{
+/* Held until all is measured: no two ends get the same one, and no other process gets any. */
+typedef struct held_ports {
+    char texts[MORE][PORT_TEXT];
     int files[MORE];
-    size_t tried = 0;
+    size_t count; /* of files, -1 among them where a port was not to be had */
+} held_ports;
+
+static liana_status hold_ports(held_ports *ports, size_t count, liana__error *error)
+{
+    ports->count = 0;
     liana_status status = LIANA_OK;
-    while (status == LIANA_OK && tried < count) {
-        status = find_port(ports[tried], &files[tried], error);
-        tried++;
-    }
-    for (size_t i = 0; i < tried; i++) {
-        if (files[i] >= 0) close(files[i]);
+    while (status == LIANA_OK && ports->count < count) {
+        status = find_port(ports->texts[ports->count], &ports->files[ports->count], error);
+        ports->count++;
     }
     return status;
+}
+
+static void give_ports_back(held_ports *ports)
+{
+    for (size_t i = 0; i < ports->count; i++) {
+        if (ports->files[i] >= 0) close(ports->files[i]);
+    }
 }
 
 static liana_status run_sides(side *sides, size_t count, liana__error *error)
@@ -172,13 +184,12 @@ static liana_status run_sides(side *sides, size_t count, liana__error *error)
     return LIANA_OK;
 }
 
-static liana_status measure_among(size_t count, const char *keys, side sides[MORE], liana__error *error)
+static liana_status measure_at(const held_ports *ports, const char *keys, side sides[MORE], liana__error *error)
 {
-    char ports[MORE][PORT_TEXT];
-    const char *const addresses[MORE] = {ports[0], ports[1], ports[2], ports[3]};
+    const size_t count = ports->count;
+    const char *const addresses[MORE] = {ports->texts[0], ports->texts[1], ports->texts[2], ports->texts[3]};
     const liana__transport *zmq = liana__transport_find("zmq", error);
     if (!zmq) return LIANA_UNIMPLEMENTED;
-    LIANA_TRY(find_ports(ports, count, error));
     bool enough = true;
     for (size_t i = 0; i < count; i++) {
         sides[i] = (side){.transport = zmq, .bytes = calloc(1, LARGE)};
@@ -188,13 +199,22 @@ static liana_status measure_among(size_t count, const char *keys, side sides[MOR
                                                 .addresses = addresses,
                                                 .source = "the measurement of messages",
                                                 .keys = keys,
-                                                .timeout = 20,
+                                                .timeout = 60,
                                                 .heartbeat = 10};
         enough = enough && sides[i].bytes;
     }
     const liana_status status =
         enough ? run_sides(sides, count, error) : liana__fail_memory(error, "measuring messages");
     for (size_t i = 0; i < count; i++) free(sides[i].bytes);
+    return status;
+}
+
+static liana_status measure_among(size_t count, const char *keys, side sides[MORE], liana__error *error)
+{
+    held_ports ports;
+    liana_status status = hold_ports(&ports, count, error);
+    if (status == LIANA_OK) status = measure_at(&ports, keys, sides, error);
+    give_ports_back(&ports);
     return status;
 }
 

@@ -37,6 +37,7 @@ typedef struct liana__zmq_peer {
     uint64_t sent;         /* DATA frames */
     void *monitor;         /* events of the connection */
     char address[LIANA__ZMQ_ADDRESS];
+    bool reached;         /* its connection has been open */
     bool heard;           /* its greeting has come ... */
     bool welcomed;        /* ... and it has had ours */
     bool ready;           /* it has met all; of rank 0: and so have all others */
@@ -82,6 +83,7 @@ typedef struct liana__zmq {
     pthread_t thread;
     bool has_thread;
     atomic_bool closing;
+    bool takes_leave; /* the last words are said: who greets now gets his at once */
     double last_beat, last_turn;
 } liana__zmq;
 
@@ -149,7 +151,7 @@ void liana__zmq_look_at_newcomers(liana__zmq *own);
 /* Looks what has come over this process's own connection to a process: that the others go on without this one, or that the
  * master is there again. */
 void liana__zmq_hear_answers(liana__zmq *own, size_t rank);
-/* The last word to those that wait. */
+/* The last word to those that wait, and from now on to those that come. */
 void liana__zmq_dismiss_newcomers(liana__zmq *own);
 /* As the members of liana__transport. */
 void liana__zmq_take_in(liana__transport_instance *instance, bool may);

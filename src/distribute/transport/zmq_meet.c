@@ -16,6 +16,8 @@
 #include <unistd.h>
 
 static const double turn = 0.05, greet_again = 0.5, say_first = 3, say_again = 15; /* seconds */
+/* Seconds. In so many and a heartbeat processes that meet again have closed what they had, and listen. */
+static const double opening = 5;
 
 /* ---- greetings ---- */
 
@@ -313,11 +315,17 @@ static void list_missing(const liana__zmq *own, liana__text *text)
     }
 }
 
+/* The others go on, and have said that they take this process in. */
+static bool waits_for_a_round(const liana__zmq *own)
+{
+    return own->told_to_wait > 0 && own->round.number == 0;
+}
+
 static void say_missing(const liana__zmq *own)
 {
     liana__text text = {0}, line = {0};
     if (!own->place.say) return;
-    if (own->told_to_wait > 0 && own->round.number == 0) {
+    if (waits_for_a_round(own)) {
         liana__text_add(&line, "rank %zu of %zu waits until the others, who go on already, take it in", own->base.rank,
                         own->base.num_ranks);
     } else {
@@ -466,19 +474,34 @@ static liana_status fail_stopped(const liana__zmq *own, liana__error *error)
 }
 
 /* A process that was there and has ended will not come again by itself: nobody waits for it until the timeout. Its
- * connection may be broken for a while, or another process may be started in its place. */
+ * connection may be broken for a while, or another process may be started in its place. One that has not greeted may have met
+ * the others before, and be about to meet them again. */
 static void look_for_ended(liana__zmq *own, double now)
 {
     for (size_t i = 0; i < own->base.num_ranks; i++) {
         const liana__zmq_peer *peer = &own->peers[i];
-        const bool has_ended = liana__zmq_expects(own, i) && peer->heard && peer->lost_since > 0 &&
-                               now - peer->lost_since > own->place.heartbeat;
+        const bool was_there = peer->heard || (peer->reached && own->round.number == 0);
+        const double longest = own->place.heartbeat + (peer->heard ? 0 : opening);
+        const bool has_ended =
+            liana__zmq_expects(own, i) && was_there && peer->lost_since > 0 && now - peer->lost_since > longest;
         if (!has_ended || own->failure.status != LIANA_OK) continue;
+        own->resumable = true;
         liana__fail(&own->failure, LIANA_UNAVAILABLE,
                     "rank %zu (%s) has ended before all had met, and no other process has come in its place: start all "
                     "processes again",
-                    i, peer->whereabouts);
+                    i, peer->heard ? peer->whereabouts : peer->address);
     }
+}
+
+/* Each greeting is answered by those that have met, as long as one of them is there. */
+static void look_for_silence(liana__zmq *own, double now)
+{
+    const double longest = own->place.heartbeat + opening;
+    if (now - own->told_to_wait <= longest || own->failure.status != LIANA_OK) return;
+    liana__fail(&own->failure, LIANA_UNAVAILABLE,
+                "the others, who were to take rank %zu in, have said nothing for %g s: they have ended. If the job is "
+                "not complete, start all processes again, they go on from the newest checkpoint",
+                own->base.rank, longest);
 }
 
 static liana_status meet(liana__zmq *own, zmq_pollitem_t *items, liana__error *error)
@@ -492,7 +515,11 @@ static liana_status meet(liana__zmq *own, zmq_pollitem_t *items, liana__error *e
             return fail_late(own, error);
         }
         const bool is_time = now - spoken >= greet_again || progress(own) != known;
-        look_for_ended(own, now);
+        if (waits_for_a_round(own)) {
+            look_for_silence(own, now);
+        } else {
+            look_for_ended(own, now);
+        }
         if (own->round.number) liana__zmq_leave_out_missing(own);
         settle_contests(own, now, is_time);
         if (is_time) {

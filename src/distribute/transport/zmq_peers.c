@@ -371,6 +371,7 @@ void liana__zmq_look_at_connections(liana__zmq *own)
             if (event == ZMQ_EVENT_CONNECTED) {
                 liana__zmq_widen(peer, value);
             } else if (event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) {
+                peer->reached = true;
                 peer->lost_since = 0;
                 peer->closed = 0;
             } else if (event == ZMQ_EVENT_DISCONNECTED) {

@@ -87,6 +87,7 @@ void liana__zmq_take_newcomer(liana__zmq *own, const liana__frame *frame, const 
     }
     own->peers[frame->sender].waits = true;
     liana__zmq_answer(own, frame->sender, id, id_size, LIANA__FRAME_LATER, wait, sizeof wait - 1);
+    if (own->takes_leave) liana__zmq_dismiss_newcomers(own);
 }
 
 void liana__zmq_take_stranger(liana__zmq *own, const liana__frame *frame, const void *id, size_t id_size)
@@ -154,6 +155,7 @@ void liana__zmq_dismiss_newcomers(liana__zmq *own)
     bool *absent = calloc(own->base.num_ranks, sizeof *absent);
     liana__cluster_round round = {0};
     const liana__text *text = &own->invitation;
+    own->takes_leave = true;
     const bool invites = absent && own->has_invitation &&
                          liana__invitation_read((const uint8_t *)text->data, text->length, own->base.num_ranks, &round,
                                                 absent, NULL) == LIANA_OK;

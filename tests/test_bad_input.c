@@ -275,7 +275,7 @@ static void test_wrong_keys_and_values(void **state)
                    "'label' has one class");
     assert_refused(train(config, "train.loss=msee"), 2, "train.loss", "no loss 'msee'");
     assert_refused(train(config, "train.metrics=accurcy"), 2, "'accurcy'", "did you mean 'accuracy'");
-    assert_refused(train(config, "train.device=gpx"), 2, "'gpx'", "liana list devices");
+    assert_refused(train(config, "train.device=gpx"), 2, "'gpx'", "liana devices");
     assert_refused(train(config, "train.device=tpu:99"), 1, "'tpu");
     assert_refused(train(config, "data.train.kind=idxx"), 2, "'idxx'", "idx");
     assert_refused(train(config, "model.layers[0].Conv2D.padding=some"), 2, "padding", "'some'", "valid");

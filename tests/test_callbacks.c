@@ -257,6 +257,10 @@ static void test_failures_name_the_callback(void **state)
     options.named_callbacks = "[EarlyStopping: {monitor: acc}]";
     refused(liana_fit(model, &options), LIANA_INVALID_CONFIG,
             "nothing is measured as 'acc'; there are: loss, accuracy");
+    options.named_callbacks = "[EarlyStopping: {monitor: null}]";
+    refused(liana_fit(model, &options), LIANA_INVALID_CONFIG, "the option monitor is null, expected loss or a metric");
+    options.named_callbacks = "[ReduceLROnPlateau: {monitor: null}]";
+    refused(liana_fit(model, &options), LIANA_INVALID_CONFIG, "the option monitor is null");
     options.named_callbacks = "[CSVLogger: {separator: ''}]";
     refused(liana_fit(model, &options), LIANA_INVALID_CONFIG, "the separator is empty");
     options.named_callbacks = "[ReduceLROnPlateau: {factor: 1}]";

@@ -161,6 +161,7 @@ static void test_overrides(void **state)
         "data.features.image=image/encoded",
         "train.metrics[0]=top_5",
         "output=",
+        "train.device=",
         "checkpoint.every_steps=100",
         "train.epochs=8",
     };
@@ -191,6 +192,7 @@ static void test_overrides(void **state)
     assert_string_equal(config->data.features.image, "image/encoded");
     assert_string_equal(config->train.metrics->items[0]->string, "top_5");
     assert_null(config->output);
+    assert_string_equal(config->train.device, "cpu"); /* null: the default */
     assert_int_equal(config->checkpoint.every_steps, 100);
 }
 

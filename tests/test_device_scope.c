@@ -421,7 +421,7 @@ static void refuse_program(const char *device_name, liana_status status, const c
 static void test_devices_that_are_not_there(void **state)
 {
     (void)state;
-    refuse_program("abacus", LIANA_INVALID_CONFIG, "abacus", "liana list devices");
+    refuse_program("abacus", LIANA_INVALID_CONFIG, "abacus", "liana devices");
     refuse_program("referense", LIANA_INVALID_CONFIG, "referense", "reference");
     refuse_program("cpu:64", LIANA_INVALID_CONFIG, "cpu:64", "cpu:63");
     refuse_program("cpu:-1", LIANA_INVALID_CONFIG, "cpu:-1", "no device");

@@ -193,13 +193,32 @@ static void test_what_is_refused(void **state)
     liana_device_list_destroy(NULL);
 }
 
+/* What other libraries call devices is answered with liana's name. */
+static void test_names_of_others(void **state)
+{
+    (void)state;
+    liana_device *device;
+    static const char *const names[][2] = {
+        {"cuda:1", "liana calls it 'gpu:1'"},
+        {"GPU:0", "liana calls it 'gpu:0'"},
+        {"rocm", "liana calls it 'gpu'"},
+        {"XLA:2", "liana calls it 'tpu:2'"},
+        {"cpu:1", "one device without options, 'cpu'; train.strategy={name: mirrored, replicas: 2}"},
+        {"CPU:0", "one device without options, 'cpu'"},
+        {"cpu?threads=2", "one device without options, 'cpu'"},
+        {"grpc://10.0.0.2:8470", "a TPU VM's own is 'tpu'"},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        assert_fails(liana_device_open(context, names[i][0], &device), LIANA_INVALID_CONFIG, &context->error,
+                     names[i][0], names[i][1]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_this_machine),
-        cmocka_unit_test(test_a_plugin),
-        cmocka_unit_test(test_what_is_refused),
-        cmocka_unit_test(test_a_server),
+        cmocka_unit_test(test_this_machine),    cmocka_unit_test(test_a_plugin), cmocka_unit_test(test_what_is_refused),
+        cmocka_unit_test(test_names_of_others), cmocka_unit_test(test_a_server),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -251,6 +251,9 @@ static void test_devices_that_are_not_there(void **state)
     begin();
     assert_refused(train(liana__test_on_plugin(":7?cpu_device_count=2"), "none", NULL), 2, "there is no device 7",
                    "has 2 of the platform", NULL);
+    assert_refused(train(liana__test_on_plugin("?cpu_device_count=2"), "none",
+                         "train.strategy={name: mirrored, replicas: 3}"),
+                   2, "the strategy mirrored with 3 devices: there is no device 2", "has 2 of the platform", NULL);
     assert_refused(train("train.device=npu", "none", NULL), 2, "there is no device 'npu'", NULL);
     assert_refused(train("train.device=gpu:x", "none", NULL), 2, "ends with ':x'", NULL);
     liana__test_plugin_is_clean();

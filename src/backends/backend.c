@@ -5,6 +5,7 @@
 #include "base/text.h"
 
 #include <stdio.h>
+#include <strings.h>
 
 const liana__backend *const liana__backends[] = {
 #define LIANA__BACKEND(folder, name) &liana__backend_##name,
@@ -41,15 +42,50 @@ static const liana__backend *find_backend(const char *name, liana__nearest_searc
     return NULL;
 }
 
+/* The device that others call `name`, such as "cuda:1"; its number stays. False: nobody does. */
+static bool name_of_others(const char *name, char *ours, size_t size)
+{
+    static const struct {
+        const char *theirs, *ours;
+    } rows[] = {
+#define LIANA__OTHER_DEVICE(theirs, ours) {theirs, ours},
+#include "backends/other_devices.def"
+#undef LIANA__OTHER_DEVICE
+    };
+    const size_t length = strcspn(name, ":?");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (strlen(rows[i].theirs) != length || strncasecmp(name, rows[i].theirs, length) != 0) continue;
+        snprintf(ours, size, "%s%.64s", rows[i].ours, name + length);
+        return true;
+    }
+    return false;
+}
+
+static liana_status fail_unknown(const char *name, const char *nearest, liana__error *error)
+{
+    char ours[96], hint[256];
+    snprintf(hint, sizeof hint, "%s", liana__hint(nearest).text);
+    if (strcspn(name, ":?") == 3 && strncasecmp(name, "cpu", 3) == 0) {
+        snprintf(hint, sizeof hint,
+                 "; the cores of this machine are one device without options, 'cpu'; train.strategy={name: mirrored, "
+                 "replicas: 2} makes groups of its threads");
+    } else if (liana__starts_with(name, "grpc://")) {
+        snprintf(hint, sizeof hint,
+                 "; a device of a process that runs 'liana server' is 'host:port/cpu:0', and a TPU VM's own is 'tpu'");
+    } else if (name_of_others(name, ours, sizeof ours)) {
+        snprintf(hint, sizeof hint, "; liana calls it '%s'", ours);
+    }
+    return liana__fail(error, LIANA_INVALID_CONFIG,
+                       "there is no device '%.200s' among those that 'liana devices' lists%s", name, hint);
+}
+
 static liana_status open_named(liana_context *context, const liana__device_request *request, liana__device **device,
                                liana__error *error)
 {
     liana__nearest_search search = liana__nearest_begin(request->name);
     const liana__backend *backend = find_backend(request->name, &search);
     if (backend) return backend->open(context, request, device, error);
-    return liana__fail(error, LIANA_INVALID_CONFIG,
-                       "there is no device '%s' among those that 'liana list devices' shows%s", request->name,
-                       liana__hint(search.nearest).text);
+    return fail_unknown(request->name, search.nearest, error);
 }
 
 /* ---- opening ---- */

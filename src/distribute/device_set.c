@@ -91,6 +91,10 @@ static liana_status open_next(const asked *wanted, liana__device_set *set, liana
     if (status != LIANA_OK && wanted->names) {
         status = liana__named_devices_explain(wanted->context, request.name, status, error);
     }
+    if (status != LIANA_OK && number > 0 && !wanted->names) {
+        status =
+            liana__fail_within(error, "the strategy %s with %zu devices", wanted->strategy->name, wanted->layout.count);
+    }
     if (status != LIANA_OK) return explain(wanted->strategy, &wanted->layout, status, error);
     set->count++;
     return LIANA_OK;

@@ -63,6 +63,16 @@ static liana_status read_value(const char *text, liana__arena *arena, liana__pjr
     }
 }
 
+/* Plugins ignore options that they do not know. So a slip in one of those that the manual shows is found here. */
+static liana_status check_spelling(const char *name, liana__error *error)
+{
+    static const char *const shown[] = {"cpu_device_count", "memory_fraction", "preallocate"};
+    const char *nearest = liana__nearest(name, shown, sizeof shown / sizeof *shown);
+    if (!nearest || strcmp(nearest, name) == 0) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_CONFIG, "unknown option '%.100s' of a device%s", name,
+                       liana__hint(nearest).text);
+}
+
 /* The plugin for CPUs ends the process where this option is of another kind. */
 static liana_status check_option(const liana__pjrt_named_value *option, const char *value, liana__error *error)
 {
@@ -91,6 +101,7 @@ static liana_status read_options(char *text, liana__arena *arena, liana__pjrt_de
         liana__pjrt_named_value *into = &read->options[read->num_options++];
         *into = (liana__pjrt_named_value){.head = {.struct_size = sizeof *into}, .name = option};
         into->name_size = strlen(option);
+        LIANA_TRY(check_spelling(option, error));
         LIANA_TRY(read_value(equals + 1, arena, into, error));
         LIANA_TRY(check_option(into, equals + 1, error));
     }

@@ -121,7 +121,8 @@ static liana_status check(const void *given, const liana__value *value, const ch
 
 static bool uses_validation(const annealing_options *options)
 {
-    return liana__starts_with(options->watched.monitor, "val_");
+    const char *monitor = options->watched.monitor;
+    return monitor && liana__starts_with(monitor, "val_");
 }
 
 static void save(const liana__callback_item *item, liana_callback_state *state)

@@ -45,6 +45,11 @@ liana_status liana__monitor_check(const liana__monitor_options *options, const l
 {
     double value;
     bool known;
+    if (!options->monitor) {
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "the option monitor is null, expected loss or a metric, or one of the validation such as "
+                           "val_loss");
+    }
     LIANA_TRY(liana__fit_metric(context, options->monitor, &value, &known, error));
     const bool falls = names_one(options->monitor, falling), rises = !falls && names_one(options->monitor, rising);
     const bool contradicts =

@@ -180,6 +180,7 @@ static liana_status read_tree(liana__value *root, const edits *made, liana__aren
     LIANA_TRY(liana__fields_read(liana__config_fields(), root, NULL, NULL, arena, config, error));
     config->context = made->context;
     config->root = root;
+    if (!config->train.device) config->train.device = "cpu"; /* null: not given */
     LIANA_TRY(load_plugins(made, config, error));
     liana__data_config *data = &config->data;
     if (data->class_names.count && data->num_classes == 0) data->num_classes = (int64_t)data->class_names.count;

@@ -22,7 +22,7 @@ static liana_status check_strategy(const liana__config *config, const liana__str
     if (!place->transport && strategy->needs_cluster) {
         return liana__fail_at(error, where, "train.strategy",
                               "the strategy %s is for several processes, but this process is alone: start it with "
-                              "mpirun or srun, or say who the others are in 'cluster' or TF_CONFIG",
+                              "'liana launch', mpirun or srun, or say who the others are in 'cluster' or TF_CONFIG",
                               name);
     }
     if (place->transport && !by_default && !strategy->needs_cluster) {

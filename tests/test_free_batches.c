@@ -1,23 +1,19 @@
 /* liana_train_on_batch where workers are not in step. Asynchronous workers take turns, so nothing is stale: the bits of one
  * device. An update of the first gradients is the mean over their examples: a linear model from zeros with rate 0.5 has minus
  * half the mean gradient. */
-#include "harness/cluster_fit.h"
-
-#include "distribute/cluster/span.h"
-#include "train/core/worker_share.h"
+#include "harness/free_hub.h"
+#include "harness/hub_death.h"
+#include "harness/linear_rows.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { ROWS = 24, SHARD = 2, FEATURES = 3, BATCHES = 5 };
-
-static float x[ROWS * FEATURES], y[ROWS];
+enum { BATCHES = 5 };
 
 static int set_up(void **state)
 {
     (void)state;
-    for (int i = 0; i < ROWS * FEATURES; i++) x[i] = (float)((i * 37) % 101 - 50) / 32;
-    for (int i = 0; i < ROWS; i++) y[i] = (float)((i * 13) % 17 - 5) / 8;
+    liana__linear_fill();
     return 0;
 }
 
@@ -26,19 +22,19 @@ static int set_up(void **state)
 /* `program->steps` batches. The loss is that of the last one. */
 static liana_status train(liana_context *context, const liana__cluster_program *program, liana__cluster_result *result)
 {
-    const liana_array arrays[] = {{"x", LIANA_F32, liana_shape_of(ROWS, FEATURES), x},
-                                  {"y", LIANA_F32, liana_shape_of(ROWS, 1), y}};
+    liana_array arrays[2];
     liana_model *model = NULL;
     const bool one = program->steps == 1;
+    liana__linear_arrays(arrays);
     LIANA_TRY(liana_model_create(context, NULL, &model));
-    liana_input(model, .shape = LIANA_INTS(FEATURES), .name = "x");
+    liana_input(model, .shape = LIANA_INTS(LIANA__LINEAR_FEATURES), .name = "x");
     if (!one) {
         liana_dense(model, .units = 5, .activation = "tanh");
         liana_batch_normalization(model, .momentum = 0.9);
         liana_dropout(model, .rate = 0.25);
     }
     liana_dense(model, .units = 1, .use_bias = false, .kernel_initializer = one ? "zeros" : "glorot_uniform");
-    const liana_fit_options options = {.microbatch = SHARD,
+    const liana_fit_options options = {.microbatch = LIANA__LINEAR_SHARD,
                                        .loss = "mean_squared_error",
                                        .optimizer = program->optimizer,
                                        .strategy = program->strategy,
@@ -79,7 +75,7 @@ static void test_asynchronous_workers_take_turns(void **state)
             assert_memory_equal(results[i].weights, expected[0].weights, expected[0].size);
             assert_true(results[i].loss == expected[0].loss);
             const size_t own = i < workers ? (BATCHES - i + workers - 1) / workers : 0;
-            assert_int_equal(results[i].counters.leaves_computed, own * ROWS / SHARD);
+            assert_int_equal(results[i].counters.leaves_computed, own * LIANA__LINEAR_ROWS / LIANA__LINEAR_SHARD);
         }
         liana__free_results(results, all);
     }
@@ -88,73 +84,21 @@ static void test_asynchronous_workers_take_turns(void **state)
 
 /* ---- the first gradients ---- */
 
-/* What a hub has seen: as in test_free_workers.c. */
-typedef struct course {
-    int gradients; /* that the first two workers have sent */
-    bool last_begins;
-} course;
-
-static uint32_t request_kind(const liana__hub_message *message)
-{
-    liana__span_request request;
-    if (message->key.kind != LIANA__MESSAGE_REQUEST) return 0;
-    memcpy(&request, message->data, sizeof request);
-    return request.kind;
-}
-
-static void note_message(void *user, const liana__hub_message *message)
-{
-    course *own = user;
-    own->last_begins |= message->from == 2 && request_kind(message) == LIANA__SPAN_FETCH;
-    own->gradients += message->from < 2 && message->to == 3 && request_kind(message) == LIANA__SPAN_GRADIENTS;
-}
-
-static bool holds_last(void *user, const liana__hub_message *message)
-{
-    const course *own = user;
-    if (request_kind(message) != LIANA__SPAN_OFFER) return false;
-    return message->from == 2 ? own->gradients < 2 : !own->last_begins;
-}
-
 static void test_late_gradients_are_dropped(void **state)
 {
     (void)state;
-    course seen = {0};
+    liana__free_course seen = {0};
     liana__cluster_result results[5];
-    liana__leaf_range ranges[3];
     liana__cluster_program program =
         program_of("{name: parameter_server, replicas_to_aggregate: 2}", 1, "{name: SGD, learning_rate: 0.5}");
-    program.control = (liana__hub_control){note_message, holds_last, &seen};
+    program.control = (liana__hub_control){liana__free_note_message, liana__free_holds_last, &seen};
     liana__run_cluster(&program, 3, 2, results);
-    assert_int_equal(liana__share_shards(ROWS / SHARD, 3, ranges, NULL), LIANA_OK);
-    const size_t used = ranges[1].end * SHARD;
-    assert_true(used < ROWS && used > 0);
-    double loss = 0;
-    for (size_t i = 0; i < used; i++) loss += (double)y[i] * (double)y[i] / (double)used;
-    for (size_t feature = 0; feature < FEATURES; feature++) {
-        double sum = 0;
-        for (size_t i = 0; i < used; i++) sum += 2 * (double)x[i * FEATURES + feature] * (double)y[i];
-        for (size_t i = 0; i < 5; i++) {
-            const double got = (double)((const float *)(void *)results[i].weights)[feature];
-            assert_true(fabs(got - 0.5 * sum / (double)used) < 1e-6);
-            assert_true(fabs(results[i].loss - loss) < 1e-5 * loss);
-        }
-    }
+    const double loss = liana__linear_assert_weights(results, 5, liana__linear_used());
+    for (size_t i = 0; i < 5; i++) assert_true(fabs(results[i].loss - loss) < 1e-5 * loss);
     liana__free_results(results, 5);
 }
 
 /* ---- deaths and failures ---- */
-
-typedef struct death {
-    liana__hub *hub;
-    int last, seen;
-} death;
-
-static void cut_off(void *user, const liana__hub_message *message)
-{
-    death *own = user;
-    if (message->from == 1 && ++own->seen == own->last) liana__hub_cut(own->hub, 1);
-}
 
 /* Wherever the second worker dies, another one computes its batch: the bits of one device. */
 static void test_another_worker_takes_over(void **state)
@@ -165,11 +109,11 @@ static void test_another_worker_takes_over(void **state)
     const liana__cluster_program alone = program_of("one_device", BATCHES, "Adam");
     liana__run_cluster(&alone, 1, 0, expected);
     for (int last = 1; last < 120; last += 4) {
-        death dead = {.last = last};
+        liana__hub_death dead = {.rank = 1, .last = last};
         liana__cluster_program program = program_of("{name: parameter_server, synchronous: false}", BATCHES, "Adam");
         program.may_fail = program.dies = true;
         program.hub = &dead.hub;
-        program.control = (liana__hub_control){.sent = cut_off, .user = &dead};
+        program.control = (liana__hub_control){.sent = liana__hub_death_sent, .user = &dead};
         liana__run_cluster(&program, 3, 1, results);
         died += results[1].status != LIANA_OK;
         for (size_t i = 0; i < 4; i++) {
@@ -189,8 +133,7 @@ static void test_bad_numbers_are_an_error_of_all(void **state)
     (void)state;
     static const char *const ways[] = {"{name: parameter_server, synchronous: false}",
                                        "{name: parameter_server, replicas_to_aggregate: 2}"};
-    const float before = y[0];
-    for (int i = 0; i < ROWS; i++) y[i] = NAN;
+    for (int i = 0; i < LIANA__LINEAR_ROWS; i++) liana__linear_y[i] = NAN;
     for (size_t k = 0; k < 2; k++) {
         liana__cluster_result results[5];
         liana__cluster_program program = program_of(ways[k], 1, "SGD");
@@ -202,8 +145,7 @@ static void test_bad_numbers_are_an_error_of_all(void **state)
         }
         liana__free_results(results, 5);
     }
-    assert_int_equal(set_up(NULL), 0);
-    assert_true(y[0] == before);
+    liana__linear_fill();
 }
 
 int main(void)

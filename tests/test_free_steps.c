@@ -1,8 +1,8 @@
 /* Steps of one's own whose workers are not in step (liana_step_run_many). Which worker is slow is decided by a hub that holds
  * messages, and not by the clock. */
+#include "harness/free_hub.h"
 #include "harness/free_steps.h"
 
-#include "distribute/cluster/span.h"
 #include "train/core/worker_share.h"
 
 #include <string.h>
@@ -199,52 +199,16 @@ static void test_single_steps_have_the_synchronous_bits(void **state)
 
 /* ---- slow workers ---- */
 
-/* What a hub has seen. */
-typedef struct course {
-    bool has_values; /* the second worker */
-    int begins;      /* of the first worker */
-    int offers_taken;
-    bool last_begins;
-    size_t largest_fetch; /* bytes of values that a worker fetched at once */
-} course;
-
-static uint32_t request_kind(const liana__hub_message *message)
-{
-    liana__span_request request;
-    if (message->key.kind != LIANA__MESSAGE_REQUEST) return 0;
-    memcpy(&request, message->data, sizeof request);
-    return request.kind;
-}
-
-static void note_message(void *user, const liana__hub_message *message)
-{
-    course *own = user;
-    const bool is_values = message->key.kind == LIANA__MESSAGE_REPLY_DATA;
-    own->has_values |= message->from == 2 && message->to == 1 && is_values;
-    own->begins += message->from == 0 && request_kind(message) == LIANA__SPAN_BEGIN;
-    own->last_begins |= message->from == 2 && request_kind(message) == LIANA__SPAN_FETCH;
-    own->offers_taken += message->from < 2 && message->to == 3 && request_kind(message) == LIANA__SPAN_GRADIENTS;
-    if (is_values && message->size > own->largest_fetch) own->largest_fetch = message->size;
-}
-
-/* As in test_free_workers.c: the second worker's first gradients come when the first worker asks for its seventh beginning. */
-static bool holds_second(void *user, const liana__hub_message *message)
-{
-    const course *own = user;
-    if (message->from == 0 && request_kind(message) == LIANA__SPAN_BEGIN) return !own->has_values;
-    return message->from == 1 && message->key.kind == LIANA__MESSAGE_REQUEST_DATA && own->begins < 7;
-}
-
 /* The bound on staleness is reached and held; and the step whose gradients were stale says so. What only the update reads stays
  * with the server: a worker fetches weights and nothing else. */
 static void test_a_slow_worker_comes_to_the_bound(void **state)
 {
     (void)state;
-    course seen = {0};
+    liana__free_course seen = {0};
     liana__cluster_result results[3];
     liana__cluster_program program =
         liana__free_program("{name: parameter_server, synchronous: false, max_staleness: 6, pause_steps: 20}");
-    program.control = (liana__hub_control){note_message, holds_second, &seen};
+    program.control = (liana__hub_control){liana__free_note_message, liana__free_holds_second, &seen};
     liana__free_shared = liana__free_usual;
     liana__run_cluster(&program, 2, 1, results);
     liana__free_assert_same(results, 3, SIZE_MAX);
@@ -259,10 +223,10 @@ static void test_a_slow_worker_comes_to_the_bound(void **state)
 static void test_slots_stay_with_the_server(void **state)
 {
     (void)state;
-    course seen = {0};
+    liana__free_course seen = {0};
     liana__cluster_result results[3];
     liana__cluster_program program = liana__free_program("{name: parameter_server, synchronous: false}");
-    program.control = (liana__hub_control){note_message, NULL, &seen};
+    program.control = (liana__hub_control){liana__free_note_message, NULL, &seen};
     liana__free_shared = liana__free_usual;
     liana__free_shared.learns = true;
     liana__free_shared.optimizer = "Adam";
@@ -276,23 +240,16 @@ static void test_slots_stay_with_the_server(void **state)
 
 /* ---- the first gradients ---- */
 
-static bool holds_last(void *user, const liana__hub_message *message)
-{
-    const course *own = user;
-    if (request_kind(message) != LIANA__SPAN_OFFER) return false;
-    return message->from == 2 ? own->offers_taken < 2 : !own->last_begins;
-}
-
 /* The mean is over the examples that were used: those of the first two of three workers. */
 static void test_late_gradients_are_dropped(void **state)
 {
     (void)state;
     for (int one_by_one = 0; one_by_one < 2; one_by_one++) {
-        course seen = {0};
+        liana__free_course seen = {0};
         liana__cluster_result results[5];
         liana__leaf_range ranges[3];
         liana__cluster_program program = liana__free_program("{name: parameter_server, replicas_to_aggregate: 2}");
-        program.control = (liana__hub_control){note_message, holds_last, &seen};
+        program.control = (liana__hub_control){liana__free_note_message, liana__free_holds_last, &seen};
         liana__free_shared = liana__free_usual;
         liana__free_shared.num_steps = 1;
         liana__free_shared.one_by_one = one_by_one;
@@ -389,12 +346,12 @@ static void test_failures_are_those_of_all(void **state)
 static void test_batches_by_replica(void **state)
 {
     (void)state;
-    course seen = {0};
+    liana__free_course seen = {0};
     liana__cluster_result results[5];
     liana__leaf_range ranges[3];
     liana__cluster_program program = liana__free_program("{name: parameter_server, replicas_to_aggregate: 2}");
     program.run = liana__free_run_replicas;
-    program.control = (liana__hub_control){note_message, holds_last, &seen};
+    program.control = (liana__hub_control){liana__free_note_message, liana__free_holds_last, &seen};
     liana__free_shared = liana__free_usual;
     liana__free_shared.num_steps = 1;
     liana__run_cluster(&program, 3, 2, results);

@@ -1,12 +1,11 @@
 /* Workers that are not in step: asynchronous updates with a bound on staleness, and updates of the first gradients. Which
  * worker is slow is decided by a hub that holds its messages, and not by the clock. */
-#include "harness/cluster_fit.h"
+#include "harness/free_hub.h"
+#include "harness/linear_rows.h"
 
 #include "base/file.h"
-#include "distribute/cluster/span.h"
 #include "distribute/cluster/span_gate.h"
 #include "train/checkpoint/checkpoint.h"
-#include "train/core/worker_share.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -217,51 +216,16 @@ static void test_it_comes_to_the_known_optimum(void **state)
 
 /* ---- slow workers ---- */
 
-/* What a hub has seen of a span. */
-typedef struct course {
-    bool has_values;  /* the second worker */
-    int begins;       /* of the first worker */
-    int offers_taken; /* gradients that the workers before the last one have sent */
-    bool last_begins; /* the last worker asks for its values */
-} course;
-
-static uint32_t request_kind(const liana__hub_message *message)
-{
-    liana__span_request request;
-    if (message->key.kind != LIANA__MESSAGE_REQUEST) return 0;
-    assert_int_equal(message->size, sizeof request);
-    memcpy(&request, message->data, sizeof request);
-    return request.kind;
-}
-
-static void note_message(void *user, const liana__hub_message *message)
-{
-    course *own = user;
-    own->has_values |= message->from == 2 && message->to == 1 && message->key.kind == LIANA__MESSAGE_REPLY_DATA;
-    own->begins += message->from == 0 && request_kind(message) == LIANA__SPAN_BEGIN;
-    own->last_begins |= message->from == 2 && request_kind(message) == LIANA__SPAN_FETCH;
-    own->offers_taken += message->from < 2 && message->to == 3 && request_kind(message) == LIANA__SPAN_GRADIENTS;
-}
-
-/* The first worker begins when the second has its values; the second's gradients come when the first has asked for its
- * seventh beginning. So it is not held up before the bound: six of its updates come between. */
-static bool holds_second(void *user, const liana__hub_message *message)
-{
-    const course *own = user;
-    if (message->from == 0 && request_kind(message) == LIANA__SPAN_BEGIN) return !own->has_values;
-    return message->from == 1 && message->key.kind == LIANA__MESSAGE_REQUEST_DATA && own->begins < 7;
-}
-
 static void test_slow_workers_do_not_hold_up_fast_ones(void **state)
 {
     (void)state;
-    course seen = {0};
+    liana__free_course seen = {0};
     liana__cluster_result results[3];
     liana__cluster_program program =
         fit_of("{name: parameter_server, synchronous: false, max_staleness: 6, pause_steps: 20}");
     program.batch_size = 2;
     program.epochs = 1;
-    program.control = (liana__hub_control){note_message, holds_second, &seen};
+    program.control = (liana__hub_control){liana__free_note_message, liana__free_holds_second, &seen};
     program.checkpoints = folder_of("slow");
     liana__run_cluster(&program, 2, 1, results);
     assert_int_equal(liana__cluster_fit_number(program.checkpoints, "largest_staleness"), 6);
@@ -271,24 +235,21 @@ static void test_slow_workers_do_not_hold_up_fast_ones(void **state)
 
 /* ---- the first gradients ---- */
 
-enum { ROWS = 24, SHARD = 2, FEATURES = 3 };
-static float x[ROWS * FEATURES], y[ROWS];
-
 /* One update of a linear model from zeros, with rate 0.5: the weights are minus half the mean gradient. */
 static liana_status fit_once(liana_context *context, const liana__cluster_program *program,
                              liana__cluster_result *result)
 {
-    const liana_array arrays[] = {{"x", LIANA_F32, liana_shape_of(ROWS, FEATURES), x},
-                                  {"y", LIANA_F32, liana_shape_of(ROWS, 1), y}};
+    liana_array arrays[2];
     liana_model *model = NULL;
+    liana__linear_arrays(arrays);
     LIANA_TRY(liana_model_create(context, NULL, &model));
-    liana_input(model, .shape = LIANA_INTS(FEATURES));
+    liana_input(model, .shape = LIANA_INTS(LIANA__LINEAR_FEATURES));
     liana_dense(model, .units = 1, .use_bias = false, .kernel_initializer = "zeros");
     liana_dataset *data = liana_dataset_from_tensor_slices(context, arrays, 2);
     liana_status status = liana_fit(model, &(liana_fit_options){.training = data,
                                                                 .epochs = 1,
-                                                                .batch_size = ROWS,
-                                                                .microbatch = SHARD,
+                                                                .batch_size = LIANA__LINEAR_ROWS,
+                                                                .microbatch = LIANA__LINEAR_SHARD,
                                                                 .keep_order = true,
                                                                 .loss = "mean_squared_error",
                                                                 .optimizer = "{name: SGD, learning_rate: 0.5}",
@@ -302,45 +263,22 @@ static liana_status fit_once(liana_context *context, const liana__cluster_progra
     return status;
 }
 
-/* The last worker has begun when the two others offer their gradients, and offers its own when theirs were sent: on a slow
- * machine it would not begin at all. */
-static bool holds_last(void *user, const liana__hub_message *message)
-{
-    const course *own = user;
-    if (request_kind(message) != LIANA__SPAN_OFFER) return false;
-    return message->from == 2 ? own->offers_taken < 2 : !own->last_begins;
-}
-
 /* The mean is over the examples that were used: those of the first two workers. */
 static void test_late_gradients_are_dropped(void **state)
 {
     (void)state;
-    course seen = {0};
+    liana__free_course seen = {0};
     liana__cluster_result results[5];
-    liana__leaf_range ranges[3];
-    for (int i = 0; i < ROWS * FEATURES; i++) x[i] = (float)((i * 37) % 101 - 50) / 32;
-    for (int i = 0; i < ROWS; i++) y[i] = (float)((i * 13) % 17 - 5) / 8;
+    liana__linear_fill();
     const liana__cluster_program program = {
         .run = fit_once,
         .strategy = {.name = "{name: parameter_server, replicas_to_aggregate: 2}"},
         .checkpoints = folder_of("late"),
-        .control = {note_message, holds_last, &seen},
+        .control = {liana__free_note_message, liana__free_holds_last, &seen},
     };
     liana__run_cluster(&program, 3, 2, results);
-    assert_int_equal(liana__share_shards(ROWS / SHARD, 3, ranges, NULL), LIANA_OK);
-    const size_t used = ranges[1].end * SHARD;
-    assert_true(used < ROWS && used > 0);
-    double loss = 0;
-    for (size_t feature = 0; feature < FEATURES; feature++) {
-        double sum = 0;
-        for (size_t i = 0; i < used; i++) sum += 2 * (double)x[i * FEATURES + feature] * (double)y[i];
-        for (size_t i = 0; i < 5; i++) {
-            const double got = (double)((const float *)(void *)results[i].weights)[feature];
-            assert_true(fabs(got - 0.5 * sum / (double)used) < 1e-6);
-        }
-    }
-    for (size_t i = 0; i < used; i++) loss += (double)y[i] * (double)y[i];
-    assert_true(fabs(results[0].loss - loss / (double)used) < 1e-5 * results[0].loss);
+    const double loss = liana__linear_assert_weights(results, 5, liana__linear_used());
+    assert_true(fabs(results[0].loss - loss) < 1e-5 * loss);
     assert_int_equal(liana__cluster_fit_number(program.checkpoints, "used"), 2);
     assert_int_equal(liana__cluster_fit_number(program.checkpoints, "dropped"), 1);
     liana__free_results(results, 5);

@@ -170,8 +170,8 @@ static liana_model *make_strange(liana_context *context)
     return model;
 }
 
-/* The CPU runs it. On the plugin the error names the op, the layer's file and line, and what to do; in a whole update
- * and leaf by leaf, and with a limit for memory. */
+/* The CPU runs it. On the plugin the error names the layer, its file and line, the op, and what to do; in a whole
+ * update, leaf by leaf, and with a limit for memory. */
 static void test_op_without_lowering(void **state)
 {
     (void)state;
@@ -194,7 +194,8 @@ static void test_op_without_lowering(void **state)
         if (i == 0) done(status);
         if (i > 0) assert_int_equal(status, LIANA_UNIMPLEMENTED);
         snprintf(place, sizeof place, "test_pjrt_refused.c:%d: ", strange_line);
-        const char *const words[] = {place, "the op strange cannot be written as StableHLO",
+        const char *const words[] = {"layer 'odd_one' (Strange): ", place,
+                                     "the op strange cannot be written as StableHLO",
                                      "only the devices cpu and reference can run it"};
         for (size_t k = 0; i > 0 && k < sizeof words / sizeof *words; k++) {
             if (!strstr(says, words[k])) fail_msg("no '%s' in: %s", words[k], says);

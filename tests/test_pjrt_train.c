@@ -192,21 +192,24 @@ static void test_refused_ops_are_named(void **state)
     counted->refuses = "stablehlo.convolution";
     liana__test_result result = train(liana__test_on_plugin(""), "refused", NULL);
     counted->refuses = NULL;
-    assert_refused(result, 1, "config.yaml:7: conv2d: ", "compiling the update", "no kernel for stablehlo.convolution",
-                   NULL);
+    assert_refused(result, 1, "layer 'conv2d' (Conv2D): ", "config.yaml:7: conv2d: ", "compiling the update",
+                   "no kernel for stablehlo.convolution", NULL);
     counted->refuses = "stablehlo.convolution";
     result = train(liana__test_on_plugin(""), "leaves", "train.deterministic=true");
     counted->refuses = NULL;
-    assert_refused(result, 1, "config.yaml:7: conv2d: ", ", compiling: ", "no kernel for stablehlo.convolution", NULL);
+    assert_refused(result, 1, "layer 'conv2d' (Conv2D): ", "config.yaml:7: conv2d: ", ", compiling: ",
+                   "no kernel for stablehlo.convolution", NULL);
     char says[600];
     snprintf(says, sizeof says, "halted at op_type=\"conv\" source_file=\"%s\" source_line=7", config);
     /* An update, and an evaluation. */
     fail_later(LIANA__PJRT_LOADED_EXECUTABLE_EXECUTE, 1, 13, says);
     result = train(liana__test_on_plugin(""), "running", NULL);
-    assert_refused(result, 1, "config.yaml:7: conv2d: ", "running the update", "halted at", NULL);
+    assert_refused(result, 1, "layer 'conv2d' (Conv2D): ", "config.yaml:7: conv2d: ", "running the update", "halted at",
+                   NULL);
     fail_later(LIANA__PJRT_LOADED_EXECUTABLE_EXECUTE, 5, 13, says);
     result = train(liana__test_on_plugin(""), "evaluating", NULL);
-    assert_refused(result, 1, "config.yaml:7: conv2d: ", "running evaluation", "halted at", NULL);
+    assert_refused(result, 1, "layer 'conv2d' (Conv2D): ", "config.yaml:7: conv2d: ", "running evaluation", "halted at",
+                   NULL);
     liana__test_plugin_is_clean();
 }
 

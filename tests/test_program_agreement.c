@@ -91,6 +91,43 @@ static void assert_differ(liana_status (*run)(liana_context *context, const reci
     }
 }
 
+/* What the last process does otherwise, and what all say then. Zeros: as the others. */
+typedef struct difference {
+    recipe change;
+    const char *text;
+} difference;
+
+static recipe changed(const recipe *all, const recipe *by)
+{
+    recipe made = *all;
+    if (by->batch_size) made.batch_size = by->batch_size;
+    if (by->steps) made.steps = by->steps;
+    if (by->units) made.units = by->units;
+    if (by->seed) made.seed = by->seed;
+    if (by->optimizer) made.optimizer = by->optimizer;
+    if (by->loss) made.loss = by->loss;
+    if (by->augment) made.augment = by->augment;
+    if (by->data) made.data = by->data;
+    if (by->metric) made.metric = by->metric;
+    if (by->input) made.input = by->input;
+    if (by->weight != 0) made.weight = by->weight;
+    if (by->dropout > 0) made.dropout = by->dropout;
+    if (by->high > 0) made.high = by->high;
+    if (by->constant > 0) made.constant = by->constant;
+    if (by->rate > 0) made.rate = by->rate;
+    return made;
+}
+
+static void assert_each_differs(liana_status (*run)(liana_context *context, const recipe *own), const recipe *all,
+                                const difference *differences, size_t count)
+{
+    assert_agree(run, all);
+    for (size_t i = 0; i < count; i++) {
+        const recipe last = changed(all, &differences[i].change);
+        assert_differ(run, all, &last, differences[i].text);
+    }
+}
+
 /* ---- liana_fit ---- */
 
 static liana_model *make_model(liana_context *context, const recipe *own)
@@ -132,34 +169,18 @@ static void test_fits(void **state)
 {
     (void)state;
     const recipe all = {.batch_size = 16, .microbatch = 4, .epochs = 1, .units = 8, .seed = 3, .data = images[0]};
-    recipe last = all;
-    assert_agree(fit, &all);
-    last.batch_size = 32;
-    assert_differ(fit, &all, &last, "batch_size is 16 on the chief, and 32 on process 2");
-    last = all;
-    last.seed = 4;
-    assert_differ(fit, &all, &last, "seed is 3 on the chief, and 4 on process 2");
-    last = all;
-    last.optimizer = "SGD";
-    assert_differ(fit, &all, &last, "optimizer is null on the chief, and SGD on process 2");
-    last = all;
-    last.loss = "mean_squared_error";
-    assert_differ(fit, &all, &last, "loss and metrics is ");
-    last = all;
-    last.augment = "[random_flip]";
-    assert_differ(fit, &all, &last, "augment is null on the chief, and [random_flip] on process 2");
-    last = all;
-    last.units = 9;
-    assert_differ(fit, &all, &last, "units is 8 on the chief, and 9 on process 2");
-    last = all;
-    last.data = images[1];
-    assert_differ(fit, &all, &last, "the training data.files[train-images].contents is ");
-    last = all;
-    last.dropout = 0.5;
-    assert_differ(fit, &all, &last, ".rate is ");
-    last = all;
-    last.input = "image";
-    assert_differ(fit, &all, &last, "inputs[] is not there on the chief, and image on process 2");
+    const difference differences[] = {
+        {{.batch_size = 32}, "batch_size is 16 on the chief, and 32 on process 2"},
+        {{.seed = 4}, "seed is 3 on the chief, and 4 on process 2"},
+        {{.optimizer = "SGD"}, "optimizer is null on the chief, and SGD on process 2"},
+        {{.loss = "mean_squared_error"}, "loss and metrics is "},
+        {{.augment = "[random_flip]"}, "augment is null on the chief, and [random_flip] on process 2"},
+        {{.units = 9}, "units is 8 on the chief, and 9 on process 2"},
+        {{.data = images[1]}, "the training data.files[train-images].contents is "},
+        {{.dropout = 0.5}, ".rate is "},
+        {{.input = "image"}, "inputs[] is not there on the chief, and image on process 2"},
+    };
+    assert_each_differs(fit, &all, differences, sizeof differences / sizeof *differences);
 }
 
 /* ---- evaluations and predictions ---- */
@@ -204,40 +225,28 @@ static void test_evaluations(void **state)
 {
     (void)state;
     const recipe all = {.batch_size = 16, .units = 8, .data = images[0], .loss = "sparse_categorical_crossentropy"};
-    recipe last = all;
-    assert_agree(evaluate, &all);
-    last.batch_size = 32;
-    assert_differ(evaluate, &all, &last, "batch_size is 16 on the chief, and 32 on process 2");
-    last = all;
-    last.steps = 2;
-    assert_differ(evaluate, &all, &last, "steps is 0 on the chief, and 2 on process 2");
-    last = all;
-    last.metric = "accuracy";
-    assert_differ(evaluate, &all, &last, "loss and metrics is ");
-    last = all;
-    last.units = 9;
-    assert_differ(evaluate, &all, &last, "units is 8 on the chief, and 9 on process 2");
-    last = all;
-    last.data = images[1];
-    assert_differ(evaluate, &all, &last, "the data.files[train-images].contents is ");
+    const difference differences[] = {
+        {{.batch_size = 32}, "batch_size is 16 on the chief, and 32 on process 2"},
+        {{.steps = 2}, "steps is 0 on the chief, and 2 on process 2"},
+        {{.metric = "accuracy"}, "loss and metrics is "},
+        {{.units = 9}, "units is 8 on the chief, and 9 on process 2"},
+        {{.data = images[1]}, "the data.files[train-images].contents is "},
+    };
+    assert_each_differs(evaluate, &all, differences, sizeof differences / sizeof *differences);
 }
 
 static void test_predictions(void **state)
 {
     (void)state;
     const recipe all = {.batch_size = 16, .units = 8, .data = images[0], .predicts = true};
-    recipe last = all;
-    assert_agree(predict, &all);
-    last.batch_size = 8;
-    assert_differ(predict, &all, &last, "batch_size is 16 on the chief, and 8 on process 2");
-    last = all;
-    last.input = "image";
-    assert_differ(predict, &all, &last, "inputs[] is not there on the chief, and image on process 2");
-    last = all;
-    last.data = images[1];
-    assert_differ(predict, &all, &last, "the data.files[train-images].contents is ");
+    const difference differences[] = {
+        {{.batch_size = 8}, "batch_size is 16 on the chief, and 8 on process 2"},
+        {{.input = "image"}, "inputs[] is not there on the chief, and image on process 2"},
+        {{.data = images[1]}, "the data.files[train-images].contents is "},
+    };
+    assert_each_differs(predict, &all, differences, sizeof differences / sizeof *differences);
     /* One process evaluates while the others predict. */
-    last = all;
+    recipe last = all;
     last.predicts = false;
     assert_differ(predict, &all, &last,
                   "the function that was called is liana_predict on the chief, and liana_evaluate on process 2");
@@ -285,26 +294,21 @@ static void test_batches(void **state)
 {
     (void)state;
     const recipe all = {.units = 8, .microbatch = 2, .dropout = 0.25, .optimizer = "SGD"};
-    recipe last = all;
-    assert_agree(on_batch, &all);
-    /* The ops of a model's layers: an attribute of the op that a layer has made. */
-    last.dropout = 0.5;
-    assert_differ(on_batch, &all, &last, "'rate' of op ");
-    assert_differ(on_batch, &all, &last,
-                  "(dropout) of a shard, behind 'hidden/bias', is 0.25 on the chief, and 0.5 on");
-    last = all;
-    last.optimizer = "{name: SGD, momentum: 0.5}";
-    assert_differ(on_batch, &all, &last, "optimizer.momentum is 0.0 on the chief, and 0.5 on process 2");
-    last.optimizer = "{name: SGD, learning_rate: 0.5}";
-    assert_differ(on_batch, &all, &last,
-                  "learning_rate.initial_learning_rate is null on the chief, and 0.5 on process 2");
+    const difference differences[] = {
+        /* The ops of a model's layers: an attribute of the op that a layer has made. */
+        {{.dropout = 0.5}, "'rate' of op "},
+        {{.dropout = 0.5}, "(dropout) of a shard, behind 'hidden/bias', is 0.25 on the chief, and 0.5 on"},
+        {{.optimizer = "{name: SGD, momentum: 0.5}"}, "optimizer.momentum is 0.0 on the chief, and 0.5 on process 2"},
+        {{.optimizer = "{name: SGD, learning_rate: 0.5}"},
+         "learning_rate.initial_learning_rate is null on the chief, and 0.5 on process 2"},
+    };
+    assert_each_differs(on_batch, &all, differences, sizeof differences / sizeof *differences);
     recipe measured = all;
     measured.predicts = true;
-    last = measured;
-    assert_agree(on_batch, &measured);
-    last.units = 9;
-    assert_differ(on_batch, &measured, &last,
-                  "the variable 'hidden/kernel' of a shard is f32[144, 8] on the chief, and f32[144, 9] on process 2");
+    const difference wider = {
+        {.units = 9},
+        "the variable 'hidden/kernel' of a shard is f32[144, 8] on the chief, and f32[144, 9] on process 2"};
+    assert_each_differs(on_batch, &measured, &wider, 1);
 }
 
 /* ---- a step of one's own ---- */
@@ -372,35 +376,35 @@ static void test_steps(void **state)
 {
     (void)state;
     const recipe all = {.batch_size = BATCH, .microbatch = 2, .units = 3, .steps = 2, .weight = 0.5f, .rate = 0.25};
-    recipe last = all;
-    assert_agree(step, &all);
-    last.batch_size = 4;
-    assert_differ(step, &all, &last, "batch_size is 8 on the chief, and 4 on process 2");
-    last = all;
-    last.loss = "rectified";
-    assert_differ(step, &all, &last,
-                  "op 5 of a shard of mine, behind 'weight', is square of 4 : f32[2, 3] on the chief, and "
-                  "relu of 4 : f32[2, 3] on process 2");
-    /* An attribute of an op, the value of a constant, and an op of the update. */
-    recipe clips = all;
-    clips.high = 6;
-    clips.constant = 0.5;
-    last = clips;
-    assert_agree(step, &clips);
-    last.high = 4;
-    assert_differ(
-        step, &clips, &last,
-        "'high' of op 5 (clip) of a shard of mine, behind 'weight', is 6.0 on the chief, and 4.0 on process 2");
-    last = clips;
-    last.constant = 0.25;
-    assert_differ(step, &clips, &last, "the value of op 6 (constant) of a shard of mine is 0.5 (");
-    last = all;
-    last.rate = 0.5;
-    assert_differ(step, &all, &last, "of the update of mine");
-    /* Weights that a program has read from another file: no processor is blamed. */
-    last = all;
-    last.weight = 0.25f;
-    assert_differ(step, &all, &last, "the values of the variable 'weight' is ");
+    const difference differences[] = {
+        {{.batch_size = 4}, "batch_size is 8 on the chief, and 4 on process 2"},
+        {{.loss = "rectified"},
+         "op 5 of a shard of mine, behind 'weight', is square of 4 : f32[2, 3] on the chief, and relu of 4 : f32[2, 3] "
+         "on process 2"},
+        {{.rate = 0.5}, "of the update of mine"},
+        /* Weights that a program has read from another file: no processor is blamed. */
+        {{.weight = 0.25f}, "the values of the variable 'weight' is "},
+    };
+    assert_each_differs(step, &all, differences, sizeof differences / sizeof *differences);
+}
+
+static void test_attributes_and_constants(void **state)
+{
+    (void)state;
+    const recipe all = {.batch_size = BATCH,
+                        .microbatch = 2,
+                        .units = 3,
+                        .steps = 2,
+                        .weight = 0.5f,
+                        .rate = 0.25,
+                        .high = 6,
+                        .constant = 0.5};
+    const difference differences[] = {
+        {{.high = 4},
+         "'high' of op 5 (clip) of a shard of mine, behind 'weight', is 6.0 on the chief, and 4.0 on process 2"},
+        {{.constant = 0.25}, "the value of op 6 (constant) of a shard of mine is 0.5 ("},
+    };
+    assert_each_differs(step, &all, differences, sizeof differences / sizeof *differences);
 }
 
 /* ---- an estimator ---- */
@@ -458,16 +462,12 @@ static void test_estimators(void **state)
 {
     (void)state;
     const recipe all = {.units = 8, .data = images[0], .high = 0.75};
-    recipe last = all;
-    assert_agree(estimate, &all);
-    last.steps = 2;
-    assert_differ(estimate, &all, &last, "steps is 0 on the chief, and 2 on process 2");
-    last = all;
-    last.high = 0.5;
-    assert_differ(estimate, &all, &last, "'high' of op ");
-    last = all;
-    last.data = images[1];
-    assert_differ(estimate, &all, &last, "the data.files[train-images].contents is ");
+    const difference differences[] = {
+        {{.steps = 2}, "steps is 0 on the chief, and 2 on process 2"},
+        {{.high = 0.5}, "'high' of op "},
+        {{.data = images[1]}, "the data.files[train-images].contents is "},
+    };
+    assert_each_differs(estimate, &all, differences, sizeof differences / sizeof *differences);
 }
 
 static int make_data(void **state)
@@ -499,8 +499,10 @@ static int make_data(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fits),    cmocka_unit_test(test_evaluations), cmocka_unit_test(test_predictions),
-        cmocka_unit_test(test_batches), cmocka_unit_test(test_steps),       cmocka_unit_test(test_estimators),
+        cmocka_unit_test(test_fits),        cmocka_unit_test(test_evaluations),
+        cmocka_unit_test(test_predictions), cmocka_unit_test(test_batches),
+        cmocka_unit_test(test_steps),       cmocka_unit_test(test_attributes_and_constants),
+        cmocka_unit_test(test_estimators),
     };
     return cmocka_run_group_tests(tests, make_data, NULL);
 }

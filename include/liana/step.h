@@ -179,7 +179,8 @@ LIANA_API LIANA_MUST_USE liana_status liana_step_run(liana_step *step, const lia
 
 /* ---- many steps ---- */
 
-/* Several steps, one after the other. Zeros are the defaults. */
+/* Several steps, one after the other. Zeros are the defaults. The functions are called on the thread that calls
+ * liana_step_run_many. */
 typedef struct liana_step_many {
     int64_t num_steps;
     /* Gives the batch of step 0, 1, ... of this call, without scalars. What it points to must stay until the next call of
@@ -211,7 +212,8 @@ typedef struct liana_step_outcome {
 /* What became of the gradients of a call, as in history.json. The same in all processes. */
 typedef struct liana_step_counts {
     int64_t num_done; /* steps. After a failure: those before the failed one, or up to the last pause */
-    int64_t computed, used, dropped;
+    int64_t computed; /* gradients, each of one worker's share. Those that were sent are used or dropped */
+    int64_t used, dropped;
     int64_t skipped;       /* shares that a worker did not begin, since their update was over */
     int64_t partly_used;   /* of workers that died: some servers used them, others had not received them */
     int64_t undone;        /* used by updates that were undone, since a process died that all needed */
@@ -224,7 +226,8 @@ typedef struct liana_step_counts {
 /* Runs several steps: the loop that a program needs under parameter servers whose workers are not in step (strategy.h). There
  * each worker runs its own steps, and the servers apply what comes. After at most `pause_steps` of the strategy all meet:
  * everybody hears what became of each step, and has the new values of all variables. Under any other strategy the results
- * are those of liana_step_run in a loop, bit for bit.
+ * are those of liana_step_run in a loop, bit for bit. Of several asynchronous workers none knows the sizes of the
+ * others' batches. So positions of examples count each batch since all met last as a full one there.
  *
  * outcomes[num_steps] and `counts` may be NULL. Errors: those of liana_step_run and of the functions; INVALID_ARGUMENT (no
  * batch function, a negative number of steps, a batch that has scalars; with asynchronous updates a batch by replica).

@@ -168,6 +168,19 @@ static liana_status keep_variables(const liana_variables *variables, liana__clus
 static const liana_component components[] = {{.name = "x", .dtype = LIANA_F32, .shape = {1, {LIANA__FREE_FEATURES}}},
                                              {.name = "y", .dtype = LIANA_F32, .shape = {1, {1}}}};
 
+static liana_step_options usual_step(loop *own)
+{
+    return (liana_step_options){.leaf = build_leaf,
+                                .update = build_update,
+                                .user = own,
+                                .components = components,
+                                .num_components = 2,
+                                .scalars = {"rate"},
+                                .batch_size = LIANA__FREE_BATCH,
+                                .microbatch = LIANA__FREE_SHARD,
+                                .seed = 9};
+}
+
 static liana_status run(liana_context *context, const liana__cluster_program *program, liana__cluster_result *result)
 {
     loop own = {.context = context, .program = program, .result = result};
@@ -177,17 +190,9 @@ static liana_status run(liana_context *context, const liana__cluster_program *pr
     liana_device *device = NULL;
     liana_variables *variables = NULL;
     liana_step *step = NULL;
-    const liana_step_options options = {.leaf = build_leaf,
-                                        .update = build_update,
-                                        .user = &own,
-                                        .components = components,
-                                        .num_components = 2,
-                                        .scalars = {"rate"},
-                                        .batch_size = LIANA__FREE_BATCH,
-                                        .microbatch = LIANA__FREE_SHARD,
-                                        .seed = 9,
-                                        .on_note = note,
-                                        .strategy = program->strategy};
+    liana_step_options options = usual_step(&own);
+    options.on_note = note;
+    options.strategy = program->strategy;
     const char *name = liana__free_shared.device;
     liana_status status = liana_device_open(context, name ? name : "cpu", &device);
     if (status == LIANA_OK) status = liana_variables_create(device, &variables);
@@ -280,15 +285,8 @@ liana_status liana__free_run_replicas(liana_context *context, const liana__clust
     liana_status status =
         liana_replicas_open(context, &(liana_replicas_options){.strategy = program->strategy}, &replicas);
     liana_variables *variables = liana_replicas_variables(replicas);
-    const liana_step_options options = {.leaf = build_leaf,
-                                        .update = build_update,
-                                        .user = &own,
-                                        .components = components,
-                                        .num_components = 2,
-                                        .scalars = {"rate"},
-                                        .batch_size = LIANA__FREE_BATCH,
-                                        .microbatch = LIANA__FREE_SHARD,
-                                        .replicas = replicas};
+    liana_step_options options = usual_step(&own);
+    options.replicas = replicas;
     if (status == LIANA_OK) status = give_batch(&own, 0, &batch);
     if (status == LIANA_OK) status = liana_per_replica_split(replicas, batch.arrays, 2, LIANA__FREE_SHARD, &values);
     if (status == LIANA_OK) status = liana_step_create(liana_replicas_device(replicas), variables, &options, &step);

@@ -143,7 +143,7 @@ static liana_status print_graph(const pjrt_executable *executable, bool location
     const liana__pjrt_device *device = (const liana__pjrt_device *)executable->base.device;
     const liana__stablehlo_options options = {.donate_variables = true,
                                               .highest_precision = !device->default_products,
-                                              .for_cpus = strcmp(device->client->platform, "cpu") == 0,
+                                              .for_cpus = is_cpu(device),
                                               .locations = locations};
     return liana__stablehlo_print(executable->graph, &options, text, error);
 }

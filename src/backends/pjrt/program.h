@@ -5,13 +5,13 @@
 #include "backends/pjrt/client.h"
 #include "backends/pjrt/compile_options.h"
 
-/* What a graph that a memory limit meets was compiled from, all of it kept, and what was chosen (recompute.h). */
+/* A program's graph before recomputation, where a memory limit holds, and the level that was chosen (recompute.h). */
 typedef struct liana__pjrt_origin {
     uint32_t checksum; /* of its text */
     size_t text_size;  /* 0: no limit was met */
     size_t memory_limit;
-    int level;
-    int64_t all_needed; /* bytes that an execution would need if all was kept; -1: nobody knows */
+    int level;          /* how much is computed twice; -1: none was chosen yet */
+    int64_t all_needed; /* bytes that an execution needs at level 0; -1: not known */
 } liana__pjrt_origin;
 
 typedef struct liana__pjrt_program {

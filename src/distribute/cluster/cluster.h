@@ -148,7 +148,7 @@ liana_status liana__cluster_broadcast(liana__cluster *cluster, size_t from, void
 liana_status liana__cluster_broadcast_sized(liana__cluster *cluster, size_t from, void **data, size_t *size,
                                             liana__error *error) LIANA_MUST_USE;
 
-/* The same of the process of that rank, also of rank 0. All name the same one, so all succeed or fail alike if it dies. */
+/* The same from rank `from`, where 0 is rank 0 itself. All pass the same rank, so all fail alike if it dies. */
 liana_status liana__cluster_tell(liana__cluster *cluster, size_t from, void *data, size_t size, liana__error *error)
     LIANA_MUST_USE;
 liana_status liana__cluster_tell_sized(liana__cluster *cluster, size_t from, void **data, size_t *size,

@@ -345,7 +345,7 @@ static liana_status exchange_values(liana__sliced_update *own, liana__error *err
     return LIANA_OK;
 }
 
-/* What was written on the host only goes to the device: of the first so many places, all of which were written. */
+/* Uploads variables that were written on the host only, the first `num_places`. All of these were written. */
 static liana_status upload_values(liana__sliced_update *own, size_t num_places, liana__error *error)
 {
     liana__variables *all = own->plan->variables;

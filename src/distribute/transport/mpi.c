@@ -459,7 +459,7 @@ static liana_status send_message(liana__transport_instance *instance, size_t to,
     return send_parts(instance, to, key, &(liana__message_part){data, size}, 1, error);
 }
 
-/* Nobody waits for the thread's next look. It must know that somebody waits before it is woken: else it would pause. */
+/* Counts this thread as waiting, then wakes the transport's thread. In the other order that might pause again. */
 static void begin_waiting(liana__transport_instance *instance, size_t from, liana__message_key key)
 {
     size_t found;

@@ -11,8 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* For so long a connection may break while it opens, as with a server that has just started. Then it is refused. Seconds. */
-static const double most_breaking = 1;
+/* Seconds in which a connection may break while it opens, as it does with a server that has just started. One that
+ * breaks later is refused. */
+static const double MOST_BREAKING = 1;
 
 struct liana__link {
     liana__zmq zmq; /* its one peer is the server */
@@ -59,12 +60,12 @@ static liana_status fail_key(const liana__link *link, liana__error *error)
                        link->server.address, *link->keys ? link->keys : "the cluster");
 }
 
-/* One of another key breaks each time. libzmq connects again by itself. */
+/* libzmq connects again by itself. With another key the connection breaks each time. */
 static bool may_break(liana__link *link)
 {
     const double now = liana__clock_seconds();
     if (link->broken_since == 0) link->broken_since = now;
-    return now - link->broken_since < most_breaking;
+    return now - link->broken_since < MOST_BREAKING;
 }
 
 /* Whether the connection has begun; an error if it has ended. */

@@ -1,4 +1,5 @@
 /* The same elements under another shape. */
+#include "kernels/copy.h"
 #include "ops/ops.h"
 #include "stablehlo/lowering.h"
 
@@ -58,14 +59,6 @@ static liana_status lower_reshape(liana__lowering *l, const liana__node *node)
     return liana__hlo_give(l, node, liana__hlo_reshape(l, liana__hlo_input(l, node, 0), node->shape));
 }
 
-static liana_status run_copy(const liana__call *call)
-{
-    memmove(call->dst, call->src[0], liana__byte_size(call->node->dtype, &call->node->shape));
-    return LIANA_OK;
-}
-
-static const liana__kernel reference = {.name = "reference", .run = run_copy};
-
 const liana__op liana__op_reshape = {
     .name = "reshape",
     .doc = "The same elements in row-major order.",
@@ -78,7 +71,7 @@ const liana__op liana__op_reshape = {
     .placement = LIANA__PLACE_ALIAS,
     .parts = liana__parts_all_inputs,
     .lower = lower_reshape,
-    .kernels = (const liana__kernel *const[]){&reference, NULL},
+    .kernels = (const liana__kernel *const[]){&liana__copy_reference, NULL},
 };
 
 liana_tensor liana_op_reshape_at(liana_location here, liana_tensor x, liana_shape shape)

@@ -1,4 +1,5 @@
 /* The first of two tensors; its gradient goes to both. */
+#include "kernels/copy.h"
 #include "ops/ops.h"
 #include "stablehlo/lowering.h"
 
@@ -18,19 +19,11 @@ static void gradient_to_both(liana__gradient *gradient)
     gradient->input_gradients[0] = gradient->input_gradients[1] = gradient->output_gradient;
 }
 
-static liana_status run_copy(const liana__call *call)
-{
-    memmove(call->dst, call->src[0], liana__byte_size(call->node->dtype, &call->node->shape));
-    return LIANA_OK;
-}
-
 /* The path is not computed unless something else needs it. */
 static liana_status lower_value(liana__lowering *l, const liana__node *node)
 {
     return liana__hlo_give(l, node, liana__hlo_input(l, node, 0));
 }
-
-static const liana__kernel reference = {.name = "reference", .run = run_copy};
 
 const liana__op liana__op_straight_through = {
     .name = "straight_through",
@@ -43,7 +36,7 @@ const liana__op liana__op_straight_through = {
     .placement = LIANA__PLACE_ALIAS,
     .parts = liana__parts_all_inputs,
     .lower = lower_value,
-    .kernels = (const liana__kernel *const[]){&reference, NULL},
+    .kernels = (const liana__kernel *const[]){&liana__copy_reference, NULL},
 };
 
 liana_tensor liana_op_straight_through_at(liana_location here, liana_tensor value, liana_tensor path)

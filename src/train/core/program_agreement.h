@@ -20,9 +20,9 @@ typedef struct liana__graph_agreement {
     const char *name; /* "a shard of the step 'gan'" */
 } liana__graph_agreement;
 
-/* Compares the graph, its ops and the values of its variables, and then what each process computes with it from made-up examples.
- * The graph is freed. `facts` are what else is compared. Errors: INVALID_CONFIG with what differs; UNAVAILABLE for
- * a process that computes other bits; those of compiling. */
+/* Compares the graph, its ops and the values of its variables, and then what each process computes with it from made-up
+ * examples. The graph is freed. `facts` are what else is compared. Errors: INVALID_CONFIG with what differs;
+ * UNAVAILABLE for a process that computes other bits; those of compiling. */
 liana_status liana__agree_on_graph(const liana__graph_agreement *own, liana_graph *graph, liana__facts *facts,
                                    liana__error *error) LIANA_MUST_USE;
 

@@ -2,6 +2,7 @@
 #include "train/core/trainer_internal.h"
 
 #include "data/loader/cut.h"
+#include "layers/model_place.h"
 #include "train/core/penalty.h"
 #include "train/spans/span_job.h"
 
@@ -260,7 +261,13 @@ static liana_status make_strategy(liana__trainer *trainer, liana__error *error)
     return status;
 }
 
-liana_status liana__trainer_prepare(liana__trainer *trainer, int64_t count, bool training, liana__error *error)
+liana_status liana__trainer_name_layer(const liana__trainer *trainer, liana_status status, liana__error *error)
+{
+    if (status != LIANA_OK) liana__name_layer_at_place(trainer->options.model, error);
+    return status;
+}
+
+static liana_status prepare(liana__trainer *trainer, int64_t count, bool training, liana__error *error)
 {
     liana__leaf_batch batch = liana__leaf_list_whole(&trainer->leaves, count);
     if (training && trainer->counts) {
@@ -269,6 +276,11 @@ liana_status liana__trainer_prepare(liana__trainer *trainer, int64_t count, bool
     return trainer->strategy->functions->prepare(trainer->instance,
                                                  training ? LIANA__STEP_TRAINING : LIANA__STEP_EVALUATION, &batch,
                                                  error);
+}
+
+liana_status liana__trainer_prepare(liana__trainer *trainer, int64_t count, bool training, liana__error *error)
+{
+    return liana__trainer_name_layer(trainer, prepare(trainer, count, training, error), error);
 }
 
 static liana_status add_slot(liana__trainer *trainer, const liana__weight *weight, size_t slot, double begins_at,
@@ -457,7 +469,7 @@ liana_status liana__trainer_create(liana__device *device, const liana__trainer_o
     for (size_t i = 0; i < options->num_more_devices; i++) {
         options->more_devices[i]->memory_limit = options->memory_limit;
     }
-    liana_status status = set_up(trainer, error);
+    const liana_status status = liana__trainer_name_layer(trainer, set_up(trainer, error), error);
     if (status != LIANA_OK) {
         liana__trainer_destroy(trainer);
         return status;
@@ -694,13 +706,13 @@ liana_status liana__trainer_step(liana__trainer *trainer, const liana__trainer_b
                                  int64_t iteration, const float **sums, liana__error *error)
 {
     *sums = trainer->first_sum;
-    return step(trainer, batch, learning_rate, iteration, false, error);
+    return liana__trainer_name_layer(trainer, step(trainer, batch, learning_rate, iteration, false, error), error);
 }
 
 liana_status liana__trainer_step_with_sums(liana__trainer *trainer, const liana__trainer_batch *batch,
                                            double learning_rate, int64_t iteration, liana__error *error)
 {
-    return step(trainer, batch, learning_rate, iteration, true, error);
+    return liana__trainer_name_layer(trainer, step(trainer, batch, learning_rate, iteration, true, error), error);
 }
 
 const liana__fault *liana__trainer_fault(const liana__trainer *trainer)
@@ -714,5 +726,5 @@ liana_status liana__trainer_evaluate(liana__trainer *trainer, const liana__train
     size_t num_leaves;
     *sums = trainer->first_sum;
     if (all_missing(trainer, batch)) return LIANA_OK;
-    return sum_batch(trainer, batch, false, outputs, &num_leaves, error);
+    return liana__trainer_name_layer(trainer, sum_batch(trainer, batch, false, outputs, &num_leaves, error), error);
 }

@@ -38,6 +38,9 @@ liana_status liana__trainer_check_batch(const liana__trainer *trainer, const lia
 liana_status liana__trainer_begin_batch(liana__trainer *trainer, const liana__trainer_batch *batch, bool training,
                                         liana__leaf_batch *leaves, liana__error *error) LIANA_MUST_USE;
 
+/* Returns `status`. The error of a failure gets the name of the layer whose place it names (layers/model_place.h). */
+liana_status liana__trainer_name_layer(const liana__trainer *trainer, liana_status status, liana__error *error);
+
 /* Builders leave their message in the context. */
 liana_status liana__trainer_take_error(const liana__trainer *trainer, liana_status status, liana__error *error);
 

@@ -13,7 +13,7 @@ typedef struct span_run {
     int64_t count; /* of the running share */
 } span_run;
 
-/* The own leaves are all leaves. */
+/* The worker's own leaves become all leaves of its share. */
 static void take_leaves(span_run *own, size_t first, size_t end, liana__span_share *share)
 {
     share->leaves.leaves += first;

@@ -110,7 +110,8 @@ liana_status liana__trainer_launch(liana__trainer *trainer, const float *scalars
 {
     trainer->num_launched = trainer->num_staged;
     trainer->num_staged = 0;
-    return trainer->device->backend->whole_launch(liana__trainer_whole(trainer), scalars, error);
+    const liana_status status = trainer->device->backend->whole_launch(liana__trainer_whole(trainer), scalars, error);
+    return liana__trainer_name_layer(trainer, status, error);
 }
 
 liana_status liana__trainer_collect(liana__trainer *trainer, const int64_t *counts, float *sums, int *statuses,
@@ -118,7 +119,9 @@ liana_status liana__trainer_collect(liana__trainer *trainer, const int64_t *coun
 {
     const liana__objective *objective = trainer->options.objective;
     liana__whole *whole = liana__trainer_whole(trainer);
-    LIANA_TRY(trainer->device->backend->whole_collect(whole, sums, trainer->penalties, statuses, error));
+    const liana_status status =
+        trainer->device->backend->whole_collect(whole, sums, trainer->penalties, statuses, error);
+    LIANA_TRY(liana__trainer_name_layer(trainer, status, error));
     for (size_t i = 0; trainer->penalty && i < trainer->num_launched; i++) {
         float *sum = &sums[i * objective->num_sums + objective->penalty_sum];
         *sum = liana__penalty_in(*sum, trainer->penalties[i], counts[i]);

@@ -1,4 +1,5 @@
-/* Compares the fits and evaluations of the processes of a cluster. Where things are, who is told what, and limits of memory may differ. */
+/* Compares the fits and evaluations of the processes of a cluster. Paths, callbacks that are told something, and limits
+ * of memory may differ. */
 #include "train/model/fit_agreement.h"
 
 #include "train/checkpoint/data_agreement.h"

@@ -95,7 +95,11 @@ static liana_status make_room(liana__span_job *job, liana__error *error)
     outcome->died = calloc(num_workers, sizeof *outcome->died);
     outcome->examples = calloc(num_workers, sizeof *outcome->examples);
     job->was_there = calloc(num_workers, sizeof *job->was_there);
-    const bool enough = outcome->done && outcome->steps && outcome->died && outcome->examples && job->was_there;
+    /* Of sharing the records as well: one process that had no memory for them then would leave the others waiting. */
+    job->found = calloc(liana__cluster_size(job->cluster) * job->num_steps + 1, sizeof *job->found);
+    job->record = malloc(job->record_size + 1);
+    bool enough = outcome->done && outcome->steps && outcome->died && outcome->examples;
+    enough = enough && job->was_there && job->found && job->record;
     return enough ? LIANA_OK : liana__fail_memory(error, "a span of updates");
 }
 
@@ -109,6 +113,8 @@ void liana__span_job_free(liana__span_job *job)
 {
     liana__text_free(&job->records);
     free(job->was_there);
+    free(job->found);
+    free(job->record);
     free(job->outcome.done);
     free(job->outcome.steps);
     free(job->outcome.died);
@@ -136,31 +142,25 @@ static void find_records(const liana__span_job *job, const liana__gathered *all,
     }
 }
 
-static liana_status add_records(liana__span_job *job, const liana__gathered *all, liana__error *error)
+static void add_records(liana__span_job *job, const liana__gathered *all)
 {
     const size_t count = liana__cluster_size(job->cluster), num_steps = job->num_steps;
-    const char **records = calloc(count * num_steps + 1, sizeof *records); /* [processes, steps] */
-    void *record = malloc(job->record_size + 1);
-    const liana_status status = records && record ? LIANA_OK : liana__fail_memory(error, "the sums of updates");
-    for (size_t i = 0; records && i < count; i++) find_records(job, all, i, records + i * num_steps);
-    for (size_t step = 0; status == LIANA_OK && step < num_steps; step++) {
+    for (size_t i = 0; i < count; i++) find_records(job, all, i, job->found + i * num_steps);
+    for (size_t step = 0; step < num_steps; step++) {
         for (size_t i = 0; i < count; i++) {
-            if (!records[i * num_steps + step]) continue;
-            memcpy(record, records[i * num_steps + step], job->record_size);
-            job->add(job->user, step, record);
+            if (!job->found[i * num_steps + step]) continue;
+            memcpy(job->record, job->found[i * num_steps + step], job->record_size);
+            job->add(job->user, step, job->record);
         }
     }
-    free(records);
-    free(record);
-    return status;
 }
 
 liana_status liana__span_job_share(liana__span_job *job, liana__error *error)
 {
     liana__gathered all = {0};
-    liana_status status =
+    const liana_status status =
         liana__cluster_gather_sized(job->cluster, job->records.data, job->records.length, &all, error);
-    if (status == LIANA_OK) status = add_records(job, &all, error);
+    if (status == LIANA_OK) add_records(job, &all);
     liana__gathered_free(&all);
     return status;
 }

@@ -1,5 +1,5 @@
 /* span_job.h - a span of updates of workers that are not in step (distribute/cluster/span.h), until all its steps are done:
- * what fits and steps of one's own do alike. Use it after a strategy has said that it has spans. */
+ * the part that fits and steps of a program's own share. Use it after a strategy has said that it has spans. */
 #ifndef LIANA_TRAIN_SPAN_JOB_H
 #define LIANA_TRAIN_SPAN_JOB_H
 
@@ -43,6 +43,8 @@ typedef struct liana__span_job {
     bool *was_there;     /* by worker, when that began: shares are divided among these */
     size_t num_there;    /* of them */
     liana__text records; /* of this process */
+    const char **found;  /* [processes, steps] the records of all, while they are shared */
+    void *record;        /* memory for one */
 } liana__span_job;
 
 /* Runs all steps. Each death may leave some to another try. All processes call it at the same time. Errors: those of `run`,

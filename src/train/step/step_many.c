@@ -67,7 +67,7 @@ static liana_status count_sharing(const liana_step *step, const liana_step_batch
     if (status == LIANA_OK) status = liana__share_among_workers(num_leaves, cluster, ranges, error);
     *sharing = 0;
     for (size_t i = 0; status == LIANA_OK && i < num_workers; i++) {
-        const size_t begin = i ? step->worker_ends ? step->worker_ends[i - 1] : 0 : 0;
+        const size_t begin = i && step->worker_ends ? step->worker_ends[i - 1] : 0;
         *sharing += batch->values ? begin < step->worker_ends[i] : ranges[i].begin < ranges[i].end;
     }
     free(ranges);

@@ -166,6 +166,32 @@ static void test_losses_are_the_cpus(void **state)
     liana__test_plugin_is_clean();
 }
 
+/* Each optimizer's step is cut into functions for XLA on CPUs (stablehlo/parts.h); what it does is the same. */
+static void test_every_optimizer(void **state)
+{
+    (void)state;
+    begin();
+    static const char *const names[] = {
+#define LIANA__OPTIMIZER(stem, name) #name,
+#include "optimizers/optimizers.def"
+#undef LIANA__OPTIMIZER
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char optimizer[128], plain[32], plugin[32];
+        snprintf(optimizer, sizeof optimizer, "train.optimizer={name: %s, learning_rate: 0.003, weight_decay: 0.01}",
+                 names[i]);
+        snprintf(plain, sizeof plain, "cpu_%s", names[i]);
+        snprintf(plugin, sizeof plugin, "plugin_%s", names[i]);
+        assert_code(liana__test_command("train", config, liana__test_output(plain), optimizer), 0);
+        assert_code(liana__test_command("train", config, liana__test_on_plugin(""), liana__test_output(plugin),
+                                        optimizer),
+                    0);
+        const double difference = largest_difference(plain, plugin);
+        if (!(difference <= 5e-6)) fail_msg("%s: losses are %.3g from the CPU's", names[i], difference);
+    }
+    liana__test_plugin_is_clean();
+}
+
 /* A run that goes on from a checkpoint ends in the same bytes, also with several devices: each has its variables from the
  * checkpoint. */
 static void test_resume(void **state)
@@ -220,9 +246,13 @@ static void test_bad_numbers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_calls_of_an_update),  cmocka_unit_test(test_calls_of_three_devices),
-        cmocka_unit_test(test_calls_of_clipping),   cmocka_unit_test(test_nothing_is_compiled_again),
-        cmocka_unit_test(test_losses_are_the_cpus), cmocka_unit_test(test_resume),
+        cmocka_unit_test(test_calls_of_an_update),
+        cmocka_unit_test(test_calls_of_three_devices),
+        cmocka_unit_test(test_calls_of_clipping),
+        cmocka_unit_test(test_nothing_is_compiled_again),
+        cmocka_unit_test(test_losses_are_the_cpus),
+        cmocka_unit_test(test_every_optimizer),
+        cmocka_unit_test(test_resume),
         cmocka_unit_test(test_bad_numbers),
     };
     return cmocka_run_group_tests_name("pjrt_whole", tests, NULL, NULL);

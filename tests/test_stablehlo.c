@@ -258,21 +258,72 @@ static liana_graph *small_graph(void)
     return graph;
 }
 
-/* Read by people when it changes: tests/stablehlo/small.mlir. */
+/* Read by people when it changes: tests/stablehlo. Frees the text. */
+static void assert_recorded(char *text, const char *file_name)
+{
+    char path[512], recorded[16384] = "";
+    snprintf(path, sizeof path, LIANA_SOURCE_DIR "/tests/stablehlo/%s", file_name);
+    FILE *file = fopen(path, "rb");
+    if (file) recorded[fread(recorded, 1, sizeof recorded - 1, file)] = 0;
+    if (file) fclose(file);
+    if (strcmp(text, recorded) != 0) {
+        fputs(text, stderr);
+        fail_msg("the text is another one than recorded in %s; see above", path);
+    }
+    free(text);
+}
+
 static void test_recorded_text(void **state)
 {
     (void)state;
     liana_graph *graph = small_graph();
-    char *text = print(graph, NULL), recorded[4096] = "";
-    FILE *file = fopen(LIANA_SOURCE_DIR "/tests/stablehlo/small.mlir", "rb");
-    assert_non_null(file);
-    recorded[fread(recorded, 1, sizeof recorded - 1, file)] = 0;
-    fclose(file);
-    if (strcmp(text, recorded) != 0) {
-        fputs(text, stderr);
-        fail_msg("the text is another one than recorded; see above");
+    assert_recorded(print(graph, NULL), "small.mlir");
+    liana_graph_destroy(graph);
+}
+
+/* A step with momentum for a matrix and a layer's two vectors; `copy` becomes what the matrix was, and a counter counts. The
+ * rate is shared: rate / (1 + counter). */
+static liana_graph *step_graph(void)
+{
+    liana_graph *graph = liana__test_new_graph(context);
+    liana_tensor rate = liana_graph_input(graph, "rate", LIANA_F32, LIANA_SCALAR);
+    liana_tensor counter = liana_graph_variable(graph, "counter", LIANA_F32, LIANA_SCALAR);
+    liana_tensor next = liana_op_add(counter, liana_graph_scalar(graph, LIANA_F32, 1));
+    liana_tensor now = liana_op_divide(rate, next), half = liana_graph_scalar(graph, LIANA_F32, 0.5);
+    liana_graph_assign(counter, next);
+    static const char *const names[][3] = {{"w", "w momentum", "w gradient"},
+                                           {"gamma", "gamma momentum", "gamma gradient"},
+                                           {"beta", "beta momentum", "beta gradient"}};
+    for (int i = 0; i < 3; i++) {
+        const liana_shape shape = i == 0 ? liana_shape_of(3, 4) : liana_shape_of(4);
+        liana_tensor w = liana_graph_variable(graph, names[i][0], LIANA_F32, shape);
+        liana_tensor m = liana_graph_variable(graph, names[i][1], LIANA_F32, shape);
+        liana_tensor g = liana_graph_input(graph, names[i][2], LIANA_F32, shape);
+        liana_tensor moved = liana_op_add(liana_op_multiply(m, half), g);
+        liana_graph_assign(m, moved);
+        liana_graph_assign(w, liana_op_subtract(w, liana_op_multiply(moved, now)));
+        if (i > 0) continue;
+        liana_tensor copy = liana_graph_variable(graph, "copy", LIANA_F32, shape);
+        liana_graph_assign(copy, w);
     }
-    free(text);
+    return graph;
+}
+
+/* Selected where it is computed, so that the weight's step reads the selected momentum. */
+static void test_recorded_condition(void **state)
+{
+    (void)state;
+    liana_graph *graph = step_graph();
+    assert_recorded(print(graph, &(liana__stablehlo_options){.assigns_if = true}), "condition.mlir");
+    liana_graph_destroy(graph);
+}
+
+/* The matrix has a function, and both vectors have one: each result with gradients of its own. */
+static void test_recorded_parts(void **state)
+{
+    (void)state;
+    liana_graph *graph = step_graph();
+    assert_recorded(print(graph, &(liana__stablehlo_options){.assigns_if = true, .calls_parts = true}), "parts.mlir");
     liana_graph_destroy(graph);
 }
 
@@ -346,6 +397,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_op_says_how),   cmocka_unit_test(test_recorded_text),
+        cmocka_unit_test(test_recorded_condition),  cmocka_unit_test(test_recorded_parts),
         cmocka_unit_test(test_same_text_again),     cmocka_unit_test(test_options),
         cmocka_unit_test(test_op_without_lowering), cmocka_unit_test(test_samples),
     };

@@ -26,18 +26,22 @@ static bool reserve(liana__text *text, size_t extra)
     return true;
 }
 
+/* Most lines fit into what is there, so few are formatted twice. */
 void liana__text_add(liana__text *text, const char *format, ...)
 {
     va_list arguments, again;
+    if (!reserve(text, 0)) return;
     va_start(arguments, format);
     va_copy(again, arguments);
-    int length = liana__format_list(NULL, 0, format, arguments);
+    const size_t room = text->capacity - text->length;
+    const int length = liana__format_list(text->data + text->length, room, format, arguments);
     va_end(arguments);
-    if (length >= 0 && reserve(text, (size_t)length)) {
+    if (length >= 0 && (size_t)length >= room && reserve(text, (size_t)length)) {
         liana__format_list(text->data + text->length, (size_t)length + 1, format, again);
-        text->length += (size_t)length;
     }
     va_end(again);
+    if (length >= 0 && !text->failed) text->length += (size_t)length;
+    text->data[text->length] = 0;
 }
 
 void liana__text_add_bytes(liana__text *text, const char *bytes, size_t size)

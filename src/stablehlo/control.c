@@ -5,12 +5,12 @@
 
 /* ---- lists of values ---- */
 
-static void add_values(liana__lowering *l, const liana__hlo *values, size_t count)
+void liana__hlo_add_values(liana__lowering *l, const liana__hlo *values, size_t count)
 {
     for (size_t i = 0; i < count; i++) liana__text_add(&l->text, "%s%%%u", i ? ", " : "", values[i].id);
 }
 
-static void add_types(liana__lowering *l, const liana__hlo *values, size_t count)
+void liana__hlo_add_types(liana__lowering *l, const liana__hlo *values, size_t count)
 {
     liana__text_add(&l->text, "(");
     for (size_t i = 0; i < count; i++) {
@@ -24,23 +24,36 @@ static void add_results(liana__lowering *l, liana__hlo *results, size_t count)
 {
     liana__hlo_indent(l);
     for (size_t i = 0; i < count; i++) results[i].id = l->next++;
-    add_values(l, results, count);
+    liana__hlo_add_values(l, results, count);
     if (count) liana__text_add(&l->text, " = ");
 }
 
 /* ---- calls ---- */
 
-void liana__hlo_call(liana__lowering *l, const char *function, const liana__hlo *arguments, size_t count,
-                     liana__hlo *results, size_t num_results)
+static void add_call(liana__lowering *l, const char *function, const char *attributes, const liana__hlo *arguments,
+                     size_t count, liana__hlo *results, size_t num_results)
 {
     add_results(l, results, num_results);
     liana__text_add(&l->text, "\"func.call\"(");
-    add_values(l, arguments, count);
-    liana__text_add(&l->text, ") {callee = @%s} : ", function);
-    add_types(l, arguments, count);
+    liana__hlo_add_values(l, arguments, count);
+    liana__text_add(&l->text, ") {callee = @%s%s} : ", function, attributes);
+    liana__hlo_add_types(l, arguments, count);
     liana__text_add(&l->text, " -> ");
-    add_types(l, results, num_results);
+    liana__hlo_add_types(l, results, num_results);
     liana__hlo_end_line(l);
+}
+
+void liana__hlo_call(liana__lowering *l, const char *function, const liana__hlo *arguments, size_t count,
+                     liana__hlo *results, size_t num_results)
+{
+    add_call(l, function, "", arguments, count, results, num_results);
+}
+
+void liana__hlo_call_apart(liana__lowering *l, const char *function, const liana__hlo *arguments, size_t count,
+                           liana__hlo *results, size_t num_results)
+{
+    static const char apart[] = ", mhlo.frontend_attributes = {inlineable = \"false\"}";
+    add_call(l, function, apart, arguments, count, results, num_results);
 }
 
 /* ---- loops ---- */
@@ -63,9 +76,9 @@ static void end_block(liana__lowering *l, const liana__hlo *values, size_t count
 {
     liana__hlo_indent(l);
     liana__text_add(&l->text, "\"stablehlo.return\"(");
-    add_values(l, values, count);
+    liana__hlo_add_values(l, values, count);
     liana__text_add(&l->text, ") : ");
-    add_types(l, values, count);
+    liana__hlo_add_types(l, values, count);
     liana__text_add(&l->text, " -> ()\n");
     l->depth--;
     liana__hlo_indent(l);
@@ -82,7 +95,7 @@ void liana__hlo_while_begin(liana__lowering *l, liana__hlo_while *loop)
         liana__text_add(&l->text, "%s%%%u", i ? ", " : "", loop->first_result + (uint32_t)i);
     }
     liana__text_add(&l->text, " = \"stablehlo.while\"(");
-    add_values(l, loop->values, loop->count);
+    liana__hlo_add_values(l, loop->values, loop->count);
     liana__text_add(&l->text, ") ({\n");
     begin_block(l, loop);
 }
@@ -98,9 +111,9 @@ void liana__hlo_while_end(liana__lowering *l, liana__hlo_while *loop, const lian
 {
     end_block(l, next, loop->count);
     liana__text_add(&l->text, ") : ");
-    add_types(l, loop->values, loop->count);
+    liana__hlo_add_types(l, loop->values, loop->count);
     liana__text_add(&l->text, " -> ");
-    add_types(l, loop->values, loop->count);
+    liana__hlo_add_types(l, loop->values, loop->count);
     liana__hlo_end_line(l);
     for (size_t i = 0; i < loop->count; i++) loop->values[i].id = loop->first_result + (uint32_t)i;
 }
@@ -145,9 +158,9 @@ static void begin_same(liana__lowering *l, const char *name, liana__hlo *values,
 static void end_same(liana__lowering *l, const liana__hlo *values, size_t count)
 {
     liana__text_add(&l->text, " : ");
-    add_types(l, values, count);
+    liana__hlo_add_types(l, values, count);
     liana__text_add(&l->text, " -> ");
-    add_types(l, values, count);
+    liana__hlo_add_types(l, values, count);
     liana__hlo_end_line(l);
 }
 

@@ -1,7 +1,8 @@
 /* A graph as a StableHLO module: its arguments and results, and each node's own lowering. */
 #include "stablehlo/module.h"
 
-#include "stablehlo/lowering_internal.h"
+#include "stablehlo/module_internal.h"
+#include "stablehlo/part_functions.h"
 #include "stablehlo/recomputed.h"
 
 #include <stdio.h>
@@ -9,13 +10,21 @@
 
 /* ---- the function's head and end ---- */
 
-static void add_argument(liana__lowering *l, const liana__node *leaf, const char *attribute, bool last)
+void liana__module_add_argument(liana__lowering *l, const liana__node *node, const char *attribute, bool last)
 {
-    liana__hlo value = liana__hlo_parameter(l, leaf->dtype, leaf->shape);
-    l->values[leaf->id] = value;
-    liana__text_add(&l->text, "      %%%u: %s%s%s", value.id, liana__hlo_print_type(leaf->dtype, &leaf->shape).text,
+    liana__hlo value = liana__hlo_parameter(l, node->dtype, node->shape);
+    l->values[node->id] = value;
+    liana__text_add(&l->text, "      %%%u: %s%s%s", value.id, liana__hlo_print_type(node->dtype, &node->shape).text,
                     attribute, last ? "  " : ",  ");
-    liana__hlo_add_comment(l, leaf);
+    liana__hlo_add_comment(l, node);
+}
+
+liana__hlo liana__module_add_condition(liana__lowering *l)
+{
+    liana__hlo value = liana__hlo_parameter(l, LIANA_BOOL, LIANA_SCALAR);
+    liana__text_add(&l->text, "      %%%u: %s  // whether variables change\n", value.id,
+                    liana__hlo_print_type(LIANA_BOOL, &value.shape).text);
+    return value;
 }
 
 /* The result that takes a variable's buffer; -1: none. */
@@ -29,16 +38,16 @@ static int64_t result_of(const liana_graph *graph, const liana__node *variable)
 
 static void add_arguments(liana__lowering *l, const liana_graph *graph, const liana__stablehlo_options *options)
 {
+    size_t left = graph->num_inputs + graph->num_variables + (options->assigns_if ? 1 : 0);
     for (size_t i = 0; i < graph->num_inputs; i++) {
         bool donated = options->donated_inputs && options->donated_inputs[i];
-        add_argument(l, graph->inputs[i], donated ? " {jax.buffer_donor = true}" : "",
-                     i + 1 == graph->num_inputs + graph->num_variables);
+        liana__module_add_argument(l, graph->inputs[i], donated ? " {jax.buffer_donor = true}" : "", --left == 0);
     }
     for (size_t i = 0; i < graph->num_variables; i++) {
         int64_t result = options->donate_variables ? result_of(graph, graph->variables[i]) : -1;
         char attribute[64] = "";
         if (result >= 0) snprintf(attribute, sizeof attribute, " {tf.aliasing_output = %lld : i32}", (long long)result);
-        add_argument(l, graph->variables[i], attribute, i + 1 == graph->num_variables);
+        liana__module_add_argument(l, graph->variables[i], attribute, --left == 0);
     }
 }
 
@@ -61,20 +70,58 @@ static void add_result_types(liana__lowering *l, const liana_graph *graph)
     }
 }
 
-static void add_return(liana__lowering *l, const liana_graph *graph)
+/* ---- assignments under a condition ---- */
+
+static liana__hlo value_if(liana__lowering *l, liana__hlo assigns, const liana__node *value,
+                           const liana__node *variable)
 {
-    liana__text_add(&l->text, "    \"func.return\"(");
+    return liana__hlo_select(l, assigns, l->values[value->id], l->values[variable->id]);
+}
+
+/* Selected at once, so that the selected value takes the variable's place, and no other copy of it lives on for those
+ * that read it. */
+void liana__module_assign(liana__lowering *l, const liana__graph_parts *parts, const liana__node *node,
+                          liana__hlo assigns)
+{
+    const liana__node *variable = parts->variable_of[node->id];
+    if (variable) l->values[node->id] = value_if(l, assigns, node, variable);
+}
+
+/* ---- the return ---- */
+
+/* What is written under a condition: the parts of the graph, and the condition. */
+typedef struct conditional {
+    liana__graph_parts parts;
+    liana__hlo assigns;
+} conditional;
+
+static void list_results(liana__lowering *l, const liana_graph *graph, const conditional *c, liana__hlo *results)
+{
     for (size_t i = 0; i < num_results(graph); i++) {
-        liana__text_add(&l->text, "%s%%%u", i ? ", " : "", l->values[result_node(graph, i)->id].id);
+        const liana__node *node = result_node(graph, i);
+        results[i] = l->values[node->id];
+        if (!c || i < graph->num_outputs || c->parts.variable_of[node->id]) continue;
+        results[i] = value_if(l, c->assigns, node, graph->assignments[i - graph->num_outputs].variable);
     }
+}
+
+static liana_status add_return(liana__lowering *l, const liana_graph *graph, const conditional *c)
+{
+    liana__hlo *results = malloc((num_results(graph) + 1) * sizeof *results);
+    if (!results) return liana__hlo_fail_memory(l);
+    list_results(l, graph, c, results);
+    liana__text_add(&l->text, "    \"func.return\"(");
+    liana__hlo_add_values(l, results, num_results(graph));
     liana__text_add(&l->text, ") : (");
     add_result_types(l, graph);
     liana__text_add(&l->text, ") -> ()\n");
+    free(results);
+    return LIANA_OK;
 }
 
 /* ---- nodes ---- */
 
-static liana_status lower_node(liana__lowering *l, const liana__node *node)
+static liana_status write_node(liana__lowering *l, const liana__node *node)
 {
     if (liana__is_constant(node)) {
         liana__hlo value = liana__hlo_constant(l, node->dtype, node->shape, liana__constant_data(node));
@@ -86,41 +133,108 @@ static liana_status lower_node(liana__lowering *l, const liana__node *node)
                        node->op->name);
 }
 
-static liana_status lower_nodes(liana__lowering *l, const liana_graph *graph, const bool *needed,
-                                liana__recomputed_run *run)
+liana_status liana__module_lower_node(liana__lowering *l, const liana__node *node)
 {
-    for (size_t id = 1; id < graph->num_nodes; id++) {
+    l->where = node->where;
+    liana__hlo_indent(l);
+    liana__hlo_add_comment(l, node);
+    liana_status status = write_node(l, node);
+    if (status == LIANA_OK) return status;
+    return liana__fail_within(l->error, "%s:%d: %s, node %zu", node->where.file, node->where.line,
+                              liana__node_print(node).text, (size_t)node->id);
+}
+
+static liana_status lower_nodes(liana__lowering *l, const liana_graph *graph, const bool *needed, const conditional *c)
+{
+    liana__recomputed_run run = {0};
+    liana_status status = LIANA_OK;
+    for (size_t id = 1; status == LIANA_OK && id < graph->num_nodes; id++) {
         const liana__node *node = graph->nodes[id];
         if (!needed[id] || liana__is_input(node) || liana__is_variable(node)) continue;
         l->where = node->where;
-        LIANA_TRY(liana__recomputed_step(l, graph, needed, id, run));
-        liana__hlo_indent(l);
-        liana__hlo_add_comment(l, node);
-        liana_status status = lower_node(l, node);
-        if (status == LIANA_OK) continue;
-        return liana__fail_within(l->error, "%s:%d: %s, node %zu", node->where.file, node->where.line,
-                                  liana__node_print(node).text, id);
+        status = liana__recomputed_step(l, graph, needed, id, &run);
+        if (status == LIANA_OK) status = liana__module_lower_node(l, node);
+        if (status == LIANA_OK && c) liana__module_assign(l, &c->parts, node, c->assigns);
+    }
+    liana__recomputed_free(&run);
+    return status;
+}
+
+/* ---- functions ---- */
+
+static const char *function_name(const liana__stablehlo_options *options)
+{
+    return options->function ? options->function : "main";
+}
+
+/* Writes the head, up to the body. */
+static void begin_function(liana__lowering *l, const liana_graph *graph, const liana__stablehlo_options *options,
+                           conditional *c)
+{
+    liana__text_add(&l->text, "  func.func %s @\"%s\"(\n", options->function_only ? "private" : "public",
+                    function_name(options));
+    add_arguments(l, graph, options);
+    if (c) c->assigns = liana__module_add_condition(l);
+    liana__text_add(&l->text, "  ) -> (");
+    add_result_types(l, graph);
+    liana__text_add(&l->text, ") {\n");
+}
+
+static liana_status lower_plain(liana__lowering *l, const liana_graph *graph, const liana__stablehlo_options *options,
+                                const bool *needed, conditional *c)
+{
+    begin_function(l, graph, options, c);
+    LIANA_TRY(lower_nodes(l, graph, needed, c));
+    return add_return(l, graph, c);
+}
+
+/* The nodes that belong to no part. */
+static liana_status lower_shared(liana__part_functions *f, const conditional *c)
+{
+    liana__part_nodes_list(f->parts, LIANA__PART_SHARED, NULL, &f->nodes);
+    for (size_t i = 0; i < f->nodes.num_written; i++) {
+        LIANA_TRY(liana__module_lower_node(f->lowering, f->nodes.written[i]));
+        liana__module_assign(f->lowering, f->parts, f->nodes.written[i], c->assigns);
     }
     return LIANA_OK;
+}
+
+static liana_status lower_in_parts(liana__lowering *l, const liana_graph *graph,
+                                   const liana__stablehlo_options *options, conditional *c)
+{
+    liana__part_functions f = {.lowering = l, .parts = &c->parts, .name = function_name(options)};
+    liana_status status = liana__part_functions_write(&f, l->error);
+    if (status == LIANA_OK) {
+        begin_function(l, graph, options, c);
+        status = lower_shared(&f, c);
+    }
+    if (status == LIANA_OK) {
+        liana__part_functions_call(&f, c->assigns);
+        status = add_return(l, graph, c);
+    }
+    liana__part_functions_free(&f);
+    return status;
+}
+
+static liana_status lower_function(liana__lowering *l, const liana_graph *graph,
+                                   const liana__stablehlo_options *options, const bool *needed)
+{
+    if (!options->assigns_if) return lower_plain(l, graph, options, needed, NULL);
+    conditional c = {0};
+    liana_status status = liana__graph_parts_find(graph, needed, &c.parts, l->error);
+    if (status == LIANA_OK && options->calls_parts) status = lower_in_parts(l, graph, options, &c);
+    if (status == LIANA_OK && !options->calls_parts) status = lower_plain(l, graph, options, needed, &c);
+    liana__graph_parts_free(&c.parts);
+    return status;
 }
 
 static liana_status lower_graph(liana__lowering *l, const liana_graph *graph, const liana__stablehlo_options *options,
                                 const bool *needed)
 {
-    const char *function = options->function ? options->function : "main";
     if (!options->function_only) {
         liana__text_add(&l->text, "module @\"%s\" {\n", options->name ? options->name : "liana");
     }
-    liana__text_add(&l->text, "  func.func %s @\"%s\"(\n", options->function_only ? "private" : "public", function);
-    add_arguments(l, graph, options);
-    liana__text_add(&l->text, "  ) -> (");
-    add_result_types(l, graph);
-    liana__text_add(&l->text, ") {\n");
-    liana__recomputed_run run = {0};
-    const liana_status status = lower_nodes(l, graph, needed, &run);
-    liana__recomputed_free(&run);
-    LIANA_TRY(status);
-    add_return(l, graph);
+    LIANA_TRY(lower_function(l, graph, options, needed));
     liana__text_add(&l->text, options->function_only ? "  }\n" : "  }\n}\n");
     return l->text.failed ? liana__fail_memory(l->error, "the StableHLO text of a graph") : LIANA_OK;
 }

@@ -10,6 +10,14 @@ typedef struct liana__stablehlo_options {
     const char *function; /* the function's; NULL: "main", which is public */
     /* Only the function, private, without a module around it: for a caller that writes a larger module. */
     bool function_only;
+    /* The function has one more argument, behind the others: a bool, whether the assignments are made. Where it is false,
+     * each one gives its variable's old value, and what reads the new value of a variable reads that. */
+    bool assigns_if;
+    /* With assigns_if: each part of the graph (parts.h) is a function of its own, called "<function>_1" and so on, and XLA is told to leave it
+     * one. XLA on CPUs joins loops over values of one shape that read a scalar in common, so of the loops that change
+     * hundreds of variables no two were equal. Loops in functions are joined with nothing outside, and XLA compiles equal
+     * loops once. */
+    bool calls_parts;
     /* The buffer of each variable that the graph assigns to becomes the buffer of its new value. */
     bool donate_variables;
     /* By index: inputs whose buffers the program may use as it likes. NULL: none. */

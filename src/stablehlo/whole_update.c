@@ -341,11 +341,13 @@ static void call_rounds(writer *w, liana__hlo scalars)
     }
 }
 
-/* Calls the update; `results` receives the new values in the order of its assignments. */
-static void call_update(writer *w, liana__hlo scalars, liana__hlo *results)
+/* Calls the update, which changes variables if the sums were `good`; `results` receives their values in the order of its
+ * assignments. */
+static void call_update(writer *w, liana__hlo scalars, liana__hlo good, liana__hlo *results)
 {
     const liana_graph *update = w->whole->update.graph;
-    const size_t count = list_arguments(w, &w->whole->update, scalars);
+    size_t count = list_arguments(w, &w->whole->update, scalars);
+    w->arguments[count++] = good;
     for (size_t i = 0; i < update->num_assignments; i++) {
         const liana__node *value = update->assignments[i].value;
         results[i] = (liana__hlo){.dtype = value->dtype, .shape = value->shape};
@@ -353,14 +355,14 @@ static void call_update(writer *w, liana__hlo scalars, liana__hlo *results)
     liana__hlo_call(&w->l, UPDATE, w->arguments, count, results, update->num_assignments);
 }
 
-/* Variables get their new values if the sums were finite. Returns whether the new values are. */
-static liana__hlo take_values(writer *w, liana__hlo good)
+/* Returns whether the values are finite. */
+static liana__hlo take_values(writer *w)
 {
     const liana_graph *update = w->whole->update.graph;
     size_t count = 0;
     for (size_t i = 0; i < update->num_assignments; i++) {
         liana__hlo *value = &w->values[place_of(w->variables, update->assignments[i].variable)];
-        *value = liana__hlo_select(&w->l, good, w->results[i], *value);
+        *value = w->results[i];
         if (liana__dtype_is_float(value->dtype)) w->arguments[count++] = *value;
     }
     return liana__hlo_all_finite(&w->l, w->arguments, count);
@@ -386,8 +388,8 @@ static liana_status write_step(writer *w, liana__hlo step, liana__hlo *row, lian
     const liana__hlo others[] = {scalars, penalty};
     liana__hlo good = sums_are_finite(w, others, w->whole->penalty ? 2 : 1);
     call_rounds(w, scalars);
-    call_update(w, scalars, w->results);
-    liana__hlo finite = take_values(w, good);
+    call_update(w, scalars, good, w->results);
+    liana__hlo finite = take_values(w);
     *status = liana__hlo_select(&w->l, finite, number(w, LIANA__STEP_DONE), number(w, LIANA__STEP_BAD_VALUES));
     *status = liana__hlo_select(&w->l, good, *status, number(w, LIANA__STEP_BAD_SUMS));
     const int64_t size = liana_shape_size(&w->sums[0].shape);
@@ -481,10 +483,12 @@ static liana_status write_main(writer *w)
     return LIANA_OK;
 }
 
-static liana_status add_function(writer *w, const liana_graph *graph, const char *name,
+static liana_status add_function(writer *w, const liana_graph *graph, const char *name, bool assigns_if,
                                  const liana__stablehlo_options *options)
 {
     liana__stablehlo_options own = *options;
+    own.assigns_if = assigns_if;
+    own.calls_parts = assigns_if && options->for_cpus;
     own.function = name;
     own.function_only = true;
     own.donate_variables = false;
@@ -499,12 +503,12 @@ static liana_status add_function(writer *w, const liana_graph *graph, const char
 static liana_status write_module(writer *w, const liana__stablehlo_options *options)
 {
     liana__text_add(&w->l.text, "module @\"%s\" {\n", options->name ? options->name : "liana");
-    LIANA_TRY(add_function(w, w->whole->leaves, LEAVES, options));
+    LIANA_TRY(add_function(w, w->whole->leaves, LEAVES, false, options));
     for (size_t i = 0; i < w->whole->num_sum_rounds; i++) {
-        LIANA_TRY(add_function(w, w->whole->sum_rounds[i].graph, ROUNDS[i], options));
+        LIANA_TRY(add_function(w, w->whole->sum_rounds[i].graph, ROUNDS[i], false, options));
     }
-    LIANA_TRY(add_function(w, w->whole->update.graph, UPDATE, options));
-    if (w->whole->penalty) LIANA_TRY(add_function(w, w->whole->penalty, PENALTY, options));
+    LIANA_TRY(add_function(w, w->whole->update.graph, UPDATE, true, options));
+    if (w->whole->penalty) LIANA_TRY(add_function(w, w->whole->penalty, PENALTY, false, options));
     LIANA_TRY(write_main(w));
     liana__text_add(&w->l.text, "}\n");
     return w->l.text.failed ? liana__hlo_fail_memory(&w->l) : LIANA_OK;

@@ -12,14 +12,36 @@ static const char *const dtype_names[] = {
     [LIANA_U8] = "ui8",  [LIANA_U32] = "ui32",  [LIANA_U64] = "ui64", [LIANA_BOOL] = "i1",
 };
 
+static char *add_word(char *at, const char *word)
+{
+    const size_t length = strlen(word);
+    memcpy(at, word, length);
+    return at + length;
+}
+
+static char *add_size(char *at, int64_t size)
+{
+    char digits[20];
+    int count = 0;
+    do {
+        digits[count++] = (char)('0' + size % 10);
+        size /= 10;
+    } while (size > 0);
+    while (count > 0) *at++ = digits[--count];
+    return at;
+}
+
+/* By hand: a whole update has 100,000 types, and snprintf would take as long for these as for all its other text. */
 liana__hlo_type liana__hlo_print_type(liana_dtype dtype, const liana_shape *shape)
 {
     liana__hlo_type type;
-    int length = snprintf(type.text, sizeof type.text, "tensor<");
+    char *at = add_word(type.text, "tensor<");
     for (int i = 0; i < shape->rank; i++) {
-        length += snprintf(type.text + length, sizeof type.text - (size_t)length, "%lldx", (long long)shape->dims[i]);
+        at = add_size(at, shape->dims[i]);
+        *at++ = 'x';
     }
-    snprintf(type.text + length, sizeof type.text - (size_t)length, "%s>", dtype_names[dtype]);
+    at = add_word(at, dtype_names[dtype]);
+    memcpy(at, ">", sizeof ">");
     return type;
 }
 

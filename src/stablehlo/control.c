@@ -30,6 +30,15 @@ static void add_results(liana__lowering *l, liana__hlo *results, size_t count)
 
 /* ---- calls ---- */
 
+void liana__hlo_return(liana__lowering *l, const liana__hlo *values, size_t count)
+{
+    liana__text_add(&l->text, "    \"func.return\"(");
+    liana__hlo_add_values(l, values, count);
+    liana__text_add(&l->text, ") : ");
+    liana__hlo_add_types(l, values, count);
+    liana__text_add(&l->text, " -> ()\n  }\n");
+}
+
 static void add_call(liana__lowering *l, const char *function, const char *attributes, const liana__hlo *arguments,
                      size_t count, liana__hlo *results, size_t num_results)
 {

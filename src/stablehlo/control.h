@@ -9,6 +9,9 @@
 void liana__hlo_add_values(liana__lowering *lowering, const liana__hlo *values, size_t count);
 void liana__hlo_add_types(liana__lowering *lowering, const liana__hlo *values, size_t count);
 
+/* Ends a function that gives these. */
+void liana__hlo_return(liana__lowering *lowering, const liana__hlo *values, size_t count);
+
 /* Calls a function of the module. `results` come with their types. */
 void liana__hlo_call(liana__lowering *lowering, const char *function, const liana__hlo *arguments, size_t count,
                      liana__hlo *results, size_t num_results);

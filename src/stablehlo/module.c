@@ -1,7 +1,7 @@
 /* A graph as a StableHLO module: its arguments and results, and each node's own lowering. */
 #include "stablehlo/module.h"
 
-#include "stablehlo/module_internal.h"
+#include "stablehlo/function_text.h"
 #include "stablehlo/part_functions.h"
 #include "stablehlo/recomputed.h"
 
@@ -9,23 +9,6 @@
 #include <stdlib.h>
 
 /* ---- the function's head and end ---- */
-
-void liana__module_add_argument(liana__lowering *l, const liana__node *node, const char *attribute, bool last)
-{
-    liana__hlo value = liana__hlo_parameter(l, node->dtype, node->shape);
-    l->values[node->id] = value;
-    liana__text_add(&l->text, "      %%%u: %s%s%s", value.id, liana__hlo_print_type(node->dtype, &node->shape).text,
-                    attribute, last ? "  " : ",  ");
-    liana__hlo_add_comment(l, node);
-}
-
-liana__hlo liana__module_add_condition(liana__lowering *l)
-{
-    liana__hlo value = liana__hlo_parameter(l, LIANA_BOOL, LIANA_SCALAR);
-    liana__text_add(&l->text, "      %%%u: %s  // whether variables change\n", value.id,
-                    liana__hlo_print_type(LIANA_BOOL, &value.shape).text);
-    return value;
-}
 
 /* The result that takes a variable's buffer; -1: none. */
 static int64_t result_of(const liana_graph *graph, const liana__node *variable)
@@ -41,13 +24,13 @@ static void add_arguments(liana__lowering *l, const liana_graph *graph, const li
     size_t left = graph->num_inputs + graph->num_variables + (options->assigns_if ? 1 : 0);
     for (size_t i = 0; i < graph->num_inputs; i++) {
         bool donated = options->donated_inputs && options->donated_inputs[i];
-        liana__module_add_argument(l, graph->inputs[i], donated ? " {jax.buffer_donor = true}" : "", --left == 0);
+        liana__function_add_argument(l, graph->inputs[i], donated ? " {jax.buffer_donor = true}" : "", --left == 0);
     }
     for (size_t i = 0; i < graph->num_variables; i++) {
         int64_t result = options->donate_variables ? result_of(graph, graph->variables[i]) : -1;
         char attribute[64] = "";
         if (result >= 0) snprintf(attribute, sizeof attribute, " {tf.aliasing_output = %lld : i32}", (long long)result);
-        liana__module_add_argument(l, graph->variables[i], attribute, --left == 0);
+        liana__function_add_argument(l, graph->variables[i], attribute, --left == 0);
     }
 }
 
@@ -70,23 +53,6 @@ static void add_result_types(liana__lowering *l, const liana_graph *graph)
     }
 }
 
-/* ---- assignments under a condition ---- */
-
-static liana__hlo value_if(liana__lowering *l, liana__hlo assigns, const liana__node *value,
-                           const liana__node *variable)
-{
-    return liana__hlo_select(l, assigns, l->values[value->id], l->values[variable->id]);
-}
-
-/* Selected at once, so that the selected value takes the variable's place, and no other copy of it lives on for those
- * that read it. */
-void liana__module_assign(liana__lowering *l, const liana__graph_parts *parts, const liana__node *node,
-                          liana__hlo assigns)
-{
-    const liana__node *variable = parts->variable_of[node->id];
-    if (variable) l->values[node->id] = value_if(l, assigns, node, variable);
-}
-
 /* ---- the return ---- */
 
 /* What is written under a condition: the parts of the graph, and the condition. */
@@ -101,7 +67,7 @@ static void list_results(liana__lowering *l, const liana_graph *graph, const con
         const liana__node *node = result_node(graph, i);
         results[i] = l->values[node->id];
         if (!c || i < graph->num_outputs || c->parts.variable_of[node->id]) continue;
-        results[i] = value_if(l, c->assigns, node, graph->assignments[i - graph->num_outputs].variable);
+        results[i] = liana__function_value_if(l, c->assigns, node, graph->assignments[i - graph->num_outputs].variable);
     }
 }
 
@@ -110,39 +76,12 @@ static liana_status add_return(liana__lowering *l, const liana_graph *graph, con
     liana__hlo *results = malloc((num_results(graph) + 1) * sizeof *results);
     if (!results) return liana__hlo_fail_memory(l);
     list_results(l, graph, c, results);
-    liana__text_add(&l->text, "    \"func.return\"(");
-    liana__hlo_add_values(l, results, num_results(graph));
-    liana__text_add(&l->text, ") : (");
-    add_result_types(l, graph);
-    liana__text_add(&l->text, ") -> ()\n");
+    liana__hlo_return(l, results, num_results(graph));
     free(results);
     return LIANA_OK;
 }
 
 /* ---- nodes ---- */
-
-static liana_status write_node(liana__lowering *l, const liana__node *node)
-{
-    if (liana__is_constant(node)) {
-        liana__hlo value = liana__hlo_constant(l, node->dtype, node->shape, liana__constant_data(node));
-        return liana__hlo_give(l, node, value);
-    }
-    if (node->op->lower) return node->op->lower(l, node);
-    return liana__fail(l->error, LIANA_UNIMPLEMENTED,
-                       "the op %s cannot be written as StableHLO, so only the devices cpu and reference can run it",
-                       node->op->name);
-}
-
-liana_status liana__module_lower_node(liana__lowering *l, const liana__node *node)
-{
-    l->where = node->where;
-    liana__hlo_indent(l);
-    liana__hlo_add_comment(l, node);
-    liana_status status = write_node(l, node);
-    if (status == LIANA_OK) return status;
-    return liana__fail_within(l->error, "%s:%d: %s, node %zu", node->where.file, node->where.line,
-                              liana__node_print(node).text, (size_t)node->id);
-}
 
 static liana_status lower_nodes(liana__lowering *l, const liana_graph *graph, const bool *needed, const conditional *c)
 {
@@ -153,8 +92,8 @@ static liana_status lower_nodes(liana__lowering *l, const liana_graph *graph, co
         if (!needed[id] || liana__is_input(node) || liana__is_variable(node)) continue;
         l->where = node->where;
         status = liana__recomputed_step(l, graph, needed, id, &run);
-        if (status == LIANA_OK) status = liana__module_lower_node(l, node);
-        if (status == LIANA_OK && c) liana__module_assign(l, &c->parts, node, c->assigns);
+        if (status == LIANA_OK) status = liana__function_lower_node(l, node);
+        if (status == LIANA_OK && c) liana__function_assign(l, &c->parts, node, c->assigns);
     }
     liana__recomputed_free(&run);
     return status;
@@ -174,7 +113,7 @@ static void begin_function(liana__lowering *l, const liana_graph *graph, const l
     liana__text_add(&l->text, "  func.func %s @\"%s\"(\n", options->function_only ? "private" : "public",
                     function_name(options));
     add_arguments(l, graph, options);
-    if (c) c->assigns = liana__module_add_condition(l);
+    if (c) c->assigns = liana__function_add_condition(l);
     liana__text_add(&l->text, "  ) -> (");
     add_result_types(l, graph);
     liana__text_add(&l->text, ") {\n");
@@ -193,8 +132,8 @@ static liana_status lower_shared(liana__part_functions *f, const conditional *c)
 {
     liana__part_nodes_list(f->parts, LIANA__PART_SHARED, NULL, &f->nodes);
     for (size_t i = 0; i < f->nodes.num_written; i++) {
-        LIANA_TRY(liana__module_lower_node(f->lowering, f->nodes.written[i]));
-        liana__module_assign(f->lowering, f->parts, f->nodes.written[i], c->assigns);
+        LIANA_TRY(liana__function_lower_node(f->lowering, f->nodes.written[i]));
+        liana__function_assign(f->lowering, f->parts, f->nodes.written[i], c->assigns);
     }
     return LIANA_OK;
 }
@@ -235,7 +174,7 @@ static liana_status lower_graph(liana__lowering *l, const liana_graph *graph, co
         liana__text_add(&l->text, "module @\"%s\" {\n", options->name ? options->name : "liana");
     }
     LIANA_TRY(lower_function(l, graph, options, needed));
-    liana__text_add(&l->text, options->function_only ? "  }\n" : "  }\n}\n");
+    if (!options->function_only) liana__text_add(&l->text, "}\n");
     return l->text.failed ? liana__fail_memory(l->error, "the StableHLO text of a graph") : LIANA_OK;
 }
 

@@ -1,6 +1,7 @@
+/* Writes the functions of parts, and their calls. */
 #include "stablehlo/part_functions.h"
 
-#include "stablehlo/module_internal.h"
+#include "stablehlo/function_text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -117,7 +118,7 @@ static size_t each_argument(liana__part_functions *f, int32_t part, take_argumen
 
 static void add_parameter(liana__part_functions *f, const liana__node *node, size_t number)
 {
-    liana__module_add_argument(f->lowering, node, "", false);
+    liana__function_add_argument(f->lowering, node, "", false);
     f->arguments[number] = f->lowering->values[node->id];
 }
 
@@ -142,10 +143,10 @@ static liana_status lower_run(liana__part_functions *f, size_t number, liana__hl
 {
     liana__lowering *l = f->lowering;
     for (size_t i = 0; i < f->nodes.num_written; i++) {
-        LIANA_TRY(liana__module_lower_node(l, f->nodes.written[i]));
-        if (!f->is_apart) liana__module_assign(l, f->parts, f->nodes.written[i], assigns);
+        LIANA_TRY(liana__function_lower_node(l, f->nodes.written[i]));
+        if (!f->is_apart) liana__function_assign(l, f->parts, f->nodes.written[i], assigns);
     }
-    if (f->is_apart) liana__module_assign(l, f->parts, f->given[number], assigns);
+    if (f->is_apart) liana__function_assign(l, f->parts, f->given[number], assigns);
     for (size_t i = 0; i < f->num_given; i++) {
         if (!f->is_apart || i == number) f->results[i] = l->values[f->given[i]->id];
     }
@@ -164,7 +165,7 @@ static liana_status write_part(liana__part_functions *f, int32_t part)
     liana__lowering *l = f->lowering;
     liana__text_add(&l->text, "  func.func private @\"%s\"(\n", name_part(f, part).text);
     each_argument(f, part, add_parameter);
-    const liana__hlo assigns = liana__module_add_condition(l);
+    const liana__hlo assigns = liana__function_add_condition(l);
     list_types(f);
     liana__text_add(&l->text, "  ) -> ");
     liana__hlo_add_types(l, f->results, f->num_given);
@@ -176,11 +177,7 @@ static liana_status write_part(liana__part_functions *f, int32_t part)
         next = take_arguments(f, next);
         LIANA_TRY(lower_run(f, run, assigns));
     }
-    liana__text_add(&l->text, "    \"func.return\"(");
-    liana__hlo_add_values(l, f->results, f->num_given);
-    liana__text_add(&l->text, ") : ");
-    liana__hlo_add_types(l, f->results, f->num_given);
-    liana__text_add(&l->text, " -> ()\n  }\n");
+    liana__hlo_return(l, f->results, f->num_given);
     return LIANA_OK;
 }
 

@@ -1,3 +1,4 @@
+/* Which nodes of a graph belong together, and what a function of them reads. */
 #include "stablehlo/parts.h"
 
 #include <stdlib.h>

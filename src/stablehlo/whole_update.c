@@ -147,23 +147,6 @@ static size_t list_results(const writer *w, liana__hlo rows, liana__hlo *results
     return 1 + w->variables->num_changed;
 }
 
-static void add_types(writer *w, const liana__hlo *values, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        liana__text_add(&w->l.text, "%s%s", i ? ", " : "",
-                        liana__hlo_print_type(values[i].dtype, &values[i].shape).text);
-    }
-}
-
-static void add_return(writer *w, const liana__hlo *values, size_t count)
-{
-    liana__text_add(&w->l.text, "    \"func.return\"(");
-    for (size_t i = 0; i < count; i++) liana__text_add(&w->l.text, "%s%%%u", i ? ", " : "", values[i].id);
-    liana__text_add(&w->l.text, ") : (");
-    add_types(w, values, count);
-    liana__text_add(&w->l.text, ") -> ()\n  }\n");
-}
-
 /* ---- leaves ---- */
 
 static liana__hlo integer(writer *w, int64_t value)
@@ -470,16 +453,16 @@ static liana_status write_main(writer *w)
 {
     liana__text_add(&w->l.text, "  func.func public @main(\n");
     add_arguments(w);
-    liana__text_add(&w->l.text, "  ) -> (");
-    add_types(w, w->results, list_results(w, row_type(w), w->results));
-    liana__text_add(&w->l.text, ") {\n");
+    liana__text_add(&w->l.text, "  ) -> ");
+    liana__hlo_add_types(&w->l, w->results, list_results(w, row_type(w), w->results));
+    liana__text_add(&w->l.text, " {\n");
     liana__hlo rows, status;
     if (w->whole->steps > 1) {
         LIANA_TRY(write_steps(w, &rows));
     } else {
         LIANA_TRY(write_step(w, integer(w, 0), &rows, &status));
     }
-    add_return(w, w->results, list_results(w, rows, w->results));
+    liana__hlo_return(&w->l, w->results, list_results(w, rows, w->results));
     return LIANA_OK;
 }
 

@@ -52,6 +52,24 @@ static void test_generations(void **state)
     assert_non_null(strstr(error.message, "there is no TPU 'v5'; expected v2, v3"));
 }
 
+static void test_topologies(void **state)
+{
+    (void)state;
+    static const char *const good[] = {"v5e:1x1", "v4:2x2x1", "v3:32x32"};
+    static const char *const bad[] = {"v5e:",     "v5e:0x2",     "v5e:2",   "v5e:2x",
+                                      "v5e:2x-2", "v5e:2x2x2x2", "v5e:two", "v5e:2x2 "};
+    const liana__tpu_generation *generation;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        liana__error error = {0};
+        assert_ok(liana__tpu_generation_find(good[i], &generation, &error), &error);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        liana__error error = {0};
+        assert_fails(liana__tpu_generation_find(bad[i], &generation, &error), LIANA_INVALID_CONFIG, &error, bad[i],
+                     "is not one; expected two or three numbers of chips", "v4:2x2x1");
+    }
+}
+
 /* ---- a model ---- */
 
 static const char config[] = "data: {train: {images: train-images, labels: train-labels}}\n"
@@ -306,6 +324,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bytes_in_tiles),
         cmocka_unit_test(test_generations),
+        cmocka_unit_test(test_topologies),
         cmocka_unit_test(test_layers_of_a_model),
         cmocka_unit_test(test_what_is_refused),
         cmocka_unit_test(test_a_program_is_compiled_in_a_child),

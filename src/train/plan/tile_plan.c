@@ -18,12 +18,31 @@ const liana__tpu_generation liana__tpu_generations[] = {
     {"v5p", 95 * GIB, 128}, {"v6e", 32 * GIB, 256}, {NULL, 0, 0},
 };
 
+/* Whether a text is two or three numbers above 0: "2x2", "2x2x1". Which of these exist, libtpu knows. */
+static bool is_slice(const char *text)
+{
+    int count = 0;
+    for (;; text++) {
+        char *end;
+        if (*text < '1' || *text > '9' || strtol(text, &end, 10) <= 0) return false;
+        count++;
+        text = end;
+        if (*text != 'x') break;
+    }
+    return *text == 0 && (count == 2 || count == 3);
+}
+
 liana_status liana__tpu_generation_find(const char *name, const liana__tpu_generation **generation, liana__error *error)
 {
     const size_t length = strcspn(name, ":");
     for (*generation = liana__tpu_generations; (*generation)->name; (*generation)++) {
         const char *own = (*generation)->name;
-        if (strlen(own) == length && strncmp(own, name, length) == 0) return LIANA_OK;
+        if (strlen(own) != length || strncmp(own, name, length) != 0) continue;
+        if (!name[length] || is_slice(name + length + 1)) return LIANA_OK;
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "the topology of '%.100s' is not one; expected two or three numbers of chips, such as "
+                           "v5e:2x2 or v4:2x2x1",
+                           name);
     }
     return liana__fail(error, LIANA_INVALID_CONFIG,
                        "there is no TPU '%.100s'; expected v2, v3, v4, v5e, v5p or v6e, with or without a topology: "

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* What is known of a node that has been seen; 0: nothing. */
 enum { COMPUTED = 1, DEPENDS_ON_SUMS };
 
 /* XLA on CPUs computes what has several readers once, in a loop of its own, and joins loops only where none depends on

@@ -42,6 +42,11 @@ model:
 train: {epochs: 30, batch_size: 4, microbatch: 1, optimizer: {name: adam}}
 output: run
 YAML
+cat >large.yaml <<'YAML'
+data: {train: plot/train/*.tfrec, class_names: plot/classes.txt}
+model: {layers: [Flatten, Dense: {units: 2048, activation: relu}, Dense: {units: 3, activation: softmax}]}
+train: {epochs: 100, batch_size: 4, microbatch: 1}
+YAML
 "$build/liana" train config.yaml --out whole >log 2>&1 || fail "$(cat log)"
 steps_of() { basename "$(ls -d "$1"/checkpoints/step-* | tail -n 1)" | sed 's/^step-0*//'; }
 epoch=$(($(steps_of whole) / 30)) # updates
@@ -108,6 +113,25 @@ check_docs() {
     assert_whole run "$library, docs/cluster.md"
 }
 
+# A process is killed while it sends sums of 6 MB: those who wait for the rest of them notice it, too. mpirun would kill them
+# after a second; here they have longer.
+check_death_in_a_message() {
+    for try in 1 2 3 4; do
+        rm -rf cut process.* code.*
+        OMPI_MCA_odls_base_sigkill_timeout=3 "$mpirun" -n 3 ./member "$build/liana" train large.yaml --requeue --out cut \
+            >out 2>&1 &
+        job=$!
+        until grep -q 'ETA' out; do
+            kill -0 $job 2>/dev/null || fail "$library: $(cat out)"
+            sleep "0.0$try"
+        done
+        kill -KILL "$(cat process.1)"
+        wait $job || true
+        [ "$(cat code.0 code.2)" = "$(printf '75\n75')" ] ||
+            fail "$library: the others do not end with 75, but with $(cat code.*): $(cat out)"
+    done
+}
+
 # A process is killed in the middle. What is there goes on, on any number of processes.
 check_death() {
     disturb killed KILL 1
@@ -117,6 +141,7 @@ check_death() {
         grep -q "rank 1 has died: it was process $(cat process.1) of this machine; over mpi" out ||
             fail "$library: nobody says who has died: $(cat out)"
         ! cat code.0 code.2 | grep -v '^75$' || fail "$library: the others do not end with 75"
+        check_death_in_a_message
     fi
     # Each goes on in the folder itself. A lease that a killed chief has left there is taken at once; in a copy it is waited for.
     rm -rf saved

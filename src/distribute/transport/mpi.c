@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -134,7 +135,7 @@ static bool end_parcels(transport *own)
     for (parcel **at = &own->sending; *at;) {
         parcel *item = *at;
         int sent = 0;
-        int code = own->module->is_sent(item->request, &sent);
+        int code = own->module->is_done(item->request, &sent);
         if (code != 0) fail_all(own, "a message was not sent", code);
         if (sent || code != 0) {
             *at = item->next;
@@ -167,12 +168,39 @@ static void take_frame(transport *own, size_t from, const uint8_t *bytes, size_t
     }
 }
 
+/* This thread looks for messages first, so most of what the dead have sent has come. */
+static void note_deaths(transport *own)
+{
+    char reason[128];
+    size_t rank;
+    while (liana__process_watch_next(own->watch, &rank, reason, sizeof reason)) {
+        own->left[rank] = own->has_death = own->is_broken = true;
+        liana__mailbox_set_gone(own->base.mailbox, rank, reason);
+    }
+}
+
+/* Waits for a message that comes in pieces; false: its sender has died, so the rest of it will never come. */
+static bool await_pieces(transport *own, size_t from, void *request, int *code)
+{
+    int done = 0, looks = 0, looks_after_death = 0;
+    for (;;) {
+        *code = own->module->is_done(request, &done);
+        if (done || *code != 0) return true;
+        if (own->left[from] && ++looks_after_death > BUSY_LOOKS) return false;
+        if (++looks % BUSY_LOOKS == 0) note_deaths(own);
+        sched_yield();
+    }
+}
+
 /* What may be kept gets memory of its own; small messages are copied out of `room`. */
 static int take_message_of(transport *own, size_t from, void *message, size_t size, uint8_t *room)
 {
     uint8_t *bytes = size >= LEAST_OWN ? malloc(size) : NULL;
     liana__message_memory memory = {bytes, free};
-    const int code = own->module->take(message, bytes ? bytes : room, size);
+    void *request;
+    int code = own->module->take(message, bytes ? bytes : room, size, &request);
+    /* What never comes keeps its memory: only MPI knows whether it writes there again. */
+    if (code == 0 && !await_pieces(own, from, request, &code)) return 0;
     if (code == 0) take_frame(own, from, bytes ? bytes : room, size, bytes ? &memory : NULL);
     /* NULL if it was taken over. */
     free(memory.owner);
@@ -200,17 +228,6 @@ static long next_pause(const transport *own, long before)
         return own->sending && !own->is_one_machine ? SENDING_PAUSE : LONGEST_PAUSE;
     }
     return before * 2 < WAITING_PAUSE ? before * 2 : WAITING_PAUSE;
-}
-
-/* All that the dead have sent has come: this thread looks for messages first. */
-static void note_deaths(transport *own)
-{
-    char reason[128];
-    size_t rank;
-    while (liana__process_watch_next(own->watch, &rank, reason, sizeof reason)) {
-        own->left[rank] = own->has_death = own->is_broken = true;
-        liana__mailbox_set_gone(own->base.mailbox, rank, reason);
-    }
 }
 
 static void wait_a_moment(transport *own, long *pause, int *looks)

@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 /* The version of the table, and the name under which a module has it. */
-enum { LIANA__MPI_MODULE_VERSION = 2 };
+enum { LIANA__MPI_MODULE_VERSION = 3 };
 #define LIANA__MPI_MODULE_NAME "liana_mpi_module"
 
 /* Functions return 0, or a code for `describe`. */
@@ -18,12 +18,13 @@ typedef struct liana__mpi_module {
     const char *library; /* "openmpi" or "mpich" */
     /* Joins the other processes of the job; waits for them. *is_one_machine: all share memory. */
     int (*init)(int *rank, int *size, bool *is_one_machine);
-    /* Begins to send bytes, which must stay as they are until `is_sent` says so, once. */
+    /* Begins to send bytes, which must stay as they are until `is_done` says so, once. */
     int (*send)(const void *bytes, size_t size, int to, void **request);
-    int (*is_sent)(void *request, int *sent);
     /* Whether a message has come: *message is NULL, or what `take` needs to receive it. Never waits. */
     int (*look)(int *from, size_t *size, void **message);
-    int (*take)(void *message, void *bytes, size_t size);
+    /* Begins to receive it, until `is_done` says that all of it is there, once. It may never be: the sender may die. */
+    int (*take)(void *message, void *bytes, size_t size, void **request);
+    int (*is_done)(void *request, int *done);
     /* Leaves the job; waits until all do. */
     int (*finalize)(void);
     void (*describe)(int code, char *text, size_t size);

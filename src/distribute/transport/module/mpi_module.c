@@ -54,10 +54,10 @@ static int begin_send(const void *bytes, size_t size, int to, void **request)
     return code;
 }
 
-static int is_sent(void *request, int *sent)
+static int is_done(void *request, int *done)
 {
-    int code = MPI_Test(request, sent, MPI_STATUS_IGNORE);
-    if (*sent || code != MPI_SUCCESS) free(request);
+    int code = MPI_Test(request, done, MPI_STATUS_IGNORE);
+    if (*done || code != MPI_SUCCESS) free(request);
     return code;
 }
 
@@ -80,10 +80,17 @@ static int look(int *from, size_t *size, void **message)
     return code;
 }
 
-static int take(void *message, void *bytes, size_t size)
+static int begin_take(void *message, void *bytes, size_t size, void **request)
 {
-    int code = MPI_Mrecv(bytes, (int)size, MPI_BYTE, message, MPI_STATUS_IGNORE);
+    MPI_Request *begun = malloc(sizeof *begun);
+    *request = NULL;
+    int code = begun ? MPI_Imrecv(bytes, (int)size, MPI_BYTE, message, begun) : MPI_ERR_NO_MEM;
     free(message);
+    if (code == MPI_SUCCESS) {
+        *request = begun;
+    } else {
+        free(begun);
+    }
     return code;
 }
 
@@ -110,9 +117,9 @@ __attribute__((visibility("default"))) const liana__mpi_module liana_mpi_module 
 #endif
     .init = init,
     .send = begin_send,
-    .is_sent = is_sent,
     .look = look,
-    .take = take,
+    .take = begin_take,
+    .is_done = is_done,
     .finalize = finalize,
     .describe = describe,
 };

@@ -13,10 +13,10 @@ typedef struct liana__stablehlo_options {
     /* The function has one more argument, behind the others: a bool, whether the assignments are made. Where it is false,
      * each one gives its variable's old value, and what reads the new value of a variable reads that. */
     bool assigns_if;
-    /* With assigns_if: each part of the graph (parts.h) is a function of its own, called "<function>_1" and so on, and XLA is told to leave it
-     * one. XLA on CPUs joins loops over values of one shape that read a scalar in common, so of the loops that change
-     * hundreds of variables no two were equal. Loops in functions are joined with nothing outside, and XLA compiles equal
-     * loops once. */
+    /* With assigns_if: each part of the graph (parts.h) is a function of its own, called "<function>_1" and so on. XLA is told
+     * not to inline it. XLA on CPUs joins loops over values of one shape that read the same scalar, up to four variables in a
+     * loop. Hardly two of these are equal. A function's loops are joined with nothing outside, and XLA compiles equal loops
+     * once. */
     bool calls_parts;
     /* The buffer of each variable that the graph assigns to becomes the buffer of its new value. */
     bool donate_variables;

@@ -64,6 +64,7 @@ typedef struct transport {
     bool is_broken;      /* a call of MPI has failed, or a process has died */
     bool has_death;      /* so leaving MPI would wait for ever */
     bool is_one_machine; /* all processes are on this one */
+    uint8_t *room;       /* for a small message; NULL: there is none, and nothing is received */
     liana__process_watch *watch;
     int wake;
     atomic_size_t num_waiting; /* threads that want a message */
@@ -192,29 +193,38 @@ static bool await_pieces(transport *own, size_t from, void *request, int *code)
     }
 }
 
-/* What may be kept gets memory of its own; small messages are copied out of `room`. */
-static int take_message_of(transport *own, size_t from, void *message, size_t size, uint8_t *room)
+static uint8_t *make_room(void)
+{
+    return malloc(LIANA__FRAME_HEADER + LIANA__FRAME_PIECE);
+}
+
+/* What may be kept gets memory of its own; small messages are copied out of own->room. */
+static int take_message_of(transport *own, size_t from, void *message, size_t size)
 {
     uint8_t *bytes = size >= LEAST_OWN ? malloc(size) : NULL;
     liana__message_memory memory = {bytes, free};
     void *request;
-    int code = own->module->take(message, bytes ? bytes : room, size, &request);
-    /* What never comes keeps its memory: only MPI knows whether it writes there again. */
-    if (code == 0 && !await_pieces(own, from, request, &code)) return 0;
-    if (code == 0) take_frame(own, from, bytes ? bytes : room, size, bytes ? &memory : NULL);
+    int code = own->module->take(message, bytes ? bytes : own->room, size, &request);
+    if (code == 0 && !await_pieces(own, from, request, &code)) {
+        /* The message keeps its memory for good: MPI may still write there. */
+        if (!bytes) own->room = make_room();
+        return 0;
+    }
+    if (code == 0) take_frame(own, from, bytes ? bytes : own->room, size, bytes ? &memory : NULL);
     /* NULL if it was taken over. */
     free(memory.owner);
     return code;
 }
 
-static bool take_one(transport *own, uint8_t *room)
+static bool take_one(transport *own)
 {
+    if (!own->room) return false;
     int from = 0;
     size_t size = 0;
     void *message = NULL;
     int code = own->module->look(&from, &size, &message);
     if (code == 0 && message && size <= LIANA__FRAME_HEADER + LIANA__FRAME_PIECE) {
-        code = take_message_of(own, (size_t)from, message, size, room);
+        code = take_message_of(own, (size_t)from, message, size);
         if (code == 0) return true;
     }
     if (code != 0 || message) fail_all(own, "a message cannot be received", code);
@@ -270,7 +280,7 @@ static void say_hello(transport *own)
     }
 }
 
-static void serve(transport *own, uint8_t *room)
+static void serve(transport *own)
 {
     bool said_goodbye = false;
     say_hello(own);
@@ -286,7 +296,7 @@ static void serve(transport *own, uint8_t *room)
                     own->left[i] = true;
             }
         }
-        bool begun = begin_parcels(own), ended = end_parcels(own), taken = take_one(own, room);
+        bool begun = begin_parcels(own), ended = end_parcels(own), taken = take_one(own);
         if (said_goodbye && (own->is_broken || (!own->sending && all_left(own)))) return;
         if (own->interrupted) {
             own->interrupted = false;
@@ -320,17 +330,18 @@ static liana_status join(transport *own)
 static void *thread_main(void *user)
 {
     transport *own = user;
-    uint8_t *room = malloc(LIANA__FRAME_HEADER + LIANA__FRAME_PIECE);
-    liana_status status = room ? join(own) : liana__fail_memory(&own->error, "messages of other processes");
+    own->room = make_room();
+    liana_status status = own->room ? join(own) : liana__fail_memory(&own->error, "messages of other processes");
     pthread_mutex_lock(&own->mutex);
     own->has_opened = true;
     bool abandoned = own->is_abandoned;
     pthread_cond_signal(&own->opened);
     pthread_mutex_unlock(&own->mutex);
-    if (status == LIANA_OK && !abandoned) serve(own, room);
+    if (status == LIANA_OK && !abandoned) serve(own);
     const bool has_joined = status == LIANA_OK || own->error.status == LIANA_INVALID_CONFIG;
     if (has_joined && !own->has_death) own->module->finalize();
-    free(room);
+    free(own->room);
+    own->room = NULL;
     if (abandoned) free_transport(own);
     return NULL;
 }

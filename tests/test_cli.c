@@ -289,6 +289,18 @@ static void raise_twice(void *user)
     raise(*(int *)user);
 }
 
+static void raise_at_the_end(void *user)
+{
+    (void)user;
+    liana__signals_catch();
+    liana__signals_end();
+    raise(SIGTERM);
+    if (liana__signals_caught() != SIGTERM) _exit(98);
+    liana__signals_end();
+    raise(SIGTERM);
+    _exit(75);
+}
+
 static void test_signals(void **state)
 {
     (void)state;
@@ -303,6 +315,9 @@ static void test_signals(void **state)
     status = child_status(raise_twice, &number);
     assert_true(WIFSIGNALED(status));
     assert_int_equal(WTERMSIG(status), SIGTERM);
+    status = child_status(raise_at_the_end, NULL);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 75);
 }
 
 static void print_to_a_full_disk(void *user)

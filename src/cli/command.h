@@ -158,6 +158,10 @@ void liana__signals_prepare(void);
 /* From now on the first SIGINT, SIGTERM or SIGHUP is only recorded, so that work can end in good order. A second one
  * ends the program. A SIGHUP that is ignored (nohup) stays ignored. */
 void liana__signals_catch(void);
+/* After a recorded signal the work is over, and how the program ends is settled: a SIGTERM no longer changes that.
+ * mpirun sends one to those who are still ending when the first process of a job has ended. SIGINT still ends the
+ * program. */
+void liana__signals_end(void);
 /* The signal that was recorded, or 0. */
 int liana__signals_caught(void);
 /* Forgets that signal: in a process that was copied. */

@@ -32,6 +32,11 @@ void liana__signals_prepare(void)
     signal(SIGXFSZ, SIG_IGN);
 }
 
+void liana__signals_end(void)
+{
+    if (caught) signal(SIGTERM, SIG_IGN);
+}
+
 int liana__signals_caught(void)
 {
     return caught;

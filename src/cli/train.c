@@ -131,6 +131,7 @@ static liana_status train_run(liana_context *context, const liana__config *confi
     if (status == LIANA_UNAVAILABLE) own->invocation->requeues = liana__cluster_has_changed(liana__cluster_of(context));
     LIANA_TRY(status);
     status = liana__run_train(&run, wanted, error);
+    liana__signals_end();
     /* It has begun, so it goes on from its checkpoint. A device that is gone may be gone for good. */
     const bool has_lost_folder = liana__lease_status(run.hold.lease, NULL) != LIANA_OK;
     own->invocation->requeues = status == LIANA_UNAVAILABLE && (liana__cluster_of(context) || has_lost_folder);

@@ -78,7 +78,7 @@ disturb() {
     while [ $code -eq 0 ]; do
         tries=$((tries + 1))
         [ $tries -le 10 ] || fail "$library: each training is over before the signal comes"
-        rm -rf "$1" process.* code.*
+        rm -rf "$1" out process.* code.*
         # shellcheck disable=SC2086
         "$mpirun" -n 3 $member "$build/liana" train config.yaml --requeue --out "$1" >out 2>&1 &
         job=$!
@@ -117,11 +117,11 @@ check_docs() {
 # after a second; here they have longer.
 check_death_in_a_message() {
     for try in 1 2 3 4; do
-        rm -rf cut process.* code.*
+        rm -rf cut out process.* code.*
         OMPI_MCA_odls_base_sigkill_timeout=3 "$mpirun" -n 3 ./member "$build/liana" train large.yaml --requeue --out cut \
             >out 2>&1 &
         job=$!
-        until grep -q 'ETA' out; do
+        until [ -s process.1 ] && grep -q 'ETA' out; do
             kill -0 $job 2>/dev/null || fail "$library: $(cat out)"
             sleep "0.0$try"
         done

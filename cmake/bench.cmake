@@ -12,7 +12,7 @@ add_executable(bench_transport ${PROJECT_SOURCE_DIR}/bench/bench_transport.c)
 add_executable(plot_scaling ${PROJECT_SOURCE_DIR}/bench/plot_scaling.c)
 foreach(program bench_transport plot_scaling bench_step bench_kernels bench_run bench_report bench_products bench_program
     bench_data)
-  target_link_libraries(${program} PRIVATE liana_static liana_options)
+  target_link_libraries(${program} PRIVATE liana_internal liana_options)
 endforeach()
 add_dependencies(test_launch bench_transport)
 add_test(NAME bench_products_runs COMMAND bench_products mlp 3)

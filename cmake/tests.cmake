@@ -1,4 +1,4 @@
-# Each tests/**/test_*.c is one cmocka program, and one ctest. Tests see liana's insides: they link the static library.
+# Each tests/**/test_*.c is one cmocka program, and one ctest. Tests see liana's insides: they link liana_internal.
 pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 file(GLOB_RECURSE LIANA_TEST_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/test_*.c)
 list(FILTER LIANA_TEST_SOURCES EXCLUDE REGEX "/harness/")
@@ -11,10 +11,10 @@ if(NOT LIANA_X86)
   list(FILTER LIANA_TEST_HARNESS EXCLUDE REGEX "\\.avx512_bf16\\.c$")
 endif()
 add_library(liana_test_harness STATIC ${LIANA_TEST_HARNESS} ${LIANA_SAMPLE_SOURCES})
-target_link_libraries(liana_test_harness PUBLIC liana_cli liana_static liana_options PkgConfig::CMOCKA)
+target_link_libraries(liana_test_harness PUBLIC liana_internal liana_options PkgConfig::CMOCKA)
 target_include_directories(liana_test_harness PUBLIC ${PROJECT_SOURCE_DIR}/tests)
 target_compile_definitions(liana_test_harness PUBLIC LIANA_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
-  LIANA_COMMAND="$<TARGET_FILE_DIR:liana_static>/liana")
+  LIANA_COMMAND="$<TARGET_FILE_DIR:liana_internal>/liana")
 set(LIANA_TEST_ENVIRONMENT)
 if(LIANA_SANITIZE)
   set(LIANA_TEST_ENVIRONMENT
@@ -93,5 +93,5 @@ endforeach()
 # The examples in C; tests/install builds them against what is installed as well.
 foreach(example mnist datasets line values custom_loop replicas free_workers gan class_picture estimator towers)
   add_executable(example_${example} ${PROJECT_SOURCE_DIR}/examples/${example}.c)
-  target_link_libraries(example_${example} PRIVATE liana_static liana_options)
+  target_link_libraries(example_${example} PRIVATE liana_internal)
 endforeach()

@@ -34,7 +34,8 @@ const liana__command *liana__command_find(const char *name)
 
 liana_status liana__command_unknown(const char *name, liana__error *error)
 {
-    const char *nearest = liana__named_nearest(LIANA__NAMED_POINTERS(liana__command, commands, NUM_COMMANDS), name);
+    const char *nearest = NULL;
+    (void)liana__named_find(LIANA__NAMED_POINTERS(liana__command, commands, NUM_COMMANDS), name, &nearest);
     for (size_t i = 0; i < NUM_COMMANDS && !nearest && strlen(name) > 1; i++) {
         if (liana__starts_with(commands[i]->name, name)) nearest = commands[i]->name;
     }

@@ -3,6 +3,7 @@
 
 #include "base/parts.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "data/source/class_list.h"
 
 #include <inttypes.h>

@@ -5,6 +5,7 @@
 #include "cli/fetching.h"
 #include "cli/inspect/inspect.h"
 #include "cli/session.h"
+#include "cli/terminal.h"
 #include "data/check/quarantine.h"
 #include "data/check/scan.h"
 #include "data/source/class_list.h"
@@ -155,8 +156,11 @@ static bool show_progress(void *user, uint64_t done, uint64_t total)
     bool terminal = isatty(fileno(err));
     double time = liana__clock_seconds();
     if (time - own->last_shown >= (terminal ? 0.2 : 30)) {
-        fprintf(err, "%schecked %" PRIu64 " of %" PRIu64 " records (%.0f%%)%s", terminal ? "\r" : "", done, total,
-                100 * (double)done / (double)total, terminal ? "\x1b[K" : "\n");
+        char line[100];
+        snprintf(line, sizeof line, "checked %" PRIu64 " of %" PRIu64 " records (%.0f%%)", done, total,
+                 100 * (double)done / (double)total);
+        if (terminal) liana__terminal_draw(err, line);
+        if (!terminal) fprintf(err, "%s\n", line);
         fflush(err);
         own->line_open = terminal;
         own->last_shown = time;

@@ -50,7 +50,7 @@ void liana__command_print_overview(FILE *out)
 {
     fprintf(out, "liana %s trains and fine-tunes image classifiers.\n\nUsage: liana SUBCOMMAND ...\n\n",
             liana_version());
-    for (size_t i = 0; i < NUM_COMMANDS; i++) fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+    for (size_t i = 0; i < NUM_COMMANDS; i++) fprintf(out, "  %-15s %s\n", commands[i]->name, commands[i]->summary);
     fprintf(out, "\n'liana SUBCOMMAND --help' says more about a subcommand.\n");
 }
 

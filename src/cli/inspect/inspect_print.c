@@ -134,18 +134,20 @@ static bool is_table(const liana__value *value)
     return maps;
 }
 
-/* A value on one line; of a long list only its beginning. */
+/* A value on one line; of a long list or text only its beginning. */
 static void print_scalar(const char *key, const liana__value *value, int indent, FILE *out)
 {
-    enum { LONGEST_LIST = 100 };
+    enum { LONGEST_LIST = 100, LONGEST_TEXT = 500 };
     liana__text text = {0};
     add_scalar(&text, value);
     const char *shown = text.data ? text.data : "";
-    const bool is_list = value->kind == LIANA__VALUE_LIST && text.length > LONGEST_LIST;
-    size_t length = is_list ? LONGEST_LIST : text.length;
-    while (is_list && length && ((unsigned char)shown[length] & 0xc0) == 0x80) length--;
+    const bool is_list = value->kind == LIANA__VALUE_LIST;
+    const size_t most = is_list ? LONGEST_LIST : LONGEST_TEXT;
+    size_t length = text.length < most ? text.length : most;
+    while (length < text.length && length && ((unsigned char)shown[length] & 0xc0) == 0x80) length--;
     fprintf(out, "%*s%s: %.*s", indent, "", key, (int)length, shown);
-    if (is_list) fprintf(out, "... (%zu values)", value->count);
+    if (length < text.length && is_list) fprintf(out, "... (%zu values)", value->count);
+    if (length < text.length && !is_list) fprintf(out, "... (%zu bytes)", text.length);
     fprintf(out, "\n");
     liana__text_free(&text);
 }

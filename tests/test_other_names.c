@@ -231,6 +231,9 @@ static void test_hints_of_commands(void **state)
     assert_refused(liana__test_command("summary", liana__test_path("l.yaml")), 2, "did you mean 'glorot_normal'?");
     write_layer("{Dense: {units: 2, activation: logistic}}");
     assert_refused(liana__test_command("summary", liana__test_path("l.yaml")), 2, "did you mean 'sigmoid'?");
+    assert_refused(liana__test_command("list", "callbacks", "TerminateOnNaN"), 2,
+                   "did you mean 'train.on_bad_numbers'?");
+    assert_refused(liana__test_command("list", "augmentations", "RandomFlip"), 2, "did you mean 'random_flip'?");
     assert_refused(liana__test_command("fit"), 2, "did you mean 'train'?");
     assert_refused(liana__test_command("validate", "run"), 2, "did you mean 'evaluate'?");
     assert_refused(liana__test_command("train", "l.yaml", "--max-epochs", "3"), 2, "train.epochs=3");

@@ -1,14 +1,23 @@
-/* image_internal.h - what image.c and the two codecs (jpeg.c, png.c) share. */
+/* image_internal.h - what image.c and the codecs (jpeg.c, png.c, bmp.c, gif.c, webp.c, tiff.c) share. */
 #ifndef LIANA_FORMATS_IMAGE_INTERNAL_H
 #define LIANA_FORMATS_IMAGE_INTERNAL_H
 
 #include "formats/image.h"
 
-/* Decodes bytes that begin as a JPEG or PNG. With `probe`, reads only the header. */
+/* Decode bytes that begin as an image of this kind. With `probe`, reads only the header. */
 liana_status liana__jpeg_decode(const uint8_t *bytes, size_t size, const liana__image_options *options, bool probe,
                                 liana__image *image, liana__error *error) LIANA_MUST_USE;
 liana_status liana__png_decode(const uint8_t *bytes, size_t size, const liana__image_options *options, bool probe,
                                liana__image *image, liana__error *error) LIANA_MUST_USE;
+
+liana_status liana__bmp_decode(const uint8_t *bytes, size_t size, const liana__image_options *options, bool probe,
+                               liana__image *image, liana__error *error) LIANA_MUST_USE;
+liana_status liana__gif_decode(const uint8_t *bytes, size_t size, const liana__image_options *options, bool probe,
+                               liana__image *image, liana__error *error) LIANA_MUST_USE;
+liana_status liana__webp_decode(const uint8_t *bytes, size_t size, const liana__image_options *options, bool probe,
+                                liana__image *image, liana__error *error) LIANA_MUST_USE;
+liana_status liana__tiff_decode(const uint8_t *bytes, size_t size, const liana__image_options *options, bool probe,
+                                liana__image *image, liana__error *error) LIANA_MUST_USE;
 
 /* The EXIF orientation (Exif 2.3, tag 274) of a block that begins with "Exif" and two zero bytes: 1 to 8; 1 (as stored)
  * where there is none or it is damaged. */
@@ -35,7 +44,7 @@ void liana__image_set_probed(liana__image *image, int64_t height, int64_t width,
 liana_status liana__image_finish(liana__image *image, const liana__image_options *options, int64_t height,
                                  int64_t width, int channels, int orientation, liana__error *error) LIANA_MUST_USE;
 
-/* Fails with OUT_OF_RANGE if an image of this size must not be decoded. `kind` is "JPEG" or "PNG". */
+/* Fails with OUT_OF_RANGE if an image of this size must not be decoded. `kind` is "JPEG", "PNG", ... */
 liana_status liana__image_check_size(const char *kind, int64_t height, int64_t width,
                                      const liana__image_options *options, liana__error *error) LIANA_MUST_USE;
 

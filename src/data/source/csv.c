@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 /* Names in the source's arena. */
 typedef struct name_list {
@@ -156,14 +155,8 @@ static char *image_path(csv_source *source, const list_reader *reader, const cha
 /* Whether the first cell of a list without a header names a file: one on a server can only be told by its name. */
 static bool names_file(const char *path)
 {
-    static const char *const suffixes[] = {".jpg", ".jpeg", ".png"};
     if (!liana__path_is_remote(path)) return liana__file_exists(path);
-    size_t length = strcspn(path, "?#");
-    for (size_t i = 0; i < COUNT(suffixes); i++) {
-        size_t size = strlen(suffixes[i]);
-        if (length > size && strncasecmp(path + length - size, suffixes[i], size) == 0) return true;
-    }
-    return false;
+    return liana__begins_as_image(path, strcspn(path, "?#"));
 }
 
 /* The usual names mean a label or an id only where nothing else is made of that column. */

@@ -219,10 +219,53 @@ static liana_status fail_feature(const tfrecord_source *source, const liana__exa
     liana__feature feature;
     bool of_names = status == LIANA_NOT_FOUND || status == LIANA_INVALID_DATA;
     if (!error || !of_names || !example->message) return status;
-    bool has_image = liana__example_find(example, source->image, &feature) && feature.kind == LIANA__FEATURE_BYTES;
+    bool found = liana__example_find(example, source->image, &feature), is_bytes = feature.kind == LIANA__FEATURE_BYTES;
     liana__error own = *error;
-    return liana__fail(error, status, "%s; name the feature that holds the %s in data.features.%s", own.message,
-                       has_image ? "labels" : "images", has_image ? "label" : "image");
+    if (found && is_bytes && feature.count == 1) {
+        return liana__fail(error, status, "%s; name the feature that holds the labels in data.features.label",
+                           own.message);
+    }
+    if (!found || is_bytes) {
+        return liana__fail(error, status, "%s; name the feature that holds the images in data.features.image",
+                           own.message);
+    }
+    return liana__fail(error, status,
+                       "%s; name the feature that holds the images in data.features.image, or read these numbers as a "
+                       "column: data.columns: {%.60s: {from: %.60s, length: %zu}}",
+                       own.message, source->image, source->image, feature.count);
+}
+
+/* What a label feature that is no whole number can be read as. */
+static void add_way_out(const liana__feature *feature, liana__text *text)
+{
+    liana__text_add(text, "; '%s' is read with data.columns: ", feature->name);
+    if (feature->kind == LIANA__FEATURE_BYTES) {
+        liana__text_add(text,
+                        "{kind: {from: %s, category: true, vocabulary: [FIRST NAME, SECOND NAME, ...]}} and "
+                        "data.targets: kind",
+                        feature->name);
+    } else if (feature->count > 1) {
+        liana__text_add(text, "{target: {from: %s, length: %zu}} and data.targets: target", feature->name,
+                        feature->count);
+    } else {
+        liana__text_add(text, "{target: %s} and data.targets: target", feature->name);
+    }
+}
+
+/* Why there are no labels: what the pattern has. */
+static liana_status tell_no_labels(tfrecord_source *source, const liana__example *example, liana__error *error)
+{
+    liana__text text = {0};
+    bool found = false;
+    liana__example_list_features(example, &text);
+    for (size_t i = 0; !found && i < COUNT(LABEL_NAMES); i++) {
+        liana__feature feature;
+        found = liana__example_find(example, LABEL_NAMES[i], &feature) && feature.kind != LIANA__FEATURE_EMPTY;
+        if (found) add_way_out(&feature, &text);
+    }
+    if (!text.failed && text.data) source->base.no_labels = liana__arena_string(&source->arena, text.data);
+    liana__text_free(&text);
+    return source->base.no_labels ? LIANA_OK : liana__fail_memory(error, "feature names");
 }
 
 /* Records without an image may have other features to learn from. */
@@ -234,7 +277,10 @@ static liana_status choose_columns(tfrecord_source *source, const liana__source_
     bool uses_label = source->label && !options->label_feature && liana__columns_use(options->columns, source->label);
     if (uses_label) source->label = NULL;
     base->has_labels = source->label != NULL;
-    base->lacks_images = !options->image_feature && !liana__example_find(example, source->image, &feature);
+    /* Numbers, or bytes that a column reads, are no encoded image, whatever they are called. */
+    bool is_image = liana__example_find(example, source->image, &feature) && feature.kind == LIANA__FEATURE_BYTES &&
+                    !liana__columns_use(options->columns, source->image);
+    base->lacks_images = !options->image_feature && !is_image;
     LIANA_TRY(liana__example_columns_find(options->columns, options->columns_optional, example, &source->arena,
                                           &source->columns, error));
     base->num_components = source->columns.components.count;
@@ -260,6 +306,7 @@ static liana_status choose_features(tfrecord_source *source, const liana__source
     if (!source->image) source->image = IMAGE_NAMES[0];
     source->base.has_labels = source->label != NULL;
     if (options->columns) LIANA_TRY(choose_columns(source, options, example, error));
+    if (!source->label) LIANA_TRY(tell_no_labels(source, example, error));
     liana__record record = {0};
     liana_status status = read_record(&source->base, pattern, scratch, &record, error);
     return status == LIANA_OK ? LIANA_OK : fail_feature(source, example, status, error);
@@ -398,7 +445,7 @@ static liana_status open_source(const liana__paths *paths, const liana__source_o
 
 const liana__source_kind liana__source_tfrecord = {
     .name = "tfrecord",
-    .doc = "TFRecord files of tf.Example with JPEG or PNG images, plain or gzipped.",
+    .doc = "TFRecord files of tf.Example with encoded images, plain or gzipped.",
     .recognises = recognises,
     .open = open_source,
     .close = close_source,

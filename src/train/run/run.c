@@ -53,6 +53,7 @@ liana_status liana__run_make_trainer(liana__run *run, const liana__run_options *
                     .deterministic = train->deterministic,
                     .unprepared = options->unprepared,
                     .scale = run->scale,
+                    .fractions = run->fractions,
                     .class_weights = run->class_weights,
                     .num_class_weights = run->num_classes,
                     .mixes = run->training.augment && liana__augment_mixes(run->training.augment)},
@@ -205,8 +206,23 @@ static liana_status resume(liana__run *run, const liana__run_options *options, l
     return LIANA_OK;
 }
 
+/* A run that goes on has the name that it has. */
+static liana_status check_folder_name(const liana__run *run, const liana__run_options *options, liana__error *error)
+{
+    const char *output = run->config->output;
+    if (!options->training || !options->folder || options->resume || options->resume_from) return LIANA_OK;
+    liana__error found = {0};
+    liana_status status = liana__folder_name_check(
+        options->folder, "a run folder with config.yaml, model.json and checkpoints", &found);
+    if (status == LIANA_OK) return LIANA_OK;
+    const bool is_key = output && strcmp(output, options->folder) == 0;
+    const liana__place place = is_key ? liana__config_place(run->config, "output") : (liana__place){0};
+    return liana__fail_at(error, &place, is_key ? "output" : "--out", "%s", found.message);
+}
+
 static liana_status open_model(liana__run *run, const liana__run_options *options, liana__error *error)
 {
+    LIANA_TRY(check_folder_name(run, options, error));
     LIANA_TRY(liana__run_make_remote(run, options, error));
     LIANA_TRY(liana__run_read_model(run, error));
     if (options->training && run->folder) {
@@ -216,8 +232,9 @@ static liana_status open_model(liana__run *run, const liana__run_options *option
         LIANA_TRY(liana__run_check_folder(run, options, error));
     }
     LIANA_TRY(liana__run_find_data(run, options, error));
+    LIANA_TRY(liana__run_find_fractions(run, options, error));
     if (options->training) LIANA_TRY(liana__run_check_device_cache(run, error));
-    return liana__run_build_model(run, error);
+    return liana__run_build_model(run, options, error);
 }
 
 /* A time of the day is the next one from now on. */

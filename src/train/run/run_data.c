@@ -83,6 +83,9 @@ static liana_status open_files(void *user, const liana__source_config *where, li
     LIANA_TRY(liana__source_open(patterns, count, &options, source, error));
     liana_status status = leave_out(run, source, error);
     if (status == LIANA_OK) status = tell_lost(run, *source, own->part, error);
+    if (status == LIANA_OK && (*source)->left_out) {
+        liana__note(&(liana__notes){run->bad_records.on_note, run->bad_records.user}, "%s", (*source)->left_out);
+    }
     /* Before other data are opened: a class that has no folder there must not shift those after it. */
     if (status == LIANA_OK && own->use == LABELS_NEEDED) {
         status = liana__run_meet_classes(run, *source, patterns[0], own->training, error);
@@ -382,6 +385,7 @@ static liana__decode_options decoding(const liana__run *run)
                                    .width = run->image_shape[1],
                                    .channels = (int)run->image_shape[2],
                                    .antialias = data->resize.antialias,
+                                   .fractions = run->fractions,
                                    .fast = data->decode == LIANA__DECODE_FAST};
 }
 

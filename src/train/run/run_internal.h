@@ -61,11 +61,14 @@ liana_status liana__run_visit_records(liana__run *run, liana__bad_records *bad_r
  * the training data and the classes. */
 liana_status liana__run_find_balance(liana__run *run, const liana__run_options *options, liana__error *error);
 
+/* run_fractions.c: whether pixels are floats: run->fractions. Needs the data. */
+liana_status liana__run_find_fractions(liana__run *run, const liana__run_options *options, liana__error *error);
+
 /* run_model.c: reads model.file, if there is one, and what it and the weights say of the images and classes: options
  * without a value get that. Before the data are opened. */
 liana_status liana__run_read_model(liana__run *run, liana__error *error);
 /* Builds the model, unless it is read, and finds the scale of its images. */
-liana_status liana__run_build_model(liana__run *run, liana__error *error);
+liana_status liana__run_build_model(liana__run *run, const liana__run_options *options, liana__error *error);
 
 /* run.c: opens the device, compiles run->model with the configured optimizer (for training), loss and metrics, and
  * chooses the shard size. */

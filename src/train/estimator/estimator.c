@@ -2,6 +2,7 @@
 #include "train/estimator/estimator.h"
 
 #include "program/device.h"
+#include "train/checkpoint/folder_name.h"
 #include "train/checkpoint/remote_checkpoints.h"
 #include "train/core/shared_loader.h"
 #include "train/estimator/own_update.h"

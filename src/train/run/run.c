@@ -1,5 +1,6 @@
 /* Opens a run. */
 #include "train/checkpoint/data_state.h"
+#include "train/checkpoint/folder_name.h"
 #include "train/plan/tile_advice.h"
 #include "train/run/run_internal.h"
 
@@ -232,9 +233,9 @@ static liana_status open_model(liana__run *run, const liana__run_options *option
         LIANA_TRY(liana__run_check_folder(run, options, error));
     }
     LIANA_TRY(liana__run_find_data(run, options, error));
-    LIANA_TRY(liana__run_find_fractions(run, options, error));
+    liana__run_find_fractions(run, options);
     if (options->training) LIANA_TRY(liana__run_check_device_cache(run, error));
-    return liana__run_build_model(run, options, error);
+    return liana__run_build_model(run, error);
 }
 
 /* A time of the day is the next one from now on. */

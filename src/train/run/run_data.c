@@ -84,7 +84,7 @@ static liana_status open_files(void *user, const liana__source_config *where, li
     liana_status status = leave_out(run, source, error);
     if (status == LIANA_OK) status = tell_lost(run, *source, own->part, error);
     if (status == LIANA_OK && (*source)->left_out) {
-        liana__note(&(liana__notes){run->bad_records.on_note, run->bad_records.user}, "%s", (*source)->left_out);
+        liana__run_tell(run, "%s", (*source)->left_out);
     }
     /* Before other data are opened: a class that has no folder there must not shift those after it. */
     if (status == LIANA_OK && own->use == LABELS_NEEDED) {

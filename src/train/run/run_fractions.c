@@ -45,16 +45,14 @@ static bool needs_fractions(const liana__run *run)
     return run->test.source && !is_of_size(run->test.source, run->image_shape);
 }
 
-liana_status liana__run_find_fractions(liana__run *run, const liana__run_options *options, liana__error *error)
+void liana__run_find_fractions(liana__run *run, const liana__run_options *options)
 {
     const liana__data_config *data = &run->config->data;
-    (void)error;
-    if (!run->image_shape[0] && !data->image_size[0]) return LIANA_OK;
+    if (!run->image_shape[0] && !data->image_size[0]) return;
     if (data->resize.round && run->config->is_older) {
-        liana__run_note(options, "resized pixels are rounded to whole numbers, as they were when this run began "
+        liana__run_tell(run, "resized pixels are rounded to whole numbers, as they were when this run began "
                                  "(data.resize.round: true)");
     }
     /* What a run without training reads is opened later. */
     run->fractions = !data->resize.round && (!options->training || needs_fractions(run));
-    return LIANA_OK;
 }

@@ -62,13 +62,13 @@ liana_status liana__run_visit_records(liana__run *run, liana__bad_records *bad_r
 liana_status liana__run_find_balance(liana__run *run, const liana__run_options *options, liana__error *error);
 
 /* run_fractions.c: whether pixels are floats: run->fractions. Needs the data. */
-liana_status liana__run_find_fractions(liana__run *run, const liana__run_options *options, liana__error *error);
+void liana__run_find_fractions(liana__run *run, const liana__run_options *options);
 
 /* run_model.c: reads model.file, if there is one, and what it and the weights say of the images and classes: options
  * without a value get that. Before the data are opened. */
 liana_status liana__run_read_model(liana__run *run, liana__error *error);
 /* Builds the model, unless it is read, and finds the scale of its images. */
-liana_status liana__run_build_model(liana__run *run, const liana__run_options *options, liana__error *error);
+liana_status liana__run_build_model(liana__run *run, liana__error *error);
 
 /* run.c: opens the device, compiles run->model with the configured optimizer (for training), loss and metrics, and
  * chooses the shard size. */
@@ -154,5 +154,9 @@ liana_status liana__run_read_bad_records(liana__run *run, liana__error *error);
 
 /* Tells options->on_note. */
 #define liana__run_note(options, ...) liana__note(&(liana__notes){(options)->on_note, (options)->user}, __VA_ARGS__)
+/* The same of what the user should know though only results are asked for: what is assumed, and what is left out. It goes
+ * where records that are left out are told. */
+#define liana__run_tell(run, ...) \
+    liana__note(&(liana__notes){(run)->bad_records.on_note, (run)->bad_records.user}, __VA_ARGS__)
 
 #endif

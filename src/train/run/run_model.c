@@ -36,7 +36,7 @@ static size_t image_input(const liana__run *run)
 }
 
 /* The resolved configuration records what `auto` means. What is assumed, since nothing says it, is told. */
-static void find_scale(liana__run *run, const liana__architecture *architecture, const liana__run_options *options)
+static void find_scale(liana__run *run, const liana__architecture *architecture)
 {
     int *configured = &run->config->data.scale;
     const size_t input = image_input(run);
@@ -46,10 +46,10 @@ static void find_scale(liana__run *run, const liana__architecture *architecture,
         const char *layer = liana__scaling_layer(run->model, input);
         *configured = layer ? LIANA_SCALE_NONE : LIANA_SCALE_ZERO_ONE;
         if (layer && has_images) {
-            liana__run_note(options, "pixels enter as 0 to 255 (data.scale: none), since the layer '%s' scales them",
+            liana__run_tell(run, "pixels enter as 0 to 255 (data.scale: none), since the layer '%s' scales them",
                             layer);
         } else if (has_images) {
-            liana__run_note(options, "pixels are divided by 255 (data.scale: 0..1), since nothing says how the model "
+            liana__run_tell(run, "pixels are divided by 255 (data.scale: 0..1), since nothing says how the model "
                                      "takes them; set data.scale if it was trained otherwise");
         }
     }
@@ -249,14 +249,14 @@ static liana_status check_classes(const liana__run *run, liana__error *error)
                        (long long)found, (long long)run->num_classes);
 }
 
-liana_status liana__run_build_model(liana__run *run, const liana__run_options *options, liana__error *error)
+liana_status liana__run_build_model(liana__run *run, liana__error *error)
 {
     const liana__model_config *config = &run->config->model;
     if (!config->file) {
         LIANA_TRY(liana_model_create(run->context, config->name, &run->model));
         LIANA_TRY(config->base ? build_architecture(run, error) : build_layers(run, error));
     }
-    find_scale(run, config->base ? liana__architecture_find(config->base, NULL) : NULL, options);
+    find_scale(run, config->base ? liana__architecture_find(config->base, NULL) : NULL);
     if (config->trainable_from) LIANA_TRY(liana__model_train_from(run->model, config->trainable_from, error));
     bool momentum_given = config->batch_norm_momentum == config->batch_norm_momentum;
     if (momentum_given) LIANA_TRY(liana_model_set_batch_norm_momentum(run->model, config->batch_norm_momentum));

@@ -15,6 +15,7 @@ GENERATOR := $(if $(shell command -v ninja 2>/dev/null),-G Ninja)
 CONFIGURE = cmake -S . -B $(1) $(if $(wildcard $(1)/CMakeCache.txt),,$(GENERATOR)) $(if $(WERROR),-DLIANA_WERROR=$(WERROR)) \
 	$(CMAKE_OPTIONS) $(2) --log-level=WARNING -Wno-dev >/dev/null
 COMPILE = cmake --build $(1) --parallel $(JOBS)
+INSTALL = cmake --install $(1) --strip
 TEST = ctest --test-dir $(1) --output-on-failure --no-label-summary --parallel $(JOBS) $(TEST_OPTIONS)
 
 .PHONY: all help demo test asan tsan bench bench-docs bench-long bench-data kills fuzz test-levels test-builds format check-format check-includes check-names check-registry check-docs-long check-slurm check-ahead check-plan check-zoo install uninstall clean
@@ -133,7 +134,7 @@ check-docs-long: ## run all commands of the documents, also those that take minu
 install: ## install into $(DESTDIR)$(PREFIX)
 	$(call CONFIGURE,$(BUILD),-DCMAKE_INSTALL_PREFIX=$(PREFIX))
 	$(call COMPILE,$(BUILD)) --target liana_product
-	DESTDIR=$(DESTDIR) cmake --install $(BUILD) --strip
+	DESTDIR=$(DESTDIR) $(call INSTALL,$(BUILD))
 
 uninstall: ## remove what the last `make install` installed (with the same DESTDIR)
 	DESTDIR=$(DESTDIR) cmake --build $(BUILD) --target uninstall

@@ -1,5 +1,5 @@
 # Each tests/**/test_*.c is one cmocka program, and one ctest. Tests see liana's insides: they link liana_internal.
-pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
+liana_find_package(CMOCKA cmocka REQUIRED)
 file(GLOB_RECURSE LIANA_TEST_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/test_*.c)
 list(FILTER LIANA_TEST_SOURCES EXCLUDE REGEX "/harness/")
 if(NOT LIANA_REMOTE)

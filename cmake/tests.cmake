@@ -93,5 +93,5 @@ endforeach()
 # The examples in C; tests/install builds them against what is installed as well.
 foreach(example mnist datasets line values custom_loop replicas free_workers gan class_picture estimator towers)
   add_executable(example_${example} ${PROJECT_SOURCE_DIR}/examples/${example}.c)
-  target_link_libraries(example_${example} PRIVATE liana_internal)
+  target_link_libraries(example_${example} PRIVATE liana_internal m)
 endforeach()

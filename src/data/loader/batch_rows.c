@@ -101,6 +101,7 @@ static liana_status find_component_of_batch(const liana__source *source, const l
     }
     *only = (int)i;
     if (wanted->maker == LIANA__MAKE_LABEL) {
+        wanted->is_target = true;
         wanted->dtype = LIANA_S32;
         wanted->shape = LIANA_SCALAR;
         return LIANA_OK;

@@ -238,7 +238,8 @@ static liana_status add_target(const liana__trainer *trainer, const liana__data_
                (liana__batch_component){.maker = is_label ? LIANA__MAKE_LABEL : LIANA__MAKE_VALUES,
                                         .from = match->targets[index].name,
                                         .dtype = output->target_dtype,
-                                        .shape = example_shape(output->target_shape)},
+                                        .shape = example_shape(output->target_shape),
+                                        .is_target = true},
                error);
 }
 
@@ -273,14 +274,28 @@ liana_status liana__batch_plan_make(const liana__trainer *trainer, const liana__
 
 /* ---- batches ---- */
 
+/* Where a component is among those of the batch; num_components: nowhere. */
+static size_t place_of(const liana__trainer *trainer, const liana__batch *batch, size_t component)
+{
+    const char *name = liana__trainer_component_name(trainer, component);
+    size_t i = 0;
+    while (i < batch->num_components && strcmp(batch->components[i].name, name) != 0) i++;
+    return i;
+}
+
 /* The rows of a component; NULL: the batch has none. */
 static const void *rows_of(const liana__trainer *trainer, const liana__batch *batch, size_t component)
 {
-    const char *name = liana__trainer_component_name(trainer, component);
-    for (size_t i = 0; i < batch->num_components; i++) {
-        if (strcmp(batch->components[i].name, name) == 0) return batch->rows[i];
-    }
-    return NULL;
+    const size_t place = place_of(trainer, batch, component);
+    return place < batch->num_components ? batch->rows[place] : NULL;
+}
+
+/* What the partners of mixed examples have for a target. */
+static const void *partners_of(const liana__trainer *trainer, const liana__batch *batch, size_t output)
+{
+    const size_t place = place_of(trainer, batch, LIANA__FIRST_TARGET + output);
+    if (place == batch->num_components) return NULL;
+    return batch->rows[place] == batch->labels ? batch->partners : batch->partner_rows[place];
 }
 
 liana__trainer_batch liana__trainer_batch_of(const liana__trainer *trainer, const liana__batch *batch)
@@ -289,7 +304,6 @@ liana__trainer_batch liana__trainer_batch_of(const liana__trainer *trainer, cons
     liana__trainer_batch given = {.count = batch->count,
                                   .positions = batch->positions,
                                   .records = batch->records,
-                                  .partners = batch->partners,
                                   .shares = batch->shares,
                                   .num_positions = batch->num_positions,
                                   .first_position = batch->first_position,
@@ -299,6 +313,7 @@ liana__trainer_batch liana__trainer_batch_of(const liana__trainer *trainer, cons
     }
     for (size_t i = 0; i < options->objective->num_outputs; i++) {
         given.targets[i] = rows_of(trainer, batch, LIANA__FIRST_TARGET + i);
+        given.partners[i] = partners_of(trainer, batch, i);
     }
     if (options->weighted) given.weights = rows_of(trainer, batch, LIANA__COMPONENT_WEIGHTS);
     return given;

@@ -151,6 +151,8 @@ static liana_status choose_target(const reading *own, size_t index)
             "'%s' has one class for each example; sparse_categorical_crossentropy takes classes",
             output->choice.loss->name, (long long)values, output->name, data->name);
     }
+    const bool is_label = data && strcmp(data->name, "label") == 0;
+    output->weighs_classes = output->choice.loss && (own->objective->num_outputs == 1 || is_label);
     output->target_dtype = classes ? LIANA_S32 : LIANA_F32;
     output->target_shape = output->shape;
     if (classes) output->target_shape.rank--;

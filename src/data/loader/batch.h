@@ -63,6 +63,10 @@ typedef struct liana__batch_component {
     liana_dtype dtype; /* numbers are converted; a value that this dtype cannot hold is the record's error */
     liana_shape shape; /* of one example; must be that of the data, except for dimensions of 1 */
     bool is_target;    /* where examples are mixed, the batch has the values of their partners, too */
+    /* Checks the values of an example, as they are in the batch; an error is the record's. NULL: all are good. */
+    liana_status (*check)(const struct liana__batch_component *component, const void *values, liana__error *error);
+    const void *check_options;
+    const char *check_name; /* of what is checked, for caches that keep values */
 } liana__batch_component;
 
 typedef struct liana__loader_options {

@@ -221,6 +221,16 @@ static liana_status add(liana__batch_plan *plan, liana__component_name name, lia
     return LIANA_OK;
 }
 
+/* What the loss is not defined for is found where the record is known. Steps that a mask leaves out may have anything. */
+static liana_status check_target(const liana__batch_component *component, const void *values, liana__error *error)
+{
+    const liana__loss *loss = component->check_options;
+    const liana_shape *shape = &component->shape;
+    const int64_t classes = shape->rank ? shape->dims[shape->rank - 1] : 1;
+    return liana__target_check(loss->range, values, liana_shape_size(shape), classes, component->from, loss->name,
+                               error);
+}
+
 static liana_status add_target(const liana__trainer *trainer, const liana__data_match *match, size_t index,
                                liana__batch_plan *plan, liana__error *error)
 {
@@ -234,12 +244,17 @@ static liana_status add_target(const liana__trainer *trainer, const liana__data_
     }
     const bool is_label =
         index == 0 && match->has_label && output->target == LIANA__TARGET_CLASSES && output->target_shape.rank == 1;
+    const liana__loss *loss = output->choice.loss;
+    const bool checked = output->target == LIANA__TARGET_VALUES && loss->range != LIANA__RANGE_ANY && !output->masked;
     return add(plan, liana__name_component(options, LIANA__FIRST_TARGET + index),
                (liana__batch_component){.maker = is_label ? LIANA__MAKE_LABEL : LIANA__MAKE_VALUES,
                                         .from = match->targets[index].name,
                                         .dtype = output->target_dtype,
                                         .shape = example_shape(output->target_shape),
-                                        .is_target = true},
+                                        .is_target = true,
+                                        .check = checked ? check_target : NULL,
+                                        .check_options = loss,
+                                        .check_name = loss->name},
                error);
 }
 

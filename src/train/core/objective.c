@@ -390,3 +390,15 @@ liana_status liana__objective_create(const liana__objective_request *request, bo
     LIANA_TRY(lay_out(&own));
     return for_training ? check_activations(&own) : LIANA_OK;
 }
+
+liana_status liana__objective_check_class_weights(const liana__objective *objective, const liana__place *place,
+                                                  const char *where, liana__error *error)
+{
+    for (size_t i = 0; i < objective->num_outputs; i++) {
+        if (objective->outputs[i].weighs_classes) return LIANA_OK;
+    }
+    return liana__fail_at(error, place, where,
+                          "the model has %zu outputs, and the target of none is the label, so it is not known whose "
+                          "classes are weighted; weigh the examples instead (example_weight)",
+                          objective->num_outputs);
+}

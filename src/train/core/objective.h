@@ -126,9 +126,6 @@ void liana__objective_build(const liana__objective *objective, liana__objective_
  * have 1. Invalid: out of memory. */
 liana_tensor liana__class_table(const liana__objective_output *output, liana_graph *graph, const double *weights,
                                 int64_t count);
-/* f32, the shape of the loss's elements: the weight of each element's class, by Keras's rule: a target of several values
- * is of the class of the largest one (the first of equals), one of a single value is the number of a class. */
-liana_tensor liana__weights_of_classes(const liana__objective_output *output, liana_tensor table, liana_tensor target);
 
 /* f32, the shape of an output's loss elements: 1 where the mask lets them count, else 0. */
 liana_tensor liana__objective_mask(const liana__objective_output *output, liana_tensor mask, int64_t size);

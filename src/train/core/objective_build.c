@@ -76,14 +76,48 @@ static void activate(const liana__objective *objective, liana__objective_call *c
     call->predictions[index] = value;
 }
 
+/* ---- weights of classes ---- */
+
+/* Class numbers of a single value are looked up one place further on: what is no class of the table has 1, at its ends. */
+static bool is_numbered(const liana__objective_output *output)
+{
+    return output->target == LIANA__TARGET_VALUES && output->shape.dims[output->shape.rank - 1] == 1;
+}
+
+liana_tensor liana__class_table(const liana__objective_output *output, liana_graph *graph, const double *weights,
+                                int64_t count)
+{
+    const bool numbered = is_numbered(output);
+    const int64_t size = numbered ? count + 2 : output->shape.dims[output->shape.rank - 1];
+    float *table = liana__arena_allocate(&graph->arena, (size_t)size * sizeof *table);
+    if (!table) return (liana_tensor){0};
+    for (int64_t i = 0; i < size; i++) table[i] = 1;
+    for (int64_t i = 0; i < count && i < size; i++) table[numbered ? i + 1 : i] = (float)weights[i];
+    return liana_graph_constant(graph, LIANA_F32, liana_shape_of(size), table);
+}
+
+/* f32, the shape of the loss's elements: the weight of each element's class, by Keras's rule: a target of several values
+ * is of the class of the largest one (the first of equals), one of a single value is the number of a class. */
+static liana_tensor weights_of_classes(const liana__objective_output *output, liana_tensor table, liana_tensor target)
+{
+    if (output->target == LIANA__TARGET_CLASSES) return liana_op_gather(table, target, 0);
+    if (!is_numbered(output)) return liana_op_gather(table, liana_op_argmax(target, -1), 0);
+    liana_shape shape = liana_tensor_shape(target);
+    const double last = (double)liana_tensor_shape(table).dims[0] - 1;
+    liana_tensor place = liana_op_add(liana_op_round(target), liana__scalar_like(target, 1));
+    place = liana_op_cast(liana_op_clip(place, 0, last), LIANA_S32);
+    if (shape.rank) shape.rank--;
+    return liana_op_gather(table, liana_op_reshape(place, shape), 0);
+}
+
 /* The weights of the classes of one target, or of both that numbers were mixed of. */
 static liana_tensor class_weights(const liana__objective_output *output, const liana__objective_call *call,
                                   size_t index, liana_tensor target)
 {
     liana_tensor table = call->class_weights[index], partner = call->partners[index];
-    if (!partner.id || !mixes_targets(output)) return liana__weights_of_classes(output, table, target);
-    return share_out(call->shares, liana__weights_of_classes(output, table, call->targets[index]),
-                     liana__weights_of_classes(output, table, partner));
+    if (!partner.id || !mixes_targets(output)) return weights_of_classes(output, table, target);
+    return share_out(call->shares, weights_of_classes(output, table, call->targets[index]),
+                     weights_of_classes(output, table, partner));
 }
 
 static liana_tensor loss_elements(const liana__objective_output *output, const liana__objective_call *call,

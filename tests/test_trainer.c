@@ -112,7 +112,7 @@ static void test_mixed_labels_and_class_weights_against_formulas(void **state)
             for (int c = 0; c < CLASSES; c++) bias_gradient[c] += factor * ((double)row[c] - (c == both[k])) / COUNT;
         }
     }
-    batch.partners = partners;
+    batch.partners[0] = partners;
     batch.shares = shares;
     assert_ok(liana__test_step(own.trainer, &batch, 1, 1, &sums, &error), &error);
     assert_true(fabs((double)sums.values[0] - loss) < 1e-4 * loss);

@@ -29,6 +29,7 @@ liana_find_package(EXIF libexif REQUIRED)
 liana_find_package(JANSSON jansson REQUIRED)
 liana_find_package(FYAML libfyaml REQUIRED)
 liana_find_package(PROTOBUF_C libprotobuf-c REQUIRED)
+liana_find_package(UTF8PROC libutf8proc REQUIRED)
 find_program(PROTOC_C protoc-c REQUIRED)
 
 # Debian's oneDNN 2.6 comes with libgomp; its thread count must be set around every call (see src/kernels/onednn.c).

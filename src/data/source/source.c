@@ -247,9 +247,8 @@ static liana_status check_source(const liana__source *source, const char *patter
             "'%s' has no labels, which are needed here: TFRecords need an int64 feature 'class', 'label' or "
             "'image/class/label' (or the one that data.features.label names), IDX images a file of labels beside them, "
             "CSV lists a column 'label' or 'class' with no empty cell, WebDatasets a NAME.cls beside each image, "
-            "images "
-            "a folder for each class",
-            pattern);
+            "images a folder for each class%s%s",
+            pattern, source->instead_of_labels ? "; " : "", source->instead_of_labels ? source->instead_of_labels : "");
     }
     return check_names(source, pattern, options, error);
 }

@@ -165,6 +165,8 @@ struct liana__source {
     size_t memory; /* bytes used while it is open: its index, and blocks that are kept */
     bool has_labels;
     bool lacks_images; /* its records are values only */
+    /* Without labels: what its records have instead, and how that can be used. NULL: nothing is known. */
+    const char *instead_of_labels;
     /* Components of its records besides image, label and id, with static shapes. */
     size_t num_components;
     const liana_component *components;

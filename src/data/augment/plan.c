@@ -531,6 +531,19 @@ static liana_example_address address_of(const liana__batch *batch, int64_t i, ui
     return (liana_example_address){seed, batch->epoch, batch->positions[i], batch->records[i]};
 }
 
+/* Example `at` is compared with the targets of example `partner`, too. */
+static void copy_targets(liana__batch *batch, int64_t at, int64_t partner)
+{
+    if (batch->partners) batch->partners[at] = batch->labels[partner];
+    for (size_t i = 0; i < batch->num_components; i++) {
+        const liana__batch_component *component = &batch->components[i];
+        if (!batch->partner_rows[i]) continue;
+        const size_t size = (size_t)liana_shape_size(&component->shape) * liana_dtype_size(component->dtype);
+        memcpy((char *)batch->partner_rows[i] + (size_t)at * size,
+               (const char *)batch->rows[i] + (size_t)partner * size, size);
+    }
+}
+
 /* The partners are the shard in a random order. */
 static void mix_shard(const liana__augment *augment, liana__batch *batch, int64_t begin, int64_t count, uint64_t seed,
                       uint8_t *copies)
@@ -546,7 +559,7 @@ static void mix_shard(const liana__augment *augment, liana__batch *batch, int64_
     for (int64_t i = 0; i < count; i++) {
         int64_t partner = (int64_t)liana__permute(order, 0, (uint64_t)i, (uint64_t)count), at = begin + i;
         liana_example_address address = address_of(batch, at, seed);
-        batch->partners[at] = batch->labels[begin + partner];
+        copy_targets(batch, at, begin + partner);
         batch->shares[at] = (float)mix_example(augment, &address, fractions, copies + (size_t)i * size,
                                                copies + (size_t)partner * size, images + (size_t)at * size);
     }

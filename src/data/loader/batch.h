@@ -63,6 +63,11 @@ typedef struct liana__batch_component {
                         * NULL: the same as `name` */
     liana_dtype dtype; /* numbers are converted; a value that this dtype cannot hold is the record's error */
     liana_shape shape; /* of one example; must be that of the data, except for dimensions of 1 */
+    bool is_target;    /* where examples are mixed, the batch has the values of their partners, too */
+    /* Checks the values of an example, as they are in the batch; an error is the record's. NULL: all are good. */
+    liana_status (*check)(const struct liana__batch_component *component, const void *values, liana__error *error);
+    const void *check_options;
+    const char *check_name; /* of what is checked, for caches that keep values */
 } liana__batch_component;
 
 typedef struct liana__loader_options {
@@ -106,7 +111,9 @@ typedef struct liana__batch {
     uint8_t *images;                          /* the rows of the image, if they are u8; else NULL */
     float *fractions;                         /* ... if they are f32; else NULL */
     int32_t *labels;                          /* the rows of the label; NULL without one */
-    int32_t *partners;   /* [count] labels of the partners with which examples were mixed; NULL without a mixer */
+    int32_t *partners;   /* [count] labels of the partners with which examples were mixed; NULL: no mixer or no label */
+    /* [count, shape...]: the values of the partners, of each component that is a target by MAKE_VALUES; else NULL. */
+    void *partner_rows[LIANA_MAX_COMPONENTS];
     float *shares;       /* [count] share of an example's own image and label, 0 to 1; the rest is the partner's */
     uint64_t *positions; /* [count] in the endless stream, ascending */
     uint64_t *records;   /* [count] indices in the source */

@@ -352,10 +352,12 @@ static liana_status check_rows(const liana__batch_rows *rows, const liana__loade
                            "'%s' augments images, but the batches have no image; leave the augmentation out",
                            options->augmenter->name);
     }
-    if (!options->mixer || (rows->image >= 0 && rows->label >= 0)) return LIANA_OK;
+    bool has_target = rows->label >= 0;
+    for (size_t i = 0; i < rows->count; i++) has_target = has_target || rows->components[i].is_target;
+    if (!options->mixer || (rows->image >= 0 && has_target)) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                       "examples are mixed by an image and a class label, but the batches have no %s; leave mixing out",
-                       rows->image < 0 ? "image" : "class label");
+                       "images are mixed with their targets, but the batches have no %s; leave mixing out",
+                       rows->image < 0 ? "image" : "target");
 }
 
 static liana_status check_options(const liana__source *source, const liana__loader_options *options,

@@ -19,8 +19,8 @@ typedef struct folder_source {
     const liana__paths *paths; /* while it is opened */
     liana__unread_images unread;
     size_t num_direct;         /* images in a class folder itself, not below it */
+    bool knows_classes;        /* the options list them */
     bool ignore_labels;
-    bool classes_are_given; /* the data may lack some of them */
     bool skip_damage;
 } folder_source;
 
@@ -197,13 +197,43 @@ static liana_status list_classes(const liana__paths *paths, liana__arena *arena,
     return status;
 }
 
+/* "'FOLDER/NAME'" of the first folder that was named and has a folder of this name. */
+static const char *first_place(const liana__paths *paths, liana__arena *arena, const char *name)
+{
+    const char *inner = NULL;
+    for (size_t i = 0; i < paths->count; i++) {
+        inner = liana__path_join(arena, paths->items[i], name);
+        if (!inner || liana__folder_exists(inner)) break;
+    }
+    return inner ? inner : name;
+}
+
+/* Folders whose names mean the same are one class, written in two ways. */
+static liana_status check_spelling(const liana__paths *paths, liana__arena *arena, const liana__strings *names,
+                                   liana__error *error)
+{
+    liana__alike alike;
+    LIANA_TRY(liana__class_list_find_alike(names, false, &alike, error));
+    if (!alike.one) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_DATA,
+                       "the folders '%s' and '%s' have the classes %s and %s, which are written differently, but mean "
+                       "the same; rename one of them%s",
+                       first_place(paths, arena, alike.one), first_place(paths, arena, alike.other),
+                       liana__class_name_show(alike.one, alike.looks_same).text,
+                       liana__class_name_show(alike.other, alike.looks_same).text,
+                       alike.looks_same ? "" : ", or list both in data.class_names if they are two classes");
+}
+
 /* The folders in the folders that were named are the classes, unless the options list the classes. */
 static liana_status find_classes(folder_source *source, const liana__paths *paths, const liana__source_options *options,
                                  liana__error *error)
 {
     liana__strings found = options->class_names;
-    if (!found.count) LIANA_TRY(list_classes(paths, &source->files.arena, &found, error));
     liana_status status = LIANA_OK;
+    if (!found.count) {
+        LIANA_TRY(list_classes(paths, &source->files.arena, &found, error));
+        if (!options->ignore_labels) status = check_spelling(paths, &source->files.arena, &found, error);
+    }
     for (size_t i = 0; status == LIANA_OK && i < found.count; i++) status = add_class(source, found.items[i], error);
     if (!options->class_names.count) free((void *)(uintptr_t)found.items);
     return status;
@@ -211,15 +241,16 @@ static liana_status find_classes(folder_source *source, const liana__paths *path
 
 static liana_status fail_class(folder_source *source, const char *folder, const char *name, liana__error *error)
 {
-    const char *nearest = liana__nearest(name, source->classes, source->num_classes);
+    const liana__strings known = {source->num_classes, source->classes};
+    const liana__class_hint_text hint = liana__class_hint(name, &known);
     liana__strings found;
     LIANA_TRY(list_classes(source->paths, &source->files.arena, &found, error));
-    liana__class_list_text ours = liana__class_list_show(&(liana__strings){source->num_classes, source->classes});
+    liana__class_list_text ours = liana__class_list_show(&known);
     liana__class_list_text theirs = liana__class_list_show(&found);
     free((void *)(uintptr_t)found.items);
     return liana__fail(error, LIANA_INVALID_DATA,
                        "the folder '%s' does not have the name of a class%s. There are %s; the folders here are of %s",
-                       folder, nearest ? liana__hint(nearest).text : " (see data.class_names)", ours.text, theirs.text);
+                       folder, *hint.text ? hint.text : " (see data.class_names)", ours.text, theirs.text);
 }
 
 /* Why a folder has no image: what else it has. `unread`: the images of other kinds in it. */
@@ -241,7 +272,7 @@ static liana_status fail_without_images(folder_source *source, const char *what,
 static liana_status check_class_folder(folder_source *source, const char *folder, const char *name,
                                        const liana__unread_images *unread, uint64_t num_others, liana__error *error)
 {
-    if (source->classes_are_given && !unread->total && !num_others) return LIANA_OK;
+    if (source->knows_classes) return LIANA_OK;
     const char *what = liana__arena_format(&source->files.arena, "of class '%s', ", name);
     const char *hint = num_others ? "; is the named folder one level too high?"
                                   : ": it is empty; remove it, or put images of this class there";
@@ -362,8 +393,8 @@ static liana_status open_source(const liana__paths *paths, const liana__source_o
     if (!source) return liana__fail_memory(error, "a list of images");
     source->base.kind = &liana__source_folder;
     source->paths = paths;
+    source->knows_classes = options->class_names.count > 0;
     source->ignore_labels = options->ignore_labels;
-    source->classes_are_given = options->class_names.count > 0;
     source->skip_damage = options->skip_damage;
     liana_status status = fill_source(source, paths, options, error);
     source->paths = NULL;

@@ -242,21 +242,14 @@ static liana_status check_source(const liana__source *source, const char *patter
                            why ? why : "");
     }
     /* Components may be what is learnt. */
-    if (options->need_labels && !source->has_labels && !source->num_components && source->no_labels) {
-        return liana__fail(error, LIANA_INVALID_DATA,
-                           "'%s' has no labels, which are needed here: an int64 feature 'class', 'label' or "
-                           "'image/class/label', or the one that data.features.label names; %s",
-                           pattern, source->no_labels);
-    }
     if (options->need_labels && !source->has_labels && !source->num_components) {
         return liana__fail(
             error, LIANA_INVALID_DATA,
             "'%s' has no labels, which are needed here: TFRecords need an int64 feature 'class', 'label' or "
             "'image/class/label' (or the one that data.features.label names), IDX images a file of labels beside them, "
             "CSV lists a column 'label' or 'class' with no empty cell, WebDatasets a NAME.cls beside each image, "
-            "images "
-            "a folder for each class",
-            pattern);
+            "images a folder for each class%s%s",
+            pattern, source->instead_of_labels ? "; " : "", source->instead_of_labels ? source->instead_of_labels : "");
     }
     return check_names(source, pattern, options, error);
 }

@@ -151,6 +151,8 @@ static liana_status choose_target(const reading *own, size_t index)
             "'%s' has one class for each example; sparse_categorical_crossentropy takes classes",
             output->choice.loss->name, (long long)values, output->name, data->name);
     }
+    const bool is_label = data && strcmp(data->name, "label") == 0;
+    output->weighs_classes = output->choice.loss && (own->objective->num_outputs == 1 || is_label);
     output->target_dtype = classes ? LIANA_S32 : LIANA_F32;
     output->target_shape = output->shape;
     if (classes) output->target_shape.rank--;
@@ -387,4 +389,16 @@ liana_status liana__objective_create(const liana__objective_request *request, bo
     LIANA_TRY(add_classes(&own));
     LIANA_TRY(lay_out(&own));
     return for_training ? check_activations(&own) : LIANA_OK;
+}
+
+liana_status liana__objective_check_class_weights(const liana__objective *objective, const liana__place *place,
+                                                  const char *where, liana__error *error)
+{
+    for (size_t i = 0; i < objective->num_outputs; i++) {
+        if (objective->outputs[i].weighs_classes) return LIANA_OK;
+    }
+    return liana__fail_at(error, place, where,
+                          "the model has %zu outputs, and the target of none is the label, so it is not known whose "
+                          "classes are weighted; weigh the examples instead (example_weight)",
+                          objective->num_outputs);
 }

@@ -176,7 +176,9 @@ static liana_status find_objective(const liana__compile_request *request, kept *
     if (!request->optimizer) liana__model_recall_objective(request->model, &item->asked);
     liana_status status = liana__objective_create(&item->asked, request->optimizer, &item->arena, objective, error);
     item->asked.targets = NULL;
-    return status;
+    const liana__place nowhere = {0};
+    if (status != LIANA_OK || !request->num_class_weights) return status;
+    return liana__objective_check_class_weights(objective, &nowhere, "class_weights", error);
 }
 
 static liana_status compile(const liana__compile_request *request, kept *item, liana__error *error)

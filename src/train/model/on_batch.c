@@ -84,6 +84,21 @@ static liana_status check_range(const liana_array *array, int64_t limit, const c
     return LIANA_OK;
 }
 
+/* Nor whether the loss is defined for them. */
+static liana_status check_values(const liana_array *array, const liana__objective_output *output, liana__error *error)
+{
+    const liana__loss *loss = output->choice.loss;
+    if (output->target != LIANA__TARGET_VALUES || output->masked) return LIANA_OK;
+    const int64_t count = array->shape.dims[0], each = liana_shape_size(&array->shape) / count;
+    const int64_t classes = output->shape.dims[output->shape.rank - 1];
+    for (int64_t i = 0; i < count; i++) {
+        const float *values = (const float *)array->data + i * each;
+        if (liana__target_check(loss->range, values, each, classes, array->name, loss->name, error) == LIANA_OK) continue;
+        return liana__fail_within(error, "example %lld", (long long)i);
+    }
+    return LIANA_OK;
+}
+
 static liana_status take_inputs(const liana_model *model, const liana__data_match *match, const liana_array *arrays,
                                 size_t count, liana__trainer_batch *batch, liana__error *error)
 {
@@ -111,6 +126,7 @@ static liana_status take_targets(const liana__objective *objective, const liana_
         if (output->target == LIANA__TARGET_CLASSES) {
             LIANA_TRY(check_range(array, output->shape.dims[output->shape.rank - 1], array->name, error));
         }
+        LIANA_TRY(check_values(array, output, error));
         batch->targets[i] = array->data;
     }
     return LIANA_OK;

@@ -55,8 +55,6 @@ liana_status liana__run_make_trainer(liana__run *run, const liana__run_options *
                     .unprepared = options->unprepared,
                     .scale = run->scale,
                     .fractions = run->fractions,
-                    .class_weights = run->class_weights,
-                    .num_class_weights = run->num_classes,
                     .mixes = run->training.augment && liana__augment_mixes(run->training.augment)},
         .precision = (liana_precision)train->precision,
         .recompute = (liana_recompute)train->recompute,
@@ -74,6 +72,9 @@ liana_status liana__run_make_trainer(liana__run *run, const liana__run_options *
         if (!wanted.trainer.inputs) return liana__fail_memory(error, "the model's inputs");
     }
     LIANA_TRY(liana__run_find_objective(run, options, &wanted.trainer.objective, error));
+    if (options->training) LIANA_TRY(liana__run_find_class_weights(run, wanted.trainer.objective, options, error));
+    wanted.trainer.class_weights = run->class_weights;
+    wanted.trainer.num_class_weights = run->num_class_weights;
     if (options->training) LIANA_TRY(liana__run_find_optimizer(run, &optimizer, error));
     if (options->training && run->config->stages) {
         LIANA_TRY(liana__run_find_stages(run, error));

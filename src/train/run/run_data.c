@@ -315,11 +315,22 @@ static const liana__column *target_column(const liana__run *run, size_t output)
     return found && match.targets[output].name ? liana__columns_get(columns, match.targets[output].name) : NULL;
 }
 
+/* Whether an output's target is the label: it is called so, or is the only one, and the configuration names no other. */
+static bool compares_label(const liana__run *run, size_t output)
+{
+    liana__data_names names;
+    const size_t count = liana__model_num_outputs(run->model);
+    if (output >= count || output >= LIANA__MAX_OUTPUTS) return false;
+    find_names(run, &names);
+    if (names.targets[output]) return strcmp(names.targets[output], "label") == 0;
+    return count == 1 || strcmp(liana__model_output(run->model, output).name, "label") == 0;
+}
+
 liana__strings liana__run_output_names(const liana__run *run, size_t output)
 {
     const liana__column *column = output < LIANA__MAX_OUTPUTS ? target_column(run, output) : NULL;
     if (column) return column->category ? column->vocabulary : (liana__strings){0};
-    return output == 0 ? run->class_names : (liana__strings){0};
+    return compares_label(run, output) ? run->class_names : (liana__strings){0};
 }
 
 static liana_status find_match(liana__run *run, liana__run_data *part, liana__error *error)

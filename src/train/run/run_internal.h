@@ -57,9 +57,25 @@ liana_status liana__run_fill_device(liana__run *run, const liana__run_options *o
 liana_status liana__run_visit_records(liana__run *run, liana__bad_records *bad_records, liana__batch_plan *plan,
                                       liana__loader **loader, liana__error *error) LIANA_MUST_USE;
 
-/* run_balance.c: reads the frequency and the weights of the classes: run->training.sampler, run->class_weights. Needs
- * the training data and the classes. */
+/* run_balance.c: reads how often the classes come: run->training.sampler, run->drawn. Needs the training data and the
+ * classes. */
 liana_status liana__run_find_balance(liana__run *run, const liana__run_options *options, liana__error *error);
+/* run_weights.c: reads train.class_weights, once it is known which output's target they are about: run->class_weights.
+ * Errors: INVALID_CONFIG with the key. */
+liana_status liana__run_find_class_weights(liana__run *run, const liana__objective *objective,
+                                           const liana__run_options *options, liana__error *error) LIANA_MUST_USE;
+
+/* Values by class: "balanced", whose values are given, or a map, in which classes that are not named have 1. */
+typedef struct liana__class_values {
+    const liana__strings *names; /* of the classes, by number; empty: they have none */
+    int64_t num_classes;
+    const double *balanced; /* [num_classes]; NULL: 'balanced' is refused before */
+} liana__class_values;
+/* Reads values[num_classes]. `where` is the key. Errors: INVALID_CONFIG (no such class; a class that two keys name; no
+ * number); OUT_OF_MEMORY. */
+liana_status liana__run_read_by_class(const liana__class_values *classes, const liana__value *value, const char *where,
+                                      double *values, liana__error *error) LIANA_MUST_USE;
+bool liana__run_is_balanced(const liana__value *value);
 
 /* run_fractions.c: whether pixels are floats: run->fractions. Needs the data. */
 void liana__run_find_fractions(liana__run *run, const liana__run_options *options);

@@ -1,6 +1,7 @@
 /* What is wrong with files, configurations and disks is said in one message that names the place, with the right exit
  * code, and nothing that was saved is lost. */
 #include "harness/command_run.h"
+#include "harness/peers.h"
 #include "harness/pjrt_plugin.h"
 
 #include "base/file.h"
@@ -310,8 +311,7 @@ static void mount_disk(const char *options)
     liana__error error = {0};
     assert_ok(liana__folder_make(liana__test_path("disk"), &error), &error);
     if (mount("liana-test", liana__test_path("disk"), "tmpfs", 0, options) != 0) {
-        print_message("skipped: a disk cannot be mounted here (%s); root can\n", strerror(errno));
-        skip();
+        liana__test_skip("a disk cannot be mounted here (%s); root can", strerror(errno));
     }
     mounted = true;
 }

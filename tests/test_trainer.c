@@ -1,4 +1,5 @@
 /* One update, in its three parts: what the shards' sums are, what they are divided by, and what a step costs. */
+#include "harness/peers.h"
 #include "harness/tiny_trainer.h"
 
 #include "base/context.h"
@@ -313,8 +314,7 @@ static void test_a_step_passes_validation(void **state)
 static void test_a_step_allocates_nothing(void **state)
 {
     (void)state;
-    print_message("skipped: the sanitizer has its own malloc\n");
-    skip();
+    liana__test_skip("the sanitizer has its own malloc");
 }
 
 #else
@@ -379,11 +379,12 @@ int posix_memalign(void **memory, size_t alignment, size_t size)
 static const char *who_asked(int index)
 {
     Dl_info here, at;
-    assert_true(dladdr((void *)(uintptr_t)who_asked, &here) != 0);
+    assert_true(dladdr((void *)(uintptr_t)liana__trainer_prepare, &here) != 0);
     for (int i = 2; i < allocations.depth[index]; i++) {
         if (!dladdr(allocations.frames[index][i], &at) || !at.dli_fname) continue;
         if (strcmp(at.dli_fname, here.dli_fname) == 0) return "liana";
-        if (strstr(at.dli_fname, "libdnnl")) return "oneDNN";
+        /* A thread that computes for the first time gets its settings from libgomp. */
+        if (strstr(at.dli_fname, "libdnnl") || strstr(at.dli_fname, "libgomp")) return "oneDNN";
     }
     return "somebody else";
 }
@@ -427,13 +428,16 @@ static void test_a_step_allocates_nothing(void **state)
     count_allocations(liana__tiny_full, 32, 13, false);
     count_allocations(liana__tiny_full, 32, 13, true);
     count_allocations(liana__tiny_plain, 32, 13, false);
-    /* The count counts. */
+    /* The count counts what liana asks for. */
+    liana__pool *pool;
+    liana__error error = {0};
     atomic_store(&allocations.count, 0);
     atomic_store(&allocations.counting, true);
-    void *volatile memory = malloc(10);
+    liana_status status = liana__pool_create(1, &pool, &error);
     atomic_store(&allocations.counting, false);
-    free(memory);
-    assert_int_equal(atomic_load(&allocations.count), 1);
+    assert_ok(status, &error);
+    liana__pool_destroy(pool);
+    assert_true(atomic_load(&allocations.count) >= 1);
     assert_string_equal(who_asked(0), "liana");
 }
 

@@ -5,28 +5,51 @@
 #   <!-- test: long -->      takes minutes or needs the network: run with --long only (make check-docs-long), when
 #                            every block is run, in a build of its own
 #   <!-- test: data -->      needs the test data: skipped where it is missing
-#   <!-- test: plugin -->    needs the PJRT plugin for CPUs: skipped where it is missing
+#   <!-- test: plugin -->    needs the PJRT plugin for CPUs: left to --plugin (make check-peers), which runs the documents
+#                            that have such blocks
 #   <!-- test: not run: REASON -->
-#   test_docs.sh BUILD_FOLDER|--long
+# A block that reads a file or folder below runs/ which only a block that was not run would have made is not run either.
+#   test_docs.sh BUILD_FOLDER [--plugin]
+#   test_docs.sh --long
 set -eu
+source=$(cd "$(dirname "$0")/../.." && pwd)
+cd "$source"
+. tests/checks/peers.sh
 long=
 build=
-if [ "$1" = --long ]; then
-    long=yes
-else
-    build=$(cd "$1" && pwd)
+plugin=
+case "$1 ${2-}" in
+--long*) long=yes ;;
+*--plugin)
+    need_peer plugin
+    plugin=yes
+    ;;
+esac
+[ -n "$long" ] || build=$(cd "$1" && pwd)
+# Long runs have it if it is there.
+if [ -n "$plugin$long" ]; then
+    LIANA_PLUGIN_PATH=$peers/plugin
+    export LIANA_PLUGIN_PATH
 fi
-source=$(cd "$(dirname "$0")/../.." && pwd)
 data=${LIANA_TEST_DATA:-$source/../shared/data}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
+# What a block names below runs/ and does not make itself, a line each.
+paths() {
+    sed -E "s#(--out|output=|>)[ ']*runs/[A-Za-z0-9._/-]+##g" "$1" | grep -oE 'runs/[A-Za-z0-9._/-]+' | sed 's/[./]*$//' |
+        sort -u
+}
 blocks=0
 skipped=0
+left=0
 for document in "$source"/README.md "$source"/CONTRIBUTING.md "$source"/docs/*.md "$source"/docs/*/*.md; do
     [ -e "$document" ] || continue
     name=${document#"$source"/}
+    [ -z "$plugin" ] || grep -q '^<!-- test: plugin -->$' "$document" || continue
     rm -rf "$folder/house" "$folder/blocks"
+    : >"$folder/missing"
+    : >"$folder/not-run"
     mkdir -p "$folder/house/liana" "$folder/blocks" "$folder/house/shared"
     # One file for each block, named by its line, with what its comment says in the first line.
     awk -v folder="$folder/blocks" '
@@ -50,12 +73,17 @@ for document in "$source"/README.md "$source"/CONTRIBUTING.md "$source"/docs/*.m
         line=$(basename "$block" | sed 's/^0*//')
         mark=$(sed -n '1s/^# //p' "$block")
         reason=
+        # Left to another target, or to nobody: this is no skip of this test.
+        elsewhere=
         case $mark in
-        *"test: not run: "*) reason=$(echo "$mark" | sed 's/.*not run: \(.*\) -->/\1/') ;;
-        *"test: long "*) [ -n "$long" ] || reason="takes long" ;;
-        *"test: data "*) [ -d "$data" ] || reason="no data" ;;
+        *"test: not run: "*) elsewhere=$(echo "$mark" | sed 's/.*not run: \(.*\) -->/\1/') ;;
+        *"test: long "*) [ -n "$long" ] || elsewhere="make check-docs-long" ;;
+        *"test: data "*) [ -d "$data" ] || reason="no data (looked for $data)" ;;
         *"test: plugin "*)
-            "$folder/house/liana/build/liana" devices pjrt:cpu >"$folder/output" 2>&1 || reason="no PJRT plugin"
+            if [ -z "$plugin" ]; then
+                elsewhere="make check-peers"
+                if [ -n "$long" ] && [ -d "$LIANA_PLUGIN_PATH" ]; then elsewhere=; fi
+            fi
             ;;
         "") ;;
         *)
@@ -63,9 +91,30 @@ for document in "$source"/README.md "$source"/CONTRIBUTING.md "$source"/docs/*.m
             exit 1
             ;;
         esac
-        if [ -n "$reason" ]; then
-            echo "$name:$line: skipped: $reason"
-            skipped=$((skipped + 1))
+        if [ -z "$reason$elsewhere" ]; then
+            for path in $(paths "$block"); do
+                maker=$(awk -v path="$path" '$1 == path { print $2; exit }' "$folder/missing")
+                [ -z "$maker" ] || [ -e "$folder/house/liana/$path" ] || reason="it needs $path of line $maker"
+            done
+            # As the block that it needs: skipped, or left to another target.
+            case $reason in
+            *" of line "*)
+                if ! grep -q "^$maker skipped" "$folder/not-run"; then elsewhere=$reason reason=; fi
+                ;;
+            esac
+        fi
+        if [ -n "$reason$elsewhere" ]; then
+            for path in $(grep -oE 'runs/[A-Za-z0-9._/-]+' "$block" | sed 's/[./]*$//'); do
+                [ -e "$folder/house/liana/$path" ] || echo "$path $line" >>"$folder/missing"
+            done
+            if [ -n "$reason" ]; then
+                echo "$name:$line: skipped: $reason"
+                skipped=$((skipped + 1))
+            else
+                echo "$name:$line: not run: $elsewhere"
+                left=$((left + 1))
+            fi
+            echo "$line ${reason:+skipped}" >>"$folder/not-run"
             continue
         fi
         echo "$name:$line"
@@ -78,4 +127,4 @@ for document in "$source"/README.md "$source"/CONTRIBUTING.md "$source"/docs/*.m
         blocks=$((blocks + 1))
     done
 done
-echo "$blocks blocks run, $skipped skipped"
+echo "$blocks blocks run, $skipped skipped, $left left to other targets or to nobody"

@@ -212,13 +212,24 @@ static liana_status remove_old_checkpoints(liana__run *run, liana__error *error)
     return liana__checkpoints_remove_old(folder, &run->core.state, run->config->checkpoint.keep, error);
 }
 
+/* The last files. What the others take for written is in the bucket, too. */
+static liana_status finish_once(void *user, bool is_chief, liana__error *error)
+{
+    liana__run *run = user;
+    if (!is_chief) return LIANA_OK;
+    LIANA_TRY(liana__run_may_write(run, error));
+    LIANA_TRY(liana__run_write_bad_records(run, error));
+    return liana__run_send_all(run, error);
+}
+
 static liana_status write_results(liana__run *run, const liana__run_options *options, liana__error *error)
 {
     LIANA_TRY(remove_old_checkpoints(run, error));
     LIANA_TRY(write_history(run, error));
     LIANA_TRY(write_predictions(run, &run->validation, LIANA__PREDICTIONS_VALIDATION, "validation_predictions.csv",
                                 options, error));
-    return write_predictions(run, &run->test, LIANA__PREDICTIONS_SUBMISSION, "test_predictions.csv", options, error);
+    LIANA_TRY(write_predictions(run, &run->test, LIANA__PREDICTIONS_SUBMISSION, "test_predictions.csv", options, error));
+    return run->core.cluster ? liana__chief_does(run->core.cluster, finish_once, run, error) : LIANA_OK;
 }
 
 /* Where the folder is gone, or another process writes to it too, that is why a file of it could not be written. */
@@ -292,8 +303,9 @@ liana_status liana__run_train(liana__run *run, const liana__run_options *options
     note_deaths(run, options);
     liana_status status = fit(run, options, error);
     if (status == LIANA_OK && run->folder) status = write_results(run, options, error);
-    liana__run_end_writing(run);
+    if (run->folder) status = liana__run_end_writing(run, status, error);
     status = explain(run, explain_device(run, explain_death(run, status, error), error), error);
+    liana__run_leave(run, status);
     /* Nothing more is written then; what was written may not be all. */
     const bool well = status == LIANA_OK || status == LIANA_CANCELLED;
     const liana_status held = liana__lease_check(run->hold.lease, well ? error : NULL);

@@ -5,6 +5,7 @@
 #include "train/checkpoint/lease_place.h"
 
 #include <errno.h>
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,8 +13,9 @@
 #include <string.h>
 #include <time.h>
 
-/* A lease is renewed so often in its time, and looked at so often by who waits for it. */
-static const double RENEWALS = 6, LOOKS = 10;
+/* A lease is renewed so often in its time. Who waits for it looks at it so often, or after so many seconds, whatever is more
+ * often: it may be left at any time. */
+static const double RENEWALS = 6, LOOKS = 10, LONGEST_LOOK = 2;
 /* So many times of its lease a chief may need to hear that the others go on without it: the step that it computes, or the
  * file that it writes, is finished first. */
 enum { TIMES_TO_HEAR = 10 };
@@ -258,11 +260,13 @@ static liana_status watch(const liana__lease_options *options, liana__lease *own
     char holder[400];
     liana__lease_text_read(found->bytes, found->size, &other);
     if (is_left_to(options, found) || is_dead(own, &other)) return LIANA_OK;
-    const double seconds = time_of(options, &other), look = seconds / LOOKS;
+    const double seconds = time_of(options, &other);
+    const double look = seconds / LOOKS < LONGEST_LOOK ? seconds / LOOKS : LONGEST_LOOK;
+    const int64_t enough = (int64_t)ceil(seconds / look);
     liana__note(&options->notes, "'%s' has a lease of %s; it is taken if it does not change for %g s", options->folder,
                 liana__lease_text_holder(&other, holder), seconds);
     /* Looks are counted, not time: who was halted between two of them has seen nothing. */
-    for (int looks = 0, unchanged = 0; unchanged < LOOKS; looks++) {
+    for (int64_t looks = 0, unchanged = 0; unchanged < enough; looks++) {
         liana__lease_found now;
         pause_for(options, look);
         if (options->stop && options->stop(options->user)) {
@@ -270,7 +274,7 @@ static liana_status watch(const liana__lease_options *options, liana__lease *own
         }
         LIANA_TRY(liana__lease_place_read(&own->place, &now, error));
         const bool is_renewed = now.there && !same(&now, found), ends = !now.there || is_left_to(options, &now);
-        const bool waits = is_to_be_left(options, &other, &now) && looks < TIMES_TO_HEAR * LOOKS;
+        const bool waits = is_to_be_left(options, &other, &now) && looks < TIMES_TO_HEAR * enough;
         if (is_renewed && !ends && !waits) return refuse(options, &now, error);
         *found = now;
         if (ends) return LIANA_OK;

@@ -137,6 +137,8 @@ liana_status liana__run_hold(liana__run *run, const liana__run_options *options,
  * the chief's place if that dies, where it reaches the run folder. A collective operation. */
 liana_status liana__run_begin_writing(liana__run *run, const liana__run_options *options, liana__error *error)
     LIANA_MUST_USE;
+/* After what has been done without processes that are gone: if they live, they hear that the chief goes on without them. */
+liana_status liana__run_lead_on(const liana__run *run, liana__error *error) LIANA_MUST_USE;
 /* All have written what they had to, or have failed (`status`): from now on nobody takes the chief's place. A collective
  * operation if all is well. Returns `status`, or why the others are not here. */
 liana_status liana__run_end_writing(const liana__run *run, liana_status status, liana__error *error) LIANA_MUST_USE;

@@ -103,24 +103,12 @@ static liana_status take_over(successor *own, liana__error *error)
     return write_files(run, error);
 }
 
-static liana_status lead_on(const liana__run *run, liana__error *error)
-{
-    const liana__cluster *cluster = run->core.cluster;
-    const size_t count = liana__cluster_size(cluster);
-    bool *is_member = calloc(count, sizeof *is_member);
-    if (!is_member) return liana__fail_memory(error, "the members of the cluster");
-    for (size_t i = 0; i < count; i++) is_member[i] = liana__cluster_is_member(cluster, i);
-    const liana_status status = liana__lease_lead(run->hold.lease, is_member, count, error);
-    free(is_member);
-    return status;
-}
-
 /* Whether this process leads on, or from now on (liana__cluster_hooks). */
 static liana_status lead(void *user, bool takes_over, liana__error *error)
 {
     successor *own = user;
     liana__error why = {0};
-    if (!takes_over) return lead_on(own->run, error);
+    if (!takes_over) return liana__lease_check(own->run->hold.lease, error);
     const liana_status status = take_over(own, &why);
     if (status == LIANA_OK) return LIANA_OK;
     return liana__fail(error, LIANA_UNAVAILABLE,
@@ -145,6 +133,18 @@ liana_status liana__run_begin_writing(liana__run *run, const liana__run_options 
     own->job[sizeof own->job - 1] = '\0';
     liana__cluster_set_hooks(cluster, &(liana__cluster_hooks){.lead = lead, .user = own});
     return LIANA_OK;
+}
+
+liana_status liana__run_lead_on(const liana__run *run, liana__error *error)
+{
+    const liana__cluster *cluster = run->core.cluster;
+    const size_t count = liana__cluster_size(cluster);
+    bool *is_member = calloc(count, sizeof *is_member);
+    if (!is_member) return liana__fail_memory(error, "the members of the cluster");
+    for (size_t i = 0; i < count; i++) is_member[i] = liana__cluster_is_member(cluster, i);
+    const liana_status status = liana__lease_lead(run->hold.lease, is_member, count, error);
+    free(is_member);
+    return status;
 }
 
 /* All that the chief writes is written. */

@@ -108,11 +108,11 @@ static bool is_waited_for(const watcher *own, const liana__fit_event *event)
 }
 
 /* What has been done without the dead shows that they are not needed. */
-static void tell_deaths(watcher *own)
+static liana_status tell_deaths(watcher *own, liana__error *error)
 {
     const liana__cluster *cluster = own->run->core.cluster;
     const uint64_t generation = liana__cluster_generation(cluster);
-    if (generation == own->generation) return;
+    if (generation == own->generation) return LIANA_OK;
     own->generation = generation;
     liana__text gone = {0};
     for (size_t i = 0; i < liana__cluster_size(cluster); i++) {
@@ -122,14 +122,15 @@ static void tell_deaths(watcher *own)
                     gone.data ? gone.data : "?", liana__cluster_num_members(cluster), liana__cluster_size(cluster),
                     (long long)own->run->core.state.step);
     liana__text_free(&gone);
+    return liana__run_lead_on(own->run, error);
 }
 
 static bool watch(void *user, const liana__fit_event *event)
 {
     watcher *own = user;
     own->status = liana__lease_status(own->run->hold.lease, own->error);
+    if (own->status == LIANA_OK) own->status = tell_deaths(own, own->error);
     if (own->status != LIANA_OK) return false;
-    tell_deaths(own);
     if (event->kind == LIANA__FIT_EPOCH) own->status = write_history(own->run, own->error);
     if (event->kind == LIANA__FIT_EPOCH) liana__run_note_cache_events(own->run, own->options);
     /* Written before the next checkpoint, so that a run resumed from it has the whole list. */

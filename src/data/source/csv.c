@@ -686,6 +686,7 @@ static liana_status fill_source(csv_source *source, list_reader *readers, const 
     if (!source->base.lacks_images) {
         LIANA_TRY(liana__image_files_distinguish(&source->files, error));
         LIANA_TRY(fetch_images(source, readers, options, error));
+        LIANA_TRY(liana__image_files_note_versions(&source->files, error));
     }
     source->base.num_records = source->files.count;
     source->base.memory =

@@ -145,6 +145,14 @@ liana_status liana__run_agree_on_part(const liana__run *run, const liana__source
 liana_status liana__run_agree_on_arithmetic(liana__run *run, const liana__run_options *options, liana__error *error)
     LIANA_MUST_USE;
 
+/* run_agreement.c: leaves of each text only what is behind its last '/': the same data may be in other folders. */
+void liana__run_drop_folders(liana__value *tree);
+
+/* run_folder.c: what checkpoints record of the configuration, and what one must have that the run goes on from: all but
+ * what may change in a run. Errors: OUT_OF_MEMORY. */
+liana_status liana__run_note_settings(liana__run *run, const liana__run_options *options, liana__error *error)
+    LIANA_MUST_USE;
+
 /* run_folder.c: the files besides checkpoints. First checks the folder: it must not hold a run; on a resume, it must
  * hold one of the same configuration. What the first part of that run chose is then used. */
 liana_status liana__run_check_folder(liana__run *run, const liana__run_options *options, liana__error *error);

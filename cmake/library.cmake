@@ -142,7 +142,7 @@ endif()
 # One module for each MPI whose headers are there (src/distribute/transport/mpi_module.h).
 set(LIANA_MPI_MODULES)
 function(liana_add_mpi_module library package)
-  pkg_check_modules(MPI_${library} QUIET IMPORTED_TARGET ${package})
+  liana_find_package(MPI_${library} ${package} QUIET)
   if(NOT MPI_${library}_FOUND)
     message(STATUS "no ${package}: without the module for ${library}")
     return()

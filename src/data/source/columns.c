@@ -463,6 +463,27 @@ void liana__column_begin(const liana__column *column, void *values)
     for (int64_t k = 0; k < count; k++) put_number(column, values, k, &column->padding, LIANA_F64, &bad);
 }
 
+/* "'rose'", at most 60 bytes of it; bytes that are no text are counted, and never printed. Returns `buffer`. */
+enum { SHOWN = 96 };
+static const char *show_text(const char *text, size_t size, char buffer[SHOWN])
+{
+    bool is_text = true;
+    for (size_t i = 0; i < size && is_text;) {
+        uint32_t code;
+        size_t length = liana__utf8_character(text + i, size - i, &code);
+        is_text = length > 0 && code >= 0x20 && code != 0x7f;
+        i += length;
+    }
+    if (is_text && size > 0) {
+        snprintf(buffer, SHOWN, "'%.*s'", (int)(size < 60 ? size : 60), text);
+    } else if (size == 0) {
+        snprintf(buffer, SHOWN, "''");
+    } else {
+        snprintf(buffer, SHOWN, "%zu bytes that are no text", size);
+    }
+    return buffer;
+}
+
 static liana_status fail_cell(const liana__cell *cell, const char *expected, liana_status status, liana__error *error)
 {
     char number[40];
@@ -472,8 +493,8 @@ static liana_status fail_cell(const liana__cell *cell, const char *expected, lia
                              number, sizeof number);
         return liana__fail(error, status, "found %s, expected %s", number, expected);
     }
-    return liana__fail(error, status, "found '%.*s', expected %s", (int)(cell->size < 60 ? cell->size : 60), cell->text,
-                       expected);
+    char shown[SHOWN];
+    return liana__fail(error, status, "found %s, expected %s", show_text(cell->text, cell->size, shown), expected);
 }
 
 static liana_status fail_name(const liana__column *column, const liana__cell *cell, liana__error *error)
@@ -483,8 +504,9 @@ static liana_status fail_name(const liana__column *column, const liana__cell *ce
     memcpy(name, cell->text, size);
     name[size] = 0;
     const liana__class_hint_text hint = liana__class_hint(name, &column->vocabulary);
-    return liana__fail(error, LIANA_INVALID_DATA, "'%s' is none of the %zu names of this category%s%s", name,
-                       column->vocabulary.count, hint.text,
+    char shown[SHOWN];
+    return liana__fail(error, LIANA_INVALID_DATA, "%s is none of the %zu names of this category%s%s",
+                       show_text(cell->text, cell->size, shown), column->vocabulary.count, hint.text,
                        *hint.text ? "" : "; a name that only later data have must stand in its vocabulary");
 }
 

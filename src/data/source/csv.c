@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 typedef struct csv_source {
     liana__source base;
@@ -127,14 +126,8 @@ static char *image_path(csv_source *source, const liana__csv_list *reader, const
 /* Whether the first cell of a list without a header names a file: one on a server can only be told by its name. */
 static bool names_file(const char *path)
 {
-    static const char *const suffixes[] = {".jpg", ".jpeg", ".png"};
     if (!liana__path_is_remote(path)) return liana__file_exists(path);
-    size_t length = strcspn(path, "?#");
-    for (size_t i = 0; i < COUNT(suffixes); i++) {
-        size_t size = strlen(suffixes[i]);
-        if (length > size && strncasecmp(path + length - size, suffixes[i], size) == 0) return true;
-    }
-    return false;
+    return liana__begins_as_image(path, strcspn(path, "?#"));
 }
 
 /* The columns of a list by what they are for. */
@@ -500,6 +493,7 @@ static liana_status fill_source(csv_source *source, liana__csv_list *readers, co
         LIANA_TRY(check_endings(source, first_list(source), error));
         LIANA_TRY(liana__image_files_distinguish(&source->files, error));
         LIANA_TRY(fetch_images(source, readers, options, error));
+        LIANA_TRY(liana__image_files_note_versions(&source->files, error));
     }
     source->base.num_records = source->files.count;
     source->base.memory =

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "data/source/class_list.h"
+#include "formats/image.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -119,7 +120,7 @@ static liana_status recognise_all(const liana_context *context, const liana__pat
             return liana__fail(
                 error, LIANA_INVALID_DATA,
                 "'%s' is not of a known kind: expected TFRecord files, IDX files (MNIST), CSV lists of images, "
-                "WebDataset tar archives, JPEG or PNG images or folders of them; if it is one of these, set data.kind",
+                "WebDataset tar archives, images (" LIANA__IMAGE_KINDS ") or folders of them; if it is one of these, set data.kind",
                 paths->items[i]);
         }
         if (*kind && found != *kind) {

@@ -235,16 +235,23 @@ static liana_status fail_feature(const tfrecord_source *source, const liana__exa
     liana__feature feature;
     bool of_names = status == LIANA_NOT_FOUND || status == LIANA_INVALID_DATA;
     if (!error || !of_names || !example->message) return status;
-    bool has_image = liana__example_find(example, source->image, &feature) && feature.kind == LIANA__FEATURE_BYTES;
+    bool found = liana__example_find(example, source->image, &feature), is_bytes = feature.kind == LIANA__FEATURE_BYTES;
     liana__error own = *error;
+    bool one_image = found && is_bytes && feature.count == 1;
     liana__text advice = {0};
-    if (has_image && source->label) liana__label_advice(example, source->label, &advice);
+    if (one_image && source->label) liana__label_advice(example, source->label, &advice);
     if (advice.data && !advice.failed) liana__fail(error, status, "%s; %s", own.message, advice.data);
     bool advised = advice.data != NULL;
     liana__text_free(&advice);
     if (advised) return status;
-    return liana__fail(error, status, "%s; name the feature that holds the %s in data.features.%s", own.message,
-                       has_image ? "labels" : "images", has_image ? "label" : "image");
+    if (one_image || !found || is_bytes) {
+        return liana__fail(error, status, "%s; name the feature that holds the %s in data.features.%s", own.message,
+                           one_image ? "labels" : "images", one_image ? "label" : "image");
+    }
+    return liana__fail(error, status,
+                       "%s; name the feature that holds the images in data.features.image, or read these numbers as a "
+                       "column: data.columns: {%.60s: {from: %.60s, length: %zu}}",
+                       own.message, source->image, source->image, feature.count);
 }
 
 /* Records without an image may have other features to learn from. */
@@ -256,7 +263,10 @@ static liana_status choose_columns(tfrecord_source *source, const liana__source_
     bool uses_label = source->label && !options->label_feature && liana__columns_use(options->columns, source->label);
     if (uses_label) source->label = NULL;
     base->has_labels = source->label != NULL;
-    base->lacks_images = !options->image_feature && !liana__example_find(example, source->image, &feature);
+    /* Numbers, or bytes that a column reads, are no encoded image, whatever they are called. */
+    bool is_image = liana__example_find(example, source->image, &feature) && feature.kind == LIANA__FEATURE_BYTES &&
+                    !liana__columns_use(options->columns, source->image);
+    base->lacks_images = !options->image_feature && !is_image;
     LIANA_TRY(liana__example_columns_find(options->columns, options->columns_optional, example, &source->arena,
                                           &source->columns, error));
     base->num_components = source->columns.components.count;
@@ -455,7 +465,7 @@ static liana_status open_source(const liana__paths *paths, const liana__source_o
 
 const liana__source_kind liana__source_tfrecord = {
     .name = "tfrecord",
-    .doc = "TFRecord files of tf.Example with JPEG or PNG images, plain or gzipped.",
+    .doc = "TFRecord files of tf.Example with encoded images, plain or gzipped.",
     .recognises = recognises,
     .open = open_source,
     .close = close_source,

@@ -32,7 +32,7 @@ typedef struct webdataset_source {
 } webdataset_source;
 
 /* Extensions as WebDataset's own tools write them, unless data.features names others. */
-static const char *const IMAGE_NAMES[] = {"jpg", "jpeg", "png", "img", "image"};
+static const char *const IMAGE_NAMES[] = {"jpg", "jpeg", "jpe", "jfif", "png", "bmp", "gif", "webp", "tif", "tiff", "img", "image"};
 static const char *const LABEL_NAMES[] = {"cls", "index", "target", "label"};
 #define COUNT(names) (sizeof(names) / sizeof *(names))
 
@@ -311,7 +311,7 @@ static liana_status open_source(const liana__paths *paths, const liana__source_o
 
 const liana__source_kind liana__source_webdataset = {
     .name = "webdataset",
-    .doc = "WebDataset tar archives with JPEG or PNG images and class numbers (NAME.jpg, NAME.cls).",
+    .doc = "WebDataset tar archives with images and class numbers (NAME.jpg, NAME.cls).",
     .recognises = recognises,
     .open = open_source,
     .close = close_source,

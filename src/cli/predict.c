@@ -1,6 +1,8 @@
 /* liana predict: what a model says of each example, as lines or as a file. */
 #include "cli/session.h"
 
+#include "base/format.h"
+
 enum { TOP_CLASSES = 5 };
 
 static const liana__option options[] = {
@@ -72,7 +74,7 @@ static void print_lines(const printer *own, const char *id, const float *output,
     FILE *out = own->invocation->out;
     fprintf(out, "%s\n", id);
     for (size_t i = 0; i < count; i++) {
-        fprintf(out, "  %.4f  ", (double)output[top[i]]);
+        fprintf(out, "  %.4f  ", liana__shown((double)output[top[i]]));
         if (top[i] < names->count) fprintf(out, "%s\n", names->items[top[i]]);
         if (top[i] >= names->count) fprintf(out, "class %zu\n", top[i]);
     }
@@ -163,7 +165,7 @@ static void print_named(const printer *own, const float *output, size_t count, c
 {
     size_t top[TOP_CLASSES], found = find_top(output, count, top);
     for (size_t i = 0; i < found; i++) {
-        fprintf(own->invocation->out, "%s %.4f %s", i ? "," : "", (double)output[top[i]], names->items[top[i]]);
+        fprintf(own->invocation->out, "%s %.4f %s", i ? "," : "", liana__shown((double)output[top[i]]), names->items[top[i]]);
     }
 }
 
@@ -178,7 +180,7 @@ static void print_values(const printer *own, const char *id, const float *output
         fprintf(out, " ");
         if (objective->num_outputs > 1) fprintf(out, " %s:", objective->outputs[i].name);
         if (names.count) print_named(own, output, count, &names);
-        for (size_t k = 0; !names.count && k < count; k++) fprintf(out, " %.6g", (double)output[k]);
+        for (size_t k = 0; !names.count && k < count; k++) fprintf(out, " %.6g", liana__shown((double)output[k]));
         fprintf(out, "\n");
         output += count;
     }

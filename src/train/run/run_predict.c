@@ -3,6 +3,7 @@
 #include "train/core/prediction_rows.h"
 #include "train/run/run_internal.h"
 
+#include "base/format.h"
 #include "formats/csv.h"
 #include "remote/store.h"
 
@@ -40,10 +41,10 @@ static void add_prediction(predictions *own, const liana__batch *batch, int64_t 
     case LIANA__PREDICTIONS_FULL:
         liana__text_add(text, ",%zu,", best);
         add_class(own, text, (int64_t)best);
-        liana__text_add(text, ",%.6f\n", (double)probabilities[best]);
+        liana__text_add(text, ",%.6f\n", liana__shown((double)probabilities[best]));
         return;
     case LIANA__PREDICTIONS_VALIDATION:
-        liana__text_add(text, ",%d,%zu,%.6f\n", truth, best, (double)probabilities[best]);
+        liana__text_add(text, ",%d,%zu,%.6f\n", truth, best, liana__shown((double)probabilities[best]));
         return;
     }
 }

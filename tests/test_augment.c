@@ -378,8 +378,10 @@ typedef struct mixed_batch {
     liana__batch batch;
 } mixed_batch;
 
-static const liana__batch_component mixed_size = {
-    .name = "size", .dtype = LIANA_F32, .shape = {1, {2}}, .is_target = true};
+static const liana__batch_component mixed_size = {.name = "size",
+                                                  .dtype = LIANA_F32,
+                                                  .shape = {1, {2}},
+                                                  .is_target = true};
 
 static void mix(const liana__augment *augment, mixed_batch *own, uint64_t first)
 {

@@ -14,7 +14,8 @@
 
 enum { ROWS = 6, FEATURES = 2 };
 
-static const float features[ROWS * FEATURES] = {0.1f, 0.9f, -0.4f, 0.3f, 0.8f, -0.7f, 0.5f, 0.5f, -0.9f, -0.2f, 0.3f, -0.6f};
+static const float features[ROWS * FEATURES] = {0.1f, 0.9f, -0.4f, 0.3f,  0.8f, -0.7f,
+                                                0.5f, 0.5f, -0.9f, -0.2f, 0.3f, -0.6f};
 
 static void assert_close(double got, double expected)
 {
@@ -324,7 +325,8 @@ static void test_weights_in_a_configuration(void **state)
                  (1 + 5 + 1 + 1) * log(3) / 4);
     /* What is drawn evenly weighs evenly, whatever the file has. */
     assert_close(first_loss("train.class_weights=balanced", "data.sample_weights=balanced", NULL, NULL), ln2);
-    assert_close(first_loss("train.class_weights=balanced", "data.oversample.target_count=3", "train.batch_size=6", NULL),
+    assert_close(first_loss("train.class_weights=balanced", "data.oversample.target_count=3", "train.batch_size=6",
+                            NULL),
                  ln2);
 }
 
@@ -338,18 +340,18 @@ static void test_weights_that_are_refused(void **state)
                    "data.sample_weights", "'cat' and '0'", "same class");
     assert_refused(liana__test_command("train", file, "--out", out, "train.class_weights={0: 2, 00: 3}"), 2,
                    "train.class_weights", "'0' and '00'", "same class");
-    assert_refused(liana__test_command("train", file, "--out", out, "train.class_weights=balanced", "data.targets=y"), 2,
-                   "train.class_weights", "'balanced'", "'y'");
+    assert_refused(liana__test_command("train", file, "--out", out, "train.class_weights=balanced", "data.targets=y"),
+                   2, "train.class_weights", "'balanced'", "'y'");
     assert_refused(liana__test_command("train", file, "--out", out, "data.columns={x: [a, b], y: y}", "data.targets=y",
                                        "data.sample_weights=balanced"),
                    2, "data.sample_weights", "no label");
-    assert_refused(liana__test_command(
-                       "train", file, "--out", out, "train.class_weights={1: 2}", "data.targets={u: y, v: z}",
-                       "train.loss={u: mse, v: categorical_crossentropy}",
-                       "model.layers=[{InputLayer: {name: x, shape: [2]}}, {Dense: {name: u, units: 1}}, "
-                       "{Dense: {name: v, units: 3, activation: softmax, inputs: x}}]",
-                       "model.outputs=[u, v]"),
-                   2, "train.class_weights");
+    assert_refused(
+        liana__test_command("train", file, "--out", out, "train.class_weights={1: 2}", "data.targets={u: y, v: z}",
+                            "train.loss={u: mse, v: categorical_crossentropy}",
+                            "model.layers=[{InputLayer: {name: x, shape: [2]}}, {Dense: {name: u, units: 1}}, "
+                            "{Dense: {name: v, units: 3, activation: softmax, inputs: x}}]",
+                            "model.outputs=[u, v]"),
+        2, "train.class_weights");
 }
 
 /* ---- targets that a loss is not defined for ---- */

@@ -165,7 +165,8 @@ static void print_named(const printer *own, const float *output, size_t count, c
 {
     size_t top[TOP_CLASSES], found = find_top(output, count, top);
     for (size_t i = 0; i < found; i++) {
-        fprintf(own->invocation->out, "%s %.4f %s", i ? "," : "", liana__shown((double)output[top[i]]), names->items[top[i]]);
+        fprintf(own->invocation->out, "%s %.4f %s", i ? "," : "", liana__shown((double)output[top[i]]),
+                names->items[top[i]]);
     }
 }
 

@@ -93,11 +93,12 @@ liana_status liana__model_check_lone_softmax(const liana_model *model, size_t ou
     const bool lone = end->shape.rank > 0 && end->shape.dims[end->shape.rank - 1] == 1;
     if (!lone || !(of_loss || end->is_softmax)) return LIANA_OK;
     const liana__layer *layer = &model->layers[end->layer];
-    liana__fail(error, LIANA_INVALID_CONFIG,
-                "layer '%s' (%s): the model ends in a softmax of one value, which is always 1, so nothing is learnt; give "
-                "it a value for each class (two at least), or for yes and no one value with activation: sigmoid and the "
-                "loss binary_crossentropy",
-                layer->name, layer->type->name);
+    liana__fail(
+        error, LIANA_INVALID_CONFIG,
+        "layer '%s' (%s): the model ends in a softmax of one value, which is always 1, so nothing is learnt; give "
+        "it a value for each class (two at least), or for yes and no one value with activation: sigmoid and the "
+        "loss binary_crossentropy",
+        layer->name, layer->type->name);
     return fail_at_node(end, error);
 }
 

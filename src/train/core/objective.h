@@ -81,7 +81,7 @@ typedef struct liana__objective_request {
      * f1_score_by_class, support_by_class, and confusion_matrix where there is one class for each element. */
     bool by_class;
     double threshold; /* of answers of yes and no, for that; 0: 0.5 */
-    bool predicts; /* nothing is compared with anything: without a loss outputs are given as they are */
+    bool predicts;    /* nothing is compared with anything: without a loss outputs are given as they are */
 } liana__objective_request;
 
 /* Finds all mistakes in a request. Names and options are in the arena. `for_training`: the model's outputs must be what

@@ -137,7 +137,8 @@ static void note_lone_softmax(const liana_model *model, const liana__notes *note
 {
     for (size_t i = 0; i < model->num_nodes; i++) {
         if (!liana__model_is_lone_softmax(model, i)) continue;
-        liana__note(notes, "layer '%s' is a softmax of one value, which is always 1: nothing before it is learnt through it",
+        liana__note(notes,
+                    "layer '%s' is a softmax of one value, which is always 1: nothing before it is learnt through it",
                     model->layers[model->nodes[i].layer].name);
     }
 }

@@ -62,9 +62,9 @@ typedef struct liana__run {
     int64_t num_class_weights;
     const double *drawn; /* training examples of each class in an epoch, about; NULL: the labels were not counted */
     int64_t num_drawn;   /* their number; 0 where drawn is NULL */
-    size_t num_backbone_layers;     /* the rest is a new head, which a weight file need not have */
-    const char *warm_listing;       /* what a warm start matched, for the run folder; NULL: there was none */
-    liana__remote *remote;          /* the local files of the configuration's URLs */
+    size_t num_backbone_layers; /* the rest is a new head, which a weight file need not have */
+    const char *warm_listing;   /* what a warm start matched, for the run folder; NULL: there was none */
+    liana__remote *remote;      /* the local files of the configuration's URLs */
     struct liana__run_fetch *fetch;
     struct liana__checkpoint_writer *writer; /* while it is fitted; NULL: none */
     liana__folder_hold hold;                 /* of the folder; nothing: this process writes nothing that others see */

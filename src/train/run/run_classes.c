@@ -118,8 +118,7 @@ static bool says_yes_or_no(const liana__run *run)
     const liana__objective_output *output = &objective->outputs[0];
     if (objective->num_outputs != 1 || output->activation != LIANA__ACTIVATION_SIGMOID) return false;
     if (output->shape.rank != 2 || output->shape.dims[1] != 1) return false;
-    return liana__run_output_names(run, 0).count == 2 ||
-           (run->num_classes == 2 && liana__run_compares_label(run, 0));
+    return liana__run_output_names(run, 0).count == 2 || (run->num_classes == 2 && liana__run_compares_label(run, 0));
 }
 
 bool liana__run_predicts_classes(const liana__run *run)

@@ -190,10 +190,11 @@ static liana_status fail_one_value(const liana__run *run, liana__error *error)
                            "binary_crossentropy; or end the model in 2 values with activation: softmax",
                            meaning);
     }
-    return liana__fail(error, LIANA_INVALID_CONFIG,
-                       "the model's last layer gives 1 value, but the data have %lld classes; end it in %lld values with "
-                       "activation: softmax",
-                       (long long)run->num_classes, (long long)run->num_classes);
+    return liana__fail(
+        error, LIANA_INVALID_CONFIG,
+        "the model's last layer gives 1 value, but the data have %lld classes; end it in %lld values with "
+        "activation: softmax",
+        (long long)run->num_classes, (long long)run->num_classes);
 }
 
 static liana_status check_classes(const liana__run *run, liana__error *error)

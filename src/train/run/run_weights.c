@@ -141,8 +141,8 @@ static liana_status check_balanced(const liana__run *run, const liana__objective
 static void note_rule(const liana__objective_output *output, const liana__run_options *options)
 {
     if (output->activation != LIANA__ACTIVATION_SIGMOID || output->shape.dims[output->shape.rank - 1] == 1) return;
-    liana__run_note(options, "%s: an example of '%s' with several classes has the weight of the first, as in Keras", key,
-                    output->name);
+    liana__run_note(options, "%s: an example of '%s' with several classes has the weight of the first, as in Keras",
+                    key, output->name);
 }
 
 liana_status liana__run_find_class_weights(liana__run *run, const liana__objective *objective,

@@ -62,6 +62,10 @@ static inline const char *liana__option_dashes(const char *name)
     {                                                                                               \
         "allow-plugins", NULL, "load the plugins that a run folder or a URL names: their code runs" \
     }
+#define LIANA__OPTION_THRESHOLD                                                                                     \
+    {                                                                                                               \
+        "threshold", "P", "of one sigmoid: the probability above which it is the second class (default: the run's)" \
+    }
 #define LIANA__OPTION_JSON                             \
     {                                                  \
         "json", NULL, "print JSON lines, for machines" \

@@ -15,6 +15,7 @@ static const liana__option options[] = {
      "also precision, recall, F1 score and number of examples of each class, and who is taken for whom"},
     {"follow", NULL, "evaluate each new checkpoint as it appears, until the run is over"},
     {"every", "SECONDS", "with --follow: the time between looks for new checkpoints (default: 5)"},
+    LIANA__OPTION_THRESHOLD,
     LIANA__OPTION_PLUGINS,
     LIANA__OPTION_JSON,
     {0},
@@ -231,6 +232,7 @@ static liana_status follow(liana__invocation *invocation)
     liana_status status = liana__session_open_trained(invocation, &session, &folder);
     if (pattern) session.config.data.validation = (liana__source_config){.paths = {1, &pattern}};
     if (pattern) session.config.data.validation_split = 0;
+    if (status == LIANA_OK) status = liana__session_read_threshold(invocation, &session);
     if (status == LIANA_OK) status = follow_run(&how, &session, invocation);
     liana__session_close(&session);
     return status;
@@ -253,6 +255,7 @@ static liana_status run(liana__invocation *invocation)
     const char *pattern = liana__invocation_text(invocation, "data");
     if (pattern) session.config.data.validation = (liana__source_config){.paths = {1, &pattern}};
     if (pattern) session.config.data.validation_split = 0;
+    if (status == LIANA_OK) status = liana__session_read_threshold(invocation, &session);
     if (status == LIANA_OK) status = evaluate(invocation, &session, folder);
     liana__session_close(&session);
     return status;

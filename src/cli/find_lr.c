@@ -103,7 +103,7 @@ static bool watch(void *user, int64_t update, double rate, double loss)
     } else if (own->terminal) {
         char text[128];
         liana__format(text, sizeof text, "update %lld/%lld: rate %.2e, loss %.4f", (long long)update,
-                      (long long)own->updates, rate, loss);
+                      (long long)own->updates, rate, liana__shown(loss));
         fprintf(invocation->out, "\r%-60s", text);
         fflush(invocation->out);
     }

@@ -72,6 +72,7 @@ liana_status liana__run_make_trainer(liana__run *run, const liana__run_options *
         if (!wanted.trainer.inputs) return liana__fail_memory(error, "the model's inputs");
     }
     LIANA_TRY(liana__run_find_objective(run, options, &wanted.trainer.objective, error));
+    if (options->training) LIANA_TRY(liana__run_check_labels(run, wanted.trainer.objective, options, error));
     if (options->training) LIANA_TRY(liana__run_find_class_weights(run, wanted.trainer.objective, options, error));
     wanted.trainer.class_weights = run->class_weights;
     wanted.trainer.num_class_weights = run->num_class_weights;

@@ -17,7 +17,7 @@ CONFIGURE = cmake -S . -B $(1) $(if $(wildcard $(1)/CMakeCache.txt),,$(GENERATOR
 COMPILE = cmake --build $(1) --parallel $(JOBS)
 TEST = ctest --test-dir $(1) --output-on-failure --no-label-summary --parallel $(JOBS) $(TEST_OPTIONS)
 
-.PHONY: all help demo test asan tsan bench bench-docs bench-long bench-data kills fuzz test-levels test-builds format check-format check-includes check-names check-registry check-docs-long check-slurm check-ahead check-plan check-zoo install uninstall clean
+.PHONY: all help demo test asan tsan bench bench-docs bench-long bench-data kills fuzz test-levels test-builds format check-format check-includes check-names check-registry check-batches check-docs-long check-slurm check-ahead check-plan check-zoo install uninstall clean
 
 all: ## build libliana and the liana command into $(BUILD)
 	$(call CONFIGURE,$(BUILD))
@@ -82,6 +82,11 @@ bench: ## measure speed and memory of liana, PyTorch, JAX and TensorFlow: a tabl
 bench-docs: ## the same, written into docs/performance.md and docs/images
 	$(MAKE) bench DOCS=yes
 
+check-batches: ## run all subcommands with batches of all sizes, one example and none, under AddressSanitizer and UndefinedBehaviorSanitizer, in $(BUILD)-asan-plain (long)
+	$(call CONFIGURE,$(BUILD)-asan-plain,-DLIANA_SANITIZE=address$(comma)undefined -DLIANA_X86=OFF)
+	$(call COMPILE,$(BUILD)-asan-plain) --target liana
+	sh tests/checks/batches.sh $(BUILD)-asan-plain
+
 check-slurm: ## run jobs under Slurm itself, one node on this machine (root; Slurm is unpacked, not installed; a few minutes)
 	$(call CONFIGURE,$(BUILD))
 	$(call COMPILE,$(BUILD)) --target liana
@@ -139,6 +144,6 @@ uninstall: ## remove what the last `make install` installed (with the same DESTD
 	DESTDIR=$(DESTDIR) cmake --build $(BUILD) --target uninstall
 
 clean: ## remove what was built
-	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-fuzz $(BUILD)-gcc-* $(BUILD)-clang-*
+	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-asan-plain $(BUILD)-tsan $(BUILD)-fuzz $(BUILD)-gcc-* $(BUILD)-clang-*
 
 comma := ,

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "remote/store.h"
+#include "train/checkpoint/belongs.h"
 #include "train/checkpoint/lease_place.h"
 
 #include <stdlib.h>

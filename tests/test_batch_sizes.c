@@ -197,6 +197,44 @@ static void test_pictures_of_a_part_with_gaps(void **state)
     assert_same_file(liana__test_path("gap-pictures/predictions.png"), changed);
 }
 
+/* Padded sequences: what counts of a batch is summed before its gradients are, and there are more of these. */
+static void test_replicas_of_masked_losses(void **state)
+{
+    (void)state;
+    static const char config[] = "data:\n"
+                                 "  train: {paths: train.csv, kind: table}\n"
+                                 "  columns: {words: {length: 6, padding: 0}, tags: {length: 6, padding: 0}}\n"
+                                 "  inputs: {words: words}\n"
+                                 "  targets: tags\n"
+                                 "model:\n"
+                                 "  layers:\n"
+                                 "    - InputLayer: {name: words, shape: [6], dtype: int32}\n"
+                                 "    - Embedding: {input_dim: 9, output_dim: 4, mask_zero: true}\n"
+                                 "    - Dense: {units: 3, activation: softmax}\n"
+                                 "train: {epochs: 2, batch_size: 40, microbatch: 2, seed: 3}\n";
+    static const char *const strategies[] = {"train.strategy={name: mirrored, replicas: 2}",
+                                             "train.strategy={name: mirrored, replicas: 3}"};
+    liana__text table = {0};
+    char path[300], expected[300];
+    liana__test_folder();
+    liana__text_add(&table, "words,tags\n");
+    for (int i = 0; i < 101; i++) {
+        for (int k = 0; k <= i % 6; k++) liana__text_add(&table, "%s%d", k ? " " : "", 1 + (i + k) % 8);
+        for (int k = 0; k <= i % 6; k++) liana__text_add(&table, "%s%d", k ? " " : ",", (i + k) % 3);
+        liana__text_add(&table, "\n");
+    }
+    liana__test_write("train.csv", table.data, table.length);
+    liana__text_free(&table);
+    snprintf(path, sizeof path, "%s", liana__test_write("config.yaml", config, sizeof config - 1));
+    snprintf(expected, sizeof expected, "%s", liana__test_path("alone/history.json"));
+    assert_code(liana__test_command("train", path, "--out", liana__test_path("alone")), 0);
+    for (size_t i = 0; i < 2; i++) {
+        assert_code(liana__test_command("train", path, strategies[i], "--out", liana__test_path("shared")), 0);
+        assert_same_file(liana__test_path("shared/history.json"), expected);
+        assert_ok(liana__folder_remove(liana__test_path("shared"), NULL), NULL);
+    }
+}
+
 /* ---- in C ---- */
 
 static bool keep_loss(void *user, const liana_epoch *epoch)
@@ -273,9 +311,13 @@ static void test_fit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pictures),    cmocka_unit_test(test_measures),
-        cmocka_unit_test(test_predictions), cmocka_unit_test(test_training),
-        cmocka_unit_test(test_fit),         cmocka_unit_test(test_pictures_of_a_part_with_gaps),
+        cmocka_unit_test(test_pictures),
+        cmocka_unit_test(test_measures),
+        cmocka_unit_test(test_predictions),
+        cmocka_unit_test(test_training),
+        cmocka_unit_test(test_fit),
+        cmocka_unit_test(test_replicas_of_masked_losses),
+        cmocka_unit_test(test_pictures_of_a_part_with_gaps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

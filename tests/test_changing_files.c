@@ -1,5 +1,6 @@
 /* Data that change, vanish or lie while they are read, and places that cannot be read or written: a message, never a
  * signal, and nothing is lost. */
+#include "harness/peers.h"
 #include "harness/tiny_records.h"
 #include "harness/wait_until.h"
 
@@ -416,7 +417,7 @@ static void test_file_vanishes(void **state)
 static void test_unreadable_folder(void **state)
 {
     (void)state;
-    if (geteuid() != 0) skip(); /* becomes nobody */
+    if (geteuid() != 0) liana__test_skip("only root becomes another user");
     const char *folder = liana__test_folder();
     liana__error error = {0};
     assert_ok(liana__folder_make(liana__test_path("photos/a"), &error), &error);

@@ -48,7 +48,7 @@ static void add_image(gathering *own, const liana__batch *batch, int64_t index)
     size_t size = (size_t)(run->image_shape[0] * run->image_shape[1] * run->image_shape[2]);
     uint8_t *pixels = liana__arena_allocate(&own->arena, size);
     if (!pixels) return;
-    memcpy(pixels, batch->images + (size_t)index * size, size);
+    liana__batch_pixels(batch, index, size, pixels);
     own->num_right += truth == best;
     own->items[own->count++] = (liana__grid_item){
         .pixels = pixels,

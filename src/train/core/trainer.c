@@ -573,10 +573,14 @@ liana_status liana__trainer_check_batch(const liana__trainer *trainer, const lia
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "a batch of %lld examples, expected 1 to %lld",
                            (long long)count, (long long)largest);
     }
-    if (batch->count > 0 && training && trainer->options.mixes && (!batch->partners || !batch->shares)) {
-        return liana__fail(error, LIANA_INVALID_ARGUMENT, "the trainer mixes, but a batch comes without partners");
+    if (batch->count == 0 || !training || !trainer->options.mixes) return LIANA_OK;
+    const liana__objective *objective = trainer->options.objective;
+    bool has_partners = batch->shares;
+    for (size_t i = 0; i < objective->num_outputs; i++) {
+        has_partners = has_partners && (batch->partners[i] || !objective->outputs[i].choice.loss);
     }
-    return LIANA_OK;
+    if (has_partners) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_ARGUMENT, "the trainer mixes, but a batch comes without partners");
 }
 
 /* Counts the elements of masked outputs, and sets the scales so that dividing by the number of examples, as the update
@@ -604,11 +608,11 @@ liana__leaf_batch liana__trainer_leaves(liana__trainer *trainer, const liana__tr
     for (size_t i = 0; i < LIANA__MAX_INPUTS; i++) leaves.rows[LIANA__FIRST_INPUT + i] = batch->inputs[i];
     for (size_t i = 0; i < objective->num_outputs; i++) {
         leaves.rows[LIANA__FIRST_TARGET + i] = batch->targets[i] ? batch->targets[i] : trainer->no_targets;
+        leaves.rows[LIANA__FIRST_PARTNER + i] = batch->partners[i];
     }
     leaves.records = batch->records;
     leaves.rows[LIANA__COMPONENT_POSITIONS] = batch->positions;
     leaves.rows[LIANA__COMPONENT_WEIGHTS] = batch->weights ? batch->weights : trainer->no_weights;
-    leaves.rows[LIANA__COMPONENT_PARTNERS] = batch->partners;
     leaves.rows[LIANA__COMPONENT_SHARES] = batch->shares;
     leaves.rows[LIANA__COMPONENT_SCALES] = trainer->scales;
     return leaves;

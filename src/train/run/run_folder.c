@@ -251,6 +251,13 @@ static void inherit(liana__config *config, const liana__config *old)
     if (!data->image_size[0]) memcpy(data->image_size, old->data.image_size, sizeof data->image_size);
     if (!data->channels) data->channels = old->data.channels;
     if (data->scale == LIANA_SCALE_AUTO) data->scale = old->data.scale;
+    if (!liana__config_gives(config, "data.resize.round")) data->resize.round = old->data.resize.round;
+    int *rescaling = &config->model.imagenet_rescaling;
+    if (*rescaling == LIANA__IMAGENET_RESCALING_AUTO) *rescaling = old->model.imagenet_rescaling;
+    if (old->is_older) {
+        config->is_older = true;
+        liana__config_keep_keras2(config->root);
+    }
     if (config->train.precision == LIANA_PRECISION_AUTO) config->train.precision = old->train.precision;
     if (config->train.recompute == LIANA_RECOMPUTE_AUTO && !config->train.memory) {
         config->train.recompute = old->train.recompute;

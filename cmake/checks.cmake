@@ -22,6 +22,7 @@ liana_add_check(second_make tests/checks/test_second_make.sh ${CMAKE_C_COMPILER}
 liana_add_check(skips tests/checks/test_skips.sh)
 liana_add_check(builders_without_warnings tests/checks/test_builders.sh)
 liana_add_check(named_lists tests/checks/test_named_lists.sh ${PROJECT_BINARY_DIR})
+liana_add_check(completion tests/checks/test_completion.sh ${PROJECT_BINARY_DIR})
 liana_add_check(bench_runs tests/checks/test_bench.sh ${PROJECT_BINARY_DIR})
 foreach(peer torch jax tensorflow)
   liana_add_peers_check(bench_peer_${peer} tests/checks/test_peers.sh ${peer})

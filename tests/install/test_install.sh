@@ -263,7 +263,7 @@ for file in LICENSE README.md docs/design/README.md docs/images/demo.png example
     cmp "$here/../../$file" "$documents/$file" || fail "$file is not installed as it is"
 done
 manual=$(find "$there" -name liana.1)
-for name in $("$there/bin/liana" help | sed -n 's/^  \([a-z]*\) .*/\1/p'); do
+for name in $("$there/bin/liana" help | sed -n 's/^  \([a-z-]*\) .*/\1/p'); do
     grep -q "^\.SS liana $name$" "$manual" || fail "liana.1 says nothing of $name"
 done
 if command -v man >/dev/null; then

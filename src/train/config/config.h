@@ -319,6 +319,9 @@ bool liana__config_find_option(const char *name, char *key, size_t size);
  * it. For liana__fail_at, when an option turns out to be wrong later. */
 liana__place liana__config_place(const liana__config *config, const char *key);
 
+/* Whether the value of a dotted key that is given comes from an override on the command line. */
+bool liana__config_is_override(const liana__config *config, const char *key);
+
 /* Writes the whole configuration as YAML. It loads to the same configuration from any folder, except for the queries of
  * https:// URLs (liana__path_shown). */
 void liana__config_write(const liana__config *config, liana__text *text);

@@ -329,7 +329,7 @@ static const liana__field data_items[] = {
      .kind = LIANA__FIELD_INT,
      AT(take),
      .maximum = INFINITY,
-     .doc = "number of records to use of each source, from the first (0: all)"},
+     .doc = "number of records to use of each source that this configuration names, from the first (0: all)"},
     {.name = "cache",
      .kind = LIANA__FIELD_ENUM,
      AT(cache),

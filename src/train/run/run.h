@@ -179,7 +179,7 @@ liana_status liana__run_predict(liana__run *run, const liana__run_data *data, li
                                 const char *path, const liana__run_options *options, liana__measured *measured,
                                 liana__error *error) LIANA_MUST_USE;
 
-/* Opens data for prediction: patterns, a folder or IDX images. Labels are not read. */
+/* Opens data for prediction: patterns, a folder or IDX images; the first data.take examples. Labels are not read. */
 liana_status liana__run_open_data(liana__run *run, const liana__source_config *where, liana__run_data *data,
                                   liana__error *error) LIANA_MUST_USE;
 void liana__run_close_data(liana__run_data *data);

@@ -504,7 +504,8 @@ liana_status liana__run_open_data(liana__run *run, const liana__source_config *w
 {
     *data = (liana__run_data){0};
     if (!run->training.source) LIANA_TRY(check_vocabularies(run, false, error));
-    liana_status status = open_source(run, where, LABELS_IGNORED, 0, &data->source, error);
+    const int64_t take = run->config->data.take;
+    liana_status status = open_source(run, where, LABELS_IGNORED, take, &data->source, error);
     LIANA_TRY(liana__cluster_agree_status(liana__cluster_of(run->context), status, error));
     status = liana__run_agree_on_part(run, data->source, error);
     if (status == LIANA_OK) status = start_loader(run, data, error);

@@ -243,8 +243,8 @@ static void check_column(const char *columns, int dtype, double (*expected)(int 
     void *scratch = liana__source_scratch_create(source);
     assert_ok(liana__source_read(source, 2, scratch, &record, &error), &error);
     for (int i = 0; i < VALUES; i++) {
-        double found = dtype == LIANA_U8 ? ((const uint8_t *)record.values[0])[i]
-                                         : (double)((const float *)record.values[0])[i];
+        double found =
+            dtype == LIANA_U8 ? ((const uint8_t *)record.values[0])[i] : (double)((const float *)record.values[0])[i];
         assert_true(found == expected(i));
     }
     assert_int_equal(record.label, 0);

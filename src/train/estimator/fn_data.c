@@ -34,8 +34,8 @@ static void describe_image(const liana_estimator_input *given, liana__fn_compone
     for (int i = 0; i < 3; i++) made->shape.dims[1 + i] = dims[i];
     bool known = has_image_shape(given) || made->data.dtype != LIANA_STRING;
     /* Resized pixels have fractions; those of files may be of any size. */
-    bool exact = made->data.dtype == LIANA_U8 && made->data.shape.dims[0] == dims[0] &&
-                 made->data.shape.dims[1] == dims[1];
+    bool exact =
+        made->data.dtype == LIANA_U8 && made->data.shape.dims[0] == dims[0] && made->data.shape.dims[1] == dims[1];
     made->dtype = exact ? LIANA_U8 : LIANA_F32;
     if (!known)
         made->refusal = "holds image files, which may be of any size; say to which .image_shape they are resized";

@@ -10,6 +10,7 @@ CMAKE_OPTIONS ?=
 FUZZ_SECONDS ?= 60
 KILLS ?= 200
 MODELS ?= all
+STATES ?=
 
 GENERATOR := $(if $(shell command -v ninja 2>/dev/null),-G Ninja)
 CONFIGURE = cmake -S . -B $(1) $(if $(wildcard $(1)/CMakeCache.txt),,$(GENERATOR)) $(if $(WERROR),-DLIANA_WERROR=$(WERROR)) \
@@ -21,7 +22,7 @@ PACKAGES = scripts/install-packages.sh
 PEERS = scripts/install-peers.sh
 TEST = scripts/run_tests.sh $(1) --parallel $(JOBS) $(2) $(TEST_OPTIONS)
 
-.PHONY: all help demo test asan tsan bench bench-docs bench-long bench-data kills fuzz test-levels test-builds format check-format check-includes check-names check-registry check-docs-long check-slurm check-ahead check-peers check-plan check-zoo install uninstall clean
+.PHONY: all help demo test asan tsan bench bench-docs bench-long bench-data kills fuzz test-levels test-builds format check-format check-includes check-names check-registry check-docs-long check-slurm check-ahead check-peers check-bare check-plan check-zoo install uninstall clean
 
 all: ## build libliana and the liana command into $(BUILD)
 	$(call CONFIGURE,$(BUILD))
@@ -93,6 +94,9 @@ bench: ## measure speed and memory of liana, PyTorch, JAX and TensorFlow: a tabl
 
 bench-docs: ## the same, written into docs/performance.md and docs/images
 	$(MAKE) bench DOCS=yes
+
+check-bare: ## run make demo, make test and make check-peers on a Debian 12 that is made bare for it, in three states (root; an hour)
+	scripts/check_bare_debian.sh $(STATES)
 
 check-slurm: ## run jobs under Slurm itself, one node on this machine (root; Slurm is unpacked, not installed; a few minutes)
 	$(call CONFIGURE,$(BUILD))

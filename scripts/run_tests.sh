@@ -37,9 +37,9 @@ touch "$folder/closing"
     /^<end of output>$/ { inside = 0 }
     inside && /(^|: )skipped: / {
         reason = $0
-        sub(/.*skipped: /, "", reason)
+        sub(/skipped: /, "", reason)
         said[name] = 1
-        if (reason ~ /^left to make [a-z-]+$/) { sub(/^left to /, "", reason); left(name, reason); next }
+        if (match(reason, /left to make [a-z-]+$/)) { left(name, substr(reason, RSTART + 8)); next }
         if (!((name, reason) in seen)) lines[count++] = "  " name ": " reason
         seen[name, reason] = 1
     }

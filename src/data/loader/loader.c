@@ -635,6 +635,11 @@ void liana__loader_set_workers(liana__loader *loader, const liana__input_workers
     loader->options.workers = &loader->workers;
 }
 
+int64_t liana__loader_batch_size(const liana__loader *loader)
+{
+    return loader->options.batch_size;
+}
+
 liana__image_cache *liana__loader_cache(const liana__loader *loader)
 {
     return loader->plan.cache;

@@ -493,6 +493,7 @@ static liana_status fill_source(csv_source *source, liana__csv_list *readers, co
         LIANA_TRY(check_endings(source, first_list(source), error));
         LIANA_TRY(liana__image_files_distinguish(&source->files, error));
         LIANA_TRY(fetch_images(source, readers, options, error));
+        LIANA_TRY(liana__image_files_note_versions(&source->files, error));
     }
     source->base.num_records = source->files.count;
     source->base.memory =

@@ -379,6 +379,7 @@ static liana_status fill_source(folder_source *source, const liana__paths *paths
     if (source->files.count) LIANA_TRY(check_level(source, options, error));
     if (paths->count > 1) LIANA_TRY(liana__image_files_distinguish(&source->files, error));
     LIANA_TRY(tell_unread(source, error));
+    LIANA_TRY(liana__image_files_note_versions(&source->files, error));
     source->base.num_records = source->files.count;
     source->base.memory = liana__image_files_memory(&source->files);
     source->base.has_labels = liana__image_files_labelled(&source->files, options->skip_damage);

@@ -299,7 +299,10 @@ static liana_status set_up(liana__run *run, const liana__run_options *options, l
     LIANA_TRY(liana__run_make_trainer(run, options, error));
     LIANA_TRY(liana__run_agree_on_arithmetic(run, options, error));
     if (options->training && !has_weights(run)) LIANA_TRY(liana__warn_find_averages(&run->warnings, error));
-    if (options->training && run->folder) LIANA_TRY(liana__run_note_data(run, error));
+    if (options->training && run->folder) {
+        LIANA_TRY(liana__run_note_data(run, error));
+        LIANA_TRY(liana__run_note_settings(run, options, error));
+    }
     if (options->training) {
         liana__training_state_next_fit(&run->core.state, run->config->train.initial_epoch);
         LIANA_TRY(liana__run_find_callbacks(run, error));

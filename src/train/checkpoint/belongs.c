@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 liana_status liana__checkpoint_note_seed(liana__training_state *state, uint64_t seed, liana__arena *arena,
                                          liana__error *error)
@@ -61,9 +62,20 @@ static void cut(liana__text *text, size_t length)
     text->data[length] = 0;
 }
 
+/* Sections within sections: their keys are those of a version of liana too. */
+static bool is_inner_section(const liana__text *key)
+{
+    static const char *const sections[] = {"data.resize", "data.features"};
+    for (size_t i = 0; key->data && i < sizeof sections / sizeof *sections; i++) {
+        if (strcmp(key->data, sections[i]) == 0) return true;
+    }
+    return false;
+}
+
 /* `depth` levels of mappings have the keys of a version of liana. What is below them is as the user gave it. */
 static void compare(const liana__value *before, const liana__value *now, int depth, difference *first)
 {
+    if (depth == 0 && is_inner_section(&first->key)) depth = 1;
     if (depth > 0 && before->kind == LIANA__VALUE_MAP && now->kind == LIANA__VALUE_MAP) {
         const size_t length = first->key.length;
         for (size_t i = 0; i < now->count && !first->found && !first->key.failed; i++) {

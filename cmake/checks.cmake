@@ -5,7 +5,7 @@ function(liana_add_check name)
     ENVIRONMENT "${LIANA_TEST_ENVIRONMENT}")
 endfunction()
 
-# Checks that need a peer (tests/checks/peers.sh).
+# Checks that need a peer (tests/checks/needs.sh).
 function(liana_add_peers_check name)
   liana_add_check(${name} ${ARGN})
   set_tests_properties(${name} PROPERTIES LABELS "peers;checks" ENVIRONMENT "${LIANA_PEERS_ENVIRONMENT}")
@@ -49,11 +49,12 @@ if(NOT LIANA_SANITIZE)
   liana_add_check(small_processors tests/checks/test_small_processors.sh ${PROJECT_BINARY_DIR})
   liana_add_check(same_bytes tests/checks/test_same_bytes.sh ${PROJECT_BINARY_DIR}
     "${CMAKE_C_COMPILER_ID} ${CMAKE_C_COMPILER_VERSION} ${CMAKE_BUILD_TYPE}")
-  # -O0: only the compilers' and the linker's words count.
+  # -O0, kernels too: only the compilers' and the linker's words count.
   liana_add_check(builds_with_clang tests/checks/test_build.sh ${PROJECT_BINARY_DIR}/clang clang-14
-    -DCMAKE_BUILD_TYPE=Debug -DBUILD_SHARED_LIBS=OFF)
+    -DCMAKE_BUILD_TYPE=Debug -DLIANA_KERNEL_OPTIMIZATION=-O0 -DBUILD_SHARED_LIBS=OFF)
   liana_add_check(builds_without_options tests/checks/test_build.sh ${PROJECT_BINARY_DIR}/without-options gcc
-    -DCMAKE_BUILD_TYPE=Debug -DLIANA_HDF5=OFF -DLIANA_REMOTE=OFF -DLIANA_ZMQ=OFF -DLIANA_MPI=OFF -DLIANA_X86=OFF -DLIANA_TESTS=OFF -DBUILD_SHARED_LIBS=ON)
+    -DCMAKE_BUILD_TYPE=Debug -DLIANA_KERNEL_OPTIMIZATION=-O0 -DLIANA_HDF5=OFF -DLIANA_REMOTE=OFF -DLIANA_ZMQ=OFF
+    -DLIANA_MPI=OFF -DLIANA_X86=OFF -DLIANA_TESTS=OFF -DBUILD_SHARED_LIBS=ON)
   set_tests_properties(builds_with_clang builds_without_options PROPERTIES PROCESSORS 2)
   # Of these builds the first has the static library alone, the second the shared one.
   liana_add_check(install_static tests/install/test_one_library.sh ${PROJECT_BINARY_DIR}/clang static ${PROJECT_VERSION})

@@ -60,7 +60,7 @@ if grep -q 'Skipped\|Left' said; then fail "nothing is skipped"; fi
 echo "documents"
 mkdir -p house/tests house/docs
 cp -R "$source/tests/docs" house/tests/
-mkdir house/tests/checks house/build && cp "$source/tests/checks/peers.sh" house/tests/checks/
+mkdir house/tests/checks house/build && cp "$source/tests/checks/needs.sh" house/tests/checks/
 cat >house/README.md <<'END'
 <!-- test: data -->
 ```sh

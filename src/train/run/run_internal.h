@@ -150,6 +150,10 @@ liana_status liana__run_agree_on_data(const liana__run *run, liana__error *error
 /* The same for data that are opened later. */
 liana_status liana__run_agree_on_part(const liana__run *run, const liana__source *source, liana__error *error)
     LIANA_MUST_USE;
+/* Between two parts of the beginning: whether they have gone well (`status`), and nobody has asked to stop. A collective
+ * operation. */
+liana_status liana__run_agree_to_go_on(const liana__run *run, const liana__run_options *options, liana_status status,
+                                       liana__error *error) LIANA_MUST_USE;
 liana_status liana__run_agree_on_arithmetic(liana__run *run, const liana__run_options *options, liana__error *error)
     LIANA_MUST_USE;
 

@@ -1,6 +1,7 @@
 /* The list of subcommands, and what they share. */
 #include "cli/command.h"
 
+#include "base/descriptor.h"
 #include "base/named.h"
 #include "remote/remote.h"
 
@@ -117,6 +118,8 @@ static int report(liana__invocation *invocation, liana_status status)
     bool resumable = status == LIANA_CANCELLED || status == LIANA_UNAVAILABLE;
     if (resumable && invocation->command && liana__invocation_has(invocation, "requeue")) return EXIT_REQUEUE;
     if (status == LIANA_CANCELLED && liana__signals_caught()) return EXIT_SIGNAL + liana__signals_caught();
+    /* Whichever process hears first: all end alike. */
+    if (status == LIANA_CANCELLED && invocation->stopped) return EXIT_SIGNAL + SIGTERM;
     return status == LIANA_INVALID_CONFIG ? EXIT_USAGE : EXIT_FAILED;
 }
 
@@ -163,5 +166,6 @@ int liana__command_line(int argc, const char *const *argv, FILE *out, FILE *err)
 int liana__command_main(int argc, const char *const *argv)
 {
     liana__signals_prepare();
+    liana__descriptors_prepare();
     return liana__command_line(argc, argv, stdout, stderr);
 }

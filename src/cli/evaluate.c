@@ -15,6 +15,7 @@ static const liana__option options[] = {
      "also precision, recall, F1 score and number of examples of each class, and who is taken for whom"},
     {"follow", NULL, "evaluate each new checkpoint as it appears, until the run is over"},
     {"every", "SECONDS", "with --follow: the time between looks for new checkpoints (default: 5)"},
+    LIANA__OPTION_THRESHOLD,
     LIANA__OPTION_PLUGINS,
     LIANA__OPTION_JSON,
     {0},
@@ -242,6 +243,7 @@ static liana_status follow(liana__invocation *invocation)
     liana__session session;
     liana_status status = liana__session_open_trained(invocation, &session, &folder);
     if (status == LIANA_OK) choose_data(invocation, &pattern, &session);
+    if (status == LIANA_OK) status = liana__session_read_threshold(invocation, &session);
     if (status == LIANA_OK) status = follow_run(&how, &session, invocation);
     liana__session_close(&session);
     return status;
@@ -262,6 +264,7 @@ static liana_status run(liana__invocation *invocation)
                              invocation->operands[0]);
     }
     if (status == LIANA_OK) choose_data(invocation, &pattern, &session);
+    if (status == LIANA_OK) status = liana__session_read_threshold(invocation, &session);
     if (status == LIANA_OK) status = evaluate(invocation, &session, folder);
     liana__session_close(&session);
     return status;

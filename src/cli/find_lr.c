@@ -104,7 +104,7 @@ static bool watch(void *user, int64_t update, double rate, double loss)
     } else if (own->terminal) {
         char text[128];
         liana__format(text, sizeof text, "update %lld/%lld: rate %.2e, loss %.4f", (long long)update,
-                      (long long)own->updates, rate, loss);
+                      (long long)own->updates, rate, liana__shown(loss));
         liana__terminal_draw(invocation->out, text);
     }
     return liana__signals_caught() == 0;

@@ -35,8 +35,7 @@ static void print_picture(void *user, const char *path)
 /* Predictions are shown with their images, where there are images with one class each. */
 static bool has_labelled_images(const liana__run *run)
 {
-    int64_t classes = liana__trainer_num_classes(run->core.trainer);
-    return run->image_shape[0] > 0 && classes > 0 && classes == liana__trainer_row_size(run->core.trainer);
+    return run->image_shape[0] > 0 && liana__run_predicts_classes(run);
 }
 
 /* The folder is for the pictures. */

@@ -246,3 +246,8 @@ liana__value *liana__session_event(liana__invocation *invocation, const char *na
     liana__value_set(arena, event, "event", liana__value_string(arena, name));
     return event;
 }
+
+liana_status liana__session_read_threshold(liana__invocation *invocation, liana__session *session)
+{
+    return liana__invocation_float(invocation, "threshold", 1e-9, 1, &session->config.train.threshold);
+}

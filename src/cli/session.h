@@ -44,6 +44,9 @@ bool liana__session_is_chief(const liana__session *session);
 liana_status liana__session_load(const liana__session *session, const char *folder, const char *checkpoint,
                                  liana__run *run, const char **loaded, liana__error *error) LIANA_MUST_USE;
 
+/* Puts --threshold in the place of train.threshold. */
+liana_status liana__session_read_threshold(liana__invocation *invocation, liana__session *session) LIANA_MUST_USE;
+
 /* Prints a line to standard error for a record that is left out; for liana__run_options. `user` is the invocation. */
 void liana__session_bad_record(void *user, const char *note);
 

@@ -204,6 +204,7 @@ typedef struct liana__train_config {
     const liana__value *loss_weights;  /* NULL: all 1 */
     const liana__value *metrics;       /* NULL: the usual ones */
     const liana__value *class_weights; /* weights of the loss: "balanced", a map by class, or NULL */
+    double threshold;                  /* an answer of a sigmoid above it is yes: in predictions, and by class */
     int64_t seed;
     const char *device;           /* a backend's name */
     bool deterministic;           /* the same bits on any number of devices */

@@ -315,8 +315,7 @@ static const liana__column *target_column(const liana__run *run, size_t output)
     return found && match.targets[output].name ? liana__columns_get(columns, match.targets[output].name) : NULL;
 }
 
-/* Whether an output's target is the label: it is called so, or is the only one, and the configuration names no other. */
-static bool compares_label(const liana__run *run, size_t output)
+bool liana__run_compares_label(const liana__run *run, size_t output)
 {
     liana__data_names names;
     const size_t count = liana__model_num_outputs(run->model);
@@ -329,8 +328,11 @@ static bool compares_label(const liana__run *run, size_t output)
 liana__strings liana__run_output_names(const liana__run *run, size_t output)
 {
     const liana__column *column = output < LIANA__MAX_OUTPUTS ? target_column(run, output) : NULL;
-    if (column) return column->category ? column->vocabulary : (liana__strings){0};
-    return compares_label(run, output) ? run->class_names : (liana__strings){0};
+    if (column && column->category) return column->vocabulary;
+    /* Where no column is the label, data.class_names are the names of what the only output says. */
+    const liana__columns *columns = &run->config->data.components;
+    const bool only = liana__model_num_outputs(run->model) == 1 && column && !liana__columns_get(columns, "label");
+    return only || liana__run_compares_label(run, output) ? run->class_names : (liana__strings){0};
 }
 
 static liana_status find_match(liana__run *run, liana__run_data *part, liana__error *error)

@@ -28,6 +28,7 @@ liana_add_check(cut_network tests/checks/test_cut_network.sh ${PROJECT_BINARY_DI
 liana_add_check(kills tests/checks/test_kills.sh ${PROJECT_BINARY_DIR})
 liana_add_check(shaped_network tests/checks/test_shaped_network.sh ${PROJECT_BINARY_DIR})
 liana_add_check(mpi tests/checks/test_mpi.sh ${PROJECT_BINARY_DIR})
+liana_add_check(code_gate tests/checks/test_code_gate.sh ${PROJECT_BINARY_DIR})
 liana_add_check(quoted_code tests/checks/test_quoted_code.sh)
 liana_add_check(docs_commands tests/docs/test_docs.sh ${PROJECT_BINARY_DIR})
 # A sanitizer asks other questions.

@@ -62,15 +62,33 @@ bool liana__fit_metric_of(const liana_fit_context *context, const char *name, co
     return true;
 }
 
+static void keep_reason(liana_fit_context *context, const char *format, va_list arguments)
+{
+    const char *name = context->running ? context->running->name : "";
+    snprintf(context->stopped_by, sizeof context->stopped_by, "%s", *name ? name : "a callback");
+    liana__format_list(context->reason, sizeof context->reason, format, arguments);
+}
+
 void liana__fit_stop(liana_fit_context *context, const char *format, ...)
 {
     if (context->stopping) return;
     context->stopping = true;
-    const char *name = context->running ? context->running->name : "";
-    snprintf(context->stopped_by, sizeof context->stopped_by, "%s", *name ? name : "a callback");
     va_list arguments;
     va_start(arguments, format);
-    liana__format_list(context->reason, sizeof context->reason, format, arguments);
+    keep_reason(context, format, arguments);
+    va_end(arguments);
+}
+
+void liana__fit_stop_stage(liana_fit_context *context, const char *format, ...)
+{
+    const liana__training_stages *stages = context->training->stages;
+    const bool is_last = !stages || (size_t)context->training->state.stage + 1 >= stages->count;
+    if (context->stopping || context->stops_stage) return;
+    context->stopping = is_last;
+    context->stops_stage = !is_last;
+    va_list arguments;
+    va_start(arguments, format);
+    keep_reason(context, format, arguments);
     va_end(arguments);
 }
 

@@ -319,6 +319,12 @@ liana__strings liana__run_output_names(const liana__run *run, size_t output)
     return output == 0 ? run->class_names : (liana__strings){0};
 }
 
+liana__output_classes liana__run_output_classes(const liana__run *run, size_t output)
+{
+    const liana__objective *objective = liana__trainer_objective(run->core.trainer);
+    return liana__output_classes_of(objective, output, liana__run_output_names(run, output));
+}
+
 static liana_status find_match(liana__run *run, liana__run_data *part, liana__error *error)
 {
     liana__data_names names;

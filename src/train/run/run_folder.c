@@ -75,7 +75,10 @@ typedef struct differences {
 } differences;
 
 /* Settings of a training whose state fits whatever they are. They change results. */
-static const char *const SAFE_KEYS[] = {"train.optimizer",
+static const char *const SAFE_KEYS[] = {"model.training",
+                                        "train.device",
+                                        "train.deterministic",
+                                        "train.optimizer",
                                         "train.control",
                                         "train.class_weights",
                                         "train.validation_freq",

@@ -85,8 +85,8 @@ target_include_directories(liana_options INTERFACE ${PROJECT_SOURCE_DIR}/src ${P
   ${PROJECT_BINARY_DIR}/generated ${DNNL_INCLUDE})
 target_include_directories(liana_options SYSTEM INTERFACE ${LIANA_LOADED_INCLUDES})
 target_link_libraries(liana_options INTERFACE ${DNNL_LIBRARY} ${GOMP_LIBRARY} PkgConfig::JPEG PkgConfig::PNG
-  PkgConfig::EXIF PkgConfig::JANSSON PkgConfig::FYAML PkgConfig::PROTOBUF_C ZLIB::ZLIB Threads::Threads m
-  ${CMAKE_DL_LIBS})
+  PkgConfig::EXIF PkgConfig::JANSSON PkgConfig::FYAML PkgConfig::PROTOBUF_C PkgConfig::UTF8PROC ZLIB::ZLIB
+  Threads::Threads m ${CMAKE_DL_LIBS})
 
 add_library(liana_objects OBJECT ${LIANA_SOURCES})
 target_link_libraries(liana_objects PRIVATE liana_options)
@@ -142,7 +142,7 @@ endif()
 # One module for each MPI whose headers are there (src/distribute/transport/mpi_module.h).
 set(LIANA_MPI_MODULES)
 function(liana_add_mpi_module library package)
-  pkg_check_modules(MPI_${library} QUIET IMPORTED_TARGET ${package})
+  liana_find_package(MPI_${library} ${package} QUIET)
   if(NOT MPI_${library}_FOUND)
     message(STATUS "no ${package}: without the module for ${library}")
     return()

@@ -1,6 +1,5 @@
-/* Layers and architectures compared with TensorFlow.js, layer by layer (tests/tfjs/compare.js). Skipped where
- * scripts/install-tfjs.sh was not run. */
-#include "harness/harness.h"
+/* Layers and architectures compared with TensorFlow.js, layer by layer (tests/tfjs/compare.js). */
+#include "harness/peers.h"
 
 #include "base/file.h"
 #include "base/random.h"
@@ -21,10 +20,14 @@ static liana__arena arena;
 static liana__error error;
 static liana__device *device;
 
-static bool tfjs_installed(void)
+/* compare.js finds TensorFlow.js where the peer is. */
+static void need_tfjs(void)
 {
-    return liana__folder_exists(LIANA_SOURCE_DIR "/tests/tfjs/node_modules/@tensorflow/tfjs-layers") &&
-           system("node --version >/dev/null 2>&1") == 0;
+    char modules[2100];
+    const char *folder = liana__test_peer("tfjs");
+    if (!folder) skip();
+    snprintf(modules, sizeof modules, "%s/node_modules", folder);
+    setenv("NODE_PATH", modules, 1);
 }
 
 static int set_up(void **state)
@@ -255,10 +258,7 @@ static float **draw_weights(void)
 static void test_every_layer(void **state)
 {
     (void)state;
-    if (!tfjs_installed()) {
-        print_message("skipped: TensorFlow.js is not installed (scripts/install-tfjs.sh)\n");
-        skip();
-    }
+    need_tfjs();
     static const struct {
         const char *name;
         void (*build)(void);
@@ -320,10 +320,7 @@ static float *read_photo(const char *name, int64_t size)
 
 static void compare_file(const char *file, const char *photo, int64_t size)
 {
-    if (!tfjs_installed()) {
-        print_message("skipped: TensorFlow.js is not installed (scripts/install-tfjs.sh)\n");
-        skip();
-    }
+    need_tfjs();
     assert_ok(liana_model_status(model), &context->error);
     const char *path = liana__test_data(file);
     float **weights = liana__test_weights(model, 1), *pixels = read_photo(photo, size);
@@ -374,10 +371,7 @@ static float **draw_vectors(void)
 
 static void compare_architecture(double low, double high)
 {
-    if (!tfjs_installed()) {
-        print_message("skipped: TensorFlow.js is not installed (scripts/install-tfjs.sh)\n");
-        skip();
-    }
+    need_tfjs();
     assert_ok(liana_model_status(model), &context->error);
     liana_shape shape = liana__model_input_shape(model);
     int64_t count = liana_shape_size(&shape);

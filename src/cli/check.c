@@ -45,6 +45,7 @@ static liana_status add_part(checker *own, const char *name, const char *const *
 {
     liana__source *source;
     LIANA_TRY(liana__source_open(patterns, count, wanted, &source, &own->invocation->error));
+    if (source->left_out) fprintf(own->invocation->err, "liana: %s: %s\n", name, source->left_out);
     /* Tables, and images with more columns, may be compared with something else than classes. */
     bool labelled = source->has_labels || !source->num_components;
     own->parts[own->num_parts++] = (liana__scan_part){name, source, wanted->need_labels && labelled};

@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "cli/fetching.h"
+#include "formats/image.h"
 
 #include <inttypes.h>
 #include <unistd.h>
@@ -92,7 +93,7 @@ static void print_summary(liana__invocation *invocation, const liana__convert_su
                 summary->num_validation, summary->num_test);
     }
     if (summary->num_ignored) {
-        fprintf(invocation->out, "  left out: %" PRIu64 " that are no .jpg, .jpeg or .png files\n",
+        fprintf(invocation->out, "  left out: %" PRIu64 " that are no images (" LIANA__IMAGE_KINDS ")\n",
                 summary->num_ignored);
     }
 }

@@ -15,6 +15,7 @@ typedef struct liana__test_job {
     size_t workers, servers;
     int number; /* of the try: each has a folder and sockets of its own */
     const char *heartbeat;
+    const char *lease;    /* NULL: a short one */
     int port;             /* where rank 0 is, which is all that they are told; 0: they know all addresses */
     const char *strategy; /* an option of the command; NULL: none */
     pid_t processes[LIANA__JOB_PROCESSES];

@@ -4,6 +4,7 @@
 #include "base/parts.h"
 #include "base/text.h"
 #include "data/source/class_list.h"
+#include "formats/image.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -118,7 +119,7 @@ static liana_status recognise_all(const liana_context *context, const liana__pat
             return liana__fail(
                 error, LIANA_INVALID_DATA,
                 "'%s' is not of a known kind: expected TFRecord files, IDX files (MNIST), CSV lists of images, "
-                "WebDataset tar archives, JPEG or PNG images or folders of them; if it is one of these, set data.kind",
+                "WebDataset tar archives, images (" LIANA__IMAGE_KINDS ") or folders of them; if it is one of these, set data.kind",
                 paths->items[i]);
         }
         if (*kind && found != *kind) {
@@ -247,9 +248,8 @@ static liana_status check_source(const liana__source *source, const char *patter
             "'%s' has no labels, which are needed here: TFRecords need an int64 feature 'class', 'label' or "
             "'image/class/label' (or the one that data.features.label names), IDX images a file of labels beside them, "
             "CSV lists a column 'label' or 'class' with no empty cell, WebDatasets a NAME.cls beside each image, "
-            "images "
-            "a folder for each class",
-            pattern);
+            "images a folder for each class%s%s",
+            pattern, source->instead_of_labels ? "; " : "", source->instead_of_labels ? source->instead_of_labels : "");
     }
     return check_names(source, pattern, options, error);
 }

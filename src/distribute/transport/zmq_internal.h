@@ -84,6 +84,7 @@ typedef struct liana__zmq {
     bool has_thread;
     atomic_bool closing;
     bool takes_leave; /* the last words are said: who greets now gets his at once */
+    bool left_behind; /* the others go on without this process */
     double last_beat, last_turn;
 } liana__zmq;
 
@@ -144,6 +145,8 @@ void liana__zmq_take_other_round(liana__zmq *own, const liana__frame *frame, con
 void liana__zmq_take_invitation(liana__zmq *own, const liana__frame *frame);
 /* While all meet in a later round: its chief goes to the next round with those who are there. */
 void liana__zmq_leave_out_missing(liana__zmq *own);
+/* This process was left behind: the others go on without it, or have met in a later round. */
+void liana__zmq_note_left_behind(liana__zmq *own);
 /* A frame of a round that this process does not belong to. */
 void liana__zmq_take_stranger(liana__zmq *own, const liana__frame *frame, const void *id, size_t id_size);
 /* Forgets those that do not wait any more. */

@@ -74,10 +74,20 @@ static void take_goodbye(liana__zmq *own, const liana__frame *frame)
 /* Whoever was taken for dead, and lives, hears of it: else it would wait for ever. */
 static void take_beat(liana__zmq *own, const liana__frame *frame)
 {
-    static const char reason[] = "the others took this process for dead";
     note_gap(own, frame->sender, frame->sequence);
     if (!own->has_thread || !liana__mailbox_is_gone(own->base.mailbox, frame->sender)) return;
-    liana__zmq_send_control(own, frame->sender, LIANA__FRAME_BYE, reason, sizeof reason - 1);
+    liana__zmq_send_control(own, frame->sender, LIANA__FRAME_DEAD, NULL, 0);
+}
+
+/* The sender goes on without this process, unless this one has taken it for dead first: then each goes its own way, and
+ * the run folder's lease decides. Of two processes never both end, since each says this only of one that it takes for
+ * dead. */
+static void take_verdict(liana__zmq *own, const liana__frame *frame)
+{
+    if (!own->has_thread) return;
+    if (!liana__mailbox_is_gone(own->base.mailbox, frame->sender)) liana__zmq_note_left_behind(own);
+    own->peers[frame->sender].left = true;
+    liana__mailbox_set_gone(own->base.mailbox, frame->sender, "took this process for dead, and goes on without it");
 }
 
 static void take_frame(liana__zmq *own, const liana__frame *frame, zmq_msg_t *body)
@@ -98,6 +108,7 @@ static void take_frame(liana__zmq *own, const liana__frame *frame, zmq_msg_t *bo
     case LIANA__FRAME_BEAT: take_beat(own, frame); break;
     case LIANA__FRAME_BYE: take_goodbye(own, frame); break;
     case LIANA__FRAME_BYE_SEEN: peer->seen_goodbye = true; break;
+    case LIANA__FRAME_DEAD: take_verdict(own, frame); break;
     default:
         if (!own->has_thread) liana__zmq_take_answer(own, frame->sender, frame);
         break;
@@ -173,10 +184,11 @@ static void notice_gone(liana__zmq *own, double now)
     char reason[128];
     own->last_turn = now;
     snprintf(reason, sizeof reason, "was silent for more than %g s (cluster.heartbeat)", own->place.heartbeat);
+    /* Also in a generation that has begun since. */
+    if (own->left_behind) liana__zmq_note_left_behind(own);
     for (size_t i = 0; i < own->base.num_ranks; i++) {
         liana__zmq_peer *peer = &own->peers[i];
         if (!liana__zmq_expects(own, i)) continue;
-        /* Also in a generation that has begun since. */
         if (peer->left) liana__mailbox_set_gone(own->base.mailbox, i, "has left the cluster");
         if (peer->left) continue;
         peer->last_heard += pause;

@@ -1,4 +1,5 @@
 /* Checks what the parts of a configuration say together. */
+#include "data/source/class_list.h"
 #include "optimizers/optimizer.h"
 #include "train/callbacks/callback.h"
 #include "train/config/config_internal.h"
@@ -114,7 +115,11 @@ static liana_status check_class_names(const liana__config *config, liana__error 
     size_t first = at < names->count ? (size_t)(sorted[at - 1] - names->items) : 0;
     size_t second = at < names->count ? (size_t)(sorted[at] - names->items) : 0;
     free(sorted);
-    if (!second) return LIANA_OK;
+    liana__error own = {0};
+    if (!second) {
+        liana_status status = liana__class_list_check(names, &own);
+        return status == LIANA_OK ? LIANA_OK : refuse(config, error, "data.class_names", "%s", own.message);
+    }
     return refuse(config, error, "data.class_names",
                   "classes %zu and %zu (counted from 0) are both called '%.60s'; give each a name of its own", first,
                   second, names->items[first]);

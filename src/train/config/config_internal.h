@@ -31,6 +31,12 @@ liana_status liana__config_check(const liana__config *config, liana__error *erro
  * component. */
 liana_status liana__config_read_columns(liana__config *config, liana__arena *arena, liana__error *error) LIANA_MUST_USE;
 
+/* config_older.c: how the file of a run's configuration begins. */
+extern const char liana__config_resolved[];
+/* config_older.c: completes the tree of a run that an older liana began. */
+liana_status liana__config_keep_older(const char *text, size_t size, liana__value *root, liana__arena *arena,
+                                      bool *is_older, liana__error *error) LIANA_MUST_USE;
+
 /* The table of one source. */
 const liana__fields *liana__config_source_fields(void);
 

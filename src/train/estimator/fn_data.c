@@ -29,7 +29,7 @@ static bool is_image(const liana_component *data)
 static void describe_image(const liana_estimator_input *given, liana__fn_component *made)
 {
     made->is_image = true;
-    made->dtype = LIANA_U8;
+    made->dtype = LIANA_F32; /* resized pixels have fractions */
     made->shape = (liana_shape){4, {1}};
     const int64_t *dims = has_image_shape(given) ? given->image_shape : made->data.shape.dims;
     for (int i = 0; i < 3; i++) made->shape.dims[1 + i] = dims[i];
@@ -161,7 +161,8 @@ liana_status liana__fn_input_load(liana__fn_input *input, const liana__trainer_o
             options.image = (liana__decode_options){.height = found->shape.dims[1],
                                                     .width = found->shape.dims[2],
                                                     .channels = (int)found->shape.dims[3],
-                                                    .antialias = dataset->antialias};
+                                                    .antialias = dataset->antialias,
+                                                    .fractions = true};
         }
         if (input->items[i].maker == LIANA__MAKE_LABEL) {
             options.num_classes = liana__model_input(model->model, i).num_ids;

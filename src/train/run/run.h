@@ -58,8 +58,11 @@ typedef struct liana__run {
     int64_t image_shape[3];  /* height, width, channels; zeros: the data have no images */
     liana_shape input_shape; /* of an only input, without the batch, where there are no images; rank 0: not known */
     liana_scale scale;
+    bool fractions; /* pixels of images are floats: resized ones have fractions */
     liana__bad_records bad_records; /* found so far, with data.on_bad_record: skip */
     const double *class_weights;    /* of the loss, by class; NULL: all 1 */
+    int64_t num_class_weights;
+    const double *drawn; /* training examples of each class in an epoch, about; NULL: the labels were not counted */
     size_t num_backbone_layers;     /* the rest is a new head, which a weight file need not have */
     const char *warm_listing;       /* what a warm start matched, for the run folder; NULL: there was none */
     liana__remote *remote;          /* the local files of the configuration's URLs */

@@ -83,6 +83,9 @@ static liana_status open_files(void *user, const liana__source_config *where, li
     LIANA_TRY(liana__source_open(patterns, count, &options, source, error));
     liana_status status = leave_out(run, source, error);
     if (status == LIANA_OK) status = tell_lost(run, *source, own->part, error);
+    if (status == LIANA_OK && (*source)->left_out) {
+        liana__run_tell(run, "%s", (*source)->left_out);
+    }
     /* Before other data are opened: a class that has no folder there must not shift those after it. */
     if (status == LIANA_OK && own->use == LABELS_NEEDED) {
         status = liana__run_meet_classes(run, *source, patterns[0], own->training, error);
@@ -312,11 +315,22 @@ static const liana__column *target_column(const liana__run *run, size_t output)
     return found && match.targets[output].name ? liana__columns_get(columns, match.targets[output].name) : NULL;
 }
 
+/* Whether an output's target is the label: it is called so, or is the only one, and the configuration names no other. */
+static bool compares_label(const liana__run *run, size_t output)
+{
+    liana__data_names names;
+    const size_t count = liana__model_num_outputs(run->model);
+    if (output >= count || output >= LIANA__MAX_OUTPUTS) return false;
+    find_names(run, &names);
+    if (names.targets[output]) return strcmp(names.targets[output], "label") == 0;
+    return count == 1 || strcmp(liana__model_output(run->model, output).name, "label") == 0;
+}
+
 liana__strings liana__run_output_names(const liana__run *run, size_t output)
 {
     const liana__column *column = output < LIANA__MAX_OUTPUTS ? target_column(run, output) : NULL;
     if (column) return column->category ? column->vocabulary : (liana__strings){0};
-    return output == 0 ? run->class_names : (liana__strings){0};
+    return compares_label(run, output) ? run->class_names : (liana__strings){0};
 }
 
 liana__output_classes liana__run_output_classes(const liana__run *run, size_t output)
@@ -388,6 +402,7 @@ static liana__decode_options decoding(const liana__run *run)
                                    .width = run->image_shape[1],
                                    .channels = (int)run->image_shape[2],
                                    .antialias = data->resize.antialias,
+                                   .fractions = run->fractions,
                                    .fast = data->decode == LIANA__DECODE_FAST};
 }
 

@@ -239,3 +239,29 @@ cmp first second
 cmp first.safetensors my-model/weights.safetensors
 if LD_LIBRARY_PATH=$build ./compiled train.numbers ./no_entry.so 2>log; then fail "the program took a bad plugin"; fi
 grep -q 'no symbol liana_plugin_entry' log || { cat log && fail "the program's message"; }
+
+echo "a program that loads a run"
+cat >load_run.c <<'C'
+#include <liana/liana.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+    liana_context *context;
+    liana_model *model = NULL;
+    liana_context_options options = {.allow_plugins = argc > 2};
+    if (liana_context_create(&options, &context) != LIANA_OK) return 3;
+    liana_status status = liana_model_load(context, argv[1], &model);
+    if (status != LIANA_OK) fprintf(stderr, "%s\n", liana_context_message(context));
+    liana_model_destroy(model);
+    liana_context_destroy(context);
+    return status != LIANA_OK;
+}
+C
+cc -std=c17 -Wall -Wextra -pedantic -Werror -I"$source/include" load_run.c -o load_run -L"$build" -lliana
+if LD_LIBRARY_PATH=$build ./load_run one 2>log; then fail "the program loaded what nobody allowed"; fi
+grep -q 'spread\|Swish2' log || { cat log && fail "the message about what is missing"; }
+LD_LIBRARY_PATH=$build ./load_run one allowed 2>log || { cat log && fail "the program does not load the run"; }
+LD_LIBRARY_PATH=$build ./load_run "one/checkpoints/$last" allowed 2>log || { cat log && fail "nor its checkpoint"; }
+cp -r one moved && sed -i 's|my_parts.so|no_such.so|' moved/config.yaml
+if LD_LIBRARY_PATH=$build ./load_run moved allowed 2>log; then fail "a plugin that is not there"; fi
+grep -q "there is no plugin" log || { cat log && fail "the message about a plugin that is not there"; }

@@ -54,37 +54,45 @@ static void pack(const liana_pixels *image, int channels, uint8_t *to)
     }
 }
 
+/* Pixels of the input's size and channels, 0 to 255, as the model was trained: with their fractions, or rounded. */
+static liana_status resize(const liana_model *model, const liana_shape *shape, const liana__record *record,
+                           float *input, liana__error *error)
+{
+    const bool rounds = model->preprocessing.round;
+    const liana__decode_options options = {.height = shape->dims[1],
+                                           .width = shape->dims[2],
+                                           .channels = (int)shape->dims[3],
+                                           .antialias = model->preprocessing.antialias,
+                                           .fractions = !rounds};
+    const size_t count = (size_t)(shape->dims[1] * shape->dims[2] * shape->dims[3]);
+    uint8_t *bytes = rounds ? malloc(count) : NULL;
+    if (rounds && !bytes) return liana__fail_memory(error, "an image");
+    liana__decoder decoder = {0};
+    liana_status status = liana__decode_record(&decoder, &options, record, NULL, rounds ? (void *)bytes : input, error);
+    for (size_t i = 0; rounds && status == LIANA_OK && i < count; i++) input[i] = (float)bytes[i];
+    liana__decoder_free(&decoder);
+    free(bytes);
+    return status;
+}
+
 static liana_status prepare(const liana_model *model, const liana_pixels *image, float *input, liana__error *error)
 {
     const liana_shape shape = liana__model_input_shape(model);
     LIANA_TRY(check_input(model, &shape, error));
     LIANA_TRY(check_image(image, error));
     const int channels = image->channels == 4 ? 3 : image->channels;
-    const size_t count = (size_t)(shape.dims[1] * shape.dims[2]);
     uint8_t *packed = malloc((size_t)(image->height * image->width * channels));
-    uint8_t *resized = malloc(count * (size_t)shape.dims[3]);
-    liana__decoder decoder = {0};
-    liana_status status = packed && resized ? LIANA_OK : liana__fail_memory(error, "an image");
-    if (status == LIANA_OK) {
-        const liana__decode_options options = {.height = shape.dims[1],
-                                               .width = shape.dims[2],
-                                               .channels = (int)shape.dims[3],
-                                               .antialias = model->preprocessing.antialias};
-        const liana__record record = {.pixels = packed,
-                                      .height = image->height,
-                                      .width = image->width,
-                                      .channels = channels};
-        pack(image, channels, packed);
-        status = liana__decode_record(&decoder, &options, &record, NULL, resized, error);
-    }
-    if (status == LIANA_OK) {
-        for (size_t i = 0; i < count * (size_t)shape.dims[3]; i++) input[i] = (float)resized[i];
-        status = liana__preprocess_pixels(model->preprocessing.scale, shape.dims[3], count, input, error);
-    }
-    liana__decoder_free(&decoder);
+    if (!packed) return liana__fail_memory(error, "an image");
+    pack(image, channels, packed);
+    const liana__record record = {.pixels = packed,
+                                  .height = image->height,
+                                  .width = image->width,
+                                  .channels = channels};
+    liana_status status = resize(model, &shape, &record, input, error);
     free(packed);
-    free(resized);
-    return status;
+    LIANA_TRY(status);
+    return liana__preprocess_pixels(model->preprocessing.scale, shape.dims[3], (size_t)(shape.dims[1] * shape.dims[2]),
+                                    input, error);
 }
 
 liana_status liana_prepare_image(const liana_model *model, const liana_pixels *image, float *input)

@@ -1,6 +1,8 @@
 /* liana predict: what a model says of each example, as lines or as a file. */
 #include "cli/session.h"
 
+#include "base/format.h"
+
 enum { TOP_CLASSES = 5 };
 
 static const liana__option options[] = {
@@ -11,6 +13,7 @@ static const liana__option options[] = {
     {"probabilities", NULL, "all probabilities: with --out a column for each class; else all classes are printed"},
     {"top", "N", "how many of the likeliest classes are printed (default: 5)"},
     {"checkpoint", "DIR", "the checkpoint: best, its name in the run, or a folder (default: the newest)"},
+    LIANA__OPTION_THRESHOLD,
     LIANA__OPTION_PLUGINS,
     LIANA__OPTION_JSON,
     {0},
@@ -63,6 +66,17 @@ static size_t find_top(const printer *own, const float *values, size_t num_class
     return count;
 }
 
+/* The same of an output's classes. By another threshold than 0.5 the class that is said may be the less likely one. */
+static size_t find_shown(const printer *own, const liana__output_classes *classes, const float *values)
+{
+    const size_t count = find_top(own, values, classes->count);
+    const size_t said = classes->of_one && (double)values[1] > own->run->config->train.threshold;
+    if (!classes->of_one || own->top[0] == said) return count;
+    if (count > 1) own->top[1] = own->top[0];
+    own->top[0] = said;
+    return count;
+}
+
 /* ---- as JSON ---- */
 
 static liana__value *list_values(liana__arena *arena, const float *values, size_t count)
@@ -79,7 +93,7 @@ static void set_classes(const printer *own, liana__arena *arena, liana__value *m
     float both[2];
     char number[24];
     const float *values = liana__class_probabilities(classes, output, both);
-    const size_t count = find_top(own, values, classes->count);
+    const size_t count = find_shown(own, classes, values);
     liana__value *list = liana__value_list(arena), *all = liana__value_map(arena);
     for (size_t i = 0; i < count; i++) {
         const size_t label = own->top[i];
@@ -145,11 +159,11 @@ static void print_lines(const printer *own, const float *output)
     const liana__output_classes *classes = &own->classes[0];
     float both[2];
     const float *values = liana__class_probabilities(classes, output, both);
-    const size_t count = find_top(own, values, classes->count);
+    const size_t count = find_shown(own, classes, values);
     for (size_t i = 0; i < count; i++) {
         const size_t label = own->top[i];
         char number[24];
-        fprintf(own->invocation->out, "  %.4f  %s%s\n", (double)values[label],
+        fprintf(own->invocation->out, "  %.4f  %s%s\n", liana__shown((double)values[label]),
                 label < classes->names.count ? "" : "class ", liana__class_name(classes, label, number));
     }
 }
@@ -159,10 +173,10 @@ static void print_named(const printer *own, const liana__output_classes *classes
     float both[2];
     char number[24];
     const float *values = liana__class_probabilities(classes, output, both);
-    const size_t count = find_top(own, values, classes->count);
+    const size_t count = find_shown(own, classes, values);
     for (size_t i = 0; i < count; i++) {
         const size_t label = own->top[i];
-        fprintf(own->invocation->out, "%s %.4f %s", i ? "," : "", (double)values[label],
+        fprintf(own->invocation->out, "%s %.4f %s", i ? "," : "", liana__shown((double)values[label]),
                 liana__class_name(classes, label, number));
     }
 }
@@ -176,7 +190,8 @@ static void print_outputs(const printer *own, const float *output)
         fprintf(out, " ");
         if (own->objective->num_outputs > 1) fprintf(out, " %s:", own->objective->outputs[i].name);
         if (classes->count) print_named(own, classes, output);
-        for (size_t k = 0; !classes->count && k < size_of(own, i); k++) fprintf(out, " %.6g", (double)output[k]);
+        for (size_t k = 0; !classes->count && k < size_of(own, i); k++)
+            fprintf(out, " %.6g", liana__shown((double)output[k]));
         fprintf(out, "\n");
         output += size_of(own, i);
     }
@@ -302,6 +317,8 @@ static liana_status run(liana__invocation *invocation)
     LIANA_TRY(check_top(invocation, path));
     liana__session session;
     liana_status status = liana__session_open_shared(invocation, &session, &folder);
+    if (status == LIANA_OK) liana__session_take_whole(invocation, &session);
+    if (status == LIANA_OK) status = liana__session_read_threshold(invocation, &session);
     if (status == LIANA_OK) status = predict(invocation, &session, folder, &where, path);
     liana__session_close(&session);
     return status;
@@ -318,6 +335,8 @@ const liana__command liana__subcommand_predict = {
             "Labels are not read. --json prints an event for each image, with \"classes\", the likeliest ones, and\n"
             "\"probabilities\", which are all.\n"
             "Started by 'liana launch', mpirun or srun the processes share the examples; the first one writes.\n"
+            "A model that ends in one sigmoid says the second of two classes above --threshold (0.5, or\n"
+            "train.threshold of the run).\n"
             "Other data, such as tables, are read as in training. A model with several outputs, or with one of\n"
             "numbers, gives the values of each.\n"
             "With --model model.json --weights FILE no run is needed, and all arguments are data; data.columns,\n"

@@ -2,11 +2,11 @@
 #include "train/checkpoint/belongs.h"
 
 #include "base/file.h"
-#include "train/checkpoint/checkpoint.h"
 #include "train/checkpoint/checkpoint_format.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 liana_status liana__checkpoint_note_seed(liana__training_state *state, uint64_t seed, liana__arena *arena,
                                          liana__error *error)
@@ -15,6 +15,14 @@ liana_status liana__checkpoint_note_seed(liana__training_state *state, uint64_t 
     if (settings) liana__value_set(arena, settings, "seed", liana__value_int(arena, (int64_t)seed));
     state->settings = state->matches = settings;
     return arena->failed ? liana__fail_memory(error, "the settings of the training") : LIANA_OK;
+}
+
+bool liana__checkpoint_is_name(const char *name)
+{
+    if (!liana__starts_with(name, LIANA__CHECKPOINT_PREFIX)) return false;
+    const char *number = name + strlen(LIANA__CHECKPOINT_PREFIX);
+    size_t digits = strspn(number, "0123456789");
+    return digits && (!number[digits] || strcmp(number + digits, LIANA__CHECKPOINT_CHANGED) == 0);
 }
 
 /* Before names were recorded, the number of updates was all that a name says. */
@@ -27,7 +35,7 @@ static bool is_named_by_iteration(const char *name, const liana__value *state)
 
 liana_status liana__checkpoint_check_name(const char *path, const liana__value *state, liana__error *error)
 {
-    char number[LIANA__CHECKPOINT_NAME];
+    char number[64];
     const char *name = liana__path_name(path);
     const liana__value *recorded = liana__value_get(state, "name");
     const bool is_recorded = recorded && recorded->kind == LIANA__VALUE_STRING;
@@ -54,9 +62,20 @@ static void cut(liana__text *text, size_t length)
     text->data[length] = 0;
 }
 
+/* Sections within sections: their keys are those of a version of liana too. */
+static bool is_inner_section(const liana__text *key)
+{
+    static const char *const sections[] = {"data.resize", "data.features"};
+    for (size_t i = 0; key->data && i < sizeof sections / sizeof *sections; i++) {
+        if (strcmp(key->data, sections[i]) == 0) return true;
+    }
+    return false;
+}
+
 /* `depth` levels of mappings have the keys of a version of liana. What is below them is as the user gave it. */
 static void compare(const liana__value *before, const liana__value *now, int depth, difference *first)
 {
+    if (depth == 0 && is_inner_section(&first->key)) depth = 1;
     if (depth > 0 && before->kind == LIANA__VALUE_MAP && now->kind == LIANA__VALUE_MAP) {
         const size_t length = first->key.length;
         for (size_t i = 0; i < now->count && !first->found && !first->key.failed; i++) {

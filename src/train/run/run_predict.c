@@ -3,6 +3,7 @@
 #include "train/core/prediction_rows.h"
 #include "train/run/run_internal.h"
 
+#include "base/format.h"
 #include "formats/csv.h"
 #include "remote/store.h"
 
@@ -23,44 +24,35 @@ typedef struct predictions {
     liana__text text;
 } predictions;
 
-/* The likeliest class, its name and its probability. */
-static void add_class(predictions *own, const float *output)
+/* The class that is said, its name and its probability. */
+static void add_class(predictions *own, const float *probabilities, size_t said)
 {
-    const liana__output_classes *classes = &own->classes[0];
-    float both[2];
-    const float *values = liana__class_probabilities(classes, output, both);
-    const int64_t best = liana__likeliest_class(values, (int64_t)classes->count);
-    liana__text_add(&own->text, ",%lld,", (long long)best);
-    if ((size_t)best < classes->names.count) liana__csv_add(&own->text, classes->names.items[best]);
-    liana__text_add(&own->text, ",%.6f", (double)values[best]);
+    const liana__strings *names = &own->classes[0].names;
+    liana__text_add(&own->text, ",%zu,", said);
+    if (said < names->count) liana__csv_add(&own->text, names->items[said]);
+    liana__text_add(&own->text, ",%.6f", liana__shown((double)probabilities[said]));
 }
 
-static void add_prediction(predictions *own, const liana__batch *batch, int64_t index, const float *output,
-                           const int32_t *truth)
+static void add_prediction(predictions *own, const liana__batch *batch, int64_t index, const float *output, int truth)
 {
-    int64_t best = liana__likeliest_class(output, liana__trainer_num_classes(own->run->core.trainer));
+    float both[2];
+    size_t count;
+    const float *probabilities = liana__run_probabilities(own->run, output, both, &count);
+    const size_t said = liana__run_said_class(own->run, probabilities, count);
     liana__text *text = &own->text;
     liana__add_example_id(batch, index, text);
     switch (own->columns) {
-    case LIANA__PREDICTIONS_SUBMISSION: liana__text_add(text, ",%lld", (long long)best); break;
+    case LIANA__PREDICTIONS_SUBMISSION: liana__text_add(text, ",%zu", said); break;
     case LIANA__PREDICTIONS_VALIDATION:
-        liana__text_add(text, ",%d,%lld,%.6f", truth ? truth[index] : -1, (long long)best, (double)output[best]);
+        liana__text_add(text, ",%d,%zu,%.6f", truth, said, liana__shown((double)probabilities[said]));
         break;
-    case LIANA__PREDICTIONS_FULL: add_class(own, output); break;
+    case LIANA__PREDICTIONS_FULL: add_class(own, probabilities, said); break;
     case LIANA__PREDICTIONS_PROBABILITIES:
-        if (!own->of_values) add_class(own, output);
+        if (!own->of_values) add_class(own, probabilities, said);
         liana__add_probabilities(own->objective, own->classes, output, text);
         break;
     }
     liana__text_add(text, "\n");
-}
-
-/* The files that a training writes keep the numbers of one sigmoid. */
-static bool predicts_one_class(const predictions *own)
-{
-    const bool is_asked = own->columns == LIANA__PREDICTIONS_FULL || own->columns == LIANA__PREDICTIONS_PROBABILITIES;
-    const bool is_one = own->objective->num_outputs == 1 && own->classes[0].count > 0;
-    return liana__predicts_classes(own->objective) || (is_asked && is_one && own->classes[0].of_one);
 }
 
 static void add_header(predictions *own)
@@ -85,6 +77,7 @@ static void add_header(predictions *own)
 static bool report(predictions *own, const liana__batch *batch)
 {
     const liana__run_options *options = own->options;
+    liana__phase_part("predict");
     if (!options || !options->on_event) return true;
     int64_t epochs = own->run->core.state.epoch;
     liana__fit_event event = {.kind = LIANA__FIT_PREDICTION,
@@ -102,14 +95,16 @@ static bool report(predictions *own, const liana__batch *batch)
 static liana_status add_batch(void *user, const liana__batch *batch, const float *outputs, liana__error *error)
 {
     predictions *own = user;
-    int64_t row_size = liana__trainer_row_size(own->run->core.trainer);
-    const liana__trainer_batch data = liana__trainer_batch_of(own->run->core.trainer, batch);
+    const liana__run *run = own->run;
+    int64_t row_size = liana__trainer_row_size(run->core.trainer);
+    const liana__trainer_batch data = liana__trainer_batch_of(run->core.trainer, batch);
     for (int64_t i = 0; i < batch->count; i++) {
         const float *output = outputs + i * row_size;
         if (own->of_values && own->columns != LIANA__PREDICTIONS_PROBABILITIES) {
-            liana__add_value_row(own->run->core.trainer, batch, i, output, &own->text);
+            liana__add_value_row(run->core.trainer, batch, i, output, &own->text);
         } else {
-            add_prediction(own, batch, i, output, data.targets[0]);
+            const int truth = own->of_values ? -1 : liana__run_true_class(run, data.targets[0], i);
+            add_prediction(own, batch, i, output, truth);
         }
     }
     if (own->text.failed) return liana__fail_memory(error, "the predictions");
@@ -134,7 +129,7 @@ liana_status liana__run_predict(liana__run *run, const liana__run_data *data, li
                        .options = options,
                        .steps = (int64_t)liana__loader_steps_per_epoch(data->loader, 0)};
     for (size_t i = 0; i < own.objective->num_outputs; i++) own.classes[i] = liana__run_output_classes(run, i);
-    own.of_values = !predicts_one_class(&own);
+    own.of_values = !liana__run_predicts_classes(run);
     add_header(&own);
     liana_status status = liana__evaluate(run->core.trainer, data->loader, 0, &own.totals, add_batch, &own, error);
     liana__cluster *cluster = run->core.cluster;

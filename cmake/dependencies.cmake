@@ -29,6 +29,7 @@ liana_find_package(EXIF libexif REQUIRED)
 liana_find_package(JANSSON jansson REQUIRED)
 liana_find_package(FYAML libfyaml REQUIRED)
 liana_find_package(PROTOBUF_C libprotobuf-c REQUIRED)
+liana_find_package(UTF8PROC libutf8proc REQUIRED)
 find_program(PROTOC_C protoc-c REQUIRED)
 
 # Debian's oneDNN 2.6 comes with libgomp; its thread count must be set around every call (see src/kernels/onednn.c).
@@ -56,6 +57,9 @@ endfunction()
 
 liana_find_loaded(CAIRO cairo src/formats/cairo_calls.c)
 liana_find_loaded(FONTCONFIG fontconfig src/formats/fontconfig_calls.c)
+liana_find_loaded(GIF libgif src/formats/image_calls.c)
+liana_find_loaded(WEBP libwebp src/formats/image_calls.c)
+liana_find_loaded(TIFF libtiff-4 src/formats/image_calls.c)
 if(LIANA_HDF5)
   liana_find_loaded(HDF5 hdf5-serial src/formats/hdf5_calls.c)
 endif()

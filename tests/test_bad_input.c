@@ -167,7 +167,7 @@ static void test_undecodable_image(void **state)
 {
     (void)state;
     const char *config = records_config((odd_record){.index = 3, .image = "no image at all", .image_size = 15});
-    assert_refused(train(config, "train.epochs=1"), 1, "train-1.tfrec", "record 3", "img03", "expected a JPEG or PNG",
+    assert_refused(train(config, "train.epochs=1"), 1, "train-1.tfrec", "record 3", "img03", "expected a JPEG, PNG",
                    "no image at all");
     static const uint8_t cut[] = {0xff, 0xd8, 0xff, 0xe0, 0, 16, 'J', 'F', 'I', 'F', 0, 1, 1, 0, 0, 1, 0, 1, 0, 0};
     config = records_config((odd_record){.index = 3, .image = cut, .image_size = sizeof cut});

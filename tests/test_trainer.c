@@ -378,11 +378,13 @@ int posix_memalign(void **memory, size_t alignment, size_t size)
 /* Whose code asked: the innermost caller outside of this program's malloc and of the language's run-time libraries. */
 static const char *who_asked(int index)
 {
-    Dl_info here, at;
-    assert_true(dladdr((void *)(uintptr_t)liana__trainer_prepare, &here) != 0);
-    for (int i = 2; i < allocations.depth[index]; i++) {
+    Dl_info here, liana, at;
+    assert_true(dladdr((void *)(uintptr_t)who_asked, &here) != 0);
+    assert_true(dladdr((void *)(uintptr_t)liana__trainer_prepare, &liana) != 0);
+    for (int i = 0; i < allocations.depth[index]; i++) {
         if (!dladdr(allocations.frames[index][i], &at) || !at.dli_fname) continue;
-        if (strcmp(at.dli_fname, here.dli_fname) == 0) return "liana";
+        if (strcmp(at.dli_fname, here.dli_fname) == 0) continue;
+        if (strcmp(at.dli_fname, liana.dli_fname) == 0) return "liana";
         /* A thread that computes for the first time gets its settings from libgomp. */
         if (strstr(at.dli_fname, "libdnnl") || strstr(at.dli_fname, "libgomp")) return "oneDNN";
     }

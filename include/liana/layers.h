@@ -384,6 +384,10 @@ typedef struct liana_rescaling_options {
     LIANA_LAYER_OPTIONS;
     double scale LIANA_DEFAULT_();
     double offset LIANA_DEFAULT_();
+    /* A further factor and summand for each channel, which only files and architectures give: programs leave them
+     * NULL. */
+    const struct liana__value *scales LIANA_DEFAULT_();
+    const struct liana__value *offsets LIANA_DEFAULT_();
 } liana_rescaling_options;
 #define LIANA_RESCALING_DEFAULTS .trainable = true
 #define liana_rescaling(...) LIANA_ADD_("Rescaling", liana_rescaling_options, LIANA_RESCALING_DEFAULTS, __VA_ARGS__, )

@@ -15,7 +15,8 @@ extern "C" {
 
 /* The range of pixel values at the model's input. In files pixels are 0 to 255. */
 typedef enum liana_scale {
-    LIANA_SCALE_AUTO,          /* the model's; LIANA_SCALE_ZERO_ONE if the model knows none */
+    LIANA_SCALE_AUTO,          /* the model's. If it knows none: LIANA_SCALE_NONE where a Rescaling or Normalization
+                                * stands behind the image input, else LIANA_SCALE_ZERO_ONE */
     LIANA_SCALE_ZERO_ONE,      /* 0 to 1 */
     LIANA_SCALE_MINUS_ONE_ONE, /* -1 to 1, as MobileNet and MobileNetV2 were trained */
     LIANA_SCALE_NONE,          /* 0 to 255, as EfficientNets were trained */
@@ -27,6 +28,7 @@ typedef enum liana_scale {
  * interpolation. */
 typedef struct liana_preprocessing {
     liana_scale scale;              /* LIANA_SCALE_AUTO: not known */
+    bool round;                     /* resized pixels are whole numbers (data.resize.round); false: as in Keras */
     bool antialias;                 /* average over all pixels when images are shrunk (data.resize.antialias) */
     bool fast_decode;               /* decode JPEGs at a reduced size where that is enough (data.decode: fast) */
     const char *const *class_names; /* in the order of the model's outputs, then NULL; NULL: none */

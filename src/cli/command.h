@@ -101,6 +101,7 @@ typedef struct liana__invocation {
     bool help;           /* --help was given */
     bool opens_run;      /* the configuration is a run folder's */
     int exit_code;       /* of a subcommand that is done (LIANA_OK), but whose processes failed */
+    bool stopped;        /* another process of the cluster was asked to stop, and all do */
     bool requeues;       /* a failure with UNAVAILABLE exits with 75 also without --requeue */
     bool output_lost;    /* standard output has no reader any more, and the subcommand has dealt with it */
     FILE *out;

@@ -287,6 +287,7 @@ static liana_status run(liana__invocation *invocation)
     LIANA_TRY(liana__invocation_output(invocation, "out", &path));
     liana__session session;
     liana_status status = liana__session_open_shared(invocation, &session, &folder);
+    if (status == LIANA_OK) liana__session_take_whole(invocation, &session);
     if (status == LIANA_OK) status = liana__session_read_threshold(invocation, &session);
     if (status == LIANA_OK) status = predict(invocation, &session, folder, &where, path);
     liana__session_close(&session);

@@ -64,7 +64,7 @@ static liana_status draw_validation(liana__invocation *invocation, const liana__
 }
 
 /* The curves first: they need neither the data nor a checkpoint. */
-static liana_status draw(liana__invocation *invocation, const liana__session *session, const char *out)
+static liana_status draw(liana__invocation *invocation, liana__session *session, const char *out)
 {
     liana__arena *arena = &invocation->arena;
     const char *folder = invocation->operands[0];
@@ -79,6 +79,7 @@ static liana_status draw(liana__invocation *invocation, const liana__session *se
                                  "data.validation=PATTERN sets some\n");
         return LIANA_OK;
     }
+    if (liana__session_names_validation(session)) liana__session_take_whole(invocation, session);
     return draw_validation(invocation, session, out);
 }
 

@@ -1,7 +1,7 @@
 /* layer.h - the layer contract: everything liana knows about a kind of layer, in one const struct.
  *
  * To add a layer: write src/layers/<stem>.c with the struct, add one row to src/layers/layers.def, and an options
- * struct with a builder to include/liana/layers.h. Names, options, defaults and formulas are Keras 2's. */
+ * struct with a builder to include/liana/layers.h. Names, options, defaults and formulas are Keras's. */
 #ifndef LIANA_LAYERS_LAYER_H
 #define LIANA_LAYERS_LAYER_H
 

@@ -1,4 +1,5 @@
 /* liana__model_check_output: whether an output of a model is what a loss is of. */
+#include "layers/activations.h"
 #include "layers/model.h"
 
 #include <stdlib.h>
@@ -17,7 +18,11 @@ static const char *activation_of(const liana_model *model, const liana__layer_no
 
 static bool is_range_activation(const char *name)
 {
-    return strcmp(name, "sigmoid") == 0 || strcmp(name, "hard_sigmoid") == 0 || strcmp(name, "softmax") == 0;
+    static const char *const names[] = {"sigmoid", "hard_sigmoid", LIANA__HARD_SIGMOID_KERAS2, "softmax"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(name, names[i]) == 0) return true;
+    }
+    return false;
 }
 
 /* Whether the layer only moves or averages numbers, or joins them, so that they stay within [0, 1]. */

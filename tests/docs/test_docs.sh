@@ -8,13 +8,12 @@
 #   <!-- test: plugin -->    needs the PJRT plugin for CPUs: left to --plugin (make check-peers), which runs the documents
 #                            that have such blocks
 #   <!-- test: not run: REASON -->
-# A block that reads a file or folder below runs/ which only a block that was not run would have made is not run either.
+# A block that needs a file or folder below runs/ which a block that was not run would have made is skipped.
 #   test_docs.sh BUILD_FOLDER [--plugin]
 #   test_docs.sh --long
 set -eu
 source=$(cd "$(dirname "$0")/../.." && pwd)
-cd "$source"
-. tests/checks/peers.sh
+. "$source/tests/checks/needs.sh"
 long=
 build=
 plugin=
@@ -27,21 +26,23 @@ case "$1 ${2-}" in
 esac
 [ -n "$long" ] || build=$(cd "$1" && pwd)
 # Long runs have it if it is there.
-if [ -n "$plugin$long" ]; then
-    LIANA_PLUGIN_PATH=$peers/plugin
-    export LIANA_PLUGIN_PATH
-fi
+LIANA_PLUGIN_PATH=
+if [ -n "$plugin" ] || { [ -n "$long" ] && [ -e "$peers/plugin/installed.txt" ]; }; then LIANA_PLUGIN_PATH=$peers/plugin; fi
+export LIANA_PLUGIN_PATH
 data=${LIANA_TEST_DATA:-$source/../shared/data}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
-# What a block names below runs/ and does not make itself, a line each.
-paths() {
-    sed -E "s#(--out|output=|>)[ ']*runs/[A-Za-z0-9._/-]+##g" "$1" | grep -oE 'runs/[A-Za-z0-9._/-]+' | sed 's/[./]*$//' |
-        sort -u
+# What a block names below runs/, and what of that it does not make itself.
+named() {
+    grep -oE 'runs/[A-Za-z0-9._/-]+' "$@" | sed 's/[./]*$//' | sort -u
+}
+needed() {
+    grep -oE "(--out|output=|>)[ ']*runs/[A-Za-z0-9._/-]+" "$1" >"$folder/made" || true
+    named "$folder/made" >"$folder/made-paths"
+    named "$1" | grep -vxF -f "$folder/made-paths"
 }
 blocks=0
-skipped=0
 left=0
 for document in "$source"/README.md "$source"/CONTRIBUTING.md "$source"/docs/*.md "$source"/docs/*/*.md; do
     [ -e "$document" ] || continue
@@ -49,7 +50,6 @@ for document in "$source"/README.md "$source"/CONTRIBUTING.md "$source"/docs/*.m
     [ -z "$plugin" ] || grep -q '^<!-- test: plugin -->$' "$document" || continue
     rm -rf "$folder/house" "$folder/blocks"
     : >"$folder/missing"
-    : >"$folder/not-run"
     mkdir -p "$folder/house/liana" "$folder/blocks" "$folder/house/shared"
     # One file for each block, named by its line, with what its comment says in the first line.
     awk -v folder="$folder/blocks" '
@@ -73,48 +73,30 @@ for document in "$source"/README.md "$source"/CONTRIBUTING.md "$source"/docs/*.m
         line=$(basename "$block" | sed 's/^0*//')
         mark=$(sed -n '1s/^# //p' "$block")
         reason=
-        # Left to another target, or to nobody: this is no skip of this test.
-        elsewhere=
         case $mark in
-        *"test: not run: "*) elsewhere=$(echo "$mark" | sed 's/.*not run: \(.*\) -->/\1/') ;;
-        *"test: long "*) [ -n "$long" ] || elsewhere="make check-docs-long" ;;
-        *"test: data "*) [ -d "$data" ] || reason="no data (looked for $data)" ;;
-        *"test: plugin "*)
-            if [ -z "$plugin" ]; then
-                elsewhere="make check-peers"
-                if [ -n "$long" ] && [ -d "$LIANA_PLUGIN_PATH" ]; then elsewhere=; fi
-            fi
-            ;;
+        *"test: not run: "*) reason=$(echo "$mark" | sed 's/.*test: \(not run: .*\) -->/\1/') ;;
+        *"test: long "*) [ -n "$long" ] || reason="not run: make check-docs-long" ;;
+        *"test: data "*) [ -d "$data" ] || reason="skipped: no data (looked for $data)" ;;
+        *"test: plugin "*) [ -n "$LIANA_PLUGIN_PATH" ] || reason="skipped: left to make check-peers" ;;
         "") ;;
         *)
             echo "$name:$line: unknown mark: $mark" >&2
             exit 1
             ;;
         esac
-        if [ -z "$reason$elsewhere" ]; then
-            for path in $(paths "$block"); do
-                maker=$(awk -v path="$path" '$1 == path { print $2; exit }' "$folder/missing")
-                [ -z "$maker" ] || [ -e "$folder/house/liana/$path" ] || reason="it needs $path of line $maker"
+        if [ -z "$reason" ]; then
+            for path in $(needed "$block"); do
+                maker=$(awk -v path="$path" 'index(path "/", $1 "/") == 1 { print $2; exit }' "$folder/missing")
+                [ -z "$maker" ] || [ -e "$folder/house/liana/$path" ] ||
+                    reason="skipped: it needs $path of line $maker, which is not run"
             done
-            # As the block that it needs: skipped, or left to another target.
-            case $reason in
-            *" of line "*)
-                if ! grep -q "^$maker skipped" "$folder/not-run"; then elsewhere=$reason reason=; fi
-                ;;
-            esac
         fi
-        if [ -n "$reason$elsewhere" ]; then
-            for path in $(grep -oE 'runs/[A-Za-z0-9._/-]+' "$block" | sed 's/[./]*$//'); do
+        if [ -n "$reason" ]; then
+            named "$block" | while read -r path; do
                 [ -e "$folder/house/liana/$path" ] || echo "$path $line" >>"$folder/missing"
             done
-            if [ -n "$reason" ]; then
-                echo "$name:$line: skipped: $reason"
-                skipped=$((skipped + 1))
-            else
-                echo "$name:$line: not run: $elsewhere"
-                left=$((left + 1))
-            fi
-            echo "$line ${reason:+skipped}" >>"$folder/not-run"
+            echo "$name:$line: $reason"
+            left=$((left + 1))
             continue
         fi
         echo "$name:$line"
@@ -127,4 +109,4 @@ for document in "$source"/README.md "$source"/CONTRIBUTING.md "$source"/docs/*.m
         blocks=$((blocks + 1))
     done
 done
-echo "$blocks blocks run, $skipped skipped, $left left to other targets or to nobody"
+echo "$blocks blocks run, $left not run"

@@ -49,7 +49,8 @@ typedef struct liana__mixer {
 /* How a component of a batch is made from a record. */
 typedef enum liana__component_maker {
     LIANA__MAKE_VALUES, /* the values of one of its components, converted to the wanted dtype */
-    LIANA__MAKE_IMAGE,  /* its image, decoded as the loader's options say: u8 [height, width, channels] */
+    LIANA__MAKE_IMAGE,  /* its image, decoded as the loader's options say: u8 [height, width, channels], or f32 where
+                         * fractions are kept */
     LIANA__MAKE_LABEL,  /* its label with label_offset, checked against num_classes: s32 [], -1 without labels */
 } liana__component_maker;
 
@@ -107,7 +108,8 @@ typedef struct liana__batch {
     size_t num_components;
     const liana__batch_component *components; /* as in the options, with dtype and shape for all makers */
     void *rows[LIANA_MAX_COMPONENTS];         /* [count, shape...] of each, aligned to LIANA__ALIGNMENT */
-    uint8_t *images;                          /* the rows of the image; NULL without one */
+    uint8_t *images;                          /* the rows of the image, if they are u8; else NULL */
+    float *fractions;                         /* ... if they are f32; else NULL */
     int32_t *labels;                          /* the rows of the label; NULL without one */
     int32_t *partners; /* [count] labels of the partners with which examples were mixed; NULL: no mixer or no label */
     /* [count, shape...]: the values of the partners, of each component that is a target by MAKE_VALUES; else NULL. */
@@ -123,6 +125,15 @@ typedef struct liana__batch {
      * the whole step. NULL: all of it is here. */
     const liana__step_workers *workers;
 } liana__batch;
+
+/* Copies the image of example i, of `size` values, as u8: fractions are rounded. */
+static inline void liana__batch_pixels(const liana__batch *batch, int64_t i, size_t size, uint8_t *pixels)
+{
+    for (size_t k = 0; k < size; k++) {
+        size_t at = (size_t)i * size + k;
+        pixels[k] = batch->fractions ? (uint8_t)(batch->fractions[at] + 0.5f) : batch->images[at];
+    }
+}
 
 /* The examples of the whole step, in all processes. */
 static inline int64_t liana__batch_step_count(const liana__batch *batch)

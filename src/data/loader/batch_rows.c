@@ -106,7 +106,7 @@ static liana_status find_component_of_batch(const liana__source *source, const l
         wanted->shape = LIANA_SCALAR;
         return LIANA_OK;
     }
-    wanted->dtype = LIANA_U8;
+    wanted->dtype = image->fractions ? LIANA_F32 : LIANA_U8;
     wanted->shape = (liana_shape){3, {image->height, image->width, image->channels}};
     return source->lacks_images ? fail_missing(source, "image", error) : LIANA_OK;
 }

@@ -20,7 +20,11 @@ static bool make_rows(liana__batch *batch, size_t batch_size, const liana__batch
         batch->rows[i] = (int)i == rows->image ? liana__allocate_large(size) : liana__allocate_zeroed(size);
         if (!batch->rows[i]) return false;
     }
-    if (rows->image >= 0) batch->images = batch->rows[rows->image];
+    if (rows->image >= 0 && rows->components[rows->image].dtype == LIANA_F32) {
+        batch->fractions = batch->rows[rows->image];
+    } else if (rows->image >= 0) {
+        batch->images = batch->rows[rows->image];
+    }
     if (rows->label >= 0) batch->labels = batch->rows[rows->label];
     return true;
 }

@@ -10,6 +10,7 @@ typedef struct reader {
     liana_model *model;
     const liana__layer_node *examples; /* what a nested model is called on; NULL: the file must say it */
     int depth;                         /* of nesting */
+    bool keras3;                       /* the file is of Keras 3 */
     liana__arena arena;
     liana__error error;
 } reader;
@@ -92,7 +93,7 @@ static liana_status add_layer(reader *r, const liana__value *layer, const size_t
     int rank = r->model->num_nodes ? r->model->nodes[source].shape.rank : 0;
     liana__value *options;
     LIANA_TRY(
-        liana__keras_read_config(r->model->context, request.type, config, where, rank, &r->arena, &options, &r->error));
+        liana__keras_read_config(r->model->context, request.type, config, where, rank, r->keras3, &r->arena, &options, &r->error));
     const liana__value *trainable = liana__value_get(config, "trainable");
     request.frozen = trainable && trainable->kind == LIANA__VALUE_BOOL && !trainable->boolean;
     request.options = options;
@@ -125,7 +126,7 @@ static liana_status read_inner(reader *r, const liana__value *layer, size_t give
     if (r->depth >= MOST_NESTED) return refuse(r, layer, NULL, "models are nested more than 8 deep");
     const char *name = layer_name(layer);
     if (liana_model_create(r->model->context, name, inner) != LIANA_OK) return liana__fail_memory(&r->error, "a model");
-    reader own = {.model = *inner, .depth = r->depth + 1};
+    reader own = {.model = *inner, .depth = r->depth + 1, .keras3 = r->keras3};
     if (given != LIANA__NONE) own.examples = &r->model->nodes[given];
     liana_status status = read_model(&own, class_value->string, config);
     if (status == LIANA_OK) status = liana__model_check(*inner, &own.error);
@@ -472,13 +473,24 @@ static liana_status read_model(reader *r, const char *class_name, const liana__v
 
 /* ---- the file ---- */
 
+/* Whether an architecture is Keras 3's. Keras 2 says its version. Keras 3 says none, but the module of each class. */
+static bool is_of_keras3(const liana__value *wrapper, const liana__value *root)
+{
+    const char *version = text_of(root, "keras_version");
+    if (!version) version = text_of(wrapper, "keras_version");
+    if (version) return atoi(version) >= 3;
+    return liana__value_get(root, "module") || liana__value_get(root, "registered_name");
+}
+
 static liana_status read_architecture(reader *r, const liana__value *root)
 {
     /* tfjs's model.json and the attributes of an HDF5 file wrap the architecture. */
     const liana__value *inner = liana__value_get(root, "modelTopology");
     if (inner) root = inner;
+    const liana__value *wrapper = root;
     inner = liana__value_get(root, "model_config");
     if (inner) root = inner;
+    r->keras3 = is_of_keras3(wrapper, root);
     const liana__value *class_value, *config = liana__value_get(root, "config");
     LIANA_TRY(expect(r, root, "class_name", LIANA__VALUE_STRING, &class_value));
     if (!config) return liana__fail_at(&r->error, &root->place, NULL, "the key 'config' is missing");

@@ -197,7 +197,10 @@ static liana_status parse(const char *text, size_t size, const char *file, const
     liana__value *root;
     *config = (liana__config){.context = made->context};
     LIANA_TRY(liana__yaml_parse(text, size, file, arena, &root, error));
+    bool is_older;
+    LIANA_TRY(liana__config_keep_older(text, size, root, arena, &is_older, error));
     LIANA_TRY(read_tree(root, made, arena, config, error));
+    config->is_older = is_older;
     config->file = root->place.file;
     return LIANA_OK;
 }
@@ -257,6 +260,12 @@ liana__place liana__config_place(const liana__config *config, const char *key)
     return place;
 }
 
+bool liana__config_is_override(const liana__config *config, const char *key)
+{
+    const char *file = liana__config_place(config, key).file;
+    return file && strcmp(file, LIANA__COMMAND_LINE) == 0;
+}
+
 /* A copy in which no URL has a query: it may be a signature. */
 static liana__value *without_queries(const liana__value *value, liana__arena *arena)
 {
@@ -275,7 +284,7 @@ void liana__config_write(const liana__config *config, liana__text *text)
     liana__arena arena = {0};
     const liana__value *tree = liana__fields_write(liana__config_fields(), &arena, config);
     if (tree && !arena.failed) tree = without_queries(tree, &arena);
-    liana__text_add(text, "# The resolved configuration of a run: every option, every path absolute.\n");
+    liana__text_add(text, "%s: every option, every path absolute.\n", liana__config_resolved);
     if (tree && !arena.failed) {
         liana__value_write_yaml(tree, text);
     } else {

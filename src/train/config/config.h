@@ -55,6 +55,7 @@ typedef struct liana__features_config {
 typedef struct liana__resize_config {
     int method; /* LIANA__RESIZE_BILINEAR */
     bool antialias;
+    bool round; /* to whole numbers */
 } liana__resize_config;
 
 enum { LIANA__RESIZE_BILINEAR };
@@ -148,6 +149,13 @@ typedef enum liana__pooling {
     LIANA__POOLING_MAX,
 } liana__pooling;
 
+/* Whether an EfficientNet has Keras's second Rescaling. */
+typedef enum liana__imagenet_rescaling {
+    LIANA__IMAGENET_RESCALING_AUTO, /* if its weights are Keras's of ImageNet */
+    LIANA__IMAGENET_RESCALING_YES,
+    LIANA__IMAGENET_RESCALING_NO,
+} liana__imagenet_rescaling;
+
 /* A model: `base` with its head, `layers`, or `file`; one of them. */
 typedef struct liana__model_config {
     const char *base; /* the name of an architecture, or NULL */
@@ -155,6 +163,7 @@ typedef struct liana__model_config {
     bool include_top;             /* the architecture's own head instead of dropout, pooling and a Dense layer */
     int pooling;                  /* liana__pooling */
     double dropout;               /* before the pooling; 0: none */
+    int imagenet_rescaling;       /* liana__imagenet_rescaling; of EfficientNets */
     const char *weights;          /* a weight file that is loaded by layer name, or NULL */
     bool partial_weights;         /* layers that are not in it keep their initial weights */
     liana__warm_start warm_start; /* after `weights` */
@@ -229,7 +238,13 @@ typedef struct liana__config {
     /* The tree that was read, with overrides applied and short forms written out; messages name its places. */
     const liana__value *root;
     const char *file;
+    bool is_older; /* an older liana began the run: it has resize.round: true, and Keras 2's hard_sigmoid */
 } liana__config;
+
+/* config_older.c: whether the file or an override gives this dotted key. */
+bool liana__config_gives(const liana__config *config, const char *key);
+/* config_older.c: hard_sigmoid in model.layers means what it meant in Keras 2. Changes the tree. */
+void liana__config_keep_keras2(const liana__value *root);
 
 /* The table of the whole configuration, for lists of keys. */
 const liana__fields *liana__config_fields(void);
@@ -303,6 +318,9 @@ bool liana__config_find_option(const char *name, char *key, size_t size);
 /* The place where a dotted key such as "train.loss" was written; if it was not, the place of the nearest mapping around
  * it. For liana__fail_at, when an option turns out to be wrong later. */
 liana__place liana__config_place(const liana__config *config, const char *key);
+
+/* Whether the value of a dotted key that is given comes from an override on the command line. */
+bool liana__config_is_override(const liana__config *config, const char *key);
 
 /* Writes the whole configuration as YAML. It loads to the same configuration from any folder, except for the queries of
  * https:// URLs (liana__path_shown). */

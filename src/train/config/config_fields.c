@@ -155,6 +155,12 @@ static const liana__field resize_items[] = {
      .default_text = "false",
      .doc = "average over all pixels when shrinking, as Pillow and torchvision do; TensorFlow and Keras do not, by "
             "default"},
+    {.name = "round",
+     .kind = LIANA__FIELD_BOOL,
+     AT(round),
+     .default_text = "false",
+     .doc = "round resized pixels to whole numbers, which takes a quarter of the memory in caches and batches; "
+            "TensorFlow and Keras keep fractions"},
 };
 static const liana__fields resize_fields = {"resize", sizeof(liana__resize_config), COUNT(resize_items), resize_items};
 #undef AT
@@ -299,7 +305,8 @@ static const liana__field data_items[] = {
      .default_text = "auto",
      .names = liana__scale_names,
      .doc = "how pixels are scaled: to a range (none: 0 to 255), or by ImageNet's mean as for ResNet (caffe) or "
-            "DenseNet (torch); auto: as the base model was trained, else 0..1"},
+            "DenseNet (torch); auto: as the base model was trained; none if a Rescaling or Normalization stands first; "
+            "else 0..1"},
     {.name = "decode",
      .kind = LIANA__FIELD_ENUM,
      AT(decode),
@@ -322,7 +329,7 @@ static const liana__field data_items[] = {
      .kind = LIANA__FIELD_INT,
      AT(take),
      .maximum = INFINITY,
-     .doc = "number of records to use of each source, from the first (0: all)"},
+     .doc = "number of records to use of each source that this configuration names, from the first (0: all)"},
     {.name = "cache",
      .kind = LIANA__FIELD_ENUM,
      AT(cache),
@@ -393,6 +400,7 @@ static const liana__field data_items[] = {
 static const liana__fields data_fields = {"data", sizeof(liana__data_config), COUNT(data_items), data_items};
 #undef AT
 
+static const char *const imagenet_rescalings[] = {"auto", "yes", "no", NULL};
 static const char *const poolings[] = {"avg", "max", NULL};
 
 #define AT(member) .offset = offsetof(liana__model_config, member)
@@ -422,6 +430,13 @@ static const liana__field model_items[] = {
      .default_text = "0.0",
      .maximum = 0.99,
      .doc = "the share of features that the head sets to zero in training"},
+    {.name = "imagenet_rescaling",
+     .kind = LIANA__FIELD_ENUM,
+     AT(imagenet_rescaling),
+     .default_text = "auto",
+     .names = imagenet_rescalings,
+     .doc = "of an EfficientNet: the second Rescaling that Keras (2.9 and later) puts behind the Normalization with its "
+            "ImageNet weights; auto: if model.weights are these"},
     {.name = "weights",
      .kind = LIANA__FIELD_PATH,
      AT(weights),

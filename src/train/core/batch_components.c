@@ -263,6 +263,7 @@ liana_status liana__batch_plan_make(const liana__trainer *trainer, const liana__
 {
     const liana__trainer_options *options = liana__trainer_options_of(trainer);
     *plan = (liana__batch_plan){0};
+    loader->image.fractions = options->fractions;
     for (size_t i = 0; i < liana__model_num_inputs(options->model); i++) {
         liana__model_port port = liana__model_input(options->model, i);
         bool image = is_image(options->model, match, i);

@@ -10,10 +10,11 @@
 
 liana__trainer_input liana__trainer_input_of(const liana__trainer_options *options, size_t input)
 {
-    if (options->inputs) return options->inputs[input];
     liana__model_port port = liana__model_input(options->model, input);
-    bool is_image = port.shape.rank == 4;
-    return (liana__trainer_input){is_image ? LIANA_U8 : port.dtype, is_image};
+    liana__trainer_input found = {port.dtype, port.shape.rank == 4};
+    if (options->inputs) found = options->inputs[input];
+    if (found.is_image) found.dtype = options->fractions ? LIANA_F32 : LIANA_U8;
+    return found;
 }
 
 liana__component_name liana__name_component(const liana__trainer_options *options, size_t component)

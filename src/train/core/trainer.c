@@ -194,6 +194,12 @@ static int64_t largest_batch(const liana__trainer *trainer, bool training)
     return training || !options->evaluation_batch_size ? options->batch_size : options->evaluation_batch_size;
 }
 
+static int64_t most_examples(const liana__trainer *trainer)
+{
+    const int64_t trained = largest_batch(trainer, true), evaluated = largest_batch(trainer, false);
+    return trained > evaluated ? trained : evaluated;
+}
+
 static liana__leaf_plan plan_leaves(liana__trainer *trainer, liana__step_kind kind)
 {
     static const char *const names[LIANA__NUM_STEP_KINDS] = {"training", "evaluation", "counting"};
@@ -419,7 +425,9 @@ static liana_status make_stand_ins(liana__trainer *trainer, liana__error *error)
         size_t size = liana__byte_size(output->target_dtype, &output->target_shape);
         if (size > largest) largest = size;
     }
-    trainer->no_targets = calloc((size_t)options->batch_size, largest);
+    /* Of any batch: those of evaluations may be larger than those of updates. */
+    const int64_t rows = most_examples(trainer);
+    trainer->no_targets = calloc((size_t)rows, largest);
     trainer->first_sum = calloc(options->objective->num_sums, sizeof *trainer->first_sum);
     trainer->penalties = calloc((size_t)options->steps_per_execution + 1, sizeof *trainer->penalties);
     if (!trainer->no_targets || !trainer->first_sum || !trainer->penalties) {
@@ -427,9 +435,9 @@ static liana_status make_stand_ins(liana__trainer *trainer, liana__error *error)
     }
     LIANA_TRY(make_scales(trainer, error));
     if (!options->weighted) return LIANA_OK;
-    trainer->no_weights = malloc((size_t)options->batch_size * sizeof *trainer->no_weights);
+    trainer->no_weights = malloc((size_t)rows * sizeof *trainer->no_weights);
     if (!trainer->no_weights) return liana__fail_memory(error, "the trainer");
-    for (int64_t i = 0; i < options->batch_size; i++) trainer->no_weights[i] = 1;
+    for (int64_t i = 0; i < rows; i++) trainer->no_weights[i] = 1;
     return LIANA_OK;
 }
 
@@ -441,8 +449,7 @@ static liana_status set_up(liana__trainer *trainer, liana__error *error)
     trainer->microbatch =
         options->microbatch ? options->microbatch : liana__default_microbatch(options->model, options->batch_size);
     if (trainer->microbatch > options->batch_size) trainer->microbatch = options->batch_size;
-    int64_t largest = largest_batch(trainer, true), evaluated = largest_batch(trainer, false);
-    if (evaluated > largest) largest = evaluated;
+    const int64_t largest = most_examples(trainer);
     const struct liana__cluster *cluster = trainer->strategy->needs_cluster ? options->cluster : NULL;
     LIANA_TRY(liana__leaf_list_create(largest, trainer->microbatch, cluster, &trainer->leaves, error));
     LIANA_TRY(make_stand_ins(trainer, error));

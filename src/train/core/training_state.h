@@ -47,6 +47,9 @@ typedef struct liana__training_state {
     char isa[32];
     int64_t recompute_memory;       /* the MiB for whose sake parts are recomputed; 0: none are */
     struct liana__data_state *data; /* that it is trained on, which a checkpoint that is loaded must be of; NULL: any */
+    /* A mapping of the settings that make it this training and no other, which checkpoints record (NULL: nothing), and
+     * those of them that a checkpoint that is loaded must have too (NULL: any). Both are borrowed. */
+    const liana__value *settings, *matches;
     /* What makes the cluster's sums other numbers than those of one process (liana__strategy.describe_arithmetic), now and
      * in the checkpoint that was loaded; "": nothing does. */
     char exchange[96], loaded_exchange[96];

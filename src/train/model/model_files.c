@@ -4,6 +4,7 @@
 #include "formats/safetensors.h"
 #include "remote/outlet.h"
 #include "train/checkpoint/checkpoint.h"
+#include "train/checkpoint/folder_name.h"
 #include "train/checkpoint/remote_checkpoints.h"
 #include "train/core/precision.h"
 #include "train/model/model_objective.h"
@@ -58,6 +59,7 @@ static liana_status save_architecture(const liana_model *model, const char *path
 
 static liana_status save(liana_model *model, const char *folder, liana__arena *arena, liana__error *error)
 {
+    LIANA_TRY(liana__folder_name_check(folder, "a folder with model.json and weights.safetensors", error));
     LIANA_TRY(liana__model_check(model, error));
     LIANA_TRY(liana__model_values_complete(model, error));
     const char *architecture = liana__path_join(arena, folder, ARCHITECTURE);

@@ -5,6 +5,7 @@
 #include "formats/yaml.h"
 #include "train/callbacks/standard.h"
 #include "train/callbacks/user.h"
+#include "train/checkpoint/belongs.h"
 #include "train/checkpoint/checkpoint_writer.h"
 #include "train/checkpoint/data_state.h"
 #include "train/checkpoint/folder_hold.h"
@@ -182,10 +183,12 @@ static liana_status prepare_checkpoints(session *own, const liana_fit_options *o
 {
     liana__training_state *state = &own->training->state;
     state->data = NULL;
+    state->settings = state->matches = NULL;
     if (!options->checkpoints) return LIANA_OK;
     liana__data_state *data = liana__arena_allocate(&own->arena, sizeof *data);
     if (!data) return liana__fail_memory(error, "the state of the data");
     state->data = data;
+    LIANA_TRY(liana__checkpoint_note_seed(state, options->seed, &own->arena, error));
     LIANA_TRY(liana__data_state_find(own->data.fitted.source, &own->arena, data, error));
     const char *path = NULL;
     const liana__notes notes = {options->on_note, options->user};
@@ -318,6 +321,7 @@ static liana_status run_fit(session *own, const liana_fit_options *options, lian
     liana_status status = liana__fit(own->training, &wanted, error);
     status = liana__checkpoint_writer_close(own->writer, status, error);
     own->training->state.data = NULL;
+    own->training->state.settings = own->training->state.matches = NULL;
     if (status != LIANA_OK && status != LIANA_CANCELLED) return status;
     LIANA_TRY(liana__model_data_learn(&own->data, options->training, liana__trainer_num_classes(own->training->trainer),
                                       error));
@@ -345,6 +349,7 @@ static liana_status compile_fit(session *own, const liana_fit_options *options, 
                                       .steps_per_execution = options->steps_per_execution,
                                       .seed = options->seed,
                                       .scale = own->data.scale,
+                                      .fractions = own->data.fractions,
                                       .mixes = own->data.augment && liana__augment_mixes(own->data.augment),
                                       .precision = options->precision,
                                       .recompute = options->recompute,
@@ -376,6 +381,13 @@ static liana_status open_fit(session *own, const liana_fit_options *options, lia
     LIANA_TRY(liana__model_check(own->model, error));
     LIANA_TRY(liana__model_data_find_preprocessing(&own->data, options->training, true, error));
     LIANA_TRY(liana__model_data_open_fit(&own->data, options, error));
+    if (own->data.assumes_scale && own->data.match.has_image) {
+        const bool scales = own->data.scale == LIANA_SCALE_NONE;
+        liana__note(&(liana__notes){options->on_note, options->user},
+                    scales ? "pixels enter as 0 to 255, since a layer of the model scales them"
+                           : "pixels are divided by 255, since nothing says how the model takes them "
+                             "(liana_dataset_set_scale)");
+    }
     LIANA_TRY(liana__strategy_cluster(own->model->context, &options->strategy, &own->cluster, error));
     LIANA_TRY(liana__fit_agree(own->model, options, &own->data, own->cluster, error));
     liana_status status = open_checkpoints(own, options, error);

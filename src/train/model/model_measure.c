@@ -38,7 +38,9 @@ static liana_status open_data(const measurement *own, liana__model_data *data, l
     request->scale = data->scale;
     request->precision = request->model->precision;
     request->match = &data->match;
-    return liana__model_data_open_measured(data, own->data, own->options, !own->on_outputs, error);
+    LIANA_TRY(liana__model_data_open_measured(data, own->data, own->options, !own->on_outputs, error));
+    request->fractions = data->fractions;
+    return LIANA_OK;
 }
 
 static liana_status compile(const measurement *own, liana__model_data *data, liana__training **training,

@@ -1,5 +1,6 @@
 /* Training, evaluation and prediction of one batch that a program made. */
 #include "ir/shape.h"
+#include "models/preprocessing.h"
 #include "train/core/averaged_weights.h"
 #include "train/core/program_agreement.h"
 #include "train/model/compiled.h"
@@ -192,7 +193,7 @@ static int64_t count_of(const liana_array *arrays, size_t num_arrays)
 static liana_scale scale_of(const liana_model *model)
 {
     liana_scale known = model->preprocessing.scale;
-    return known != LIANA_SCALE_AUTO ? known : LIANA_SCALE_ZERO_ONE;
+    return known != LIANA_SCALE_AUTO ? known : liana__scale_assumed(model);
 }
 
 static liana_status check_size(int64_t batch_size, int64_t count, liana__error *error)

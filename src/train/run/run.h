@@ -57,6 +57,7 @@ typedef struct liana__run {
     int64_t image_shape[3];  /* height, width, channels; zeros: the data have no images */
     liana_shape input_shape; /* of an only input, without the batch, where there are no images; rank 0: not known */
     liana_scale scale;
+    bool fractions; /* pixels of images are floats: resized ones have fractions */
     liana__bad_records bad_records; /* found so far, with data.on_bad_record: skip */
     const double *class_weights;    /* of the loss, by class; NULL: all 1 */
     int64_t num_class_weights;
@@ -178,7 +179,7 @@ liana_status liana__run_predict(liana__run *run, const liana__run_data *data, li
                                 const char *path, const liana__run_options *options, liana__measured *measured,
                                 liana__error *error) LIANA_MUST_USE;
 
-/* Opens data for prediction: patterns, a folder or IDX images. Labels are not read. */
+/* Opens data for prediction: patterns, a folder or IDX images; the first data.take examples. Labels are not read. */
 liana_status liana__run_open_data(liana__run *run, const liana__source_config *where, liana__run_data *data,
                                   liana__error *error) LIANA_MUST_USE;
 void liana__run_close_data(liana__run_data *data);

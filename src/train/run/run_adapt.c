@@ -1,4 +1,5 @@
 /* Gives Normalizations the mean and variance of the training data, as Keras's adapt() does. */
+#include "base/waiting.h"
 #include "train/run/adapt_through.h"
 
 #include <stdio.h>
@@ -24,16 +25,26 @@ static const liana_component *component_before(const liana__run *run, size_t lay
     return NULL;
 }
 
-static liana_status read_moments(const liana__source *source, size_t place, liana__moments *moments,
-                                 liana__error *error)
+liana_status liana__adapt_may_go_on(const liana__run *run, uint64_t done, liana__error *error)
 {
+    enum { BETWEEN_LOOKS = 256 };
+    if (done % BETWEEN_LOOKS != 0 || !liana__waiting_stops(run->context)) return LIANA_OK;
+    return liana__fail(error, LIANA_CANCELLED,
+                       "stopped on request after %llu of %llu training examples; the same command begins again",
+                       (unsigned long long)done, (unsigned long long)run->training.source->num_records);
+}
+
+static liana_status read_moments(const liana__run *run, size_t place, liana__moments *moments, liana__error *error)
+{
+    const liana__source *source = run->training.source;
     const liana_component *component = &source->components[place];
     const int64_t size = liana_shape_size(&component->shape);
     void *scratch = liana__source_scratch_create(source);
     liana_status status = scratch ? LIANA_OK : liana__fail_memory(error, "the records");
     for (uint64_t i = 0; status == LIANA_OK && i < source->num_records; i++) {
         liana__record record;
-        status = liana__source_read(source, i, scratch, &record, error);
+        status = liana__adapt_may_go_on(run, i, error);
+        if (status == LIANA_OK) status = liana__source_read(source, i, scratch, &record, error);
         if (status != LIANA_OK) break;
         status = liana__moments_add(moments, (liana_dtype)component->dtype, record.values[place], size, error);
         if (status != LIANA_OK) status = liana__source_fail_within(source, i, &record, error);
@@ -68,7 +79,7 @@ static liana_status find_moments(liana__run *run, size_t index, liana__moments *
     const size_t node = node_before(run->model, index);
     if (component) {
         *from = component->name;
-        return read_moments(run->training.source, place, moments, error);
+        return read_moments(run, place, moments, error);
     }
     *from = run->model->layers[run->model->nodes[node].layer].name;
     return liana__adapt_through(run, node, moments, error);

@@ -83,6 +83,9 @@ static liana_status open_files(void *user, const liana__source_config *where, li
     LIANA_TRY(liana__source_open(patterns, count, &options, source, error));
     liana_status status = leave_out(run, source, error);
     if (status == LIANA_OK) status = tell_lost(run, *source, own->part, error);
+    if (status == LIANA_OK && (*source)->left_out) {
+        liana__run_tell(run, "%s", (*source)->left_out);
+    }
     /* Before other data are opened: a class that has no folder there must not shift those after it. */
     if (status == LIANA_OK && own->use == LABELS_NEEDED) {
         status = liana__run_meet_classes(run, *source, patterns[0], own->training, error);
@@ -395,6 +398,7 @@ static liana__decode_options decoding(const liana__run *run)
                                    .width = run->image_shape[1],
                                    .channels = (int)run->image_shape[2],
                                    .antialias = data->resize.antialias,
+                                   .fractions = run->fractions,
                                    .fast = data->decode == LIANA__DECODE_FAST};
 }
 
@@ -500,7 +504,8 @@ liana_status liana__run_open_data(liana__run *run, const liana__source_config *w
 {
     *data = (liana__run_data){0};
     if (!run->training.source) LIANA_TRY(check_vocabularies(run, false, error));
-    liana_status status = open_source(run, where, LABELS_IGNORED, 0, &data->source, error);
+    const int64_t take = run->config->data.take;
+    liana_status status = open_source(run, where, LABELS_IGNORED, take, &data->source, error);
     LIANA_TRY(liana__cluster_agree_status(liana__cluster_of(run->context), status, error));
     status = liana__run_agree_on_part(run, data->source, error);
     if (status == LIANA_OK) status = start_loader(run, data, error);

@@ -85,6 +85,9 @@ liana_status liana__run_read_by_class(const liana__class_values *classes, const 
                                       double *values, liana__error *error) LIANA_MUST_USE;
 bool liana__run_is_balanced(const liana__value *value);
 
+/* run_fractions.c: whether pixels are floats: run->fractions. Needs the data. */
+void liana__run_find_fractions(liana__run *run, const liana__run_options *options);
+
 /* run_model.c: reads model.file, if there is one, and what it and the weights say of the images and classes: options
  * without a value get that. Before the data are opened. */
 liana_status liana__run_read_model(liana__run *run, liana__error *error);
@@ -147,7 +150,19 @@ liana_status liana__run_agree_on_data(const liana__run *run, liana__error *error
 /* The same for data that are opened later. */
 liana_status liana__run_agree_on_part(const liana__run *run, const liana__source *source, liana__error *error)
     LIANA_MUST_USE;
+/* Between two parts of the beginning: whether they have gone well (`status`), and nobody has asked to stop. A collective
+ * operation. */
+liana_status liana__run_agree_to_go_on(const liana__run *run, const liana__run_options *options, liana_status status,
+                                       liana__error *error) LIANA_MUST_USE;
 liana_status liana__run_agree_on_arithmetic(liana__run *run, const liana__run_options *options, liana__error *error)
+    LIANA_MUST_USE;
+
+/* run_agreement.c: leaves of each text only what is behind its last '/': the same data may be in other folders. */
+void liana__run_drop_folders(liana__value *tree);
+
+/* run_folder.c: what checkpoints record of the configuration, and what one must have that the run goes on from: all but
+ * what may change in a run. Errors: OUT_OF_MEMORY. */
+liana_status liana__run_note_settings(liana__run *run, const liana__run_options *options, liana__error *error)
     LIANA_MUST_USE;
 
 /* run_folder.c: the files besides checkpoints. First checks the folder: it must not hold a run; on a resume, it must
@@ -158,11 +173,16 @@ liana_status liana__run_begin_folder(liana__run *run, const liana__run_options *
  * there yet it does nothing. Errors: IO_ERROR, UNAVAILABLE (another process holds it). */
 liana_status liana__run_hold(liana__run *run, const liana__run_options *options, liana__error *error) LIANA_MUST_USE;
 /* run_takeover.c: begins to write (liana__run_begin_folder), and from then on one of the cluster's other processes can take
- * the chief's place if that dies, where it reaches the run folder. A collective operation. End it when nothing more is
- * written. */
+ * the chief's place if that dies, where it reaches the run folder. A collective operation. */
 liana_status liana__run_begin_writing(liana__run *run, const liana__run_options *options, liana__error *error)
     LIANA_MUST_USE;
-void liana__run_end_writing(const liana__run *run);
+/* After what has been done without processes that are gone: if they live, they hear that the chief goes on without them. */
+liana_status liana__run_lead_on(const liana__run *run, liana__error *error) LIANA_MUST_USE;
+/* All have written what they had to, or have failed (`status`): from now on nobody takes the chief's place. A collective
+ * operation if all is well. Returns `status`, or why the others are not here. */
+liana_status liana__run_end_writing(const liana__run *run, liana_status status, liana__error *error) LIANA_MUST_USE;
+/* If the others of the cluster go on without this process: it writes nothing more, and leaves the folder to them. */
+void liana__run_leave(const liana__run *run, liana_status status);
 /* Before something is written: whether that still holds. */
 liana_status liana__run_may_write(const liana__run *run, liana__error *error) LIANA_MUST_USE;
 /* Checks that the folder is still the one in which training began. A new one would hold the end of a run without its
@@ -175,5 +195,9 @@ liana_status liana__run_read_bad_records(liana__run *run, liana__error *error);
 
 /* Tells options->on_note. */
 #define liana__run_note(options, ...) liana__note(&(liana__notes){(options)->on_note, (options)->user}, __VA_ARGS__)
+/* The same of what the user should know though only results are asked for: what is assumed, and what is left out. It goes
+ * where records that are left out are told. */
+#define liana__run_tell(run, ...) \
+    liana__note(&(liana__notes){(run)->bad_records.on_note, (run)->bad_records.user}, __VA_ARGS__)
 
 #endif

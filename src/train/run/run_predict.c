@@ -53,6 +53,7 @@ static void add_prediction(predictions *own, const liana__batch *batch, int64_t 
 static bool report(predictions *own, const liana__batch *batch)
 {
     const liana__run_options *options = own->options;
+    liana__phase_part("predict");
     if (!options || !options->on_event) return true;
     int64_t epochs = own->run->core.state.epoch;
     liana__fit_event event = {.kind = LIANA__FIT_PREDICTION,

@@ -102,7 +102,8 @@ typedef struct liana_fit_options {
     int64_t validation_batch_size; /* 0: batch_size */
     int64_t validation_steps;      /* largest number of batches of a validation; 0: all examples */
     /* Factors of the examples' losses, by class: [num_class_weights], 0 or more. NULL: all 1. Classes from
-     * num_class_weights on have 1. */
+     * num_class_weights on have 1. They are for the output whose target is the component "label"; where there is one output
+     * only, for this one. A target of one value is the number of its class, of several the largest is. */
     const double *class_weights;
     int64_t num_class_weights;
     /* As in YAML: "Adam" (also for NULL), "{name: SGD, momentum: 0.9, learning_rate: 0.01}". */

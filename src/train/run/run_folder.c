@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "formats/yaml.h"
+#include "train/checkpoint/belongs.h"
 #include "train/core/recompute.h"
 
 #include <stdlib.h>
@@ -190,12 +191,10 @@ liana_status liana__run_note_settings(liana__run *run, const liana__run_options 
     drop_free_keys(settings, &run->arena);
     liana__run_drop_folders(settings);
     liana__value *matches = liana__value_copy(&run->arena, settings);
-    for (size_t i = 0; options->allow_changed && i < sizeof SAFE_KEYS / sizeof *SAFE_KEYS; i++) {
+    for (size_t i = 0; matches && options->allow_changed && i < sizeof SAFE_KEYS / sizeof *SAFE_KEYS; i++) {
         drop_key(matches, SAFE_KEYS[i], &run->arena);
     }
-    run->core.state.settings = settings;
-    run->core.state.matches = matches;
-    return run->arena.failed ? liana__fail_memory(error, "the settings of the run") : LIANA_OK;
+    return liana__checkpoint_note_settings(&run->core.state, settings, matches, &run->arena, error);
 }
 
 static liana_status check_same_config(const liana__run *run, const liana__run_options *options,

@@ -7,24 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Which liana wrote the settings: another one may know other keys. */
-static const char VERSION[] = "liana";
-
-liana_status liana__checkpoint_note_settings(liana__training_state *state, liana__value *settings,
-                                             const liana__value *matches, liana__arena *arena, liana__error *error)
-{
-    if (settings) liana__value_set(arena, settings, VERSION, liana__value_string(arena, LIANA_VERSION));
-    state->settings = settings;
-    state->matches = matches;
-    return arena->failed ? liana__fail_memory(error, "the settings of the training") : LIANA_OK;
-}
-
 liana_status liana__checkpoint_note_seed(liana__training_state *state, uint64_t seed, liana__arena *arena,
                                          liana__error *error)
 {
     liana__value *settings = liana__value_map(arena);
     if (settings) liana__value_set(arena, settings, "seed", liana__value_int(arena, (int64_t)seed));
-    return liana__checkpoint_note_settings(state, settings, settings, arena, error);
+    state->settings = state->matches = settings;
+    return arena->failed ? liana__fail_memory(error, "the settings of the training") : LIANA_OK;
 }
 
 bool liana__checkpoint_is_name(const char *name)
@@ -72,22 +61,23 @@ static void cut(liana__text *text, size_t length)
     text->data[length] = 0;
 }
 
-static bool is_of_this_version(const liana__value *settings)
+/* Options of a part that is chosen by its name are there as the user gave them: one that is missing has its default. Other
+ * mappings have all keys that their version of liana knows. */
+static bool is_choice(const liana__value *value)
 {
-    const liana__value *version = liana__value_get(settings, VERSION);
-    return version && version->kind == LIANA__VALUE_STRING && strcmp(version->string, LIANA_VERSION) == 0;
+    return liana__value_get(value, "name") != NULL;
 }
 
-/* In `depth` levels of mappings keys that only one of both has are left out. */
-static void compare(const liana__value *before, const liana__value *now, int depth, difference *first)
+static void compare(const liana__value *before, const liana__value *now, difference *first)
 {
-    if (depth > 0 && before->kind == LIANA__VALUE_MAP && now->kind == LIANA__VALUE_MAP) {
+    const bool are_maps = before->kind == LIANA__VALUE_MAP && now->kind == LIANA__VALUE_MAP;
+    if (are_maps && !is_choice(before) && !is_choice(now)) {
         const size_t length = first->key.length;
         for (size_t i = 0; i < now->count && !first->found && !first->key.failed; i++) {
             const liana__value *other = liana__value_get(before, now->keys[i]);
-            if (!other || strcmp(now->keys[i], VERSION) == 0) continue;
+            if (!other) continue;
             liana__text_add(&first->key, "%s%s", length ? "." : "", now->keys[i]);
-            compare(other, now->items[i], depth - 1, first);
+            compare(other, now->items[i], first);
             if (!first->found) cut(&first->key, length);
         }
         return;
@@ -125,10 +115,9 @@ liana_status liana__checkpoint_check_settings(const char *path, const liana__val
                                               liana__error *error)
 {
     const liana__value *recorded = liana__value_get(state, "settings");
-    enum { SECTIONS = 2, ALL = 1000 }; /* "train", and its keys: what is below them is as the user gave it */
     difference first = {.found = false};
     if (!recorded || !matches) return LIANA_OK;
-    compare(recorded, matches, is_of_this_version(recorded) ? SECTIONS : ALL, &first);
+    compare(recorded, matches, &first);
     liana_status status = LIANA_OK;
     if (first.key.failed || first.before.failed || first.now.failed) {
         status = liana__fail_memory(error, "the settings of a checkpoint");

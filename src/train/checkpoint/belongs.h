@@ -17,11 +17,6 @@ liana_status liana__checkpoint_check_name(const char *path, const liana__value *
 liana_status liana__checkpoint_check_settings(const char *path, const liana__value *state, const liana__value *matches,
                                               liana__error *error) LIANA_MUST_USE;
 
-/* Notes the settings that checkpoints record, and those that one must have that is loaded. They are in the arena. Errors:
- * OUT_OF_MEMORY. */
-liana_status liana__checkpoint_note_settings(liana__training_state *state, liana__value *settings,
-                                             const liana__value *matches, liana__arena *arena, liana__error *error)
-    LIANA_MUST_USE;
 /* The settings of a training that has no configuration: its seed. They are in the arena. Errors: OUT_OF_MEMORY. */
 liana_status liana__checkpoint_note_seed(liana__training_state *state, uint64_t seed, liana__arena *arena,
                                          liana__error *error) LIANA_MUST_USE;

@@ -61,23 +61,24 @@ static void cut(liana__text *text, size_t length)
     text->data[length] = 0;
 }
 
-/* Options of a part that is chosen by its name are there as the user gave them: one that is missing has its default. Other
- * mappings have all keys that their version of liana knows. */
-static bool is_choice(const liana__value *value)
+/* Below the sections options of a part that is chosen by its name are there as the user gave them: one that is missing has
+ * its default. Other mappings have all keys that their version of liana knows. */
+static bool is_choice(const liana__value *value, int depth)
 {
-    return liana__value_get(value, "name") != NULL;
+    enum { SECTIONS = 2 }; /* the whole, and "train" */
+    return depth >= SECTIONS && liana__value_get(value, "name") != NULL;
 }
 
-static void compare(const liana__value *before, const liana__value *now, difference *first)
+static void compare(const liana__value *before, const liana__value *now, int depth, difference *first)
 {
     const bool are_maps = before->kind == LIANA__VALUE_MAP && now->kind == LIANA__VALUE_MAP;
-    if (are_maps && !is_choice(before) && !is_choice(now)) {
+    if (are_maps && !is_choice(before, depth) && !is_choice(now, depth)) {
         const size_t length = first->key.length;
         for (size_t i = 0; i < now->count && !first->found && !first->key.failed; i++) {
             const liana__value *other = liana__value_get(before, now->keys[i]);
             if (!other) continue;
             liana__text_add(&first->key, "%s%s", length ? "." : "", now->keys[i]);
-            compare(other, now->items[i], first);
+            compare(other, now->items[i], depth + 1, first);
             if (!first->found) cut(&first->key, length);
         }
         return;
@@ -117,7 +118,7 @@ liana_status liana__checkpoint_check_settings(const char *path, const liana__val
     const liana__value *recorded = liana__value_get(state, "settings");
     difference first = {.found = false};
     if (!recorded || !matches) return LIANA_OK;
-    compare(recorded, matches, &first);
+    compare(recorded, matches, 0, &first);
     liana_status status = LIANA_OK;
     if (first.key.failed || first.before.failed || first.now.failed) {
         status = liana__fail_memory(error, "the settings of a checkpoint");

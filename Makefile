@@ -20,7 +20,8 @@ INSTALL = cmake --install $(1) --strip
 # Debian's packages. What is there costs nothing.
 PACKAGES = scripts/install-packages.sh
 PEERS = scripts/install-peers.sh
-TEST = scripts/run_tests.sh $(1) --parallel $(JOBS) $(2) $(TEST_OPTIONS)
+# One test more than there are cores: those of clusters and deaths mostly wait.
+TEST = scripts/run_tests.sh $(1) --parallel $$(($(JOBS) + 1)) $(2) $(TEST_OPTIONS)
 
 .PHONY: all help demo test asan tsan bench bench-docs bench-long bench-data kills fuzz test-levels test-builds format check-format check-includes check-names check-registry check-docs-long check-slurm check-ahead check-peers check-bare check-batches check-plan check-zoo install uninstall clean
 

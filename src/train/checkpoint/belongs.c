@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 liana_status liana__checkpoint_note_seed(liana__training_state *state, uint64_t seed, liana__arena *arena,
                                          liana__error *error)

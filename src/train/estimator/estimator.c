@@ -200,6 +200,7 @@ liana_status liana__fn_session_compile(liana__fn_session *own, const liana__fn_m
     liana_estimator *estimator = own->estimator;
     const liana_run_config *config = &estimator->options.config;
     liana__trainer_input inputs[LIANA_MAX_COMPONENTS];
+    bool fractions = false;
     LIANA_TRY(liana__function_model_make(estimator->context, &estimator->fn, &first->offered, modes, &own->arena,
                                          &own->model, error));
     if (modes->train && modes->train->update) {
@@ -208,6 +209,7 @@ liana_status liana__fn_session_compile(liana__fn_session *own, const liana__fn_m
     for (size_t i = 0; i < own->model.model->num_inputs; i++) {
         const liana__fn_component *component = &first->offered.items[own->model.ports[i]];
         inputs[i] = (liana__trainer_input){component->dtype, component->is_image};
+        fractions = fractions || (component->is_image && component->dtype == LIANA_F32);
     }
     liana__trainer_input *kept =
         liana__arena_copy(&own->arena, inputs, (own->model.model->num_inputs + 1) * sizeof *inputs);
@@ -225,7 +227,7 @@ liana_status liana__fn_session_compile(liana__fn_session *own, const liana__fn_m
                     .microbatch = config->microbatch,
                     .seed = config->seed,
                     .scale = first->offered.scale,
-                    .fractions = first->has_images},
+                    .fractions = fractions},
         .precision = precision,
         .recompute = config->recompute,
         .memory = config->memory,

@@ -35,6 +35,7 @@ liana_status liana__model_data_find_preprocessing(liana__model_data *own, const 
     const liana_preprocessing *known = &own->model->preprocessing;
     bool is_known = known->scale != LIANA_SCALE_AUTO;
     if (is_known && !training) LIANA_TRY(check_scale(data, known->scale, "the model's images have", error));
+    own->assumes_scale = !data->scale && !is_known;
     own->scale = data->scale ? data->scale : is_known ? known->scale : liana__scale_assumed(own->model);
     own->antialias = data->antialias || known->antialias;
     own->round = known->round;

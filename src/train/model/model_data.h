@@ -33,6 +33,7 @@ typedef struct liana__model_data {
     bool antialias, fast_decode, round;
     bool fractions; /* pixels are floats (liana__trainer_options.fractions); known once the data are open */
     liana_scale scale;
+    bool assumes_scale; /* nobody says it */
     bool skips_bad_records;
     liana__bad_records bad_records;
     liana__data_part fitted, measured;

@@ -381,6 +381,13 @@ static liana_status open_fit(session *own, const liana_fit_options *options, lia
     LIANA_TRY(liana__model_check(own->model, error));
     LIANA_TRY(liana__model_data_find_preprocessing(&own->data, options->training, true, error));
     LIANA_TRY(liana__model_data_open_fit(&own->data, options, error));
+    if (own->data.assumes_scale && own->data.match.has_image) {
+        const bool scales = own->data.scale == LIANA_SCALE_NONE;
+        liana__note(&(liana__notes){options->on_note, options->user},
+                    scales ? "pixels enter as 0 to 255, since a layer of the model scales them"
+                           : "pixels are divided by 255, since nothing says how the model takes them "
+                             "(liana_dataset_set_scale)");
+    }
     LIANA_TRY(liana__strategy_cluster(own->model->context, &options->strategy, &own->cluster, error));
     LIANA_TRY(liana__fit_agree(own->model, options, &own->data, own->cluster, error));
     liana_status status = open_checkpoints(own, options, error);

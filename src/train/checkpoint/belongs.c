@@ -62,24 +62,27 @@ static void cut(liana__text *text, size_t length)
     text->data[length] = 0;
 }
 
-/* Below the sections options of a part that is chosen by its name are there as the user gave them: one that is missing has
- * its default. Other mappings have all keys that their version of liana knows. */
-static bool is_choice(const liana__value *value, int depth)
+/* Sections within sections: their keys are those of a version of liana too. */
+static bool is_inner_section(const liana__text *key)
 {
-    enum { SECTIONS = 2 }; /* the whole, and "train" */
-    return depth >= SECTIONS && liana__value_get(value, "name") != NULL;
+    static const char *const sections[] = {"data.resize", "data.features"};
+    for (size_t i = 0; key->data && i < sizeof sections / sizeof *sections; i++) {
+        if (strcmp(key->data, sections[i]) == 0) return true;
+    }
+    return false;
 }
 
+/* `depth` levels of mappings have the keys of a version of liana. What is below them is as the user gave it. */
 static void compare(const liana__value *before, const liana__value *now, int depth, difference *first)
 {
-    const bool are_maps = before->kind == LIANA__VALUE_MAP && now->kind == LIANA__VALUE_MAP;
-    if (are_maps && !is_choice(before, depth) && !is_choice(now, depth)) {
+    if (depth == 0 && is_inner_section(&first->key)) depth = 1;
+    if (depth > 0 && before->kind == LIANA__VALUE_MAP && now->kind == LIANA__VALUE_MAP) {
         const size_t length = first->key.length;
         for (size_t i = 0; i < now->count && !first->found && !first->key.failed; i++) {
             const liana__value *other = liana__value_get(before, now->keys[i]);
             if (!other) continue;
             liana__text_add(&first->key, "%s%s", length ? "." : "", now->keys[i]);
-            compare(other, now->items[i], depth + 1, first);
+            compare(other, now->items[i], depth - 1, first);
             if (!first->found) cut(&first->key, length);
         }
         return;
@@ -117,9 +120,10 @@ liana_status liana__checkpoint_check_settings(const char *path, const liana__val
                                               liana__error *error)
 {
     const liana__value *recorded = liana__value_get(state, "settings");
+    enum { SECTIONS = 2 }; /* "train", and its keys */
     difference first = {.found = false};
     if (!recorded || !matches) return LIANA_OK;
-    compare(recorded, matches, 0, &first);
+    compare(recorded, matches, SECTIONS, &first);
     liana_status status = LIANA_OK;
     if (first.key.failed || first.before.failed || first.now.failed) {
         status = liana__fail_memory(error, "the settings of a checkpoint");

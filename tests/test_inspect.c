@@ -310,6 +310,10 @@ static void test_tables(void **state)
     assert_null(json_object_get(json, "unreadable_images"));
     json_decref(json);
     assert_prints(run("inspect", liana__test_write("s.csv", "a;b\n1;2\n", 8)), 1, "s.csv', line 1", "';'");
+    /* A list of images whose column is called otherwise is no table. */
+    static const char list[] = "picture,label\nt.csv,1\n";
+    assert_prints(run("inspect", liana__test_write("l.csv", list, sizeof list - 1)), 1, "no column 'image'", "picture");
+    assert_prints(run("check", liana__test_path("l.csv")), 1, "no column 'image'");
     /* Bytes that are no text are not shown, whatever quotes them. */
     static const char bytes[] = "a,\xff\x1b[2J\x80\n1,2\n";
     result got = run("inspect", liana__test_write("q.csv", bytes, sizeof bytes - 1));

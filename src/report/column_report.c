@@ -58,7 +58,8 @@ static liana_status count_values(const series *own, liana__arena *arena, liana__
     const bool is_whole = own->source->components[own->component].dtype != LIANA_F32 &&
                           own->source->components[own->component].dtype != LIANA_F64 &&
                           own->high - own->low < NUM_RANGES;
-    const size_t count = names ? names->count : is_whole ? (size_t)(own->high - own->low) + 1 : NUM_RANGES;
+    const size_t ranges = own->high > own->low ? NUM_RANGES : 1;
+    const size_t count = names ? names->count : is_whole ? (size_t)(own->high - own->low) + 1 : ranges;
     const double width = is_whole ? 1 : (own->high - own->low) / (double)count;
     double *numbers = liana__arena_allocate(arena, count * sizeof *numbers);
     const char **labels = liana__arena_allocate(arena, count * sizeof *labels);

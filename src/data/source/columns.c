@@ -2,6 +2,7 @@
 #include "data/source/columns.h"
 
 #include "base/format.h"
+#include "base/utf8.h"
 #include "data/source/cast.h"
 #include "data/source/class_list.h"
 

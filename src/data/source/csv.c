@@ -234,6 +234,19 @@ static liana_status find_places(csv_source *source, liana__csv_list *reader, boo
     return LIANA_OK;
 }
 
+/* Whether the first row behind a header names a file that is there, in whichever column. */
+static liana_status names_files(csv_source *source, const liana__csv_list *reader, bool *found, liana__error *error)
+{
+    const liana__csv *csv = &reader->csv;
+    *found = false;
+    for (size_t i = 0; csv->num_rows > 1 && i < csv->num_columns && !*found; i++) {
+        const char *cell = liana__csv_cell(csv, 1, i), *path = *cell ? image_path(source, reader, cell) : NULL;
+        if (*cell && !path) return liana__fail_memory(error, reader->path);
+        *found = path && names_file(path);
+    }
+    return LIANA_OK;
+}
+
 static liana_status find_columns(csv_source *source, liana__csv_list *reader, const liana__source_options *options,
                                  liana__error *error)
 {
@@ -243,7 +256,11 @@ static liana_status find_columns(csv_source *source, liana__csv_list *reader, co
         LIANA_TRY(find_places(source, reader, &found, error));
         if (found) return LIANA_OK;
     }
-    if (is_table || (options->or_table && !named)) return find_table_columns(source, reader, options, error);
+    /* A list of images whose column has another name is no table. */
+    if (options->or_table && !named) LIANA_TRY(names_files(source, reader, &found, error));
+    if (is_table || (options->or_table && !named && !found)) {
+        return find_table_columns(source, reader, options, error);
+    }
     reader->first_row = 1;
     LIANA_TRY(find_named_columns(source, reader, options, error));
     if (reader->image < 0) return fail_column(reader, "image files", options->image_feature, error);

@@ -9,6 +9,7 @@
 #include "formats/yaml.h"
 #include "samples/keras_resize.h"
 
+#include <liana/train.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -159,6 +160,48 @@ static void test_augmented_batches(void **state)
     liana_context_destroy(context);
 }
 
+/* A model whose results are its pixels, in the C interface. */
+static void check_predictions(liana_model *model, const liana_dataset *data, bool rounded)
+{
+    float found[2][36];
+    assert_int_equal(liana_predict(model, data, found[0]), LIANA_OK);
+    for (int k = 0; k < 36; k++) {
+        double keras = KERAS_RESIZE[0].pixels[k];
+        if (rounded) keras = floor(keras + 0.5);
+        assert_true(fabs((double)found[0][k] - keras) < 1e-3);
+    }
+}
+
+static void test_predictions_in_c(void **state)
+{
+    (void)state;
+    liana_context *context;
+    liana_model *model;
+    liana_dataset *data;
+    liana__source_close(open_pictures());
+    assert_int_equal(liana_context_create(NULL, &context), LIANA_OK);
+    assert_int_equal(liana_model_create(context, NULL, &model), LIANA_OK);
+    liana_input(model, .shape = LIANA_INTS(3, 4, 3));
+    liana_rescaling(model, .scale = 1);
+    liana_flatten(model);
+    const liana_dataset_options options = {.unlabelled = true};
+    assert_int_equal(liana_dataset_open(context, liana__test_path("pictures"), &options, &data), LIANA_OK);
+    check_predictions(model, data, false);
+    const liana_preprocessing rounding = {.scale = LIANA_SCALE_NONE, .round = true};
+    assert_int_equal(liana_model_set_preprocessing(model, &rounding), LIANA_OK);
+    check_predictions(model, data, true);
+    /* It is saved with the model. */
+    liana_model *loaded;
+    assert_int_equal(liana_model_save(model, liana__test_path("saved")), LIANA_OK);
+    assert_int_equal(liana_model_load(context, liana__test_path("saved"), &loaded), LIANA_OK);
+    assert_true(liana_model_preprocessing(loaded).round);
+    check_predictions(loaded, data, true);
+    liana_model_destroy(loaded);
+    liana_dataset_close(data);
+    liana_model_destroy(model);
+    liana_context_destroy(context);
+}
+
 /* ---- runs ---- */
 
 static void write_text(const char *name, const char *text)
@@ -265,6 +308,7 @@ int main(void)
         cmocka_unit_test(test_decoded_pixels_are_kerass),
         cmocka_unit_test(test_batches),
         cmocka_unit_test(test_augmented_batches),
+        cmocka_unit_test(test_predictions_in_c),
         cmocka_unit_test(test_runs),
         cmocka_unit_test(test_bytes_where_nothing_is_resized),
     };

@@ -175,6 +175,55 @@ static void test_runs_say_what_they_assume(void **state)
     check_run("{Conv2D: {filters: 2, kernel_size: 3}}", "pixels are divided by 255", "0..1");
 }
 
+static char *predict_with(const char *run)
+{
+    char folder[600], data[600], out[600], *text;
+    size_t size;
+    snprintf(folder, sizeof folder, "%s", liana__test_path(run));
+    snprintf(data, sizeof data, "%s", liana__test_path("train-images"));
+    snprintf(out, sizeof out, "%s", liana__test_path("predictions.csv"));
+    assert_code(liana__test_command("predict", folder, "--data", data, "--out", out), 0);
+    assert_ok(liana__file_read(out, 1 << 20, &text, &size, &error), &error);
+    return text;
+}
+
+/* A run folder of before hard_sigmoid became Keras 3's goes on with what it was trained with. */
+static void test_older_runs_keep_their_hard_sigmoid(void **state)
+{
+    (void)state;
+    char config[600], run[600], *text;
+    size_t size;
+    liana__test_folder();
+    liana__test_tiny_data("train", 16, 1);
+    write_text("c.yaml", "data: {train: {images: train-images, labels: train-labels}}\n"
+                         "model: {layers: [Flatten, {Dense: {units: 6, activation: hard_sigmoid_keras2}}, "
+                         "{Dense: {units: 4, activation: softmax}}]}\n"
+                         "train: {epochs: 1, batch_size: 8}\n");
+    snprintf(config, sizeof config, "%s", liana__test_path("c.yaml"));
+    snprintf(run, sizeof run, "%s", liana__test_path("run"));
+    assert_code(liana__test_command("train", config, "--out", run), 0);
+    char *expected = predict_with("run");
+    assert_ok(liana__file_read(liana__test_path("run/config.yaml"), 1 << 20, &text, &size, &error), &error);
+    char *name = strstr(text, "hard_sigmoid_keras2");
+    assert_non_null(name);
+    memmove(name + strlen("hard_sigmoid"), name + strlen("hard_sigmoid_keras2"),
+            strlen(name + strlen("hard_sigmoid_keras2")) + 1);
+    /* The same word in a run of today. */
+    write_text("run/config.yaml", text);
+    char *other = predict_with("run");
+    assert_string_not_equal(other, expected);
+    char *line = strstr(text, "    round: false\n");
+    assert_non_null(line);
+    memmove(line, line + strlen("    round: false\n"), strlen(line + strlen("    round: false\n")) + 1);
+    write_text("run/config.yaml", text);
+    char *kept = predict_with("run");
+    assert_string_equal(kept, expected);
+    free(kept);
+    free(other);
+    free(text);
+    free(expected);
+}
+
 /* ---- Rescaling by channel ---- */
 
 static const char by_channel[] =
@@ -411,6 +460,7 @@ int main(void)
         TEST(test_rescaling_of_features_does_not_count),
         TEST(test_nested_model_scales),
         TEST(test_runs_say_what_they_assume),
+        TEST(test_older_runs_keep_their_hard_sigmoid),
         TEST(test_rescaling_by_channel),
         TEST(test_other_numbers_of_channels_are_refused),
         TEST(test_efficientnets_second_rescaling),

@@ -20,9 +20,10 @@ INSTALL = cmake --install $(1) --strip
 # Debian's packages. What is there costs nothing.
 PACKAGES = scripts/install-packages.sh
 PEERS = scripts/install-peers.sh
-TEST = scripts/run_tests.sh $(1) --parallel $(JOBS) $(2) $(TEST_OPTIONS)
+# One test more than there are cores: those of clusters and deaths mostly wait.
+TEST = scripts/run_tests.sh $(1) --parallel $$(($(JOBS) + 1)) $(2) $(TEST_OPTIONS)
 
-.PHONY: all help demo test asan tsan bench bench-docs bench-long bench-data kills fuzz test-levels test-builds format check-format check-includes check-names check-registry check-docs-long check-slurm check-ahead check-peers check-bare check-plan check-zoo install uninstall clean
+.PHONY: all help demo test asan tsan bench bench-docs bench-long bench-data kills fuzz test-levels test-builds format check-format check-includes check-names check-registry check-docs-long check-slurm check-ahead check-peers check-bare check-batches check-plan check-zoo install uninstall clean
 
 all: ## build libliana and the liana command into $(BUILD)
 	$(call CONFIGURE,$(BUILD))
@@ -95,6 +96,11 @@ bench: ## measure speed and memory of liana, PyTorch, JAX and TensorFlow: a tabl
 bench-docs: ## the same, written into docs/performance.md and docs/images
 	$(MAKE) bench DOCS=yes
 
+check-batches: ## run all subcommands with batches of all sizes, one example and none, under AddressSanitizer and UndefinedBehaviorSanitizer, in $(BUILD)-asan-plain (long)
+	$(call CONFIGURE,$(BUILD)-asan-plain,-DLIANA_SANITIZE=address$(comma)undefined -DLIANA_X86=OFF)
+	$(call COMPILE,$(BUILD)-asan-plain) --target liana
+	sh tests/checks/batches.sh $(BUILD)-asan-plain
+
 check-bare: ## run make demo, make test and make check-peers on a Debian 12 that is made bare for it, in three states (root; an hour)
 	scripts/check_bare_debian.sh $(STATES)
 
@@ -156,6 +162,6 @@ uninstall: ## remove what the last `make install` installed (with the same DESTD
 	DESTDIR=$(DESTDIR) cmake --build $(BUILD) --target uninstall
 
 clean: ## remove what was built
-	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-fuzz $(BUILD)-gcc-* $(BUILD)-clang-*
+	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-asan-plain $(BUILD)-tsan $(BUILD)-fuzz $(BUILD)-gcc-* $(BUILD)-clang-*
 
 comma := ,

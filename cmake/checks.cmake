@@ -5,7 +5,7 @@ function(liana_add_check name)
     ENVIRONMENT "${LIANA_TEST_ENVIRONMENT}")
 endfunction()
 
-# Checks that need a peer (tests/checks/peers.sh).
+# Checks that need a peer (tests/checks/needs.sh).
 function(liana_add_peers_check name)
   liana_add_check(${name} ${ARGN})
   set_tests_properties(${name} PROPERTIES LABELS "peers;checks" ENVIRONMENT "${LIANA_PEERS_ENVIRONMENT}")
@@ -19,9 +19,11 @@ liana_add_check(check_names_catches tests/checks/test_check_names.sh)
 liana_add_check(check_registry scripts/check_registry.sh)
 liana_add_check(check_registry_catches tests/checks/test_check_registry.sh)
 liana_add_check(second_make tests/checks/test_second_make.sh ${CMAKE_C_COMPILER})
+liana_add_check(install_peers tests/checks/test_install_peers.sh)
 liana_add_check(skips tests/checks/test_skips.sh)
 liana_add_check(builders_without_warnings tests/checks/test_builders.sh)
 liana_add_check(named_lists tests/checks/test_named_lists.sh ${PROJECT_BINARY_DIR})
+liana_add_check(completion tests/checks/test_completion.sh ${PROJECT_BINARY_DIR})
 liana_add_check(bench_runs tests/checks/test_bench.sh ${PROJECT_BINARY_DIR})
 foreach(peer torch jax tensorflow)
   liana_add_peers_check(bench_peer_${peer} tests/checks/test_peers.sh ${peer})
@@ -49,11 +51,12 @@ if(NOT LIANA_SANITIZE)
   liana_add_check(small_processors tests/checks/test_small_processors.sh ${PROJECT_BINARY_DIR})
   liana_add_check(same_bytes tests/checks/test_same_bytes.sh ${PROJECT_BINARY_DIR}
     "${CMAKE_C_COMPILER_ID} ${CMAKE_C_COMPILER_VERSION} ${CMAKE_BUILD_TYPE}")
-  # -O0: only the compilers' and the linker's words count.
+  # -O0 without debugging lines, kernels too: only the compilers' and the linker's words count.
   liana_add_check(builds_with_clang tests/checks/test_build.sh ${PROJECT_BINARY_DIR}/clang clang-14
-    -DCMAKE_BUILD_TYPE=Debug -DBUILD_SHARED_LIBS=OFF)
+    -DCMAKE_BUILD_TYPE=None -DLIANA_KERNEL_OPTIMIZATION=-O0 -DBUILD_SHARED_LIBS=OFF)
   liana_add_check(builds_without_options tests/checks/test_build.sh ${PROJECT_BINARY_DIR}/without-options gcc
-    -DCMAKE_BUILD_TYPE=Debug -DLIANA_HDF5=OFF -DLIANA_REMOTE=OFF -DLIANA_ZMQ=OFF -DLIANA_MPI=OFF -DLIANA_X86=OFF -DLIANA_TESTS=OFF -DBUILD_SHARED_LIBS=ON)
+    -DCMAKE_BUILD_TYPE=None -DLIANA_KERNEL_OPTIMIZATION=-O0 -DLIANA_HDF5=OFF -DLIANA_REMOTE=OFF -DLIANA_ZMQ=OFF
+    -DLIANA_MPI=OFF -DLIANA_X86=OFF -DLIANA_TESTS=OFF -DBUILD_SHARED_LIBS=ON)
   set_tests_properties(builds_with_clang builds_without_options PROPERTIES PROCESSORS 2)
   # Of these builds the first has the static library alone, the second the shared one.
   liana_add_check(install_static tests/install/test_one_library.sh ${PROJECT_BINARY_DIR}/clang static ${PROJECT_VERSION})
@@ -62,3 +65,14 @@ if(NOT LIANA_SANITIZE)
   set_tests_properties(install_static PROPERTIES DEPENDS builds_with_clang)
   set_tests_properties(install_shared PROPERTIES DEPENDS builds_without_options)
 endif()
+
+# The longest begin first, so that no core is idle at the end. CTest knows better from the second time on.
+set(LIANA_LONG_TESTS builds_with_clang builds_without_options small_processors mpi docs_commands kills bench_runs same_bytes
+  docs_commands_with_plugin bench_peer_torch test_pjrt_zoo test_pjrt_losses test_stablehlo_models peers_stablehlo
+  test_ops test_rejoin test_team test_resume test_model_zoo test_recompute_segments test_synth_flowers test_free_deaths
+  test_deaths test_vector_math test_graph_round_trip test_loader_memory)
+foreach(name ${LIANA_LONG_TESTS})
+  if(TEST ${name})
+    set_tests_properties(${name} PROPERTIES COST 100)
+  endif()
+endforeach()

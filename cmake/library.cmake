@@ -12,9 +12,9 @@ list(FILTER LIANA_SOURCES EXCLUDE REGEX "\\.samples\\.c$")
 # Kernels are compiled once for each width of vectors (src/kernels/vector_kernels.h); the wide ones are x86-64's.
 # With sanitizers, whose checks stand at each access of loops that are unrolled by hand, -O3 takes minutes for a file.
 if(LIANA_SANITIZE)
-  set(LIANA_KERNEL_OPTIMIZATION -O1)
+  set(LIANA_KERNEL_OPTIMIZATION -O1 CACHE STRING "How kernels are optimized, whatever the build type")
 else()
-  set(LIANA_KERNEL_OPTIMIZATION -O3)
+  set(LIANA_KERNEL_OPTIMIZATION -O3 CACHE STRING "How kernels are optimized, whatever the build type")
 endif()
 set(LIANA_AVX512_OPTIONS -mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512
   ${LIANA_KERNEL_OPTIMIZATION} -DLIANA_VECTOR_BYTES=64)

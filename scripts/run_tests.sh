@@ -11,16 +11,23 @@ trap 'rm -rf "$folder"' EXIT
 log=$build/Testing/Temporary/LastTest.log
 rm -f "$log"
 
-# Lines appear as they come. The closing ones wait for the list.
+# Lines appear as they come: awk would wait for more of them. The closing ones wait for the list.
 {
     ctest --test-dir "$build" --output-on-failure --no-label-summary "$@" 2>&1
     echo $? >"$folder/status"
-} | awk -v closing="$folder/closing" '
-    /^[0-9]+% tests passed, / { closes = 1 }
-    closes { print > closing; next }
-    { print; fflush() }'
+} | {
+    closes=
+    : >"$folder/closing"
+    while IFS= read -r line; do
+        case $line in [0-9]*"% tests passed, "*) closes=yes ;; esac
+        if [ -n "$closes" ]; then
+            printf '%s\n' "$line" >>"$folder/closing"
+        else
+            printf '%s\n' "$line"
+        fi
+    done
+}
 
-touch "$folder/closing"
 [ ! -e "$log" ] || awk '
     # First the closing lines: the tests that ctest itself calls skipped.
     FNR == NR {

@@ -285,8 +285,9 @@ class Job:
         if len(self.disturbed) != 1 or not self.begun_all:
             return False
         # The only server's slices have no mirror, and servers alone compute nothing.
-        of_only_server = self.servers == 1 and self.disturbed == {self.workers}
-        of_only_worker = self.workers == 1 and self.disturbed == {0}
+        lost = set(range(self.workers + self.servers)) if self.kind == "damaged" else self.disturbed
+        of_only_server = self.servers == 1 and self.workers in lost  # a damaged link has two ends
+        of_only_worker = self.workers == 1 and 0 in lost
         return not of_only_server and not of_only_worker
 
     def check_codes(self):

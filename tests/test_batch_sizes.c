@@ -1,8 +1,8 @@
 /* Results do not depend on how many examples a batch of the validation or of the predictions has, nor on that of the
  * training: pictures, measures and predictions of a run are those of equal batches. `make check-batches` runs all
  * subcommands with more sizes under sanitizers. */
-#include "harness/command_run.h"
 #include "harness/text_files.h"
+#include "harness/tiny_fit.h"
 
 #include "base/file.h"
 #include "formats/image.h"
@@ -197,6 +197,117 @@ static void test_pictures_of_a_part_with_gaps(void **state)
     assert_same_file(liana__test_path("gap-pictures/predictions.png"), changed);
 }
 
+/* Padded sequences: what counts of a batch is summed before its gradients are, and there are more of these. */
+static void test_replicas_of_masked_losses(void **state)
+{
+    (void)state;
+    static const char config[] = "data:\n"
+                                 "  train: {paths: train.csv, kind: table}\n"
+                                 "  columns: {words: {length: 6, padding: 0}, tags: {length: 6, padding: 0}}\n"
+                                 "  inputs: {words: words}\n"
+                                 "  targets: tags\n"
+                                 "model:\n"
+                                 "  layers:\n"
+                                 "    - InputLayer: {name: words, shape: [6], dtype: int32}\n"
+                                 "    - Embedding: {input_dim: 9, output_dim: 4, mask_zero: true}\n"
+                                 "    - Dense: {units: 3, activation: softmax}\n"
+                                 "train: {epochs: 2, batch_size: 40, microbatch: 2, seed: 3}\n";
+    static const char *const strategies[] = {"train.strategy={name: mirrored, replicas: 2}",
+                                             "train.strategy={name: mirrored, replicas: 3}"};
+    liana__text table = {0};
+    char path[300], expected[300];
+    liana__test_folder();
+    liana__text_add(&table, "words,tags\n");
+    for (int i = 0; i < 101; i++) {
+        for (int k = 0; k <= i % 6; k++) liana__text_add(&table, "%s%d", k ? " " : "", 1 + (i + k) % 8);
+        for (int k = 0; k <= i % 6; k++) liana__text_add(&table, "%s%d", k ? " " : ",", (i + k) % 3);
+        liana__text_add(&table, "\n");
+    }
+    liana__test_write("train.csv", table.data, table.length);
+    liana__text_free(&table);
+    snprintf(path, sizeof path, "%s", liana__test_write("config.yaml", config, sizeof config - 1));
+    snprintf(expected, sizeof expected, "%s", liana__test_path("alone/history.json"));
+    assert_code(liana__test_command("train", path, "--out", liana__test_path("alone")), 0);
+    for (size_t i = 0; i < 2; i++) {
+        assert_code(liana__test_command("train", path, strategies[i], "--out", liana__test_path("shared")), 0);
+        assert_same_file(liana__test_path("shared/history.json"), expected);
+        assert_ok(liana__folder_remove(liana__test_path("shared"), NULL), NULL);
+    }
+}
+
+/* ---- in C ---- */
+
+static bool keep_loss(void *user, const liana_epoch *epoch)
+{
+    *(double *)user = epoch->validation.loss;
+    return true;
+}
+
+typedef struct measured {
+    double validated, evaluated;
+    float predicted[LIANA__TINY_ROWS];
+} measured;
+
+/* Examples have weights, which what is predicted has not: stand-ins are as many as the largest batch has examples. */
+static measured fit_rows(int64_t batch_size)
+{
+    enum { ROWS = LIANA__TINY_ROWS, FEATURES = LIANA__TINY_FEATURES };
+    struct {
+        liana_context *context;
+    } own;
+    float x[ROWS * FEATURES], y[ROWS], w[ROWS];
+    measured got = {.validated = NAN};
+    assert_int_equal(liana_context_create(&(liana_context_options){.num_threads = 2}, &own.context), LIANA_OK);
+    for (int i = 0; i < ROWS * FEATURES; i++) x[i] = (float)(i % 13) / 13;
+    for (int i = 0; i < ROWS; i++) y[i] = (float)(i % 5), w[i] = (float)(1 + i % 2);
+    const liana_array arrays[] = {{"x", LIANA_F32, liana_shape_of(ROWS, FEATURES), x},
+                                  {"y", LIANA_F32, liana_shape_of(ROWS, 1), y},
+                                  {"w", LIANA_F32, liana_shape_of(ROWS), w}};
+    liana_dataset *rows = liana_dataset_from_tensor_slices(own.context, arrays, 3);
+    liana_dataset *unknown = liana_dataset_from_tensor_slices(own.context, arrays, 1);
+    liana_model *model;
+    liana_results results;
+    done(liana_model_create(own.context, NULL, &model));
+    liana_input(model, .name = "x", .shape = LIANA_INTS(FEATURES));
+    liana_dense(model, .units = 1, .name = "y");
+    done(liana_fit(model, &(liana_fit_options){.training = rows,
+                                               .validation = rows,
+                                               .batch_size = 4,
+                                               .microbatch = 2,
+                                               .validation_batch_size = batch_size,
+                                               .loss = "mse",
+                                               .example_weight = "w",
+                                               .epochs = 1,
+                                               .on_epoch = keep_loss,
+                                               .user = &got.validated}));
+    done(liana_evaluate(model, rows,
+                        &(liana_evaluate_options){.batch_size = batch_size, .loss = "mse", .example_weight = "w"},
+                        &results));
+    got.evaluated = results.loss;
+    done(liana_predict_batches(model, unknown, &(liana_predict_options){.batch_size = batch_size}, got.predicted));
+    liana_model_destroy(model);
+    liana_dataset_close(rows);
+    liana_dataset_close(unknown);
+    liana_context_destroy(own.context);
+    return got;
+}
+
+static void test_fit(void **state)
+{
+    (void)state;
+    static const int64_t others[] = {1, 3, 39, 40, 41, 1000};
+    const measured equal = fit_rows(4);
+    assert_true(fabs(equal.evaluated - equal.validated) < 1e-5);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        const measured got = fit_rows(others[i]);
+        assert_true(fabs(got.validated - equal.validated) < 1e-5);
+        assert_true(fabs(got.evaluated - equal.validated) < 1e-5);
+        for (size_t k = 0; k < LIANA__TINY_ROWS; k++) {
+            assert_true(fabsf(got.predicted[k] - equal.predicted[k]) < 1e-5F);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -204,6 +315,8 @@ int main(void)
         cmocka_unit_test(test_measures),
         cmocka_unit_test(test_predictions),
         cmocka_unit_test(test_training),
+        cmocka_unit_test(test_fit),
+        cmocka_unit_test(test_replicas_of_masked_losses),
         cmocka_unit_test(test_pictures_of_a_part_with_gaps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,7 +9,9 @@
 #include "formats/gzip.h"
 #include "formats/tfrecord.h"
 #include "formats/yaml.h"
+#include "train/config/config.h"
 
+#include <liana/liana.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -385,6 +387,49 @@ static void test_labels_and_categories(void **state)
     assert_ok(liana__class_list_check(&(liana__strings){2, cases}, &error), &error);
 }
 
+static liana_status read_config(const char *names, liana__config *config, liana__arena *arena, liana__error *error)
+{
+    char text[500];
+    snprintf(text, sizeof text,
+             "data: {train: x, class_names: %s}\nmodel: {layers: [{Dense: {units: 2}}]}\ntrain: {epochs: 1}\n", names);
+    return liana__config_parse(NULL, LIANA__PLUGINS_IGNORED, text, strlen(text), liana__test_path("c.yaml"), NULL, 0,
+                               arena, config, error);
+}
+
+static void test_lists_of_names(void **state)
+{
+    (void)state;
+    liana__arena arena = {0};
+    liana__error error = {0};
+    liana__config config;
+    liana__test_folder();
+    write_text("names.txt", "\xEF\xBB\xBFrose\r\ntulip\r\n");
+    assert_ok(read_config("names.txt", &config, &arena, &error), &error);
+    assert_int_equal(config.data.class_names.count, 2);
+    assert_string_equal(config.data.class_names.items[0], "rose");
+    write_text("names.txt", COMPOSED "\ntulip\n" DECOMPOSED "\n");
+    assert_fails(read_config("names.txt", &config, &arena, &error), LIANA_INVALID_CONFIG, &error, "data.class_names",
+                 "look the same", "63 61 66 c3 a9", "63 61 66 65 cc 81");
+    assert_fails(read_config("[red rose, " NO_BREAK "]", &config, &arena, &error), LIANA_INVALID_CONFIG, &error,
+                 "c.yaml:1", "look the same", "c2 a0");
+    assert_fails(read_config("[rose, tulip, rose]", &config, &arena, &error), LIANA_INVALID_CONFIG, &error, "'rose'");
+    assert_ok(read_config("[A, a]", &config, &arena, &error), &error);
+    liana__arena_free(&arena);
+    /* In C. */
+    liana_context *context;
+    assert_ok(liana_context_create(NULL, &context), NULL);
+    make_class("c", "tulip");
+    static const char *const names[] = {"tulip", MARKED, NULL};
+    liana_dataset *dataset = NULL;
+    assert_int_equal(liana_dataset_open(context, liana__test_path("c"), &(liana_dataset_options){.class_names = names},
+                                        &dataset),
+                     LIANA_INVALID_ARGUMENT);
+    assert_null(dataset);
+    assert_non_null(strstr(liana_context_message(context), "class_names"));
+    assert_non_null(strstr(liana_context_message(context), "look the same"));
+    liana_context_destroy(context);
+}
+
 /* ---- values that are missing ---- */
 
 static void test_missing_values(void **state)
@@ -514,7 +559,7 @@ static void test_other_labels(void **state)
     error = refuse_label("label", add_one_hot, &needed);
     assert_fails(error.status, LIANA_INVALID_DATA, &error, "list of 3 numbers");
     error = refuse_label("species", add_float, &needed);
-    assert_fails(error.status, LIANA_INVALID_DATA, &error, "species (float)", "data.features.label");
+    assert_fails(error.status, LIANA_INVALID_DATA, &error, "species (float)", "data.features.label", "name the one");
 }
 
 int main(void)
@@ -528,6 +573,7 @@ int main(void)
         cmocka_unit_test(test_alike),
         cmocka_unit_test(test_folders),
         cmocka_unit_test(test_labels_and_categories),
+        cmocka_unit_test(test_lists_of_names),
         cmocka_unit_test(test_missing_values),
         cmocka_unit_test(test_forms),
         cmocka_unit_test(test_other_labels),

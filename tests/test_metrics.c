@@ -175,7 +175,9 @@ static counts count(const samples *all, const measurement *m, int k, double thre
 {
     counts found = {0};
     for (int i = 0; i < EXAMPLES; i++) {
-        answer a = answer_of(all, m, i, k, threshold);
+        answer a = answer_of(all, m, i, m->last == 1 ? 0 : k, threshold);
+        /* A single answer is of two classes, of which class 0 is no. */
+        if (m->last == 1 && k == 0) a = (answer){!a.truth, !a.said, a.weight};
         found.right += a.truth && a.said ? a.weight : 0;
         found.said += a.said ? a.weight : 0;
         found.truth += a.truth ? a.weight : 0;
@@ -204,7 +206,8 @@ static double average(const samples *all, const measurement *m, char kind, const
 {
     double sum = 0, weighted = 0, weights = 0;
     counts total = {0};
-    for (int k = 0; k < m->last; k++) {
+    const int classes = m->last == 1 ? 2 : (int)m->last;
+    for (int k = 0; k < classes; k++) {
         counts c = count(all, m, k, threshold);
         sum += score(kind, c);
         weighted += score(kind, c) * c.truth;
@@ -212,7 +215,7 @@ static double average(const samples *all, const measurement *m, char kind, const
         total = (counts){total.right + c.right, total.said + c.said, total.truth + c.truth};
     }
     if (strcmp(how, "micro") == 0) return score(kind, total);
-    return strcmp(how, "macro") == 0 ? sum / (double)m->last : weighted / weights;
+    return strcmp(how, "macro") == 0 ? sum / classes : weighted / weights;
 }
 
 static void test_precision_recall_and_f1_score(void **state)

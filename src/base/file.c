@@ -1,6 +1,7 @@
 /* Whole files, atomic replacement, folders and patterns. */
 #include "base/file.h"
 
+#include "base/descriptor.h"
 #include "base/file_target.h"
 
 #include <dirent.h>
@@ -44,7 +45,7 @@ static liana_status refuse_remote(const char *path, liana__error *error)
 static liana_status open_for_reading(const char *path, int *descriptor, struct stat *info, liana__error *error)
 {
     /* Opening a pipe without a writer would wait for ever. For files O_NONBLOCK has no effect. */
-    *descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    *descriptor = liana__open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
     if (*descriptor < 0) return fail_errno(error, "open", path);
     if (fstat(*descriptor, info) != 0) {
         liana_status status = fail_errno(error, "read", path);
@@ -135,7 +136,7 @@ liana_status liana__mapping_check(const liana__mapping *mapping, const char *pat
 int liana__mapping_open(const liana__mapping *mapping, const char *path)
 {
     struct stat info;
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int descriptor = liana__open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
     if (descriptor < 0) return -1;
     liana__file_version now;
     if (fstat(descriptor, &info) == 0) {
@@ -176,7 +177,7 @@ void liana__mapping_expect(const liana__mapping *mapping, size_t offset, size_t 
 
 void liana__file_expect(const char *path)
 {
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int descriptor = liana__open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
     if (descriptor < 0) return;
     posix_fadvise(descriptor, 0, 0, POSIX_FADV_WILLNEED);
     close(descriptor);
@@ -353,7 +354,7 @@ liana_status liana__file_begin(liana__file_writer *writer, const char *path, lia
     }
     if (target.descriptor >= 0) return LIANA_OK;
     snprintf(writer->temporary, size, "%s%s", target.path, TEMPORARY);
-    writer->descriptor = open(writer->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    writer->descriptor = liana__open(writer->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (writer->descriptor < 0) {
         liana_status status = fail_errno(error, "write", path);
         liana__file_abandon(writer);
@@ -474,7 +475,7 @@ liana_status liana__folder_make_temporary(liana__arena *arena, const char **path
 
 liana_status liana__folder_sync(const char *path, liana__error *error)
 {
-    int descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int descriptor = liana__open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     if (descriptor < 0) return fail_errno(error, "open the folder", path);
     /* Some file systems cannot sync a folder and return EINVAL; nothing more can be done there. */
     bool failed = fsync(descriptor) != 0 && errno != EINVAL;
@@ -559,7 +560,7 @@ liana_status liana__file_match(const char *pattern, liana__arena *arena, liana__
 liana_status liana__folder_list(const char *path, liana__arena *arena, liana__paths *names, liana__error *error)
 {
     *names = (liana__paths){0};
-    DIR *folder = opendir(path);
+    DIR *folder = liana__opendir(path);
     if (!folder) return fail_errno(error, "read the folder", path);
     char **items = NULL;
     size_t count = 0, capacity = 0;

@@ -1,6 +1,8 @@
 /* liana predict: what a model says of each example, as lines or as a file. */
 #include "cli/session.h"
 
+#include "base/format.h"
+
 enum { TOP_CLASSES = 5 };
 
 static const liana__option options[] = {
@@ -9,6 +11,7 @@ static const liana__option options[] = {
     LIANA__OPTION_WEIGHTS,
     {"out", "FILE.csv", "write the predictions to a file, one row for each image (-: standard output)"},
     {"checkpoint", "DIR", "the checkpoint: best, its name in the run, or a folder (default: the newest)"},
+    LIANA__OPTION_THRESHOLD,
     LIANA__OPTION_PLUGINS,
     LIANA__OPTION_JSON,
     {0},
@@ -57,13 +60,21 @@ static size_t find_top(const float *output, size_t num_classes, size_t top[TOP_C
     return count;
 }
 
+/* By another threshold than 0.5 the class that is said may be the less likely one. */
+static void put_first(size_t top[TOP_CLASSES], size_t count, size_t said)
+{
+    if (count != 2 || top[0] == said) return;
+    top[1] = top[0];
+    top[0] = said;
+}
+
 static void print_lines(const printer *own, const char *id, const float *output, const size_t *top, size_t count)
 {
     const liana__strings *names = &own->names;
     FILE *out = own->invocation->out;
     fprintf(out, "%s\n", id);
     for (size_t i = 0; i < count; i++) {
-        fprintf(out, "  %.4f  ", (double)output[top[i]]);
+        fprintf(out, "  %.4f  ", liana__shown((double)output[top[i]]));
         if (top[i] < names->count) fprintf(out, "%s\n", names->items[top[i]]);
         if (top[i] >= names->count) fprintf(out, "class %zu\n", top[i]);
     }
@@ -154,7 +165,8 @@ static void print_named(const printer *own, const float *output, size_t count, c
 {
     size_t top[TOP_CLASSES], found = find_top(output, count, top);
     for (size_t i = 0; i < found; i++) {
-        fprintf(own->invocation->out, "%s %.4f %s", i ? "," : "", (double)output[top[i]], names->items[top[i]]);
+        fprintf(own->invocation->out, "%s %.4f %s", i ? "," : "", liana__shown((double)output[top[i]]),
+                names->items[top[i]]);
     }
 }
 
@@ -169,7 +181,7 @@ static void print_values(const printer *own, const char *id, const float *output
         fprintf(out, " ");
         if (objective->num_outputs > 1) fprintf(out, " %s:", objective->outputs[i].name);
         if (names.count) print_named(own, output, count, &names);
-        for (size_t k = 0; !names.count && k < count; k++) fprintf(out, " %.6g", (double)output[k]);
+        for (size_t k = 0; !names.count && k < count; k++) fprintf(out, " %.6g", liana__shown((double)output[k]));
         fprintf(out, "\n");
         output += count;
     }
@@ -178,9 +190,8 @@ static void print_values(const printer *own, const char *id, const float *output
 static liana_status print_batch(void *user, const liana__batch *batch, const float *outputs, liana__error *error)
 {
     const printer *own = user;
-    size_t num_classes = (size_t)liana__trainer_num_classes(own->run->core.trainer);
     size_t row_size = (size_t)liana__trainer_row_size(own->run->core.trainer);
-    bool of_values = num_classes != row_size;
+    bool of_values = !liana__run_predicts_classes(own->run);
     if (own->is_silent) return LIANA_OK;
     for (size_t i = 0; i < (size_t)batch->count; i++) {
         char number[32];
@@ -195,11 +206,15 @@ static liana_status print_batch(void *user, const liana__batch *batch, const flo
             print_values(own, id, output);
             continue;
         }
-        size_t top[TOP_CLASSES], count = find_top(output, num_classes, top);
+        float both[2];
+        size_t top[TOP_CLASSES], num_classes;
+        const float *probabilities = liana__run_probabilities(own->run, output, both, &num_classes);
+        size_t count = find_top(probabilities, num_classes, top);
+        put_first(top, count, liana__run_said_class(own->run, probabilities, num_classes));
         if (liana__invocation_has(own->invocation, "json")) {
-            LIANA_TRY(print_event(own, id, output, top, count, error));
+            LIANA_TRY(print_event(own, id, probabilities, top, count, error));
         } else {
-            print_lines(own, id, output, top, count);
+            print_lines(own, id, probabilities, top, count);
         }
     }
     return LIANA_OK;
@@ -272,6 +287,8 @@ static liana_status run(liana__invocation *invocation)
     LIANA_TRY(liana__invocation_output(invocation, "out", &path));
     liana__session session;
     liana_status status = liana__session_open_shared(invocation, &session, &folder);
+    if (status == LIANA_OK) liana__session_take_whole(invocation, &session);
+    if (status == LIANA_OK) status = liana__session_read_threshold(invocation, &session);
     if (status == LIANA_OK) status = predict(invocation, &session, folder, &where, path);
     liana__session_close(&session);
     return status;
@@ -286,6 +303,8 @@ const liana__command liana__subcommand_predict = {
             "number and the name of the most likely class, and its probability. The images are image files,\n"
             "folders of them, TFRecords or IDX files. Labels are not read.\n"
             "Started by 'liana launch', mpirun or srun the processes share the examples; the first one writes.\n"
+            "A model that ends in one sigmoid says the second of two classes above --threshold (0.5, or\n"
+            "train.threshold of the run).\n"
             "Other data, such as tables, are read as in training. A model with several outputs, or with one of\n"
             "numbers, gives the values of each.\n"
             "With --model model.json --weights FILE no run is needed, and all arguments are data; data.columns,\n"

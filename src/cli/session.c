@@ -196,6 +196,27 @@ bool liana__session_is_chief(const liana__session *session)
     return liana__cluster_is_chief(session->joined.is_open ? &session->joined.cluster : NULL);
 }
 
+bool liana__session_names_validation(const liana__session *session)
+{
+    const liana__config *config = &session->config;
+    return liana__config_has_source(&config->data.validation) &&
+           (liana__config_is_override(config, "data.validation.paths") ||
+            liana__config_is_override(config, "data.validation.images"));
+}
+
+void liana__session_take_whole(liana__invocation *invocation, liana__session *session)
+{
+    int64_t *take = &session->config.data.take;
+    if (!*take || liana__config_is_override(&session->config, "data.take")) return;
+    if (liana__session_is_chief(session)) {
+        fprintf(invocation->err,
+                "note: data.take of the run, %lld, is for the run's own data; these data are taken whole "
+                "(data.take=N on the command line takes the first N examples)\n",
+                (long long)*take);
+    }
+    *take = 0;
+}
+
 static liana_status load(const liana__session *session, const char *folder, const char *checkpoint, liana__run *run,
                          const char **loaded, liana__error *error)
 {
@@ -224,4 +245,9 @@ liana__value *liana__session_event(liana__invocation *invocation, const char *na
     liana__value *event = liana__value_map(arena);
     liana__value_set(arena, event, "event", liana__value_string(arena, name));
     return event;
+}
+
+liana_status liana__session_read_threshold(liana__invocation *invocation, liana__session *session)
+{
+    return liana__invocation_float(invocation, "threshold", 1e-9, 1, &session->config.train.threshold);
 }

@@ -180,6 +180,7 @@ static liana_status train(liana__invocation *invocation, liana_context *context,
     do {
         status = train_round(context, config, wanted, &joined, own, error);
     } while (status == LIANA_CANCELLED && liana__run_cluster_meets_again(&joined));
+    invocation->stopped = joined.is_open;
     if (status == LIANA_OK && !own->silent) report_end(own, folder);
     liana__run_cluster_leave(&joined);
     return status;

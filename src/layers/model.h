@@ -226,6 +226,12 @@ liana_status liana__model_check(const liana_model *model, liana__error *error) L
 /* Checks that the model's first output is probabilities: at least 0, with sum 1. It must end in a softmax, or in layers
  * after one that keep this. Errors: INVALID_CONFIG, with place and layer. */
 liana_status liana__model_check_probabilities(const liana_model *model, liana__error *error) LIANA_MUST_USE;
+/* Whether a node is a softmax over one value, which is 1 whatever it reads. */
+bool liana__model_is_lone_softmax(const liana_model *model, size_t node);
+/* Fails if an output is such a softmax, or would be one in its loss (`of_loss`). Errors: INVALID_CONFIG, with place and
+ * layer. */
+liana_status liana__model_check_lone_softmax(const liana_model *model, size_t output, bool of_loss, liana__error *error)
+    LIANA_MUST_USE;
 /* Whether an output is what a loss is of: probabilities by a softmax, or by sigmoids; with NONE logits, so that it must
  * not end in one of these. `loss` is for messages. Errors: INVALID_CONFIG, with place and layer. */
 liana_status liana__model_check_output(const liana_model *model, size_t output, liana__logits_kind expected,

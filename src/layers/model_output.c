@@ -84,6 +84,29 @@ static liana_status check_logits(const liana_model *model, const liana__layer_no
     return fail_at_node(end, error);
 }
 
+bool liana__model_is_lone_softmax(const liana_model *model, size_t node)
+{
+    const liana__layer_node *own = &model->nodes[node];
+    return own->is_softmax && own->shape.rank > 0 && own->shape.dims[own->shape.rank - 1] == 1;
+}
+
+liana_status liana__model_check_lone_softmax(const liana_model *model, size_t output, bool of_loss, liana__error *error)
+{
+    const size_t index = liana__model_output_node(model, output);
+    if (index == LIANA__NONE) return LIANA_OK;
+    const liana__layer_node *end = &model->nodes[index];
+    const bool lone = end->shape.rank > 0 && end->shape.dims[end->shape.rank - 1] == 1;
+    if (!lone || !(of_loss || end->is_softmax)) return LIANA_OK;
+    const liana__layer *layer = &model->layers[end->layer];
+    liana__fail(
+        error, LIANA_INVALID_CONFIG,
+        "layer '%s' (%s): the model ends in a softmax of one value, which is always 1, so nothing is learnt; give "
+        "it a value for each class (two at least), or for yes and no one value with activation: sigmoid and the "
+        "loss binary_crossentropy",
+        layer->name, layer->type->name);
+    return fail_at_node(end, error);
+}
+
 liana_status liana__model_check_output(const liana_model *model, size_t output, liana__logits_kind expected,
                                        const char *loss, liana__error *error)
 {

@@ -1,6 +1,8 @@
 /* Targets in the forms that losses and metrics need. */
 #include "losses/target.h"
 
+#include "base/format.h"
+
 #include <math.h>
 
 liana_tensor liana__scalar_like(liana_tensor tensor, double value)
@@ -41,7 +43,7 @@ static liana_status check_sum(const float *row, int64_t classes, int64_t first, 
     return liana__fail(error, LIANA_OUT_OF_RANGE,
                        "the values %lld to %lld of the component '%.100s' add up to %g, expected 1: with the loss '%s' "
                        "they are the probabilities of the classes%s",
-                       (long long)first, (long long)(first + classes) - 1, component, sum, loss,
+                       (long long)first, (long long)(first + classes) - 1, component, liana__shown(sum), loss,
                        sum == 0 ? "; leave an example without a class out, or give it the weight 0 and any class"
                                 : "; for classes that do not exclude each other use sigmoid and binary_crossentropy");
 }
@@ -55,7 +57,7 @@ liana_status liana__target_check(liana__target_range range, const float *values,
         return liana__fail(error, LIANA_OUT_OF_RANGE,
                            "value %lld of the component '%.100s' is %g, expected 0 to 1: with the loss '%s' it is a "
                            "probability (0 is no, 1 is yes)",
-                           (long long)i, component, (double)values[i], loss);
+                           (long long)i, component, liana__shown((double)values[i]), loss);
     }
     for (int64_t i = 0; range == LIANA__RANGE_SHARES && i < count; i += classes) {
         LIANA_TRY(check_sum(values + i, classes, i, component, loss, error));

@@ -16,15 +16,15 @@ typedef struct threshold_options {
 
 static const liana__field threshold_fields[] = {
     LIANA__FIELD_ROW(threshold_options, thresholds, FLOAT, .default_text = "null", .minimum = 0, .maximum = 1,
-                     .doc = "Values above it are yes; 0.5 if neither it nor top_k is given. One number: for several, name "
-                            "the metric several times with 'as'."),
+                     .doc =
+                         "Values above it are yes; 0.5 if neither it nor top_k is given. One number: for several, name "
+                         "the metric several times with 'as'."),
     LIANA__FIELD_ROW(threshold_options, top_k, INT, .default_text = "0", .minimum = 0, .maximum = 1000000,
                      .doc = "Only the k largest values of an element may be yes; 0: all."),
     LIANA__FIELD_ROW(threshold_options, class_id, INT, .default_text = "-1", .minimum = -1, .maximum = 1000000,
                      .doc = "The only class that is counted, by its number from 0; -1: all."),
 };
-static const liana__fields precision_options =
-    LIANA__FIELD_TABLE("precision", threshold_options, threshold_fields);
+static const liana__fields precision_options = LIANA__FIELD_TABLE("precision", threshold_options, threshold_fields);
 static const liana__fields recall_options = LIANA__FIELD_TABLE("recall", threshold_options, threshold_fields);
 
 static const char *misfit(const void *given, const liana_shape *output)
@@ -134,11 +134,11 @@ typedef struct score_options {
 
 static const char *const average_names[] = {"none", "micro", "macro", "weighted", NULL};
 
-#define SCORE_ROWS                                                                                                   \
-    LIANA__FIELD_ROW(score_options, average, ENUM, .default_text = "none", .names = average_names,                   \
+#define SCORE_ROWS                                                                                                     \
+    LIANA__FIELD_ROW(score_options, average, ENUM, .default_text = "none", .names = average_names,                     \
                      .doc = "none: a number for each class; macro: their mean; weighted: the same, each class by its " \
-                            "number of examples; micro: of all answers together."),                                  \
-        LIANA__FIELD_ROW(score_options, threshold, FLOAT, .default_text = "null", .minimum = 0, .maximum = 1,        \
+                            "number of examples; micro: of all answers together."),                                    \
+        LIANA__FIELD_ROW(score_options, threshold, FLOAT, .default_text = "null", .minimum = 0, .maximum = 1,          \
                          .doc = "Values above it are yes; null: the largest of an element.")
 
 static const liana__field f1_fields[] = {SCORE_ROWS};

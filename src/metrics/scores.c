@@ -1,5 +1,5 @@
 /* Scores of classes by their counts of right and wrong answers: precision, recall, F-beta and F1 score, support. A class
- * is predicted where it is the most likely one. keras_scores.c has Keras's metrics, which count otherwise.
+ * is predicted where it is the most likely one. A single answer of yes or no is of two classes. keras_scores.c has Keras's metrics, which count otherwise.
  *
  * A class's precision is its right predictions / all predictions of it, its recall its right predictions / its examples,
  * its F-beta score (1 + beta^2) precision recall / (beta^2 precision + recall); 0 where nothing is counted (van
@@ -41,13 +41,14 @@ static const liana__field fbeta_fields[] = {
 static size_t counts_size(const void *options, const liana_shape *output)
 {
     (void)options;
-    return NUM_COUNTS * (size_t)liana__metric_num_answers(output);
+    return NUM_COUNTS * (size_t)liana__metric_num_classes(output);
 }
 
 static liana_tensor add_counts(const liana__metric_call *call)
 {
     const score_options *options = call->options;
-    liana_tensor predicted = liana__predicted_answers(call, options->threshold), truth = liana__true_answers(call);
+    liana_tensor predicted = liana__answers_as_classes(liana__predicted_answers(call, options->threshold));
+    liana_tensor truth = liana__answers_as_classes(liana__true_answers(call));
     liana_tensor weights = liana__answer_weights(call);
     if (weights.id) predicted = liana_op_multiply(predicted, weights);
     liana_tensor counts[NUM_COUNTS] = {liana_op_multiply(predicted, truth), predicted,
@@ -130,13 +131,13 @@ static double finish_mean(const void *given, const double *sums, size_t size, sc
 static size_t num_values(const void *given, const liana_shape *output)
 {
     const score_options *options = given;
-    return options->average == AVERAGE_NONE ? (size_t)liana__metric_num_answers(output) : 0;
+    return options->average == AVERAGE_NONE ? (size_t)liana__metric_num_classes(output) : 0;
 }
 
 static size_t num_classes(const void *options, const liana_shape *output)
 {
     (void)options;
-    return (size_t)liana__metric_num_answers(output);
+    return (size_t)liana__metric_num_classes(output);
 }
 
 static double finish_precision(const void *options, const double *sums, size_t size)

@@ -1,6 +1,7 @@
 /* Sends a local folder to a bucket, in a thread. */
 #include "remote/outlet.h"
 
+#include "base/descriptor.h"
 #include "base/file_view.h"
 #include "remote/outlet_scan.h"
 #include "remote/remote_internal.h"
@@ -117,7 +118,7 @@ static bool open_files(const liana__outlet *outlet, const liana__outlet_file *fi
         descriptors[i] = -1;
         if (is_sent(outlet, &files[i])) continue;
         const char *path = liana__path_join(arena, outlet->folder, files[i].name);
-        descriptors[i] = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+        descriptors[i] = path ? liana__open(path, O_RDONLY | O_CLOEXEC, 0) : -1;
         all = all && descriptors[i] >= 0;
     }
     return all;
@@ -277,7 +278,7 @@ liana_status liana__outlet_mark(liana__outlet *outlet, const char *name, liana__
     liana__arena arena = {0};
     liana__outlet_identity identity = {0};
     const char *path = liana__path_join(&arena, outlet->folder, name);
-    int descriptor = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    int descriptor = path ? liana__open(path, O_RDONLY | O_CLOEXEC, 0) : -1;
     liana_status status = path ? LIANA_OK : liana__fail_memory(error, name);
     if (status == LIANA_OK && !liana__outlet_identify(descriptor, &identity)) {
         status = liana__fail(error, LIANA_IO_ERROR, "cannot read '%s': %s", path ? path : name, strerror(errno));
@@ -421,7 +422,7 @@ static liana_status find_folder(liana__outlet *outlet, const char *url, liana__e
 
 static liana_status lock_folder(liana__outlet *outlet, liana__error *error)
 {
-    outlet->lock = open(outlet->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    outlet->lock = liana__open(outlet->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     if (outlet->lock < 0) {
         return liana__fail(error, LIANA_IO_ERROR, "cannot open the folder '%s': %s", outlet->root, strerror(errno));
     }

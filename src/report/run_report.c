@@ -39,25 +39,26 @@ static const char *class_name(gathering *own, int64_t label)
 static void add_image(gathering *own, const liana__batch *batch, int64_t index)
 {
     const liana__run *run = own->run;
-    const int32_t truth = ((const int32_t *)liana__trainer_batch_of(run->core.trainer, batch).targets[0])[index];
-    int64_t num_classes = liana__trainer_num_classes(run->core.trainer), best = 0;
+    const liana__trainer_batch data = liana__trainer_batch_of(run->core.trainer, batch);
+    const int truth = liana__run_true_class(run, data.targets[0], index);
     const float *output = own->outputs + index * liana__trainer_row_size(run->core.trainer);
-    for (int64_t i = 1; i < num_classes; i++) {
-        if (output[i] > output[best]) best = i;
-    }
+    float both[2];
+    size_t num_classes;
+    const float *probabilities = liana__run_probabilities(run, output, both, &num_classes);
+    const size_t best = liana__run_said_class(run, probabilities, num_classes);
     size_t size = (size_t)(run->image_shape[0] * run->image_shape[1] * run->image_shape[2]);
     uint8_t *pixels = liana__arena_allocate(&own->arena, size);
     if (!pixels) return;
     liana__batch_pixels(batch, index, size, pixels);
-    own->num_right += truth == best;
+    own->num_right += truth == (int)best;
     own->items[own->count++] = (liana__grid_item){
         .pixels = pixels,
         .height = (int)run->image_shape[0],
         .width = (int)run->image_shape[1],
         .channels = (int)run->image_shape[2],
-        .predicted = class_name(own, best),
+        .predicted = class_name(own, (int64_t)best),
         .truth = class_name(own, truth),
-        .confidence = (double)output[best],
+        .confidence = (double)probabilities[best],
     };
 }
 

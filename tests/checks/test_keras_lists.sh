@@ -6,7 +6,7 @@ set -eu
 name=$1
 backend=$2
 cd "$(dirname "$0")/../.."
-. tests/checks/peers.sh
+. tests/checks/needs.sh
 need_peer tensorflow "$backend"
 if [ "$backend" != tensorflow ]; then
     # Keras itself is only where TensorFlow is.

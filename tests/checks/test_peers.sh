@@ -5,7 +5,7 @@
 set -eu
 peer=$1
 cd "$(dirname "$0")/../.."
-. tests/checks/peers.sh
+. tests/checks/needs.sh
 need_peer "$peer"
 python=$peers/$peer/bin/python
 folder=$(mktemp -d)

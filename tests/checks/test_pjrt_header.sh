@@ -3,7 +3,7 @@
 #   tests/checks/test_pjrt_header.sh [COMPILER]
 set -eu
 cd "$(dirname "$0")/../.."
-. tests/checks/peers.sh
+. tests/checks/needs.sh
 need_peer plugin
 header=$peers/plugin/xla_plugins/xla_cpu_pjrt/include
 "${1:-cc}" -std=c17 -Wall -Werror -fsyntax-only -Isrc -isystem "$header" tests/pjrt/interface_check.c

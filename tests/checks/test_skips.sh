@@ -43,13 +43,25 @@ printf '100%% tests passed, 0 tests failed out of 6\nTotal Test time (real) =   
 sed -i 's/= */= /' closing expected
 cmp -s closing expected || fail "other closing lines: $(cat closing)"
 
+# Lines appear as they come, not when the tests are over.
+write waits "while [ ! -e $folder/go ]; do sleep 0.1; done"
+"$source/scripts/run_tests.sh" build -R waits >said 2>&1 &
+run=$!
+for try in $(seq 300); do
+    if grep -q 'Start .*waits' said; then break; fi
+    [ "$try" -lt 300 ] || { touch go; fail "what ctest says is held back"; }
+    sleep 0.1
+done
+touch go
+wait $run || fail "a test that waited fails"
+
 write fails 'echo "it is wrong"; exit 3'
 echo "add_test(absent \"$folder/build/no-such-program\")" >>build/CTestTestfile.cmake
 status=0
 "$source/scripts/run_tests.sh" build --parallel 2 >said 2>&1 || status=$?
 [ $status -ne 0 ] || fail "failed tests give status 0"
 has "it is wrong"
-grep -q '^75% tests passed, 2 tests failed out of 8$' said || fail "no closing line"
+grep -q '^78% tests passed, 2 tests failed out of 9$' said || fail "no closing line"
 [ "$(tail -n 4 said | head -n 3 | sed 's/^[^-]*- //; s/ *(.*//')" = "$(printf 'The following tests FAILED:\nfails\nabsent')" ] ||
     fail "the failed tests are not in the closing lines"
 has "  whole: whole.sh: no cable"
@@ -60,7 +72,7 @@ if grep -q 'Skipped\|Left' said; then fail "nothing is skipped"; fi
 echo "documents"
 mkdir -p house/tests house/docs
 cp -R "$source/tests/docs" house/tests/
-mkdir house/tests/checks house/build && cp "$source/tests/checks/peers.sh" house/tests/checks/
+mkdir house/tests/checks house/build && cp "$source/tests/checks/needs.sh" house/tests/checks/
 cat >house/README.md <<'END'
 <!-- test: data -->
 ```sh

@@ -13,7 +13,7 @@
 #   test_docs.sh --long
 set -eu
 source=$(cd "$(dirname "$0")/../.." && pwd)
-. "$source/tests/checks/peers.sh"
+. "$source/tests/checks/needs.sh"
 long=
 build=
 plugin=

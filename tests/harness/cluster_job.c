@@ -75,7 +75,7 @@ void liana__job_start(liana__test_job *own, size_t rank, const char *as)
                                  "--out",
                                  liana__job_folder(own),
                                  "--requeue",
-                                 LIANA__JOB_EPOCHS,
+                                 own->epochs ? own->epochs : LIANA__JOB_EPOCHS,
                                  workers,
                                  servers,
                                  task,
@@ -84,10 +84,12 @@ void liana__job_start(liana__test_job *own, size_t rank, const char *as)
                                  lease,
                                  "train.microbatch=4",
                                  "checkpoint.every_steps=5",
-                                 own->strategy,
+                                 own->resumes ? "--resume" : own->strategy,
+                                 own->resumes ? own->strategy : NULL,
                                  NULL};
+    const char *const environment[] = {own->halted == rank ? own->halts_at : NULL, NULL};
     own->processes[rank] =
-        own->port ? start_numbered(own, rank, words) : liana__test_spawn_as(own->said[rank], words, NULL);
+        own->port ? start_numbered(own, rank, words) : liana__test_spawn_as(own->said[rank], words, environment);
 }
 
 void liana__job_start_all(liana__test_job *own)

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/fetching.h"
+#include "formats/csv_file.h"
 #include "formats/idx.h"
 #include "formats/image.h"
 #include "formats/sniff.h"
@@ -11,7 +12,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 static const liana__option options[] = {LIANA__OPTION_JSON, {0}};
 
@@ -118,17 +118,11 @@ static liana_status inspect_lfs_pointer(const char *path, liana__value *report, 
                        line ? " bytes" : "");
 }
 
-static bool is_list(const char *path)
-{
-    size_t length = strlen(path);
-    return length > 4 && (strcasecmp(path + length - 4, ".csv") == 0 || strcasecmp(path + length - 4, ".tsv") == 0);
-}
-
 /* By the first bytes. */
 static liana__inspect choose(const char *path, const uint8_t *bytes, size_t size)
 {
     if (size > 23 && memcmp(bytes, "version https://git-lfs", 23) == 0) return inspect_lfs_pointer;
-    if (is_list(path)) return liana__inspect_csv;
+    if (liana__csv_file_is_named(path)) return liana__inspect_csv;
     if (liana__is_tar(bytes, size)) return liana__inspect_tar;
     if (size >= 8 && memcmp(bytes, "\x89HDF\r\n\x1a\n", 8) == 0) return liana__inspect_hdf5;
     if (liana__image_sniff(bytes, size) != LIANA__IMAGE_UNKNOWN) return inspect_image;
@@ -207,7 +201,7 @@ const liana__command liana__subcommand_inspect = {
     .summary = "Show what a file contains",
     .help = "TFRecord: records, checksums, features, images, labels.\n"
             "tar (WebDataset): members and examples.\n"
-            "CSV and TSV lists: columns, records, labels, images that cannot be read.\n"
+            "CSV and TSV lists and tables: columns, records, labels, images that cannot be read.\n"
             "Keras HDF5 (.h5): layers and weights.\n"
             "safetensors or a checkpoint folder: tensors and metadata.\n"
             "IDX, JPEG, PNG: shapes.\n"

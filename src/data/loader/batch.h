@@ -111,7 +111,7 @@ typedef struct liana__batch {
     uint8_t *images;                          /* the rows of the image, if they are u8; else NULL */
     float *fractions;                         /* ... if they are f32; else NULL */
     int32_t *labels;                          /* the rows of the label; NULL without one */
-    int32_t *partners;   /* [count] labels of the partners with which examples were mixed; NULL: no mixer or no label */
+    int32_t *partners; /* [count] labels of the partners with which examples were mixed; NULL: no mixer or no label */
     /* [count, shape...]: the values of the partners, of each component that is a target by MAKE_VALUES; else NULL. */
     void *partner_rows[LIANA_MAX_COMPONENTS];
     float *shares;       /* [count] share of an example's own image and label, 0 to 1; the rest is the partner's */

@@ -62,7 +62,8 @@ static const liana__field items[] = {
                      .doc =
                          "values are class numbers, several in a cell; the component has this many classes, with 1 at "
                          "each of them (0: not)"),
-    LIANA__FIELD_ROW(written, missing, VALUE, .doc = "what an empty cell, and NA in a column of numbers, stands for (null: it is an error)"),
+    LIANA__FIELD_ROW(written, missing, VALUE,
+                     .doc = "what an empty cell, and NA in a column of numbers, stands for (null: it is an error)"),
 };
 static const liana__fields fields = LIANA__FIELD_TABLE("column", written, items);
 

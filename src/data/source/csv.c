@@ -103,8 +103,9 @@ static liana_status fail_column(const liana__csv_list *reader, const char *what,
     return liana__fail(
         error, LIANA_INVALID_DATA,
         "'%s' has no column '%s' of %s; its first line is: %s. Name the columns in the first line (image, "
-        "label, id) or in data.features",
-        reader->path, wanted ? wanted : "image", what, header);
+        "label, id) or in data.features%s",
+        reader->path, wanted ? wanted : "image", what, header,
+        wanted ? "" : "; for a table without images set data.train.kind: table");
 }
 
 static char *image_path(csv_source *source, const liana__csv_list *reader, const char *cell)
@@ -237,13 +238,12 @@ static liana_status find_columns(csv_source *source, liana__csv_list *reader, co
                                  liana__error *error)
 {
     const bool named = options->image_feature || has_image_column(reader);
-    const bool is_table = source->base.kind == &liana__source_table || (options->columns && !named);
-    bool found = false;
-    if (is_table) return find_table_columns(source, reader, options, error);
-    if (!named && !options->label_feature && !options->id_feature) {
+    bool is_table = source->base.kind == &liana__source_table || (options->columns && !named), found = false;
+    if (!is_table && !named && !options->label_feature && !options->id_feature) {
         LIANA_TRY(find_places(source, reader, &found, error));
         if (found) return LIANA_OK;
     }
+    if (is_table || (options->or_table && !named)) return find_table_columns(source, reader, options, error);
     reader->first_row = 1;
     LIANA_TRY(find_named_columns(source, reader, options, error));
     if (reader->image < 0) return fail_column(reader, "image files", options->image_feature, error);

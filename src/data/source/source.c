@@ -3,6 +3,7 @@
 
 #include "base/parts.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "data/source/class_list.h"
 #include "data/source/image_files.h"
 #include "formats/image.h"
@@ -269,14 +270,18 @@ static liana_status check_source(const liana__source *source, const char *patter
                            why ? why : "");
     }
     /* Components may be what is learnt. */
-    if (options->need_labels && !source->has_labels && !source->num_components) {
+    const bool lacks = options->need_labels && !source->has_labels && !source->num_components;
+    if (lacks && source->instead_of_labels) {
+        return liana__fail(error, LIANA_INVALID_DATA, "'%s' has no labels, which are needed here: %s", pattern,
+                           source->instead_of_labels);
+    }
+    if (lacks) {
         return liana__fail(
             error, LIANA_INVALID_DATA,
-            "'%s' has no labels, which are needed here: TFRecords need an int64 feature 'class', 'label' or "
-            "'image/class/label' (or the one that data.features.label names), IDX images a file of labels beside them, "
-            "CSV lists a column 'label' or 'class' with no empty cell, WebDatasets a NAME.cls beside each image, "
-            "images a folder for each class%s%s",
-            pattern, source->instead_of_labels ? "; " : "", source->instead_of_labels ? source->instead_of_labels : "");
+            "'%s' has no labels, which are needed here: IDX images need a file of labels beside them, CSV lists a "
+            "column 'label' or 'class' with no empty cell, WebDatasets a NAME.cls beside each image, images a folder "
+            "for each class",
+            pattern);
     }
     return check_names(source, pattern, options, error);
 }

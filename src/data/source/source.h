@@ -83,6 +83,7 @@ typedef struct liana__source_options {
     /* Leave out those that the data lack: data to predict may have no targets. */
     bool columns_optional;
     liana__header header; /* of tables */
+    bool or_table;        /* CSV files without a column of image files are tables, whatever columns are asked for */
     /* Use only the first `take` records; 0: all. */
     uint64_t take;
     /* Refuse data without labels at opening. */

@@ -295,6 +295,8 @@ static liana_status find_id(tfrecord_source *source, const liana__source_options
 static liana_status describe_labels(tfrecord_source *source, const liana__example *example, liana__error *error)
 {
     liana__text text = {0};
+    liana__text_add(&text, "expected an int64 feature 'class', 'label' or 'image/class/label', or the one that "
+                           "data.features.label names; ");
     liana__example_describe(example, &text);
     size_t length = text.length;
     for (size_t i = 0; i < COUNT(LABEL_NAMES) && text.length == length; i++) {
@@ -302,9 +304,7 @@ static liana_status describe_labels(tfrecord_source *source, const liana__exampl
         length = i == 0 ? text.length : length;
         liana__label_advice(example, LABEL_NAMES[i], &text);
     }
-    if (text.length == length) {
-        liana__text_add(&text, "name the one with the class number in data.features.label");
-    }
+    if (text.length == length) liana__text_add(&text, "name the one with the class number");
     source->base.instead_of_labels = text.failed ? NULL : liana__arena_string(&source->arena, text.data);
     liana__text_free(&text);
     return source->base.instead_of_labels ? LIANA_OK : liana__fail_memory(error, "feature names");

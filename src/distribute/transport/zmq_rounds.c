@@ -90,19 +90,24 @@ void liana__zmq_take_newcomer(liana__zmq *own, const liana__frame *frame, const 
     if (own->takes_leave) liana__zmq_dismiss_newcomers(own);
 }
 
+/* What a process of an older round sends again and again. */
+static bool is_beat(const liana__frame *frame)
+{
+    return frame->kind == LIANA__FRAME_BEAT || frame->kind == LIANA__FRAME_DEAD;
+}
+
 void liana__zmq_take_stranger(liana__zmq *own, const liana__frame *frame, const void *id, size_t id_size)
 {
     static const char text[] = "the others took this process for dead, and go on without it";
     if (!own->has_thread) {
-        const bool speaks_to_old = frame->kind == LIANA__FRAME_BEAT || frame->kind == LIANA__FRAME_DATA;
+        const bool speaks_to_old = is_beat(frame) || frame->kind == LIANA__FRAME_DATA;
         if (speaks_to_old) liana__zmq_greet_back(own, id, id_size);
         liana__zmq_take_answer(own, frame->sender, frame);
         return;
     }
     if (frame->cluster > own->cluster) {
         if (!own->has_invitation) liana__zmq_note_left_behind(own);
-    } else if (frame->kind == LIANA__FRAME_BEAT &&
-               frame->incarnation != own->peers[frame->sender].newcomer.incarnation) {
+    } else if (is_beat(frame) && frame->incarnation != own->peers[frame->sender].newcomer.incarnation) {
         liana__zmq_send_refusal(own, id, id_size, text);
     }
 }

@@ -2,7 +2,6 @@
 #include "train/checkpoint/belongs.h"
 
 #include "base/file.h"
-#include "train/checkpoint/checkpoint.h"
 #include "train/checkpoint/checkpoint_format.h"
 
 #include <stdio.h>
@@ -18,6 +17,14 @@ liana_status liana__checkpoint_note_seed(liana__training_state *state, uint64_t 
     return arena->failed ? liana__fail_memory(error, "the settings of the training") : LIANA_OK;
 }
 
+bool liana__checkpoint_is_name(const char *name)
+{
+    if (!liana__starts_with(name, LIANA__CHECKPOINT_PREFIX)) return false;
+    const char *number = name + strlen(LIANA__CHECKPOINT_PREFIX);
+    size_t digits = strspn(number, "0123456789");
+    return digits && (!number[digits] || strcmp(number + digits, LIANA__CHECKPOINT_CHANGED) == 0);
+}
+
 /* Before names were recorded, the number of updates was all that a name says. */
 static bool is_named_by_iteration(const char *name, const liana__value *state)
 {
@@ -28,7 +35,7 @@ static bool is_named_by_iteration(const char *name, const liana__value *state)
 
 liana_status liana__checkpoint_check_name(const char *path, const liana__value *state, liana__error *error)
 {
-    char number[LIANA__CHECKPOINT_NAME];
+    char number[64];
     const char *name = liana__path_name(path);
     const liana__value *recorded = liana__value_get(state, "name");
     const bool is_recorded = recorded && recorded->kind == LIANA__VALUE_STRING;

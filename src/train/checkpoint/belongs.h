@@ -4,6 +4,9 @@
 
 #include "train/core/training_state.h"
 
+/* Whether a name is that of a checkpoint ("step-0000000123"). */
+bool liana__checkpoint_is_name(const char *name);
+
 /* The folder at `path` must have the name that its state (state.json) records, unless it has a name of its own, such as
  * "best-of-may". Errors: DATA_LOSS, with both names. */
 liana_status liana__checkpoint_check_name(const char *path, const liana__value *state, liana__error *error)

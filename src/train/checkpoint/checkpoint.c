@@ -18,14 +18,6 @@ const char *const liana__checkpoint_variables = "variables.safetensors";
 const char *const liana__checkpoint_state = "state.json";
 enum { STATE_LIMIT = 64 << 20 };
 
-bool liana__checkpoint_is_name(const char *name)
-{
-    if (!liana__starts_with(name, LIANA__CHECKPOINT_PREFIX)) return false;
-    const char *number = name + strlen(LIANA__CHECKPOINT_PREFIX);
-    size_t digits = strspn(number, "0123456789");
-    return digits && (!number[digits] || strcmp(number + digits, LIANA__CHECKPOINT_CHANGED) == 0);
-}
-
 static liana_status list_checkpoints(const char *folder, liana__arena *arena, liana__paths *names, liana__error *error)
 {
     *names = (liana__paths){0};

@@ -48,8 +48,6 @@ liana_status liana__checkpoint_list(const char *folder, liana__arena *arena, lia
 /* The names of a checkpoint's files. */
 extern const char *const liana__checkpoint_variables;
 extern const char *const liana__checkpoint_state;
-/* Whether a name is that of a checkpoint ("step-0000000123"). */
-bool liana__checkpoint_is_name(const char *name);
 
 /* Renames a checkpoint to its name and `ending`, such as ".damaged". So it is no longer the newest. */
 liana_status liana__checkpoint_set_aside(const char *path, const char *ending, liana__error *error) LIANA_MUST_USE;

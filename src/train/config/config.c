@@ -260,6 +260,12 @@ liana__place liana__config_place(const liana__config *config, const char *key)
     return place;
 }
 
+bool liana__config_is_override(const liana__config *config, const char *key)
+{
+    const char *file = liana__config_place(config, key).file;
+    return file && strcmp(file, LIANA__COMMAND_LINE) == 0;
+}
+
 /* A copy in which no URL has a query: it may be a signature. */
 static liana__value *without_queries(const liana__value *value, liana__arena *arena)
 {

@@ -204,6 +204,7 @@ typedef struct liana__train_config {
     const liana__value *loss_weights;  /* NULL: all 1 */
     const liana__value *metrics;       /* NULL: the usual ones */
     const liana__value *class_weights; /* weights of the loss: "balanced", a map by class, or NULL */
+    double threshold;                  /* an answer of a sigmoid above it is yes: in predictions, and by class */
     int64_t seed;
     const char *device;           /* a backend's name */
     bool deterministic;           /* the same bits on any number of devices */
@@ -317,6 +318,9 @@ bool liana__config_find_option(const char *name, char *key, size_t size);
 /* The place where a dotted key such as "train.loss" was written; if it was not, the place of the nearest mapping around
  * it. For liana__fail_at, when an option turns out to be wrong later. */
 liana__place liana__config_place(const liana__config *config, const char *key);
+
+/* Whether the value of a dotted key that is given comes from an override on the command line. */
+bool liana__config_is_override(const liana__config *config, const char *key);
 
 /* Writes the whole configuration as YAML. It loads to the same configuration from any folder, except for the queries of
  * https:// URLs (liana__path_shown). */

@@ -5,6 +5,7 @@
 #include "train/config/config_internal.h"
 
 #include "base/format.h"
+#include "base/other_names.h"
 #include "base/wall_clock.h"
 
 #include <stdio.h>
@@ -38,6 +39,14 @@ static const char *home_of(const char *key)
     return NULL;
 }
 
+/* The whole key that has this name elsewhere, or NULL. */
+static const char *key_of_others(const char *name)
+{
+    const char *ours = liana__other_name(LIANA__OTHER_PART, name);
+    if (!ours || ours[strcspn(ours, " :{")]) return NULL;
+    return strchr(ours, '.') || liana__fields_find(liana__config_fields(), ours) ? ours : NULL;
+}
+
 /* With the underscores of a key for the dashes of an option. */
 static void spell_as_key(const char *name, char *key, size_t size)
 {
@@ -52,7 +61,8 @@ bool liana__config_find_option(const char *name, char *key, size_t size)
     const liana__fields *config = liana__config_fields();
     char plain[64], section[64];
     spell_as_key(name, plain, sizeof plain);
-    if (strcmp(plain, "lr") == 0) strcpy(plain, "learning_rate");
+    const char *other = key_of_others(plain);
+    if (other) snprintf(plain, sizeof plain, "%s", other);
     snprintf(section, sizeof section, "%.*s", (int)strcspn(plain, "."), plain);
     const liana__field *top = liana__fields_find(config, section);
     const char *home = home_of(plain);
@@ -74,6 +84,11 @@ static liana_status check_homes(const liana__fields *fields, const liana__value 
         if (liana__fields_find(liana__config_fields(), key)) {
             return liana__fail_at(error, &map->key_places[i], where, "unknown key '%s'; it belongs to the top level",
                                   key);
+        }
+        const char *other = key_of_others(key);
+        if (other) {
+            return liana__fail_at(error, &map->key_places[i], where, "unknown key '%s'; did you mean '%s'?", key,
+                                  other);
         }
         home = home_of(key);
         if (!home) continue;

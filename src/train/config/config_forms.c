@@ -2,6 +2,7 @@
 #include "train/config/config_internal.h"
 
 #include "base/file.h"
+#include "base/utf8.h"
 #include "formats/yaml.h"
 #include "remote/remote.h"
 

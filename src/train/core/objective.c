@@ -252,6 +252,16 @@ static bool is_measured(const liana__objective *objective, size_t output, const 
     return false;
 }
 
+/* A metric of answers with the threshold of the request. NULL: out of memory. */
+static liana__value *by_threshold(const reading *own, const char *name)
+{
+    liana__value *metric = liana__value_map(own->arena);
+    const double threshold = own->request->threshold;
+    liana__value_set(own->arena, metric, "name", liana__value_string(own->arena, name));
+    if (threshold > 0) liana__value_set(own->arena, metric, "threshold", liana__value_float(own->arena, threshold));
+    return own->arena->failed ? NULL : metric;
+}
+
 static liana_status add_by_class(const reading *own, size_t output)
 {
     static const char *const names[] = {"precision", "recall", "f1_score", "support"};
@@ -259,9 +269,9 @@ static liana_status add_by_class(const reading *own, size_t output)
     const liana__objective_output *of = &own->objective->outputs[output];
     const char *where = key_of(own, "metrics");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        liana__value *metric = liana__value_map(own->arena);
+        liana__value *metric = by_threshold(own, metrics[i]);
+        if (!metric) return liana__fail_memory(own->error, "the metrics");
         const char *name = liana__arena_format(own->arena, "%s_by_class", names[i]);
-        liana__value_set(own->arena, metric, "name", liana__value_string(own->arena, metrics[i]));
         liana__value_set(own->arena, metric, "as", liana__value_string(own->arena, name));
         bool averages = strcmp(names[i], "support") != 0;
         if (averages) liana__value_set(own->arena, metric, "average", liana__value_string(own->arena, "none"));
@@ -270,7 +280,7 @@ static liana_status add_by_class(const reading *own, size_t output)
     }
     bool several = of->activation == LIANA__ACTIVATION_SIGMOID && of->shape.dims[of->shape.rank - 1] > 1;
     if (several || is_measured(own->objective, output, &liana__metric_confusion_matrix)) return LIANA_OK;
-    liana__value *matrix = liana__value_string(own->arena, "confusion_matrix");
+    liana__value *matrix = by_threshold(own, "confusion_matrix");
     if (!matrix) return liana__fail_memory(own->error, "the metrics");
     return add_metric(own, output, matrix, where);
 }
@@ -365,6 +375,10 @@ static liana_status check_activations(const reading *own)
     for (size_t i = 0; i < own->objective->num_outputs; i++) {
         const liana__objective_output *output = &own->objective->outputs[i];
         learns |= output->choice.loss != NULL;
+        if (output->choice.loss) {
+            const bool of_loss = output->activation == LIANA__ACTIVATION_SOFTMAX;
+            LIANA_TRY(liana__model_check_lone_softmax(own->request->model, i, of_loss, own->error));
+        }
         if (output->activation == LIANA__ACTIVATION_NONE) continue;
         liana__logits_kind expected = LIANA__LOGITS_NONE;
         if (!output->choice.from_logits) {

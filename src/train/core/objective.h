@@ -80,7 +80,8 @@ typedef struct liana__objective_request {
     /* Measures the classes of each output that has some, beside the metrics: precision_by_class, recall_by_class,
      * f1_score_by_class, support_by_class, and confusion_matrix where there is one class for each element. */
     bool by_class;
-    bool predicts; /* nothing is compared with anything: without a loss outputs are given as they are */
+    double threshold; /* of answers of yes and no, for that; 0: 0.5 */
+    bool predicts;    /* nothing is compared with anything: without a loss outputs are given as they are */
 } liana__objective_request;
 
 /* Finds all mistakes in a request. Names and options are in the arena. `for_training`: the model's outputs must be what

@@ -1,6 +1,7 @@
 /* Predictions as rows of CSV. */
 #include "train/core/prediction_rows.h"
 
+#include "base/format.h"
 #include "formats/csv.h"
 #include "train/core/batch_components.h"
 
@@ -51,7 +52,7 @@ void liana__add_value_row(const liana__trainer *trainer, const liana__batch *bat
 {
     int64_t count = liana__trainer_row_size(trainer);
     liana__add_example_id(batch, index, text);
-    for (int64_t i = 0; i < count; i++) liana__text_add(text, ",%.9g", (double)output[i]);
+    for (int64_t i = 0; i < count; i++) liana__text_add(text, ",%.9g", liana__shown((double)output[i]));
     liana__text_add(text, "\n");
 }
 
@@ -78,6 +79,7 @@ void liana__add_prediction_rows(const liana__trainer *trainer, const liana__batc
         }
         int64_t best = liana__likeliest_class(output, row_size);
         liana__add_example_id(batch, i, text);
-        liana__text_add(text, ",%d,%lld,%.6f\n", truth ? (int)truth[i] : -1, (long long)best, (double)output[best]);
+        liana__text_add(text, ",%d,%lld,%.6f\n", truth ? (int)truth[i] : -1, (long long)best,
+                        liana__shown((double)output[best]));
     }
 }

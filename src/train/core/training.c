@@ -132,6 +132,17 @@ static void take_optimizer(liana__training *training, const liana__optimizer_cho
     wanted->adapted_rate = optimizer->learning_rate.schedule->adapt ? &training->learning_rate : NULL;
 }
 
+/* A softmax of one value inside of the model is most often a mistake, too. The outputs' are refused. */
+static void note_lone_softmax(const liana_model *model, const liana__notes *notes)
+{
+    for (size_t i = 0; i < model->num_nodes; i++) {
+        if (!liana__model_is_lone_softmax(model, i)) continue;
+        liana__note(notes,
+                    "layer '%s' is a softmax of one value, which is always 1: nothing before it is learnt through it",
+                    model->layers[model->nodes[i].layer].name);
+    }
+}
+
 liana_status liana__training_open(liana__training *training, const liana__training_options *options,
                                   liana__error *error)
 {
@@ -160,6 +171,7 @@ liana_status liana__training_open(liana__training *training, const liana__traini
     training->wanted_recompute = options->recompute;
     if (options->optimizer && !wanted.unprepared) note_recomputation(training, &options->notes, wanted.memory_limit);
     note_size(training, options);
+    if (options->optimizer) note_lone_softmax(training->model, &options->notes);
     return LIANA_OK;
 }
 

@@ -47,6 +47,7 @@ static liana_status save_or_attend(void *user, bool is_chief, liana__error *erro
 {
     const liana__fit_run *fit = user;
     liana__cluster *cluster = fit->training->cluster;
+    liana__phase_part("save");
     if (!cluster) return fit->options->save(fit->options->user, error);
     liana__error unread = {0};
     const uint64_t before = cluster->held_reads, failures = cluster->held_failures;

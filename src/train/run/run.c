@@ -72,6 +72,7 @@ liana_status liana__run_make_trainer(liana__run *run, const liana__run_options *
         if (!wanted.trainer.inputs) return liana__fail_memory(error, "the model's inputs");
     }
     LIANA_TRY(liana__run_find_objective(run, options, &wanted.trainer.objective, error));
+    if (options->training) LIANA_TRY(liana__run_check_labels(run, wanted.trainer.objective, options, error));
     if (options->training) LIANA_TRY(liana__run_find_class_weights(run, wanted.trainer.objective, options, error));
     wanted.trainer.class_weights = run->class_weights;
     wanted.trainer.num_class_weights = run->num_class_weights;
@@ -293,10 +294,13 @@ static liana_status load_weights(liana__run *run, const liana__run_options *opti
 static liana_status set_up(liana__run *run, const liana__run_options *options, liana__error *error)
 {
     LIANA_TRY(liana__run_agree_on_settings(run, options, error));
+    liana__phase_part("open");
     liana_status status = open_model(run, options, error);
-    LIANA_TRY(liana__cluster_agree_status(liana__cluster_of(run->context), status, error));
+    LIANA_TRY(liana__run_agree_to_go_on(run, options, status, error));
     LIANA_TRY(liana__run_agree_on_data(run, error));
-    LIANA_TRY(liana__run_make_trainer(run, options, error));
+    liana__phase_part("compile");
+    status = liana__run_make_trainer(run, options, error);
+    LIANA_TRY(liana__run_agree_to_go_on(run, options, status, error));
     LIANA_TRY(liana__run_agree_on_arithmetic(run, options, error));
     if (options->training && !has_weights(run)) LIANA_TRY(liana__warn_find_averages(&run->warnings, error));
     if (options->training && run->folder) {
@@ -316,12 +320,13 @@ static liana_status set_up(liana__run *run, const liana__run_options *options, l
     }
     if (options->training) liana__run_note_contents(run, options);
     if (options->training && !run->resumed) {
-        LIANA_TRY(liana__run_adapt(run, options, error));
+        liana__phase_part("adapt");
+        LIANA_TRY(liana__run_agree_to_go_on(run, options, liana__run_adapt(run, options, error), error));
         LIANA_TRY(load_weights(run, options, error));
     }
     if (options->training && !run->resumed && has_weights(run))
         LIANA_TRY(liana__warn_find_averages(&run->warnings, error));
-    LIANA_TRY(liana__run_start_loaders(run, options, error));
+    LIANA_TRY(liana__run_agree_to_go_on(run, options, liana__run_start_loaders(run, options, error), error));
     if (options->training) {
         const liana__training_length length = liana__run_length(run);
         liana__warn_of_warmup(&run->warnings, run->training.loader, &length);

@@ -80,6 +80,17 @@ liana_status liana__run_agree_on_settings(const liana__run *run, const liana__ru
     return status == LIANA_OK ? liana__agree_on_isa(run->context, cluster, &notes, error) : status;
 }
 
+liana_status liana__run_agree_to_go_on(const liana__run *run, const liana__run_options *options, liana_status status,
+                                       liana__error *error)
+{
+    const bool stops = options->stop && options->stop(options->user);
+    if (status == LIANA_OK && stops) {
+        status = liana__fail(error, LIANA_CANCELLED,
+                             "stopped on request before the first step; the same command begins again");
+    }
+    return liana__cluster_agree_status(liana__cluster_of(run->context), status, error);
+}
+
 /* ---- data ---- */
 
 liana_status liana__run_agree_on_data(const liana__run *run, liana__error *error)

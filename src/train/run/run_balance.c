@@ -1,4 +1,5 @@
 /* How often the classes come: oversampling and weighted sampling. */
+#include "data/source/cast.h"
 #include "train/run/run_internal.h"
 
 #include <math.h>
@@ -13,19 +14,86 @@ typedef struct balance {
     int64_t *counts;
     uint64_t num_records;
     int64_t num_classes;
+    liana__strings names; /* of the classes; empty: they have none */
 } balance;
+
+/* ---- labels ---- */
+
+/* The component that is the label of a table; num_components: there is none. */
+static size_t label_component(const liana__source *source)
+{
+    size_t i = 0;
+    for (; i < source->num_components; i++) {
+        const liana_component *component = &source->components[i];
+        const bool fits = component->dtype != LIANA_STRING && liana_shape_size(&component->shape) == 1;
+        if (fits && strcmp(component->name, "label") == 0) break;
+    }
+    return i;
+}
+
+static bool has_labels(const liana__run *run)
+{
+    const liana__source *source = run->training.source;
+    return (source->has_labels && run->num_classes) || label_component(source) < source->num_components;
+}
+
+static liana_status read_component(const balance *own, size_t place, liana__error *error)
+{
+    const liana__source *source = own->run->training.source;
+    const liana_dtype dtype = (liana_dtype)source->components[place].dtype;
+    void *scratch = liana__source_scratch_create(source);
+    liana_status status = scratch ? LIANA_OK : liana__fail_memory(error, "reading labels");
+    for (uint64_t i = 0; status == LIANA_OK && i < own->num_records; i++) {
+        liana__record record;
+        own->labels[i] = -1;
+        status = liana__source_read(source, i, scratch, &record, error);
+        if (status == LIANA_OK) {
+            const bool fits = liana__cast_values(dtype, record.values[place], LIANA_S32, &own->labels[i], 1) < 0;
+            if (!fits || own->labels[i] < 0 || own->labels[i] >= LIANA__MAX_CLASSES) {
+                char found[40];
+                liana__cast_describe(dtype, record.values[place], 0, found, sizeof found);
+                liana__fail(error, LIANA_OUT_OF_RANGE, "the label is %s, expected the number of a class, from 0 to %d",
+                            found, LIANA__MAX_CLASSES - 1);
+                status = liana__source_fail_within(source, i, &record, error);
+                own->labels[i] = -1;
+            }
+        }
+        if (source->skip_damage && liana__source_is_bad_record(status)) status = LIANA_OK;
+    }
+    if (scratch) liana__source_scratch_destroy(source, scratch);
+    return status;
+}
+
+static liana_status read_labels(balance *own, liana__error *error)
+{
+    const liana__run *run = own->run;
+    const liana__source *source = run->training.source;
+    own->names = run->class_names;
+    own->num_classes = run->num_classes;
+    if (source->has_labels && run->num_classes) {
+        return liana__source_labels(source, run->config->data.label_offset, own->num_classes, own->labels, error);
+    }
+    LIANA_TRY(read_component(own, label_component(source), error));
+    const liana__column *column = liana__columns_get(&run->config->data.components, "label");
+    if (column && column->category) own->names = column->vocabulary;
+    own->num_classes = (int64_t)own->names.count;
+    for (uint64_t i = 0; i < own->num_records; i++) {
+        if (own->labels[i] >= own->num_classes) own->num_classes = (int64_t)own->labels[i] + 1;
+    }
+    return LIANA_OK;
+}
 
 static liana_status count_classes(balance *own, liana__error *error)
 {
     liana__run *run = own->run;
-    const liana__source *source = run->training.source;
-    own->num_records = source->num_records;
-    own->num_classes = run->num_classes;
+    own->num_records = run->training.source->num_records;
     own->labels = liana__arena_allocate(&run->arena, (size_t)(own->num_records + 1) * sizeof *own->labels);
+    if (!own->labels) return liana__fail_memory(error, "labels");
+    LIANA_TRY(read_labels(own, error));
     own->counts = liana__arena_allocate(&run->arena, (size_t)(own->num_classes + 1) * sizeof *own->counts);
-    if (!own->labels || !own->counts) return liana__fail_memory(error, "labels");
-    LIANA_TRY(liana__source_labels(source, run->config->data.label_offset, own->num_classes, own->labels, error));
+    if (!own->counts) return liana__fail_memory(error, "labels");
     liana__count_labels(own->labels, own->num_records, own->num_classes, own->counts);
+    if (own->num_classes != run->num_classes) return LIANA_OK;
     run->warnings.seen = liana__arena_allocate(&run->arena, (size_t)own->num_classes + 1);
     if (!run->warnings.seen) return liana__fail_memory(error, "the classes");
     for (int64_t c = 0; c < own->num_classes; c++) run->warnings.seen[c] = own->counts[c] > 0;
@@ -39,8 +107,7 @@ enum { MAX_TOLD = 20 };
 
 static const char *class_name(const balance *own, int64_t number, char *buffer, size_t size)
 {
-    const liana__strings *names = &own->run->class_names;
-    if ((size_t)number < names->count) return names->items[number];
+    if ((size_t)number < own->names.count) return own->names.items[number];
     snprintf(buffer, size, "class %lld", (long long)number);
     return buffer;
 }
@@ -99,7 +166,7 @@ static liana_status find_sampling(const balance *own, double *values, liana__err
     double *balanced = liana__arena_allocate(&own->run->arena, (size_t)(own->num_classes + 1) * sizeof *balanced);
     if (!balanced) return liana__fail_memory(error, "weights of classes");
     for (int64_t c = 0; c < own->num_classes; c++) balanced[c] = own->counts[c] ? 1 / (double)own->counts[c] : 0;
-    const liana__class_values classes = {&own->run->class_names, own->num_classes, balanced};
+    const liana__class_values classes = {&own->names, own->num_classes, balanced};
     LIANA_TRY(liana__run_read_by_class(&classes, data->sample_weights, "data.sample_weights", values, error));
     return make_sampler(own, values, error);
 }
@@ -121,7 +188,7 @@ static liana_status check_sampled(const liana__run *run, liana__error *error)
     const liana__data_config *data = &run->config->data;
     const char *key = data->sample_weights ? "data.sample_weights" : "data.oversample";
     liana__place place = liana__config_place(run->config, key);
-    if (!run->training.source->has_labels || run->num_classes == 0) {
+    if (!has_labels(run)) {
         return liana__fail_at(error, &place, key, "the data have no label to sample by; remove this key");
     }
     if (!run->training.source->streams) return LIANA_OK;
@@ -134,7 +201,7 @@ liana_status liana__run_find_balance(liana__run *run, const liana__run_options *
 {
     const liana__config *config = run->config;
     const bool samples = config->data.oversample.target_count || config->data.sample_weights;
-    const bool weighs = config->train.class_weights && run->training.source->has_labels && run->num_classes;
+    const bool weighs = config->train.class_weights && has_labels(run);
     if (samples) LIANA_TRY(check_sampled(run, error));
     if (!samples && !weighs) return LIANA_OK;
     balance own = {.run = run};
@@ -148,5 +215,6 @@ liana_status liana__run_find_balance(liana__run *run, const liana__run_options *
     }
     find_drawn(&own, values, drawn);
     run->drawn = drawn;
+    run->num_drawn = own.num_classes;
     return LIANA_OK;
 }

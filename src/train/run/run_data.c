@@ -315,8 +315,7 @@ static const liana__column *target_column(const liana__run *run, size_t output)
     return found && match.targets[output].name ? liana__columns_get(columns, match.targets[output].name) : NULL;
 }
 
-/* Whether an output's target is the label: it is called so, or is the only one, and the configuration names no other. */
-static bool compares_label(const liana__run *run, size_t output)
+bool liana__run_compares_label(const liana__run *run, size_t output)
 {
     liana__data_names names;
     const size_t count = liana__model_num_outputs(run->model);
@@ -329,8 +328,11 @@ static bool compares_label(const liana__run *run, size_t output)
 liana__strings liana__run_output_names(const liana__run *run, size_t output)
 {
     const liana__column *column = output < LIANA__MAX_OUTPUTS ? target_column(run, output) : NULL;
-    if (column) return column->category ? column->vocabulary : (liana__strings){0};
-    return compares_label(run, output) ? run->class_names : (liana__strings){0};
+    if (column && column->category) return column->vocabulary;
+    /* Where no column is the label, data.class_names are the names of what the only output says. */
+    const liana__columns *columns = &run->config->data.components;
+    const bool only = liana__model_num_outputs(run->model) == 1 && column && !liana__columns_get(columns, "label");
+    return only || liana__run_compares_label(run, output) ? run->class_names : (liana__strings){0};
 }
 
 static liana_status find_match(liana__run *run, liana__run_data *part, liana__error *error)
@@ -502,7 +504,8 @@ liana_status liana__run_open_data(liana__run *run, const liana__source_config *w
 {
     *data = (liana__run_data){0};
     if (!run->training.source) LIANA_TRY(check_vocabularies(run, false, error));
-    liana_status status = open_source(run, where, LABELS_IGNORED, 0, &data->source, error);
+    const int64_t take = run->config->data.take;
+    liana_status status = open_source(run, where, LABELS_IGNORED, take, &data->source, error);
     LIANA_TRY(liana__cluster_agree_status(liana__cluster_of(run->context), status, error));
     status = liana__run_agree_on_part(run, data->source, error);
     if (status == LIANA_OK) status = start_loader(run, data, error);

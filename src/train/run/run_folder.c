@@ -78,6 +78,7 @@ typedef struct differences {
 static const char *const SAFE_KEYS[] = {"train.optimizer",
                                         "train.control",
                                         "train.class_weights",
+                                        "train.threshold",
                                         "train.validation_freq",
                                         "train.validation_steps",
                                         "train.validation_batch_size",

@@ -33,6 +33,14 @@ liana_status liana__run_meet_classes(liana__run *run, const liana__source *sourc
 /* Finds number and names of the classes, of the training data, or as configured (source NULL). */
 liana_status liana__run_find_classes(liana__run *run, const liana__source *source, liana__error *error);
 
+/* Whether the labels are what the losses can tell apart; notes data of one class. Errors: INVALID_CONFIG with the key. */
+liana_status liana__run_check_labels(const liana__run *run, const liana__objective *objective,
+                                     const liana__run_options *options, liana__error *error) LIANA_MUST_USE;
+
+/* run_data.c: whether an output's target is the label, as far as the configuration tells: it is called so, or is the only
+ * one, and the configuration names no other. */
+bool liana__run_compares_label(const liana__run *run, size_t output);
+
 /* run_imbalance.c: leaves out training examples as data.imbalance says. After the classes are found. Errors:
  * INVALID_CONFIG with the key (a stream, a class without enough examples), those of reading labels. */
 liana_status liana__run_thin_classes(liana__run *run, const liana__run_options *options, liana__error *error);
@@ -142,6 +150,10 @@ liana_status liana__run_agree_on_data(const liana__run *run, liana__error *error
 /* The same for data that are opened later. */
 liana_status liana__run_agree_on_part(const liana__run *run, const liana__source *source, liana__error *error)
     LIANA_MUST_USE;
+/* Between two parts of the beginning: whether they have gone well (`status`), and nobody has asked to stop. A collective
+ * operation. */
+liana_status liana__run_agree_to_go_on(const liana__run *run, const liana__run_options *options, liana_status status,
+                                       liana__error *error) LIANA_MUST_USE;
 liana_status liana__run_agree_on_arithmetic(liana__run *run, const liana__run_options *options, liana__error *error)
     LIANA_MUST_USE;
 

@@ -8,6 +8,7 @@
 #include "train/model/weight_source.h"
 #include "train/model/weights.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -237,6 +238,28 @@ static liana_status build_architecture(liana__run *run, liana__error *error)
 
 /* ---- both ---- */
 
+/* One value tells two classes apart: a sigmoid's, compared with the label. */
+static liana_status fail_one_value(const liana__run *run, liana__error *error)
+{
+    const liana__strings *names = &run->class_names;
+    char meaning[160] = "";
+    if (names->count == 2) {
+        snprintf(meaning, sizeof meaning, " (0 is '%.50s', 1 is '%.50s')", names->items[0], names->items[1]);
+    }
+    if (run->num_classes == 2) {
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "the model's last layer gives 1 value, but the data have 2 classes: for one sigmoid set "
+                           "data.targets: label, which compares it with the label%s, and train.loss: "
+                           "binary_crossentropy; or end the model in 2 values with activation: softmax",
+                           meaning);
+    }
+    return liana__fail(
+        error, LIANA_INVALID_CONFIG,
+        "the model's last layer gives 1 value, but the data have %lld classes; end it in %lld values with "
+        "activation: softmax",
+        (long long)run->num_classes, (long long)run->num_classes);
+}
+
 static liana_status check_classes(const liana__run *run, liana__error *error)
 {
     liana_shape output = liana__model_output_shape(run->model);
@@ -244,6 +267,7 @@ static liana_status check_classes(const liana__run *run, liana__error *error)
     if (output.rank != 2 || !run->num_classes || found == run->num_classes) return LIANA_OK;
     /* With other targets the output is of something else. */
     if (run->config->data.model_targets.count || liana__model_num_outputs(run->model) > 1) return LIANA_OK;
+    if (found == 1) return fail_one_value(run, error);
     return liana__fail(error, LIANA_INVALID_CONFIG,
                        "the model's last layer gives %lld classes, but the data have %lld; make them equal",
                        (long long)found, (long long)run->num_classes);

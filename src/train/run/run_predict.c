@@ -3,6 +3,7 @@
 #include "train/core/prediction_rows.h"
 #include "train/run/run_internal.h"
 
+#include "base/format.h"
 #include "formats/csv.h"
 #include "remote/store.h"
 
@@ -27,21 +28,23 @@ static void add_class(const predictions *own, liana__text *text, int64_t label)
     if (label >= 0 && (size_t)label < own->class_names.count) liana__csv_add(text, own->class_names.items[label]);
 }
 
-static void add_prediction(predictions *own, const liana__batch *batch, int64_t index, const float *output,
-                           const int32_t *truth)
+static void add_prediction(predictions *own, const liana__batch *batch, int64_t index, const float *output, int truth)
 {
-    int64_t best = liana__likeliest_class(output, liana__trainer_num_classes(own->run->core.trainer));
+    float both[2];
+    size_t count;
+    const float *probabilities = liana__run_probabilities(own->run, output, both, &count);
+    const size_t best = liana__run_said_class(own->run, probabilities, count);
     liana__text *text = &own->text;
     liana__add_example_id(batch, index, text);
     switch (own->columns) {
-    case LIANA__PREDICTIONS_SUBMISSION: liana__text_add(text, ",%lld\n", (long long)best); return;
+    case LIANA__PREDICTIONS_SUBMISSION: liana__text_add(text, ",%zu\n", best); return;
     case LIANA__PREDICTIONS_FULL:
-        liana__text_add(text, ",%lld,", (long long)best);
-        add_class(own, text, best);
-        liana__text_add(text, ",%.6f\n", (double)output[best]);
+        liana__text_add(text, ",%zu,", best);
+        add_class(own, text, (int64_t)best);
+        liana__text_add(text, ",%.6f\n", liana__shown((double)probabilities[best]));
         return;
     case LIANA__PREDICTIONS_VALIDATION:
-        liana__text_add(text, ",%d,%lld,%.6f\n", truth ? truth[index] : -1, (long long)best, (double)output[best]);
+        liana__text_add(text, ",%d,%zu,%.6f\n", truth, best, liana__shown((double)probabilities[best]));
         return;
     }
 }
@@ -50,6 +53,7 @@ static void add_prediction(predictions *own, const liana__batch *batch, int64_t 
 static bool report(predictions *own, const liana__batch *batch)
 {
     const liana__run_options *options = own->options;
+    liana__phase_part("predict");
     if (!options || !options->on_event) return true;
     int64_t epochs = own->run->core.state.epoch;
     liana__fit_event event = {.kind = LIANA__FIT_PREDICTION,
@@ -67,12 +71,13 @@ static bool report(predictions *own, const liana__batch *batch)
 static liana_status add_batch(void *user, const liana__batch *batch, const float *outputs, liana__error *error)
 {
     predictions *own = user;
-    int64_t row_size = liana__trainer_row_size(own->run->core.trainer);
-    const liana__trainer_batch data = liana__trainer_batch_of(own->run->core.trainer, batch);
+    const liana__run *run = own->run;
+    int64_t row_size = liana__trainer_row_size(run->core.trainer);
+    const liana__trainer_batch data = liana__trainer_batch_of(run->core.trainer, batch);
     for (int64_t i = 0; i < batch->count; i++) {
         const float *output = outputs + i * row_size;
-        if (own->of_values) liana__add_value_row(own->run->core.trainer, batch, i, output, &own->text);
-        if (!own->of_values) add_prediction(own, batch, i, output, data.targets[0]);
+        if (own->of_values) liana__add_value_row(run->core.trainer, batch, i, output, &own->text);
+        if (!own->of_values) add_prediction(own, batch, i, output, liana__run_true_class(run, data.targets[0], i));
     }
     if (own->text.failed) return liana__fail_memory(error, "the predictions");
     if (report(own, batch)) return LIANA_OK;
@@ -101,7 +106,7 @@ liana_status liana__run_predict(liana__run *run, const liana__run_data *data, li
                        .options = options,
                        .steps = (int64_t)liana__loader_steps_per_epoch(data->loader, 0)};
     const liana__objective *objective = liana__trainer_objective(run->core.trainer);
-    own.of_values = !liana__predicts_classes(objective);
+    own.of_values = !liana__run_predicts_classes(run);
     if (own.of_values) {
         liana__add_value_header(objective, &own.text);
     } else {

@@ -128,8 +128,13 @@ static liana_status tell_deaths(watcher *own, liana__error *error)
 static bool watch(void *user, const liana__fit_event *event)
 {
     watcher *own = user;
+    if (event->kind == LIANA__FIT_STEP) liana__phase_part("train");
+    if (event->kind == LIANA__FIT_VALIDATION) liana__phase_part("validate");
     own->status = liana__lease_status(own->run->hold.lease, own->error);
     if (own->status == LIANA_OK) own->status = tell_deaths(own, own->error);
+    if (event->kind == LIANA__FIT_EPOCH) {
+        own->status = liana__cluster_agree_status(own->run->core.cluster, own->status, own->error);
+    }
     if (own->status != LIANA_OK) return false;
     if (event->kind == LIANA__FIT_EPOCH) own->status = write_history(own->run, own->error);
     if (event->kind == LIANA__FIT_EPOCH) liana__run_note_cache_events(own->run, own->options);
@@ -217,6 +222,7 @@ static liana_status remove_old_checkpoints(liana__run *run, liana__error *error)
 static liana_status finish_once(void *user, bool is_chief, liana__error *error)
 {
     liana__run *run = user;
+    liana__phase_part("finish");
     if (!is_chief) return LIANA_OK;
     LIANA_TRY(liana__run_may_write(run, error));
     LIANA_TRY(liana__run_write_bad_records(run, error));
@@ -225,11 +231,13 @@ static liana_status finish_once(void *user, bool is_chief, liana__error *error)
 
 static liana_status write_results(liana__run *run, const liana__run_options *options, liana__error *error)
 {
+    liana__phase_part("results");
     LIANA_TRY(remove_old_checkpoints(run, error));
     LIANA_TRY(write_history(run, error));
     LIANA_TRY(write_predictions(run, &run->validation, LIANA__PREDICTIONS_VALIDATION, "validation_predictions.csv",
                                 options, error));
-    LIANA_TRY(write_predictions(run, &run->test, LIANA__PREDICTIONS_SUBMISSION, "test_predictions.csv", options, error));
+    LIANA_TRY(
+        write_predictions(run, &run->test, LIANA__PREDICTIONS_SUBMISSION, "test_predictions.csv", options, error));
     return run->core.cluster ? liana__chief_does(run->core.cluster, finish_once, run, error) : LIANA_OK;
 }
 
@@ -305,6 +313,7 @@ liana_status liana__run_train(liana__run *run, const liana__run_options *options
     liana_status status = fit(run, options, error);
     if (status == LIANA_OK && run->folder) status = write_results(run, options, error);
     if (run->folder) status = liana__run_end_writing(run, status, error);
+    liana__phase_part("close");
     status = explain(run, explain_device(run, explain_death(run, status, error), error), error);
     liana__run_leave(run, status);
     /* Nothing more is written then; what was written may not be all. */

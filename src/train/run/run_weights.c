@@ -113,15 +113,15 @@ static int64_t count_classes(const liana__objective_output *output, const liana_
 }
 
 /* Balanced: the classes that are drawn add up to the same, an average example to 1; scikit-learn's formula. */
-static void balance(const liana__run *run, double *balanced)
+static void balance(const liana__run *run, double *balanced, int64_t num_classes)
 {
     double total = 0, present = 0;
-    for (int64_t c = 0; c < run->num_classes; c++) {
+    for (int64_t c = 0; c < run->num_drawn; c++) {
         total += run->drawn[c];
         present += run->drawn[c] > 0;
     }
-    for (int64_t c = 0; c < run->num_classes; c++) {
-        balanced[c] = run->drawn[c] > 0 ? total / (present * run->drawn[c]) : 1;
+    for (int64_t c = 0; c < num_classes; c++) {
+        balanced[c] = c < run->num_drawn && run->drawn[c] > 0 ? total / (present * run->drawn[c]) : 1;
     }
 }
 
@@ -141,8 +141,8 @@ static liana_status check_balanced(const liana__run *run, const liana__objective
 static void note_rule(const liana__objective_output *output, const liana__run_options *options)
 {
     if (output->activation != LIANA__ACTIVATION_SIGMOID || output->shape.dims[output->shape.rank - 1] == 1) return;
-    liana__run_note(options, "%s: an example of '%s' with several classes has the weight of the first, as in Keras", key,
-                    output->name);
+    liana__run_note(options, "%s: an example of '%s' with several classes has the weight of the first, as in Keras",
+                    key, output->name);
 }
 
 liana_status liana__run_find_class_weights(liana__run *run, const liana__objective *objective,
@@ -154,13 +154,14 @@ liana_status liana__run_find_class_weights(liana__run *run, const liana__objecti
     const size_t index = weighed_output(objective);
     const liana__objective_output *output = &objective->outputs[index];
     const liana__strings names = liana__run_output_names(run, index);
-    const int64_t num_classes =
-        is_label(run, index) && run->num_classes ? run->num_classes : count_classes(output, &names);
+    int64_t num_classes = is_label(run, index) ? run->num_classes : 0;
+    if (!num_classes) num_classes = count_classes(output, &names);
+    if (is_label(run, index) && run->num_drawn > num_classes) num_classes = run->num_drawn;
     LIANA_TRY(check_balanced(run, output, index, error));
     const size_t size = (size_t)(num_classes + 1) * sizeof(double);
     double *balanced = liana__arena_allocate(&run->arena, size), *values = liana__arena_allocate(&run->arena, size);
     if (!balanced || !values) return liana__fail_memory(error, "weights of classes");
-    if (liana__run_is_balanced(value)) balance(run, balanced);
+    if (liana__run_is_balanced(value)) balance(run, balanced, num_classes);
     const liana__class_values classes = {&names, num_classes, balanced};
     LIANA_TRY(liana__run_read_by_class(&classes, value, key, values, error));
     note_rule(output, options);

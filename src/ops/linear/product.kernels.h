@@ -1,8 +1,5 @@
-/* product.kernels.h - what matmul and the convolutions of single pixels share, for one instruction set: which
- * products liana computes itself, with how much scratch memory, and where oneDNN is better. */
-#ifndef LIANA_KERNELS_PRODUCT_KERNELS_H
-#define LIANA_KERNELS_PRODUCT_KERNELS_H
-
+/* product.kernels.h - matrix products (product.h) for one instruction set: which of them liana computes itself, with how
+ * much scratch memory, and where oneDNN is better. */
 #if defined(LIANA_AMX) || defined(LIANA_EMULATED_TILES)
 #define LIANA__TILES_OF_AMX
 #include "kernels/amx_product.h"
@@ -12,19 +9,9 @@
 #include "kernels/applicable.h"
 #include "kernels/vector_epilogue.h"
 #include "kernels/vector_kernels.h"
-
-/* C [rows, columns], a sum of `depth` products: A [rows, depth] times B [depth, columns], which is small compared with
- * A and may be stored transposed; or A^T B with A stored as [depth, rows], a long sum. If `strided`, rows in memory are
- * pixels of a grid in images: those of A, or of C if B is transposed; then the pixels in between are 0. */
-typedef struct product {
-    bool transpose_a, transpose_b; /* not both */
-    int64_t rows, depth, columns;
-    bool strided;
-    pixel_grid grid;
-    bool finished;  /* an epilogue follows, ... */
-    int activation; /* ... with this one: liana__fused_activation */
-    bool measured;  /* statistics of C's columns may be wanted */
-} product;
+#include "ops/conv/conv2d.h"
+#include "ops/linear/product.h"
+#include "ops/norm/batch_norm.h"
 
 static bool product_dtype_applicable(const liana__node *node, const char **reason)
 {
@@ -38,7 +25,7 @@ static bool product_dtype_applicable(const liana__node *node, const char **reaso
 #if defined(LIANA__TILES_OF_AMX)
 /* As bench_products measures it on an Intel with AMX (docs/performance.md): oneDNN 2.6 is as fast or a little faster if
  * a matrix is packed for few rows, and slower elsewhere. A tile of rows pays from 8 rows on. */
-static bool product_preferred(const product *p, const liana__node *node, liana__isa isa, const char **reason)
+static bool product_preferred(const liana__product *p, const liana__node *node, liana__isa isa, const char **reason)
 {
     (void)isa;
     *reason = "too short a sum";
@@ -49,7 +36,7 @@ static bool product_preferred(const product *p, const liana__node *node, liana__
 #elif defined(LIANA__WIDENED)
 /* On processors without instructions for bf16, oneDNN would get whole tensors as floats, which is always slower. With
  * tiles, as bench_products measures it: where liana's tiles decline, oneDNN's are taken if both sides are wide. */
-static bool product_preferred(const product *p, const liana__node *node, liana__isa isa, const char **reason)
+static bool product_preferred(const liana__product *p, const liana__node *node, liana__isa isa, const char **reason)
 {
 #if LIANA_VECTOR_BYTES == 32
     *reason = "made for processors without AVX-512";
@@ -69,7 +56,7 @@ static bool product_preferred(const product *p, const liana__node *node, liana__
 /* As bench_products measures it. oneDNN multiplies by small matrices without packing them, which pays where there are
  * few rows; it leaves lanes idle where the columns are not whole vectors; its sums over pixels are slow unless both
  * sides are wide, in AVX2 less so than liana's. */
-static bool product_preferred(const product *p, const liana__node *node, liana__isa isa, const char **reason)
+static bool product_preferred(const liana__product *p, const liana__node *node, liana__isa isa, const char **reason)
 {
     const packed_matrix matrix = plan_matrix(p->depth, p->columns);
     const bool idle_lanes = matrix.step_units == 2; /* would be, in oneDNN */
@@ -105,7 +92,7 @@ static bool product_preferred(const product *p, const liana__node *node, liana__
 /* Bytes of gathered or scattered pixels, side by side in the L2 cache: as many lines of the grid at a time. */
 enum { GATHERED_BYTES = 256 << 10 };
 
-static int64_t lines_at_once(const product *p)
+static int64_t lines_at_once(const liana__product *p)
 {
     const int64_t size = p->transpose_b ? p->columns : p->depth;
     const int64_t lines = GATHERED_BYTES / (size * p->grid.columns * (int64_t)sizeof(tile_element));
@@ -113,7 +100,7 @@ static int64_t lines_at_once(const product *p)
 }
 
 /* In bytes. */
-static size_t room_size(const product *p)
+static size_t room_size(const liana__product *p)
 {
     if (!p->strided) return 0;
     return (size_t)(lines_at_once(p) * p->grid.columns * (p->transpose_b ? p->columns : p->depth)) *
@@ -122,13 +109,13 @@ static size_t room_size(const product *p)
 
 #if !defined(LIANA__TILES_OF_AMX)
 
-static size_t moments_size(const product *p, const packed_matrix *matrix)
+static size_t moments_size(const liana__product *p, const packed_matrix *matrix)
 {
     return p->measured ? (size_t)(count_panels(matrix) * TILE_VECTORS) * sizeof(vector_moments) : 0;
 }
 
 /* Behind the packed matrix and the room for gathered rows. */
-static vector_moments *place_moments(const product *p, const packed_matrix *matrix, void *scratch)
+static vector_moments *place_moments(const liana__product *p, const packed_matrix *matrix, void *scratch)
 {
     vector_moments *moments = (void *)((char *)scratch + liana__align_up(packed_size(matrix) + room_size(p)));
     memset(moments, 0, moments_size(p, matrix));
@@ -136,7 +123,7 @@ static vector_moments *place_moments(const product *p, const packed_matrix *matr
 }
 
 /* In bytes. */
-static size_t widened_room_size(const product *p)
+static size_t widened_room_size(const liana__product *p)
 {
 #if defined(LIANA__WIDENED)
     return (size_t)widened_size(p->depth) * sizeof(tile_factor);
@@ -147,7 +134,7 @@ static size_t widened_room_size(const product *p)
 }
 
 /* Behind the moments. */
-static tile_factor *place_widened(const product *p, const packed_matrix *matrix, void *scratch)
+static tile_factor *place_widened(const liana__product *p, const packed_matrix *matrix, void *scratch)
 {
     return (void *)((char *)scratch + liana__align_up(packed_size(matrix) + room_size(p)) +
                     liana__align_up(moments_size(p, matrix)));
@@ -167,7 +154,7 @@ static void give_moments(const packed_matrix *matrix, const vector_moments *mome
 
 #endif
 
-static void product_prepare(const product *p, liana__prepared *prepared)
+static void product_prepare(const liana__product *p, liana__prepared *prepared)
 {
     if (p->transpose_a) {
         prepared->scratch_size = columns_scratch(p->depth, p->rows, p->columns, p->strided);
@@ -183,7 +170,7 @@ static void product_prepare(const product *p, liana__prepared *prepared)
 #endif
 }
 
-static void product_pack(const product *p, const liana__call *call, void *packed)
+static void product_pack(const liana__product *p, const liana__call *call, void *packed)
 {
     packed_matrix matrix = plan_matrix(p->depth, p->columns);
     matrix.units = packed;
@@ -202,7 +189,7 @@ typedef struct product_cut {
     int64_t row_tiles, column_tiles;
 } product_cut;
 
-static product_cut cut_product(const product *p)
+static product_cut cut_product(const liana__product *p)
 {
     const packed_matrix matrix = plan_matrix(p->depth, p->columns);
     const int64_t most_rows = divide_round_up(p->rows, TILE_ROWS), most_columns = count_panels(&matrix);
@@ -226,7 +213,7 @@ static int64_t cut_at(int64_t size, int64_t unit, int64_t index, int64_t count)
     return at_most(size, divide_round_up(size, unit) * index / count * unit);
 }
 
-static void multiply_tile(const product *p, const liana__call *call, const packed_matrix *matrix,
+static void multiply_tile(const liana__product *p, const liana__call *call, const packed_matrix *matrix,
                           const product_target *target)
 {
     const product_cut cut = cut_product(p);
@@ -244,7 +231,7 @@ static void multiply_rows(int64_t rows, const tile_element *a, int64_t a_stride,
     multiply_panels(rows, a, a_stride, b, 0, count_panels(b), c);
 }
 
-static void multiply(const product *p, const liana__call *call, const packed_matrix *matrix,
+static void multiply(const liana__product *p, const liana__call *call, const packed_matrix *matrix,
                      const product_target *target)
 {
     if (call->num_tiles > 1) {
@@ -254,14 +241,14 @@ static void multiply(const product *p, const liana__call *call, const packed_mat
     }
 }
 
-static size_t count_product_tiles(const product *p)
+static size_t count_product_tiles(const liana__product *p)
 {
     const product_cut cut = cut_product(p);
     return (size_t)(cut.row_tiles * cut.column_tiles);
 }
 
 /* A is gathered before it is multiplied, or C is scattered after that. */
-static void multiply_strided_rows(const product *p, const liana__call *call, const packed_matrix *matrix,
+static void multiply_strided_rows(const liana__product *p, const liana__call *call, const packed_matrix *matrix,
                                   const product_target *whole, tile_element *room)
 {
     const int64_t at_once = lines_at_once(p) * p->grid.columns;
@@ -277,7 +264,7 @@ static void multiply_strided_rows(const product *p, const liana__call *call, con
     }
 }
 
-static void multiply_all(const product *p, const liana__call *call, const packed_matrix *matrix,
+static void multiply_all(const liana__product *p, const liana__call *call, const packed_matrix *matrix,
                          const product_target *target)
 {
     if (p->strided) {
@@ -287,7 +274,7 @@ static void multiply_all(const product *p, const liana__call *call, const packed
     }
 }
 
-static void product_run(const product *p, const liana__call *call)
+static void product_run(const liana__product *p, const liana__call *call)
 {
     const void *a = call->src[0], *b = call->src[1];
     if (p->transpose_a) {
@@ -315,20 +302,23 @@ static void product_run(const product *p, const liana__call *call)
 #endif
 }
 
-/* ---- the kernel of an op that includes this file: it says what can be described, and how ---- */
+/* ---- the kernel, which all ops share that are matrix products ---- */
 
-static product describe(const liana__node *node);
+static bool is_applicable(const liana__node *node, const char **reason)
+{
+    return product_dtype_applicable(node, reason) && liana__is_product(node, reason);
+}
 
 static bool is_preferred(const liana__node *node, liana__isa isa, const char **reason)
 {
-    const product p = describe(node);
+    const liana__product p = liana__product_of(node);
     return product_preferred(&p, node, isa, reason);
 }
 
 static liana_status prepare(const liana__node *node, liana__prepared *prepared, liana__error *error)
 {
     (void)error;
-    const product p = describe(node);
+    const liana__product p = liana__product_of(node);
     product_prepare(&p, prepared);
     return LIANA_OK;
 }
@@ -337,27 +327,38 @@ static liana_status prepare(const liana__node *node, liana__prepared *prepared, 
 static liana_status cut(const liana__node *node, liana__prepared *prepared, liana__error *error)
 {
     (void)error;
-    const product p = describe(node);
+    const liana__product p = liana__product_of(node);
     prepared->num_tiles = count_product_tiles(&p);
     return LIANA_OK;
 }
 
 static liana_status run(const liana__call *call)
 {
-    const product p = describe(call->node);
+    const liana__product p = liana__product_of(call->node);
     product_run(&p, call);
     return LIANA_OK;
 }
 
 static liana_status pack(const liana__call *call, void *packed)
 {
-    const product p = describe(call->node);
+    const liana__product p = liana__product_of(call->node);
     product_pack(&p, call, packed);
     return LIANA_OK;
 }
 
-#define LIANA__PRODUCT_KERNEL(kernel, ...)                                                                            \
-    LIANA__VECTOR_KERNEL(kernel, .preferred = is_preferred, .prepare = prepare, .run = run, .pack = pack, .cut = cut, \
-                         __VA_ARGS__)
+#if defined(LIANA__TILES_OF_AMX)
+LIANA__VECTOR_KERNEL(product, .applicable = is_applicable, .preferred = is_preferred, .prepare = prepare, .run = run,
+                     .pack = pack, .cut = cut);
+#else
+/* For fewer pixels, the work that is done once for each channel takes as long as reading the pixels again. */
+enum { LEAST_MEASURED_ROWS = 256 };
 
+static bool gives_statistics(const liana__node *node, const liana__node *reader)
+{
+    return node->op == &liana__op_conv2d && liana__batch_norm_is_part_of_statistics(reader) &&
+           liana__product_of(node).rows >= LEAST_MEASURED_ROWS;
+}
+
+LIANA__VECTOR_KERNEL(product, .applicable = is_applicable, .preferred = is_preferred, .prepare = prepare, .run = run,
+                     .pack = pack, .cut = cut, .gives_companion = gives_statistics);
 #endif

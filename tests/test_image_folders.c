@@ -135,8 +135,14 @@ static void test_other_kinds_are_named(void **state)
     liana__source *source;
     liana__test_folder();
     make_folder("photos");
-    liana__test_write("photos/a.HEIC", "\0\0\0\x18" "ftypheic....", 16);
-    liana__test_write("photos/b.heic", "\0\0\0\x18" "ftypheic....", 16);
+    liana__test_write("photos/a.HEIC",
+                      "\0\0\0\x18"
+                      "ftypheic....",
+                      16);
+    liana__test_write("photos/b.heic",
+                      "\0\0\0\x18"
+                      "ftypheic....",
+                      16);
     liana__test_write("c.jxl", "\xff\x0a....", 6);
     assert_fails(open_path("photos/a.HEIC", &source), LIANA_INVALID_DATA, &error, "it looks like an HEIC image");
     assert_fails(open_path("photos", &source), LIANA_INVALID_DATA, &error, "kinds that are not read: 2 .heic");

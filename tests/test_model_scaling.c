@@ -167,10 +167,10 @@ static void check_run(const char *layer, const char *says, const char *records)
 static void test_runs_say_what_they_assume(void **state)
 {
     (void)state;
-    check_run("{Rescaling: {scale: 0.00392156862745098}}", "(data.scale: none), since the layer 'rescaling' scales them",
-              "scale: none");
-    check_run("{ZeroPadding2D: {padding: 1}}, {Rescaling: {scale: 0.0078125}}", "since the layer 'rescaling' scales them",
-              "scale: none");
+    check_run("{Rescaling: {scale: 0.00392156862745098}}",
+              "(data.scale: none), since the layer 'rescaling' scales them", "scale: none");
+    check_run("{ZeroPadding2D: {padding: 1}}, {Rescaling: {scale: 0.0078125}}",
+              "since the layer 'rescaling' scales them", "scale: none");
     check_run("BatchNormalization", "pixels are divided by 255 (data.scale: 0..1), since nothing says", "0..1");
     check_run("{Conv2D: {filters: 2, kernel_size: 3}}", "pixels are divided by 255", "0..1");
 }
@@ -288,7 +288,8 @@ static void test_efficientnets_second_rescaling(void **state)
     static const float mean[] = {0.485f, 0.456f, 0.406f}, deviation[] = {0.229f, 0.224f, 0.225f};
     float input[32 * 32 * 3];
     for (int i = 0; i < 32 * 32 * 3; i++) input[i] = (float)(i * 7 % 256);
-    liana_efficientnet_b0(model, .input_shape = LIANA_INTS(32, 32, 3), .include_top = false, .imagenet_rescaling = true);
+    liana_efficientnet_b0(model, .input_shape = LIANA_INTS(32, 32, 3), .include_top = false,
+                          .imagenet_rescaling = true);
     assert_ok(liana_model_status(model), &context->error);
     assert_string_equal(model->layers[3].name, "rescaling_1");
     float **weights = liana__test_weights(model, 1);
@@ -297,7 +298,8 @@ static void test_efficientnets_second_rescaling(void **state)
     float **results = liana__test_model_run(device, model, weights, input, 1);
     for (int i = 0; i < 32 * 32 * 3; i++) {
         double expected = ((double)input[i] / 255 - (double)mean[i % 3]) / (double)deviation[i % 3];
-        if (fabs((double)results[3][i] - expected) > 1e-5) fail_msg("%d: %g, expected %g", i, (double)results[3][i], expected);
+        if (fabs((double)results[3][i] - expected) > 1e-5)
+            fail_msg("%d: %g, expected %g", i, (double)results[3][i], expected);
     }
     liana__test_free_arrays(results, model->num_layers);
     liana__test_free_arrays(weights, model->num_weights);
@@ -429,8 +431,8 @@ static void test_groups_of_keras2(void **state)
 static void test_names_of_other_formats_are_refused(void **state)
 {
     (void)state;
-    static const char *const names[] = {"x.h5",      "x.keras",  "x.weights.h5", "x.hdf5", "x.ONNX",
-                                        "x.tflite", "x.pb",     "x.safetensors", "x.h5/"};
+    static const char *const names[] = {"x.h5",     "x.keras", "x.weights.h5",  "x.hdf5", "x.ONNX",
+                                        "x.tflite", "x.pb",    "x.safetensors", "x.h5/"};
     liana_input(model, .shape = LIANA_INTS(3));
     liana_dense(model, .units = 2);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {

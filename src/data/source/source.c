@@ -129,11 +129,12 @@ static liana_status fail_unknown_kind(const char *path, liana__error *error)
 {
     liana__arena arena = {0};
     const char *what = describe_unknown(path, &arena);
-    liana_status status = liana__fail(
-        error, LIANA_INVALID_DATA,
-        "'%s' is not of a known kind%s; expected TFRecord files, IDX files (MNIST), CSV lists of images, WebDataset tar "
-        "archives, images (" LIANA__IMAGE_KINDS ") or folders of them; if it is one of these, set data.kind",
-        path, what ? what : "");
+    liana_status status = liana__fail(error, LIANA_INVALID_DATA,
+                                      "'%s' is not of a known kind%s; expected TFRecord files, IDX files (MNIST), CSV "
+                                      "lists of images, WebDataset tar "
+                                      "archives, images (" LIANA__IMAGE_KINDS
+                                      ") or folders of them; if it is one of these, set data.kind",
+                                      path, what ? what : "");
     liana__arena_free(&arena);
     return status;
 }

@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "data/source/class_list.h"
-#include "data/source/image_files.h"
+#include "data/source/image_names.h"
 #include "formats/image.h"
 #include "formats/sniff.h"
 

@@ -98,7 +98,8 @@ bench-docs: ## the same, written into docs/performance.md and docs/images
 
 check-batches: ## run all subcommands with batches of all sizes, one example and none, under AddressSanitizer and UndefinedBehaviorSanitizer, in $(BUILD)-asan-plain (long)
 	$(call CONFIGURE,$(BUILD)-asan-plain,-DLIANA_SANITIZE=address$(comma)undefined -DLIANA_X86=OFF)
-	$(call COMPILE,$(BUILD)-asan-plain) --target liana
+	$(call COMPILE,$(BUILD)-asan-plain) --target liana test_batch_sizes test_on_batch test_step test_replicas test_estimator
+	ctest --test-dir $(BUILD)-asan-plain --output-on-failure -R '^test_(batch_sizes|on_batch|step|replicas|estimator)$$'
 	sh tests/checks/batches.sh $(BUILD)-asan-plain
 
 check-bare: ## run make demo, make test and make check-peers on a Debian 12 that is made bare for it, in three states (root; an hour)

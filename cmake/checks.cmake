@@ -38,6 +38,7 @@ liana_add_check(cut_network tests/checks/test_cut_network.sh ${PROJECT_BINARY_DI
 liana_add_check(kills tests/checks/test_kills.sh ${PROJECT_BINARY_DIR})
 liana_add_check(shaped_network tests/checks/test_shaped_network.sh ${PROJECT_BINARY_DIR})
 liana_add_check(mpi tests/checks/test_mpi.sh ${PROJECT_BINARY_DIR})
+liana_add_check(code_gate tests/checks/test_code_gate.sh ${PROJECT_BINARY_DIR})
 liana_add_check(quoted_code tests/checks/test_quoted_code.sh)
 liana_add_check(docs_commands tests/docs/test_docs.sh ${PROJECT_BINARY_DIR})
 liana_add_peers_check(docs_commands_with_plugin tests/docs/test_docs.sh ${PROJECT_BINARY_DIR} --plugin)
@@ -66,13 +67,19 @@ if(NOT LIANA_SANITIZE)
   set_tests_properties(install_shared PROPERTIES DEPENDS builds_without_options)
 endif()
 
-# The longest begin first, so that no core is idle at the end. CTest knows better from the second time on.
-set(LIANA_LONG_TESTS builds_with_clang builds_without_options small_processors mpi docs_commands kills bench_runs same_bytes
-  docs_commands_with_plugin bench_peer_torch test_pjrt_zoo test_pjrt_losses test_stablehlo_models peers_stablehlo
-  test_ops test_rejoin test_team test_resume test_model_zoo test_recompute_segments test_synth_flowers test_free_deaths
-  test_deaths test_vector_math test_graph_round_trip test_loader_memory)
+# What takes long begins first, so that no core is idle at the end. Beside the two builds, which take both cores, run tests
+# that mostly wait (for leases, heartbeats and deaths); later one of those between others that compute. A finished run tells
+# CTest how long each takes, and it orders them by that.
+set(LIANA_LONG_TESTS builds_with_clang builds_without_options test_rejoin test_deaths test_free_deaths
+  small_processors test_ops test_cluster_signals docs_commands test_team test_remote_takeover
+  test_resume test_model_zoo test_lease mpi test_recompute_segments test_cluster_refused
+  test_synth_flowers bench_runs kills test_vector_math same_bytes test_comes_late test_graph_round_trip test_loader_memory
+  bench_peer_torch test_pjrt_losses test_pjrt_zoo peers_stablehlo test_stablehlo_models test_pjrt_ops test_pjrt_train
+  docs_commands_with_plugin)
+set(cost 1000)
 foreach(name ${LIANA_LONG_TESTS})
   if(TEST ${name})
-    set_tests_properties(${name} PROPERTIES COST 100)
+    set_tests_properties(${name} PROPERTIES COST ${cost})
   endif()
+  math(EXPR cost "${cost} - 1")
 endforeach()

@@ -30,4 +30,4 @@ case ${1:-} in
     exit 2
     ;;
 esac
-find $folders -name '*.[ch]' -not -path '*/node_modules/*' -print0 | xargs -0 -r "$formatter" "$@"
+find $folders -name '*.[ch]' -print0 | xargs -0 -r "$formatter" "$@"

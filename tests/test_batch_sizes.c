@@ -308,6 +308,58 @@ static void test_fit(void **state)
     }
 }
 
+/* Single batches of any size, between updates of batches of another size: what is measured and predicted of all rows at
+ * once is what their parts give. */
+static void test_single_batches(void **state)
+{
+    (void)state;
+    enum { ROWS = LIANA__TINY_ROWS, FEATURES = LIANA__TINY_FEATURES };
+    static const int64_t counts[] = {1, 7, 40, 3, 39, 2};
+    struct {
+        liana_context *context;
+    } own;
+    float x[ROWS * FEATURES], y[ROWS], whole[ROWS], part[ROWS];
+    for (int i = 0; i < ROWS * FEATURES; i++) x[i] = (float)(i % 13) / 13;
+    for (int i = 0; i < ROWS; i++) y[i] = (float)(i % 5);
+    assert_int_equal(liana_context_create(&(liana_context_options){.num_threads = 2}, &own.context), LIANA_OK);
+    liana_model *model;
+    done(liana_model_create(own.context, NULL, &model));
+    liana_input(model, .name = "x", .shape = LIANA_INTS(FEATURES));
+    liana_dense(model, .units = 1, .name = "y");
+    const liana_fit_options options = {.batch_size = 5, .microbatch = 2, .loss = "mse"};
+    const liana_evaluate_options evaluation = {.loss = "mse"};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        liana_results results;
+        const int64_t size = counts[i], trained = size < 5 ? size : 5;
+        const liana_array update[] = {{"x", LIANA_F32, liana_shape_of(trained, FEATURES), x},
+                                      {"y", LIANA_F32, liana_shape_of(trained, 1), y}};
+        done(liana_train_on_batch(model, &options, update, 2, NULL));
+        const liana_array all = {"x", LIANA_F32, liana_shape_of(ROWS, FEATURES), x};
+        done(liana_predict_on_batch(model, &all, 1, whole));
+        for (int64_t first = 0; first < ROWS; first += size) {
+            const int64_t count = ROWS - first < size ? ROWS - first : size;
+            const liana_array rows[] = {{"x", LIANA_F32, liana_shape_of(count, FEATURES), x + first * FEATURES},
+                                        {"y", LIANA_F32, liana_shape_of(count, 1), y + first}};
+            double sum = 0;
+            done(liana_predict_on_batch(model, rows, 1, part));
+            done(liana_test_on_batch(model, &evaluation, rows, 2, &results));
+            for (int64_t k = 0; k < count; k++) {
+                assert_true(fabsf(part[k] - whole[first + k]) < 1e-5F);
+                sum += pow((double)(part[k] - y[first + k]), 2);
+            }
+            assert_int_equal(results.num_examples, count);
+            assert_true(fabs(results.loss - sum / (double)count) < 1e-4);
+        }
+    }
+    const liana_array large[] = {{"x", LIANA_F32, liana_shape_of(6, FEATURES), x},
+                                 {"y", LIANA_F32, liana_shape_of(6, 1), y}};
+    refused(liana_train_on_batch(model, &options, large, 2, NULL), LIANA_INVALID_ARGUMENT, "a batch of 6 examples");
+    const liana_array none = {"x", LIANA_F32, liana_shape_of(0, FEATURES), x};
+    assert_true(liana_predict_on_batch(model, &none, 1, part) != LIANA_OK);
+    liana_model_destroy(model);
+    liana_context_destroy(own.context);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -317,6 +369,7 @@ int main(void)
         cmocka_unit_test(test_training),
         cmocka_unit_test(test_fit),
         cmocka_unit_test(test_replicas_of_masked_losses),
+        cmocka_unit_test(test_single_batches),
         cmocka_unit_test(test_pictures_of_a_part_with_gaps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -388,6 +388,34 @@ static void test_older_checkpoints(void **state)
     assert_code(got, 0);
 }
 
+/* Another version of liana may know other settings, and write a mapping with more keys: they do not make it another run. */
+static void test_another_version(void **state)
+{
+    (void)state;
+    make_data();
+    assert_code(TRAIN("run", "train.epochs=1"), 0);
+    liana__arena arena = {0};
+    liana__value *root;
+    const char *path = at("run/checkpoints/step-0000000004", "state.json");
+    assert_ok(liana__json_read(path, &arena, &root, NULL), NULL);
+    liana__value *settings = (liana__value *)(uintptr_t)liana__value_get(root, "settings");
+    liana__value *resize = (liana__value *)(uintptr_t)liana__value_get(liana__value_get(settings, "data"), "resize");
+    assert_non_null(resize);
+    liana__value_set(&arena, settings, "invention", liana__value_int(&arena, 3));
+    liana__value_set(&arena, resize, "invention", liana__value_int(&arena, 3));
+    liana__value_remove(resize, "antialias");
+    liana__value_remove(root, "crc32c");
+    uint32_t checksum;
+    assert_true(liana__checkpoint_checksum(root, &checksum));
+    liana__value_set(&arena, root, "crc32c", liana__value_int(&arena, checksum));
+    liana__text text = {0};
+    liana__value_write_json(root, 2, &text);
+    assert_ok(liana__file_replace(path, text.data, text.length, NULL), NULL);
+    liana__text_free(&text);
+    liana__arena_free(&arena);
+    assert_code(TRAIN("run", "train.epochs=2", "--resume"), 0);
+}
+
 /* In C a training has a seed. */
 static void test_another_fit(void **state)
 {
@@ -420,6 +448,7 @@ int main(void)
         cmocka_unit_test(test_allowed_changes),
         cmocka_unit_test(test_renamed_checkpoints),
         cmocka_unit_test(test_older_checkpoints),
+        cmocka_unit_test(test_another_version),
         cmocka_unit_test(test_another_fit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -475,14 +475,15 @@ static void test_values_from_c(void **state)
     liana_dense(model, .name = "kind", .units = CLASSES, .activation = "softmax");
     seen_values seen = {.calls = 0};
     liana_results results;
-    const liana_evaluate_options options = {.output_metrics = {{.name = "class_f1_score", .average = "none", .as = "each"},
-                                                               {.name = "class_f1_score"},
-                                                               {.name = "class_fbeta_score", .beta = 1},
-                                                               {.name = "cohen_kappa", .weights = "linear"},
-                                                               {.name = "auc", .multi_label = true},
-                                                               {.name = "confusion_matrix", .normalize = "all"}},
-                                            .on_values = on_values,
-                                            .user = &seen};
+    const liana_evaluate_options options = {
+        .output_metrics = {{.name = "class_f1_score", .average = "none", .as = "each"},
+                           {.name = "class_f1_score"},
+                           {.name = "class_fbeta_score", .beta = 1},
+                           {.name = "cohen_kappa", .weights = "linear"},
+                           {.name = "auc", .multi_label = true},
+                           {.name = "confusion_matrix", .normalize = "all"}},
+        .on_values = on_values,
+        .user = &seen};
     liana__tiny_done(context, liana_evaluate(model, data, &options, &results), __FILE__, __LINE__);
     assert_int_equal(seen.calls, 2);
     assert_int_equal(results.num_metrics, 4);
@@ -529,7 +530,15 @@ static void test_metrics_that_do_not_fit(void **state)
                    2, "matthews_correlation");
     assert_refused(liana__test_command("train", file, "--out", out,
                                        "train.callbacks=[EarlyStopping: {monitor: val_class_f1_score}]"),
-                   2, "val_class_f1_score", "val_f1");
+                   2, "val_class_f1_score", "average: macro");
+    assert_refused(liana__test_command("train", file, "--out", out, "train.metrics=[F1Score]",
+                                       "train.callbacks=[EarlyStopping: {monitor: val_f1_score}]"),
+                   2, "val_f1_score", "average: macro");
+    assert_refused(liana__test_command("train", file, "--out", out, "train.metrics=[Precision]",
+                                       "train.callbacks=[EarlyStopping: {monitor: val_recall}]"),
+                   2, "val_recall", "val_precision");
+    assert_refused(liana__test_command("train", file, "--out", out, "train.metrics=[{name: Recall, class_id: 3}]"), 2,
+                   "train.metrics", "class_id");
 }
 
 int main(void)

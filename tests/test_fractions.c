@@ -3,12 +3,14 @@
 #include "harness/command_run.h"
 #include "harness/text_files.h"
 
+#include "base/context.h"
 #include "base/file.h"
 #include "data/augment/augment.h"
 #include "data/loader/loader.h"
 #include "formats/yaml.h"
 #include "samples/keras_resize.h"
 
+#include <liana/liana.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -159,6 +161,48 @@ static void test_augmented_batches(void **state)
     liana_context_destroy(context);
 }
 
+/* A model whose results are its pixels, in the C interface. */
+static void check_predictions(liana_model *model, const liana_dataset *data, bool rounded)
+{
+    float found[2][36];
+    assert_int_equal(liana_predict(model, data, found[0]), LIANA_OK);
+    for (int k = 0; k < 36; k++) {
+        double keras = KERAS_RESIZE[0].pixels[k];
+        if (rounded) keras = floor(keras + 0.5);
+        assert_true(fabs((double)found[0][k] - keras) < 1e-3);
+    }
+}
+
+static void test_predictions_in_c(void **state)
+{
+    (void)state;
+    liana_context *context;
+    liana_model *model;
+    liana_dataset *data;
+    liana__source_close(open_pictures());
+    assert_int_equal(liana_context_create(NULL, &context), LIANA_OK);
+    assert_int_equal(liana_model_create(context, NULL, &model), LIANA_OK);
+    liana_input(model, .shape = LIANA_INTS(3, 4, 3));
+    liana_normalization(model); /* of a mean of 0 and a variance of 1 */
+    liana_flatten(model);
+    const liana_dataset_options options = {.unlabelled = true};
+    assert_int_equal(liana_dataset_open(context, liana__test_path("pictures"), &options, &data), LIANA_OK);
+    check_predictions(model, data, false);
+    const liana_preprocessing rounding = {.scale = LIANA_SCALE_NONE, .round = true};
+    assert_ok(liana_model_set_preprocessing(model, &rounding), &context->error);
+    check_predictions(model, data, true);
+    /* It is saved with the model. */
+    liana_model *loaded;
+    assert_ok(liana_model_save(model, liana__test_path("saved")), &context->error);
+    assert_ok(liana_model_load(context, liana__test_path("saved"), &loaded), &context->error);
+    assert_true(liana_model_preprocessing(loaded).round);
+    check_predictions(loaded, data, true);
+    liana_model_destroy(loaded);
+    liana_dataset_close(data);
+    liana_model_destroy(model);
+    liana_context_destroy(context);
+}
+
 /* ---- runs ---- */
 
 static void write_text(const char *name, const char *text)
@@ -197,7 +241,8 @@ static double predict(const char *run, const char *setting, bool notes)
     snprintf(folder, sizeof folder, "%s", liana__test_path(run));
     snprintf(data, sizeof data, "%s", liana__test_path("data/a"));
     liana__test_result got = liana__test_command("predict", folder, "--data", data, "--out", out, setting);
-    bool told = strstr(got.out, "as they were when this run began") || strstr(got.err, "as they were when this run began");
+    bool told =
+        strstr(got.out, "as they were when this run began") || strstr(got.err, "as they were when this run began");
     assert_int_equal(told, notes);
     assert_code(got, 0);
     char *text = liana__test_read_text("predictions.csv");
@@ -251,7 +296,8 @@ static void test_bytes_where_nothing_is_resized(void **state)
     write_png("data/a/2.png", 9, 9, 3);
     write_png("data/b/1.png", 9, 9, 3);
     assert_code(liana__test_command("train", config, "data.image_size=[9, 9]", "--out", first), 0);
-    assert_code(liana__test_command("train", config, "data.image_size=[9, 9]", "data.resize.round=true", "--out", second),
+    assert_code(liana__test_command("train", config, "data.image_size=[9, 9]", "data.resize.round=true", "--out",
+                                    second),
                 0);
     char *a = liana__test_read_text("first/history.json"), *b = liana__test_read_text("second/history.json");
     assert_string_equal(a, b);
@@ -265,6 +311,7 @@ int main(void)
         cmocka_unit_test(test_decoded_pixels_are_kerass),
         cmocka_unit_test(test_batches),
         cmocka_unit_test(test_augmented_batches),
+        cmocka_unit_test(test_predictions_in_c),
         cmocka_unit_test(test_runs),
         cmocka_unit_test(test_bytes_where_nothing_is_resized),
     };

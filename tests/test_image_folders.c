@@ -116,11 +116,37 @@ static void test_kinds_are_read_or_named(void **state)
     assert_code(got, 0);
 }
 
-static liana_status open_data(liana__source **source)
+static liana_status open_path(const char *name, liana__source **source)
 {
-    const char *path = liana__test_path("data");
+    const char *path = liana__test_path(name);
     error = (liana__error){0};
     return liana__source_open(&path, 1, &(liana__source_options){.need_labels = true}, source, &error);
+}
+
+static liana_status open_data(liana__source **source)
+{
+    return open_path("data", source);
+}
+
+/* A file or a folder of a kind that is not read says what it is. */
+static void test_other_kinds_are_named(void **state)
+{
+    (void)state;
+    liana__source *source;
+    liana__test_folder();
+    make_folder("photos");
+    liana__test_write("photos/a.HEIC",
+                      "\0\0\0\x18"
+                      "ftypheic....",
+                      16);
+    liana__test_write("photos/b.heic",
+                      "\0\0\0\x18"
+                      "ftypheic....",
+                      16);
+    liana__test_write("c.jxl", "\xff\x0a....", 6);
+    assert_fails(open_path("photos/a.HEIC", &source), LIANA_INVALID_DATA, &error, "it looks like an HEIC image");
+    assert_fails(open_path("photos", &source), LIANA_INVALID_DATA, &error, "kinds that are not read: 2 .heic");
+    assert_fails(open_path("c.jxl", &source), LIANA_INVALID_DATA, &error, "it looks like a JPEG XL image");
 }
 
 static void test_folders_of_archives_and_disks_are_no_classes(void **state)
@@ -340,6 +366,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_kinds_are_read_or_named),
+        cmocka_unit_test(test_other_kinds_are_named),
         cmocka_unit_test(test_folders_of_archives_and_disks_are_no_classes),
         cmocka_unit_test(test_empty_class_folders),
         cmocka_unit_test(test_floats_called_image),

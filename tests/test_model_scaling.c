@@ -167,12 +167,61 @@ static void check_run(const char *layer, const char *says, const char *records)
 static void test_runs_say_what_they_assume(void **state)
 {
     (void)state;
-    check_run("{Rescaling: {scale: 0.00392156862745098}}", "(data.scale: none), since the layer 'rescaling' scales them",
-              "scale: none");
-    check_run("{ZeroPadding2D: {padding: 1}}, {Rescaling: {scale: 0.0078125}}", "since the layer 'rescaling' scales them",
-              "scale: none");
+    check_run("{Rescaling: {scale: 0.00392156862745098}}",
+              "(data.scale: none), since the layer 'rescaling' scales them", "scale: none");
+    check_run("{ZeroPadding2D: {padding: 1}}, {Rescaling: {scale: 0.0078125}}",
+              "since the layer 'rescaling' scales them", "scale: none");
     check_run("BatchNormalization", "pixels are divided by 255 (data.scale: 0..1), since nothing says", "0..1");
     check_run("{Conv2D: {filters: 2, kernel_size: 3}}", "pixels are divided by 255", "0..1");
+}
+
+static char *predict_with(const char *run)
+{
+    char folder[600], data[600], out[600], *text;
+    size_t size;
+    snprintf(folder, sizeof folder, "%s", liana__test_path(run));
+    snprintf(data, sizeof data, "%s", liana__test_path("train-images"));
+    snprintf(out, sizeof out, "%s", liana__test_path("predictions.csv"));
+    assert_code(liana__test_command("predict", folder, "--data", data, "--out", out), 0);
+    assert_ok(liana__file_read(out, 1 << 20, &text, &size, &error), &error);
+    return text;
+}
+
+/* A run folder of before hard_sigmoid became Keras 3's goes on with what it was trained with. */
+static void test_older_runs_keep_their_hard_sigmoid(void **state)
+{
+    (void)state;
+    char config[600], run[600], *text;
+    size_t size;
+    liana__test_folder();
+    liana__test_tiny_data("train", 16, 1);
+    write_text("c.yaml", "data: {train: {images: train-images, labels: train-labels}}\n"
+                         "model: {layers: [Flatten, {Dense: {units: 6, activation: hard_sigmoid_keras2}}, "
+                         "{Dense: {units: 4, activation: softmax}}]}\n"
+                         "train: {epochs: 1, batch_size: 8}\n");
+    snprintf(config, sizeof config, "%s", liana__test_path("c.yaml"));
+    snprintf(run, sizeof run, "%s", liana__test_path("run"));
+    assert_code(liana__test_command("train", config, "--out", run), 0);
+    char *expected = predict_with("run");
+    assert_ok(liana__file_read(liana__test_path("run/config.yaml"), 1 << 20, &text, &size, &error), &error);
+    char *name = strstr(text, "hard_sigmoid_keras2");
+    assert_non_null(name);
+    memmove(name + strlen("hard_sigmoid"), name + strlen("hard_sigmoid_keras2"),
+            strlen(name + strlen("hard_sigmoid_keras2")) + 1);
+    /* The same word in a run of today. */
+    write_text("run/config.yaml", text);
+    char *other = predict_with("run");
+    assert_string_not_equal(other, expected);
+    char *line = strstr(text, "    round: false\n");
+    assert_non_null(line);
+    memmove(line, line + strlen("    round: false\n"), strlen(line + strlen("    round: false\n")) + 1);
+    write_text("run/config.yaml", text);
+    char *kept = predict_with("run");
+    assert_string_equal(kept, expected);
+    free(kept);
+    free(other);
+    free(text);
+    free(expected);
 }
 
 /* ---- Rescaling by channel ---- */
@@ -239,7 +288,8 @@ static void test_efficientnets_second_rescaling(void **state)
     static const float mean[] = {0.485f, 0.456f, 0.406f}, deviation[] = {0.229f, 0.224f, 0.225f};
     float input[32 * 32 * 3];
     for (int i = 0; i < 32 * 32 * 3; i++) input[i] = (float)(i * 7 % 256);
-    liana_efficientnet_b0(model, .input_shape = LIANA_INTS(32, 32, 3), .include_top = false, .imagenet_rescaling = true);
+    liana_efficientnet_b0(model, .input_shape = LIANA_INTS(32, 32, 3), .include_top = false,
+                          .imagenet_rescaling = true);
     assert_ok(liana_model_status(model), &context->error);
     assert_string_equal(model->layers[3].name, "rescaling_1");
     float **weights = liana__test_weights(model, 1);
@@ -248,7 +298,8 @@ static void test_efficientnets_second_rescaling(void **state)
     float **results = liana__test_model_run(device, model, weights, input, 1);
     for (int i = 0; i < 32 * 32 * 3; i++) {
         double expected = ((double)input[i] / 255 - (double)mean[i % 3]) / (double)deviation[i % 3];
-        if (fabs((double)results[3][i] - expected) > 1e-5) fail_msg("%d: %g, expected %g", i, (double)results[3][i], expected);
+        if (fabs((double)results[3][i] - expected) > 1e-5)
+            fail_msg("%d: %g, expected %g", i, (double)results[3][i], expected);
     }
     liana__test_free_arrays(results, model->num_layers);
     liana__test_free_arrays(weights, model->num_weights);
@@ -380,8 +431,8 @@ static void test_groups_of_keras2(void **state)
 static void test_names_of_other_formats_are_refused(void **state)
 {
     (void)state;
-    static const char *const names[] = {"x.h5",      "x.keras",  "x.weights.h5", "x.hdf5", "x.ONNX",
-                                        "x.tflite", "x.pb",     "x.safetensors", "x.h5/"};
+    static const char *const names[] = {"x.h5",     "x.keras", "x.weights.h5",  "x.hdf5", "x.ONNX",
+                                        "x.tflite", "x.pb",    "x.safetensors", "x.h5/"};
     liana_input(model, .shape = LIANA_INTS(3));
     liana_dense(model, .units = 2);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -411,6 +462,7 @@ int main(void)
         TEST(test_rescaling_of_features_does_not_count),
         TEST(test_nested_model_scales),
         TEST(test_runs_say_what_they_assume),
+        TEST(test_older_runs_keep_their_hard_sigmoid),
         TEST(test_rescaling_by_channel),
         TEST(test_other_numbers_of_channels_are_refused),
         TEST(test_efficientnets_second_rescaling),

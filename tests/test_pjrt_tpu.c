@@ -205,7 +205,9 @@ static void test_exact_mode_sets_flags(void **state)
          "deterministic: programs are compiled with xla_gpu_deterministic_ops=true, xla_gpu_autotune_level=0\n",
          {"xla_gpu_deterministic_ops\x12\x02\x10\x01", "xla_gpu_autotune_level\x12\x02\x18"}},
         {"cpu",
-         "deterministic: programs are compiled with xla_cpu_multi_thread_eigen=false\n",
+         "deterministic: programs are compiled with xla_cpu_multi_thread_eigen=false; bits are those of the number of "
+         "the "
+         "plugin's threads: the processors (or NPROC), or its devices if they are more\n",
          {"xla_cpu_multi_thread_eigen\x12\x02\x10", NULL}},
         {"tpu", "deterministic: programs of the platform tpu are repeatable as they are\n", {NULL, NULL}},
         {"npu", "deterministic: nothing is known that makes programs of the platform npu repeatable\n", {NULL, NULL}},

@@ -2,12 +2,14 @@
  *
  * A model learns this from the data that it is fitted to. liana_model_save writes it, and liana_model_load reads it
  * (also from a run folder). liana_fit, liana_evaluate and liana_predict then treat images as the training did. A
- * program that prepares images itself asks liana_model_preprocessing (model.h). */
+ * program that has images in memory calls liana_prepare_image (train.h). One that prepares them itself asks
+ * liana_model_preprocessing (model.h). */
 #ifndef LIANA_PREPROCESSING_H
 #define LIANA_PREPROCESSING_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -34,6 +36,16 @@ typedef struct liana_preprocessing {
     const char *const *class_names; /* in the order of the model's outputs, then NULL; NULL: none */
     size_t num_class_names;         /* the number of names; 0: none. May stay 0 when a program sets names */
 } liana_preprocessing;
+
+/* An image in memory, such as the frame of a camera, of any size: rows from the top, and in a row the pixels from the
+ * left, each with its channels side by side. */
+typedef struct liana_pixels {
+    const unsigned char *data; /* 0 to 255 */
+    int64_t height;
+    int64_t width;
+    int channels;      /* 1: grey; 3: red, green, blue; 4: with alpha, which is left out as in PNG files */
+    int64_t row_bytes; /* from the begin of a row to that of the next; 0: rows have no gaps */
+} liana_pixels;
 
 #ifdef __cplusplus
 }

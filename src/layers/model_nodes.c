@@ -311,6 +311,7 @@ liana_layer liana__model_add(liana_model *model, const liana__layer_request *req
     *layer = (liana__layer){
         .type = request->type,
         .trainable = !request->frozen,
+        .inference = request->inference && request->type->reads_training,
         .within = model->building_nested,
         .first_weight = model->num_weights,
         .where = here,

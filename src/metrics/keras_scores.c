@@ -162,6 +162,16 @@ static size_t num_scores(const void *given, const liana_shape *output)
     return options->average == AVERAGE_NONE ? (size_t)liana__metric_num_answers(output) : 0;
 }
 
+/* The largest of one value. */
+static const char *doubt(const void *given, const liana_shape *output)
+{
+    const score_options *options = given;
+    if (liana__metric_num_answers(output) > 1 || !isnan(options->threshold)) return NULL;
+    return "without a threshold the largest value of an example is yes, as in Keras: with one value every example is; "
+           "set "
+           "threshold: 0.5";
+}
+
 /* f32 [rows, answers]: all largest values of a row are yes, unless they are 0. */
 static liana_tensor chosen(const score_options *options, liana_tensor output)
 {
@@ -274,6 +284,7 @@ const liana__metric liana__metric_f1_score = {
     .options = &f1_options,
     .targets = LIANA__TARGET_CLASSES | LIANA__TARGET_VALUES,
     .takes = LIANA__METRIC_OF_ANSWERS,
+    .doubt = doubt,
     .size = counts_size,
     .add = add_counts,
     .finish = f1_finish,
@@ -288,6 +299,7 @@ const liana__metric liana__metric_fbeta_score = {
     .options = &fbeta_options,
     .targets = LIANA__TARGET_CLASSES | LIANA__TARGET_VALUES,
     .takes = LIANA__METRIC_OF_ANSWERS,
+    .doubt = doubt,
     .size = counts_size,
     .add = add_counts,
     .finish = finish_score,

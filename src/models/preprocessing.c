@@ -146,3 +146,28 @@ liana_tensor liana__preprocess(liana_tensor images, liana_scale scale)
     if (offset.id) x = liana_op_add(x, offset);
     return x;
 }
+
+liana_status liana__preprocess_pixels(liana_scale scale, int64_t channels, size_t count, float *pixels,
+                                      liana__error *error)
+{
+    const scaling *chosen = &scalings[scale];
+    if (chosen->by_channel && channels != RGB) {
+        return liana__fail(
+            error, LIANA_INVALID_ARGUMENT,
+            "the model's input has %lld channels, and the scale '%s' is defined for 3: red, green and blue",
+            (long long)channels, liana__scale_names[scale]);
+    }
+    for (size_t i = 0; i < count; i++) {
+        float *pixel = pixels + i * (size_t)channels;
+        if (chosen->reversed) {
+            const float red = pixel[0];
+            pixel[0] = pixel[2];
+            pixel[2] = red;
+        }
+        for (int64_t k = 0; k < channels; k++) {
+            const int row = chosen->by_channel ? (int)k : 0;
+            pixel[k] = pixel[k] * (float)chosen->factor[row] + (float)chosen->offset[row];
+        }
+    }
+    return LIANA_OK;
+}

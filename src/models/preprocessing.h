@@ -3,6 +3,8 @@
 #ifndef LIANA_MODELS_PREPROCESSING_H
 #define LIANA_MODELS_PREPROCESSING_H
 
+#include "base/error.h"
+
 #include <liana/graph.h>
 #include <liana/model.h>
 #include <liana/preprocessing.h>
@@ -23,5 +25,10 @@ liana_scale liana__scale_assumed(const liana_model *model);
 /* Converts u8 or f32 images [batch, height, width, channels], of 0 to 255, to f32. Errors stay with the graph: an unknown scale; a scale for
  * red, green and blue on images with another number of channels. */
 liana_tensor liana__preprocess(liana_tensor images, liana_scale scale);
+
+/* The same for `count` pixels in memory, 0 to 255, in place; the numbers are the same. Errors: INVALID_ARGUMENT, as
+ * above. */
+liana_status liana__preprocess_pixels(liana_scale scale, int64_t channels, size_t count, float *pixels,
+                                      liana__error *error) LIANA_MUST_USE;
 
 #endif

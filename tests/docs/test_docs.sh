@@ -60,7 +60,7 @@ for document in "$source"/README.md "$source"/CONTRIBUTING.md "$source"/docs/*.m
         /^```$/ && other { other = 0 }
         { mark = /^<!-- test: .* -->$/ ? $0 : "" }' "$document"
     [ -n "$(ls "$folder/blocks")" ] || continue
-    tar -C "$source" -cf - --exclude='./build*' --exclude=./runs --exclude=./.git --exclude=node_modules . |
+    tar -C "$source" -cf - --exclude='./build*' --exclude=./runs --exclude=./.git . |
         tar -C "$folder/house/liana" -xf -
     # Long commands build; what they build must come from the copy.
     if [ -n "$long" ]; then

@@ -193,7 +193,7 @@ mkdir "$folder/plugin"
 cp "$here/../../examples/plugin/my_parts.yaml" "$folder/plugin"
 cc $strict -shared -fPIC "$here/../../examples/plugin/my_parts.c" -o "$folder/plugin/my_parts.so" \
     $(pkg-config --cflags --libs liana) -lm
-"$there/bin/liana" train "$folder/plugin/my_parts.yaml" >"$folder/log" 2>&1 || { cat "$folder/log" && fail "a plugin"; }
+"$there/bin/liana" train "$folder/plugin/my_parts.yaml" --allow-plugins >"$folder/log" 2>&1 || { cat "$folder/log" && fail "a plugin"; }
 grep -q '^epoch 20/20: .*root_error' "$folder/log" || fail "examples/plugin: the metric is not told"
 cc $strict "$here/../../examples/plugin/use_my_parts.c" "$here/../../examples/plugin/my_parts.c" -o "$folder/use_my_parts" \
     $(pkg-config --cflags --libs liana) -lm

@@ -9,6 +9,7 @@
 #include "data/source/csv_columns.h"
 #include "data/source/csv_labels.h"
 #include "data/source/image_files.h"
+#include "data/source/image_names.h"
 #include "formats/csv_file.h"
 
 #include <stdio.h>

@@ -3,6 +3,7 @@
 #include "data/source/class_list.h"
 #include "data/source/folder_set.h"
 #include "data/source/image_files.h"
+#include "data/source/image_names.h"
 #include "formats/image.h"
 
 #include <stdlib.h>

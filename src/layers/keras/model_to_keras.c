@@ -85,7 +85,17 @@ static liana__value *layer_config(liana__arena *arena, const liana_model *model,
     return config;
 }
 
-/* [[[name, 0, 0, {}], ...], ...]: for each call, its inputs. */
+/* The arguments of a call besides its inputs. */
+static liana__value *call_arguments(liana__arena *arena, const liana_model *model, liana__scope_item item)
+{
+    liana__value *arguments = liana__value_map(arena);
+    if (arguments && liana__scope_item_infers(model, item)) {
+        liana__value_set(arena, arguments, "training", liana__value_bool(arena, false));
+    }
+    return arguments;
+}
+
+/* [[[name, 0, 0, {}], ...], ...]: for each call, its inputs; the first one has the call's arguments. */
 static liana__value *inbound_nodes(liana__arena *arena, const liana_model *model, size_t scope, liana__scope_item item)
 {
     liana__value *nodes = liana__value_list(arena);
@@ -98,7 +108,7 @@ static liana__value *inbound_nodes(liana__arena *arena, const liana_model *model
         for (size_t i = 0; i < count; i++) {
             liana__value *reference = write_reference(arena, model, &inputs[i]);
             if (!reference) return NULL;
-            liana__value_add(arena, reference, liana__value_map(arena));
+            liana__value_add(arena, reference, i ? liana__value_map(arena) : call_arguments(arena, model, item));
             liana__value_add(arena, node, reference);
         }
         if (count) liana__value_add(arena, nodes, node);

@@ -271,6 +271,10 @@ static liana_status read_state(const liana__value *value, liana__training_state 
         LIANA_TRY(read_count(stage, "number", &state->stage, error));
         LIANA_TRY(read_count(stage, "epoch", &state->stage_epoch, error));
         LIANA_TRY(read_count(stage, "updates", &state->stage_updates, error));
+        /* Older checkpoints lack it: stages were as long as they were to be. */
+        if (liana__value_get(stage, "skipped_epochs")) {
+            LIANA_TRY(read_count(stage, "skipped_epochs", &state->skipped_epochs, error));
+        }
     }
     if (state->data) LIANA_TRY(liana__data_state_check(liana__value_get(value, "data"), state->data, error));
     const liana__value *isa = liana__value_get(value, "isa");

@@ -229,6 +229,17 @@ liana_status liana__remote_run(liana__remote *remote, const char *url, const cha
                            names.count ? "there is no config.yaml in it" : "there is no such folder");
     }
     const char *chosen;
-    LIANA_TRY(choose(&names, url, checkpoint, arena, &chosen, error));
+    const bool wants_best = checkpoint && strcmp(checkpoint, "best") == 0;
+    LIANA_TRY(choose(&names, url, wants_best ? NULL : checkpoint, arena, &chosen, error));
+    LIANA_TRY(resolve(remote, &names, url, chosen, arena, folder, error));
+    if (!wants_best) return LIANA_OK;
+    /* The newest one says which is the best. */
+    const char *checkpoints = liana__path_join(arena, *folder, "checkpoints");
+    const char *best = checkpoints ? liana__checkpoint_best(checkpoints, arena) : NULL;
+    if (!best || !*best) {
+        return liana__fail(error, LIANA_NOT_FOUND,
+                           "'%s' has no best checkpoint; ask for one with checkpoint.best in its configuration", url);
+    }
+    LIANA_TRY(choose(&names, url, best, arena, &chosen, error));
     return resolve(remote, &names, url, chosen, arena, folder, error);
 }

@@ -168,6 +168,7 @@ typedef struct liana__model_config {
     bool partial_weights;         /* layers that are not in it keep their initial weights */
     liana__warm_start warm_start; /* after `weights` */
     bool trainable;               /* whether the layers of `base` are trained */
+    bool training;                /* whether they compute as in training then */
     const char *trainable_from;   /* the first layer that is trained, or NULL */
     double batch_norm_momentum;   /* of all batch normalisations; NaN: as their layers say */
     const char *name;             /* NULL: the base's, or "sequential" */
@@ -249,12 +250,10 @@ void liana__config_keep_keras2(const liana__value *root);
 /* The table of the whole configuration, for lists of keys. */
 const liana__fields *liana__config_fields(void);
 
-/* What becomes of plugins that a configuration names. Those that an override names are always loaded: overrides are the
- * user's own. */
+/* What becomes of plugins that a configuration names. */
 typedef enum liana__plugin_rule {
-    LIANA__PLUGINS_IGNORED, /* own parts are those that the context has */
-    LIANA__PLUGINS_LOADED,
-    LIANA__PLUGINS_REFUSED, /* unless they are loaded already: their code would run */
+    LIANA__PLUGINS_IGNORED, /* own parts are those that the context has; no device of the configuration is opened */
+    LIANA__PLUGINS_LOADED, /* if liana__plugin_gate lets them in; PJRT plugins too, which devices name by their paths */
 } liana__plugin_rule;
 
 /* Reads a YAML file, applies the overrides ("train.epochs=3", "model.layers[0].Dense.units=5": dotted keys, list

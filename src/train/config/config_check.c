@@ -182,6 +182,7 @@ static const char *set_in_vain(const liana__model_config *model)
     if (model->pooling != LIANA__POOLING_AVG) return "model.pooling";
     if (model->dropout != 0) return "model.dropout";
     if (!model->trainable) return "model.trainable";
+    if (!model->training) return "model.training";
     return NULL;
 }
 

@@ -456,6 +456,12 @@ static const liana__field model_items[] = {
      AT(trainable),
      .default_text = "true",
      .doc = "false freezes the base: only the head is trained"},
+    {.name = "training",
+     .kind = LIANA__FIELD_BOOL,
+     AT(training),
+     .default_text = "true",
+     .doc = "false: the base computes as in inference also while its weights are trained: batch normalisation by its "
+            "moving averages, no dropout (Keras's base(inputs, training=False))"},
     {.name = "trainable_from",
      .kind = LIANA__FIELD_STRING,
      AT(trainable_from),

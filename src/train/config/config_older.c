@@ -58,7 +58,8 @@ liana_status liana__config_keep_older(const char *text, size_t size, liana__valu
     if (!*is_older) return LIANA_OK;
     liana__config_keep_keras2(root);
     liana__value *model = (liana__value *)(uintptr_t)liana__value_get(root, "model");
-    if (model && model->kind == LIANA__VALUE_MAP) {
+    const liana__value *base = liana__value_get(model, "base");
+    if (base && base->kind == LIANA__VALUE_STRING) {
         liana__value_set(arena, model, "imagenet_rescaling", liana__value_string(arena, "no"));
     }
     if (!resize) {

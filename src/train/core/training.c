@@ -132,6 +132,17 @@ static void take_optimizer(liana__training *training, const liana__optimizer_cho
     wanted->adapted_rate = optimizer->learning_rate.schedule->adapt ? &training->learning_rate : NULL;
 }
 
+static void note_doubts(const liana__objective *objective, const liana__notes *notes)
+{
+    for (size_t i = 0; i < objective->num_metrics; i++) {
+        const liana__objective_metric *item = &objective->metrics[i];
+        const liana__metric *metric = item->choice.metric;
+        const liana_shape *output = &objective->outputs[item->output].shape;
+        const char *doubt = metric->doubt ? metric->doubt(item->choice.options, output) : NULL;
+        if (doubt) liana__note(notes, "the metric '%s': %s", item->name, doubt);
+    }
+}
+
 /* A softmax of one value inside of the model is most often a mistake, too. The outputs' are refused. */
 static void note_lone_softmax(const liana_model *model, const liana__notes *notes)
 {
@@ -172,6 +183,7 @@ liana_status liana__training_open(liana__training *training, const liana__traini
     if (options->optimizer && !wanted.unprepared) note_recomputation(training, &options->notes, wanted.memory_limit);
     note_size(training, options);
     if (options->optimizer) note_lone_softmax(training->model, &options->notes);
+    note_doubts(training->objective, &options->notes);
     return LIANA_OK;
 }
 

@@ -439,8 +439,53 @@ static void close_session(session *own)
     liana__arena_free(&own->arena);
 }
 
-liana_status liana__fit_trial(liana_model *model, const liana_fit_options *options, liana__trial run, void *user,
-                              liana__error *error)
+/* A fit makes batches itself. Who comes from tf.data gives it batches: they are taken apart, and their size is what
+ * batch_size was not given for. */
+typedef struct taken_apart {
+    liana_fit_options options; /* with single examples */
+    liana_dataset *training, *validation;
+} taken_apart;
+
+static liana_status take_data_apart(const liana_dataset *given, const char *what, int64_t *batch_size,
+                                    const liana_fit_options *options, liana_dataset **examples)
+{
+    int64_t found = 0;
+    if (!given) return LIANA_OK;
+    liana__dataset_examples(given, examples, &found);
+    if (!*examples) return given->context->error.status;
+    if (!found) return LIANA_OK;
+    if (*batch_size == 0) *batch_size = found;
+    const liana__notes notes = {options->on_note, options->user};
+    liana__note(&notes,
+                "the %s data come in batches of %lld: they are taken apart, and batches of %lld are made of single "
+                "examples (leave out liana_dataset_batch)",
+                what, (long long)found, (long long)*batch_size);
+    return LIANA_OK;
+}
+
+static void close_apart(taken_apart *own)
+{
+    liana_dataset_close(own->training);
+    liana_dataset_close(own->validation);
+}
+
+static liana_status take_apart(const liana_fit_options *options, taken_apart *own)
+{
+    *own = (taken_apart){.options = *options};
+    liana_fit_options *made = &own->options;
+    liana_status status = take_data_apart(options->training, "training", &made->batch_size, options, &own->training);
+    if (status == LIANA_OK) {
+        status =
+            take_data_apart(options->validation, "validation", &made->validation_batch_size, options, &own->validation);
+    }
+    if (own->training) made->training = own->training;
+    if (own->validation) made->validation = own->validation;
+    if (status != LIANA_OK) close_apart(own);
+    return status;
+}
+
+static liana_status try_fit(liana_model *model, const liana_fit_options *options, liana__trial run, void *user,
+                            liana__error *error)
 {
     LIANA_TRY(liana__fit_check(model, options, error));
     session own = session_of(model, options);
@@ -454,7 +499,17 @@ liana_status liana__fit_trial(liana_model *model, const liana_fit_options *optio
     return status;
 }
 
-static liana_status fit_model(liana_model *model, const liana_fit_options *options)
+liana_status liana__fit_trial(liana_model *model, const liana_fit_options *options, liana__trial run, void *user,
+                              liana__error *error)
+{
+    taken_apart own;
+    LIANA_TRY(take_apart(options, &own));
+    liana_status status = try_fit(model, &own.options, run, user, error);
+    close_apart(&own);
+    return status;
+}
+
+static liana_status fit_examples(liana_model *model, const liana_fit_options *options)
 {
     liana__error *error = &model->context->error;
     LIANA_TRY(liana__fit_check(model, options, error));
@@ -467,6 +522,15 @@ static liana_status fit_model(liana_model *model, const liana_fit_options *optio
     }
     if (own.stages.count) end_stages(&own, status);
     close_session(&own);
+    return status;
+}
+
+static liana_status fit_model(liana_model *model, const liana_fit_options *options)
+{
+    taken_apart own;
+    LIANA_TRY(take_apart(options, &own));
+    liana_status status = fit_examples(model, &own.options);
+    close_apart(&own);
     return status;
 }
 

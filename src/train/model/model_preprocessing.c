@@ -217,3 +217,17 @@ liana_status liana__preprocessing_read_run(liana_model *model, const char *folde
     liana__arena_free(&arena);
     return status;
 }
+
+/* They may have parts of the model, so they are there before it is read. */
+liana_status liana__preprocessing_load_plugins(liana_model *model, const char *folder, liana__error *error)
+{
+    liana__arena arena = {0};
+    liana__config config;
+    const char *path = liana__path_join(&arena, folder, "config.yaml");
+    liana_status status = path ? LIANA_OK : liana__fail_memory(error, folder);
+    if (status == LIANA_OK && model->context->allow_plugins && liana__file_exists(path)) {
+        status = liana__config_load(model->context, LIANA__PLUGINS_LOADED, path, NULL, 0, &arena, &config, error);
+    }
+    liana__arena_free(&arena);
+    return status;
+}

@@ -13,6 +13,7 @@
 #include "train/checkpoint/resume.h"
 #include "train/config/config.h"
 #include "train/core/batch_components.h"
+#include "train/core/prediction_rows.h"
 #include "train/core/warnings.h"
 #include "train/core/worker_share.h"
 #include "train/fit/fit.h"
@@ -153,6 +154,9 @@ liana_status liana__run_warm_start(liana__run *run, const liana__run_options *op
  * that is its target. Empty: not known. */
 liana__strings liana__run_output_names(const liana__run *run, size_t output);
 
+/* What an output of the run's model says of classes. */
+liana__output_classes liana__run_output_classes(const liana__run *run, size_t output);
+
 /* Whether an only output says which class each example is: by a probability for each, or by one sigmoid, which is the
  * probability of the second of two classes. */
 bool liana__run_predicts_classes(const liana__run *run);
@@ -167,9 +171,10 @@ int liana__run_true_class(const liana__run *run, const void *targets, int64_t in
 
 /* The columns of a predictions file. */
 typedef enum liana__prediction_columns {
-    LIANA__PREDICTIONS_SUBMISSION, /* id,label */
-    LIANA__PREDICTIONS_FULL,       /* id,label,class,confidence */
-    LIANA__PREDICTIONS_VALIDATION, /* id,label,predicted,confidence */
+    LIANA__PREDICTIONS_SUBMISSION,    /* id,label */
+    LIANA__PREDICTIONS_FULL,          /* id,label,class,confidence */
+    LIANA__PREDICTIONS_VALIDATION,    /* id,label,predicted,confidence */
+    LIANA__PREDICTIONS_PROBABILITIES, /* as FULL for classes, else id; and then all probabilities */
 } liana__prediction_columns;
 
 /* Predicts all of `data` into a CSV file (RFC 4180), in the order of the data. Examples without an id are named by

@@ -121,6 +121,14 @@ static bool says_yes_or_no(const liana__run *run)
     return liana__run_output_names(run, 0).count == 2 || (run->num_classes == 2 && liana__run_compares_label(run, 0));
 }
 
+liana__output_classes liana__run_output_classes(const liana__run *run, size_t output)
+{
+    const liana__objective *objective = liana__trainer_objective(run->core.trainer);
+    const liana__strings names = liana__run_output_names(run, output);
+    if (says_yes_or_no(run)) return (liana__output_classes){2, true, names};
+    return liana__output_classes_of(objective, output, names);
+}
+
 bool liana__run_predicts_classes(const liana__run *run)
 {
     return liana__predicts_classes(liana__trainer_objective(run->core.trainer)) || says_yes_or_no(run);

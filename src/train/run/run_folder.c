@@ -75,7 +75,10 @@ typedef struct differences {
 } differences;
 
 /* Settings of a training whose state fits whatever they are. They change results. */
-static const char *const SAFE_KEYS[] = {"train.optimizer",
+static const char *const SAFE_KEYS[] = {"model.training",
+                                        "train.device",
+                                        "train.deterministic",
+                                        "train.optimizer",
                                         "train.control",
                                         "train.class_weights",
                                         "train.threshold",
@@ -184,14 +187,27 @@ static liana_status complete_tree(const liana__config *config, liana__arena *are
 }
 
 /* Data and weights may be in other folders on another machine, or be moved. */
+static void keep_settings(liana__value *config, liana__arena *arena)
+{
+    drop_free_keys(config, arena);
+    liana__run_drop_folders(config);
+}
+
+/* A checkpoint must be of the run whose config.yaml is in the folder. It is compared with that file as it is: what an older
+ * liana did not write there is not compared. */
 liana_status liana__run_note_settings(liana__run *run, const liana__run_options *options, liana__error *error)
 {
-    liana__value *settings;
+    liana__value *settings, *matches;
+    const char *path = in_folder(&run->arena, run, "config.yaml");
+    if (!path) return liana__fail_memory(error, "the run folder");
     LIANA_TRY(complete_tree(run->config, &run->arena, &settings, error));
-    drop_free_keys(settings, &run->arena);
-    liana__run_drop_folders(settings);
-    liana__value *matches = liana__value_copy(&run->arena, settings);
-    for (size_t i = 0; options->allow_changed && i < sizeof SAFE_KEYS / sizeof *SAFE_KEYS; i++) {
+    keep_settings(settings, &run->arena);
+    matches = settings;
+    if (liana__file_exists(path)) {
+        LIANA_TRY(liana__yaml_read(path, &run->arena, &matches, error));
+        keep_settings(matches, &run->arena);
+    }
+    for (size_t i = 0; options->allow_changed && matches != settings && i < sizeof SAFE_KEYS / sizeof *SAFE_KEYS; i++) {
         drop_key(matches, SAFE_KEYS[i], &run->arena);
     }
     run->core.state.settings = settings;

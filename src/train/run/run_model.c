@@ -228,6 +228,9 @@ static liana_status build_architecture(liana__run *run, liana__error *error)
     if (status == LIANA_OK && !config->trainable) {
         liana__model_set_trainable(run->model, 0, run->num_backbone_layers, false);
     }
+    if (status == LIANA_OK && !config->training) {
+        liana__model_set_inference(run->model, 0, run->num_backbone_layers, true);
+    }
     if (status == LIANA_OK && !config->include_top) {
         liana_pooling pooling = config->pooling == LIANA__POOLING_MAX ? LIANA_POOLING_MAX : LIANA_POOLING_AVG;
         liana__head_add(run->model, here, config->dropout, pooling, run->num_classes);

@@ -8,9 +8,12 @@ Each run is a training in 2 to 5 processes, workers and servers, over TCP with k
 place; also for one that ended since the others took it for dead. "numbered": the same over TCP, where only the address of
 rank 0 is known. "lossy": packets are lost. A relay of TCP cannot lose bytes, so it shows loss as TCP does: what is behind a lost
 packet stands still until it is sent again, after 0.2 s, and after twice as long for each time that it is lost once more.
+"damaged": one byte of what goes to or from a process is another one, so encryption finds it, and the connection ends.
 Disturbances come at random times, or, a fifth of them, when the
 process is inside the exchange of a step: it says so in a file (LIANA_PHASES), which is also read after its death. A run
-whose processes all end with 75 is started again with --resume, as `liana launch --restarts` does. Files of the run folder
+whose processes all end with 75 is started again with --resume, as `liana launch --restarts` does. It fails if it should
+have gone on without that: one process was disturbed, when all had made a step, and the others were enough (survives()).
+Files of the run folder
 must have the bytes of the undisturbed one: history, log, predictions, architecture, the variables of all checkpoints, and
 their states but for times. Prints a table; exit code 1 if a run differs, fails, or does not end.
 """
@@ -32,8 +35,8 @@ import time
 
 HEARTBEAT, LEASE, PATIENCE = 1.0, 1.5, 90
 MOST_FAILURES = 20
-KINDS = ("kill", "return", "numbered", "halt", "cut", "slow", "lossy")
-THROUGH_RELAYS = ("cut", "slow", "lossy")
+KINDS = ("kill", "return", "numbered", "halt", "cut", "slow", "lossy", "damaged")
+THROUGH_RELAYS = ("cut", "slow", "lossy", "damaged")
 RETRANSMISSION = 0.2  # seconds; Linux's shortest
 CONFIG = """
 data: {train: %(folder)s/plot/train/*.tfrec, validation: %(folder)s/plot/val/*.tfrec, class_names: %(folder)s/plot/classes.txt}
@@ -100,7 +103,7 @@ class Link:
                 self.relay.lose()
                 while self.relay.is_cut and self.open:
                     time.sleep(0.01)
-                b.sendall(data)
+                b.sendall(self.relay.damage(data))
         except OSError:
             pass
         for one in (a, b):
@@ -116,6 +119,7 @@ class Relay:
     def __init__(self):
         self.is_cut, self.delay = False, 0
         self.loss, self.losses = None, 0  # a random generator and the share that is lost; None: nothing is
+        self.is_to_damage = False
 
     def lose(self):
         """Waits as long as TCP does until what was lost has come."""
@@ -124,6 +128,13 @@ class Relay:
             self.losses += 1
             time.sleep(pause)
             pause *= 2
+
+    def damage(self, data):
+        if not self.is_to_damage:
+            return data
+        self.is_to_damage = False
+        middle = len(data) // 2
+        return data[:middle] + bytes((data[middle] ^ 1,)) + data[middle + 1:]
 
 
 class Network:
@@ -160,6 +171,9 @@ class Both:
     def lose(self):
         self.a.lose()
         self.b.lose()
+
+    def damage(self, data):
+        return self.b.damage(self.a.damage(data))
 
 
 class Member:
@@ -225,6 +239,7 @@ class Job:
             words = [self.table.liana, "train", self.table.config, "--out", self.folder + "/out", "--resume"]
             self.members.append(Member(self, rank, words, {"LIANA_CLUSTER": json.dumps(there)}))
         self.watched, self.steps = time.monotonic(), None
+        self.disturbed, self.begun_all = set(), True
 
     def end_all(self):
         for member in self.members:
@@ -265,6 +280,16 @@ class Job:
             self.returned += 1
             self.table.returned += 1
 
+    def survives(self):
+        """Whether the processes of this start had to go on without the one that was disturbed, or with it."""
+        if len(self.disturbed) != 1 or not self.begun_all:
+            return False
+        # The only server's slices have no mirror, and servers alone compute nothing.
+        lost = set(range(self.workers + self.servers)) if self.kind == "damaged" else self.disturbed
+        of_only_server = self.servers == 1 and self.workers in lost  # a damaged link has two ends
+        of_only_worker = self.workers == 1 and 0 in lost
+        return not of_only_server and not of_only_worker
+
     def check_codes(self):
         """Whether the training is done."""
         codes = [member.process.returncode for member in self.members]
@@ -273,6 +298,8 @@ class Job:
         for member, code in zip(self.members, codes):
             if code not in (0, 75) and not (member.killed and code == -9):
                 raise Failure("rank %d ends with %d" % (member.rank, code))
+        if 0 not in codes and self.survives():
+            raise Failure("all have ended, though %s of rank %d is survived" % (self.kind, *self.disturbed))
         return 0 in codes
 
     def did_not_come_together(self):
@@ -287,6 +314,8 @@ class Job:
         member = rng.choice(living)
         if inside and not self.wait_inside(member):
             return False
+        self.disturbed.add(member.rank)
+        self.begun_all = self.begun_all and all(m.phase()[1] > 0 for m in self.members)
         if self.kind in ("kill", "return", "numbered"):
             member.killed = True
             member.process.kill()
@@ -306,6 +335,8 @@ class Job:
             relay = self.network.relays[member.rank]
             if self.kind == "cut":
                 relay.is_cut = True
+            elif self.kind == "damaged":
+                relay.is_to_damage = True
             elif self.kind == "lossy":
                 relay.loss = random.Random(rng.random()), rng.uniform(0.01, 0.1)
             else:
@@ -327,7 +358,7 @@ class Job:
 
     @staticmethod
     def mend(relay):
-        relay.is_cut, relay.delay, relay.loss = False, 0, None
+        relay.is_cut, relay.delay, relay.loss = False, 0, None  # what is to be damaged is
 
     def run(self, rng, expected_seconds):
         """Starts it until it is done; each start is disturbed once, the first few, and some twice."""

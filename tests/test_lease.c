@@ -9,7 +9,9 @@
 #include "train/checkpoint/lease.h"
 #include "train/checkpoint/lease_place.h"
 
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -305,6 +307,109 @@ static void a_place_is_taken(void)
     assert_free();
 }
 
+/* One that takes the place of a chief, watching it from now on as a process of rank 1. */
+typedef struct successor {
+    const char *job;
+    liana__lease *lease;
+    liana_status status;
+    liana__error error;
+    atomic_int looks;
+} successor;
+
+static bool count_look(void *user)
+{
+    successor *own = user;
+    own->looks++;
+    return false;
+}
+
+static void *take_place(void *user)
+{
+    successor *own = user;
+    const liana__lease_options options = {.folder = folder,
+                                          .seconds = SHORT,
+                                          .lock = "",
+                                          .job = own->job,
+                                          .rank = 1,
+                                          .advice = "none",
+                                          .stop = count_look,
+                                          .user = own};
+    own->status = liana__lease_take(&options, &own->lease, &own->error);
+    return NULL;
+}
+
+/* The chief was halted, and its lease would last for long. It wakes up, and renews it as long as it does not know that the
+ * others go on without it. Then it leaves the folder, or has left it before anybody looks. */
+static void a_chief_that_wakes_up_leaves(bool before)
+{
+    char job[LIANA__LEASE_JOB];
+    pthread_t thread;
+    liana__error error = {0};
+    liana__lease *chief = taken(before ? NEVER : 3, "");
+    liana__lease_job(chief, job);
+    successor next = {.job = job};
+    if (before) liana__lease_leave(chief);
+    assert_int_equal(pthread_create(&thread, NULL, take_place, &next), 0);
+    if (!before) {
+        wait_until(next.looks > 0);
+        const int looks = next.looks;
+        assert_held(chief); /* which renews it */
+        wait_until(next.looks > looks + 2);
+        liana__lease_leave(chief);
+    }
+    pthread_join(thread, NULL);
+    assert_ok(next.status, &next.error);
+    assert_held(next.lease);
+    assert_int_equal(liana__lease_check(chief, &error), LIANA_UNAVAILABLE);
+    assert_non_null(strstr(error.message, "writes nothing more"));
+    liana__lease_end(chief); /* is not there to be removed */
+    assert_held(next.lease);
+    liana__lease_end(next.lease);
+    assert_free();
+}
+
+/* The network is cut: the chief has gone on with the others, and the successor's side ends at once. */
+static void a_chief_goes_on_without(bool before)
+{
+    char job[LIANA__LEASE_JOB];
+    pthread_t thread;
+    liana__error error = {0};
+    liana__lease *chief = taken(before ? NEVER : 3, "");
+    liana__lease_job(chief, job);
+    successor next = {.job = job};
+    const bool members[] = {true, false, true};
+    if (before) assert_ok(liana__lease_lead(chief, members, 3, &error), &error);
+    assert_int_equal(pthread_create(&thread, NULL, take_place, &next), 0);
+    if (!before) {
+        wait_until(next.looks > 0);
+        assert_ok(liana__lease_lead(chief, members, 3, &error), &error);
+    }
+    pthread_join(thread, NULL);
+    assert_int_equal(next.status, LIANA_UNAVAILABLE);
+    assert_null(next.lease);
+    assert_non_null(strstr(next.error.message, before ? "goes on without this process" : "another process"));
+    assert_held(chief);
+    liana__lease_end(chief);
+    assert_free();
+}
+
+/* A folder that was left is not free: a new training does not get in before the chief's successor. */
+static void what_is_left_is_for_its_job(void)
+{
+    liana__lease *chief = taken(SHORT, "");
+    liana__lease_leave(chief);
+    liana__lease_end(chief);
+    liana__lease_found found;
+    read_lease(&found);
+    assert_true(found.there);
+    const double begun = liana__clock_seconds();
+    liana__lease *other = taken(SHORT, "");
+    assert_true(liana__clock_seconds() - begun >= SHORT * 0.9);
+    liana__lease_end(other);
+    assert_free();
+    liana__lease_leave(NULL);
+}
+
 static void all_of_it(void)
 {
     hold_and_give();
@@ -313,6 +418,11 @@ static void all_of_it(void)
     damaged_ones_are_taken();
     a_taken_one_is_noticed();
     a_place_is_taken();
+    a_chief_that_wakes_up_leaves(true);
+    a_chief_that_wakes_up_leaves(false);
+    a_chief_goes_on_without(true);
+    a_chief_goes_on_without(false);
+    what_is_left_is_for_its_job();
     only_one_gets_it();
 }
 
@@ -435,6 +545,10 @@ static void test_damaged_texts(void **state)
     liana__lease_text_begin(&own);
     own.generation = 3;
     own.seconds = 30;
+    own.left = true;
+    own.without[0] = 2;
+    own.without[1] = 4095;
+    own.num_without = 2;
     liana__lease_text_write(&own, bytes);
     liana__lease_text_read(bytes, LIANA__LEASE_SIZE, &text);
     assert_string_equal(text.id, own.id);
@@ -442,10 +556,14 @@ static void test_damaged_texts(void **state)
     assert_string_equal(text.boot, own.boot);
     assert_int_equal(text.generation, 3);
     assert_true(text.seconds == 30);
+    assert_true(text.left);
+    assert_int_equal(text.num_without, 2);
+    assert_int_equal(text.without[1], 4095);
     for (uint32_t i = 0; i < 3000; i++) {
         size_t size;
         char *damaged = liana__test_mutate(bytes, LIANA__LEASE_SIZE, "{}[]\",:0129e-", 16, i, &size);
         liana__lease_text_read(damaged, size, &text);
+        assert_true(text.num_without <= LIANA__LEASE_WITHOUT);
         assert_true(text.version >= 0 && text.generation >= 0 && text.renewals >= 0 && text.seconds >= 0);
         free(damaged);
     }

@@ -1,5 +1,5 @@
 /* The strategy tpu, and what products are computed in. The counting plugin says that its platform is "tpu". */
-#include "harness/harness.h"
+#include "harness/peers.h"
 
 #include "backends/pjrt/discovery.h"
 #include "harness/command_run.h"
@@ -112,7 +112,7 @@ static void test_no_tpu(void **state)
     liana__error error;
     liana__test_folder();
     config = liana__test_tiny_run(20);
-    if (liana__pjrt_find_hardware("tpu", &error) == LIANA_OK) skip();
+    if (liana__pjrt_find_hardware("tpu", &error) == LIANA_OK) liana__test_skip("this machine has a TPU");
     assert_refused(liana__test_command("train", config, "train.strategy=tpu",
                                        setting("output", liana__test_path("none"))),
                    1, "the strategy tpu: ", "this machine has no TPU", "'liana devices'",

@@ -2,6 +2,7 @@
 #include "base/error.h"
 
 #include "base/format.h"
+#include "base/utf8.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -33,6 +34,8 @@ liana_status liana__fail_list(liana__error *error, liana_status status, const ch
     if (error) {
         error->status = status;
         liana__format_list(error->message, sizeof error->message, format, arguments);
+        /* Whatever it quotes. */
+        liana__make_visible(error->message, "\n\t");
     }
     return status;
 }
@@ -62,6 +65,7 @@ liana_status liana__fail_within(liana__error *error, const char *format, ...)
         memcpy(end + 2, inner, kept);
         end[2 + kept] = 0;
     }
+    liana__make_visible(error->message, "\n\t");
     return error->status;
 }
 

@@ -1,6 +1,7 @@
 /* Follows the links of a path that is to be written. */
 #include "base/file_target.h"
 
+#include "base/descriptor.h"
 #include "base/memory.h"
 #include "base/text.h"
 
@@ -80,8 +81,8 @@ static liana_status open_target(const char *path, const struct stat *info, liana
                            : S_ISSOCK(mode) ? "a socket"
                                             : "a disk");
     }
-    target->descriptor =
-        own < 0 ? open(target->path, O_WRONLY | O_NOCTTY | O_CLOEXEC) : fcntl(own, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    target->descriptor = own < 0 ? liana__open(target->path, O_WRONLY | O_NOCTTY | O_CLOEXEC, 0)
+                                 : fcntl(own, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     return target->descriptor < 0 ? fail(error, path) : LIANA_OK;
 }
 

@@ -1,6 +1,7 @@
 /* The list of subcommands, and what they share. */
 #include "cli/command.h"
 
+#include "base/descriptor.h"
 #include "base/named.h"
 #include "remote/remote.h"
 
@@ -34,7 +35,8 @@ const liana__command *liana__command_find(const char *name)
 
 liana_status liana__command_unknown(const char *name, liana__error *error)
 {
-    const char *nearest = liana__named_nearest(LIANA__NAMED_POINTERS(liana__command, commands, NUM_COMMANDS), name);
+    const char *nearest = NULL;
+    (void)liana__named_find(LIANA__NAMED_POINTERS(liana__command, commands, NUM_COMMANDS), name, &nearest);
     for (size_t i = 0; i < NUM_COMMANDS && !nearest && strlen(name) > 1; i++) {
         if (liana__starts_with(commands[i]->name, name)) nearest = commands[i]->name;
     }
@@ -49,7 +51,7 @@ void liana__command_print_overview(FILE *out)
 {
     fprintf(out, "liana %s trains and fine-tunes image classifiers.\n\nUsage: liana SUBCOMMAND ...\n\n",
             liana_version());
-    for (size_t i = 0; i < NUM_COMMANDS; i++) fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+    for (size_t i = 0; i < NUM_COMMANDS; i++) fprintf(out, "  %-15s %s\n", commands[i]->name, commands[i]->summary);
     fprintf(out, "\n'liana SUBCOMMAND --help' says more about a subcommand.\n");
 }
 
@@ -116,6 +118,8 @@ static int report(liana__invocation *invocation, liana_status status)
     bool resumable = status == LIANA_CANCELLED || status == LIANA_UNAVAILABLE;
     if (resumable && invocation->command && liana__invocation_has(invocation, "requeue")) return EXIT_REQUEUE;
     if (status == LIANA_CANCELLED && liana__signals_caught()) return EXIT_SIGNAL + liana__signals_caught();
+    /* Whichever process hears first: all end alike. */
+    if (status == LIANA_CANCELLED && invocation->stopped) return EXIT_SIGNAL + SIGTERM;
     return status == LIANA_INVALID_CONFIG ? EXIT_USAGE : EXIT_FAILED;
 }
 
@@ -162,5 +166,6 @@ int liana__command_line(int argc, const char *const *argv, FILE *out, FILE *err)
 int liana__command_main(int argc, const char *const *argv)
 {
     liana__signals_prepare();
+    liana__descriptors_prepare();
     return liana__command_line(argc, argv, stdout, stderr);
 }

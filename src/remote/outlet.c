@@ -1,6 +1,8 @@
 /* Sends a local folder to a bucket, in a thread. */
 #include "remote/outlet.h"
 
+#include "base/descriptor.h"
+#include "base/file_view.h"
 #include "remote/outlet_scan.h"
 #include "remote/remote_internal.h"
 #include "remote/store.h"
@@ -116,7 +118,7 @@ static bool open_files(const liana__outlet *outlet, const liana__outlet_file *fi
         descriptors[i] = -1;
         if (is_sent(outlet, &files[i])) continue;
         const char *path = liana__path_join(arena, outlet->folder, files[i].name);
-        descriptors[i] = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+        descriptors[i] = path ? liana__open(path, O_RDONLY | O_CLOEXEC, 0) : -1;
         all = all && descriptors[i] >= 0;
     }
     return all;
@@ -276,7 +278,7 @@ liana_status liana__outlet_mark(liana__outlet *outlet, const char *name, liana__
     liana__arena arena = {0};
     liana__outlet_identity identity = {0};
     const char *path = liana__path_join(&arena, outlet->folder, name);
-    int descriptor = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    int descriptor = path ? liana__open(path, O_RDONLY | O_CLOEXEC, 0) : -1;
     liana_status status = path ? LIANA_OK : liana__fail_memory(error, name);
     if (status == LIANA_OK && !liana__outlet_identify(descriptor, &identity)) {
         status = liana__fail(error, LIANA_IO_ERROR, "cannot read '%s': %s", path ? path : name, strerror(errno));
@@ -308,6 +310,7 @@ liana_status liana__outlet_remove(liana__outlet *outlet, const char *name, liana
 
 static liana_status copy_file(const char *from, const char *to, liana__error *error)
 {
+    enum { PIECE = 1 << 20 };
     liana__mapping mapping;
     liana__file_writer writer;
     liana__arena arena = {0};
@@ -316,15 +319,23 @@ static liana_status copy_file(const char *from, const char *to, liana__error *er
     liana__arena_free(&arena);
     LIANA_TRY(status);
     LIANA_TRY(liana__file_map(from, &mapping, error));
+    liana__file_view view = liana__file_view_of(from, &mapping, PIECE);
     status = liana__file_begin(&writer, to, error);
     if (status == LIANA_OK) {
-        status = liana__file_write(&writer, mapping.data, mapping.size, error);
+        size_t size;
+        for (size_t at = 0; at < mapping.size && status == LIANA_OK; at += size) {
+            const uint8_t *bytes;
+            status = liana__file_view_next(&view, at, &bytes, &size, error);
+            if (status == LIANA_OK) status = liana__file_write(&writer, bytes, size, error);
+        }
+        if (status == LIANA_OK) status = liana__file_view_check(&view, error);
         if (status == LIANA_OK) {
             status = liana__file_commit(&writer, true, error);
         } else {
             liana__file_abandon(&writer);
         }
     }
+    liana__file_view_free(&view);
     liana__file_unmap(&mapping);
     return status;
 }
@@ -411,7 +422,7 @@ static liana_status find_folder(liana__outlet *outlet, const char *url, liana__e
 
 static liana_status lock_folder(liana__outlet *outlet, liana__error *error)
 {
-    outlet->lock = open(outlet->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    outlet->lock = liana__open(outlet->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     if (outlet->lock < 0) {
         return liana__fail(error, LIANA_IO_ERROR, "cannot open the folder '%s': %s", outlet->root, strerror(errno));
     }

@@ -2,6 +2,7 @@
 #include "remote/piece.h"
 
 #include "base/crc32c.h"
+#include "base/descriptor.h"
 #include "remote/calls.h"
 
 #include <errno.h>
@@ -95,7 +96,7 @@ static liana_status open_pieces(liana__partial_file *parts, liana__error *error)
 {
     uint8_t *buffer = malloc(BUFFER_SIZE);
     if (!buffer) return liana__fail_memory(error, parts->object->name);
-    parts->pieces = open(parts->pieces_path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    parts->pieces = liana__open(parts->pieces_path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (parts->pieces >= 0) find_done(parts, buffer);
     free(buffer);
     if (parts->pieces < 0) return fail_part(parts, "write", parts->pieces_path, error);
@@ -121,7 +122,7 @@ liana_status liana__partial_file_open(liana__partial_file *parts, const liana__r
     parts->count = (size_t)(object->size / parts->piece_size + (object->size % parts->piece_size != 0));
     parts->done = liana__arena_allocate(arena, parts->count + 1);
     if (arena->failed) return liana__fail_memory(error, object->name);
-    parts->part = open(parts->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    parts->part = liana__open(parts->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (parts->part < 0 || ftruncate(parts->part, (off_t)object->size) != 0) {
         return fail_part(parts, "write", parts->path, error);
     }

@@ -1,6 +1,7 @@
 /* Keeps copies of remote files in a folder that processes share. */
 #include "remote/remote_cache.h"
 
+#include "base/descriptor.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "remote/calls.h"
@@ -152,7 +153,7 @@ liana_status liana__remote_cache_open(liana__remote_cache *cache, const char *fo
     if (arena->failed) return liana__fail_memory(error, "the cache of remote files");
     LIANA_TRY(liana__folder_make(cache->files, error));
     LIANA_TRY(liana__folder_make(views, error));
-    cache->lock = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    cache->lock = liana__open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (cache->lock < 0) return fail_cache(error, "open", lock);
     return make_view(cache, views, arena, error);
 }

@@ -54,7 +54,7 @@ static pid_t start_numbered(const liana__test_job *own, size_t rank, const char 
 
 void liana__job_start(liana__test_job *own, size_t rank, const char *as)
 {
-    char workers[2048], servers[2048], task[48], heartbeat[48], config[512];
+    char workers[2048], servers[2048], task[48], heartbeat[48], lease[48], config[512];
     const bool works = rank < own->workers;
     list_addresses(own, "workers", own->workers, workers, sizeof workers);
     list_addresses(own, "servers", own->servers, servers, sizeof servers);
@@ -67,6 +67,7 @@ void liana__job_start(liana__test_job *own, size_t rank, const char *as)
         snprintf(task, sizeof task, "cluster.mirrors=true");
     }
     snprintf(heartbeat, sizeof heartbeat, "cluster.heartbeat=%s", own->heartbeat);
+    snprintf(lease, sizeof lease, "cluster.lease=%s", own->lease ? own->lease : "1");
     snprintf(config, sizeof config, "%s", liana__test_path("config.yaml"));
     snprintf(own->said[rank], sizeof own->said[rank], "%s%d-%zu%s", own->name, own->number, rank, as);
     const char *const words[] = {"train",
@@ -74,19 +75,21 @@ void liana__job_start(liana__test_job *own, size_t rank, const char *as)
                                  "--out",
                                  liana__job_folder(own),
                                  "--requeue",
-                                 LIANA__JOB_EPOCHS,
+                                 own->epochs ? own->epochs : LIANA__JOB_EPOCHS,
                                  workers,
                                  servers,
                                  task,
                                  "train.threads=1",
                                  heartbeat,
-                                 "cluster.lease=1",
+                                 lease,
                                  "train.microbatch=4",
                                  "checkpoint.every_steps=5",
-                                 own->strategy,
+                                 own->resumes ? "--resume" : own->strategy,
+                                 own->resumes ? own->strategy : NULL,
                                  NULL};
+    const char *const environment[] = {own->halted == rank ? own->halts_at : NULL, NULL};
     own->processes[rank] =
-        own->port ? start_numbered(own, rank, words) : liana__test_spawn_as(own->said[rank], words, NULL);
+        own->port ? start_numbered(own, rank, words) : liana__test_spawn_as(own->said[rank], words, environment);
 }
 
 void liana__job_start_all(liana__test_job *own)

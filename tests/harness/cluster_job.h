@@ -15,8 +15,13 @@ typedef struct liana__test_job {
     size_t workers, servers;
     int number; /* of the try: each has a folder and sockets of its own */
     const char *heartbeat;
+    const char *lease;    /* NULL: a short one */
     int port;             /* where rank 0 is, which is all that they are told; 0: they know all addresses */
     const char *strategy; /* an option of the command; NULL: none */
+    const char *epochs;   /* train.epochs=N; NULL: LIANA__JOB_EPOCHS */
+    const char *halts_at; /* LIANA_HALT_AT=PART, for one of them; NULL: nobody halts itself */
+    size_t halted;
+    bool resumes;
     pid_t processes[LIANA__JOB_PROCESSES];
     char said[LIANA__JOB_PROCESSES][64];
 } liana__test_job;

@@ -2,6 +2,7 @@
 #include "data/cache/decoded_file.h"
 
 #include "base/crc32c.h"
+#include "base/descriptor.h"
 #include "base/file.h"
 
 #include <errno.h>
@@ -108,10 +109,10 @@ static const char *find_difference(const header *found, uint64_t size, const hea
 
 static int open_descriptor(const char *path, bool *writable)
 {
-    int descriptor = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+    int descriptor = liana__open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK, 0);
     *writable = descriptor >= 0;
     if (descriptor < 0 && (errno == EACCES || errno == EROFS || errno == EPERM)) {
-        descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        descriptor = liana__open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
     }
     return descriptor;
 }
@@ -157,7 +158,7 @@ static liana_status create(liana__decoded_file *file, liana__error *error)
         return liana__fail_memory(error, file->path);
     }
     liana_status status = LIANA_OK;
-    file->descriptor = open(temporary, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    file->descriptor = liana__open(temporary, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     file->writable = true;
     if (file->descriptor < 0 || !write_new(file, file->descriptor)) {
         status = fail_errno("make", file->path, error);
@@ -177,7 +178,7 @@ static liana_status open_or_create(liana__decoded_file *file, const char **why, 
     if (file->descriptor >= 0) return LIANA_OK;
     liana__arena arena = {0};
     const char *folder = liana__path_folder(&arena, file->path);
-    int lock = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    int lock = folder ? liana__open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0) : -1;
     liana__arena_free(&arena);
     if (lock < 0) return fail_errno("open the folder of", file->path, error);
     flock(lock, LOCK_EX);

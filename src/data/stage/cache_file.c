@@ -1,4 +1,5 @@
 /* Keeps elements in a file: those of the first epoch, for all programs that compute the same from the same data. */
+#include "base/descriptor.h"
 #include "data/dataset/dataset_source.h"
 #include "data/dataset/element_file.h"
 
@@ -81,7 +82,7 @@ static int take_lock(const char *path)
 {
     for (;;) {
         struct stat info;
-        int lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+        int lock = liana__open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
         if (lock < 0) return -1;
         if (flock(lock, LOCK_EX) != 0 || fstat(lock, &info) != 0 || info.st_nlink > 0) return lock;
         close(lock);

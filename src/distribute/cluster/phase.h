@@ -1,5 +1,6 @@
-/* phase.h - tells another process where this one is, through a file: a test that ends processes inside an exchange needs
- * it. LIANA_PHASES names the file; without it nothing is told. */
+/* phase.h - tells another process where this one is: a test that ends processes inside an exchange, or in a part of a
+ * training, needs it. LIANA_PHASES names a file; without it nothing is told. LIANA_HALT_AT names a part, in which the process
+ * halts itself: who waits for that finds it there. */
 #ifndef LIANA_DISTRIBUTE_CLUSTER_PHASE_H
 #define LIANA_DISTRIBUTE_CLUSTER_PHASE_H
 
@@ -16,6 +17,9 @@ typedef struct liana__phases {
     uint32_t phase;
     uint32_t steps; /* that have ended well in all processes, since this one began */
 } liana__phases;
+
+/* This process begins a part of its work. */
+void liana__phase_part(const char *part);
 
 /* NULL: there is no such file, or it cannot be mapped. */
 volatile liana__phases *liana__phases_open(void);

@@ -29,6 +29,7 @@ typedef enum liana__frame_kind {
     LIANA__FRAME_BYE_SEEN,  /* all that you sent before your BYE has come */
     LIANA__FRAME_LATER,     /* to a process that comes when all have met: wait */
     LIANA__FRAME_INVITE,    /* all meet again, and you with them: a round (liana__invitation) */
+    LIANA__FRAME_DEAD,      /* I took you for dead, and go on without you */
     LIANA__FRAME_KINDS,
 } liana__frame_kind;
 

@@ -126,6 +126,7 @@ static liana_status open_all(liana__zmq *own, const liana__cluster_place *place,
     LIANA_TRY(read_keys(own, place, error));
     own->first_round = make_id(place, own->base.num_ranks);
     own->cluster = own->first_round + own->round.number;
+    liana__zmq_door_open(&own->door, own->base.num_ranks);
     LIANA_TRY(liana__zmq_listen(own, error));
     LIANA_TRY(liana__zmq_meet(own, error));
     return start_thread(own, error);

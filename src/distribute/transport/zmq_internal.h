@@ -56,6 +56,13 @@ typedef struct liana__zmq_peer {
     atomic_bool waits; /* the newcomer, to be taken in */
 } liana__zmq_peer;
 
+/* Connections to this process's socket of which nothing has come, oldest first: strangers have no key to say anything.
+ * Connections that go on are not in the list. */
+typedef struct liana__zmq_door {
+    struct liana__zmq_caller *callers;
+    size_t count, capacity, most;
+} liana__zmq_door;
+
 typedef struct liana__zmq {
     liana__endpoint base;
     bool is_service;                            /* of service.h: no member of a cluster */
@@ -76,14 +83,16 @@ typedef struct liana__zmq {
     void *context, *router, *router_monitor, *gate; /* the gate answers libzmq's questions who may come in */
     liana__zmq_peer *peers;                         /* by rank; the own one is empty */
     size_t num_peers;                               /* whose mutex was made */
-    unsigned strangers;                             /* connections to this process that had no key, or another one */
-    liana__error failure;                           /* of the meeting */
-    int wake;                                       /* an eventfd */
-    int lock;                                       /* of the socket in a folder, or -1 */
+    liana__zmq_door door;
+    unsigned strangers;   /* connections to this process that had no key, or another one */
+    liana__error failure; /* of the meeting */
+    int wake;             /* an eventfd */
+    int lock;             /* of the socket in a folder, or -1 */
     pthread_t thread;
     bool has_thread;
     atomic_bool closing;
     bool takes_leave; /* the last words are said: who greets now gets his at once */
+    bool left_behind; /* the others go on without this process */
     double last_beat, last_turn;
 } liana__zmq;
 
@@ -101,7 +110,8 @@ int liana__zmq_next_event(void *monitor, uint32_t *value);
 /* Lets a socket in a folder hold more than the system's 200 kB, at whose end two threads are woken each time. `number` comes
  * with ZMQ_EVENT_CONNECTED. */
 void liana__zmq_widen(const liana__zmq_peer *peer, uint32_t number);
-/* Reads what has happened to connections. */
+/* Reads what has happened to connections to this process, or to all. */
+void liana__zmq_look_at_callers(liana__zmq *own);
 void liana__zmq_look_at_connections(liana__zmq *own);
 /* Answers a question of libzmq's whether a key may come in. */
 void liana__zmq_answer_gate(liana__zmq *own);
@@ -115,6 +125,18 @@ void liana__zmq_send_refusal(liana__zmq *own, const void *id, size_t id_size, co
 /* Over the connection of that id, or, if id_size is 0, over this process's own to that rank. */
 void liana__zmq_answer(liana__zmq *own, size_t rank, const void *id, size_t id_size, liana__frame_kind kind,
                        const char *text, size_t size);
+
+/* zmq_door.c: how many connections that say nothing a process keeps. Everything that listens on a network does so. */
+
+/* Before it listens. `expected` connections may begin at the same time. */
+void liana__zmq_door_open(liana__zmq_door *door, size_t expected);
+void liana__zmq_door_close(liana__zmq_door *door);
+/* An event of the listening socket, with its value. */
+void liana__zmq_door_note(liana__zmq_door *door, int event, uint32_t value);
+/* A frame that the key's holder has sent has come over this connection. */
+void liana__zmq_door_hear(liana__zmq_door *door, int descriptor);
+/* Ends the oldest ones of too many. Call it when all events have been noted. */
+void liana__zmq_door_tidy(liana__zmq_door *door);
 
 /* zmq_meet.c: all processes meet. */
 liana_status liana__zmq_meet(liana__zmq *own, liana__error *error) LIANA_MUST_USE;
@@ -144,6 +166,8 @@ void liana__zmq_take_other_round(liana__zmq *own, const liana__frame *frame, con
 void liana__zmq_take_invitation(liana__zmq *own, const liana__frame *frame);
 /* While all meet in a later round: its chief goes to the next round with those who are there. */
 void liana__zmq_leave_out_missing(liana__zmq *own);
+/* This process was left behind: the others go on without it, or have met in a later round. */
+void liana__zmq_note_left_behind(liana__zmq *own);
 /* A frame of a round that this process does not belong to. */
 void liana__zmq_take_stranger(liana__zmq *own, const liana__frame *frame, const void *id, size_t id_size);
 /* Forgets those that do not wait any more. */

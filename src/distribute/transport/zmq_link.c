@@ -107,7 +107,11 @@ static liana_status connect_to(liana__link *link, const liana__service_place *pl
     double end = liana__clock_seconds() + place->timeout;
     for (;;) {
         LIANA_TRY(look(link, error));
-        if (link->is_connected) return LIANA_OK;
+        if (link->is_connected) {
+            /* So that the server knows it, however long nothing is asked. */
+            liana__zmq_send_control(&link->zmq, 0, LIANA__FRAME_BEAT, NULL, 0);
+            return LIANA_OK;
+        }
         if (place->stop && place->stop(place->user)) {
             return liana__fail(error, LIANA_CANCELLED, "stopped while it waited for the server at %s", place->address);
         }

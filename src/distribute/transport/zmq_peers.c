@@ -3,6 +3,7 @@
 #include "distribute/transport/zmq_internal.h"
 
 #include "base/clock.h"
+#include "base/descriptor.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -45,7 +46,7 @@ static name_text name_of(const liana__zmq *own)
 static void *watch(liana__zmq *own, void *socket, const char *name)
 {
     enum {
-        EVENTS = ZMQ_EVENT_CONNECTED | ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED |
+        EVENTS = ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_CONNECTED | ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED |
                  ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
                  ZMQ_EVENT_HANDSHAKE_FAILED_AUTH
     };
@@ -104,7 +105,7 @@ static liana_status lock_socket(liana__zmq *own, const char *path, liana__error 
 {
     char lock[LIANA__ZMQ_ADDRESS + 8];
     snprintf(lock, sizeof lock, "%s.lock", path);
-    own->lock = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    own->lock = liana__open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (own->lock < 0) return liana__fail(error, LIANA_UNAVAILABLE, "%s: %s", lock, strerror(errno));
     if (flock(own->lock, LOCK_EX | LOCK_NB) == 0) return LIANA_OK;
     close(own->lock);
@@ -191,6 +192,7 @@ liana_status liana__zmq_listen(liana__zmq *own, liana__error *error)
 {
     char endpoint[LIANA__ZMQ_ADDRESS + 16];
     if (is_ipc(own->address)) LIANA_TRY(check_ipc(own, error));
+    liana__descriptors_prepare();
     own->router = open_socket(own, ZMQ_ROUTER, own->address);
     if (!own->router) return fail_socket(error, "a socket for the other processes");
     LIANA_TRY(lock_router(own, error));
@@ -266,6 +268,7 @@ void liana__zmq_close_sockets(liana__zmq *own)
     if (own->gate) zmq_close(own->gate);
     if (own->context) zmq_ctx_term(own->context);
     own->context = own->router = own->router_monitor = own->gate = NULL;
+    liana__zmq_door_close(&own->door);
     unlock_socket(own);
 }
 
@@ -358,13 +361,23 @@ void liana__zmq_widen(const liana__zmq_peer *peer, uint32_t number)
     if (is_ipc(peer->address)) setsockopt((int)number, SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
 }
 
+void liana__zmq_look_at_callers(liana__zmq *own)
+{
+    int event;
+    uint32_t value = 0;
+    while ((event = liana__zmq_next_event(own->router_monitor, &value)) != 0) {
+        const bool fails = event != ZMQ_EVENT_ACCEPTED && event != ZMQ_EVENT_DISCONNECTED;
+        if (fails && event != ZMQ_EVENT_HANDSHAKE_SUCCEEDED) own->strangers++;
+        liana__zmq_door_note(&own->door, event, value);
+    }
+    liana__zmq_door_tidy(&own->door);
+}
+
 void liana__zmq_look_at_connections(liana__zmq *own)
 {
     int event;
     uint32_t value = 0;
-    while ((event = liana__zmq_next_event(own->router_monitor, NULL)) != 0) {
-        if (event != ZMQ_EVENT_DISCONNECTED && event != ZMQ_EVENT_HANDSHAKE_SUCCEEDED) own->strangers++;
-    }
+    liana__zmq_look_at_callers(own);
     for (size_t i = 0; i < own->base.num_ranks; i++) {
         liana__zmq_peer *peer = &own->peers[i];
         while ((event = liana__zmq_next_event(peer->monitor, &value)) != 0) {

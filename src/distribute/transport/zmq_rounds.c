@@ -30,9 +30,9 @@ static bool is_there(const liana__zmq *own, size_t rank)
     return !own->absent[rank] && !own->peers[rank].left && !liana__mailbox_is_gone(own->base.mailbox, rank);
 }
 
-/* This process was left behind: the others have met in a later round. */
-static void note_left_behind(liana__zmq *own)
+void liana__zmq_note_left_behind(liana__zmq *own)
 {
+    own->left_behind = true;
     liana__mailbox_set_gone(own->base.mailbox, own->base.rank,
                             "was taken for dead by the others, who go on without it");
 }
@@ -73,7 +73,7 @@ void liana__zmq_take_newcomer(liana__zmq *own, const liana__frame *frame, const 
 {
     static const char wait[] = "all have met already: this process is taken in later";
     if (frame->cluster > own->cluster) {
-        if (!own->has_invitation) note_left_behind(own);
+        if (!own->has_invitation) liana__zmq_note_left_behind(own);
         return;
     }
     if (!may_replace(own, frame, id, id_size, why)) return;
@@ -90,19 +90,24 @@ void liana__zmq_take_newcomer(liana__zmq *own, const liana__frame *frame, const 
     if (own->takes_leave) liana__zmq_dismiss_newcomers(own);
 }
 
+/* What a process of an older round sends again and again. */
+static bool is_beat(const liana__frame *frame)
+{
+    return frame->kind == LIANA__FRAME_BEAT || frame->kind == LIANA__FRAME_DEAD;
+}
+
 void liana__zmq_take_stranger(liana__zmq *own, const liana__frame *frame, const void *id, size_t id_size)
 {
     static const char text[] = "the others took this process for dead, and go on without it";
     if (!own->has_thread) {
-        const bool speaks_to_old = frame->kind == LIANA__FRAME_BEAT || frame->kind == LIANA__FRAME_DATA;
+        const bool speaks_to_old = is_beat(frame) || frame->kind == LIANA__FRAME_DATA;
         if (speaks_to_old) liana__zmq_greet_back(own, id, id_size);
         liana__zmq_take_answer(own, frame->sender, frame);
         return;
     }
     if (frame->cluster > own->cluster) {
-        if (!own->has_invitation) note_left_behind(own);
-    } else if (frame->kind == LIANA__FRAME_BEAT &&
-               frame->incarnation != own->peers[frame->sender].newcomer.incarnation) {
+        if (!own->has_invitation) liana__zmq_note_left_behind(own);
+    } else if (is_beat(frame) && frame->incarnation != own->peers[frame->sender].newcomer.incarnation) {
         liana__zmq_send_refusal(own, id, id_size, text);
     }
 }
@@ -124,7 +129,7 @@ static void take_answer(liana__zmq *own, size_t rank, zmq_msg_t *message)
     liana__frame frame;
     if (liana__frame_read(zmq_msg_data(message), zmq_msg_size(message), &frame, NULL) != LIANA_OK) return;
     if (frame.cluster - own->first_round > UINT32_MAX) return;
-    if (frame.kind == LIANA__FRAME_REFUSAL) note_left_behind(own);
+    if (frame.kind == LIANA__FRAME_REFUSAL) liana__zmq_note_left_behind(own);
     if (frame.kind == LIANA__FRAME_HELLO && frame.sender == rank) liana__zmq_take_greeting(own, &frame, NULL, 0, NULL);
 }
 

@@ -71,13 +71,15 @@ static void take_goodbye(liana__zmq *own, const liana__frame *frame)
                 (int)(frame->num_bytes < 1500 ? frame->num_bytes : 1500), (const char *)frame->bytes);
 }
 
-/* Whoever was taken for dead, and lives, hears of it: else it would wait for ever. */
-static void take_beat(liana__zmq *own, const liana__frame *frame)
+/* The sender goes on without this process, unless this one has taken it for dead first: then each goes its own way, and
+ * the run folder's lease decides. Of two processes never both end, since each says this only of one that it takes for
+ * dead. */
+static void take_verdict(liana__zmq *own, const liana__frame *frame)
 {
-    static const char reason[] = "the others took this process for dead";
-    note_gap(own, frame->sender, frame->sequence);
-    if (!own->has_thread || !liana__mailbox_is_gone(own->base.mailbox, frame->sender)) return;
-    liana__zmq_send_control(own, frame->sender, LIANA__FRAME_BYE, reason, sizeof reason - 1);
+    if (!own->has_thread) return;
+    if (!liana__mailbox_is_gone(own->base.mailbox, frame->sender)) liana__zmq_note_left_behind(own);
+    own->peers[frame->sender].left = true;
+    liana__mailbox_set_gone(own->base.mailbox, frame->sender, "took this process for dead, and goes on without it");
 }
 
 static void take_frame(liana__zmq *own, const liana__frame *frame, zmq_msg_t *body)
@@ -95,9 +97,10 @@ static void take_frame(liana__zmq *own, const liana__frame *frame, zmq_msg_t *bo
         break;
     case LIANA__FRAME_GO: peer->ready = frame->sender == own->round.chief; break;
     case LIANA__FRAME_DATA: take_data(own, frame, body); break;
-    case LIANA__FRAME_BEAT: take_beat(own, frame); break;
+    case LIANA__FRAME_BEAT: note_gap(own, frame->sender, frame->sequence); break;
     case LIANA__FRAME_BYE: take_goodbye(own, frame); break;
     case LIANA__FRAME_BYE_SEEN: peer->seen_goodbye = true; break;
+    case LIANA__FRAME_DEAD: take_verdict(own, frame); break;
     default:
         if (!own->has_thread) liana__zmq_take_answer(own, frame->sender, frame);
         break;
@@ -137,7 +140,11 @@ static bool take_one(liana__zmq *own)
     for (bool more = found && zmq_msg_more(&id); more; parts++) {
         more = zmq_msg_recv(&body, own->router, ZMQ_DONTWAIT) >= 0 && zmq_msg_more(&body);
     }
-    if (found && parts == 2) take_bytes(own, &id, &body);
+    if (found && parts == 2) {
+        liana__zmq_look_at_callers(own); /* one of them has begun before its first frame came */
+        liana__zmq_door_hear(&own->door, zmq_msg_get(&body, ZMQ_SRCFD));
+        take_bytes(own, &id, &body);
+    }
     zmq_msg_close(&body);
     zmq_msg_close(&id);
     return found;
@@ -162,7 +169,9 @@ static void send_beats(liana__zmq *own, double now)
     liana__zmq_look_at_newcomers(own);
     for (size_t i = 0; i < own->base.num_ranks; i++) {
         if (!liana__zmq_expects(own, i) || own->peers[i].left) continue;
-        liana__zmq_send_control(own, i, LIANA__FRAME_BEAT, NULL, 0);
+        /* Whoever was taken for dead, and lives, hears of it: else it would wait for ever. What it sends may not come. */
+        const bool gone = liana__mailbox_is_gone(own->base.mailbox, i);
+        liana__zmq_send_control(own, i, gone ? LIANA__FRAME_DEAD : LIANA__FRAME_BEAT, NULL, 0);
     }
 }
 
@@ -173,10 +182,11 @@ static void notice_gone(liana__zmq *own, double now)
     char reason[128];
     own->last_turn = now;
     snprintf(reason, sizeof reason, "was silent for more than %g s (cluster.heartbeat)", own->place.heartbeat);
+    /* Also in a generation that has begun since. */
+    if (own->left_behind) liana__zmq_note_left_behind(own);
     for (size_t i = 0; i < own->base.num_ranks; i++) {
         liana__zmq_peer *peer = &own->peers[i];
         if (!liana__zmq_expects(own, i)) continue;
-        /* Also in a generation that has begun since. */
         if (peer->left) liana__mailbox_set_gone(own->base.mailbox, i, "has left the cluster");
         if (peer->left) continue;
         peer->last_heard += pause;
@@ -226,10 +236,12 @@ void *liana__zmq_serve(void *transport)
         if (end > 0 && (is_heard_out(own) || now > end)) return NULL;
         send_beats(own, now);
         double wait = own->place.heartbeat / 4 < longest_turn ? own->place.heartbeat / 4 : longest_turn;
-        zmq_pollitem_t items[3] = {{.socket = own->router, .events = ZMQ_POLLIN},
-                                   {.fd = own->wake, .events = ZMQ_POLLIN}};
-        items[2] = (zmq_pollitem_t){.socket = own->gate, .events = ZMQ_POLLIN};
-        zmq_poll(items, own->gate ? 3 : 2, (long)(wait * 1000) + 1);
+        zmq_pollitem_t items[4] = {{.socket = own->router, .events = ZMQ_POLLIN},
+                                   {.fd = own->wake, .events = ZMQ_POLLIN},
+                                   {.socket = own->gate, .events = ZMQ_POLLIN},
+                                   {.socket = own->router_monitor, .events = ZMQ_POLLIN}};
+        /* Only what is reached over a network has a gate, and strangers. */
+        zmq_poll(items, !own->gate ? 2 : own->router_monitor ? 4 : 3, (long)(wait * 1000) + 1);
         if (items[1].revents) {
             uint64_t count;
             if (read(own->wake, &count, sizeof count) == (ssize_t)sizeof count) liana__mailbox_wake(own->base.mailbox);

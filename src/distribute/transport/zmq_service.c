@@ -72,6 +72,7 @@ static liana_status open_all(liana__service *service, const liana__service_place
         return liana__fail(error, LIANA_INVALID_CONFIG, "the address '%.60s...' is too long", place->address);
     }
     strcpy(zmq->address, place->address);
+    liana__zmq_door_open(&zmq->door, 0);
     return liana__zmq_listen(zmq, error);
 }
 
@@ -175,11 +176,13 @@ static void look_at_connections(liana__service *service)
     int event;
     uint32_t file = 0;
     while ((event = liana__zmq_next_event(service->zmq.router_monitor, &file)) != 0) {
+        liana__zmq_door_note(&service->zmq.door, event, file);
         if (event != ZMQ_EVENT_DISCONNECTED) continue;
         for (size_t i = service->num_clients; i-- > 0;) {
             if (service->clients[i].file == (int)file) lose_client(service, &service->clients[i]);
         }
     }
+    liana__zmq_door_tidy(&service->zmq.door);
 }
 
 static void refuse(liana__service *service, zmq_msg_t *id, const char *text)
@@ -271,7 +274,11 @@ static bool take_one(liana__service *service)
     for (bool more = found && zmq_msg_more(&id); more; parts++) {
         more = zmq_msg_recv(&body, service->zmq.router, ZMQ_DONTWAIT) >= 0 && zmq_msg_more(&body);
     }
-    if (found && parts == 2) take_bytes(service, &id, &body);
+    if (found && parts == 2) {
+        look_at_connections(service); /* one of them has begun before its first frame came */
+        liana__zmq_door_hear(&service->zmq.door, zmq_msg_get(&body, ZMQ_SRCFD));
+        take_bytes(service, &id, &body);
+    }
     zmq_msg_close(&body);
     zmq_msg_close(&id);
     return found;

@@ -2,6 +2,7 @@
 #include "train/checkpoint/data_state.h"
 
 #include "base/crc32c.h"
+#include "base/descriptor.h"
 #include "data/dataset/dataset_source.h"
 #include "data/source/fingerprint.h"
 
@@ -198,7 +199,7 @@ static bool add_range(int descriptor, int64_t from, int64_t to, uint32_t *crc)
 static bool add_contents(const char *path, bool whole, uint32_t *crc)
 {
     struct stat info;
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int descriptor = liana__open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
     if (descriptor < 0) return false;
     bool done = fstat(descriptor, &info) == 0 && S_ISREG(info.st_mode);
     int64_t size = done ? (int64_t)info.st_size : 0, head = whole || size <= 2 * READ_SIZE ? size : READ_SIZE;

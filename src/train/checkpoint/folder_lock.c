@@ -1,6 +1,7 @@
 /* Locks folders. */
 #include "train/checkpoint/folder_lock.h"
 
+#include "base/descriptor.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -30,7 +31,7 @@ liana_status liana__folder_lock_take(liana__folder_lock *lock, const char *folde
                                      liana__error *error)
 {
     if (lock->taken) return LIANA_OK;
-    int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int descriptor = liana__open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     if (descriptor < 0) return LIANA_OK;
     const bool works = flock(descriptor, LOCK_EX | LOCK_NB) == 0;
     if (!works && errno == EWOULDBLOCK) {

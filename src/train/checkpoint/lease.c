@@ -5,6 +5,7 @@
 #include "train/checkpoint/lease_place.h"
 
 #include <errno.h>
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,8 +13,12 @@
 #include <string.h>
 #include <time.h>
 
-/* A lease is renewed so often in its time, and looked at so often by who waits for it. */
-static const double RENEWALS = 6, LOOKS = 10;
+/* A lease is renewed so often in its time. Who waits for it looks at it so often, or after so many seconds, whatever is more
+ * often: it may be left at any time. */
+static const double RENEWALS = 6, LOOKS = 10, LONGEST_LOOK = 2;
+/* So many times of its lease a chief may need to hear that the others go on without it: the step that it computes, or the
+ * file that it writes, is finished first. */
+enum { TIMES_TO_HEAR = 10 };
 /* How much of its time a holder goes on without having renewed it. */
 static const double TRUSTED = 2.0 / 3;
 
@@ -136,6 +141,40 @@ liana_status liana__lease_check(liana__lease *own, liana__error *error)
     return status;
 }
 
+/* The mutex is held. */
+static void note_without(liana__lease *own, const bool *is_member, size_t num_ranks)
+{
+    own->text.num_without = 0;
+    for (size_t i = 0; i < num_ranks && own->text.num_without < LIANA__LEASE_WITHOUT; i++) {
+        if (!is_member[i]) own->text.without[own->text.num_without++] = (int64_t)i;
+    }
+}
+
+liana_status liana__lease_lead(liana__lease *own, const bool *is_member, size_t num_ranks, liana__error *error)
+{
+    if (!own) return LIANA_OK;
+    pthread_mutex_lock(&own->mutex);
+    note_without(own, is_member, num_ranks);
+    liana_status status = renew(own, error);
+    pthread_mutex_unlock(&own->mutex);
+    return status;
+}
+
+void liana__lease_leave(liana__lease *own)
+{
+    if (!own) return;
+    pthread_mutex_lock(&own->mutex);
+    own->text.left = true;
+    /* If that cannot be written, it is taken later. */
+    if (renew(own, NULL) == LIANA_OK) {
+        own->status = liana__fail(&own->error, LIANA_UNAVAILABLE,
+                                  "this process has left the run folder '%s' to the others of its training; it writes "
+                                  "nothing more there",
+                                  own->place.folder);
+    }
+    pthread_mutex_unlock(&own->mutex);
+}
+
 liana_status liana__lease_status(liana__lease *own, liana__error *error)
 {
     if (!own || pthread_mutex_trylock(&own->mutex) != 0) return LIANA_OK; /* it is being renewed just now */
@@ -187,28 +226,59 @@ static void pause_for(const liana__lease_options *options, double seconds)
     }
 }
 
-/* Watches a lease until it is renewed (refused), given back, or old. */
+static bool goes_on_without(const liana__lease_text *other, size_t rank)
+{
+    for (size_t i = 0; i < other->num_without; i++) {
+        if (other->without[i] == (int64_t)rank) return true;
+    }
+    return false;
+}
+
+/* The lease is renewed. The dead chief of this job lives, so it is about to hear that it has lost its place. */
+static bool is_to_be_left(const liana__lease_options *options, const liana__lease_text *before,
+                          const liana__lease_found *now)
+{
+    liana__lease_text other;
+    liana__lease_text_read(now->bytes, now->size, &other);
+    return options->job && strcmp(other.job, options->job) == 0 && strcmp(other.id, before->id) == 0 &&
+           !goes_on_without(&other, options->rank);
+}
+
+/* To the others of its job. Anybody else watches it first. */
+static bool is_left_to(const liana__lease_options *options, const liana__lease_found *found)
+{
+    liana__lease_text other;
+    liana__lease_text_read(found->bytes, found->size, &other);
+    return options->job && other.left;
+}
+
+/* Watches a lease until it is renewed (refused), given back, left, or old. */
 static liana_status watch(const liana__lease_options *options, liana__lease *own, liana__lease_found *found,
                           liana__error *error)
 {
     liana__lease_text other;
     char holder[400];
     liana__lease_text_read(found->bytes, found->size, &other);
-    if (is_dead(own, &other)) return LIANA_OK;
-    const double seconds = time_of(options, &other), look = seconds / LOOKS;
+    if (is_left_to(options, found) || is_dead(own, &other)) return LIANA_OK;
+    const double seconds = time_of(options, &other);
+    const double look = seconds / LOOKS < LONGEST_LOOK ? seconds / LOOKS : LONGEST_LOOK;
+    const int64_t enough = (int64_t)ceil(seconds / look);
     liana__note(&options->notes, "'%s' has a lease of %s; it is taken if it does not change for %g s", options->folder,
                 liana__lease_text_holder(&other, holder), seconds);
     /* Looks are counted, not time: who was halted between two of them has seen nothing. */
-    for (int looks = 0; looks < LOOKS; looks++) {
+    for (int64_t looks = 0, unchanged = 0; unchanged < enough; looks++) {
         liana__lease_found now;
         pause_for(options, look);
         if (options->stop && options->stop(options->user)) {
             return liana__fail(error, LIANA_CANCELLED, "stopped while waiting for the lease of '%s'", options->folder);
         }
         LIANA_TRY(liana__lease_place_read(&own->place, &now, error));
-        if (now.there && !same(&now, found)) return refuse(options, &now, error);
+        const bool is_renewed = now.there && !same(&now, found), ends = !now.there || is_left_to(options, &now);
+        const bool waits = is_to_be_left(options, &other, &now) && looks < TIMES_TO_HEAR * enough;
+        if (is_renewed && !ends && !waits) return refuse(options, &now, error);
         *found = now;
-        if (!now.there) return LIANA_OK;
+        if (ends) return LIANA_OK;
+        unchanged = is_renewed ? 0 : unchanged + 1;
     }
     return LIANA_OK;
 }
@@ -221,7 +291,11 @@ static liana_status check_job(const liana__lease_options *options, const liana__
     char holder[400];
     if (!options->job) return LIANA_OK;
     if (found->there) liana__lease_text_read(found->bytes, found->size, &other);
-    if (found->there && strcmp(other.job, options->job) == 0) return LIANA_OK;
+    if (found->there && strcmp(other.job, options->job) == 0) {
+        if (other.left || !goes_on_without(&other, options->rank)) return LIANA_OK;
+        return liana__fail(error, LIANA_UNAVAILABLE, "'%s' is held by %s, which goes on without this process",
+                           options->folder, liana__lease_text_holder(&other, holder));
+    }
     return liana__fail(error, LIANA_UNAVAILABLE, "'%s' is not the run folder of this training any more: %s%s",
                        options->folder, found->there ? "it is held by " : "there is no lease of it",
                        found->there ? liana__lease_text_holder(&other, holder) : "");
@@ -236,7 +310,7 @@ static liana_status take(const liana__lease_options *options, liana__lease *own,
         LIANA_TRY(liana__lease_place_read(&own->place, &found, error));
         LIANA_TRY(check_job(options, &found, error));
         if (found.there) LIANA_TRY(watch(options, own, &found, error));
-        /* It may have been given back meanwhile: then the training has ended. */
+        /* Given back meanwhile: the chief was only late, and has ended the training. */
         LIANA_TRY(check_job(options, &found, error));
         own->text.generation = found.generation + 1;
         note_time(&own->text);

@@ -6,7 +6,12 @@
  * on the watcher's own clock count, so clocks of machines may differ.
  *
  * A holder that was halted for so long finds that its lease is gone, and then writes nothing more: before anything is
- * written the lease is renewed, and a taken one cannot be renewed. */
+ * written the lease is renewed, and a taken one cannot be renewed.
+ *
+ * The holder may be a cluster's chief that the others took for dead. It lives, so it renews its lease until it hears of
+ * that. Then it writes nothing more, and leaves the lease: who takes its place waits for that, and finds in the lease
+ * whose it was. Where the network is cut the chief may go on with a part of the cluster. It says so in the lease, and the
+ * others give up. */
 #ifndef LIANA_TRAIN_LEASE_H
 #define LIANA_TRAIN_LEASE_H
 
@@ -23,6 +28,7 @@ typedef struct liana__lease_options {
     /* The job that this process belongs to. With it only a lease of that job is taken, in place of its dead holder: any
      * other one, or none, is UNAVAILABLE. NULL: a new job begins. */
     const char *job;
+    size_t rank;          /* of this process in its job's cluster: a holder that goes on without it is not waited for */
     const char *advice;       /* ends the message of a refusal: "choose another folder with --out" */
     liana__notes notes;       /* is told before a wait */
     bool (*stop)(void *user); /* asked while waiting; true ends the wait with CANCELLED. NULL: never */
@@ -44,6 +50,14 @@ void liana__lease_job(liana__lease *lease, char job[LIANA__LEASE_JOB]);
 liana_status liana__lease_check(liana__lease *lease, liana__error *error) LIANA_MUST_USE;
 /* The same without asking anybody: what the thread has found. */
 liana_status liana__lease_status(liana__lease *lease, liana__error *error) LIANA_MUST_USE;
+
+/* The same for a chief that goes on without some of its cluster: they are told that they wait in vain. NULL: OK. */
+liana_status liana__lease_lead(liana__lease *lease, const bool *is_member, size_t num_ranks, liana__error *error)
+    LIANA_MUST_USE;
+
+/* Of a chief that the others go on without: leaves the folder to whoever takes its place. From now on the lease is lost.
+ * NULL: does nothing. */
+void liana__lease_leave(liana__lease *lease);
 
 /* Gives the folder back, unless the lease is lost. NULL: does nothing. */
 void liana__lease_end(liana__lease *lease);

@@ -1,6 +1,7 @@
 /* Keeps the file of a lease. */
 #include "train/checkpoint/lease_place.h"
 
+#include "base/descriptor.h"
 #include "base/file.h"
 #include "base/text.h"
 
@@ -93,7 +94,7 @@ static liana_status read_file(const liana__lease_place *place, liana__lease_foun
     LIANA_TRY(look_through(place, 0, &found->generation, error));
     if (!found->generation) return LIANA_OK;
     const char *path = path_of(place, &arena, found->generation);
-    int descriptor = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    int descriptor = path ? liana__open(path, O_RDONLY | O_CLOEXEC, 0) : -1;
     const bool gone = descriptor < 0 && errno == ENOENT;
     ssize_t got = descriptor >= 0 ? pread(descriptor, found->bytes, LIANA__LEASE_SIZE, 0) : -1;
     liana_status status = got >= 0 || gone ? LIANA_OK : fail_file(place, "read", error);
@@ -123,7 +124,7 @@ static liana_status take_file(liana__lease_place *place, const liana__lease_foun
     liana__arena arena = {0};
     const char *path = path_of(place, &arena, found->generation + 1);
     if (place->descriptor >= 0) close(place->descriptor);
-    place->descriptor = path ? open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666) : -1;
+    place->descriptor = path ? liana__open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666) : -1;
     place->generation = found->generation + 1;
     *taken = place->descriptor >= 0;
     liana_status status = *taken || (path && errno == EEXIST) ? LIANA_OK : fail_file(place, "make", error);

@@ -48,6 +48,12 @@ void liana__lease_text_write(const liana__lease_text *own, char bytes[LIANA__LEA
     liana__value_set(&arena, map, "renewals", liana__value_int(&arena, own->renewals));
     liana__value_set(&arena, map, "seconds", liana__value_float(&arena, own->seconds));
     liana__value_set(&arena, map, "renewed", liana__value_string(&arena, own->renewed));
+    liana__value_set(&arena, map, "left", liana__value_bool(&arena, own->left));
+    liana__value *without = liana__value_list(&arena);
+    for (size_t i = 0; i < own->num_without; i++) {
+        liana__value_add(&arena, without, liana__value_int(&arena, own->without[i]));
+    }
+    liana__value_set(&arena, map, "without", without);
     if (map) liana__value_write_json(map, 0, &text);
     size_t length = text.failed || !text.data ? 0 : text.length;
     if (length > LIANA__LEASE_SIZE) length = 0;
@@ -68,6 +74,15 @@ static int64_t take_int(const liana__value *map, const char *key)
 {
     const liana__value *item = liana__value_get(map, key);
     return item && item->kind == LIANA__VALUE_INT && item->integer >= 0 ? item->integer : 0;
+}
+
+static void take_without(const liana__value *map, liana__lease_text *read)
+{
+    const liana__value *list = liana__value_get(map, "without");
+    for (size_t i = 0; list && list->kind == LIANA__VALUE_LIST && i < list->count; i++) {
+        if (read->num_without == LIANA__LEASE_WITHOUT || list->items[i]->kind != LIANA__VALUE_INT) return;
+        read->without[read->num_without++] = list->items[i]->integer;
+    }
 }
 
 static double take_seconds(const liana__value *map)
@@ -96,6 +111,9 @@ void liana__lease_text_read(const char *bytes, size_t size, liana__lease_text *r
         read->generation = take_int(map, "generation");
         read->renewals = take_int(map, "renewals");
         read->seconds = take_seconds(map);
+        const liana__value *left = liana__value_get(map, "left");
+        read->left = left && left->kind == LIANA__VALUE_BOOL && left->boolean;
+        take_without(map, read);
     }
     liana__arena_free(&arena);
 }

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { LIANA__LEASE_SIZE = 1024, LIANA__LEASE_VERSION = 1 };
+enum { LIANA__LEASE_SIZE = 1024, LIANA__LEASE_VERSION = 1, LIANA__LEASE_WITHOUT = 16 };
 
 typedef struct liana__lease_text {
     int64_t version; /* 0: the file is damaged, and nothing else is set */
@@ -19,6 +19,10 @@ typedef struct liana__lease_text {
     int64_t generation, renewals;
     double seconds;
     char renewed[64]; /* the time on the holder's clock, for people */
+    bool left;        /* its holder has ended, and leaves the folder to the others of its job */
+    /* Ranks of its job that the holder goes on without; of many only the first. */
+    int64_t without[LIANA__LEASE_WITHOUT];
+    size_t num_without;
 } liana__lease_text;
 
 /* Sets everything for a new lease of this process but generation, seconds and lock. */

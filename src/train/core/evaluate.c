@@ -28,12 +28,19 @@ static liana_status reserve(evaluation *own, int64_t count, liana__error *error)
     return own->outputs ? LIANA_OK : liana__fail_memory(error, "the model's outputs");
 }
 
-static liana_status tell(evaluation *own, const liana__batch *batch, liana__error *error)
+static liana_status tell_own(evaluation *own, const liana__batch *batch, liana__error *error)
 {
-    if (!own->on_outputs) return LIANA_OK;
     if (!own->wants_outputs) return own->on_outputs(own->user, batch, NULL, error);
     if (!batch->workers) return own->on_outputs(own->user, batch, own->outputs, error);
     return own->on_outputs(own->user, &own->gathered.batch, own->gathered.outputs, error);
+}
+
+/* What ends it in one process - a signal, or an error - ends it in all, after the same batch. */
+static liana_status tell(evaluation *own, const liana__batch *batch, liana__error *error)
+{
+    if (!own->on_outputs) return LIANA_OK;
+    const liana_status status = tell_own(own, batch, error);
+    return liana__cluster_agree_status(liana__trainer_cluster(own->trainer), status, error);
 }
 
 static liana_status gather_rows(evaluation *own, const liana__batch *batch, liana__error *error)

@@ -210,7 +210,8 @@ liana_status liana__adapt_through(liana__run *run, size_t node, liana__moments *
     void *scratch = liana__source_scratch_create(source);
     liana_status status = scratch ? open_program(&own, error) : liana__fail_memory(error, "the records");
     for (uint64_t first = 0; status == LIANA_OK && first < source->num_records; first += ROWS) {
-        status = add_rows(&own, scratch, first, moments, error);
+        status = liana__adapt_may_go_on(run, first, error);
+        if (status == LIANA_OK) status = add_rows(&own, scratch, first, moments, error);
     }
     if (scratch) liana__source_scratch_destroy(source, scratch);
     close_program(&own);

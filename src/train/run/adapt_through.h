@@ -11,6 +11,10 @@
 liana_status liana__adapt_obstacle(liana__run *run, size_t node, const char **obstacle, liana__error *error)
     LIANA_MUST_USE;
 
+/* Asked before each training example, or group of them, of which so many are done. Errors: CANCELLED, if the program is to
+ * stop. */
+liana_status liana__adapt_may_go_on(const liana__run *run, uint64_t done, liana__error *error) LIANA_MUST_USE;
+
 /* Adds the results of a node for all training examples. Layers before it are computed as in evaluation, with the
  * variables as they are now. Errors: those of reading and of the device. */
 liana_status liana__adapt_through(liana__run *run, size_t node, liana__moments *moments, liana__error *error)

@@ -28,6 +28,7 @@ static liana_status hold(successor *own, const char *folder, liana__outlet *outl
     const liana__lease_options wanted = {.remote = &remote,
                                          .seconds = run->config->cluster.lease,
                                          .job = own->job,
+                                         .rank = run->core.cluster->place.rank,
                                          .advice = "start the training again when it is over",
                                          .stop = own->options->stop,
                                          .user = own->options->user};
@@ -134,7 +135,43 @@ liana_status liana__run_begin_writing(liana__run *run, const liana__run_options 
     return LIANA_OK;
 }
 
-void liana__run_end_writing(const liana__run *run)
+liana_status liana__run_lead_on(const liana__run *run, liana__error *error)
 {
-    if (run->core.cluster) liana__cluster_set_hooks(run->core.cluster, &(liana__cluster_hooks){0});
+    const liana__cluster *cluster = run->core.cluster;
+    const size_t count = liana__cluster_size(cluster);
+    bool *is_member = calloc(count, sizeof *is_member);
+    if (!is_member) return liana__fail_memory(error, "the members of the cluster");
+    for (size_t i = 0; i < count; i++) is_member[i] = liana__cluster_is_member(cluster, i);
+    const liana_status status = liana__lease_lead(run->hold.lease, is_member, count, error);
+    free(is_member);
+    return status;
+}
+
+/* All that the chief writes is written. */
+static liana_status need_no_chief(void *user, bool takes_over, liana__error *error)
+{
+    (void)user;
+    (void)takes_over;
+    (void)error;
+    return LIANA_OK;
+}
+
+liana_status liana__run_end_writing(const liana__run *run, liana_status status, liana__error *error)
+{
+    liana__cluster *cluster = run->core.cluster;
+    if (!cluster) return status;
+    if (status == LIANA_OK && liana__cluster_survives(cluster)) {
+        /* The chief gives the folder back when it knows that nobody needs it any more: all are here then. */
+        liana__cluster_set_hooks(cluster, &(liana__cluster_hooks){.lead = need_no_chief});
+        status = liana__cluster_agree_status(cluster, LIANA_OK, error);
+    }
+    liana__cluster_set_hooks(cluster, &(liana__cluster_hooks){0});
+    return status;
+}
+
+void liana__run_leave(const liana__run *run, liana_status status)
+{
+    const liana__cluster *cluster = run->core.cluster;
+    const bool survives = cluster && liana__cluster_survives(cluster);
+    if (survives && status == LIANA_UNAVAILABLE) liana__lease_leave(run->hold.lease);
 }

@@ -108,11 +108,11 @@ static bool is_waited_for(const watcher *own, const liana__fit_event *event)
 }
 
 /* What has been done without the dead shows that they are not needed. */
-static void tell_deaths(watcher *own)
+static liana_status tell_deaths(watcher *own, liana__error *error)
 {
     const liana__cluster *cluster = own->run->core.cluster;
     const uint64_t generation = liana__cluster_generation(cluster);
-    if (generation == own->generation) return;
+    if (generation == own->generation) return LIANA_OK;
     own->generation = generation;
     liana__text gone = {0};
     for (size_t i = 0; i < liana__cluster_size(cluster); i++) {
@@ -122,14 +122,20 @@ static void tell_deaths(watcher *own)
                     gone.data ? gone.data : "?", liana__cluster_num_members(cluster), liana__cluster_size(cluster),
                     (long long)own->run->core.state.step);
     liana__text_free(&gone);
+    return liana__run_lead_on(own->run, error);
 }
 
 static bool watch(void *user, const liana__fit_event *event)
 {
     watcher *own = user;
+    if (event->kind == LIANA__FIT_STEP) liana__phase_part("train");
+    if (event->kind == LIANA__FIT_VALIDATION) liana__phase_part("validate");
     own->status = liana__lease_status(own->run->hold.lease, own->error);
+    if (own->status == LIANA_OK) own->status = tell_deaths(own, own->error);
+    if (event->kind == LIANA__FIT_EPOCH) {
+        own->status = liana__cluster_agree_status(own->run->core.cluster, own->status, own->error);
+    }
     if (own->status != LIANA_OK) return false;
-    tell_deaths(own);
     if (event->kind == LIANA__FIT_EPOCH) own->status = write_history(own->run, own->error);
     if (event->kind == LIANA__FIT_EPOCH) liana__run_note_cache_events(own->run, own->options);
     /* Written before the next checkpoint, so that a run resumed from it has the whole list. */
@@ -212,13 +218,27 @@ static liana_status remove_old_checkpoints(liana__run *run, liana__error *error)
     return liana__checkpoints_remove_old(folder, &run->core.state, run->config->checkpoint.keep, error);
 }
 
+/* The last files. What the others take for written is in the bucket, too. */
+static liana_status finish_once(void *user, bool is_chief, liana__error *error)
+{
+    liana__run *run = user;
+    liana__phase_part("finish");
+    if (!is_chief) return LIANA_OK;
+    LIANA_TRY(liana__run_may_write(run, error));
+    LIANA_TRY(liana__run_write_bad_records(run, error));
+    return liana__run_send_all(run, error);
+}
+
 static liana_status write_results(liana__run *run, const liana__run_options *options, liana__error *error)
 {
+    liana__phase_part("results");
     LIANA_TRY(remove_old_checkpoints(run, error));
     LIANA_TRY(write_history(run, error));
     LIANA_TRY(write_predictions(run, &run->validation, LIANA__PREDICTIONS_VALIDATION, "validation_predictions.csv",
                                 options, error));
-    return write_predictions(run, &run->test, LIANA__PREDICTIONS_SUBMISSION, "test_predictions.csv", options, error);
+    LIANA_TRY(
+        write_predictions(run, &run->test, LIANA__PREDICTIONS_SUBMISSION, "test_predictions.csv", options, error));
+    return run->core.cluster ? liana__chief_does(run->core.cluster, finish_once, run, error) : LIANA_OK;
 }
 
 /* Where the folder is gone, or another process writes to it too, that is why a file of it could not be written. */
@@ -251,7 +271,7 @@ static liana_status explain_device(liana__run *run, liana_status status, liana__
     const liana__error was = *error;
     const char *folder = liana__run_checkpoints(run, run->folder), *path = NULL;
     if (!folder || liana__checkpoint_newest(folder, &run->arena, &path, NULL) != LIANA_OK) return status;
-    if (!path || liana__checkpoint_verify(path, NULL) != LIANA_OK) {
+    if (!path || liana__checkpoint_verify(path, NULL, NULL) != LIANA_OK) {
         return liana__fail(error, status, "%.1800s; there is no checkpoint yet, so the run begins anew", was.message);
     }
     return liana__fail(error, status, "%.1800s; the checkpoint '%s' is whole: --resume goes on from it", was.message,
@@ -292,8 +312,10 @@ liana_status liana__run_train(liana__run *run, const liana__run_options *options
     note_deaths(run, options);
     liana_status status = fit(run, options, error);
     if (status == LIANA_OK && run->folder) status = write_results(run, options, error);
-    liana__run_end_writing(run);
+    if (run->folder) status = liana__run_end_writing(run, status, error);
+    liana__phase_part("close");
     status = explain(run, explain_device(run, explain_death(run, status, error), error), error);
+    liana__run_leave(run, status);
     /* Nothing more is written then; what was written may not be all. */
     const bool well = status == LIANA_OK || status == LIANA_CANCELLED;
     const liana_status held = liana__lease_check(run->hold.lease, well ? error : NULL);

@@ -220,8 +220,9 @@ static void build_joins(void)
 static void build_activations(void)
 {
     /* TensorFlow.js has Keras 2's. */
-    static const char *const names[] = {"linear",  "relu",  "relu6", "sigmoid", "hard_sigmoid_keras2", "tanh",
-                                        "softmax", "swish", "elu",   "selu",    "softplus",            "softsign"};
+    static const char *const names[] = {"linear",   "relu",    "relu6", "sigmoid", "hard_sigmoid_keras2",
+                                        "tanh",     "softmax", "swish", "elu",     "selu",
+                                        "softplus", "softsign"};
     liana_layer x = liana_input(model, .shape = LIANA_INTS(9)), all[12] = {{0}};
     for (int i = 0; i < 12; i++) all[i] = liana_activation(model, .activation = names[i], .input = x);
     liana_concatenate(model, .inputs = {all[0], all[1], all[2], all[3], all[4], all[5], all[6], all[7], all[8], all[9],

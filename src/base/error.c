@@ -33,6 +33,7 @@ liana_status liana__fail_list(liana__error *error, liana_status status, const ch
     if (error) {
         error->status = status;
         liana__format_list(error->message, sizeof error->message, format, arguments);
+        liana__escape_controls(error->message, sizeof error->message);
     }
     return status;
 }
@@ -62,6 +63,7 @@ liana_status liana__fail_within(liana__error *error, const char *format, ...)
         memcpy(end + 2, inner, kept);
         end[2 + kept] = 0;
     }
+    liana__escape_controls(error->message, sizeof error->message);
     return error->status;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/descriptor.h"
 #include "base/file_target.h"
+#include "base/temporary.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -390,15 +391,27 @@ liana_status liana__folder_make_in(const char *path, liana__error *error)
     return fail_errno(error, "make the folder", path);
 }
 
+liana_status liana__link_check(const char *path, liana__error *error)
+{
+    struct stat info;
+    char target[1024];
+    if (lstat(path, &info) != 0 || !S_ISLNK(info.st_mode) || stat(path, &info) == 0) return LIANA_OK;
+    const int reason = errno;
+    const ssize_t length = readlink(path, target, sizeof target);
+    const int shown = length > 0 ? (int)length : 0;
+    return liana__fail(error, LIANA_NOT_FOUND, "'%s' is a link to '%.*s'%s", path, shown, target,
+                       reason == ELOOP    ? ", which leads back to itself: make it lead to a file or a folder"
+                       : reason == ENOENT ? ", which is not there: make it lead to a file or a folder, or remove it"
+                                          : ", which cannot be reached");
+}
+
 liana_status liana__folder_make_temporary(liana__arena *arena, const char **path, liana__error *error)
 {
-    const char *parent = getenv("TMPDIR");
-    char *made = liana__arena_format(arena, "%s/liana-XXXXXX", parent && *parent ? parent : "/tmp");
+    char made[LIANA__TEMPORARY];
     *path = NULL;
-    if (!made) return liana__fail_memory(error, "a temporary folder");
-    if (!mkdtemp(made)) return fail_errno(error, "make the temporary folder", made);
-    *path = made;
-    return LIANA_OK;
+    LIANA_TRY(liana__temporary_make(liana__temporary_parent(), made, error));
+    *path = liana__arena_string(arena, made);
+    return *path ? LIANA_OK : liana__fail_memory(error, "a temporary folder");
 }
 
 liana_status liana__folder_sync(const char *path, liana__error *error)

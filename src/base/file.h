@@ -94,7 +94,10 @@ void liana__file_abandon(liana__file_writer *writer);
 liana_status liana__folder_make(const char *path, liana__error *error) LIANA_MUST_USE;
 /* The same in a folder that must be there. */
 liana_status liana__folder_make_in(const char *path, liana__error *error) LIANA_MUST_USE;
-/* Makes a new folder for this user alone, in TMPDIR or /tmp. *path is in the arena. */
+/* Whether a path's link leads somewhere. True of what is no link. Errors: NOT_FOUND, that say what is wrong with the link. */
+liana_status liana__link_check(const char *path, liana__error *error) LIANA_MUST_USE;
+
+/* Makes a new folder for this user alone, in TMPDIR or /tmp (temporary.h). *path is in the arena. */
 liana_status liana__folder_make_temporary(liana__arena *arena, const char **path, liana__error *error) LIANA_MUST_USE;
 /* Syncs a folder, so that renames in it survive a power cut. */
 liana_status liana__folder_sync(const char *path, liana__error *error) LIANA_MUST_USE;

@@ -95,6 +95,7 @@ liana_status liana__run_cluster_join(liana_context *context, const liana__config
     place.round = joined->handover.round;
     joined->handover.round.number = 0;
     LIANA_TRY(liana__run_cluster_meet(&place, &notes, joined, error));
+    joined->cluster.advice = "start the training again: it goes on from its newest checkpoint";
     const bool is_known = liana__cluster_of(context) != NULL; /* from the round before */
     liana_status status = is_known ? LIANA_OK : liana__cluster_join(context, &joined->cluster);
     if (status != LIANA_OK && error != &context->error) *error = context->error;

@@ -2,6 +2,7 @@
 #include "cli/command.h"
 
 #include "base/descriptor.h"
+#include "base/format.h"
 #include "base/named.h"
 #include "remote/remote.h"
 
@@ -82,6 +83,18 @@ void liana__command_print_help(const liana__command *command, FILE *out)
         fprintf(out, "%*s  %s\n", widest - width, "", option->doc);
     }
     fprintf(out, "  --help%*s  print this help\n", widest - (int)strlen("--help"), "");
+}
+
+void liana__print_plainly(FILE *out, const char *text)
+{
+    enum { MOST_BYTES = 4 }; /* that one becomes */
+    const size_t size = MOST_BYTES * strlen(text) + 1;
+    char *plain = malloc(size);
+    if (!plain) return;
+    memcpy(plain, text, strlen(text) + 1);
+    liana__escape_controls(plain, size);
+    fputs(plain, out);
+    free(plain);
 }
 
 bool liana__output_is_unread(FILE *stream)

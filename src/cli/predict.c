@@ -61,11 +61,13 @@ static void print_lines(const printer *own, const char *id, const float *output,
 {
     const liana__strings *names = &own->names;
     FILE *out = own->invocation->out;
-    fprintf(out, "%s\n", id);
+    liana__print_plainly(out, id);
+    fputc('\n', out);
     for (size_t i = 0; i < count; i++) {
         fprintf(out, "  %.4f  ", (double)output[top[i]]);
-        if (top[i] < names->count) fprintf(out, "%s\n", names->items[top[i]]);
-        if (top[i] >= names->count) fprintf(out, "class %zu\n", top[i]);
+        if (top[i] < names->count) liana__print_plainly(out, names->items[top[i]]);
+        if (top[i] >= names->count) fprintf(out, "class %zu", top[i]);
+        fputc('\n', out);
     }
 }
 
@@ -154,7 +156,8 @@ static void print_named(const printer *own, const float *output, size_t count, c
 {
     size_t top[TOP_CLASSES], found = find_top(output, count, top);
     for (size_t i = 0; i < found; i++) {
-        fprintf(own->invocation->out, "%s %.4f %s", i ? "," : "", (double)output[top[i]], names->items[top[i]]);
+        fprintf(own->invocation->out, "%s %.4f ", i ? "," : "", (double)output[top[i]]);
+        liana__print_plainly(own->invocation->out, names->items[top[i]]);
     }
 }
 
@@ -162,7 +165,8 @@ static void print_values(const printer *own, const char *id, const float *output
 {
     const liana__objective *objective = liana__trainer_objective(own->run->core.trainer);
     FILE *out = own->invocation->out;
-    fprintf(out, "%s\n", id);
+    liana__print_plainly(out, id);
+    fputc('\n', out);
     for (size_t i = 0; i < objective->num_outputs; i++) {
         const size_t count = (size_t)liana_shape_size(&objective->outputs[i].shape);
         const liana__strings names = value_names(own, i, count);

@@ -51,7 +51,9 @@ static void add_cell(liana__text *line, const liana__value *value, int width)
 static void print_line(liana__text *line, FILE *out)
 {
     while (line->length > 0 && line->data[line->length - 1] == ' ') line->length--;
-    fprintf(out, "%.*s\n", (int)line->length, line->data ? line->data : "");
+    if (line->data) line->data[line->length] = 0;
+    liana__print_plainly(out, line->data ? line->data : "");
+    fputc('\n', out);
     line->length = 0;
 }
 
@@ -109,7 +111,11 @@ static void print_scalar(const char *key, const liana__value *value, const char 
 {
     liana__text text = {0};
     add_scalar(&text, value);
-    fprintf(out, "%s%s: %s\n", indent, key, text.data ? text.data : "");
+    fputs(indent, out);
+    liana__print_plainly(out, key);
+    fputs(": ", out);
+    liana__print_plainly(out, text.data ? text.data : "");
+    fputc('\n', out);
     liana__text_free(&text);
 }
 

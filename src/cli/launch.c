@@ -78,7 +78,13 @@ static liana_status make_folder(launch *own)
 {
     const char *base = getenv("XDG_RUNTIME_DIR");
     if (!base || !*base || strlen(base) > 50 || access(base, W_OK) != 0) base = "/tmp";
-    return liana__temporary_make(base, own->folder, &own->invocation->error);
+    if (!own->prints) return liana__temporary_make(base, own->folder, &own->invocation->error);
+    /* For processes that this one does not wait for. */
+    snprintf(own->folder, sizeof own->folder, "%s/liana-XXXXXX", base);
+    if (mkdtemp(own->folder)) return LIANA_OK;
+    own->folder[0] = '\0';
+    return liana__fail(&own->invocation->error, LIANA_IO_ERROR, "no folder for sockets can be made in %s: %s", base,
+                       strerror(errno));
 }
 
 /* The value of LIANA_CLUSTER. */

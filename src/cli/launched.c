@@ -185,7 +185,6 @@ static void note_failed_return(const group *own, const liana__launched *item, si
 static bool is_stop(const group *own, const liana__launched *item, int status)
 {
     const int number = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status) - 128;
-    if (own->passed_on && item->code == REQUEUE) return true;
     const bool tells = WIFEXITED(status) && item->speaks;
     return (tells || own->passed_on) && (number == SIGINT || number == SIGTERM || number == SIGHUP);
 }

@@ -149,7 +149,7 @@ static void test_the_next_one_removes_it(void **state)
 {
     (void)state;
     liana__error error = {0};
-    char folder[600], own[LIANA__TEMPORARY], other[LIANA__TEMPORARY + 16], inside[LIANA__TEMPORARY + 16];
+    char folder[480], own[LIANA__TEMPORARY], other[LIANA__TEMPORARY], inside[LIANA__TEMPORARY + 128];
     int told[2], status;
     snprintf(folder, sizeof folder, "%s", liana__test_path("swept"));
     assert_ok(liana__folder_make(folder, &error), &error);

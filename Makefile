@@ -10,14 +10,20 @@ CMAKE_OPTIONS ?=
 FUZZ_SECONDS ?= 60
 KILLS ?= 200
 MODELS ?= all
+STATES ?=
 
 GENERATOR := $(if $(shell command -v ninja 2>/dev/null),-G Ninja)
 CONFIGURE = cmake -S . -B $(1) $(if $(wildcard $(1)/CMakeCache.txt),,$(GENERATOR)) $(if $(WERROR),-DLIANA_WERROR=$(WERROR)) \
 	$(CMAKE_OPTIONS) $(2) --log-level=WARNING -Wno-dev >/dev/null
 COMPILE = cmake --build $(1) --parallel $(JOBS)
-TEST = ctest --test-dir $(1) --output-on-failure --no-label-summary --parallel $(JOBS) $(TEST_OPTIONS)
+INSTALL = cmake --install $(1) --strip
+# Debian's packages. What is there costs nothing.
+PACKAGES = scripts/install-packages.sh
+PEERS = scripts/install-peers.sh
+# One test more than there are cores: those of clusters and deaths mostly wait.
+TEST = scripts/run_tests.sh $(1) --parallel $$(($(JOBS) + 1)) $(2) $(TEST_OPTIONS)
 
-.PHONY: all help demo test asan tsan bench bench-docs bench-long bench-data kills fuzz test-levels test-builds format check-format check-includes check-names check-registry check-docs-long check-slurm check-ahead check-plan check-zoo install uninstall clean
+.PHONY: all help demo test asan tsan bench bench-docs bench-long bench-data kills fuzz test-levels test-builds format check-format check-includes check-names check-registry check-docs-long check-slurm check-ahead check-peers check-bare check-batches check-plan check-zoo install uninstall clean
 
 all: ## build libliana and the liana command into $(BUILD)
 	$(call CONFIGURE,$(BUILD))
@@ -29,10 +35,18 @@ help: ## list the targets
 demo: ## from a fresh machine to a trained classifier: packages, build, drawn flowers, training, a picture
 	scripts/demo.sh
 
-test: ## build everything and run all tests (TEST_OPTIONS: more for ctest, such as '-L checks' or '-R base')
+test: ## install the packages that are missing, build everything and run all tests (TEST_OPTIONS: more for ctest: '-L checks', '-R base')
+	$(PACKAGES) --tests
 	$(call CONFIGURE,$(BUILD))
 	$(call COMPILE,$(BUILD))
-	$(call TEST,$(BUILD))
+	$(call TEST,$(BUILD),-LE peers)
+
+check-peers: ## compare with Keras, TensorFlow, TensorFlow.js, JAX and the PJRT plugin for CPUs, which are fetched from PyPI and npm once (4 GiB)
+	$(PACKAGES) --tests --peers
+	$(call CONFIGURE,$(BUILD))
+	$(call COMPILE,$(BUILD))
+	$(PEERS) || echo "The other peers are compared with."
+	$(call TEST,$(BUILD),-L peers)
 
 test-levels: ## run the unit tests for each instruction set of this processor (LIANA_MAX_ISA); once those without arithmetic, and the checks
 	$(call CONFIGURE,$(BUILD))
@@ -82,6 +96,15 @@ bench: ## measure speed and memory of liana, PyTorch, JAX and TensorFlow: a tabl
 bench-docs: ## the same, written into docs/performance.md and docs/images
 	$(MAKE) bench DOCS=yes
 
+check-batches: ## run all subcommands with batches of all sizes, one example and none, under AddressSanitizer and UndefinedBehaviorSanitizer, in $(BUILD)-asan-plain (long)
+	$(call CONFIGURE,$(BUILD)-asan-plain,-DLIANA_SANITIZE=address$(comma)undefined -DLIANA_X86=OFF)
+	$(call COMPILE,$(BUILD)-asan-plain) --target liana test_batch_sizes test_on_batch test_step test_replicas test_estimator
+	ctest --test-dir $(BUILD)-asan-plain --output-on-failure -R '^test_(batch_sizes|on_batch|step|replicas|estimator)$$'
+	sh tests/checks/batches.sh $(BUILD)-asan-plain
+
+check-bare: ## run make demo, make test and make check-peers on a Debian 12 that is made bare for it, in three states (root; an hour)
+	scripts/check_bare_debian.sh $(STATES)
+
 check-slurm: ## run jobs under Slurm itself, one node on this machine (root; Slurm is unpacked, not installed; a few minutes)
 	$(call CONFIGURE,$(BUILD))
 	$(call COMPILE,$(BUILD)) --target liana
@@ -93,6 +116,7 @@ check-ahead: ## compile updates of large networks for one TPU chip and eight, an
 	sh tests/checks/ahead.sh $(BUILD)
 
 check-zoo: ## compare outputs and gradients of every model on the PJRT plugin for CPUs with the CPU's (20 minutes; MODELS: only these)
+	$(PEERS) plugin
 	$(call CONFIGURE,$(BUILD))
 	$(call COMPILE,$(BUILD)) --target test_pjrt_zoo
 	$(BUILD)/test_pjrt_zoo $(MODELS)
@@ -133,12 +157,12 @@ check-docs-long: ## run all commands of the documents, also those that take minu
 install: ## install into $(DESTDIR)$(PREFIX)
 	$(call CONFIGURE,$(BUILD),-DCMAKE_INSTALL_PREFIX=$(PREFIX))
 	$(call COMPILE,$(BUILD)) --target liana_product
-	DESTDIR=$(DESTDIR) cmake --install $(BUILD) --strip
+	DESTDIR=$(DESTDIR) $(call INSTALL,$(BUILD))
 
 uninstall: ## remove what the last `make install` installed (with the same DESTDIR)
 	DESTDIR=$(DESTDIR) cmake --build $(BUILD) --target uninstall
 
 clean: ## remove what was built
-	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-fuzz $(BUILD)-gcc-* $(BUILD)-clang-*
+	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-asan-plain $(BUILD)-tsan $(BUILD)-fuzz $(BUILD)-gcc-* $(BUILD)-clang-*
 
 comma := ,

@@ -14,12 +14,12 @@
 #                              mnist-converged mnist-files mlp-step start-mnist start-flowers start-mnist-fast; default:
 #                              all but flowers-cached
 #   PYTHON=/usr/bin/python3    the Python that has PyTorch 1.13
-#   PEERS_DIR=build/peers      where bench/install-peers.sh put today's peers
+#   LIANA_PEERS=~/.cache/liana-peers    where scripts/install-peers.sh put today's peers
 #   LIANA_TEST_DATA=           where flowers192/ and mnist/ are (default: ../shared/data beside the source tree)
 #   DOCS=yes                   also writes the table into docs/performance.md and the picture into docs/images
 #
 # On two cores a round of everything takes about 40 minutes, and half an hour more the first time, when PyTorch 2 and JAX
-# compile what later runs find in PEERS_DIR/cache. WORKLOADS='mnist* mlp*' PEERS=pytorch2 takes two minutes.
+# compile what later runs find in LIANA_PEERS/cache. WORKLOADS='mnist* mlp*' PEERS=pytorch2 takes two minutes.
 #
 # train, infer and -step work on one batch that is always there: at 192 x 192 with 104 classes, batch 32 in shards of
 # 16, with Adam. -converged is such a step late in training (bench_step.c). The others train from files: flowers-jpeg

@@ -3,13 +3,13 @@
 #
 # A peer has a name for PEERS, a program as records and tables call it, a Python and a script.
 #   pytorch1    Debian's PyTorch 1.13        PYTHON             pytorch_peer.py
-#   pytorch2    PyTorch 2                    PEERS_DIR/torch    pytorch_peer.py
-#   jax         JAX                          PEERS_DIR/jax      jax_peer.py
-#   tensorflow  TensorFlow with Keras        PEERS_DIR/tensorflow    keras_peer.py
+#   pytorch2    PyTorch 2                    LIANA_PEERS/torch    pytorch_peer.py
+#   jax         JAX                          LIANA_PEERS/jax      jax_peer.py
+#   tensorflow  TensorFlow with Keras        LIANA_PEERS/tensorflow    keras_peer.py
 # shellcheck shell=sh
 # shellcheck disable=SC2154
 known_peers="pytorch1 pytorch2 jax tensorflow"
-peers_dir=${PEERS_DIR:-$here/../build/peers}
+peers_dir=${LIANA_PEERS:-${XDG_CACHE_HOME:-$HOME/.cache}/liana-peers}
 # Whether the processor has instructions for bf16.
 bf16=${BENCH_BF16:-$(grep -Eqw 'avx512_bf16|amx_bf16|bf16' /proc/cpuinfo && echo yes || echo no)}
 available=
@@ -40,7 +40,7 @@ find_peers() {
         elif [ "$name" = pytorch1 ]; then
             skip "the peer $program, $python cannot import torch and numpy (scripts/install-packages.sh --bench installs them)"
         else
-            skip "the peer $program, $python cannot run $script (bench/install-peers.sh installs what it needs)"
+            skip "the peer $program, $python cannot run $script (scripts/install-peers.sh installs what it needs)"
         fi
     done
 }

@@ -13,10 +13,12 @@ batch=${BATCH:-8}
 seconds=${SECONDS_EACH:-20}
 rounds=${ROUNDS:-2}
 [ $# -gt 0 ] || set -- MobileNetV2 ResNet50
-packages=${JAXLIB_DIR:-${XDG_DATA_HOME:-$HOME/.local/share}/liana/jaxlib}/packages
+# Both peers are scripts/install-peers.sh's.
+peers=${LIANA_PEERS:-${XDG_CACHE_HOME:-$HOME/.cache}/liana-peers}
+python=$peers/jax/bin/python
+export LIANA_PLUGIN_PATH="$peers/plugin"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-export PYTHONPATH="$packages${PYTHONPATH:+:$PYTHONPATH}"
 
 # number KEY FILE: the numbers behind a key of JSON lines.
 number() {
@@ -31,7 +33,7 @@ for model; do
     options="--image-size $size --batch $batch"
     rm -rf "$work"/*
     # shellcheck disable=SC2086
-    python3 "$here/jax_peer.py" "$model" $options --seconds 1 --export "$work/update.mlir"
+    "$python" "$here/jax_peer.py" "$model" $options --seconds 1 --export "$work/update.mlir"
     update() {
         # shellcheck disable=SC2086
         "$build/bench_step" "$model" $options --seconds "$1" --microbatch "$batch" --steps "$2" --warmup "$2" \
@@ -41,7 +43,7 @@ for model; do
     while [ "$round" -lt "$rounds" ]; do
         LIANA_PROGRAM_CACHE='' update "$seconds" 3 >>"$work/both"
         # shellcheck disable=SC2086
-        python3 "$here/jax_peer.py" "$model" $options --seconds "$seconds" 2>/dev/null >>"$work/jax"
+        "$python" "$here/jax_peer.py" "$model" $options --seconds "$seconds" 2>/dev/null >>"$work/jax"
         round=$((round + 1))
     done
     for start in first second; do LIANA_PROGRAM_CACHE=$work/programs update 0 1 >"$work/$start"; done

@@ -2,8 +2,8 @@
 # What liana reaches on an accelerator, beside JAX on the same one: bench/gpu.sh [MODEL ...]
 #   DEVICE=gpu      as train.device; 'pjrt:cpu?cpu_device_count=1' tries the script without an accelerator
 #   BATCH=256  SIZE=224  SECONDS_EACH=10  ROUNDS=3  PRECISION=mixed_bfloat16 (or float32)
-#   JAX_PYTHON=     a Python with JAX for this accelerator (default: build/peers/jax/bin/python)
-#   TORCH_PYTHON=   a Python with PyTorch 2 for it (default: build/peers/torch/bin/python); without a GPU it is left out
+#   JAX_PYTHON=     a Python with JAX for this accelerator (default: scripts/install-peers.sh's)
+#   TORCH_PYTHON=   a Python with PyTorch 2 for it (default: scripts/install-peers.sh's); without a GPU it is left out
 #   FLOWERS=        a configuration whose input is measured (default: examples/flowers.yaml, JPEGs, if its data are there)
 #   FLOWERS_MORE=   more settings for it: FLOWERS_MORE=data.train.take=320 is a short one
 #   MNIST=          a small network, trained with 1 and with STEPS=16 updates in an execution (default: examples/mnist.yaml);
@@ -20,8 +20,9 @@ size=${SIZE:-224}
 seconds=${SECONDS_EACH:-10}
 rounds=${ROUNDS:-3}
 precision=${PRECISION:-mixed_bfloat16}
-jax=${JAX_PYTHON:-$build/peers/jax/bin/python}
-torch=${TORCH_PYTHON:-$build/peers/torch/bin/python}
+peers=${LIANA_PEERS:-${XDG_CACHE_HOME:-$HOME/.cache}/liana-peers}
+jax=${JAX_PYTHON:-$peers/jax/bin/python}
+torch=${TORCH_PYTHON:-$peers/torch/bin/python}
 flowers=${FLOWERS:-$here/../examples/flowers.yaml}
 mnist=${MNIST:-$here/../examples/mnist.yaml}
 steps=${STEPS:-16}

@@ -5,7 +5,7 @@
 
 jax_networks.py has the networks; the step is one jitted function of uint8 images (their scaling, the network, its
 gradients, Adam), whose buffers are given on from step to step. Under bfloat16 weights, their gradients' sums and batch
-normalisation's statistics stay float32. bench/install-peers.sh installs JAX. peer_common.py says how steps are timed.
+normalisation's statistics stay float32. scripts/install-peers.sh installs JAX. peer_common.py says how steps are timed.
 """
 import functools
 import sys
@@ -17,7 +17,7 @@ try:
     import jax
     import jax.numpy as jnp
 except ImportError as missing:
-    peer_common.missing("jax_peer.py", missing, "bench/install-peers.sh jax installs it")
+    peer_common.missing("jax_peer.py", missing, "scripts/install-peers.sh jax installs it")
 import jax_networks
 
 

@@ -7,7 +7,7 @@
 The larger networks are those of keras.applications, without weights. A step is one tf.function of uint8 images (their
 scaling, the network, its gradients, Keras's Adam), with --jit compiled by XLA. --frozen makes the weights constants, so
 that Grappler folds and fuses as it does for a saved graph. oneDNN stays on, as TensorFlow has it by default.
-bench/install-peers.sh installs TensorFlow and Keras. peer_common.py says how steps are timed.
+scripts/install-peers.sh installs TensorFlow and Keras. peer_common.py says how steps are timed.
 """
 import os
 import sys
@@ -21,7 +21,7 @@ try:
     import tensorflow as tf
     import keras
 except ImportError as missing:
-    peer_common.missing("keras_peer.py", missing, "bench/install-peers.sh tensorflow installs it")
+    peer_common.missing("keras_peer.py", missing, "scripts/install-peers.sh tensorflow installs it")
 
 
 # ---- networks ----

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """What PyTorch makes of the networks that liana is measured on: images per second, for bench.sh.
 
-Runs under PyTorch 1.13 (Debian's) and PyTorch 2 (bench/install-peers.sh). pytorch_networks.py has the networks; both
+Runs under PyTorch 1.13 (Debian's) and PyTorch 2 (scripts/install-peers.sh). pytorch_networks.py has the networks; both
 programs train the same layers: Adam, mean cross-entropy, dropout, batch normalisation.
 
     pytorch_peer.py flowers --input 'PATH/*.tfrec'    MobileNetV2 alpha 0.35 on JPEGs in TFRecords, batch 64
@@ -29,7 +29,7 @@ try:
     import torch
     import torch.nn.functional as F
 except ImportError as missing:
-    peer_common.missing("pytorch_peer.py", missing, "scripts/install-packages.sh --bench or bench/install-peers.sh "
+    peer_common.missing("pytorch_peer.py", missing, "scripts/install-packages.sh --bench or scripts/install-peers.sh "
                         "install what it needs")
 import pytorch_networks
 # PIL is imported where it is used: what does not need it does not wait for it.

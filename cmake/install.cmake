@@ -40,7 +40,7 @@ add_custom_target(uninstall COMMAND ${CMAKE_COMMAND} -P ${PROJECT_SOURCE_DIR}/cm
 # What a program that links libliana.a must link as well, each in its shared form: Debian has no archive of oneDNN.
 # Written as libraries, not as packages: the packages' development files are needed by who links libliana.a only.
 set(LIANA_NEEDED_LIBS)
-foreach(package JPEG PNG EXIF JANSSON FYAML PROTOBUF_C)
+foreach(package JPEG PNG EXIF JANSSON FYAML PROTOBUF_C UTF8PROC)
   list(APPEND LIANA_NEEDED_LIBS ${${package}_LDFLAGS})
 endforeach()
 list(APPEND LIANA_NEEDED_LIBS -lz)

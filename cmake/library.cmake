@@ -12,9 +12,9 @@ list(FILTER LIANA_SOURCES EXCLUDE REGEX "\\.samples\\.c$")
 # Kernels are compiled once for each width of vectors (src/kernels/vector_kernels.h); the wide ones are x86-64's.
 # With sanitizers, whose checks stand at each access of loops that are unrolled by hand, -O3 takes minutes for a file.
 if(LIANA_SANITIZE)
-  set(LIANA_KERNEL_OPTIMIZATION -O1)
+  set(LIANA_KERNEL_OPTIMIZATION -O1 CACHE STRING "How kernels are optimized, whatever the build type")
 else()
-  set(LIANA_KERNEL_OPTIMIZATION -O3)
+  set(LIANA_KERNEL_OPTIMIZATION -O3 CACHE STRING "How kernels are optimized, whatever the build type")
 endif()
 set(LIANA_AVX512_OPTIONS -mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512
   ${LIANA_KERNEL_OPTIMIZATION} -DLIANA_VECTOR_BYTES=64)
@@ -85,8 +85,8 @@ target_include_directories(liana_options INTERFACE ${PROJECT_SOURCE_DIR}/src ${P
   ${PROJECT_BINARY_DIR}/generated ${DNNL_INCLUDE})
 target_include_directories(liana_options SYSTEM INTERFACE ${LIANA_LOADED_INCLUDES})
 target_link_libraries(liana_options INTERFACE ${DNNL_LIBRARY} ${GOMP_LIBRARY} PkgConfig::JPEG PkgConfig::PNG
-  PkgConfig::EXIF PkgConfig::JANSSON PkgConfig::FYAML PkgConfig::PROTOBUF_C ZLIB::ZLIB Threads::Threads m
-  ${CMAKE_DL_LIBS})
+  PkgConfig::EXIF PkgConfig::JANSSON PkgConfig::FYAML PkgConfig::PROTOBUF_C PkgConfig::UTF8PROC ZLIB::ZLIB
+  Threads::Threads m ${CMAKE_DL_LIBS})
 
 add_library(liana_objects OBJECT ${LIANA_SOURCES})
 target_link_libraries(liana_objects PRIVATE liana_options)
@@ -142,7 +142,7 @@ endif()
 # One module for each MPI whose headers are there (src/distribute/transport/mpi_module.h).
 set(LIANA_MPI_MODULES)
 function(liana_add_mpi_module library package)
-  pkg_check_modules(MPI_${library} QUIET IMPORTED_TARGET ${package})
+  liana_find_package(MPI_${library} ${package} QUIET)
   if(NOT MPI_${library}_FOUND)
     message(STATUS "no ${package}: without the module for ${library}")
     return()

@@ -1,5 +1,5 @@
 # Each tests/**/test_*.c is one cmocka program, and one ctest. Tests see liana's insides: they link liana_internal.
-pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
+liana_find_package(CMOCKA cmocka REQUIRED)
 file(GLOB_RECURSE LIANA_TEST_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/test_*.c)
 list(FILTER LIANA_TEST_SOURCES EXCLUDE REGEX "/harness/")
 if(NOT LIANA_REMOTE)
@@ -15,12 +15,14 @@ target_link_libraries(liana_test_harness PUBLIC liana_internal liana_options Pkg
 target_include_directories(liana_test_harness PUBLIC ${PROJECT_SOURCE_DIR}/tests)
 target_compile_definitions(liana_test_harness PUBLIC LIANA_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
   LIANA_COMMAND="$<TARGET_FILE_DIR:liana_internal>/liana")
-set(LIANA_TEST_ENVIRONMENT)
+set(LIANA_PEERS_ENVIRONMENT)
 if(LIANA_SANITIZE)
-  set(LIANA_TEST_ENVIRONMENT
+  set(LIANA_PEERS_ENVIRONMENT
     "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/harness/lsan.supp:print_suppressions=0"
     "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/harness/tsan.supp:die_after_fork=0")
 endif()
+# `make test` needs nothing but Debian: what needs a peer (harness/peers.h) is left to the tests with the label peers.
+set(LIANA_TEST_ENVIRONMENT ${LIANA_PEERS_ENVIRONMENT} "LIANA_PEERS=")
 # The PJRT plugin that counts and fails on purpose; it hands calls to a real one.
 add_library(liana_counting_plugin MODULE ${PROJECT_SOURCE_DIR}/tests/pjrt/counting_plugin.c)
 target_link_libraries(liana_counting_plugin PRIVATE liana_options)
@@ -46,14 +48,29 @@ foreach(name credentials crc32c csv csv_table example field file_target gzip gzi
   set(LIANA_LABELS_test_${name} "files;")
   set(LIANA_LABELS_replay_${name} "files;")
 endforeach()
+# All that these do needs a peer. Of other tests some cases do: they run once without peers, and once with them.
+set(LIANA_ONLY_WITH_PEERS test_pjrt_losses test_pjrt_ops test_pjrt_recompute test_pjrt_train test_pjrt_whole test_pjrt_zoo
+  test_stablehlo_models test_tfjs)
 foreach(source ${LIANA_TEST_SOURCES})
   get_filename_component(name ${source} NAME_WE)
   add_executable(${name} ${source})
   target_link_libraries(${name} PRIVATE liana_test_harness)
-  add_test(NAME ${name} COMMAND ${name})
-  set_tests_properties(${name} PROPERTIES LABELS "${LIANA_LABELS_${name}}unit" TIMEOUT ${LIANA_TEST_TIMEOUT})
-  set_tests_properties(${name} PROPERTIES ENVIRONMENT "${LIANA_TEST_ENVIRONMENT}")
   add_dependencies(${name} liana)
+  set(peers ${name})
+  if(NOT name IN_LIST LIANA_ONLY_WITH_PEERS)
+    string(REGEX REPLACE "^test_" "peers_" peers ${name})
+    add_test(NAME ${name} COMMAND ${name})
+    set_tests_properties(${name} PROPERTIES LABELS "${LIANA_LABELS_${name}}unit" TIMEOUT ${LIANA_TEST_TIMEOUT}
+      ENVIRONMENT "${LIANA_TEST_ENVIRONMENT}")
+  endif()
+  file(STRINGS ${source} needs_peers REGEX "liana__test_(plugin_is_there|begin_on_plugin|need_jaxlib|peer)\\(" LIMIT_COUNT 1)
+  if(needs_peers)
+    add_test(NAME ${peers} COMMAND ${name})
+    set_tests_properties(${peers} PROPERTIES LABELS "peers;unit" TIMEOUT ${LIANA_TEST_TIMEOUT}
+      ENVIRONMENT "${LIANA_PEERS_ENVIRONMENT}")
+  elseif(name IN_LIST LIANA_ONLY_WITH_PEERS)
+    message(FATAL_ERROR "${source} asks for no peer")
+  endif()
 endforeach()
 if(LIANA_HDF5)
   # They write files of their own with it.
@@ -93,5 +110,5 @@ endforeach()
 # The examples in C; tests/install builds them against what is installed as well.
 foreach(example mnist datasets line values custom_loop replicas free_workers gan class_picture estimator towers)
   add_executable(example_${example} ${PROJECT_SOURCE_DIR}/examples/${example}.c)
-  target_link_libraries(example_${example} PRIVATE liana_internal)
+  target_link_libraries(example_${example} PRIVATE liana_internal m)
 endforeach()

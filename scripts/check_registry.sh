@@ -15,7 +15,7 @@ cd "${1:-$(dirname "$0")/..}"
 # Everything that tests say, once; what only the harness says tests nothing.
 spoken=$(mktemp)
 trap 'rm -f "$spoken"' EXIT
-find tests -type f -not -path '*/node_modules/*' -not -path 'tests/harness/*' -not -path 'tests/checks/*' -exec cat {} + >"$spoken" 2>/dev/null || true
+find tests -type f -not -path 'tests/harness/*' -not -path 'tests/checks/*' -exec cat {} + >"$spoken" 2>/dev/null || true
 
 find src -name '*.def' | sort | while read -r list; do
     folder=$(dirname "$list")

@@ -2,22 +2,24 @@
 # Installs the Debian 12 packages that liana needs: as root, or through sudo. Packages already there cost nothing.
 #   scripts/install-packages.sh            what building and running need (and cmocka)
 #   scripts/install-packages.sh --tests    and what `make test` needs
-#   scripts/install-packages.sh --tfjs     and npm, for scripts/install-tfjs.sh (without it a few tests are skipped)
-#   scripts/install-packages.sh --plugins  and pip, for scripts/install-plugins.sh (likewise)
+#   scripts/install-packages.sh --peers    and what scripts/install-peers.sh needs (make check-peers, make bench)
 #   scripts/install-packages.sh --fuzz     and what `make fuzz` needs
-#   scripts/install-packages.sh --bench    and the peers that `make bench` measures against
+#   scripts/install-packages.sh --bench    and the peer of Debian's that `make bench` measures against
+# It says what cannot be installed, without root and sudo, or without the network. The status is 1 if liana cannot be built
+# then. Else it is 0: what the options ask for is missing, and the tests that need it are skipped.
 set -eu
 
 build="gcc libc6-dev make cmake ninja-build pkg-config
-    libdnnl-dev libgomp1 zlib1g-dev libjpeg62-turbo-dev libpng-dev libexif-dev libcairo2-dev libfontconfig-dev fonts-dejavu-core
-    libjansson-dev libfyaml-dev libprotobuf-c-dev protobuf-c-compiler libhdf5-dev
+    libdnnl-dev libgomp1 zlib1g-dev libjpeg62-turbo-dev libpng-dev libexif-dev libgif-dev libwebp-dev libtiff-dev
+    libcairo2-dev libfontconfig-dev fonts-dejavu-core
+    libjansson-dev libfyaml-dev libprotobuf-c-dev protobuf-c-compiler libutf8proc-dev libhdf5-dev
     libcurl4-openssl-dev libssl-dev libexpat1-dev libzmq3-dev libcmocka-dev"
 # The headers are checked with clang and as C++; the format with clang-format 14; processors that are not here with qemu.
 # Numbers are written under a locale with a decimal comma, which is made from the sources of locales.
 # Processes of clusters are started by both kinds of MPI, and have networks of their own (iproute2).
 # Remote files are read from nginx and from a small server in Python, on this machine.
-tests="clang-14 clang-format-14 g++ qemu-user nginx openssl python3 python3-pip locales
-    openmpi-bin libopenmpi-dev mpich libmpich-dev iproute2"
+tests="clang-14 clang-format-14 g++ qemu-user nginx openssl python3 locales
+    openmpi-bin libopenmpi-dev mpich libmpich-dev iproute2 man-db"
 # libFuzzer and the sanitizers of clang.
 fuzz="clang-14 libclang-rt-14-dev"
 # Without OpenBLAS Debian's PyTorch multiplies matrices with the reference BLAS, 30 times slower.
@@ -27,23 +29,24 @@ wanted=$build
 for option in "$@"; do
     case $option in
     --tests) wanted="$wanted $tests" ;;
-    --tfjs)
-        # Node.js often comes from elsewhere than Debian, with its own npm, and the two do not go together.
+    --peers)
+        # These often come from elsewhere than Debian, and the two do not go together.
         if ! command -v node >/dev/null || ! command -v npm >/dev/null; then wanted="$wanted nodejs npm"; fi
+        if ! python3 -m ensurepip --version >/dev/null 2>&1; then wanted="$wanted python3 python3-venv"; fi
         ;;
-    --plugins) if ! python3 -m pip --version >/dev/null 2>&1; then wanted="$wanted python3 python3-pip"; fi ;;
     --fuzz) wanted="$wanted $fuzz" ;;
     --bench) wanted="$wanted $bench" ;;
     *)
-        echo "scripts/install-packages.sh: unknown option '$option', expected --tests, --tfjs, --plugins, --fuzz or --bench" >&2
+        echo "scripts/install-packages.sh: unknown option '$option', expected --tests, --peers, --fuzz or --bench" >&2
         exit 2
         ;;
     esac
 done
 
+# CMake says what it does not find.
 if ! command -v dpkg-query >/dev/null 2>&1; then
-    echo "scripts/install-packages.sh: this is not a Debian system; install by hand what matches:" $wanted >&2
-    exit 1
+    echo "scripts/install-packages.sh: this is not a Debian system; these packages are needed, under names of its own:" $wanted >&2
+    exit 0
 fi
 missing=
 for package in $wanted; do
@@ -57,13 +60,23 @@ if [ -z "$missing" ]; then
     exit 0
 fi
 
+# without REASON PACKAGE...: ends the script
+without() {
+    echo "scripts/install-packages.sh: $1. What is missing:" >&2
+    shift
+    echo "    apt-get install --no-install-recommends $*" >&2
+    for package in "$@"; do
+        case " $(echo $build) " in *" $package "*) exit 1 ;; esac
+    done
+    echo "liana can be built. Tests that need these packages are skipped." >&2
+    exit 0
+}
 as_root=
 if [ "$(id -u)" -ne 0 ]; then
-    if ! command -v sudo >/dev/null 2>&1; then
-        echo "scripts/install-packages.sh: run this as root, or install sudo; missing:$missing" >&2
-        exit 1
-    fi
+    # Where nobody can type a password, sudo asks for none.
     as_root=sudo
+    [ -t 0 ] || as_root='sudo -n'
+    $as_root true 2>/dev/null || without "only root may install packages, and sudo does not help" $missing
 fi
 # Debian starts a server when it installs it, now and with the machine. The tests start their own nginx, as themselves.
 policy=/usr/sbin/policy-rc.d
@@ -92,6 +105,12 @@ if install $missing >/dev/null 2>&1; then
     echo "Done."
     exit 0
 fi
-$as_root apt-get update -q </dev/null
-install $missing
-echo "Done."
+$as_root apt-get update -q </dev/null || true
+if install $missing; then
+    echo "Done."
+    exit 0
+fi
+# One that cannot be had does not keep the others away.
+cannot=
+for package in $missing; do install "$package" >/dev/null 2>&1 || cannot="$cannot $package"; done
+[ -z "$cannot" ] || without "apt-get cannot install some packages" $cannot

@@ -24,7 +24,7 @@ liana \- train and fine-tune image classifiers
 TEXT
 "$liana" help | verbatim
 echo '.SH SUBCOMMANDS'
-for name in $("$liana" help | sed -n 's/^  \([a-z]*\) .*/\1/p'); do
+for name in $("$liana" help | sed -n 's/^  \([a-z-]*\) .*/\1/p'); do
     echo ".SS liana $name"
     "$liana" help "$name" | verbatim
 done

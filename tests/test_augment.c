@@ -372,10 +372,16 @@ enum { MIXED = 10, MICROBATCH = 4, MIX_SIDE = 12, MIX_SIZE = MIX_SIDE * MIX_SIDE
 typedef struct mixed_batch {
     uint8_t images[MIXED * MIX_SIZE];
     int32_t labels[MIXED], partners[MIXED];
+    float sizes[2 * MIXED], partner_sizes[2 * MIXED]; /* another target, of two numbers */
     float shares[MIXED];
     uint64_t positions[MIXED], records[MIXED];
     liana__batch batch;
 } mixed_batch;
+
+static const liana__batch_component mixed_size = {.name = "size",
+                                                  .dtype = LIANA_F32,
+                                                  .shape = {1, {2}},
+                                                  .is_target = true};
 
 static void mix(const liana__augment *augment, mixed_batch *own, uint64_t first)
 {
@@ -384,8 +390,14 @@ static void mix(const liana__augment *augment, mixed_batch *own, uint64_t first)
         own->labels[i] = i;
         own->positions[i] = first + (uint64_t)i;
         own->records[i] = 0;
+        own->sizes[2 * i] = (float)i + 0.5f;
+        own->sizes[2 * i + 1] = (float)-i;
     }
     own->batch = (liana__batch){.count = MIXED,
+                                .num_components = 1,
+                                .components = &mixed_size,
+                                .rows = {own->sizes},
+                                .partner_rows = {own->partner_sizes},
                                 .num_positions = MIXED,
                                 .images = own->images,
                                 .labels = own->labels,
@@ -408,6 +420,8 @@ static void check_partners(const mixed_batch *own)
         for (int i = shards[shard]; i < shards[shard + 1]; i++) {
             assert_in_range(own->partners[i], shards[shard], shards[shard + 1] - 1);
             assert_int_equal(seen[own->partners[i]]++, 0);
+            assert_true(own->partner_sizes[2 * i] == (float)own->partners[i] + 0.5f);
+            assert_true(own->partner_sizes[2 * i + 1] == (float)-own->partners[i]);
         }
     }
 }

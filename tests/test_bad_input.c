@@ -1,6 +1,7 @@
 /* What is wrong with files, configurations and disks is said in one message that names the place, with the right exit
  * code, and nothing that was saved is lost. */
 #include "harness/command_run.h"
+#include "harness/peers.h"
 #include "harness/pjrt_plugin.h"
 
 #include "base/file.h"
@@ -166,7 +167,7 @@ static void test_undecodable_image(void **state)
 {
     (void)state;
     const char *config = records_config((odd_record){.index = 3, .image = "no image at all", .image_size = 15});
-    assert_refused(train(config, "train.epochs=1"), 1, "train-1.tfrec", "record 3", "img03", "expected a JPEG or PNG",
+    assert_refused(train(config, "train.epochs=1"), 1, "train-1.tfrec", "record 3", "img03", "expected a JPEG, PNG",
                    "no image at all");
     static const uint8_t cut[] = {0xff, 0xd8, 0xff, 0xe0, 0, 16, 'J', 'F', 'I', 'F', 0, 1, 1, 0, 0, 1, 0, 1, 0, 0};
     config = records_config((odd_record){.index = 3, .image = cut, .image_size = sizeof cut});
@@ -310,8 +311,7 @@ static void mount_disk(const char *options)
     liana__error error = {0};
     assert_ok(liana__folder_make(liana__test_path("disk"), &error), &error);
     if (mount("liana-test", liana__test_path("disk"), "tmpfs", 0, options) != 0) {
-        print_message("skipped: a disk cannot be mounted here (%s); root can\n", strerror(errno));
-        skip();
+        liana__test_skip("a disk cannot be mounted here (%s); root can", strerror(errno));
     }
     mounted = true;
 }

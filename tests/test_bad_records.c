@@ -338,7 +338,7 @@ static void check_listing(const char *name)
         {"train", "train-0.tfrec", 39, NULL, "checksum"},
         {"train", "train-1.tfrec", 5, "img045", "label 100"},
         {"train", "train-1.tfrec", 30, "img070", "'class'"},
-        {"validation", "validation.tfrec", 7, "img107", "expected a JPEG or PNG"},
+        {"validation", "validation.tfrec", 7, "img107", "expected a JPEG, PNG"},
         {"test", "test.tfrec", 3, NULL, "checksum"},
     };
     liana__bad_records list = {0};

@@ -1,5 +1,6 @@
 /* Data that change, vanish or lie while they are read, and places that cannot be read or written: a message, never a
  * signal, and nothing is lost. */
+#include "harness/peers.h"
 #include "harness/tiny_records.h"
 #include "harness/wait_until.h"
 
@@ -8,8 +9,11 @@
 #include "data/check/bad_records.h"
 #include "data/loader/loader.h"
 #include "formats/gzip.h"
+#include "formats/hdf5.h"
 #include "formats/image.h"
+#include "formats/safetensors.h"
 #include "formats/tfrecord.h"
+#include "train/model/weight_source.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -218,6 +222,100 @@ static void test_files_cut_while_they_are_indexed(void **state)
     open_while_spoiled("images.idx", 1500);
 }
 
+/* Weights: each tensor is read, or an error says what became of the file. */
+static liana_status read_weights(const char *path, liana__error *error)
+{
+    static float values[1 << 16];
+    liana__weight_source source;
+    LIANA_TRY(liana__weight_source_open(path, &source, error));
+    liana_status status = LIANA_OK;
+    for (size_t i = 0; i < source.num_layers && status == LIANA_OK; i++) {
+        const liana__source_layer *layer = &source.layers[i];
+        for (size_t k = 0; k < layer->num_weights && status == LIANA_OK; k++) {
+            status = liana__weight_source_read(&source, &layer->weights[k], values, error);
+        }
+    }
+    liana__weight_source_close(&source);
+    return status;
+}
+
+static liana_status read_with_checksum(const char *path, liana__error *error)
+{
+    uint32_t checksum;
+    liana__safetensors file;
+    LIANA_TRY(liana__safetensors_open(path, &file, error));
+    liana_status status = liana__safetensors_checksum(&file, &checksum, error);
+    liana__safetensors_close(&file);
+    return status;
+}
+
+static liana_status inspect_file(const char *path, liana__error *error)
+{
+    liana__test_result got = liana__test_command("inspect", path);
+    const int code = got.code;
+    if (code) snprintf(error->message, sizeof error->message, "%s", got.err);
+    assert_true(code == 0 || code == 1);
+    liana__test_free_result(&got);
+    return code ? LIANA_DATA_LOSS : LIANA_OK;
+}
+
+/* Reads a file while it is cut and written again: so many times, and until it once was not whole. */
+static void read_while_spoiled(const char *name, liana_status (*reads)(const char *path, liana__error *error),
+                               int times)
+{
+    spoiler own = {.size = 0};
+    liana__error error = {0};
+    int num_whole = 0;
+    snprintf(own.path, sizeof own.path, "%s", liana__test_path(name));
+    assert_ok(liana__file_read(own.path, 1 << 26, &own.bytes, &own.size, &error), &error);
+    assert_ok(reads(own.path, &error), &error);
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, spoil, &own), 0);
+    for (int i = 0; i < times || num_whole == i; i++) {
+        const liana_status status = reads(own.path, &error);
+        num_whole += status == LIANA_OK;
+        if (status != LIANA_OK) assert_says(error.message, name);
+    }
+    atomic_store(&own.stop, true);
+    pthread_join(thread, NULL);
+    free(own.bytes);
+}
+
+static void test_weights_cut_while_they_are_read(void **state)
+{
+    (void)state;
+    enum { SIZE = 1 << 16, LAYERS = 20 };
+    static float values[SIZE];
+    static char names[LAYERS][2][32];
+    liana__safetensors_tensor tensors[LAYERS];
+    liana__hdf5_new_weight weights[LAYERS];
+    liana__hdf5_new_layer layers[LAYERS];
+    liana__error error = {0};
+    liana__test_folder();
+    for (int i = 0; i < SIZE; i++) values[i] = (float)i / 3;
+    for (int i = 0; i < LAYERS; i++) {
+        snprintf(names[i][0], sizeof names[i][0], "dense_%d", i);
+        snprintf(names[i][1], sizeof names[i][1], "dense_%d/kernel", i);
+        tensors[i] = (liana__safetensors_tensor){names[i][1], LIANA__SAFETENSORS_F32, 1, {SIZE}, .data = values};
+        weights[i] = (liana__hdf5_new_weight){names[i][1], 1, {SIZE}, values};
+        layers[i] = (liana__hdf5_new_layer){names[i][0], &weights[i], 1};
+    }
+    const liana__safetensors_contents contents = {tensors, LAYERS, NULL, 0};
+    assert_ok(liana__safetensors_write(liana__test_path("w.safetensors"), &contents, false, NULL, &error), &error);
+    read_while_spoiled("w.safetensors", read_weights, 200);
+    read_while_spoiled("w.safetensors", read_with_checksum, 200);
+    read_while_spoiled("w.safetensors", inspect_file, 30);
+    assert_ok(liana__hdf5_write(liana__test_path("w.h5"), layers, LAYERS, NULL, &error), &error);
+    read_while_spoiled("w.h5", read_weights, 200);
+    read_while_spoiled("w.h5", inspect_file, 30);
+    uint8_t head[8] = {0, 0, 8, 1, 0, 4, 0, 0}; /* labels */
+    char *labels = calloc(1, sizeof head + (4 << 16));
+    memcpy(labels, head, sizeof head);
+    liana__test_write("labels.idx", labels, sizeof head + (4 << 16));
+    free(labels);
+    read_while_spoiled("labels.idx", inspect_file, 100);
+}
+
 /* The folder of checkpoints is there before the first of them is. */
 static bool has_checkpoint(const char *run)
 {
@@ -319,7 +417,7 @@ static void test_file_vanishes(void **state)
 static void test_unreadable_folder(void **state)
 {
     (void)state;
-    if (geteuid() != 0) skip(); /* becomes nobody */
+    if (geteuid() != 0) liana__test_skip("only root becomes another user");
     const char *folder = liana__test_folder();
     liana__error error = {0};
     assert_ok(liana__folder_make(liana__test_path("photos/a"), &error), &error);
@@ -404,6 +502,7 @@ int main(void)
         cmocka_unit_test(test_file_cut_while_it_is_read),
         cmocka_unit_test(test_views_of_pages_that_are_gone),
         cmocka_unit_test(test_files_cut_while_they_are_indexed),
+        cmocka_unit_test(test_weights_cut_while_they_are_read),
         cmocka_unit_test(test_file_cut_under_a_run),
         cmocka_unit_test(test_file_vanishes),
         cmocka_unit_test(test_unreadable_folder),

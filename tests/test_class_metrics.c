@@ -52,7 +52,7 @@ static const char config[] =
     "  epochs: 4\n"
     "  batch_size: 16\n"
     "  microbatch: 5\n"
-    "  metrics: [accuracy, {name: f1_score, average: none}, {name: f1_score, as: f1}, cohen_kappa]\n"
+    "  metrics: [accuracy, {name: class_f1_score, average: none}, {name: class_f1_score, as: f1}, cohen_kappa]\n"
     "  optimizer: {name: Adam, learning_rate: 0.03}\n";
 
 /* Makes the test's folder with the data and a configuration. */
@@ -128,7 +128,7 @@ static void test_evaluate_by_class(void **state)
         assert_true(fabs(item(json, "precision_by_class", k) - precision) < 1e-12);
         assert_true(fabs(item(json, "recall_by_class", k) - recall) < 1e-12);
         assert_true(fabs(item(json, "f1_score_by_class", k) - f1) < 1e-12);
-        assert_true(fabs(item(json, "f1_score", k) - f1) < 1e-12);
+        assert_true(fabs(item(json, "class_f1_score", k) - f1) < 1e-12);
         assert_true(item(json, "support_by_class", k) == truth);
         assert_string_equal(json_string_value(json_array_get(json_object_get(json, "classes"), k)), names[k]);
     }
@@ -167,8 +167,8 @@ static void test_history_has_each_class(void **state)
     {
         double mean[2] = {0};
         for (size_t k = 0; k < CLASSES; k++) {
-            mean[0] += item(epoch, "f1_score", k) / CLASSES;
-            mean[1] += item(epoch, "val_f1_score", k) / CLASSES;
+            mean[0] += item(epoch, "class_f1_score", k) / CLASSES;
+            mean[1] += item(epoch, "val_class_f1_score", k) / CLASSES;
         }
         assert_true(fabs(mean[0] - json_number_value(json_object_get(epoch, "f1"))) < 1e-12);
         assert_true(fabs(mean[1] - json_number_value(json_object_get(epoch, "val_f1"))) < 1e-12);
@@ -433,8 +433,8 @@ static void test_values_of_epochs(void **state)
                                        .validation = data,
                                        .epochs = 3,
                                        .optimizer = "{name: Adam, learning_rate: 0.1}",
-                                       .output_metrics = {{.name = "f1_score"},
-                                                          {.name = "f1_score", .average = "none", .as = "each"},
+                                       .output_metrics = {{.name = "class_f1_score"},
+                                                          {.name = "class_f1_score", .average = "none", .as = "each"},
                                                           {.name = "confusion_matrix"}},
                                        .on_epoch = on_epoch,
                                        .user = &seen};
@@ -475,18 +475,19 @@ static void test_values_from_c(void **state)
     liana_dense(model, .name = "kind", .units = CLASSES, .activation = "softmax");
     seen_values seen = {.calls = 0};
     liana_results results;
-    const liana_evaluate_options options = {.output_metrics = {{.name = "f1_score", .average = "none", .as = "each"},
-                                                               {.name = "f1_score"},
-                                                               {.name = "fbeta_score", .beta = 1},
-                                                               {.name = "cohen_kappa", .weights = "linear"},
-                                                               {.name = "auc", .multi_label = true},
-                                                               {.name = "confusion_matrix", .normalize = "all"}},
-                                            .on_values = on_values,
-                                            .user = &seen};
+    const liana_evaluate_options options = {
+        .output_metrics = {{.name = "class_f1_score", .average = "none", .as = "each"},
+                           {.name = "class_f1_score"},
+                           {.name = "class_fbeta_score", .beta = 1},
+                           {.name = "cohen_kappa", .weights = "linear"},
+                           {.name = "auc", .multi_label = true},
+                           {.name = "confusion_matrix", .normalize = "all"}},
+        .on_values = on_values,
+        .user = &seen};
     liana__tiny_done(context, liana_evaluate(model, data, &options, &results), __FILE__, __LINE__);
     assert_int_equal(seen.calls, 2);
     assert_int_equal(results.num_metrics, 4);
-    assert_string_equal(results.metric_names[0], "f1_score");
+    assert_string_equal(results.metric_names[0], "class_f1_score");
     assert_true(fabs(results.metrics[0] - (seen.f1[0] + seen.f1[1] + seen.f1[2]) / CLASSES) < 1e-12);
     assert_true(fabs(results.metrics[0] - results.metrics[1]) < 1e-12);
     double sum = 0;
@@ -495,7 +496,7 @@ static void test_values_from_c(void **state)
     /* What does not fit is refused, with the output and the loss. */
     const liana_evaluate_options numbers = {.loss = "mse", .output_metrics = {{.name = "f1_score"}}};
     const liana_evaluate_options several = {.loss = "binary_crossentropy", .output_metrics = {{.name = "cohen_kappa"}}};
-    const liana_evaluate_options harmonic = {.output_metrics = {{.name = "recall", .average = "harmonic"}}};
+    const liana_evaluate_options harmonic = {.output_metrics = {{.name = "class_recall", .average = "harmonic"}}};
     const liana_evaluate_options beta = {.output_metrics = {{.name = "fbeta_score", .beta = -1}}};
     liana__tiny_refused(context, liana_evaluate(model, data, &several, NULL), LIANA_INVALID_CONFIG, "kind", __FILE__,
                         __LINE__);
@@ -528,8 +529,16 @@ static void test_metrics_that_do_not_fit(void **state)
                                        "activation: sigmoid}]"),
                    2, "matthews_correlation");
     assert_refused(liana__test_command("train", file, "--out", out,
+                                       "train.callbacks=[EarlyStopping: {monitor: val_class_f1_score}]"),
+                   2, "val_class_f1_score", "average: macro");
+    assert_refused(liana__test_command("train", file, "--out", out, "train.metrics=[F1Score]",
                                        "train.callbacks=[EarlyStopping: {monitor: val_f1_score}]"),
-                   2, "val_f1_score", "val_f1");
+                   2, "val_f1_score", "average: macro");
+    assert_refused(liana__test_command("train", file, "--out", out, "train.metrics=[Precision]",
+                                       "train.callbacks=[EarlyStopping: {monitor: val_recall}]"),
+                   2, "val_recall", "val_precision");
+    assert_refused(liana__test_command("train", file, "--out", out, "train.metrics=[{name: Recall, class_id: 3}]"), 2,
+                   "train.metrics", "class_id");
 }
 
 int main(void)

@@ -1,6 +1,7 @@
 /* Clusters of real processes that cannot work, and say why, each of them; and strangers on a port, who change nothing. */
 #include "harness/cluster_run.h"
 #include "harness/command_run.h"
+#include "harness/peers.h"
 
 #include "base/file.h"
 #include "distribute/transport/cluster_keys.h"
@@ -306,7 +307,7 @@ static void a_clock_that_differs(void **state)
     const time_t later = time(NULL) + 6 * 3600;
     struct tm parts;
 #ifdef __SANITIZE_ADDRESS__
-    skip(); /* its own library must be the first */
+    liana__test_skip("the sanitizer's own library must be the first");
 #endif
     snprintf(clock_library, sizeof clock_library, "LD_PRELOAD=%s", LIANA_OTHER_CLOCK);
     strftime(stop, sizeof stop, "train.stop_at=%Y-%m-%dT%H:%M:%SZ", gmtime_r(&later, &parts));

@@ -257,9 +257,9 @@ static void test_overwrites_only_when_told(void **state)
     assert_int_equal(count_entries(OUTPUT), 6);
     assert_file_is("keep.txt", "mine");
     /* A failure leaves all as it is, and so does what a killed conversion left behind. */
-    liana__test_write("in/rose/i7.jpg", "GIF89a....", 10);
+    liana__test_write("in/rose/i7.jpg", "%PDF-1.7..", 10);
     options.num_shards = 3;
-    assert_fails(liana__convert(&options, NULL, &error), LIANA_INVALID_DATA, &error, "in/rose/i7.jpg", "GIF");
+    assert_fails(liana__convert(&options, NULL, &error), LIANA_INVALID_DATA, &error, "in/rose/i7.jpg", "PDF");
     assert_int_equal(count_entries(OUTPUT), 6);
     assert_int_equal(read_shards("part0*.tfrec").num_records, NUM_IMAGES);
     assert_file_is("classes.txt", "Zinnia\naster\nrose\n");
@@ -289,8 +289,8 @@ static void test_failure_leaves_nothing(void **state)
                                       .shuffle = true,
                                       .validation_fraction = 0.3,
                                       .records_per_shard = 2};
-    liana__test_write("in/rose/i7.jpg", "GIF89a....", 10);
-    assert_fails(liana__convert(&options, NULL, &error), LIANA_INVALID_DATA, &error, "in/rose/i7.jpg", "GIF");
+    liana__test_write("in/rose/i7.jpg", "%PDF-1.7..", 10);
+    assert_fails(liana__convert(&options, NULL, &error), LIANA_INVALID_DATA, &error, "in/rose/i7.jpg", "PDF");
     assert_false(liana__folder_exists(OUTPUT));
     liana__test_write("in/rose/i7.jpg", "", 0);
     assert_int_equal(liana__convert(&options, NULL, &error), LIANA_INVALID_DATA);

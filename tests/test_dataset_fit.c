@@ -295,6 +295,7 @@ static void test_what_a_model_cannot_take_is_said(void **state)
     liana_dataset *files = own.training, *batches, *endless, *renamed, *none, *wrong;
     static const int seven = 7;
     batches = liana_dataset_batch(liana_dataset_retain(files), &(liana_batch_options){8, LIANA_REMAINDER_DROP});
+    batches = liana_dataset_batch(batches, &(liana_batch_options){2, LIANA_REMAINDER_DROP});
     endless = liana_dataset_repeat(liana_dataset_retain(files), -1);
     renamed = liana_dataset_rename(liana_dataset_retain(files), "image", "picture");
     none = liana_dataset_take(liana_dataset_retain(files), 0);
@@ -314,17 +315,115 @@ static void test_what_a_model_cannot_take_is_said(void **state)
     tear_down(&own);
 }
 
-/* Batches are the model's affair. */
-static void test_batched_datasets_are_refused(void **state)
+static bool same_weights(liana_model *a, liana_model *b)
+{
+    bool same = true;
+    for (size_t i = 0; liana_model_weight_name(a, i); i++) {
+        liana_array left, right;
+        const char *name = liana_model_weight_name(a, i);
+        assert_int_equal(liana_model_get_weights(a, name, &left), LIANA_OK);
+        assert_int_equal(liana_model_get_weights(b, name, &right), LIANA_OK);
+        same = same && memcmp(left.data, right.data, (size_t)liana_shape_size(&left.shape) * sizeof(float)) == 0;
+    }
+    return same;
+}
+
+enum { NOTES = 4096 };
+
+static void keep_note(void *user, const char *note)
+{
+    const size_t used = strlen(user);
+    snprintf((char *)user + used, NOTES - used, "%s\n", note);
+}
+
+static liana_status fit_with(fixture *own, liana_model *model, liana_dataset *data, int64_t batch_size, char *note)
+{
+    (void)own;
+    const liana_fit_options options = {.training = data,
+                                       .batch_size = batch_size,
+                                       .epochs = 2,
+                                       .seed = 5,
+                                       .optimizer = "{name: SGD, learning_rate: 0.01}",
+                                       .on_note = keep_note,
+                                       .user = note};
+    return liana_fit(model, &options);
+}
+
+/* Whoever comes from tf.data makes batches: a fit takes them apart, says so, and gives the bits of single examples.
+ * Their size counts where none is given. */
+static void test_batched_datasets_are_taken_apart(void **state)
 {
     (void)state;
     fixture own = set_up(2);
-    liana_model *model = make_model(own.context);
+    static const struct {
+        int64_t size, asked, expected; /* of the batches; batch_size of the fit, and what it is then */
+        liana_remainder remainder;
+        bool prefetched;
+    } cases[] = {{8, 0, 8, LIANA_REMAINDER_KEEP, false},
+                 {8, 16, 16, LIANA_REMAINDER_KEEP, true},
+                 {7, 0, 7, LIANA_REMAINDER_PAD, false},
+                 {64, 0, 64, LIANA_REMAINDER_PAD, true},
+                 {13, 10, 10, LIANA_REMAINDER_DROP, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char note[NOTES] = "";
+        liana_model *expected = make_model(own.context), *model = make_model(own.context);
+        const liana_batch_options batches = {cases[i].size, cases[i].remainder};
+        liana_dataset *single = liana_dataset_retain(own.training);
+        liana_dataset *batched = liana_dataset_batch(liana_dataset_retain(own.training), &batches);
+        if (cases[i].prefetched) batched = liana_dataset_prefetch(batched);
+        if (cases[i].remainder == LIANA_REMAINDER_DROP) {
+            single = liana_dataset_take(single, NUM_TRAINING / cases[i].size * cases[i].size);
+        }
+        done(fit_with(&own, expected, single, cases[i].expected, note));
+        assert_null(strstr(note, "come in batches"));
+        done(fit_with(&own, model, batched, cases[i].asked, note));
+        assert_non_null(strstr(note, "the training data come in batches of"));
+        assert_true(same_weights(model, expected));
+        liana_results left, right;
+        done(liana_evaluate(expected, single, NULL, &left));
+        done(liana_evaluate(model, batched, NULL, &right));
+        assert_int_equal(left.num_examples, right.num_examples);
+        assert_true(fabs(left.loss - right.loss) < 1e-5);
+        float *outputs = calloc(2 * NUM_TRAINING * CLASSES, sizeof *outputs);
+        assert_non_null(outputs);
+        done(liana_predict(expected, single, outputs));
+        done(liana_predict(model, batched, outputs + NUM_TRAINING * CLASSES));
+        for (int k = 0; k < left.num_examples * CLASSES; k++) {
+            assert_true(fabsf(outputs[k] - outputs[NUM_TRAINING * CLASSES + k]) < 1e-5f);
+        }
+        free(outputs);
+        liana_dataset_close(single);
+        liana_dataset_close(batched);
+        liana_model_destroy(expected);
+        liana_model_destroy(model);
+    }
+    tear_down(&own);
+}
+
+/* Elements that a stage made of whole batches are taken out of them; padding cannot be told from examples then. */
+static void test_batches_below_other_stages(void **state)
+{
+    (void)state;
+    fixture own = set_up(2);
+    char note[NOTES] = "";
+    liana_model *expected = make_model(own.context), *model = make_model(own.context);
+    liana_dataset *single = liana_dataset_take(liana_dataset_retain(own.training), 24);
     liana_dataset *batched =
-        liana_dataset_batch(liana_dataset_retain(own.training), &(liana_batch_options){.batch_size = 8});
-    refused(liana_fit(model, &(liana_fit_options){.training = batched}), LIANA_INVALID_ARGUMENT,
-            "leave out liana_dataset_batch");
+        liana_dataset_batch(liana_dataset_retain(own.training),
+                            &(liana_batch_options){.batch_size = 8, .remainder = LIANA_REMAINDER_DROP});
+    batched = liana_dataset_take(batched, 3);
+    done(fit_with(&own, expected, single, 8, note));
+    done(fit_with(&own, model, batched, 0, note));
+    assert_true(same_weights(model, expected));
     liana_dataset_close(batched);
+    batched = liana_dataset_take(liana_dataset_batch(liana_dataset_retain(own.training),
+                                                     &(liana_batch_options){.batch_size = 8,
+                                                                            .remainder = LIANA_REMAINDER_PAD}),
+                                 3);
+    refused(fit_with(&own, model, batched, 0, note), LIANA_INVALID_ARGUMENT, "leave out liana_dataset_batch");
+    liana_dataset_close(batched);
+    liana_dataset_close(single);
+    liana_model_destroy(expected);
     liana_model_destroy(model);
     tear_down(&own);
 }
@@ -380,7 +479,8 @@ static void test_a_failure_while_counting_leaves_no_length(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_batched_datasets_are_refused),
+        cmocka_unit_test(test_batched_datasets_are_taken_apart),
+        cmocka_unit_test(test_batches_below_other_stages),
         cmocka_unit_test(test_a_failure_while_counting_leaves_no_length),
         cmocka_unit_test(test_stages_that_change_nothing_change_no_weight),
         cmocka_unit_test(test_batches_are_the_same_from_any_step_on),

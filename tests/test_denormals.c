@@ -1,6 +1,6 @@
 /* Denormal numbers: the cpu device flushes them to zero on every thread and instruction set, the reference and the
  * input keep them, and the caller's thread has its own setting back afterwards. */
-#include "harness/harness.h"
+#include "harness/peers.h"
 
 #include "harness/objective.h"
 
@@ -513,7 +513,7 @@ static void test_libraries_start_no_threads(void **state)
 {
     (void)state;
     int before = count_threads();
-    if (before < 0) skip();
+    if (before < 0) liana__test_skip("this system does not say how many threads a process has");
     fixture own;
     open_fixture(&own, THREADS, false);
     take_steps(&own, 1);

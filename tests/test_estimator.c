@@ -579,6 +579,37 @@ static void test_exports_run_without_the_function(void **state)
     tear_down(&own);
 }
 
+/* Batches of evaluations and predictions are larger or smaller than those of the training, down to one example. */
+static void test_batches_of_evaluations(void **state)
+{
+    (void)state;
+    enum { EVALUATED = COUNT / 2 };
+    static const int64_t sizes[] = {0, 1, 3, EVALUATED, EVALUATED + 1, 1000};
+    static float expected[EVALUATED * LIANA__TINY_CLASSES], found[EVALUATED * LIANA__TINY_CLASSES];
+    liana_results equal, results;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        fixture own = set_up(2);
+        liana_estimator_options options = usual(&own);
+        options.config.eval_batch_size = sizes[i];
+        liana_estimator *estimator = make(&own, &options);
+        liana_train_spec train = whole(&own);
+        done(
+            liana_estimator_train_and_evaluate(estimator, &train, &(liana_eval_spec){.input.dataset = own.validation}));
+        done(liana_estimator_evaluate(estimator, &(liana_eval_spec){.input.dataset = own.validation},
+                                      i ? &results : &equal));
+        liana_predict_spec predict = {.input.dataset = own.validation,
+                                      .predictions = {
+                                          {"probabilities", i ? found : expected, EVALUATED * LIANA__TINY_CLASSES}}};
+        done(liana_estimator_predict(estimator, &predict));
+        for (size_t k = 0; i && k < EVALUATED * LIANA__TINY_CLASSES; k++) {
+            assert_true(fabsf(found[k] - expected[k]) < 1e-5F);
+        }
+        if (i) assert_true(fabs(results.loss - equal.loss) < 1e-5);
+        liana_estimator_destroy(estimator);
+        tear_down(&own);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -591,6 +622,7 @@ int main(void)
         cmocka_unit_test(test_other_data_are_refused),
         cmocka_unit_test(test_auto_is_the_precision_of_the_checkpoint),
         cmocka_unit_test(test_a_damaged_checkpoint_is_set_aside),
+        cmocka_unit_test(test_batches_of_evaluations),
         cmocka_unit_test(test_images_have_the_shape_that_is_asked_for),
         cmocka_unit_test(test_predictions_by_name),
         cmocka_unit_test(test_exports_run_without_the_function),

@@ -79,9 +79,9 @@ static void test_getters_name_what_they_find(void **state)
     assert_ok(liana__example_parse(&example, "some.tfrec", 3, by_hand, sizeof by_hand, &error), &error);
     assert_fails(liana__example_bytes(&example, "imagee", &bytes, &size, &error), LIANA_NOT_FOUND, &error,
                  "'some.tfrec', record 3", "no feature 'imagee'", "did you mean 'image'",
-                 "image (bytes), class (int64), weights (float), none (empty)");
+                 "image (bytes), class (2 int64), weights (2 float), none (empty)");
     assert_fails(liana__example_int64(&example, "label", &number, &error), LIANA_NOT_FOUND, &error, "'label'",
-                 "class (int64)");
+                 "class (2 int64)");
     assert_fails(liana__example_int64(&example, "image", &number, &error), LIANA_INVALID_DATA, &error, "'image'",
                  "is a list of 1 bytes", "expected a list of int64", "image (bytes)");
     assert_fails(liana__example_int64(&example, "class", &number, &error), LIANA_INVALID_DATA, &error, "'class'",

@@ -1,6 +1,7 @@
 /* What files are written into that are no plain files: links, pipes, devices, standard output. Nothing here writes to a
  * name outside of the test's folder but through a descriptor of the test's own. */
 #include "harness/command_run.h"
+#include "harness/peers.h"
 
 #include "base/file.h"
 #include "base/text.h"
@@ -85,8 +86,7 @@ static void test_a_device_is_written_into(void **state)
     liana__test_folder();
     int terminal = posix_openpt(O_RDWR | O_NOCTTY);
     if (terminal < 0 || grantpt(terminal) != 0 || unlockpt(terminal) != 0) {
-        print_message("skipped: this system gives no pseudo terminals\n");
-        skip();
+        liana__test_skip("this system gives no pseudo terminals");
     }
     const char *link = liana__test_path("terminal");
     assert_int_equal(symlink(ptsname(terminal), link), 0);

@@ -24,8 +24,8 @@ static const char BASE[] = "data:\n"
                            "  batch_size: 8\n"
                            "  metrics:\n"
                            "    - accuracy\n"
-                           "    - {name: recall, average: macro, as: macro_recall}\n"
-                           "    - {name: f1_score, average: macro, as: macro_f1}\n";
+                           "    - {name: class_recall, as: macro_recall}\n"
+                           "    - {name: class_f1_score, as: macro_f1}\n";
 
 static const char STUDY[] = "base: base.yaml\n"
                             "output: study\n"

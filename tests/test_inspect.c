@@ -280,8 +280,8 @@ static void test_archives_and_lists(void **state)
     assert_text(row, "label", "tulip");
     assert_int_equal(int_of(row, "records"), 2);
     json_decref(json);
-    assert_prints(run("inspect", liana__test_write("b.csv", "x,y\n1,2\n", 8)), 1, "lines: 2", "first_line: x, y",
-                  "no column 'image'");
+    assert_prints(run("inspect", liana__test_write("b.csv", "x,y\n1,2\n", 8)), 0, "kind: CSV table", "lines: 2",
+                  "first_line: x, y", "records: 1", "columns (2)");
 
     static const char pointer[] = "version https://git-lfs.github.com/spec/v1\noid sha256:12\nsize 98765\n";
     const char *const names[] = {"a.tfrec", "b.h5", "c.safetensors", "d.csv", "e.jpg"};
@@ -289,6 +289,113 @@ static void test_archives_and_lists(void **state)
         assert_prints(run("inspect", liana__test_write(names[i], pointer, sizeof pointer - 1)), 1,
                       "kind: Git LFS pointer", "real_bytes: 98765", names[i], "of 98765 bytes", "git lfs pull");
     }
+}
+
+static void test_tables(void **state)
+{
+    (void)state;
+    liana__test_folder();
+    static const char table[] = "id,area,town,label\n007,2.5,Rome,yes\n008,-1,Bonn,no\n009,3,Bonn,yes\n";
+    json_t *json = inspect_json(liana__test_write("t.csv", table, sizeof table - 1), 0);
+    assert_string_equal(json_string_value(json_object_get(json, "kind")), "CSV table");
+    json_t *columns = json_object_get(json, "columns"), *area = json_array_get(columns, 0);
+    assert_int_equal(json_array_size(columns), 2);
+    assert_string_equal(json_string_value(json_object_get(area, "column")), "area");
+    assert_true(json_number_value(json_object_get(area, "smallest")) == -1);
+    assert_true(json_number_value(json_object_get(area, "largest")) == 3);
+    assert_true(json_number_value(json_object_get(area, "mean")) == 1.5);
+    assert_string_equal(json_string_value(json_object_get(json_array_get(columns, 1), "dtype")), "string []");
+    json_t *labels = json_object_get(json, "labels");
+    assert_int_equal(json_integer_value(json_object_get(json_array_get(labels, 1), "records")), 2);
+    assert_null(json_object_get(json, "unreadable_images"));
+    json_decref(json);
+    assert_prints(run("inspect", liana__test_write("s.csv", "a;b\n1;2\n", 8)), 1, "s.csv', line 1", "';'");
+    /* A list of images whose column is called otherwise is no table. */
+    static const char list[] = "picture,label\nt.csv,1\n";
+    assert_prints(run("inspect", liana__test_write("l.csv", list, sizeof list - 1)), 1, "no column 'image'", "picture");
+    assert_prints(run("check", liana__test_path("l.csv")), 1, "no column 'image'");
+    /* Bytes that are no text are not shown, whatever quotes them. */
+    static const char bytes[] = "a,\xff\x1b[2J\x80\n1,2\n";
+    result got = run("inspect", liana__test_write("q.csv", bytes, sizeof bytes - 1));
+    assert_null(strchr(got.out, '\x1b'));
+    assert_null(strchr(got.out, '\xff'));
+    assert_non_null(strstr(got.out, "first_line: a, ??[2J?"));
+    free(got.out);
+    free(got.err);
+}
+
+/* What TensorBoard itself shows of this file: 10 values of `loss`, from step 1 to 901. */
+static void test_event_files(void **state)
+{
+    (void)state;
+    const char *path = liana__test_data("events/events.out.tfevents.1646034739.jiyongjung.c.googlers.com");
+    json_t *json = inspect_json(path, 0), *tags = json_object_get(json, "tags"), *tag;
+    assert_string_equal(json_string_value(json_object_get(json, "kind")), "TensorBoard event file");
+    assert_string_equal(json_string_value(json_object_get(json, "version")), "brain.Event:2");
+    assert_string_equal(json_string_value(json_object_get(json, "first_time")), "2022-02-28 07:52:19 UTC");
+    assert_int_equal(json_integer_value(json_object_get(json, "last_step")), 1000);
+    size_t i, found = 0;
+    json_array_foreach(tags, i, tag)
+    {
+        if (strcmp(json_string_value(json_object_get(tag, "tag")), "loss") != 0) continue;
+        found++;
+        assert_string_equal(json_string_value(json_object_get(tag, "kind")), "scalar");
+        assert_int_equal(json_integer_value(json_object_get(tag, "values")), 10);
+        assert_int_equal(json_integer_value(json_object_get(tag, "first_step")), 1);
+        assert_int_equal(json_integer_value(json_object_get(tag, "last_step")), 901);
+    }
+    assert_int_equal(found, 1);
+    assert_int_equal(json_array_size(tags), 16);
+    json_decref(json);
+    /* One record that says the version; then one that is no event, and a scalar as TensorFlow 2 writes it: a tensor
+     * (field 8) of DT_FLOAT (1) without dimensions, with 0.5 in its bytes. */
+    liana__error error = {0};
+    liana__tfrecord_writer writer;
+    static const char version[] = "\x1a\x0d"
+                                  "brain.Event:2",
+                      other[] = "\xff\xff\xff";
+    static const char scalar[] = "\x10\x07\x2a\x11\x0a\x0f\x0a\x03"
+                                 "acc"
+                                 "\x42\x08\x08\x01\x22\x04\x00\x00\x00\x3f";
+    assert_ok(liana__tfrecord_writer_begin(&writer, liana__test_path("e"), false, &error), &error);
+    assert_ok(liana__tfrecord_writer_add(&writer, version, sizeof version - 1, &error), &error);
+    assert_ok(liana__tfrecord_writer_add(&writer, other, sizeof other - 1, &error), &error);
+    assert_ok(liana__tfrecord_writer_add(&writer, scalar, sizeof scalar - 1, &error), &error);
+    assert_ok(liana__tfrecord_writer_commit(&writer, false, &error), &error);
+    assert_prints(run("inspect", liana__test_path("e")), 0, "kind: TensorBoard event file", "records: 3",
+                  "records_that_are_no_event: 1", "acc", "scalar", "0.5");
+}
+
+/* No line of a checkpoint with a long history is longer than its numbers need. */
+static void test_long_histories(void **state)
+{
+    (void)state;
+    liana__error error = {0};
+    liana__test_folder();
+    assert_ok(liana__folder_make(liana__test_path("step-9"), &error), &error);
+    char text[20000] = "{\"epoch\": 60, \"sums\": [0.5";
+    for (int i = 1; i < 300; i++) strcat(text, ", 0.5");
+    strcat(text, "], \"data\": {\"files\": [{\"name\": \"a\"}]}, \"history\": [");
+    for (int i = 0; i < 60; i++) {
+        strcat(text, i ? ", " : "");
+        strcat(text, "{\"training\": {\"values\": [0.25, 0.75], \"count\": 50}, \"seconds\": 1.5}");
+    }
+    strcat(text, "]}");
+    liana__test_write("step-9/state.json", text, strlen(text));
+    result got = run("inspect", liana__test_path("step-9"));
+    assert_int_equal(got.code, 0);
+    size_t lines = 0;
+    for (char *line = got.out; *line; lines++) {
+        size_t length = strcspn(line, "\n");
+        assert_true(length < 150);
+        line += length + (line[length] == '\n');
+    }
+    assert_true(lines > 65);
+    assert_non_null(strstr(got.out, "history (60)"));
+    assert_non_null(strstr(got.out, "training.count"));
+    assert_non_null(strstr(got.out, "(300 values)"));
+    free(got.out);
+    free(got.err);
 }
 
 static void test_real_files(void **state)
@@ -315,6 +422,9 @@ int main(void)
         cmocka_unit_test(test_safetensors_and_checkpoint_folders),
         cmocka_unit_test(test_other_files_are_named),
         cmocka_unit_test(test_archives_and_lists),
+        cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_event_files),
+        cmocka_unit_test(test_long_histories),
         cmocka_unit_test(test_real_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* JSON: values, positions and refusals. */
-#include "harness/harness.h"
+#include "harness/command_run.h"
 
 #include "formats/json.h"
 #include "harness/mutate.h"
@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 static void test_what_texts_mean(void **state)
 {
@@ -110,12 +111,95 @@ static void test_damaged_texts_fail_cleanly_or_round_trip(void **state)
     assert_true(good > 1000 && good < 19000);
 }
 
+/* A text of `count` times `item`, in a list or a mapping. The memory of a value is not in proportion to its text. */
+static liana_status parse_many(const char *begin, const char *item, size_t count, const char *end, liana__error *error)
+{
+    liana__text text = {0};
+    liana__arena arena = {0};
+    liana__value *value;
+    liana__text_add(&text, "%s", begin);
+    for (size_t i = 0; i < count; i++) liana__text_add_bytes(&text, item, strlen(item));
+    liana__text_add(&text, "%s", end);
+    assert_false(text.failed);
+    liana_status status = liana__json_parse(text.data, text.length, "m.json", &arena, &value, error);
+    liana__arena_free(&arena);
+    liana__text_free(&text);
+    return status;
+}
+
+/* A sanitizer has memory of its own. */
+#ifdef __SANITIZE_ADDRESS__
+enum { MEASURES = 0 };
+#else
+enum { MEASURES = 1 };
+#endif
+
+/* The most memory that this process has had, in MiB. */
+static long peak(void)
+{
+    struct rusage usage;
+    assert_int_equal(getrusage(RUSAGE_SELF, &usage), 0);
+    return usage.ru_maxrss >> 10;
+}
+
+static void test_memory_is_limited(void **state)
+{
+    (void)state;
+    /* Each text below is 48 MB or less, and would take gigabytes. */
+    static const struct {
+        const char *begin, *item, *end;
+        size_t count;
+    } many[] = {
+        {"[", "{},", "0]", 16000000},      {"[", "[],", "0]", 16000000},
+        {"[", "0,", "0]", 24000000},       {"{\"a\": [", "\"\",", "0]}", 16000000},
+        {"[", "{\"\":0},", "0]", 5000000}, {"[", "[[[[[]]]]],", "0]", 4000000},
+        {"[", " {\n},", "0]", 8000000},
+    };
+    const long before = peak();
+    for (size_t i = 0; i < sizeof many / sizeof *many; i++) {
+        liana__error error = {0};
+        liana_status status = parse_many(many[i].begin, many[i].item, many[i].count, many[i].end, &error);
+        assert_fails(status, LIANA_OUT_OF_RANGE, &error, "m.json", "values of JSON", "expected at most 1024 MB");
+    }
+    if (MEASURES) assert_true(peak() - before < 200);
+    /* Texts are not counted as what they look like, and many numbers are a long history. */
+    liana__error error = {0};
+    assert_ok(parse_many("[\"", "[{,:\\\"[{,:", 2000000, "\"]", &error), &error);
+    assert_ok(parse_many("[", "1.2345678901234567,", 1500000, "0]", &error), &error);
+}
+
+/* In a file that a command reads. */
+static void test_files_of_too_many_values(void **state)
+{
+    (void)state;
+    liana__text text = {0};
+    liana__text_add(&text, "{\"class_name\": \"Sequential\", \"config\": {\"layers\": [");
+    for (int i = 0; i < 8000000; i++) liana__text_add_bytes(&text, "{},", 3);
+    liana__text_add(&text, "{}]}}");
+    liana__test_folder();
+    const char *path = liana__test_write("model.json", text.data, text.length);
+    assert_refused(liana__test_command("summary", path), 1, "model.json", "values of JSON");
+    /* As the header of weights. */
+    char size[8] = {0};
+    for (int i = 0; i < 8; i++) size[i] = (char)(text.length >> (8 * i));
+    liana__text file = {0};
+    liana__text_add_bytes(&file, size, 8);
+    liana__text_add_bytes(&file, text.data, text.length);
+    path = liana__test_write("w.safetensors", file.data, file.length);
+    assert_refused(liana__test_command("inspect", path), 1, "w.safetensors", "values of JSON");
+    if (MEASURES) assert_true(peak() < 600);
+    liana__text_free(&file);
+    liana__text_free(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_texts_mean),
         cmocka_unit_test(test_what_is_refused_and_where),
         cmocka_unit_test(test_depth_is_limited),
+        cmocka_unit_test(test_memory_is_limited),
+        cmocka_unit_test(test_files_of_too_many_values),
         cmocka_unit_test(test_files),
         cmocka_unit_test(test_damaged_texts_fail_cleanly_or_round_trip),
     };

@@ -408,7 +408,8 @@ static double expect_activation(const char *name, double x)
     if (strcmp(name, "relu") == 0) return x > 0 ? x : 0;
     if (strcmp(name, "relu6") == 0) return fmin(fmax(x, 0), 6);
     if (strcmp(name, "sigmoid") == 0) return sigmoid;
-    if (strcmp(name, "hard_sigmoid") == 0) return x < -2.5 ? 0 : x > 2.5 ? 1 : 0.2 * x + 0.5;
+    if (strcmp(name, "hard_sigmoid") == 0) return fmin(fmax(x + 3, 0), 6) / 6;
+    if (strcmp(name, "hard_sigmoid_keras2") == 0) return x < -2.5 ? 0 : x > 2.5 ? 1 : 0.2 * x + 0.5;
     if (strcmp(name, "tanh") == 0) return tanh(x);
     if (strcmp(name, "swish") == 0 || strcmp(name, "silu") == 0) return x * sigmoid;
     if (strcmp(name, "elu") == 0) return x > 0 ? x : expm1(x);

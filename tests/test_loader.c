@@ -643,7 +643,7 @@ static void test_damaged_records_are_named(void **state)
     (void)state;
     liana__test_folder();
     expect_failure(write_data("html.tfrec", 7, "<html>404</html>"), LIANA_INVALID_DATA,
-                   "html.tfrec', record 7 (id 'n7')", "expected a JPEG or PNG", "HTML");
+                   "html.tfrec', record 7 (id 'n7')", "expected a JPEG, PNG", "HTML");
     expect_failure(write_data("cut.tfrec", 4, "\xff\xd8\xff\xe0"), LIANA_DATA_LOSS, "cut.tfrec', record 4 (id 'n4')",
                    "JPEG", "truncated");
     /* One bit of the sixth record's data. */

@@ -1,5 +1,6 @@
 /* Numbers have a point, in files and out of them, in a program whose locale has a decimal comma. */
 #include "harness/command_run.h"
+#include "harness/peers.h"
 
 #include "base/file.h"
 #include "base/format.h"
@@ -28,8 +29,7 @@ static int make_locale(void **state)
 static void use_commas(void)
 {
     if (!setlocale(LC_ALL, "de_DE.UTF-8")) {
-        print_message("skipped: there is no locale de_DE.UTF-8, and none can be made: install the package locales\n");
-        skip();
+        liana__test_skip("there is no locale de_DE.UTF-8, and none can be made: install the package locales");
     }
     char number[16];
     snprintf(number, sizeof number, "%.1f", 0.5);

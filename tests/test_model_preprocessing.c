@@ -131,6 +131,145 @@ static void test_evaluation_is_that_of_the_command(void **state)
     tear_down(&own);
 }
 
+/* ---- images in memory ---- */
+
+enum { SIDE = 12, INPUT = 8 };
+
+/* Image `index` of the data, as IDX files keep it. */
+static void read_image(int index, unsigned char pixels[SIDE][SIDE])
+{
+    FILE *file = fopen(liana__test_path("validation-images"), "rb");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, 16 + index * SIDE * SIDE, SEEK_SET), 0);
+    assert_int_equal(fread(pixels, 1, SIDE * SIDE, file), SIDE * SIDE);
+    fclose(file);
+}
+
+/* A program that brings images to the model's input itself gets what liana_predict gives: shrunk with antialiasing, and
+ * scaled to -1..1. As grey, as colours, with alpha, and with gaps behind the rows. */
+static void test_frames_are_brought_to_the_input(void **state)
+{
+    (void)state;
+    fixture own = set_up();
+    float expected[NUM_TEST][CLASSES];
+    predict(&own, own.model, own.test, expected);
+    for (int i = 0; i < 24; i++) {
+        static const int channels[] = {1, 3, 4, 1};
+        const int count = channels[i % 4], gap = i % 4 == 3 ? 5 : 0, row_bytes = SIDE * count + gap;
+        unsigned char pixels[SIDE][SIDE], frame[SIDE * (SIDE * 4 + 5)];
+        float input[INPUT * INPUT], output[CLASSES];
+        read_image(i, pixels);
+        memset(frame, 77, sizeof frame);
+        for (int y = 0; y < SIDE; y++) {
+            for (int x = 0; x < SIDE; x++) {
+                for (int k = 0; k < count && k < 3; k++) frame[y * row_bytes + x * count + k] = pixels[y][x];
+            }
+        }
+        const liana_pixels image = {frame, SIDE, SIDE, count, gap ? row_bytes : 0};
+        done(liana_prepare_image(own.model, &image, input));
+        const liana_array array = {liana_model_input(own.model, 0).name, LIANA_F32, liana_shape_of(1, INPUT, INPUT, 1),
+                                   input};
+        liana_dataset *rows = liana_dataset_from_tensor_slices(own.context, &array, 1);
+        assert_non_null(rows);
+        done(liana_predict(own.model, rows, output));
+        for (int c = 0; c < CLASSES; c++) assert_true(fabsf(output[c] - expected[i][c]) < 1e-5f);
+        liana_dataset_close(rows);
+    }
+    tear_down(&own);
+}
+
+/* Of a size and a scale by hand: 2 x 4 pixels of one colour each become 8 x 8; ImageNet's mean is taken off, blue
+ * first. */
+static void test_scales_of_frames(void **state)
+{
+    (void)state;
+    static const unsigned char frame[2 * 4 * 3] = {10, 20, 30, 10, 20, 30, 10, 20, 30, 10, 20, 30,
+                                                   10, 20, 30, 10, 20, 30, 10, 20, 30, 10, 20, 30};
+    static const struct {
+        liana_scale scale;
+        double expected[3];
+    } cases[] = {{LIANA_SCALE_ZERO_ONE, {10 / 255.0, 20 / 255.0, 30 / 255.0}},
+                 {LIANA_SCALE_MINUS_ONE_ONE, {10 / 127.5 - 1, 20 / 127.5 - 1, 30 / 127.5 - 1}},
+                 {LIANA_SCALE_NONE, {10, 20, 30}},
+                 {LIANA_SCALE_CAFFE, {30 - 103.939, 20 - 116.779, 10 - 123.68}},
+                 {LIANA_SCALE_TORCH,
+                  {(10 / 255.0 - 0.485) / 0.229, (20 / 255.0 - 0.456) / 0.224, (30 / 255.0 - 0.406) / 0.225}}};
+    liana_context *context;
+    liana_model *model;
+    float input[INPUT * INPUT * 3];
+    liana_pixels image = {frame, 2, 4, 3, 0};
+    assert_int_equal(liana_context_create(NULL, &context), LIANA_OK);
+    fixture own = {.context = context};
+    done(liana_model_create(context, NULL, &model));
+    liana_input(model, .shape = LIANA_INTS(INPUT, INPUT, 3));
+    liana_flatten(model);
+    refused(liana_prepare_image(model, &image, input), LIANA_INVALID_ARGUMENT, "does not know the scale");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        done(liana_model_set_preprocessing(model, &(liana_preprocessing){.scale = cases[i].scale}));
+        done(liana_prepare_image(model, &image, input));
+        for (int k = 0; k < INPUT * INPUT * 3; k++) {
+            assert_true(fabs((double)input[k] - cases[i].expected[k % 3]) < 1e-4);
+        }
+    }
+    static const liana_pixels wrong[] = {{NULL, 2, 4, 3, 0},  {frame, 0, 4, 3, 0},       {frame, 2, -1, 3, 0},
+                                         {frame, 2, 4, 2, 0}, {frame, 1 << 20, 4, 3, 0}, {frame, 2, 4, 3, 11}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        refused(liana_prepare_image(model, &wrong[i], input), LIANA_INVALID_ARGUMENT, "expected");
+    }
+    refused(liana_prepare_image(model, NULL, input), LIANA_INVALID_ARGUMENT, "");
+    liana_model_destroy(model);
+    done(liana_model_create(context, NULL, &model));
+    liana_input(model, .shape = LIANA_INTS(5));
+    liana_dense(model, .units = 1);
+    refused(liana_prepare_image(model, &image, input), LIANA_INVALID_ARGUMENT, "which is no image");
+    liana_model_destroy(model);
+    liana_context_destroy(context);
+}
+
+/* ---- checkpoints of a run ---- */
+
+/* The best one, one by its name, by its path from liana_checkpoint_best, and with a slash behind. */
+static void test_a_checkpoint_is_loaded_as_a_model(void **state)
+{
+    (void)state;
+    fixture own = set_up();
+    char run[256], path[600], best[600], line[700];
+    snprintf(run, sizeof run, "%s", liana__test_path("kept"));
+    /* The first epoch stays the best: the second one's rate is much too large. */
+    assert_code(liana__test_command("train", liana__test_path("config.yaml"), "train.epochs=2", "checkpoint.keep=0",
+                                    "data.class_names=[upper left, upper right, lower left, lower right]",
+                                    "data.scale=-1..1", "data.image_size=[8, 8]", "data.resize={antialias: true}",
+                                    "checkpoint.best=val_loss",
+                                    "train.optimizer={name: SGD, learning_rate: {name: "
+                                    "PiecewiseConstantDecay, boundaries: [7], values: [0.01, 50.0]}}",
+                                    "--out", run),
+                0);
+    done(liana_checkpoint_best(own.context, run, best, sizeof best));
+    assert_non_null(strstr(best, "step-0000000007"));
+    static const char *const names[] = {"checkpoints/best", "checkpoints/best/", "checkpoints/step-0000000007"};
+    for (int i = 0; i < 4; i++) {
+        liana_model *model;
+        liana_results results;
+        snprintf(path, sizeof path, "%s/%s", run, i < 3 ? names[i] : "");
+        done(liana_model_load(own.context, i < 3 ? path : best, &model));
+        done(liana_evaluate(model, own.test, NULL, &results));
+        liana__test_result got = liana__test_command("evaluate", run, "--checkpoint", "best");
+        snprintf(line, sizeof line, "loss %.4f, accuracy %.4f", results.loss, results.metrics[0]);
+        if (!strstr(got.out, line)) print_error("%s: %s\n", got.out, line);
+        assert_non_null(strstr(got.out, line));
+        assert_code(got, 0);
+        liana_model_destroy(model);
+    }
+    liana_model *model;
+    snprintf(path, sizeof path, "%s/checkpoints/step-0000000099", run);
+    refused(liana_model_load(own.context, path, &model), LIANA_NOT_FOUND, "step-0000000007");
+    snprintf(path, sizeof path, "%s/checkpoints/best", own.run);
+    refused(liana_model_load(own.context, path, &model), LIANA_NOT_FOUND, "best");
+    snprintf(path, sizeof path, "%s/checkpoints", run);
+    refused(liana_model_load(own.context, path, &model), LIANA_NOT_FOUND, "model.json");
+    tear_down(&own);
+}
+
 /* What a fit was told stays with the model, through a folder too. */
 static void test_a_saved_model_keeps_it(void **state)
 {
@@ -301,9 +440,19 @@ static void test_damaged_folders(void **state)
         assert_ok(liana__safetensors_open(path, &file, &error), &error);
         liana__safetensors_entry entry = {"preprocessing", lines[i]};
         liana__safetensors_contents contents = file.contents;
+        liana__safetensors_tensor tensors[16];
+        assert_true(contents.num_tensors <= 16);
+        for (size_t k = 0; k < contents.num_tensors; k++) {
+            void *data;
+            tensors[k] = contents.tensors[k];
+            assert_ok(liana__safetensors_take(&file, &tensors[k], &data, &error), &error);
+            tensors[k].data = data;
+        }
+        contents.tensors = tensors;
         contents.metadata = &entry;
         contents.num_metadata = 1;
         assert_ok(liana__safetensors_write(path, &contents, false, NULL, &error), &error);
+        for (size_t k = 0; k < contents.num_tensors; k++) free((void *)(uintptr_t)tensors[k].data);
         liana__safetensors_close(&file);
         refused(liana_model_load(own.context, liana__test_path("saved"), &copy), LIANA_INVALID_DATA, texts[i]);
         refused(LIANA_INVALID_DATA, LIANA_INVALID_DATA, "saved/weights.safetensors");
@@ -323,6 +472,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_predictions_are_those_of_the_command),
         cmocka_unit_test(test_evaluation_is_that_of_the_command),
+        cmocka_unit_test(test_frames_are_brought_to_the_input),
+        cmocka_unit_test(test_scales_of_frames),
+        cmocka_unit_test(test_a_checkpoint_is_loaded_as_a_model),
         cmocka_unit_test(test_a_saved_model_keeps_it),
         cmocka_unit_test(test_class_folders_are_numbered_as_the_model_says),
         cmocka_unit_test(test_a_fit_teaches_names),

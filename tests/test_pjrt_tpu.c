@@ -1,5 +1,5 @@
 /* The strategy tpu, and what products are computed in. The counting plugin says that its platform is "tpu". */
-#include "harness/harness.h"
+#include "harness/peers.h"
 
 #include "backends/pjrt/discovery.h"
 #include "harness/command_run.h"
@@ -112,7 +112,7 @@ static void test_no_tpu(void **state)
     liana__error error;
     liana__test_folder();
     config = liana__test_tiny_run(20);
-    if (liana__pjrt_find_hardware("tpu", &error) == LIANA_OK) skip();
+    if (liana__pjrt_find_hardware("tpu", &error) == LIANA_OK) liana__test_skip("this machine has a TPU");
     assert_refused(liana__test_command("train", config, "train.strategy=tpu",
                                        setting("output", liana__test_path("none"))),
                    1, "the strategy tpu: ", "this machine has no TPU", "'liana devices'",
@@ -205,7 +205,9 @@ static void test_exact_mode_sets_flags(void **state)
          "deterministic: programs are compiled with xla_gpu_deterministic_ops=true, xla_gpu_autotune_level=0\n",
          {"xla_gpu_deterministic_ops\x12\x02\x10\x01", "xla_gpu_autotune_level\x12\x02\x18"}},
         {"cpu",
-         "deterministic: programs are compiled with xla_cpu_multi_thread_eigen=false\n",
+         "deterministic: programs are compiled with xla_cpu_multi_thread_eigen=false; bits are those of the number of "
+         "the "
+         "plugin's threads: the processors (or NPROC), or its devices if they are more\n",
          {"xla_cpu_multi_thread_eigen\x12\x02\x10", NULL}},
         {"tpu", "deterministic: programs of the platform tpu are repeatable as they are\n", {NULL, NULL}},
         {"npu", "deterministic: nothing is known that makes programs of the platform npu repeatable\n", {NULL, NULL}},

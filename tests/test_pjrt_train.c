@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { EPOCHS = 3, NUM_EXAMPLES = 100 /* the last batch of an epoch is partial */ };
 
@@ -85,6 +86,39 @@ static void test_bits_do_not_depend_on_the_devices(void **state)
                     0);
         if (i > 0) liana__test_assert_same_training(runs[0], runs[i]);
     }
+    liana__test_plugin_is_clean();
+}
+
+/* All devices of plugins that have so many. */
+static void assert_same_bits_of(const char *const *counts, size_t num_counts)
+{
+    char first[32];
+    for (size_t i = 0; i < num_counts; i++) {
+        char device[48], run[32];
+        snprintf(device, sizeof device, "?cpu_device_count=%s", counts[i]);
+        snprintf(run, sizeof run, "of-%zu-%s", num_counts, counts[i]);
+        assert_code(liana__test_command("train", config, liana__test_on_plugin(device), liana__test_output(run),
+                                        "train.strategy=mirrored", "train.deterministic=true", "train.epochs=1"),
+                    0);
+        if (i == 0) memcpy(first, run, sizeof first);
+        if (i > 0) liana__test_assert_same_training(first, run);
+    }
+}
+
+/* What docs/devices.md promises of plugins for CPUs with different numbers of devices: bits are those of the number of
+ * threads, which is the larger of NPROC (or the processors) and the devices. */
+static void test_bits_of_plugins_of_several_sizes(void **state)
+{
+    (void)state;
+    begin();
+    static const char *const counts[] = {"1", "2", "3", "4", "8"};
+    assert_int_equal(setenv("NPROC", "8", 1), 0);
+    assert_same_bits_of(counts, 5);
+    assert_int_equal(unsetenv("NPROC"), 0);
+    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    size_t as_many = 1;
+    while (as_many < 4 && strtol(counts[as_many], NULL, 10) <= processors) as_many++;
+    assert_same_bits_of(counts, as_many);
     liana__test_plugin_is_clean();
 }
 
@@ -305,6 +339,7 @@ int main(void)
         cmocka_unit_test(test_losses_are_the_cpus),
         cmocka_unit_test(test_nothing_is_compiled_again),
         cmocka_unit_test(test_bits_do_not_depend_on_the_devices),
+        cmocka_unit_test(test_bits_of_plugins_of_several_sizes),
         cmocka_unit_test(test_all_devices),
         cmocka_unit_test(test_device_lost_and_resume),
         cmocka_unit_test(test_device_lost_at_once),

@@ -3,11 +3,15 @@
 
 #include "cli/progress.h"
 #include "cli/reporter.h"
+#include "cli/terminal.h"
 
+#include <fcntl.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 static liana__progress sample(void)
 {
@@ -222,6 +226,53 @@ static void test_a_terminal_gets_one_line_redrawn(void **state)
     free(printed);
 }
 
+/* The widest line that a terminal of the test's own was sent, in columns. */
+static size_t widest_line(int terminal)
+{
+    char found[4000] = "";
+    ssize_t size = read(terminal, found, sizeof found - 1);
+    assert_true(size > 0);
+    size_t widest = 0;
+    for (char *line = strtok(found, "\r\n"); line; line = strtok(NULL, "\r\n")) {
+        size_t length = strlen(line);
+        if (length > 3 && strcmp(line + length - 3, "\x1b[K") == 0) length -= 3;
+        if (length > widest) widest = length;
+    }
+    return widest;
+}
+
+/* A line that is longer than the terminal goes on in the next row, and each drawing would scroll by one. */
+static void test_a_terminal_is_made_narrower(void **state)
+{
+    (void)state;
+    int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+    if (terminal < 0 || grantpt(terminal) != 0 || unlockpt(terminal) != 0) {
+        print_message("skipped: this system gives no pseudo terminals\n");
+        skip();
+    }
+    FILE *stream = fopen(ptsname(terminal), "r+");
+    assert_non_null(stream);
+    static const unsigned short widths[] = {120, 60, 30, 90};
+    liana__reporter reporter;
+    liana__reporter_init(&reporter, stream, false);
+    assert_int_equal(reporter.mode, LIANA__REPORTER_BAR);
+    liana__progress progress = sample();
+    for (int i = 0; i < 4; i++) {
+        const struct winsize size = {.ws_row = 24, .ws_col = widths[i]};
+        assert_int_equal(ioctl(terminal, TIOCSWINSZ, &size), 0);
+        progress.step = i + 1;
+        liana__reporter_update(&reporter, &progress, 100 + i);
+        size_t widest = widest_line(terminal);
+        assert_true(widest < widths[i] && widest + 40 > widths[i]);
+        liana__terminal_draw(stream, "remote files: 3 of 12, 120.0 of 900.0 MiB, 45.2 MiB/s, 17 s left, or some more");
+        widest = widest_line(terminal);
+        assert_int_equal(widest, widths[i] < 80 ? widths[i] - 1 : 78);
+    }
+    liana__reporter_free(&reporter);
+    fclose(stream);
+    close(terminal);
+}
+
 static void test_a_machine_gets_json_lines(void **state)
 {
     (void)state;
@@ -250,6 +301,7 @@ int main(void)
         cmocka_unit_test(test_json_for_machines),
         cmocka_unit_test(test_a_pipe_gets_few_lines),
         cmocka_unit_test(test_a_terminal_gets_one_line_redrawn),
+        cmocka_unit_test(test_a_terminal_is_made_narrower),
         cmocka_unit_test(test_a_machine_gets_json_lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -325,6 +325,10 @@ static void test_devices_that_are_not_there(void **state)
     refuse("/job:worker/task:0/abacus:0", LIANA_INVALID_CONFIG, "abacus:0", "reference");
     /* A client may not make a server load a file. */
     refuse("/job:worker/task:0/pjrt:lib:0", LIANA_INVALID_CONFIG, "pjrt:lib:0", "offers no device");
+    /* A client does not choose what code runs on the server. The rest of a name with a slash is another part of it. */
+    refuse("/job:worker/task:0/gpu:x.so", LIANA_INVALID_CONFIG, "gpu:x.so", "offers no device");
+    refuse("/job:worker/task:0/pjrt:x.so:0", LIANA_INVALID_CONFIG, "pjrt:x.so:0", "offers no device");
+    refuse("/job:worker/task:0/pjrt:cpu:x.so", LIANA_INVALID_CONFIG, "pjrt:cpu:x.so", "offers no device");
     assert_ok(liana_connect_to_cluster(context, "{workers: [\"127.0.0.1:1\"]}"), &context->error);
     refuse("/job:worker/task:0/cpu:0", LIANA_INVALID_CONFIG, "127.0.0.1:1", "LIANA_CLUSTER_KEYS");
     char text[256];

@@ -1,5 +1,6 @@
 /* https:// from nginx on this machine, with a certificate made for the test; and Google's tokens. */
 #include "harness/cluster_run.h"
+#include "harness/peers.h"
 #include "harness/remote_server.h"
 #include "harness/wait_until.h"
 
@@ -145,8 +146,7 @@ static const char *https(const char *path)
 static void need_nginx(void)
 {
     if (nginx) return;
-    printf("skipped: no nginx or openssl\n");
-    skip();
+    liana__test_skip("no nginx or openssl (scripts/install-packages.sh --tests)");
 }
 
 enum { LARGE = 10500 };
@@ -289,7 +289,7 @@ static void write_robot(const char *key_file)
 static void test_a_service_account(void **state)
 {
     (void)state;
-    if (access(liana__test_path("robot.pem"), R_OK) != 0) skip();
+    if (access(liana__test_path("robot.pem"), R_OK) != 0) liana__test_skip("no openssl");
     liana__error error = {0};
     char *data;
     size_t size;

@@ -1,6 +1,7 @@
 /* Results in buckets, from the command's side and in C: what is there is what a local run writes, also after the run was
  * killed, refused or cut off. */
 #include "harness/command_run.h"
+#include "harness/peers.h"
 #include "harness/remote_server.h"
 #include "harness/wait_until.h"
 
@@ -133,6 +134,11 @@ static void test_runs_in_buckets(void **state)
         assert_non_null(strstr(got.out, urls[i]));
         assert_code(got, 0);
         assert_same_run(served, "local", true);
+        /* The run in place of its configuration. */
+        got = liana__test_command("train", urls[i], "--resume");
+        assert_non_null(strstr(got.out, "nothing is left to train"));
+        assert_code(got, 0);
+        assert_refused(liana__test_command("train", urls[i]), 2, "is a run folder", "--resume goes on");
     }
     assert_refused(liana__test_command("train", config, "--out", "s3://bucket/one", "--resume", "train.seed=8"), 2,
                    "'train.seed': 7 -> 8", "s3://bucket/one/config.yaml");
@@ -149,7 +155,7 @@ static void test_pictures(void **state)
     liana__test_result got = liana__test_command("report", "gs://bucket/run");
     if (strstr(got.err, "libcairo") || strstr(got.err, "no cairo")) {
         liana__test_free_result(&got);
-        skip();
+        liana__test_skip("no cairo");
     }
     assert_non_null(strstr(got.out, "gs://bucket/run/curves.png"));
     assert_code(got, 0);
@@ -423,7 +429,9 @@ static void test_a_run_as_a_model(void **state)
 {
     (void)state;
     const char *config = liana__test_tiny_run(64);
-    assert_code(liana__test_command("train", config, "--out", "gs://bucket/run", "train.epochs=1"), 0);
+    assert_code(liana__test_command("train", config, "--out", "gs://bucket/run", "train.epochs=2", "checkpoint.keep=0",
+                                    "checkpoint.best=loss"),
+                0);
     assert_code(liana__test_command("train", config, "--out", liana__test_path("run"), "train.epochs=1"), 0);
     liana_context *context;
     liana_dataset *data;
@@ -431,7 +439,10 @@ static void test_a_run_as_a_model(void **state)
     float expected[32 * LIANA__TINY_CLASSES], found[32 * LIANA__TINY_CLASSES];
     assert_int_equal(liana_context_create(NULL, &context), LIANA_OK);
     assert_int_equal(liana_dataset_open(context, liana__test_path("validation-images"), NULL, &data), LIANA_OK);
-    fit_done(context, liana_model_load(context, "gs://bucket/run", &there));
+    /* A checkpoint of it, by name; and the best one. */
+    fit_done(context, liana_model_load(context, "gs://bucket/run/checkpoints/best", &there));
+    liana_model_destroy(there);
+    fit_done(context, liana_model_load(context, "gs://bucket/run/checkpoints/step-0000000002", &there));
     fit_done(context, liana_model_load(context, liana__test_path("run"), &here));
     fit_done(context, liana_predict(here, data, expected));
     fit_done(context, liana_predict(there, data, found));

@@ -46,6 +46,14 @@ static void test_training_from_buckets(void **state)
     /* The configuration from there as well: what it names lies beside it. */
     assert_code(liana__test_command("train", "s3://bucket/data/config.yaml", "--out", liana__test_path("s3")), 0);
     assert_same_model("s3", "local");
+    /* Code that it names does not run unasked. */
+    static const char *const named[] = {"train: {device: 'pjrt:/none.so'}\n", "plugins: [/none.so]\n",
+                                        "train: {strategy: {name: mirrored, devices: ['pjrt:/none.so:0']}}\n"};
+    for (size_t i = 0; i < 3; i++) {
+        liana__test_serve("data/code.yaml", named[i], strlen(named[i]));
+        assert_refused(liana__test_command("train", "s3://bucket/data/code.yaml", "--out", liana__test_path("none")), 2,
+                       "the plugin '/none.so' is not loaded", "--allow-plugins");
+    }
     /* What the run folder says is where the data came from, and who asked is not in it. */
     char *text;
     size_t size;

@@ -107,7 +107,7 @@ static void test_grid_refuses_what_it_cannot_draw(void **state)
 static int64_t height_at(const liana__image *image, double x, bool training)
 {
     /* Below the key and above the axis' numbers. */
-    for (int64_t y = 100; y < image->height - 88; y++) {
+    for (int64_t y = 130; y < image->height - 88; y++) {
         const uint8_t *pixel = pixel_at(image, x, (double)y);
         bool blue = pixel[2] > pixel[0] + 80, orange = pixel[0] > pixel[2] + 80;
         if (training ? blue : orange) return image->height - y;
@@ -127,26 +127,26 @@ static void test_curves_follow_their_values(void **state)
     const char *path = liana__test_path("curves.png");
     assert_ok(liana__curves_write(path, NULL, panels, 2, 5, &error), &error);
     liana__image image = read_picture(path);
-    /* 2 pixels a unit; the first plot is 420 units wide from 52 on, the second starts 530 further. */
+    /* 2 pixels a unit; the first plot is 420 units wide from 64 on, the second starts 568 further. */
     int64_t before = INT64_MAX, rising = 0;
     for (int epoch = 0; epoch < 5; epoch++) {
-        double x = 2 * (52 + 105 * epoch) + (epoch == 0 ? 2 : epoch == 4 ? -2 : 0);
-        int64_t now = height_at(&image, x, true), then = height_at(&image, x + 2 * 530, true);
+        double x = 2 * (64 + 105 * epoch) + (epoch == 0 ? 2 : epoch == 4 ? -2 : 0);
+        int64_t now = height_at(&image, x, true), then = height_at(&image, x + 2 * 568, true);
         assert_true(now > 0 && now < before);
         assert_true(then > rising);
         before = now;
         rising = then;
     }
     /* Validation lies above training, and is missing in the middle, where it has no values. */
-    assert_true(height_at(&image, 2 * 53, false) > height_at(&image, 2 * 53, true));
-    assert_int_equal(height_at(&image, 2 * (52 + 210), false), -1);
+    assert_true(height_at(&image, 2 * 65, false) > height_at(&image, 2 * 65, true));
+    assert_int_equal(height_at(&image, 2 * (64 + 210), false), -1);
     liana__image_free(&image);
 }
 
 /* Grey pixels around a point of the first plot: `epoch` from 0, `height` the share of the plot's height from its bottom. */
 static int64_t count_grey(const liana__image *image, double epoch, double height)
 {
-    int64_t count = 0, at_x = (int64_t)(2 * (52 + 420 * epoch / 4)), at_y = (int64_t)(2 * (58 + 260 * (1 - height)));
+    int64_t count = 0, at_x = (int64_t)(2 * (64 + 420 * epoch / 4)), at_y = (int64_t)(2 * (74 + 260 * (1 - height)));
     for (int64_t y = at_y - 8; y <= at_y + 8; y++) {
         for (int64_t x = at_x - 8; x <= at_x + 8; x++) {
             const uint8_t *pixel = image->pixels + (y * image->width + x) * 3;
@@ -154,6 +154,49 @@ static int64_t count_grey(const liana__image *image, double epoch, double height
         }
     }
     return count;
+}
+
+/* Whether all pixels of [left, right) x [top, bottom), in units of the picture, are the same in both, or white (`b` NULL). */
+static bool same_pixels(const liana__image *a, const liana__image *b, int left, int top, int right, int bottom)
+{
+    for (int64_t y = 2 * top; y < 2 * bottom; y++) {
+        for (int64_t x = 2 * left; x < 2 * right; x++) {
+            for (int c = 0; c < 3; c++) {
+                const int64_t at = (y * a->width + x) * 3 + c;
+                if (a->pixels[at] != (b ? b->pixels[at] : 255)) return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* A name of any length covers neither the keys nor the best value, whenever that was; nor does a long number leave its
+ * panel. */
+static void test_names_and_numbers_of_curves_fit(void **state)
+{
+    (void)state;
+    liana__error error = {0};
+    liana__test_folder();
+    static const char *const names[] = {
+        "f1", "sparse_top_k_categorical_accuracy",
+        "class_output_sparse_top_k_categorical_accuracy_of_the_second_head_with_a_very_long_name"};
+    static const double values[][5] = {{-123456.5, 2, 3, 4, 5}, {5, 4, 3, 2, -1.234567e-15}, {0.1, 0.2, 0.9, 0.3, 0.2}};
+    for (size_t i = 0; i < 3; i++) {
+        liana__image images[3];
+        for (size_t k = 0; k < 3; k++) {
+            const liana__curve_panel panel = {.name = names[k], .train = values[i], .validation = values[i]};
+            const liana__curve_panel panels[2] = {panel, panel};
+            assert_ok(liana__curves_write(liana__test_path("long.png"), NULL, panels, 2, 5, &error), &error);
+            images[k] = read_picture(liana__test_path("long.png"));
+            assert_int_equal(images[k].width, 2 * (2 * 568 + 24));
+        }
+        /* All below the name. */
+        for (size_t k = 1; k < 3; k++) assert_true(same_pixels(&images[0], &images[k], 0, 44, 2 * 568, 370));
+        /* Between the panels, and at the end of the page. */
+        assert_true(same_pixels(&images[2], NULL, 564, 0, 570, 378));
+        assert_true(same_pixels(&images[2], NULL, 2 * 568, 0, 2 * 568 + 24, 378));
+        for (size_t k = 0; k < 3; k++) liana__image_free(&images[k]);
+    }
 }
 
 /* Decisions lie where they were made, at what they measured. */
@@ -260,9 +303,13 @@ static void test_axis_steps_are_round(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_grid_shows_images_and_frames), cmocka_unit_test(test_grid_refuses_what_it_cannot_draw),
-        cmocka_unit_test(test_decisions_are_drawn),          cmocka_unit_test(test_curves_follow_their_values),
-        cmocka_unit_test(test_curves_take_odd_values),       cmocka_unit_test(test_axis_steps_are_round),
+        cmocka_unit_test(test_grid_shows_images_and_frames),
+        cmocka_unit_test(test_grid_refuses_what_it_cannot_draw),
+        cmocka_unit_test(test_names_and_numbers_of_curves_fit),
+        cmocka_unit_test(test_decisions_are_drawn),
+        cmocka_unit_test(test_curves_follow_their_values),
+        cmocka_unit_test(test_curves_take_odd_values),
+        cmocka_unit_test(test_axis_steps_are_round),
         cmocka_unit_test(test_panels_stand_in_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

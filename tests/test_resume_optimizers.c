@@ -112,8 +112,10 @@ static float first_of(const char *run, const char *name)
     assert_ok(liana__safetensors_open(weights_of(run, path, sizeof path), &file, &error), &error);
     const liana__safetensors_tensor *tensor = liana__safetensors_find(&file, name);
     assert_non_null(tensor);
-    float value;
-    memcpy(&value, tensor->data, sizeof value);
+    void *values;
+    assert_ok(liana__safetensors_take(&file, tensor, &values, &error), &error);
+    const float value = *(const float *)values;
+    free(values);
     liana__safetensors_close(&file);
     return value;
 }

@@ -403,12 +403,76 @@ static void test_the_fast_example_trains(void **state)
     json_decref(got);
 }
 
+/* ---- a run folder in place of a configuration ---- */
+
+/* It goes on as its config.yaml says, with changes, and ends as with the configuration. */
+static void test_train_takes_a_run(void **state)
+{
+    (void)state;
+    liana__test_folder();
+    const char *config = liana__test_tiny_run(100);
+    char run[256], other[256], third[256];
+    snprintf(run, sizeof run, "%s", liana__test_path("first"));
+    snprintf(other, sizeof other, "%s", liana__test_path("second"));
+    snprintf(third, sizeof third, "%s", liana__test_path("third"));
+    assert_code(liana__test_command("train", config, "train.epochs=1", "--out", run), 0);
+    assert_refused(liana__test_command("train", run), 2, "is a run folder", "--resume goes on", "--out DIR");
+    assert_code(liana__test_command("train", run, "--resume", "train.epochs=3"), 0);
+    assert_code(liana__test_command("train", config, "train.epochs=3", "--out", other), 0);
+    char left[600], right[600];
+    snprintf(left, sizeof left, "%s/variables.safetensors", liana__test_newest_checkpoint("first"));
+    snprintf(right, sizeof right, "%s/variables.safetensors", liana__test_newest_checkpoint("second"));
+    assert_same_file(left, right);
+    /* From an earlier checkpoint of it; and another run that is configured the same. */
+    assert_code(liana__test_command("train", run, "--resume-from", "step-0000000004"), 0);
+    snprintf(left, sizeof left, "%s/variables.safetensors", liana__test_newest_checkpoint("first"));
+    assert_same_file(left, right);
+    assert_code(liana__test_command("train", run, "train.epochs=3", "--out", third), 0);
+    snprintf(left, sizeof left, "%s/variables.safetensors", liana__test_newest_checkpoint("third"));
+    assert_same_file(left, right);
+    /* It was moved: it goes on where it is. */
+    char moved[256];
+    snprintf(moved, sizeof moved, "%s", liana__test_path("moved"));
+    assert_int_equal(rename(run, moved), 0);
+    assert_code(liana__test_command("train", moved, "--resume", "train.epochs=4"), 0);
+    assert_false(liana__folder_exists(run));
+    assert_refused(liana__test_command("train", liana__test_path("moved/checkpoints"), "--resume"), 2,
+                   "is not a run folder", "no config.yaml");
+}
+
+/* Another device computes other last bits, so it must be allowed; the state fits. */
+static void test_resume_on_another_device(void **state)
+{
+    (void)state;
+    liana__test_folder();
+    const char *config = liana__test_tiny_run(100);
+    char run[256];
+    snprintf(run, sizeof run, "%s", liana__test_path("run"));
+    assert_code(liana__test_command("train", config, "train.epochs=1", "train.device=reference", "--out", run), 0);
+    assert_refused(liana__test_command("train", run, "--resume", "train.epochs=2", "train.device=cpu"), 2,
+                   "'train.device': \"reference\" -> \"cpu\"", "--allow-changed");
+    liana__test_result got =
+        liana__test_command("train", run, "--resume", "train.epochs=2", "train.device=cpu", "--allow-changed");
+    assert_non_null(strstr(got.out, "'train.device': \"reference\" -> \"cpu\""));
+    assert_non_null(strstr(got.out, "epoch 2/2"));
+    assert_code(got, 0);
+    /* And back; a change of what is trained on stays refused. */
+    assert_code(liana__test_command("train", run, "--resume", "train.epochs=3", "train.device=reference",
+                                    "--allow-changed"),
+                0);
+    assert_refused(liana__test_command("train", run, "--resume", "train.epochs=4", "train.batch_size=16",
+                                       "--allow-changed"),
+                   2, "train.batch_size");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_evaluate_gives_the_history),
         cmocka_unit_test(test_evaluate_refuses),
         cmocka_unit_test(test_confusion_matrix),
+        cmocka_unit_test(test_train_takes_a_run),
+        cmocka_unit_test(test_resume_on_another_device),
         cmocka_unit_test(test_predict_agrees_with_the_run),
         cmocka_unit_test(test_predict_names_classes_and_ignores_labels),
         cmocka_unit_test(test_predict_prints_what_a_photo_shows),

@@ -1,4 +1,5 @@
-/* A training in stages ends in the same bits as fits one after the other, and however often it is killed and resumed. */
+/* A training in stages ends in the same bits as fits one after the other, and however often it is killed and
+ * resumed. */
 #include "harness/tiny_fit.h"
 
 #include "base/file.h"
@@ -133,7 +134,8 @@ static void test_averages_at_the_end_of_a_stage(void **state)
 
 /* ---- stages and a control ---- */
 
-/* The first stage ends with weights that are worse than those it began with: the next one begins with the first ones. */
+/* The first stage ends with weights that are worse than those it began with: the next one begins with the first
+ * ones. */
 static void test_a_stage_goes_back_at_its_end(void **state)
 {
     (void)state;
@@ -172,6 +174,106 @@ static void test_a_stage_goes_back_at_its_end(void **state)
     liana_model_destroy(expected);
     liana_model_destroy(model);
     liana__tiny_fit_close(&own);
+}
+
+/* ---- stages that end early ---- */
+
+/* No epoch is better by 100 than the first one: with a patience of 1 each stage ends after its second epoch. */
+#define NEVER_BETTER "EarlyStopping: {monitor: loss, min_delta: 100, patience: 1"
+
+/* Each stage is a fit that EarlyStopping ends, and the next one goes on with the data after it. The schedule of the
+ * second one is that of the four epochs that it was to have. */
+static void stop_by_hand(const liana__tiny_fit *given, liana_model *model, const char *callbacks, const char *second)
+{
+    const liana__tiny_fit own = *given;
+    const char *const from[] = {"dense", "batch_normalization", "conv2d"};
+    const char *const optimizers[] = {"{name: Adam, learning_rate: 0.003}", second, "{name: SGD, learning_rate: 0.05}"};
+    static const int ends[] = {4, 6, 5};
+    for (int stage = 0; stage < 3; stage++) {
+        liana_fit_options options = options_of(&own);
+        done(liana_model_train_from(model, from[stage]));
+        options.optimizer = optimizers[stage];
+        options.initial_epoch = 2 * stage;
+        options.epochs = ends[stage];
+        options.named_callbacks = callbacks;
+        done(liana_fit(model, &options));
+    }
+}
+
+static void test_early_stopping_ends_its_stage(void **state)
+{
+    (void)state;
+    static const char *const callbacks[] = {"[" NEVER_BETTER "}]", "[" NEVER_BETTER ", restore_best_weights: true}]",
+                                            "[" NEVER_BETTER ", restore_best_weights: true, start_from_epoch: 0}]"};
+    static const char *const averages[] = {"", "", ", use_ema: true, ema_momentum: 0.9"};
+    for (int i = 0; i < 3; i++) {
+        char second[200], stages[600];
+        liana__tiny_fit own = liana__tiny_fit_open(EXAMPLES);
+        liana__notebook notes = {""};
+        liana_model *expected = liana__tiny_model(own.context), *model = liana__tiny_model(own.context);
+        snprintf(second, sizeof second,
+                 "{name: Adam, learning_rate: {name: CosineDecay, initial_learning_rate: 0.01, decay_epochs: 4}%s}",
+                 averages[i]);
+        snprintf(stages, sizeof stages,
+                 "[{epochs: 4, trainable_from: dense}, {epochs: 4, trainable_from: batch_normalization, optimizer: "
+                 "%s}, {name: all, epochs: 1, train_all: true, optimizer: {name: SGD, learning_rate: 0.05}}]",
+                 second);
+        stop_by_hand(&own, expected, callbacks[i], second);
+        liana_fit_options options = options_of(&own);
+        options.stages = stages;
+        options.named_callbacks = callbacks[i];
+        options.on_note = liana__write_note;
+        options.user = &notes;
+        done(liana_fit(model, &options));
+        assert_true(liana__same_weights(model, expected));
+        assert_non_null(strstr(notes.text, "EarlyStopping ended stage 1 in epoch 2"));
+        assert_non_null(strstr(notes.text, "stage 2 of 3 (stages[1]) begins with epoch 3"));
+        assert_non_null(strstr(notes.text, "EarlyStopping ended stage 2 in epoch 4"));
+        assert_non_null(strstr(notes.text, "stage 3 of 3 (all) begins with epoch 5"));
+        assert_null(strstr(notes.text, "ended the training"));
+        liana_model_destroy(expected);
+        liana_model_destroy(model);
+        liana__tiny_fit_close(&own);
+    }
+}
+
+static bool keep_epoch(void *user, const liana_epoch *epoch)
+{
+    *(int64_t *)user = epoch->epoch;
+    return true;
+}
+
+/* The last stage ends the training; and any stage does with all_stages. */
+static void test_early_stopping_ends_the_training(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *callbacks, *stages;
+        int64_t epochs;
+    } cases[] = {
+        {"[" NEVER_BETTER ", all_stages: true}]", "[{epochs: 4, trainable_from: dense}, {epochs: 3}]", 2},
+        {"[" NEVER_BETTER "}]", "[{epochs: 4, trainable_from: dense}, {epochs: 3}]", 4},
+        {"[" NEVER_BETTER "}]", "[{epochs: 4, trainable_from: dense}]", 2},
+        {"[" NEVER_BETTER ", start_from_epoch: 1}]", "[{epochs: 9, trainable_from: dense}, {epochs: 9}]", 6},
+        {"[" NEVER_BETTER ", all_stages: true, start_from_epoch: 2}]",
+         "[{epochs: 3, trainable_from: dense}, {epochs: 4}]", 4},
+        {"[" NEVER_BETTER "}]", NULL, 2},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int64_t last = 0;
+        liana__tiny_fit own = liana__tiny_fit_open(EXAMPLES);
+        liana_model *model = liana__tiny_model(own.context);
+        liana_fit_options options = options_of(&own);
+        options.stages = cases[i].stages;
+        if (!cases[i].stages) options.epochs = 8;
+        options.named_callbacks = cases[i].callbacks;
+        options.on_epoch = keep_epoch;
+        options.user = &last;
+        done(liana_fit(model, &options));
+        assert_int_equal(last, cases[i].epochs);
+        liana_model_destroy(model);
+        liana__tiny_fit_close(&own);
+    }
 }
 
 static void test_what_a_program_may_not_say(void **state)
@@ -375,6 +477,37 @@ static void test_damage_in_a_later_stage(void **state)
     assert_same_run("run", "whole");
 }
 
+#define EARLY                                                                                                       \
+    "stages=[{epochs: 4, trainable_from: dense}, {epochs: 4, train_all: true, optimizer: {learning_rate: 0.001}}]", \
+        "train.epochs=8", "checkpoint.every_steps=3", "checkpoint.keep=0",                                          \
+        "train.callbacks=[" NEVER_BETTER ", restore_best_weights: true}]"
+
+/* Killed before, at and after the end of a stage that EarlyStopping ends. */
+static void test_resumed_around_an_early_end(void **state)
+{
+    (void)state;
+    liana__test_folder();
+    snprintf(config_path, sizeof config_path, "%s", liana__test_tiny_run(EXAMPLES));
+    char whole[300], run[300];
+    snprintf(whole, sizeof whole, "%s", liana__test_path("whole"));
+    snprintf(run, sizeof run, "%s", liana__test_path("part"));
+    assert_code(liana__test_command("train", config_path, EARLY, "--out", whole), 0);
+    char folder[400];
+    snprintf(folder, sizeof folder, "%s/checkpoints", whole);
+    liana__arena arena = {0};
+    liana__paths names;
+    liana__error error = {0};
+    assert_ok(liana__folder_list(folder, &arena, &names, &error), &error);
+    assert_true(names.count > 5);
+    for (size_t i = 0; i + 1 < names.count; i++) {
+        copy_until("whole", "part", i);
+        /* The run folder in place of its configuration. */
+        assert_code(liana__test_command("train", run, "--resume"), 0);
+        assert_same_run("part", "whole");
+    }
+    liana__arena_free(&arena);
+}
+
 static void test_what_a_configuration_may_not_say(void **state)
 {
     (void)state;
@@ -399,10 +532,12 @@ static void test_what_a_configuration_may_not_say(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fits_one_after_the_other),         cmocka_unit_test(test_what_a_program_may_not_say),
-        cmocka_unit_test(test_resumed_after_each_checkpoint),    cmocka_unit_test(test_damage_in_a_later_stage),
-        cmocka_unit_test(test_what_a_configuration_may_not_say), cmocka_unit_test(test_averages_at_the_end_of_a_stage),
-        cmocka_unit_test(test_a_stage_goes_back_at_its_end),     cmocka_unit_test(test_a_control_in_each_stage),
+        cmocka_unit_test(test_early_stopping_ends_its_stage),  cmocka_unit_test(test_early_stopping_ends_the_training),
+        cmocka_unit_test(test_resumed_around_an_early_end),    cmocka_unit_test(test_fits_one_after_the_other),
+        cmocka_unit_test(test_what_a_program_may_not_say),     cmocka_unit_test(test_resumed_after_each_checkpoint),
+        cmocka_unit_test(test_damage_in_a_later_stage),        cmocka_unit_test(test_what_a_configuration_may_not_say),
+        cmocka_unit_test(test_averages_at_the_end_of_a_stage), cmocka_unit_test(test_a_stage_goes_back_at_its_end),
+        cmocka_unit_test(test_a_control_in_each_stage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

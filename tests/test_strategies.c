@@ -228,12 +228,13 @@ static void test_fields_are_options(void **state)
 static void test_names_of_others(void **state)
 {
     (void)state;
-    static const char *const rows[][2] = {
-#define LIANA__OTHER_STRATEGY(theirs, ours) {theirs, ours},
-#include "distribute/other_strategies.def"
-#undef LIANA__OTHER_STRATEGY
+    static const char *const rows[][3] = {
+#define LIANA__OTHER_NAME(kind, theirs, ours) {theirs, ours, #kind},
+#include "base/other_names.def"
+#undef LIANA__OTHER_NAME
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (strcmp(rows[i][2], "STRATEGY") != 0) continue;
         liana__arena arena = {0};
         liana__error error = {0};
         liana__strategy_choice choice;

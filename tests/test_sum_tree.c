@@ -1,6 +1,6 @@
 /* The CPU's sums of leaves: one fixed tree whatever the threads do, errors in the order of leaves, bounded memory; and
  * the blocks of any range of leaves. */
-#include "harness/harness.h"
+#include "harness/peers.h"
 
 #include "backends/cpu/cpu.h"
 #include "backends/cpu/sum_tree.h"
@@ -305,7 +305,7 @@ static liana_status write_small(void *user, size_t leaf, int worker, const liana
 static void test_sums_are_flushed(void **state)
 {
     (void)state;
-    if (!liana__denormals_can_flush()) skip();
+    if (!liana__denormals_can_flush()) liana__test_skip("this processor flushes no denormal numbers");
     for (int threads = 1; threads <= 2; threads++) {
         setting s = set_up_threads(threads, 2);
         liana__error error = {0};

@@ -1,6 +1,5 @@
-/* Layers and architectures compared with TensorFlow.js, layer by layer (tests/tfjs/compare.js). Skipped where
- * scripts/install-tfjs.sh was not run. */
-#include "harness/harness.h"
+/* Layers and architectures compared with TensorFlow.js, layer by layer (tests/tfjs/compare.js). */
+#include "harness/peers.h"
 
 #include "base/file.h"
 #include "base/random.h"
@@ -21,10 +20,14 @@ static liana__arena arena;
 static liana__error error;
 static liana__device *device;
 
-static bool tfjs_installed(void)
+/* compare.js finds TensorFlow.js where the peer is. */
+static void need_tfjs(void)
 {
-    return liana__folder_exists(LIANA_SOURCE_DIR "/tests/tfjs/node_modules/@tensorflow/tfjs-layers") &&
-           system("node --version >/dev/null 2>&1") == 0;
+    char modules[2100];
+    const char *folder = liana__test_peer("tfjs");
+    if (!folder) skip();
+    snprintf(modules, sizeof modules, "%s/node_modules", folder);
+    setenv("NODE_PATH", modules, 1);
 }
 
 static int set_up(void **state)
@@ -216,8 +219,9 @@ static void build_joins(void)
 
 static void build_activations(void)
 {
-    static const char *const names[] = {"linear",  "relu",  "relu6", "sigmoid", "hard_sigmoid", "tanh",
-                                        "softmax", "swish", "elu",   "selu",    "softplus",     "softsign"};
+    /* TensorFlow.js has Keras 2's. */
+    static const char *const names[] = {"linear",  "relu",  "relu6", "sigmoid", "hard_sigmoid_keras2", "tanh",
+                                        "softmax", "swish", "elu",   "selu",    "softplus",            "softsign"};
     liana_layer x = liana_input(model, .shape = LIANA_INTS(9)), all[12] = {{0}};
     for (int i = 0; i < 12; i++) all[i] = liana_activation(model, .activation = names[i], .input = x);
     liana_concatenate(model, .inputs = {all[0], all[1], all[2], all[3], all[4], all[5], all[6], all[7], all[8], all[9],
@@ -255,10 +259,7 @@ static float **draw_weights(void)
 static void test_every_layer(void **state)
 {
     (void)state;
-    if (!tfjs_installed()) {
-        print_message("skipped: TensorFlow.js is not installed (scripts/install-tfjs.sh)\n");
-        skip();
-    }
+    need_tfjs();
     static const struct {
         const char *name;
         void (*build)(void);
@@ -320,10 +321,7 @@ static float *read_photo(const char *name, int64_t size)
 
 static void compare_file(const char *file, const char *photo, int64_t size)
 {
-    if (!tfjs_installed()) {
-        print_message("skipped: TensorFlow.js is not installed (scripts/install-tfjs.sh)\n");
-        skip();
-    }
+    need_tfjs();
     assert_ok(liana_model_status(model), &context->error);
     const char *path = liana__test_data(file);
     float **weights = liana__test_weights(model, 1), *pixels = read_photo(photo, size);
@@ -374,10 +372,7 @@ static float **draw_vectors(void)
 
 static void compare_architecture(double low, double high)
 {
-    if (!tfjs_installed()) {
-        print_message("skipped: TensorFlow.js is not installed (scripts/install-tfjs.sh)\n");
-        skip();
-    }
+    need_tfjs();
     assert_ok(liana_model_status(model), &context->error);
     liana_shape shape = liana__model_input_shape(model);
     int64_t count = liana_shape_size(&shape);

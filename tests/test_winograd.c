@@ -1,6 +1,6 @@
 /* 3x3 convolutions with fewer products: how exact they are, what they do with numbers that are not finite, and that
  * tiles, packed kernels and the place in a batch change no bit. */
-#include "harness/harness.h"
+#include "harness/peers.h"
 
 #include "backends/kernel_choice.h"
 #include "base/context.h"
@@ -277,8 +277,7 @@ static void test_choice(void **state)
 #if defined(LIANA_X86)
     /* The kernel's own code answers, in instructions of its level. */
     if (context->isa < LIANA__ISA_AVX512) {
-        print_message("skipped: no AVX-512\n");
-        skip();
+        liana__test_skip("no AVX-512");
     }
     const problem usual = {16, 24, 24, 128, 128}, single = {1, 12, 12, 256, 256}, narrow = {16, 24, 24, 8, 128};
     const problem tiny = {64, 2, 2, 128, 128}, fifth = {16, 5, 5, 128, 128}, vast = {16, 24, 24, 1024, 1024};

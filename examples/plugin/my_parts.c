@@ -2,7 +2,7 @@
  *
  *     cc -shared -fPIC my_parts.c -o my_parts.so $(pkg-config --cflags --libs liana) -lm
  *     liana list losses power_error --plugin my_parts.so
- *     liana train my_parts.yaml
+ *     liana train my_parts.yaml --allow-plugins
  */
 #include "my_parts.h"
 

@@ -40,6 +40,10 @@ typedef struct liana_context_options {
      * context's graphs and models count. Freeing and asking go on as usual, and so do calls within a callback. false:
      * every call does its work, and the program looks at each status. */
     bool sticky_errors;
+    /* Whether files may name code that then runs in this process: plugins, and PJRT plugins by their paths. What the
+     * program names itself (liana_load_plugin, the name of a device) needs no permission, nor does a PJRT plugin that
+     * is found by its kind, such as "gpu". false: such a file is refused, or its plugins are not loaded. */
+    bool allow_plugins;
 } liana_context_options;
 
 /* Creates a context; `options` may be NULL. The caller destroys it after everything that was made from it. Errors:

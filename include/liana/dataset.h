@@ -155,7 +155,7 @@ LIANA_API LIANA_MUST_USE liana_status liana_map_register(liana_context *context,
 LIANA_API liana_dataset *liana_dataset_parse_example(liana_dataset *dataset, const liana_component *features,
                                                      size_t num_features);
 
-/* Decodes `image` if it is a string, and resizes it: u8 [height, width, channels]. */
+/* Decodes `image` if it is a string, and resizes it: u8 [height, width, channels], rounded. */
 typedef struct liana_decode_options {
     int64_t height;
     int64_t width;

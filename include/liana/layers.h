@@ -10,6 +10,9 @@
  * Every layer has these options:
  * - .name: default as in Keras, such as "conv2d_1";
  * - .trainable: default true;
+ * - .training: default true; false: the layer computes as in inference also while the model is trained, as Keras's
+ *   layer(x, training=False). Its weights are trained as .trainable says. Batch normalisation then uses its moving
+ *   averages, which stay as they are, and dropout does nothing;
  * - .input: default the layer before it. Layers that join several layers have .inputs instead.
  *
  * For an option that is a pair [2], one number stands for both: .kernel_size = 3.
@@ -59,10 +62,12 @@ enum { LIANA_MAX_LAYER_INPUTS = 16 };
 #define LIANA_LAYER_OPTIONS              \
     const char *name LIANA_DEFAULT_();   \
     bool trainable LIANA_DEFAULT_(true); \
+    bool training LIANA_DEFAULT_(true);  \
     liana_layer input LIANA_DEFAULT_()
 #define LIANA_MERGE_OPTIONS              \
     const char *name LIANA_DEFAULT_();   \
     bool trainable LIANA_DEFAULT_(true); \
+    bool training LIANA_DEFAULT_(true);  \
     liana_layer inputs[LIANA_MAX_LAYER_INPUTS] LIANA_DEFAULT_()
 
 #if defined(__cplusplus)
@@ -103,10 +108,11 @@ enum { LIANA_MAX_LAYER_INPUTS = 16 };
 typedef struct liana_input_options {
     const char *name LIANA_DEFAULT_();
     bool trainable LIANA_DEFAULT_(true);
+    bool training LIANA_DEFAULT_(true);
     liana_ints shape LIANA_DEFAULT_();
     liana_dtype dtype LIANA_DEFAULT_(LIANA_F32); /* LIANA_F32: floats of any dtype; LIANA_S32: ids */
 } liana_input_options;
-#define LIANA_INPUT_DEFAULTS .trainable = true
+#define LIANA_INPUT_DEFAULTS .trainable = true, .training = true
 #define liana_input(...) LIANA_ADD_("InputLayer", liana_input_options, LIANA_INPUT_DEFAULTS, __VA_ARGS__, )
 
 /* ---- layers with weights ----
@@ -138,8 +144,9 @@ typedef struct liana_dense_options {
     const char *kernel_constraint LIANA_DEFAULT_();
     const char *bias_constraint LIANA_DEFAULT_();
 } liana_dense_options;
-#define LIANA_DENSE_DEFAULTS \
-    .trainable = true, .use_bias = true, .kernel_initializer = "glorot_uniform", .bias_initializer = "zeros"
+#define LIANA_DENSE_DEFAULTS                                                                       \
+    .trainable = true, .training = true, .use_bias = true, .kernel_initializer = "glorot_uniform", \
+    .bias_initializer = "zeros"
 #define liana_dense(...) LIANA_ADD_("Dense", liana_dense_options, LIANA_DENSE_DEFAULTS, __VA_ARGS__, )
 
 /* activation(convolution of [batch, height, width, in] with kernel [height, width, in / groups, filters] + bias). */
@@ -161,8 +168,8 @@ typedef struct liana_conv2d_options {
     const char *kernel_constraint LIANA_DEFAULT_();
     const char *bias_constraint LIANA_DEFAULT_();
 } liana_conv2d_options;
-#define LIANA_CONV2D_DEFAULTS                                                           \
-    .trainable = true, .strides = 1, .dilation_rate = 1, .groups = 1, .use_bias = true, \
+#define LIANA_CONV2D_DEFAULTS                                                                             \
+    .trainable = true, .training = true, .strides = 1, .dilation_rate = 1, .groups = 1, .use_bias = true, \
     .kernel_initializer = "glorot_uniform", .bias_initializer = "zeros"
 #define liana_conv2d(...) LIANA_ADD_("Conv2D", liana_conv2d_options, LIANA_CONV2D_DEFAULTS, __VA_ARGS__, )
 
@@ -179,7 +186,7 @@ typedef struct liana_embedding_options {
     const char *activity_regularizer LIANA_DEFAULT_();
     const char *embeddings_constraint LIANA_DEFAULT_();
 } liana_embedding_options;
-#define LIANA_EMBEDDING_DEFAULTS .trainable = true, .embeddings_initializer = "random_uniform"
+#define LIANA_EMBEDDING_DEFAULTS .trainable = true, .training = true, .embeddings_initializer = "random_uniform"
 #define liana_embedding(...) LIANA_ADD_("Embedding", liana_embedding_options, LIANA_EMBEDDING_DEFAULTS, __VA_ARGS__, )
 
 /* A depthwise convolution: each channel has `depth_multiplier` kernels of its own. depthwise_kernel [height, width, in,
@@ -201,8 +208,8 @@ typedef struct liana_depthwise_conv2d_options {
     const char *depthwise_constraint LIANA_DEFAULT_();
     const char *bias_constraint LIANA_DEFAULT_();
 } liana_depthwise_conv2d_options;
-#define LIANA_DEPTHWISE_CONV2D_DEFAULTS                                                           \
-    .trainable = true, .strides = 1, .depth_multiplier = 1, .dilation_rate = 1, .use_bias = true, \
+#define LIANA_DEPTHWISE_CONV2D_DEFAULTS                                                                             \
+    .trainable = true, .training = true, .strides = 1, .depth_multiplier = 1, .dilation_rate = 1, .use_bias = true, \
     .depthwise_initializer = "glorot_uniform", .bias_initializer = "zeros"
 #define liana_depthwise_conv2d(...) \
     LIANA_ADD_("DepthwiseConv2D", liana_depthwise_conv2d_options, LIANA_DEPTHWISE_CONV2D_DEFAULTS, __VA_ARGS__, )
@@ -230,8 +237,8 @@ typedef struct liana_separable_conv2d_options {
     const char *pointwise_constraint LIANA_DEFAULT_();
     const char *bias_constraint LIANA_DEFAULT_();
 } liana_separable_conv2d_options;
-#define LIANA_SEPARABLE_CONV2D_DEFAULTS                                                           \
-    .trainable = true, .strides = 1, .dilation_rate = 1, .depth_multiplier = 1, .use_bias = true, \
+#define LIANA_SEPARABLE_CONV2D_DEFAULTS                                                                             \
+    .trainable = true, .training = true, .strides = 1, .dilation_rate = 1, .depth_multiplier = 1, .use_bias = true, \
     .depthwise_initializer = "glorot_uniform", .pointwise_initializer = "glorot_uniform", .bias_initializer = "zeros"
 #define liana_separable_conv2d(...) \
     LIANA_ADD_("SeparableConv2D", liana_separable_conv2d_options, LIANA_SEPARABLE_CONV2D_DEFAULTS, __VA_ARGS__, )
@@ -254,9 +261,10 @@ typedef struct liana_batch_normalization_options {
     const char *beta_constraint LIANA_DEFAULT_();
     const char *gamma_constraint LIANA_DEFAULT_();
 } liana_batch_normalization_options;
-#define LIANA_BATCH_NORMALIZATION_DEFAULTS                                                                            \
-    .trainable = true, .momentum = 0.99, .epsilon = 1e-3, .center = true, .scale = true, .beta_initializer = "zeros", \
-    .gamma_initializer = "ones", .moving_mean_initializer = "zeros", .moving_variance_initializer = "ones"
+#define LIANA_BATCH_NORMALIZATION_DEFAULTS                                                                 \
+    .trainable = true, .training = true, .momentum = 0.99, .epsilon = 1e-3, .center = true, .scale = true, \
+    .beta_initializer = "zeros", .gamma_initializer = "ones", .moving_mean_initializer = "zeros",          \
+    .moving_variance_initializer = "ones"
 #define liana_batch_normalization(...)                                                                      \
     LIANA_ADD_("BatchNormalization", liana_batch_normalization_options, LIANA_BATCH_NORMALIZATION_DEFAULTS, \
                __VA_ARGS__, )
@@ -268,7 +276,7 @@ typedef struct liana_activation_options {
     LIANA_LAYER_OPTIONS;
     const char *activation LIANA_DEFAULT_();
 } liana_activation_options;
-#define LIANA_ACTIVATION_DEFAULTS .trainable = true
+#define LIANA_ACTIVATION_DEFAULTS .trainable = true, .training = true
 #define liana_activation(...) \
     LIANA_ADD_("Activation", liana_activation_options, LIANA_ACTIVATION_DEFAULTS, __VA_ARGS__, )
 
@@ -279,7 +287,7 @@ typedef struct liana_relu_options {
     double negative_slope LIANA_DEFAULT_();
     double threshold LIANA_DEFAULT_();
 } liana_relu_options;
-#define LIANA_RELU_DEFAULTS .trainable = true, .max_value = LIANA_NO_LIMIT
+#define LIANA_RELU_DEFAULTS .trainable = true, .training = true, .max_value = LIANA_NO_LIMIT
 #define liana_relu(...) LIANA_ADD_("ReLU", liana_relu_options, LIANA_RELU_DEFAULTS, __VA_ARGS__, )
 
 /* Gives its input, and adds l1 * sum(|x|) + l2 * sum(x^2), divided by the number of examples, to the loss. Both factors
@@ -289,7 +297,7 @@ typedef struct liana_activity_regularization_options {
     double l1 LIANA_DEFAULT_();
     double l2 LIANA_DEFAULT_();
 } liana_activity_regularization_options;
-#define LIANA_ACTIVITY_REGULARIZATION_DEFAULTS .trainable = true
+#define LIANA_ACTIVITY_REGULARIZATION_DEFAULTS .trainable = true, .training = true
 #define liana_activity_regularization(...)                                      \
     LIANA_ADD_("ActivityRegularization", liana_activity_regularization_options, \
                LIANA_ACTIVITY_REGULARIZATION_DEFAULTS, __VA_ARGS__, )
@@ -299,7 +307,7 @@ typedef struct liana_softmax_options {
     LIANA_LAYER_OPTIONS;
     int64_t axis LIANA_DEFAULT_(-1);
 } liana_softmax_options;
-#define LIANA_SOFTMAX_DEFAULTS .trainable = true, .axis = -1
+#define LIANA_SOFTMAX_DEFAULTS .trainable = true, .training = true, .axis = -1
 #define liana_softmax(...) LIANA_ADD_("Softmax", liana_softmax_options, LIANA_SOFTMAX_DEFAULTS, __VA_ARGS__, )
 
 /* In training, sets a share `rate` of the elements to zero and multiplies the others by 1 / (1 - rate). .noise_shape
@@ -310,7 +318,7 @@ typedef struct liana_dropout_options {
     double rate LIANA_DEFAULT_();
     liana_ints noise_shape LIANA_DEFAULT_(); /* each -1 or 1, the first -1; empty: each element has its own draw */
 } liana_dropout_options;
-#define LIANA_DROPOUT_DEFAULTS .trainable = true
+#define LIANA_DROPOUT_DEFAULTS .trainable = true, .training = true
 #define liana_dropout(...) LIANA_ADD_("Dropout", liana_dropout_options, LIANA_DROPOUT_DEFAULTS, __VA_ARGS__, )
 
 /* ---- pooling and padding: [batch, height, width, channels] ---- */
@@ -322,7 +330,7 @@ typedef struct liana_pooling2d_options {
     int64_t strides[2] LIANA_DEFAULT_();
     liana_padding padding LIANA_DEFAULT_();
 } liana_pooling2d_options;
-#define LIANA_POOLING2D_DEFAULTS .trainable = true, .pool_size = 2
+#define LIANA_POOLING2D_DEFAULTS .trainable = true, .training = true, .pool_size = 2
 #define liana_max_pooling2d(...) \
     LIANA_ADD_("MaxPooling2D", liana_pooling2d_options, LIANA_POOLING2D_DEFAULTS, __VA_ARGS__, )
 #define liana_average_pooling2d(...) \
@@ -333,7 +341,7 @@ typedef struct liana_global_pooling2d_options {
     LIANA_LAYER_OPTIONS;
     bool keepdims LIANA_DEFAULT_();
 } liana_global_pooling2d_options;
-#define LIANA_GLOBAL_POOLING2D_DEFAULTS .trainable = true
+#define LIANA_GLOBAL_POOLING2D_DEFAULTS .trainable = true, .training = true
 #define liana_global_average_pooling2d(...) \
     LIANA_ADD_("GlobalAveragePooling2D", liana_global_pooling2d_options, LIANA_GLOBAL_POOLING2D_DEFAULTS, __VA_ARGS__, )
 #define liana_global_max_pooling2d(...) \
@@ -346,7 +354,7 @@ typedef struct liana_global_pooling1d_options {
     LIANA_LAYER_OPTIONS;
     bool keepdims LIANA_DEFAULT_();
 } liana_global_pooling1d_options;
-#define LIANA_GLOBAL_POOLING1D_DEFAULTS .trainable = true
+#define LIANA_GLOBAL_POOLING1D_DEFAULTS .trainable = true, .training = true
 #define liana_global_average_pooling1d(...) \
     LIANA_ADD_("GlobalAveragePooling1D", liana_global_pooling1d_options, LIANA_GLOBAL_POOLING1D_DEFAULTS, __VA_ARGS__, )
 #define liana_global_max_pooling1d(...) \
@@ -358,7 +366,7 @@ typedef struct liana_zero_padding2d_options {
     LIANA_LAYER_OPTIONS;
     liana_ints padding LIANA_DEFAULT_(1, {1});
 } liana_zero_padding2d_options;
-#define LIANA_ZERO_PADDING2D_DEFAULTS .trainable = true, .padding = {1, {1}}
+#define LIANA_ZERO_PADDING2D_DEFAULTS .trainable = true, .training = true, .padding = {1, {1}}
 #define liana_zero_padding2d(...) \
     LIANA_ADD_("ZeroPadding2D", liana_zero_padding2d_options, LIANA_ZERO_PADDING2D_DEFAULTS, __VA_ARGS__, )
 
@@ -368,7 +376,7 @@ typedef struct liana_zero_padding2d_options {
 typedef struct liana_flatten_options {
     LIANA_LAYER_OPTIONS;
 } liana_flatten_options;
-#define LIANA_FLATTEN_DEFAULTS .trainable = true
+#define LIANA_FLATTEN_DEFAULTS .trainable = true, .training = true
 #define liana_flatten(...) LIANA_ADD_("Flatten", liana_flatten_options, LIANA_FLATTEN_DEFAULTS, __VA_ARGS__, )
 
 /* [batch, target_shape]; one of its numbers may be -1. */
@@ -376,7 +384,7 @@ typedef struct liana_reshape_options {
     LIANA_LAYER_OPTIONS;
     liana_ints target_shape LIANA_DEFAULT_();
 } liana_reshape_options;
-#define LIANA_RESHAPE_DEFAULTS .trainable = true
+#define LIANA_RESHAPE_DEFAULTS .trainable = true, .training = true
 #define liana_reshape(...) LIANA_ADD_("Reshape", liana_reshape_options, LIANA_RESHAPE_DEFAULTS, __VA_ARGS__, )
 
 /* x * scale + offset. */
@@ -384,8 +392,12 @@ typedef struct liana_rescaling_options {
     LIANA_LAYER_OPTIONS;
     double scale LIANA_DEFAULT_();
     double offset LIANA_DEFAULT_();
+    /* A further factor and summand for each channel, which only files and architectures give: programs leave them
+     * NULL. */
+    const struct liana__value *scales LIANA_DEFAULT_();
+    const struct liana__value *offsets LIANA_DEFAULT_();
 } liana_rescaling_options;
-#define LIANA_RESCALING_DEFAULTS .trainable = true
+#define LIANA_RESCALING_DEFAULTS .trainable = true, .training = true
 #define liana_rescaling(...) LIANA_ADD_("Rescaling", liana_rescaling_options, LIANA_RESCALING_DEFAULTS, __VA_ARGS__, )
 
 /* (x - mean) / sqrt(variance) for each channel (the last axis). Mean and variance are weights that training does not
@@ -394,7 +406,7 @@ typedef struct liana_rescaling_options {
 typedef struct liana_normalization_options {
     LIANA_LAYER_OPTIONS;
 } liana_normalization_options;
-#define LIANA_NORMALIZATION_DEFAULTS .trainable = true
+#define LIANA_NORMALIZATION_DEFAULTS .trainable = true, .training = true
 #define liana_normalization(...) \
     LIANA_ADD_("Normalization", liana_normalization_options, LIANA_NORMALIZATION_DEFAULTS, __VA_ARGS__, )
 
@@ -411,7 +423,7 @@ typedef struct liana_category_encoding_options {
     int64_t num_tokens LIANA_DEFAULT_();
     liana_encoding output_mode LIANA_DEFAULT_();
 } liana_category_encoding_options;
-#define LIANA_CATEGORY_ENCODING_DEFAULTS .trainable = true
+#define LIANA_CATEGORY_ENCODING_DEFAULTS .trainable = true, .training = true
 #define liana_category_encoding(...) \
     LIANA_ADD_("CategoryEncoding", liana_category_encoding_options, LIANA_CATEGORY_ENCODING_DEFAULTS, __VA_ARGS__, )
 
@@ -421,7 +433,7 @@ typedef struct liana_category_encoding_options {
 typedef struct liana_merge_options {
     LIANA_MERGE_OPTIONS;
 } liana_merge_options;
-#define LIANA_MERGE_DEFAULTS .trainable = true
+#define LIANA_MERGE_DEFAULTS .trainable = true, .training = true
 #define liana_add(...) LIANA_ADD_("Add", liana_merge_options, LIANA_MERGE_DEFAULTS, __VA_ARGS__, )
 #define liana_multiply(...) LIANA_ADD_("Multiply", liana_merge_options, LIANA_MERGE_DEFAULTS, __VA_ARGS__, )
 
@@ -430,7 +442,7 @@ typedef struct liana_concatenate_options {
     LIANA_MERGE_OPTIONS;
     int64_t axis LIANA_DEFAULT_(-1);
 } liana_concatenate_options;
-#define LIANA_CONCATENATE_DEFAULTS .trainable = true, .axis = -1
+#define LIANA_CONCATENATE_DEFAULTS .trainable = true, .training = true, .axis = -1
 #define liana_concatenate(...) \
     LIANA_ADD_("Concatenate", liana_concatenate_options, LIANA_CONCATENATE_DEFAULTS, __VA_ARGS__, )
 
@@ -447,12 +459,13 @@ LIANA_API liana_layer liana_layer_reuse_at(liana_location here, liana_layer laye
 /* Uses a model as a layer. The outer model gets a copy of the layers, named "name/layer", with the values that the
  * weights have now; later changes of either model do not change the other. The same model under the same name shares
  * the weights of its earlier uses, as a layer does that is called again. .name: default the nested model's. .inputs:
- * one for each of its inputs; default the layer before. .trainable = false freezes all its layers. */
+ * one for each of its inputs; default the layer before. .trainable = false freezes all its layers;
+ * .training = false is for all of them. */
 typedef struct liana_nested_options {
     LIANA_MERGE_OPTIONS;
     const liana_model *nested LIANA_DEFAULT_();
 } liana_nested_options;
-#define LIANA_NESTED_DEFAULTS .trainable = true
+#define LIANA_NESTED_DEFAULTS .trainable = true, .training = true
 /* Returns the nested model's first output. The builder liana_nested(m, .nested = encoder) expands to this. Errors, with
  * the outer model: a model within itself, one of another context or with an error, inputs of other shapes or dtypes. */
 LIANA_API liana_layer liana_model_nest_at(liana_location here, liana_model *model, const liana_nested_options *options);

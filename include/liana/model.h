@@ -105,6 +105,11 @@ LIANA_API int64_t liana_model_num_parameters(const liana_model *model, bool trai
  * change, and their batch normalisation uses the moving averages. Errors: NOT_FOUND. */
 LIANA_API LIANA_MUST_USE liana_status liana_model_train_from(liana_model *model, const char *layer_name);
 
+/* Whether a layer, or all layers of a nested model, compute as in training while the model is trained. false: as in
+ * inference, as Keras's layer(x, training=False); see .training in layers.h. `name` NULL: all layers that the model has
+ * now, such as those of a base before its head is added. Errors: NOT_FOUND. */
+LIANA_API LIANA_MUST_USE liana_status liana_model_set_training(liana_model *model, const char *name, bool training);
+
 /* Sets the momentum of all batch normalisations, 0 to 1: the share of the moving averages that an update keeps. Keras's
  * values (0.99; 0.999 in MobileNetV2) need thousands of updates. Errors: INVALID_ARGUMENT. */
 LIANA_API LIANA_MUST_USE liana_status liana_model_set_batch_norm_momentum(liana_model *model, double momentum);

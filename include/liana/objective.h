@@ -26,16 +26,26 @@ typedef struct liana_loss {
 } liana_loss;
 
 /* A metric of an output. */
+/* Class k, from 0, as liana_metric.class_id, where 0 means that there is none. */
+#define LIANA_CLASS(k) ((k) + 1)
+
 typedef struct liana_metric {
     const char *name;
     const char *output; /* NULL: the only one */
     const char *as;     /* name in results; NULL: its own */
     int64_t k;          /* of top_k_accuracy; 0: 5 */
-    double threshold;   /* of answers of yes and no; 0: 0.5 */
-    const char
-        *average; /* of precision, recall, f1_score, fbeta_score: "macro", "micro", "weighted", or "none", a number
-                             * for each class; NULL: "macro" */
-    double beta;  /* of fbeta_score; 0: 1 */
+    /* Values above it are yes, of binary_accuracy, precision, recall, f1_score, fbeta_score, and of class_precision and
+     * its like where each answer is yes or no. 0: 0.5; of f1_score and fbeta_score: the largest value of an example is
+     * yes. */
+    double threshold;
+    int64_t top_k; /* of precision and recall: only the k largest values of an example may be yes; 0: all */
+    /* Of precision and recall: LIANA_CLASS(k), the only class that is counted. 0: all. */
+    int64_t class_id;
+    /* Of f1_score, fbeta_score, class_precision, class_recall, class_f1_score, class_fbeta_score: "macro", "micro",
+     * "weighted", or "none", a number for each class. NULL: "macro" of those that begin with class_, "none" of the
+     * others, as in Keras. */
+    const char *average;
+    double beta;            /* of fbeta_score and class_fbeta_score; 0: 1 */
     int64_t num_thresholds; /* of auc; 0: 200 */
     const char *curve;      /* of auc: "ROC", "PR"; NULL: "ROC" */
     bool multi_label;       /* of auc: the mean of an area for each class or answer */

@@ -153,9 +153,10 @@ typedef struct liana_plain_layer_options {
 } liana_plain_layer_options;
 
 /* liana_own_layer(model, NAME, TYPE, .option = ...) adds a layer by the name and the struct of its options, as
- * liana_dense does. Members that are not given are 0, so give them; .trainable is true. */
+ * liana_dense does. Members that are not given are 0, so give them; .trainable and .training are true. */
 #if !defined(__cplusplus)
-#define liana_own_layer(model, name, type, ...) LIANA_ADD_(name, type, .trainable = true, model, __VA_ARGS__, )
+#define LIANA_PLAIN_DEFAULTS_ .trainable = true, .training = true
+#define liana_own_layer(model, name, type, ...) LIANA_ADD_(name, type, LIANA_PLAIN_DEFAULTS_, model, __VA_ARGS__, )
 #endif
 
 /* ---- losses and metrics ---- */

@@ -69,7 +69,7 @@ typedef struct liana_binding {
 
 /* Zeros are the defaults. Names and options are those of the configuration; `liana list` shows them. */
 typedef struct liana_fit_options {
-    const liana_dataset *training;
+    const liana_dataset *training; /* of single examples; batches are taken apart, with a note */
     /* Which component of the data is which input of the model, and which is compared with which output; ended by the
      * first without a component. What is not named is found by its name; for an only input and output also `image` and
      * `label`, else the first components in their order. */
@@ -93,7 +93,7 @@ typedef struct liana_fit_options {
     const char *stop_at;
     int64_t initial_epoch;   /* epochs that count as done; less than `epochs`, which is counted with them */
     int64_t steps_per_epoch; /* 0: every example once (a stream of unknown length is counted first) */
-    int64_t batch_size;      /* examples in one update; 0: 32 */
+    int64_t batch_size;      /* examples in one update; 0: that of a batched dataset, else 32 */
     int64_t microbatch;      /* examples computed together; 0: chosen from the model and batch size */
     /* Updates of a group, at most 10000; 0: 1. A GPU or TPU does a group in one execution of its program. Callbacks have
      * one step for a group (liana_fit_num_updates), so checkpoints, ends and rates of callbacks are between groups. */
@@ -102,7 +102,8 @@ typedef struct liana_fit_options {
     int64_t validation_batch_size; /* 0: batch_size */
     int64_t validation_steps;      /* largest number of batches of a validation; 0: all examples */
     /* Factors of the examples' losses, by class: [num_class_weights], 0 or more. NULL: all 1. Classes from
-     * num_class_weights on have 1. */
+     * num_class_weights on have 1. They are for the output whose target is the component "label"; where there is one output
+     * only, for this one. A target of one value is the number of its class, of several the largest is. */
     const double *class_weights;
     int64_t num_class_weights;
     /* As in YAML: "Adam" (also for NULL), "{name: SGD, momentum: 0.9, learning_rate: 0.01}". */
@@ -214,7 +215,8 @@ LIANA_API LIANA_MUST_USE liana_status liana_evaluate(liana_model *model, const l
                                                      const liana_evaluate_options *options, liana_results *results);
 
 /* What the model predicts for each example, in the order of the data: outputs [num_examples, values], the values of all
- * its outputs one after the other. Of a model that was fitted from logits these are probabilities. */
+ * its outputs one after the other. Of a model that was fitted from logits these are probabilities. A dataset in batches
+ * has a row for each example too. */
 LIANA_API LIANA_MUST_USE liana_status liana_predict(liana_model *model, const liana_dataset *dataset, float *outputs);
 
 /* Zeros are the defaults. */
@@ -283,8 +285,17 @@ LIANA_API LIANA_MUST_USE liana_status liana_model_load_architecture(liana_contex
  * liana_model_preprocessing. The folder may be gs://bucket/folder or s3://bucket/folder. Errors: IO_ERROR (a file
  * cannot be written; a store refuses it), OUT_OF_MEMORY, and UNIMPLEMENTED (a URL, in a build without libcurl). */
 LIANA_API LIANA_MUST_USE liana_status liana_model_save(liana_model *model, const char *folder);
-/* Makes a new model from such a folder, or from a run folder; both may be URLs. From a run folder it takes its model.json with the newest
- * checkpoint, and what its config.yaml says of images and classes. */
+/* Brings an image of any size to the model's first input, as liana_predict would: channels are converted, the image is
+ * resized, and pixels get the model's scale (liana_model_preprocessing). Writes height x width x channels of that input
+ * to `input`. Errors: INVALID_ARGUMENT (no image, an input that is none, a scale that the model does not know:
+ * liana_model_set_preprocessing sets it), OUT_OF_MEMORY. */
+LIANA_API LIANA_MUST_USE liana_status liana_prepare_image(const liana_model *model, const liana_pixels *image,
+                                                          float *input);
+
+/* Makes a new model from such a folder, or from a run folder; both may be URLs. From a run folder it takes its model.json
+ * with the newest checkpoint, and what its config.yaml says of images and classes. A checkpoint of a run may be named
+ * instead of the run: "run/checkpoints/best" is its best one (checkpoint.best), whose path liana_checkpoint_best finds.
+ * With liana_context_options.allow_plugins the plugins that config.yaml names are loaded. */
 LIANA_API LIANA_MUST_USE liana_status liana_model_load(liana_context *context, const char *folder, liana_model **model);
 
 /* Sets mean, variance and count of a Normalization to those of a component of a dataset, over all its values with the

@@ -2,6 +2,7 @@
 #include "backends/backend.h"
 
 #include "base/context.h"
+#include "base/other_names.h"
 #include "base/text.h"
 
 #include <stdio.h>
@@ -45,20 +46,13 @@ static const liana__backend *find_backend(const char *name, liana__nearest_searc
 /* The device that others call `name`, such as "cuda:1"; its number stays. False: nobody does. */
 static bool name_of_others(const char *name, char *ours, size_t size)
 {
-    static const struct {
-        const char *theirs, *ours;
-    } rows[] = {
-#define LIANA__OTHER_DEVICE(theirs, ours) {theirs, ours},
-#include "backends/other_devices.def"
-#undef LIANA__OTHER_DEVICE
-    };
+    char kind[32];
     const size_t length = strcspn(name, ":?");
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        if (strlen(rows[i].theirs) != length || strncasecmp(name, rows[i].theirs, length) != 0) continue;
-        snprintf(ours, size, "%s%.64s", rows[i].ours, name + length);
-        return true;
-    }
-    return false;
+    if (length >= sizeof kind || memchr(name, '.', length)) return false;
+    snprintf(kind, sizeof kind, "%.*s", (int)length, name);
+    const char *found = liana__other_name(LIANA__OTHER_DEVICE, kind);
+    if (found) snprintf(ours, size, "%s%.64s", found, name + length);
+    return found;
 }
 
 static liana_status fail_unknown(const char *name, const char *nearest, liana__error *error)

@@ -11,7 +11,7 @@
 #include "backends/variables.h"
 
 /* Components of a batch, and sums of a leaf that gives rows. */
-enum { LIANA__MAX_COMPONENTS = 32, LIANA__MAX_ROW_SUMS = 8 };
+enum { LIANA__MAX_COMPONENTS = 40, LIANA__MAX_ROW_SUMS = 8 };
 
 /* What a replica computes for a leaf. The strings and arrays must outlive the replica. */
 struct liana__leaf_plan {

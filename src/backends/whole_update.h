@@ -37,7 +37,7 @@ struct liana__whole_plan {
     size_t most_steps;  /* that one execution does; at least 1 */
     /* Rows that stay on the devices, in tables of so many; 0: none do. Bit i of in_tables: component i of a batch does. */
     int64_t table_rows;
-    uint32_t in_tables;
+    uint64_t in_tables;
     liana__variables *variables; /* on the first device; all that the update assigns to is there */
 };
 

@@ -86,6 +86,7 @@ liana_status liana__context_make(const liana_context_options *options, liana_con
         context->log = options->log;
         context->log_user = options->log_user;
         context->sticky = options->sticky_errors;
+        context->allow_plugins = options->allow_plugins;
     }
     pthread_mutex_init(&context->log_mutex, NULL);
     *out = context;

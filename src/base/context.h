@@ -55,6 +55,7 @@ struct liana_context {
     liana__registered *registered;
     liana__arena parts;   /* memory of own parts */
     const char *entering; /* the plugin that registers its parts; NULL: none */
+    bool allow_plugins;   /* liana_context_options.allow_plugins */
     struct liana__loaded_plugin *plugins;
 };
 

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/format.h"
 #include "base/named.h"
+#include "base/other_names.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -328,9 +329,9 @@ static liana_status fail_unknown(const liana__fields *fields, const liana__value
                                  const char *const *besides, liana__error *error)
 {
     const char *key = map->keys[index];
-    liana__nearest_search search = liana__nearest_begin(key);
-    for (size_t i = 0; i < fields->count; i++) liana__nearest_add(&search, fields->items[i].name);
-    for (; besides && *besides; besides++) liana__nearest_add(&search, *besides);
+    liana__nearest_search search = liana__nearest_begin_known(key);
+    for (size_t i = 0; i < fields->count; i++) liana__nearest_add_known(&search, fields->items[i].name);
+    for (; besides && *besides; besides++) liana__nearest_add_known(&search, *besides);
     const char *nearest = search.nearest;
     liana__text known = {0};
     for (size_t i = 0; i < fields->count; i++) {

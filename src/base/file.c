@@ -17,12 +17,15 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 static liana_status fail_errno(liana__error *error, const char *what, const char *path)
 {
     int code = errno;
-    liana_status status = code == ENOENT ? LIANA_NOT_FOUND : code == ENOMEM ? LIANA_OUT_OF_MEMORY : LIANA_IO_ERROR;
+    /* Too many open files say nothing about this one: it is not to be taken for a bad record or a damaged checkpoint. */
+    const bool lacks = code == ENOMEM || code == EMFILE || code == ENFILE;
+    liana_status status = code == ENOENT ? LIANA_NOT_FOUND : lacks ? LIANA_OUT_OF_MEMORY : LIANA_IO_ERROR;
     const char *hint = code == ENOSPC  ? "; free some space and run again"
                        : code == EFBIG ? "; the limit on the size of files is reached (ulimit -f, or the disk)"
                        : liana__path_is_remote(path)
@@ -58,6 +61,40 @@ static liana_status open_for_reading(const char *path, int *descriptor, struct s
     return LIANA_OK;
 }
 
+static liana__file_version version_of(const struct stat *info)
+{
+    return (liana__file_version){.device = (uint64_t)info->st_dev,
+                                 .inode = (uint64_t)info->st_ino,
+                                 .size = (int64_t)info->st_size,
+                                 .time = (int64_t)info->st_mtim.tv_sec * 1000000000 + info->st_mtim.tv_nsec};
+}
+
+static bool is_same_file(const liana__file_version *a, const liana__file_version *b)
+{
+    return a->device == b->device && a->inode == b->inode;
+}
+
+static bool is_unchanged(const liana__file_version *a, const liana__file_version *b)
+{
+    return a->size == b->size && a->time == b->time;
+}
+
+bool liana__file_version_find(const char *path, liana__file_version *version)
+{
+    struct stat info;
+    if (stat(path, &info) != 0) return false;
+    *version = version_of(&info);
+    return true;
+}
+
+liana_status liana__file_open(const char *path, int *descriptor, liana__file_version *version, liana__error *error)
+{
+    struct stat info;
+    LIANA_TRY(open_for_reading(path, descriptor, &info, error));
+    *version = version_of(&info);
+    return LIANA_OK;
+}
+
 liana_status liana__file_map(const char *path, liana__mapping *mapping, liana__error *error)
 {
     *mapping = (liana__mapping){0};
@@ -71,10 +108,7 @@ liana_status liana__file_map(const char *path, liana__mapping *mapping, liana__e
             close(descriptor);
             return status;
         }
-        *mapping = (liana__mapping){.data = data,
-                                    .size = (size_t)info.st_size,
-                                    .device = (uint64_t)info.st_dev,
-                                    .inode = (uint64_t)info.st_ino};
+        *mapping = (liana__mapping){.data = data, .size = (size_t)info.st_size, .version = version_of(&info)};
     }
     close(descriptor);
     return LIANA_OK;
@@ -88,14 +122,16 @@ void liana__file_unmap(liana__mapping *mapping)
 
 liana_status liana__mapping_check(const liana__mapping *mapping, const char *path, liana__error *error)
 {
-    struct stat info;
-    bool same = mapping->data && stat(path, &info) == 0 && (uint64_t)info.st_dev == mapping->device &&
-                (uint64_t)info.st_ino == mapping->inode;
-    if (!same || (uint64_t)info.st_size >= mapping->size) return LIANA_OK;
-    return liana__fail(error, LIANA_DATA_LOSS,
-                       "'%s' became shorter while it was in use: it has %lld of %zu bytes; to change a file, write a "
-                       "new one and rename it",
-                       path, (long long)info.st_size, mapping->size);
+    liana__file_version now;
+    const bool same = mapping->data && liana__file_version_find(path, &now) && is_same_file(&now, &mapping->version);
+    if (!same || is_unchanged(&now, &mapping->version)) return LIANA_OK;
+    static const char advice[] = "to change a file, write a new one and rename it";
+    if (now.size < mapping->version.size) {
+        return liana__fail(error, LIANA_DATA_LOSS,
+                           "'%s' became shorter while it was in use: it has %lld of %zu bytes; %s", path,
+                           (long long)now.size, mapping->size, advice);
+    }
+    return liana__fail(error, LIANA_DATA_LOSS, "'%s' was written to while it was in use; %s", path, advice);
 }
 
 int liana__mapping_open(const liana__mapping *mapping, const char *path)
@@ -103,9 +139,10 @@ int liana__mapping_open(const liana__mapping *mapping, const char *path)
     struct stat info;
     int descriptor = liana__open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
     if (descriptor < 0) return -1;
-    if (fstat(descriptor, &info) == 0 && (uint64_t)info.st_dev == mapping->device &&
-        (uint64_t)info.st_ino == mapping->inode) {
-        return descriptor;
+    liana__file_version now;
+    if (fstat(descriptor, &info) == 0) {
+        now = version_of(&info);
+        if (is_same_file(&now, &mapping->version)) return descriptor;
     }
     close(descriptor);
     return -1;
@@ -217,7 +254,37 @@ liana_status liana__file_buffer_reserve(liana__file_buffer *buffer, size_t size,
     return LIANA_OK;
 }
 
+/* A file system in user space may give an unchanged file another number each time that it is opened. */
+static bool has_lasting_numbers(int descriptor)
+{
+    enum { FUSE = 0x65735546 };
+    struct statfs system;
+    return fstatfs(descriptor, &system) != 0 || system.f_type != FUSE;
+}
+
+liana_status liana__file_check_version(const char *path, int descriptor, const liana__file_version *before,
+                                       liana__error *error)
+{
+    struct stat info;
+    if (!before) return LIANA_OK;
+    if (fstat(descriptor, &info) != 0) return fail_errno(error, "read", path);
+    const liana__file_version now = version_of(&info);
+    const bool same = is_same_file(&now, before) || !has_lasting_numbers(descriptor);
+    if (same && is_unchanged(&now, before)) return LIANA_OK;
+    return liana__fail(
+        error, LIANA_DATA_LOSS,
+        "'%s' was %s while it was in use (it had %lld bytes and has %lld now): put the old file back, or "
+        "begin again with the new one",
+        path, same ? "written to" : "replaced by another file", (long long)before->size, (long long)now.size);
+}
+
 liana_status liana__file_read_into(const char *path, size_t limit, liana__file_buffer *buffer, liana__error *error)
+{
+    return liana__file_read_again(path, NULL, limit, buffer, error);
+}
+
+liana_status liana__file_read_again(const char *path, const liana__file_version *before, size_t limit,
+                                    liana__file_buffer *buffer, liana__error *error)
 {
     buffer->size = 0;
     int descriptor;
@@ -228,6 +295,11 @@ liana_status liana__file_read_into(const char *path, size_t limit, liana__file_b
                                         : liana__fail(error, LIANA_OUT_OF_RANGE,
                                                       "'%s' has %zu bytes, expected at most %zu", path, size, limit);
     if (status == LIANA_OK) status = read_all(descriptor, path, buffer->bytes, size, error);
+    /* After the bytes: they may have changed while they were read. */
+    if (status == LIANA_OK || status == LIANA_DATA_LOSS) {
+        const liana_status changed = liana__file_check_version(path, descriptor, before, error);
+        if (changed != LIANA_OK) status = changed;
+    }
     close(descriptor);
     if (status != LIANA_OK) return status;
     buffer->bytes[size] = 0;

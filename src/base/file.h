@@ -10,21 +10,32 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What tells a file from another one that takes its place, and from itself after it was written to. */
+typedef struct liana__file_version {
+    uint64_t device; /* identifies the file, with inode */
+    uint64_t inode;
+    int64_t size;
+    int64_t time; /* of the last change, in nanoseconds since 1970 */
+} liana__file_version;
+
+/* False: there is no such file, or it cannot be reached. */
+bool liana__file_version_find(const char *path, liana__file_version *version) LIANA_MUST_USE;
+
 /* A file mapped read-only into memory. `data` is NULL for an empty file. The mapping stays valid if the file is removed
  * or replaced by another. It does not if the file is shortened: touching the missing pages ends the process with
- * SIGBUS, as does a disk that cannot be read. */
+ * SIGBUS, as does a disk that cannot be read. So bytes of a mapping are copied by liana__mapping_copy or a file view,
+ * never read in place. */
 typedef struct liana__mapping {
     const uint8_t *data;
     size_t size;
-    uint64_t device; /* identifies the file, with inode */
-    uint64_t inode;
+    liana__file_version version; /* when it was mapped */
 } liana__mapping;
 
 /* Errors: NOT_FOUND, IO_ERROR (each names the path and says why). */
 liana_status liana__file_map(const char *path, liana__mapping *mapping, liana__error *error) LIANA_MUST_USE;
 void liana__file_unmap(liana__mapping *mapping);
-/* Fails with DATA_LOSS if the file at `path` is still the mapped one and has become shorter. For files that stay mapped
- * while others may write to them. Costs one system call, before the bytes are read. */
+/* Fails with DATA_LOSS if the file at `path` is still the mapped one and has become shorter, or was written to. For files
+ * that stay mapped while others may write to them. Costs one system call, before the bytes are read. */
 liana_status liana__mapping_check(const liana__mapping *mapping, const char *path, liana__error *error) LIANA_MUST_USE;
 
 /* Asks the system to fetch bytes of a mapped file, or a file, from the disk, since they will be read soon. Does not
@@ -43,8 +54,16 @@ liana_status liana__mapping_copy_quick(const liana__mapping *mapping, const char
 
 /* Opens the mapped file for reading. -1: it cannot be opened, or another file is at its path now. */
 int liana__mapping_open(const liana__mapping *mapping, const char *path);
+/* Opens a regular file for reading; *version is what it is now. Errors: NOT_FOUND, IO_ERROR. */
+liana_status liana__file_open(const char *path, int *descriptor, liana__file_version *version, liana__error *error)
+    LIANA_MUST_USE;
 /* Reads [offset, offset + size) of an open file. False: the file ends before, or the disk cannot be read. */
 bool liana__file_read_at(int descriptor, size_t offset, void *to, size_t size) LIANA_MUST_USE;
+
+/* Fails with DATA_LOSS if an open file is not `before` any more (NULL: nothing is known of it): it is another one, or it
+ * was written to. `path` is for the message. */
+liana_status liana__file_check_version(const char *path, int descriptor, const liana__file_version *before,
+                                       liana__error *error) LIANA_MUST_USE;
 
 /* Reads a whole file into malloc'ed memory, and appends a 0 byte that *size does not count. Fails with OUT_OF_RANGE for
  * files above `limit` bytes. */
@@ -70,6 +89,10 @@ liana_status liana__file_buffer_reserve(liana__file_buffer *buffer, size_t size,
 void liana__file_buffer_free(liana__file_buffer *buffer);
 liana_status liana__file_read_into(const char *path, size_t limit, liana__file_buffer *buffer, liana__error *error)
     LIANA_MUST_USE;
+/* The same for a file that was found before (NULL: it was not). Another file in its place, and one that was written to
+ * since, are DATA_LOSS. */
+liana_status liana__file_read_again(const char *path, const liana__file_version *before, size_t limit,
+                                    liana__file_buffer *buffer, liana__error *error) LIANA_MUST_USE;
 
 /* Replaces the file at `path`, or leaves it as it is: writes `path`.tmp, syncs it, renames it, syncs the folder. After
  * a power cut there is the old file or the new one, never a part. If `path` is a link, the file that it leads to is

@@ -4,6 +4,7 @@
 
 #include "base/printf_check.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stddef.h>
 
@@ -11,6 +12,11 @@
  * program has set. */
 int liana__format_list(char *buffer, size_t size, const char *format, va_list arguments) LIANA__PRINTF(3, 0);
 int liana__format(char *buffer, size_t size, const char *format, ...) LIANA__PRINTF(3, 4);
+/* A number to print: NaN has a sign on x86, which would be shown as "-nan". */
+static inline double liana__shown(double number)
+{
+    return number == number ? number : (double)NAN;
+}
 double liana__parse_double(const char *text, char **end);
 
 /* Writes control characters in a text as \x1b, \n and so on, in place: names of files and of what stands in them may hold any

@@ -1,6 +1,8 @@
 /* Looks for names in lists of things. */
 #include "base/named.h"
 
+#include "base/other_names.h"
+
 #include <string.h>
 #include <strings.h>
 
@@ -35,6 +37,9 @@ size_t liana__named_find(liana__named list, const char *name, const char **neare
     for (size_t i = 0; i < list.count; i++) {
         if (compare(name, liana__named_at(list, i)) == 0) return i;
     }
-    if (nearest) *nearest = liana__named_nearest(list, name);
+    if (!nearest) return list.count;
+    liana__nearest_search search = liana__nearest_begin_known(name);
+    for (size_t i = 0; i < list.count; i++) liana__nearest_add_known(&search, liana__named_at(list, i));
+    *nearest = search.nearest;
     return list.count;
 }

@@ -3,6 +3,7 @@
 
 #include "base/format.h"
 #include "base/memory.h"
+#include "base/other_names.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -244,10 +245,10 @@ static const void *find_own(const liana_context *context, const char *kind, bool
 
 static const char *find_nearest(const liana_context *context, const char *kind, liana__named builtin, const char *name)
 {
-    liana__nearest_search search = liana__nearest_begin(name);
-    for (size_t i = 0; i < builtin.count; i++) liana__nearest_add(&search, liana__named_at(builtin, i));
+    liana__nearest_search search = liana__nearest_begin_known(name);
+    for (size_t i = 0; i < builtin.count; i++) liana__nearest_add_known(&search, liana__named_at(builtin, i));
     for (const liana__registered *own = context ? context->registered : NULL; own; own = own->next) {
-        if (is_of_kind(own, kind)) liana__nearest_add(&search, own->name);
+        if (is_of_kind(own, kind)) liana__nearest_add_known(&search, own->name);
     }
     return search.nearest;
 }

@@ -25,6 +25,18 @@ bool liana__plugin_is_loaded(const liana_context *context, const char *path)
     return found;
 }
 
+liana_status liana__plugin_gate(const liana_context *context, const liana__place *place, const char *key,
+                                const char *path, liana__error *error)
+{
+    const bool own = place->file && strcmp(place->file, "command line") == 0 && !place->line;
+    if (own || context->allow_plugins || liana__plugin_is_loaded(context, path)) return LIANA_OK;
+    return liana__fail_at(error, place, key,
+                          "the plugin '%.200s' is not loaded: its code would run in this program, and a file names it. "
+                          "Give --allow-plugins if you trust it (in C: liana_context_options.allow_plugins), or name "
+                          "it yourself on the command line",
+                          path);
+}
+
 /* ---- checks ---- */
 
 /* dlopen's words begin with the path, which the message has already. */

@@ -37,10 +37,6 @@ typedef struct liana__nearest_search {
 liana__nearest_search liana__nearest_begin(const char *word);
 void liana__nearest_add(liana__nearest_search *search, const char *name);
 
-/* The length of the UTF-8 character at `bytes`, and its code point. 0: there is none (size 0, or bytes that are not
- * well-formed: The Unicode Standard, table 3-7). */
-size_t liana__utf8_character(const char *bytes, size_t size, uint32_t *code);
-
 /* The end of a message about an unknown name: "; did you mean 'NEAREST'?"; empty if nearest is NULL. */
 typedef struct liana__hint_text {
     char text[128];

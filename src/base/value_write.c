@@ -1,5 +1,6 @@
 /* Writes trees of values as YAML and JSON. */
 #include "base/format.h"
+#include "base/utf8.h"
 #include "base/value.h"
 
 #include <math.h>

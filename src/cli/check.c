@@ -5,6 +5,7 @@
 #include "cli/fetching.h"
 #include "cli/inspect/inspect.h"
 #include "cli/session.h"
+#include "cli/terminal.h"
 #include "data/check/quarantine.h"
 #include "data/check/scan.h"
 #include "data/source/class_list.h"
@@ -30,8 +31,9 @@ typedef struct checker {
     size_t num_parts;
     liana__scan_options options;
     liana__strings class_names;
-    bool labels_are_names; /* the classes come from the training data or the configuration */
-    bool numbered;         /* the labels of the training data are numbers */
+    const liana__columns *columns; /* as the training data have them */
+    bool labels_are_names;         /* the classes come from the training data or the configuration */
+    bool numbered;                 /* the labels of the training data are numbers */
     liana__scan_result result;
     liana__error unopened; /* of the first part that could not be opened at all */
     double last_shown;     /* when progress was */
@@ -45,6 +47,7 @@ static liana_status add_part(checker *own, const char *name, const char *const *
 {
     liana__source *source;
     LIANA_TRY(liana__source_open(patterns, count, wanted, &source, &own->invocation->error));
+    if (source->left_out) fprintf(own->invocation->err, "liana: %s: %s\n", name, source->left_out);
     /* Tables, and images with more columns, may be compared with something else than classes. */
     bool labelled = source->has_labels || !source->num_components;
     own->parts[own->num_parts++] = (liana__scan_part){name, source, wanted->need_labels && labelled};
@@ -60,7 +63,7 @@ static liana_status open_files(checker *own)
                            invocation->overrides[0], invocation->operands[0]);
     }
     LIANA_TRY(liana__fetching_start(invocation, NULL, 0, &own->remote));
-    liana__source_options wanted = {.skip_damage = true, .remote = own->remote};
+    liana__source_options wanted = {.skip_damage = true, .or_table = true, .remote = own->remote};
     LIANA_TRY(add_part(own, "data", invocation->operands, invocation->num_operands, &wanted));
     own->parts[0].needs_labels = own->parts[0].source->has_labels;
     own->class_names = own->parts[0].source->class_names;
@@ -95,7 +98,9 @@ static liana_status open_configured(checker *own, const liana__config *config, c
     wanted.class_names = own->class_names;
     wanted.need_labels = labelled;
     wanted.labels_are_names = labelled && own->labels_are_names;
-    wanted.ignore_labels = !labelled;
+    wanted.ignore_labels = wanted.columns_optional = !labelled;
+    if (own->columns) wanted.columns = own->columns;
+    if (!liana__config_is_override(config, "data.take")) wanted.take = 0;
     wanted.skip_damage = true;
     wanted.remote = own->remote;
     liana__error *error = &own->invocation->error;
@@ -112,6 +117,7 @@ static liana_status open_configured(checker *own, const liana__config *config, c
     LIANA_TRY(status);
     liana__scan_part *part = &own->parts[own->num_parts - 1];
     if (labelled) meet_classes(own, name, part->source);
+    if (!own->columns) own->columns = part->source->columns;
     return liana__source_leave_out(&part->source, left_out, NULL, error);
 }
 
@@ -151,8 +157,11 @@ static bool show_progress(void *user, uint64_t done, uint64_t total)
     bool terminal = isatty(fileno(err));
     double time = liana__clock_seconds();
     if (time - own->last_shown >= (terminal ? 0.2 : 30)) {
-        fprintf(err, "%schecked %" PRIu64 " of %" PRIu64 " records (%.0f%%)%s", terminal ? "\r" : "", done, total,
-                100 * (double)done / (double)total, terminal ? "\x1b[K" : "\n");
+        char line[100];
+        snprintf(line, sizeof line, "checked %" PRIu64 " of %" PRIu64 " records (%.0f%%)", done, total,
+                 100 * (double)done / (double)total);
+        if (terminal) liana__terminal_draw(err, line);
+        if (!terminal) fprintf(err, "%s\n", line);
         fflush(err);
         own->line_open = terminal;
         own->last_shown = time;
@@ -417,6 +426,8 @@ const liana__command liana__subcommand_check = {
     .operands = "CONFIG.yaml [key=value ...] | FILES...",
     .summary = "Find errors in data before training on them",
     .help = "Reads every record of the data that a configuration names, or of files, patterns and folders.\n"
+            "Whatever take, skip, shard, filter and validation_split choose of them, files are read whole.\n"
+            "(data.take=N on the command line reads the first N.)\n"
             "Verifies checksums, decodes images, checks labels, compares images. These are errors (exit code 1):\n"
             "  bad        a record that cannot be used\n"
             "  lost       a file that cannot be read to its end\n"

@@ -37,7 +37,8 @@ const liana__command *liana__command_find(const char *name)
 
 liana_status liana__command_unknown(const char *name, liana__error *error)
 {
-    const char *nearest = liana__named_nearest(LIANA__NAMED_POINTERS(liana__command, commands, NUM_COMMANDS), name);
+    const char *nearest = NULL;
+    (void)liana__named_find(LIANA__NAMED_POINTERS(liana__command, commands, NUM_COMMANDS), name, &nearest);
     for (size_t i = 0; i < NUM_COMMANDS && !nearest && strlen(name) > 1; i++) {
         if (liana__starts_with(commands[i]->name, name)) nearest = commands[i]->name;
     }
@@ -52,7 +53,7 @@ void liana__command_print_overview(FILE *out)
 {
     fprintf(out, "liana %s trains and fine-tunes image classifiers.\n\nUsage: liana SUBCOMMAND ...\n\n",
             liana_version());
-    for (size_t i = 0; i < NUM_COMMANDS; i++) fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+    for (size_t i = 0; i < NUM_COMMANDS; i++) fprintf(out, "  %-15s %s\n", commands[i]->name, commands[i]->summary);
     fprintf(out, "\n'liana SUBCOMMAND --help' says more about a subcommand.\n");
 }
 

@@ -58,9 +58,13 @@ static inline const char *liana__option_dashes(const char *name)
     {                                                                                    \
         "weights", "FILE", "with --model: the weights, a Keras HDF5 or safetensors file" \
     }
-#define LIANA__OPTION_PLUGINS                                                                       \
-    {                                                                                               \
-        "allow-plugins", NULL, "load the plugins that a run folder or a URL names: their code runs" \
+#define LIANA__OPTION_PLUGINS                                                                                \
+    {                                                                                                        \
+        "allow-plugins", NULL, "load the plugins that files name, and devices pjrt:FILE.so: their code runs" \
+    }
+#define LIANA__OPTION_THRESHOLD                                                                                     \
+    {                                                                                                               \
+        "threshold", "P", "of one sigmoid: the probability above which it is the second class (default: the run's)" \
     }
 #define LIANA__OPTION_JSON                             \
     {                                                  \
@@ -95,7 +99,6 @@ typedef struct liana__invocation {
     size_t num_overrides;
     const char **values; /* one for each option of the command; NULL: not given */
     bool help;           /* --help was given */
-    bool opens_run;      /* the configuration is a run folder's */
     int exit_code;       /* of a subcommand that is done (LIANA_OK), but whose processes failed */
     bool stopped;        /* another process of the cluster was asked to stop, and all do */
     bool requeues;       /* a failure with UNAVAILABLE exits with 75 also without --requeue */

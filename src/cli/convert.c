@@ -3,6 +3,8 @@
 
 #include "base/file.h"
 #include "cli/fetching.h"
+#include "cli/terminal.h"
+#include "formats/image.h"
 
 #include <inttypes.h>
 #include <unistd.h>
@@ -31,8 +33,10 @@ static bool watch(void *user, uint64_t done, uint64_t total)
 {
     watcher *state = user;
     if (state->terminal && (done == total || done - state->shown >= 1 + total / 200)) {
-        fprintf(state->terminal, "\r%" PRIu64 "/%" PRIu64 " records%s", done, total, done == total ? "\n" : "");
-        fflush(state->terminal);
+        char line[80];
+        snprintf(line, sizeof line, "%" PRIu64 "/%" PRIu64 " records", done, total);
+        liana__terminal_draw(state->terminal, line);
+        if (done == total) fputc('\n', state->terminal);
         state->shown = done;
     }
     return liana__signals_caught() == 0;
@@ -92,7 +96,7 @@ static void print_summary(liana__invocation *invocation, const liana__convert_su
                 summary->num_validation, summary->num_test);
     }
     if (summary->num_ignored) {
-        fprintf(invocation->out, "  left out: %" PRIu64 " that are no .jpg, .jpeg or .png files\n",
+        fprintf(invocation->out, "  left out: %" PRIu64 " that are no images (" LIANA__IMAGE_KINDS ")\n",
                 summary->num_ignored);
     }
 }

@@ -76,7 +76,8 @@ const liana__command liana__subcommand_data = {
     .summary = "Draw the data that a model would be trained on",
     .help = "Draws as .png and as .svg: samples of the training images with their classes; the frequency of\n"
             "the classes in training and validation, before and after oversampling; the sizes of the images;\n"
-            "and originals beside their augmented images.\n",
+            "and originals beside their augmented images. Of tables: the frequency of the classes, and of the\n"
+            "values of each column.\n",
     .options = options,
     .min_operands = 1,
     .max_operands = 1,

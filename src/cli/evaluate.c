@@ -15,6 +15,7 @@ static const liana__option options[] = {
      "also precision, recall, F1 score and number of examples of each class, and who is taken for whom"},
     {"follow", NULL, "evaluate each new checkpoint as it appears, until the run is over"},
     {"every", "SECONDS", "with --follow: the time between looks for new checkpoints (default: 5)"},
+    LIANA__OPTION_THRESHOLD,
     LIANA__OPTION_PLUGINS,
     LIANA__OPTION_JSON,
     {0},
@@ -213,9 +214,21 @@ static liana_status check_follow(liana__invocation *invocation, double *interval
     return check_alone(invocation);
 }
 
+/* Other data than the run's: --data, whose text *pattern keeps, or data.validation=... */
+static void choose_data(liana__invocation *invocation, const char **pattern, liana__session *session)
+{
+    liana__data_config *data = &session->config.data;
+    *pattern = liana__invocation_text(invocation, "data");
+    if (*pattern) {
+        data->validation = (liana__source_config){.paths = {1, pattern}};
+        data->validation_split = 0;
+    }
+    if (*pattern || liana__session_names_validation(session)) liana__session_take_whole(invocation, session);
+}
+
 static liana_status follow(liana__invocation *invocation)
 {
-    const char *folder, *pattern = liana__invocation_text(invocation, "data");
+    const char *folder, *pattern;
     double interval = 5;
     evaluator own = {.invocation = invocation};
     LIANA_TRY(check_follow(invocation, &interval));
@@ -229,8 +242,8 @@ static liana_status follow(liana__invocation *invocation)
     LIANA_TRY(liana__follow_wait(&how, &invocation->error));
     liana__session session;
     liana_status status = liana__session_open_trained(invocation, &session, &folder);
-    if (pattern) session.config.data.validation = (liana__source_config){.paths = {1, &pattern}};
-    if (pattern) session.config.data.validation_split = 0;
+    if (status == LIANA_OK) choose_data(invocation, &pattern, &session);
+    if (status == LIANA_OK) status = liana__session_read_threshold(invocation, &session);
     if (status == LIANA_OK) status = follow_run(&how, &session, invocation);
     liana__session_close(&session);
     return status;
@@ -242,7 +255,7 @@ static liana_status run(liana__invocation *invocation)
     if (liana__invocation_has(invocation, "every")) {
         return liana__fail(&invocation->error, LIANA_INVALID_CONFIG, "evaluate: --every belongs to --follow");
     }
-    const char *folder;
+    const char *folder, *pattern;
     liana__session session;
     liana_status status = liana__session_open_shared(invocation, &session, &folder);
     if (status == LIANA_OK && !folder && invocation->num_operands) {
@@ -250,9 +263,8 @@ static liana_status run(liana__invocation *invocation)
                              "evaluate: found the run '%s' and --model; give one of them (data with --data PATTERN)",
                              invocation->operands[0]);
     }
-    const char *pattern = liana__invocation_text(invocation, "data");
-    if (pattern) session.config.data.validation = (liana__source_config){.paths = {1, &pattern}};
-    if (pattern) session.config.data.validation_split = 0;
+    if (status == LIANA_OK) choose_data(invocation, &pattern, &session);
+    if (status == LIANA_OK) status = liana__session_read_threshold(invocation, &session);
     if (status == LIANA_OK) status = evaluate(invocation, &session, folder);
     liana__session_close(&session);
     return status;

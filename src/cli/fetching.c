@@ -1,6 +1,8 @@
 /* Shows how far remote files have come. */
 #include "cli/fetching.h"
 
+#include "cli/terminal.h"
+
 #include <unistd.h>
 
 /* A terminal has its one line renewed; a file gets a line now and then. */
@@ -18,8 +20,8 @@ static bool show(void *user, const liana__remote_progress *progress)
     bool terminal = isatty(fileno(err)), last = progress->files_done == progress->files;
     if (progress->seconds < own->told) own->told = 0;
     if (terminal) {
-        fprintf(err, "\r%s\x1b[K%s", liana__remote_progress_line(progress).text, last ? "\n" : "");
-        fflush(err);
+        liana__terminal_draw(err, liana__remote_progress_line(progress).text);
+        if (last) fputc('\n', err);
     } else if (progress->seconds >= own->told + SECONDS_BETWEEN_LINES) {
         own->told = progress->seconds;
         fprintf(err, "%s\n", liana__remote_progress_line(progress).text);

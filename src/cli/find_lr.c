@@ -1,5 +1,6 @@
 /* liana find-lr: sweeps the learning rate, and suggests one. */
 #include "cli/session.h"
+#include "cli/terminal.h"
 
 #include "base/file.h"
 #include "base/format.h"
@@ -103,9 +104,8 @@ static bool watch(void *user, int64_t update, double rate, double loss)
     } else if (own->terminal) {
         char text[128];
         liana__format(text, sizeof text, "update %lld/%lld: rate %.2e, loss %.4f", (long long)update,
-                      (long long)own->updates, rate, loss);
-        fprintf(invocation->out, "\r%-60s", text);
-        fflush(invocation->out);
+                      (long long)own->updates, rate, liana__shown(loss));
+        liana__terminal_draw(invocation->out, text);
     }
     return liana__signals_caught() == 0;
 }

@@ -330,7 +330,8 @@ static bool is_below(const char *key, const char *section)
 /* Leaves the entry of that name; of the configuration, a section's keys too. */
 static liana_status select_name(liana__invocation *invocation, const kind *which, const char *name, entries *list)
 {
-    const char *nearest = liana__named_nearest(LIANA__NAMED(entry, list->items, list->count), name);
+    const char *nearest = NULL;
+    (void)liana__named_find(LIANA__NAMED(entry, list->items, list->count), name, &nearest);
     size_t kept = 0;
     for (size_t i = 0; i < list->count; i++) {
         const entry *item = &list->items[i];

@@ -1,6 +1,8 @@
 /* liana predict: what a model says of each example, as lines or as a file. */
 #include "cli/session.h"
 
+#include "base/format.h"
+
 enum { TOP_CLASSES = 5 };
 
 static const liana__option options[] = {
@@ -8,7 +10,10 @@ static const liana__option options[] = {
     LIANA__OPTION_MODEL,
     LIANA__OPTION_WEIGHTS,
     {"out", "FILE.csv", "write the predictions to a file, one row for each image (-: standard output)"},
+    {"probabilities", NULL, "all probabilities: with --out a column for each class; else all classes are printed"},
+    {"top", "N", "how many of the likeliest classes are printed (default: 5)"},
     {"checkpoint", "DIR", "the checkpoint: best, its name in the run, or a folder (default: the newest)"},
+    LIANA__OPTION_THRESHOLD,
     LIANA__OPTION_PLUGINS,
     LIANA__OPTION_JSON,
     {0},
@@ -33,93 +38,46 @@ static void print_totals(liana__invocation *invocation, const char *path, const 
     liana__invocation_print_json(invocation, event);
 }
 
-/* ---- the top classes of each image ---- */
+/* ---- what is printed of each example ---- */
 
 typedef struct printer {
     liana__invocation *invocation;
     const liana__run *run;
-    liana__strings names; /* of the classes of the only output */
-    bool is_silent;       /* another process prints */
+    const liana__objective *objective;
+    liana__output_classes classes[LIANA__MAX_OUTPUTS]; /* of each output */
+    size_t *top;                                       /* room for the likeliest classes */
+    size_t num_top;                                    /* how many are shown */
+    bool json;
+    bool is_silent; /* another process prints */
 } printer;
 
-/* The indices of the largest outputs, the largest first; returns how many. */
-static size_t find_top(const float *output, size_t num_classes, size_t top[TOP_CLASSES])
+/* The classes with the largest probabilities, the largest first; returns how many. */
+static size_t find_top(const printer *own, const float *values, size_t num_classes)
 {
-    size_t count = 0;
+    size_t count = 0, *top = own->top;
     for (size_t i = 0; i < num_classes; i++) {
         size_t place = count;
-        while (place > 0 && output[i] > output[top[place - 1]]) place--;
-        if (place == TOP_CLASSES) continue;
-        if (count < TOP_CLASSES) count++;
+        while (place > 0 && values[i] > values[top[place - 1]]) place--;
+        if (place == own->num_top) continue;
+        if (count < own->num_top) count++;
         for (size_t k = count - 1; k > place; k--) top[k] = top[k - 1];
         top[place] = i;
     }
     return count;
 }
 
-static void print_lines(const printer *own, const char *id, const float *output, const size_t *top, size_t count)
+/* The same of an output's classes. By another threshold than 0.5 the class that is said may be the less likely one. */
+static size_t find_shown(const printer *own, const liana__output_classes *classes, const float *values)
 {
-    const liana__strings *names = &own->names;
-    FILE *out = own->invocation->out;
-    liana__print_plainly(out, id);
-    fputc('\n', out);
-    for (size_t i = 0; i < count; i++) {
-        fprintf(out, "  %.4f  ", (double)output[top[i]]);
-        if (top[i] < names->count) liana__print_plainly(out, names->items[top[i]]);
-        if (top[i] >= names->count) fprintf(out, "class %zu", top[i]);
-        fputc('\n', out);
-    }
+    const size_t count = find_top(own, values, classes->count);
+    const size_t said = classes->of_one && (double)values[1] > own->run->config->train.threshold;
+    if (!classes->of_one || own->top[0] == said) return count;
+    if (count > 1) own->top[1] = own->top[0];
+    own->top[0] = said;
+    return count;
 }
 
-static liana__value *begin_event(liana__arena *arena, const char *id)
-{
-    liana__value *event = liana__value_map(arena);
-    liana__value_set(arena, event, "event", liana__value_string(arena, "prediction"));
-    liana__value_set(arena, event, "id", liana__value_string(arena, id));
-    return event;
-}
-
-static liana_status end_event(const printer *own, liana__arena *arena, const liana__value *event, liana__error *error)
-{
-    const bool enough = event && !arena->failed;
-    if (enough) liana__invocation_print_json(own->invocation, event);
-    liana__arena_free(arena);
-    return enough ? LIANA_OK : liana__fail_memory(error, "the predictions");
-}
-
-static liana__value *list_classes(liana__arena *arena, const liana__strings *names, const float *output,
-                                  const size_t *top, size_t count)
-{
-    liana__value *classes = liana__value_list(arena);
-    for (size_t i = 0; i < count; i++) {
-        liana__value *item = liana__value_map(arena);
-        liana__value_set(arena, item, "label", liana__value_int(arena, (int64_t)top[i]));
-        if (top[i] < names->count) {
-            liana__value_set(arena, item, "class", liana__value_string(arena, names->items[top[i]]));
-        }
-        liana__value_set(arena, item, "probability", liana__value_float(arena, (double)output[top[i]]));
-        liana__value_add(arena, classes, item);
-    }
-    return classes;
-}
-
-static liana_status print_event(const printer *own, const char *id, const float *output, const size_t *top,
-                                size_t count, liana__error *error)
-{
-    liana__arena arena = {0};
-    liana__value *event = begin_event(&arena, id);
-    liana__value_set(&arena, event, "classes", list_classes(&arena, &own->names, output, top, count));
-    return end_event(own, &arena, event, error);
-}
-
-/* ---- other models: the values of each output ---- */
-
-/* The names of an output's values; none: they are numbers. */
-static liana__strings value_names(const printer *own, size_t index, size_t count)
-{
-    const liana__strings names = liana__run_output_names(own->run, index);
-    return count > 1 && names.count == count ? names : (liana__strings){0};
-}
+/* ---- as JSON ---- */
 
 static liana__value *list_values(liana__arena *arena, const float *values, size_t count)
 {
@@ -128,104 +86,178 @@ static liana__value *list_values(liana__arena *arena, const float *values, size_
     return list;
 }
 
-/* All values in a row, and of several outputs each by its name. */
-static liana_status print_values_event(const printer *own, const char *id, const float *output, liana__error *error)
+/* The likeliest classes as a list, and the probabilities of all in the order of the classes. */
+static void set_classes(const printer *own, liana__arena *arena, liana__value *map,
+                        const liana__output_classes *classes, const float *output)
 {
-    const liana__objective *objective = liana__trainer_objective(own->run->core.trainer);
-    liana__arena arena = {0};
-    liana__value *event = begin_event(&arena, id), *outputs = liana__value_map(&arena);
-    const size_t row_size = (size_t)liana__trainer_row_size(own->run->core.trainer);
-    liana__value_set(&arena, event, "values", list_values(&arena, output, row_size));
-    for (size_t i = 0; i < objective->num_outputs; i++) {
-        const size_t count = (size_t)liana_shape_size(&objective->outputs[i].shape);
-        const liana__strings names = value_names(own, i, count);
-        liana__value *one = liana__value_map(&arena);
-        liana__value_set(&arena, one, "values", list_values(&arena, output, count));
-        if (names.count) {
-            size_t top[TOP_CLASSES], found = find_top(output, count, top);
-            liana__value_set(&arena, one, "classes", list_classes(&arena, &names, output, top, found));
+    float both[2];
+    char number[24];
+    const float *values = liana__class_probabilities(classes, output, both);
+    const size_t count = find_shown(own, classes, values);
+    liana__value *list = liana__value_list(arena), *all = liana__value_map(arena);
+    for (size_t i = 0; i < count; i++) {
+        const size_t label = own->top[i];
+        liana__value *item = liana__value_map(arena);
+        liana__value_set(arena, item, "label", liana__value_int(arena, (int64_t)label));
+        if (label < classes->names.count) {
+            liana__value_set(arena, item, "class", liana__value_string(arena, classes->names.items[label]));
         }
-        liana__value_set(&arena, outputs, objective->outputs[i].name, one);
-        output += count;
+        liana__value_set(arena, item, "probability", liana__value_float(arena, (double)values[label]));
+        liana__value_add(arena, list, item);
     }
-    if (objective->num_outputs > 1) liana__value_set(&arena, event, "outputs", outputs);
-    return end_event(own, &arena, event, error);
+    for (size_t i = 0; i < classes->count; i++) {
+        const char *name = liana__class_name(classes, i, number);
+        liana__value_set(arena, all, name, liana__value_float(arena, (double)values[i]));
+    }
+    liana__value_set(arena, map, "classes", list);
+    liana__value_set(arena, map, "probabilities", all);
 }
 
-static void print_named(const printer *own, const float *output, size_t count, const liana__strings *names)
+static size_t size_of(const printer *own, size_t index)
 {
-    size_t top[TOP_CLASSES], found = find_top(output, count, top);
-    for (size_t i = 0; i < found; i++) {
-        fprintf(own->invocation->out, "%s %.4f ", i ? "," : "", (double)output[top[i]]);
-        liana__print_plainly(own->invocation->out, names->items[top[i]]);
+    return (size_t)liana_shape_size(&own->objective->outputs[index].shape);
+}
+
+/* Of several outputs each by its name. */
+static liana__value *list_outputs(const printer *own, liana__arena *arena, const float *output)
+{
+    liana__value *outputs = liana__value_map(arena);
+    for (size_t i = 0; i < own->objective->num_outputs; i++) {
+        liana__value *one = liana__value_map(arena);
+        liana__value_set(arena, one, "values", list_values(arena, output, size_of(own, i)));
+        if (own->classes[i].count) set_classes(own, arena, one, &own->classes[i], output);
+        liana__value_set(arena, outputs, own->objective->outputs[i].name, one);
+        output += size_of(own, i);
+    }
+    return outputs;
+}
+
+static liana_status print_event(const printer *own, const char *id, const float *output, liana__error *error)
+{
+    liana__arena arena = {0};
+    liana__value *event = liana__value_map(&arena);
+    const bool is_one = own->objective->num_outputs == 1;
+    liana__value_set(&arena, event, "event", liana__value_string(&arena, "prediction"));
+    liana__value_set(&arena, event, "id", liana__value_string(&arena, id));
+    if (is_one && own->classes[0].count) set_classes(own, &arena, event, &own->classes[0], output);
+    if (!liana__predicts_classes(own->objective)) {
+        const size_t row_size = (size_t)liana__trainer_row_size(own->run->core.trainer);
+        liana__value_set(&arena, event, "values", list_values(&arena, output, row_size));
+    }
+    if (!is_one) liana__value_set(&arena, event, "outputs", list_outputs(own, &arena, output));
+    const bool enough = event && !arena.failed;
+    if (enough) liana__invocation_print_json(own->invocation, event);
+    liana__arena_free(&arena);
+    return enough ? LIANA_OK : liana__fail_memory(error, "the predictions");
+}
+
+/* ---- as lines ---- */
+
+/* The only output has a line for each class. */
+static void print_lines(const printer *own, const float *output)
+{
+    const liana__output_classes *classes = &own->classes[0];
+    float both[2];
+    const float *values = liana__class_probabilities(classes, output, both);
+    const size_t count = find_shown(own, classes, values);
+    for (size_t i = 0; i < count; i++) {
+        const size_t label = own->top[i];
+        char number[24];
+        fprintf(own->invocation->out, "  %.4f  %s", liana__shown((double)values[label]),
+                label < classes->names.count ? "" : "class ");
+        liana__print_plainly(own->invocation->out, liana__class_name(classes, label, number));
+        fputc('\n', own->invocation->out);
     }
 }
 
-static void print_values(const printer *own, const char *id, const float *output)
+static void print_named(const printer *own, const liana__output_classes *classes, const float *output)
 {
-    const liana__objective *objective = liana__trainer_objective(own->run->core.trainer);
+    float both[2];
+    char number[24];
+    const float *values = liana__class_probabilities(classes, output, both);
+    const size_t count = find_shown(own, classes, values);
+    for (size_t i = 0; i < count; i++) {
+        const size_t label = own->top[i];
+        fprintf(own->invocation->out, "%s %.4f ", i ? "," : "", liana__shown((double)values[label]));
+        liana__print_plainly(own->invocation->out, liana__class_name(classes, label, number));
+    }
+}
+
+/* Each output has a line. */
+static void print_outputs(const printer *own, const float *output)
+{
     FILE *out = own->invocation->out;
-    liana__print_plainly(out, id);
-    fputc('\n', out);
-    for (size_t i = 0; i < objective->num_outputs; i++) {
-        const size_t count = (size_t)liana_shape_size(&objective->outputs[i].shape);
-        const liana__strings names = value_names(own, i, count);
+    for (size_t i = 0; i < own->objective->num_outputs; i++) {
+        const liana__output_classes *classes = &own->classes[i];
         fprintf(out, " ");
-        if (objective->num_outputs > 1) fprintf(out, " %s:", objective->outputs[i].name);
-        if (names.count) print_named(own, output, count, &names);
-        for (size_t k = 0; !names.count && k < count; k++) fprintf(out, " %.6g", (double)output[k]);
+        if (own->objective->num_outputs > 1) fprintf(out, " %s:", own->objective->outputs[i].name);
+        if (classes->count) print_named(own, classes, output);
+        for (size_t k = 0; !classes->count && k < size_of(own, i); k++)
+            fprintf(out, " %.6g", liana__shown((double)output[k]));
         fprintf(out, "\n");
-        output += count;
+        output += size_of(own, i);
     }
 }
 
 static liana_status print_batch(void *user, const liana__batch *batch, const float *outputs, liana__error *error)
 {
     const printer *own = user;
-    size_t num_classes = (size_t)liana__trainer_num_classes(own->run->core.trainer);
-    size_t row_size = (size_t)liana__trainer_row_size(own->run->core.trainer);
-    bool of_values = num_classes != row_size;
+    const size_t row_size = (size_t)liana__trainer_row_size(own->run->core.trainer);
     if (own->is_silent) return LIANA_OK;
     for (size_t i = 0; i < (size_t)batch->count; i++) {
         char number[32];
         snprintf(number, sizeof number, "%llu", (unsigned long long)batch->records[i]);
         const char *id = batch->ids[i] ? batch->ids[i] : number;
         const float *output = outputs + i * row_size;
-        if (of_values && liana__invocation_has(own->invocation, "json")) {
-            LIANA_TRY(print_values_event(own, id, output, error));
+        if (own->json) {
+            LIANA_TRY(print_event(own, id, output, error));
             continue;
         }
-        if (of_values) {
-            print_values(own, id, output);
-            continue;
-        }
-        size_t top[TOP_CLASSES], count = find_top(output, num_classes, top);
-        if (liana__invocation_has(own->invocation, "json")) {
-            LIANA_TRY(print_event(own, id, output, top, count, error));
-        } else {
-            print_lines(own, id, output, top, count);
-        }
+        liana__print_plainly(own->invocation->out, id);
+        fputc('\n', own->invocation->out);
+        (own->objective->num_outputs == 1 && own->classes[0].count ? print_lines : print_outputs)(own, output);
     }
     return LIANA_OK;
 }
 
 /* ---- both ---- */
 
+static liana_status print_all(liana__invocation *invocation, liana__run *run, const liana__run_data *data,
+                              bool is_chief)
+{
+    liana__totals totals = {0};
+    int64_t num_top = TOP_CLASSES;
+    LIANA_TRY(liana__invocation_int(invocation, "top", 1, INT32_MAX, &num_top));
+    printer own = {.invocation = invocation,
+                   .run = run,
+                   .objective = liana__trainer_objective(run->core.trainer),
+                   .json = liana__invocation_has(invocation, "json"),
+                   .is_silent = !is_chief};
+    size_t most = 1;
+    for (size_t i = 0; i < own.objective->num_outputs; i++) {
+        own.classes[i] = liana__run_output_classes(run, i);
+        if (own.classes[i].count > most) most = own.classes[i].count;
+    }
+    const bool shows_all = liana__invocation_has(invocation, "probabilities") || (size_t)num_top > most;
+    own.num_top = shows_all ? most : (size_t)num_top;
+    own.top = liana__arena_allocate(&invocation->arena, most * sizeof *own.top);
+    if (!own.top) return liana__fail_memory(&invocation->error, "the predictions");
+    liana_status status =
+        liana__evaluate(run->core.trainer, data->loader, 0, &totals, print_batch, &own, &invocation->error);
+    liana__totals_free(&totals);
+    return status;
+}
+
 static liana_status predict_data(liana__invocation *invocation, liana__run *run, const liana__run_data *data,
                                  const char *path, bool is_chief)
 {
-    liana__error *error = &invocation->error;
-    liana__totals totals = {0};
-    if (path) {
-        liana__measured measured;
-        LIANA_TRY(liana__run_predict(run, data, LIANA__PREDICTIONS_FULL, path, NULL, &measured, error));
-        if (is_chief) print_totals(invocation, path, &measured);
-        return LIANA_OK;
-    }
-    printer own = {invocation, run, liana__run_output_names(run, 0), !is_chief};
-    liana_status status = liana__evaluate(run->core.trainer, data->loader, 0, &totals, print_batch, &own, error);
-    liana__totals_free(&totals);
-    return status;
+    if (!path) return print_all(invocation, run, data, is_chief);
+    const liana__prediction_columns columns =
+        liana__invocation_has(invocation, "probabilities") ? LIANA__PREDICTIONS_PROBABILITIES : LIANA__PREDICTIONS_FULL;
+    liana__measured measured;
+    LIANA_TRY(liana__run_predict(run, data, columns, path, NULL, &measured, &invocation->error));
+    if (is_chief) print_totals(invocation, path, &measured);
+    return LIANA_OK;
 }
 
 static liana_status predict(liana__invocation *invocation, const liana__session *session, const char *folder,
@@ -268,14 +300,28 @@ static liana_status find_images(liana__invocation *invocation, const char **patt
     return LIANA_OK;
 }
 
+/* A file has the likeliest class, or all. */
+static liana_status check_top(liana__invocation *invocation, const char *path)
+{
+    const char *top = liana__invocation_text(invocation, "top");
+    const bool shows_all = liana__invocation_has(invocation, "probabilities");
+    if (!top || (!path && !shows_all)) return LIANA_OK;
+    return liana__fail(&invocation->error, LIANA_INVALID_CONFIG, "predict: --top %s is for what is printed; %s", top,
+                       shows_all ? "with --probabilities all classes are"
+                                 : "a file has all of them with --probabilities");
+}
+
 static liana_status run(liana__invocation *invocation)
 {
     const char *folder, *path, *pattern;
     liana__source_config where = {0};
     LIANA_TRY(find_images(invocation, &pattern, &where));
     LIANA_TRY(liana__invocation_output(invocation, "out", &path));
+    LIANA_TRY(check_top(invocation, path));
     liana__session session;
     liana_status status = liana__session_open_shared(invocation, &session, &folder);
+    if (status == LIANA_OK) liana__session_take_whole(invocation, &session);
+    if (status == LIANA_OK) status = liana__session_read_threshold(invocation, &session);
     if (status == LIANA_OK) status = predict(invocation, &session, folder, &where, path);
     liana__session_close(&session);
     return status;
@@ -287,9 +333,13 @@ const liana__command liana__subcommand_predict = {
     .summary = "Predict the classes of new images, or the outputs for new examples, with a trained model",
     .help = "Prints the most likely classes of each image, with their probabilities. With --out, writes a CSV\n"
             "file instead. It has one row for each image, with the columns id, label, class, confidence: the\n"
-            "number and the name of the most likely class, and its probability. The images are image files,\n"
-            "folders of them, TFRecords or IDX files. Labels are not read.\n"
+            "number and the name of the most likely class, and its probability. --probabilities adds a column for\n"
+            "each class, called by its name. The images are image files, folders of them, TFRecords or IDX files.\n"
+            "Labels are not read. --json prints an event for each image, with \"classes\", the likeliest ones, and\n"
+            "\"probabilities\", which are all.\n"
             "Started by 'liana launch', mpirun or srun the processes share the examples; the first one writes.\n"
+            "A model that ends in one sigmoid says the second of two classes above --threshold (0.5, or\n"
+            "train.threshold of the run).\n"
             "Other data, such as tables, are read as in training. A model with several outputs, or with one of\n"
             "numbers, gives the values of each.\n"
             "With --model model.json --weights FILE no run is needed, and all arguments are data; data.columns,\n"

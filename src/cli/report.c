@@ -35,8 +35,7 @@ static void print_picture(void *user, const char *path)
 /* Predictions are shown with their images, where there are images with one class each. */
 static bool has_labelled_images(const liana__run *run)
 {
-    int64_t classes = liana__trainer_num_classes(run->core.trainer);
-    return run->image_shape[0] > 0 && classes > 0 && classes == liana__trainer_row_size(run->core.trainer);
+    return run->image_shape[0] > 0 && liana__run_predicts_classes(run);
 }
 
 /* The folder is for the pictures. */
@@ -65,7 +64,7 @@ static liana_status draw_validation(liana__invocation *invocation, const liana__
 }
 
 /* The curves first: they need neither the data nor a checkpoint. */
-static liana_status draw(liana__invocation *invocation, const liana__session *session, const char *out)
+static liana_status draw(liana__invocation *invocation, liana__session *session, const char *out)
 {
     liana__arena *arena = &invocation->arena;
     const char *folder = invocation->operands[0];
@@ -80,6 +79,7 @@ static liana_status draw(liana__invocation *invocation, const liana__session *se
                                  "data.validation=PATTERN sets some\n");
         return LIANA_OK;
     }
+    if (liana__session_names_validation(session)) liana__session_take_whole(invocation, session);
     return draw_validation(invocation, session, out);
 }
 

@@ -3,22 +3,12 @@
 
 #include "base/format.h"
 #include "cli/command.h"
+#include "cli/terminal.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
-
-static int terminal_width(FILE *stream)
-{
-    struct winsize size;
-    if (ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
-    const char *columns = getenv("COLUMNS");
-    int width = columns ? atoi(columns) : 0;
-    return width > 0 ? width : 80;
-}
 
 void liana__reporter_init(liana__reporter *reporter, FILE *stream, bool json)
 {
@@ -32,7 +22,6 @@ void liana__reporter_init(liana__reporter *reporter, FILE *stream, bool json)
     *reporter = (liana__reporter){
         .stream = stream,
         .mode = mode,
-        .width = mode == LIANA__REPORTER_BAR ? terminal_width(stream) : 80,
         .interval = intervals[mode],
         .printed = -1,
     };
@@ -59,7 +48,8 @@ static void print_bar(liana__reporter *reporter, const liana__progress *progress
         fputc('\n', reporter->stream);
         reporter->epoch = progress->epoch;
     }
-    liana__progress_render_bar(progress, reporter->width, &reporter->text);
+    int width = reporter->width ? reporter->width : liana__terminal_width(reporter->stream);
+    liana__progress_render_bar(progress, width, &reporter->text);
     /* Back to the first column, the line, and nothing left of a longer one before it. */
     fputc('\r', reporter->stream);
     const char *line = reporter->text.data ? reporter->text.data : "";

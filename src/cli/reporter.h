@@ -18,7 +18,7 @@ typedef enum liana__reporter_mode {
 typedef struct liana__reporter {
     FILE *stream;
     liana__reporter_mode mode;
-    int width;       /* columns of the terminal */
+    int width;       /* columns of a line; 0: as many as the terminal has when it is drawn */
     double interval; /* seconds between two prints of a phase; the end of an epoch is always printed */
     double printed;  /* time of the last one; below 0: never */
     int64_t epoch;   /* the epoch whose heading is on the terminal */
@@ -27,7 +27,7 @@ typedef struct liana__reporter {
     liana__text text;
 } liana__reporter;
 
-/* Chooses BAR on a terminal (with its width, else $COLUMNS, else 80), LINES elsewhere, JSON if asked for. */
+/* Chooses BAR on a terminal, LINES elsewhere, JSON if asked for. */
 void liana__reporter_init(liana__reporter *reporter, FILE *stream, bool json);
 /* `now`: seconds of a monotonic clock. */
 void liana__reporter_update(liana__reporter *reporter, const liana__progress *progress, double now);

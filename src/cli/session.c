@@ -18,7 +18,8 @@ static bool is_to_stop(void *user)
 static liana_status make_context(liana__invocation *invocation, liana__session *session)
 {
     session->config = (liana__config){0};
-    liana_status status = liana__context_make(NULL, &session->context);
+    const liana_context_options wanted = {.allow_plugins = liana__invocation_has(invocation, "allow-plugins")};
+    liana_status status = liana__context_make(&wanted, &session->context);
     if (status == LIANA_OK) status = liana__waiting_set_stop(session->context, is_to_stop, NULL);
     return status == LIANA_OK ? status : liana__fail_memory(&invocation->error, "a context");
 }
@@ -32,12 +33,9 @@ static liana_status start_context(liana__invocation *invocation, liana__session 
 
 static liana_status open_config(liana__invocation *invocation, const char *config_path, liana__session *session)
 {
-    const bool trusted = !invocation->opens_run && !liana__path_is_remote(config_path);
-    const bool allowed = trusted || liana__invocation_has(invocation, "allow-plugins");
     LIANA_TRY(make_context(invocation, session));
-    LIANA_TRY(liana__config_load(session->context, allowed ? LIANA__PLUGINS_LOADED : LIANA__PLUGINS_REFUSED,
-                                 config_path, invocation->overrides, invocation->num_overrides, &invocation->arena,
-                                 &session->config, &invocation->error));
+    LIANA_TRY(liana__config_load(session->context, LIANA__PLUGINS_LOADED, config_path, invocation->overrides,
+                                 invocation->num_overrides, &invocation->arena, &session->config, &invocation->error));
     return start_context(invocation, session);
 }
 
@@ -76,7 +74,6 @@ liana_status liana__session_find_run(liana__invocation *invocation, bool checkpo
     const char *folder = invocation->operands[0], *path = liana__path_join(&invocation->arena, folder, "config.yaml");
     if (!path) return liana__fail_memory(&invocation->error, "the run folder");
     *config_path = path;
-    invocation->opens_run = true;
     if (liana__file_exists(path)) return LIANA_OK;
     return liana__fail(&invocation->error, LIANA_INVALID_CONFIG, "%s: '%s' is not a run folder: %s",
                        invocation->command->name, folder,
@@ -196,6 +193,27 @@ bool liana__session_is_chief(const liana__session *session)
     return liana__cluster_is_chief(session->joined.is_open ? &session->joined.cluster : NULL);
 }
 
+bool liana__session_names_validation(const liana__session *session)
+{
+    const liana__config *config = &session->config;
+    return liana__config_has_source(&config->data.validation) &&
+           (liana__config_is_override(config, "data.validation.paths") ||
+            liana__config_is_override(config, "data.validation.images"));
+}
+
+void liana__session_take_whole(liana__invocation *invocation, liana__session *session)
+{
+    int64_t *take = &session->config.data.take;
+    if (!*take || liana__config_is_override(&session->config, "data.take")) return;
+    if (liana__session_is_chief(session)) {
+        fprintf(invocation->err,
+                "note: data.take of the run, %lld, is for the run's own data; these data are taken whole "
+                "(data.take=N on the command line takes the first N examples)\n",
+                (long long)*take);
+    }
+    *take = 0;
+}
+
 static liana_status load(const liana__session *session, const char *folder, const char *checkpoint, liana__run *run,
                          const char **loaded, liana__error *error)
 {
@@ -226,4 +244,9 @@ liana__value *liana__session_event(liana__invocation *invocation, const char *na
     liana__value *event = liana__value_map(arena);
     liana__value_set(arena, event, "event", liana__value_string(arena, name));
     return event;
+}
+
+liana_status liana__session_read_threshold(liana__invocation *invocation, liana__session *session)
+{
+    return liana__invocation_float(invocation, "threshold", 1e-9, 1, &session->config.train.threshold);
 }

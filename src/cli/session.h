@@ -31,12 +31,21 @@ liana_status liana__session_open_trained(liana__invocation *invocation, liana__s
  * and writes. Only the chief reads the run folder. Alone: as above. Errors: those of joining, too. */
 liana_status liana__session_open_shared(liana__invocation *invocation, liana__session *session, const char **folder)
     LIANA_MUST_USE;
+/* Whether the command line names the validation data, by data.validation=... */
+bool liana__session_names_validation(const liana__session *session);
+/* data.take of a run is for the data that its configuration names. Data that the command line names, by --data, as
+ * operands or by data.validation=..., are taken whole, unless the command line gives data.take as well. Call it before such
+ * data are opened; it says so on standard error. */
+void liana__session_take_whole(liana__invocation *invocation, liana__session *session);
 /* Whether this process prints and writes. */
 bool liana__session_is_chief(const liana__session *session);
 /* Loads its weights into an opened run: a checkpoint of the folder (NULL: the newest), or the model's. *loaded is their
  * path; NULL: another process has loaded them, and sent. */
 liana_status liana__session_load(const liana__session *session, const char *folder, const char *checkpoint,
                                  liana__run *run, const char **loaded, liana__error *error) LIANA_MUST_USE;
+
+/* Puts --threshold in the place of train.threshold. */
+liana_status liana__session_read_threshold(liana__invocation *invocation, liana__session *session) LIANA_MUST_USE;
 
 /* Prints a line to standard error for a record that is left out; for liana__run_options. `user` is the invocation. */
 void liana__session_bad_record(void *user, const char *note);

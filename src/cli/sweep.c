@@ -20,6 +20,7 @@ static const liana__option options[] = {
     {"jobs", "N", "the number of runs at a time (default: 'jobs' of the file)"},
     {"report", "FILE", "write a page with tables and pictures (.md) when all is trained"},
     {"dry-run", NULL, "check all, list the runs, train nothing"},
+    LIANA__OPTION_PLUGINS,
     LIANA__OPTION_JSON,
     {0},
 };
@@ -69,7 +70,8 @@ static liana_status check_run(const sweeper *own, const liana__sweep_run *planne
     liana__arena arena = {0};
     liana__config config;
     liana_context *context = NULL;
-    liana_status status = liana__context_make(NULL, &context);
+    const liana_context_options wanted = {.allow_plugins = own->sweep.allow_plugins};
+    liana_status status = liana__context_make(&wanted, &context);
     if (status != LIANA_OK) liana__fail_memory(error, own->sweep.file);
     if (status == LIANA_OK) status = liana__sweep_config(&own->sweep, planned, context, &arena, &config, error);
     if (status == LIANA_OK) {
@@ -130,9 +132,13 @@ static liana_status count_threads(const sweeper *own, int64_t *threads)
 static liana_status make_job(sweeper *own, const liana__sweep_run *run, int64_t threads)
 {
     liana__arena *arena = &own->invocation->arena;
-    const char *words[] = {"train",    run->config,
-                           "--out",    run->folder,
-                           "--resume", liana__arena_format(arena, "train.threads=%lld", (long long)threads),
+    const char *words[] = {"train",
+                           run->config,
+                           "--out",
+                           run->folder,
+                           "--resume",
+                           liana__arena_format(arena, "train.threads=%lld", (long long)threads),
+                           own->sweep.allow_plugins ? "--allow-plugins" : NULL,
                            NULL};
     const char *const *kept = liana__arena_copy(arena, words, sizeof words);
     if (!kept || arena->failed) return liana__fail_memory(&own->invocation->error, own->sweep.file);
@@ -299,6 +305,7 @@ static liana_status run(liana__invocation *invocation)
     liana__error *error = &invocation->error;
     LIANA_TRY(liana__sweep_read(invocation->operands[0], liana__invocation_text(invocation, "out"), &invocation->arena,
                                 &own.sweep, error));
+    own.sweep.allow_plugins = liana__invocation_has(invocation, "allow-plugins");
     const char *page = liana__invocation_text(invocation, "report");
     if (page && !liana__ends_with(page, ".md")) {
         return liana__fail(error, LIANA_INVALID_CONFIG,

@@ -1,6 +1,7 @@
 /* liana synth: a data set of drawn flowers. */
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/terminal.h"
 #include "data/synth/synth_flowers.h"
 
 #include <inttypes.h>
@@ -43,8 +44,10 @@ static bool watch(void *user, int64_t done, int64_t total)
 {
     watcher *state = user;
     if (state->terminal && (done == total || done - state->shown >= 1 + total / 200)) {
-        fprintf(state->terminal, "\r%" PRId64 "/%" PRId64 " images%s", done, total, done == total ? "\n" : "");
-        fflush(state->terminal);
+        char line[80];
+        snprintf(line, sizeof line, "%" PRId64 "/%" PRId64 " images", done, total);
+        liana__terminal_draw(state->terminal, line);
+        if (done == total) fputc('\n', state->terminal);
         state->shown = done;
     }
     return liana__signals_caught() == 0;

@@ -1,5 +1,6 @@
 /* liana train: trains a model as a configuration says. */
 #include "base/clock.h"
+#include "base/file.h"
 #include "cli/reporter.h"
 #include "cli/session.h"
 #include "train/run/run_cluster.h"
@@ -20,7 +21,8 @@ typedef struct watcher {
     liana__reporter reporter;
     liana__invocation *invocation;
     const liana__run *run;
-    bool silent; /* another process of the cluster reports */
+    const char *run_folder; /* given in place of a configuration, or NULL */
+    bool silent;            /* another process of the cluster reports */
     liana__run_options *options;
     /* Of training, validation not counted: of the epochs that are over, and of the running one. */
     double seconds, wait;
@@ -160,7 +162,7 @@ static liana_status train(liana__invocation *invocation, liana_context *context,
 {
     liana__error *error = &invocation->error;
     const char *folder = liana__invocation_text(invocation, "out");
-    if (!folder) folder = config->output;
+    if (!folder) folder = own->run_folder ? own->run_folder : config->output;
     if (!folder) {
         return liana__fail(error, LIANA_INVALID_CONFIG,
                            "train: the run has no folder: give --out DIR, or 'output' in '%s'", config->file);
@@ -186,13 +188,42 @@ static liana_status train(liana__invocation *invocation, liana_context *context,
     return status;
 }
 
+/* A run folder stands for its config.yaml, and goes on. *folder is NULL for a configuration. */
+static liana_status find_config(liana__invocation *invocation, const char **config_path, const char **folder)
+{
+    const char *given = invocation->operands[0];
+    const bool is_yaml = liana__ends_with(given, ".yaml") || liana__ends_with(given, ".yml");
+    const bool is_folder = liana__path_is_remote(given) ? !is_yaml : liana__folder_exists(given);
+    *config_path = given;
+    *folder = NULL;
+    if (!is_folder) return LIANA_OK;
+    *config_path = liana__path_join(&invocation->arena, given, "config.yaml");
+    if (!*config_path) return liana__fail_memory(&invocation->error, "the run folder");
+    if (!liana__path_is_remote(given) && !liana__file_exists(*config_path)) {
+        return liana__fail(&invocation->error, LIANA_INVALID_CONFIG,
+                           "train: '%s' is not a run folder: there is no config.yaml in it; give a configuration",
+                           given);
+    }
+    *folder = given;
+    const bool goes_on =
+        liana__invocation_has(invocation, "resume") || liana__invocation_has(invocation, "resume-from");
+    if (goes_on || liana__invocation_has(invocation, "out")) return LIANA_OK;
+    return liana__fail(
+        &invocation->error, LIANA_INVALID_CONFIG,
+        "train: '%s' is a run folder; --resume goes on with it, and --out DIR begins another run with its "
+        "configuration",
+        given);
+}
+
 static liana_status run(liana__invocation *invocation)
 {
     liana__session session;
-    liana_status status = liana__session_open(invocation, invocation->operands[0], &session);
+    const char *config_path, *folder;
+    LIANA_TRY(find_config(invocation, &config_path, &folder));
+    liana_status status = liana__session_open(invocation, config_path, &session);
     if (status == LIANA_OK) status = liana__config_require_training_data(&session.config, &invocation->error);
     if (status == LIANA_OK) {
-        watcher own = {.invocation = invocation};
+        watcher own = {.invocation = invocation, .run_folder = folder};
         liana__reporter_init(&own.reporter, invocation->out, liana__invocation_has(invocation, "json"));
         liana__signals_catch();
         status = train(invocation, session.context, &session.config, &own);
@@ -205,14 +236,16 @@ static liana_status run(liana__invocation *invocation)
 
 const liana__command liana__subcommand_train = {
     .name = "train",
-    .operands = "CONFIG.yaml [key=value ...]",
+    .operands = "CONFIG.yaml|RUN [key=value ...]",
     .summary = "Train a classifier",
-    .help = "Trains, and evaluates after each epoch. Writes to the run folder: config.yaml (resolved), model.json,\n"
-            "history.json, timing.json, checkpoints, and predictions.\n"
-            "key=value changes the configuration: train.epochs=3, train.optimizer.learning_rate=1e-4.\n"
-            "SIGINT, SIGTERM and SIGHUP save a checkpoint and stop. --resume goes on in the middle of the epoch,\n"
-            "also after a crash. If standard output has no reader any more (| head), training goes on.\n"
-            "The run folder may be gs://bucket/folder or s3://bucket/folder.\n",
+    .help =
+        "Trains, and evaluates after each epoch. RUN is a run folder: 'liana train RUN --resume' goes on with it as\n"
+        "its config.yaml says. Writes to the run folder: config.yaml (resolved), model.json,\n"
+        "history.json, timing.json, checkpoints, and predictions.\n"
+        "key=value changes the configuration: train.epochs=3, train.optimizer.learning_rate=1e-4.\n"
+        "SIGINT, SIGTERM and SIGHUP save a checkpoint and stop. --resume goes on in the middle of the epoch,\n"
+        "also after a crash. If standard output has no reader any more (| head), training goes on.\n"
+        "The run folder may be gs://bucket/folder or s3://bucket/folder.\n",
     .options = options,
     .min_operands = 1,
     .max_operands = 1,

@@ -111,15 +111,17 @@ static void list_additions(liana__group_sums *own)
 
 static liana_status reserve(liana__group_sums *own, liana__error *error)
 {
-    const size_t count = own->num_slots, num_sums = own->exchange->num_sums;
-    if (count <= own->num_reserved) return LIANA_OK;
+    const size_t count = own->num_slots, num_cells = count * own->exchange->num_sums;
+    if (count <= own->num_reserved && num_cells <= own->num_cells) return LIANA_OK;
     free_tables(own);
     own->additions = calloc(count, sizeof *own->additions);
     own->next = calloc(count, sizeof *own->next);
-    own->arrived = calloc(count * num_sums + 1, sizeof *own->arrived);
-    own->taken = calloc(count * num_sums + 1, sizeof *own->taken);
-    own->num_reserved = own->additions && own->next && own->arrived && own->taken ? count : 0;
-    return own->num_reserved ? LIANA_OK : liana__fail_memory(error, "the sums of several devices");
+    own->arrived = calloc(num_cells + 1, sizeof *own->arrived);
+    own->taken = calloc(num_cells + 1, sizeof *own->taken);
+    const bool enough = own->additions && own->next && own->arrived && own->taken;
+    own->num_reserved = enough ? count : 0;
+    own->num_cells = enough ? num_cells : 0;
+    return enough ? LIANA_OK : liana__fail_memory(error, "the sums of several devices");
 }
 
 liana_status liana__group_sums_begin(liana__group_sums *sums, const liana__tree_plan *tree, size_t first_slot,

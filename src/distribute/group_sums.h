@@ -30,6 +30,7 @@ typedef struct liana__group_sums {
     atomic_uchar *arrived;  /* by addition and sum: how many sides are there; of two it is done */
     atomic_bool *taken;     /* by slot and sum: it is in the exchange */
     size_t num_reserved;    /* slots that there is room for */
+    size_t num_cells;       /* and slots times sums, of which each kind of step has its own */
     liana__sum_watch watch; /* for the devices */
 } liana__group_sums;
 

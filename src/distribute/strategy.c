@@ -3,11 +3,11 @@
 
 #include "base/choice.h"
 #include "base/named.h"
+#include "base/other_names.h"
 #include "distribute/cluster/cluster.h"
 #include "distribute/cluster/wire.h"
 #include "formats/yaml.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,35 +20,6 @@ const liana__strategy *const liana__strategies[] = {
 
 enum { NUM_STRATEGIES = sizeof liana__strategies / sizeof *liana__strategies - 1 };
 
-/* Whether two names differ in case and underscores alone. */
-static bool is_same_name(const char *a, const char *b)
-{
-    for (;; a++, b++) {
-        a += strspn(a, "_");
-        b += strspn(b, "_");
-        if (tolower((unsigned char)*a) != tolower((unsigned char)*b)) return false;
-        if (!*a) return true;
-    }
-}
-
-/* What others' name for a strategy is here; NULL: nobody calls one so. */
-static const char *name_of_others(const char *name)
-{
-    static const struct {
-        const char *theirs, *ours;
-    } rows[] = {
-#define LIANA__OTHER_STRATEGY(theirs, ours) {theirs, ours},
-#include "distribute/other_strategies.def"
-#undef LIANA__OTHER_STRATEGY
-    };
-    const char *point = strrchr(name, '.');
-    if (point) name = point + 1;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        if (is_same_name(name, rows[i].theirs)) return rows[i].ours;
-    }
-    return NULL;
-}
-
 static const liana__strategy *find(const char *name, liana__hint_text *hint)
 {
     const char *nearest, *ours;
@@ -56,7 +27,7 @@ static const liana__strategy *find(const char *name, liana__hint_text *hint)
         liana__named_find(LIANA__NAMED_POINTERS(liana__strategy, liana__strategies, NUM_STRATEGIES), name, &nearest);
     if (index < NUM_STRATEGIES) return liana__strategies[index];
     *hint = liana__hint(nearest);
-    ours = name_of_others(name);
+    ours = liana__other_name(LIANA__OTHER_STRATEGY, name);
     if (ours) snprintf(hint->text, sizeof hint->text, "; liana calls it '%s'", ours);
     return NULL;
 }

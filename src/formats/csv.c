@@ -124,6 +124,13 @@ static liana_status read_rows(csv_reader *reader, liana__csv *csv, liana__error 
     return LIANA_OK;
 }
 
+/* Where lines end with CR alone, they end with LF from here on. */
+static void end_lines(char *text, size_t size)
+{
+    if (memchr(text, '\n', size)) return;
+    for (char *at = text; (at = memchr(at, '\r', size - (size_t)(at - text))); at++) *at = '\n';
+}
+
 static size_t count_lines(const char *text, const char *end)
 {
     size_t count = 1;
@@ -143,6 +150,7 @@ liana_status liana__csv_parse(const char *name, const char *text, size_t size, c
     if (!csv->text) return liana__fail_memory(error, name);
     if (size) memcpy(csv->text, text, size);
     csv->text[size] = 0;
+    end_lines(csv->text, size);
     csv_reader reader = {name, csv->text, csv->text + size, delimiter, 1};
     if (size >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) reader.at += 3;
     return read_rows(&reader, csv, error);
@@ -154,6 +162,18 @@ void liana__csv_free(liana__csv *csv)
     free(csv->lines);
     free(csv->text);
     *csv = (liana__csv){0};
+}
+
+void liana__csv_trim_column(liana__csv *csv, size_t first, size_t column)
+{
+    for (size_t row = first; row < csv->num_rows; row++) {
+        const char **cell = &csv->cells[row * csv->num_columns + column];
+        if (!**cell) continue; /* it may be a constant */
+        *cell += strspn(*cell, " \t");
+        size_t length = strlen(*cell);
+        while (length && strchr(" \t", (*cell)[length - 1])) length--;
+        csv->text[(size_t)(*cell - csv->text) + length] = 0;
+    }
 }
 
 void liana__csv_add(liana__text *row, const char *cell)

@@ -1,8 +1,8 @@
 /* csv.h - tables of text: rows of cells, with commas (RFC 4180) or tabs between them.
  *
  * A cell may be in double quotes. It may then contain the delimiter, line ends, and quotes, which are doubled. Lines
- * end with LF or CR LF. Empty lines and a byte order mark are left out. Bytes are kept as they are (UTF-8 or any
- * other). */
+ * end with LF or CR LF, or with CR where the text has no LF. Empty lines and a byte order mark are left out. Bytes are
+ * kept as they are (UTF-8 or any other). */
 #ifndef LIANA_FORMATS_CSV_H
 #define LIANA_FORMATS_CSV_H
 
@@ -33,6 +33,9 @@ typedef struct liana__csv {
 liana_status liana__csv_parse(const char *name, const char *text, size_t size, char delimiter, liana__csv *csv,
                               liana__error *error) LIANA_MUST_USE;
 void liana__csv_free(liana__csv *csv);
+
+/* Leaves out the blanks at the ends of a column's cells, from row `first` on. */
+void liana__csv_trim_column(liana__csv *csv, size_t first, size_t column);
 
 /* Adds a cell to a row with commas: in quotes, its own quotes doubled, where it has a comma, a quote or a line break
  * (RFC 4180). */

@@ -208,7 +208,7 @@ static void add_name(liana__text *text, const char *name)
     liana__text_add(text, "%s%s", shown, name[length] ? "..." : "");
 }
 
-static void list_features(const liana__example *example, liana__text *text)
+void liana__example_describe(const liana__example *example, liana__text *text)
 {
     size_t count = liana__example_num_features(example);
     if (count == 0) {
@@ -220,7 +220,9 @@ static void list_features(const liana__example *example, liana__text *text)
         liana__feature feature = liana__example_feature(example, i);
         if (i) liana__text_add(text, ", ");
         add_name(text, feature.name);
-        liana__text_add(text, " (%s)", liana__feature_kind_name(feature.kind));
+        if (feature.count > 1)
+            liana__text_add(text, " (%zu %s)", feature.count, liana__feature_kind_name(feature.kind));
+        if (feature.count <= 1) liana__text_add(text, " (%s)", liana__feature_kind_name(feature.kind));
     }
     if (count > LISTED_FEATURES) liana__text_add(text, " and %zu more", count - LISTED_FEATURES);
     if (is_sequence_example(example)) {
@@ -238,7 +240,7 @@ static LIANA__PRINTF(4, 5) liana_status
     liana__fail_list(&what, status, format, arguments);
     va_end(arguments);
     liana__text text = {0};
-    list_features(example, &text);
+    liana__example_describe(example, &text);
     liana__fail(error, status, "%.1024s; %s", what.message, text.data ? text.data : "");
     if (error && example->file) liana__fail_within(error, "'%s', record %zu", example->file, example->record);
     liana__text_free(&text);

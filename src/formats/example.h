@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/memory_pool.h"
+#include "base/text.h"
 
 #include <protobuf-c/protobuf-c.h>
 #include <stdbool.h>
@@ -61,6 +62,9 @@ liana__feature liana__example_feature(const liana__example *example, size_t inde
 /* Finds a feature by name; false if there is none. If several have this name, the last one counts (protocol buffers'
  * rule for maps). */
 bool liana__example_find(const liana__example *example, const char *name, liana__feature *feature);
+
+/* Adds "the record has: image (bytes), area (float), boxes (12 float)", with what else is to be said of it. */
+void liana__example_describe(const liana__example *example, liana__text *text);
 
 /* The feature of that name. It must be of that kind, with any number of values. Errors: NOT_FOUND (lists the existing
  * features), INVALID_DATA (another kind). */

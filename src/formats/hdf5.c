@@ -13,7 +13,7 @@ static const char signature[] = "\x89HDF\r\n\x1a\n";
 
 struct liana__hdf5 {
     char *path;
-    liana__mapping mapping;
+    char *bytes; /* of a classic file: all of them, since others may write to the file while it is read */
     liana__hdf5_source *source;
     liana__hdf5_node weights; /* the group that has layer_names */
     liana__hdf5_contents contents;
@@ -257,21 +257,29 @@ static liana_status read_contents(liana__hdf5 *file, names *list, liana__error *
 /* Checks the first bytes, and chooses the source that reads the file. */
 static liana_status open_source(liana__hdf5 *file, liana__error *error)
 {
-    LIANA_TRY(liana__file_map(file->path, &file->mapping, error));
-    const liana__mapping *mapping = &file->mapping;
-    if (mapping->size >= 4 && memcmp(mapping->data, "PK\3\4", 4) == 0) {
+    uint8_t head[VERSION_OFFSET + 1];
+    size_t size;
+    liana__file_version version;
+    LIANA_TRY(liana__file_read_head(file->path, head, sizeof head, &size, error));
+    if (size >= 4 && memcmp(head, "PK\3\4", 4) == 0) {
         return liana__fail(error, LIANA_INVALID_DATA,
                            "'%s' is a zip archive (a .keras file?), expected an HDF5 weight file; save it from Keras "
                            "with model.save('name.h5')",
                            file->path);
     }
-    if (mapping->size <= VERSION_OFFSET || memcmp(mapping->data, signature, VERSION_OFFSET) != 0) {
-        return liana__fail(error, LIANA_INVALID_DATA, "'%s' (%zu bytes) is not an HDF5 file", file->path,
-                           mapping->size);
+    const bool is_there = liana__file_version_find(file->path, &version);
+    const uint64_t whole = is_there ? (uint64_t)version.size : size;
+    if (size <= VERSION_OFFSET || memcmp(head, signature, VERSION_OFFSET) != 0) {
+        return liana__fail(error, LIANA_INVALID_DATA, "'%s' (%llu bytes) is not an HDF5 file", file->path,
+                           (unsigned long long)whole);
     }
-    liana_status status = mapping->data[VERSION_OFFSET] <= NEWEST_CLASSIC
-                              ? liana__hdf5_classic_open(mapping, &file->source, error)
-                              : liana__hdf5_library_open(file->path, mapping->size, &file->source, error);
+    liana_status status;
+    if (head[VERSION_OFFSET] <= NEWEST_CLASSIC) {
+        LIANA_TRY(liana__file_read(file->path, SIZE_MAX / 2, &file->bytes, &size, error));
+        status = liana__hdf5_classic_open((const uint8_t *)file->bytes, size, &file->source, error);
+    } else {
+        status = liana__hdf5_library_open(file->path, whole, &file->source, error);
+    }
     return status == LIANA_OK ? LIANA_OK : liana__fail_within(error, "'%s'", file->path);
 }
 
@@ -309,7 +317,7 @@ void liana__hdf5_close(liana__hdf5 *file)
         file->source->release(file->source, file->weights);
         file->source->close(file->source);
     }
-    liana__file_unmap(&file->mapping);
+    free(file->bytes);
     liana__arena_free(&file->arena);
     free(file);
 }

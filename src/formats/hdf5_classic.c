@@ -294,13 +294,14 @@ static liana_status read_superblock(liana__classic *file, liana__error *error)
     return LIANA_OK;
 }
 
-liana_status liana__hdf5_classic_open(const liana__mapping *mapping, liana__hdf5_source **source, liana__error *error)
+liana_status liana__hdf5_classic_open(const uint8_t *bytes, size_t size, liana__hdf5_source **source,
+                                      liana__error *error)
 {
     liana__classic *file = malloc(sizeof *file);
     if (!file) return liana__fail_memory(error, "an HDF5 file");
     *file = (liana__classic){.source = {0, close_classic, find, release, liana__classic_texts, liana__classic_describe,
                                         liana__classic_read},
-                             .file = {mapping->data, mapping->size}};
+                             .file = {bytes, size}};
     liana_status status = read_superblock(file, error);
     if (status != LIANA_OK) {
         free(file);

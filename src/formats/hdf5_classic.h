@@ -1,7 +1,7 @@
 /* hdf5_classic.h - the parts of the reader of classic HDF5 files. For hdf5_classic*.c only.
  *
  * Written from "HDF5 File Format Specification Version 3.0" (support.hdfgroup.org); the section numbers in the code are
- * its own. Every address, size and count comes from the file and is checked against the mapping before it is used. */
+ * its own. Every address, size and count comes from the file and is checked against the file before it is used. */
 #ifndef LIANA_FORMATS_HDF5_CLASSIC_H
 #define LIANA_FORMATS_HDF5_CLASSIC_H
 

@@ -44,9 +44,9 @@ enum { LIANA__HDF5_MAX_ATTRIBUTE = 64 << 20 };
 liana_status liana__hdf5_set_shape(liana__hdf5_weight *weight, int rank, const uint64_t *dims, uint64_t file_size,
                                    liana__error *error) LIANA_MUST_USE;
 
-/* Reads a file in the classic layout from a mapping that outlives the source. */
-liana_status liana__hdf5_classic_open(const liana__mapping *mapping, liana__hdf5_source **source, liana__error *error)
-    LIANA_MUST_USE;
+/* Reads a file in the classic layout from its bytes, which outlive the source. */
+liana_status liana__hdf5_classic_open(const uint8_t *bytes, size_t size, liana__hdf5_source **source,
+                                      liana__error *error) LIANA_MUST_USE;
 
 /* Opens any file with libhdf5. Errors: UNIMPLEMENTED in a build without it. */
 liana_status liana__hdf5_library_open(const char *path, uint64_t file_size, liana__hdf5_source **source,

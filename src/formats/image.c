@@ -1,6 +1,7 @@
-/* What both image formats share: choosing the decoder, memory and checks. */
+/* What the image formats share: choosing the decoder, memory and checks. */
 #include "formats/image.h"
 
+#include "base/little_endian.h"
 #include "base/memory.h"
 #include "formats/image_internal.h"
 #include "formats/sniff.h"
@@ -11,14 +12,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const uint8_t PNG_SIGNATURE[8] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
+/* Text may begin with "BM" too: the size of the second header decides. */
+static bool is_bmp(const uint8_t *data, size_t size)
+{
+    static const uint32_t headers[] = {12, 40, 52, 56, 64, 108, 124};
+    if (size < 18 || data[0] != 'B' || data[1] != 'M') return false;
+    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
+        if (liana__load_u32(data + 14) == headers[i]) return true;
+    }
+    return false;
+}
+
+static bool begins(const uint8_t *data, size_t size, const char *with, size_t length)
+{
+    return size >= length && memcmp(data, with, length) == 0;
+}
 
 liana__image_kind liana__image_sniff(const void *bytes, size_t size)
 {
     const uint8_t *data = bytes;
-    if (size >= 3 && data[0] == 0xff && data[1] == 0xd8 && data[2] == 0xff) return LIANA__IMAGE_JPEG;
-    if (size >= sizeof PNG_SIGNATURE && memcmp(data, PNG_SIGNATURE, sizeof PNG_SIGNATURE) == 0) return LIANA__IMAGE_PNG;
-    return LIANA__IMAGE_UNKNOWN;
+    if (begins(data, size, "\xff\xd8\xff", 3)) return LIANA__IMAGE_JPEG;
+    if (begins(data, size, "\x89PNG\r\n\x1a\n", 8)) return LIANA__IMAGE_PNG;
+    if (begins(data, size, "GIF87a", 6) || begins(data, size, "GIF89a", 6)) return LIANA__IMAGE_GIF;
+    if (begins(data, size, "RIFF", 4) && size >= 12 && memcmp(data + 8, "WEBP", 4) == 0) return LIANA__IMAGE_WEBP;
+    if (begins(data, size, "II*\0", 4) || begins(data, size, "MM\0*", 4)) return LIANA__IMAGE_TIFF;
+    return is_bmp(data, size) ? LIANA__IMAGE_BMP : LIANA__IMAGE_UNKNOWN;
 }
 
 static bool all_zero(const uint8_t *data, size_t size)
@@ -131,7 +149,16 @@ liana_status liana__image_place(liana__image *image, const liana__image_options 
     return LIANA_OK;
 }
 
-static liana_status decode(const void *bytes, size_t size, const liana__image_options *options, bool probe,
+typedef liana_status decoder(const uint8_t *bytes, size_t size, const liana__image_options *options, bool probe,
+                             liana__image *image, liana__error *error);
+static decoder *const decoders[] = {
+    [LIANA__IMAGE_UNKNOWN] = NULL,           [LIANA__IMAGE_JPEG] = liana__jpeg_decode,
+    [LIANA__IMAGE_PNG] = liana__png_decode,  [LIANA__IMAGE_BMP] = liana__bmp_decode,
+    [LIANA__IMAGE_GIF] = liana__gif_decode,  [LIANA__IMAGE_WEBP] = liana__webp_decode,
+    [LIANA__IMAGE_TIFF] = liana__tiff_decode,
+};
+
+static liana_status decode_known(const void *bytes, size_t size, const liana__image_options *options, bool probe,
                            liana__image *image, liana__error *error)
 {
     static const liana__image_options defaults;
@@ -139,13 +166,13 @@ static liana_status decode(const void *bytes, size_t size, const liana__image_op
     if (!options) options = &defaults;
     image->height = image->width = 0;
     liana_status status = LIANA_INVALID_DATA;
-    switch (liana__image_sniff(bytes, size)) {
-    case LIANA__IMAGE_JPEG: status = liana__jpeg_decode(bytes, size, options, probe, image, error); break;
-    case LIANA__IMAGE_PNG: status = liana__png_decode(bytes, size, options, probe, image, error); break;
-    case LIANA__IMAGE_UNKNOWN:
-        liana__fail(error, LIANA_INVALID_DATA, "not an image that can be read: expected a JPEG or PNG, but it is %s",
+    decoder *decode = decoders[liana__image_sniff(bytes, size)];
+    if (decode) {
+        status = decode(bytes, size, options, probe, image, error);
+    } else {
+        liana__fail(error, LIANA_INVALID_DATA,
+                    "not an image that can be read: expected a " LIANA__IMAGE_KINDS ", but it is %s",
                     describe_bytes(bytes, size, buffer, sizeof buffer));
-        break;
     }
     if (status != LIANA_OK) image->height = image->width = 0;
     return status;
@@ -154,13 +181,13 @@ static liana_status decode(const void *bytes, size_t size, const liana__image_op
 liana_status liana__image_decode(const void *bytes, size_t size, const liana__image_options *options,
                                  liana__image *image, liana__error *error)
 {
-    return decode(bytes, size, options, false, image, error);
+    return decode_known(bytes, size, options, false, image, error);
 }
 
 liana_status liana__image_probe(const void *bytes, size_t size, const liana__image_options *options,
                                 liana__image *image, liana__error *error)
 {
-    return decode(bytes, size, options, true, image, error);
+    return decode_known(bytes, size, options, true, image, error);
 }
 
 void liana__image_free(liana__image *image)

@@ -1,4 +1,4 @@
-/* image.h - JPEG and PNG: encoded bytes to u8 pixels, and back. Safe on several threads, each with its own image. */
+/* image.h - images: encoded bytes (JPEG, PNG, BMP, GIF, WebP, TIFF) to u8 pixels, and back (JPEG, PNG). Safe on several threads, each with its own image. */
 #ifndef LIANA_FORMATS_IMAGE_H
 #define LIANA_FORMATS_IMAGE_H
 
@@ -14,6 +14,10 @@ typedef enum liana__image_kind {
     LIANA__IMAGE_UNKNOWN,
     LIANA__IMAGE_JPEG,
     LIANA__IMAGE_PNG,
+    LIANA__IMAGE_BMP,
+    LIANA__IMAGE_GIF,
+    LIANA__IMAGE_WEBP,
+    LIANA__IMAGE_TIFF,
 } liana__image_kind;
 
 /* The distance of pixels from an aligned address, in bytes. libjpeg-turbo writes aligned rows past the caches. Pixels
@@ -71,10 +75,13 @@ typedef struct liana__image_options {
     void *user;
 } liana__image_options;
 
+/* The kinds, for messages: "JPEG, PNG, BMP, GIF, WebP or TIFF". */
+#define LIANA__IMAGE_KINDS "JPEG, PNG, BMP, GIF, WebP or TIFF"
+
 /* The kind of image, from its first bytes only. */
 liana__image_kind liana__image_sniff(const void *bytes, size_t size);
 
-/* Decodes a JPEG or PNG.
+/* Decodes an image of any kind above.
  *
  * JPEG: baseline and progressive, with accurate integer DCT and smooth chroma upsampling. These are libjpeg's defaults,
  * so pixels equal those of Pillow and TensorFlow's INTEGER_ACCURATE. CMYK and YCCK become RGB. The EXIF orientation is
@@ -83,6 +90,10 @@ liana__image_kind liana__image_sniff(const void *bytes, size_t size);
  * PNG: all colour types, bit depths and interlacing. As in TensorFlow's decode_png, alpha and transparency are dropped,
  * not blended, and 16-bit samples keep their high byte.
  *
+ * GIF: the first picture; what it leaves free is black. BMP: without compression. WebP: no animation. TIFF: the first
+ * image. Alpha is dropped as for PNG; that of a TIFF darkens, as libtiff has it. The EXIF orientation of PNG and WebP, and
+ * TIFF's own, are applied too.
+ *
  * Grey from colour: 0.299 R + 0.587 G + 0.114 B; the JPEG's own luma if it has one.
  *
  * A region: of a JPEG only the needed rows and columns of blocks are computed. Bytes behind the last needed row are not
@@ -90,7 +101,8 @@ liana__image_kind liana__image_sniff(const void *bytes, size_t size);
  * whole, since its checksums cover all rows.
  *
  * Errors: DATA_LOSS for truncated or damaged bytes (libjpeg alone would paint the missing part grey), INVALID_DATA if
- * it is neither JPEG nor PNG (the message says what it looks like), OUT_OF_RANGE for too many pixels, OUT_OF_MEMORY.
+ * it is none of these (the message says what it looks like), UNIMPLEMENTED where the library of its kind is not
+ * installed, OUT_OF_RANGE for too many pixels, OUT_OF_MEMORY.
  * After a failure the image is empty (height 0). */
 liana_status liana__image_decode(const void *bytes, size_t size, const liana__image_options *options,
                                  liana__image *image, liana__error *error) LIANA_MUST_USE;

@@ -1,16 +1,50 @@
-/* image_internal.h - what image.c and the two codecs (jpeg.c, png.c) share. */
+/* image_internal.h - what image.c and the codecs (jpeg.c, png.c, bmp.c, gif.c, webp.c, tiff.c) share. */
 #ifndef LIANA_FORMATS_IMAGE_INTERNAL_H
 #define LIANA_FORMATS_IMAGE_INTERNAL_H
 
 #include "formats/image.h"
 
-/* Decodes bytes that begin as a JPEG or PNG. With `probe`, reads only the header. */
+/* Decode bytes that begin as an image of this kind. With `probe`, reads only the header. */
 liana_status liana__jpeg_decode(const uint8_t *bytes, size_t size, const liana__image_options *options, bool probe,
                                 liana__image *image, liana__error *error) LIANA_MUST_USE;
 liana_status liana__png_decode(const uint8_t *bytes, size_t size, const liana__image_options *options, bool probe,
                                liana__image *image, liana__error *error) LIANA_MUST_USE;
 
-/* Fails with OUT_OF_RANGE if an image of this size must not be decoded. `kind` is "JPEG" or "PNG". */
+liana_status liana__bmp_decode(const uint8_t *bytes, size_t size, const liana__image_options *options, bool probe,
+                               liana__image *image, liana__error *error) LIANA_MUST_USE;
+liana_status liana__gif_decode(const uint8_t *bytes, size_t size, const liana__image_options *options, bool probe,
+                               liana__image *image, liana__error *error) LIANA_MUST_USE;
+liana_status liana__webp_decode(const uint8_t *bytes, size_t size, const liana__image_options *options, bool probe,
+                                liana__image *image, liana__error *error) LIANA_MUST_USE;
+liana_status liana__tiff_decode(const uint8_t *bytes, size_t size, const liana__image_options *options, bool probe,
+                                liana__image *image, liana__error *error) LIANA_MUST_USE;
+
+/* The EXIF orientation (Exif 2.3, tag 274) of a block that begins with "Exif" and two zero bytes: 1 to 8; 1 (as stored)
+ * where there is none or it is damaged. */
+int liana__exif_orientation(const uint8_t *exif, size_t size);
+
+/* Whether an orientation swaps height and width. */
+static inline bool liana__orientation_transposes(int orientation)
+{
+    return orientation >= 5;
+}
+
+/* Copies src [height, width, channels], turned as the orientation says; from 5 on dst is [width, height, channels]. */
+void liana__image_turn(const uint8_t *src, int64_t height, int64_t width, int channels, int orientation, uint8_t *dst);
+
+/* The region of the stored image that an upright region is; `height` and `width` are the stored ones. */
+liana__image_region liana__image_turn_region(const liana__image_region *region, int64_t height, int64_t width,
+                                             int orientation);
+
+/* What a probe says of a stored image of this size and orientation. */
+void liana__image_set_probed(liana__image *image, int64_t height, int64_t width, int channels, int orientation);
+
+/* The end of decoders that decode whole images: makes the image that the options ask for from the stored pixels in
+ * image->spare, which are changed. `channels` (1 or 3) are those of the pixels. Errors: OUT_OF_MEMORY. */
+liana_status liana__image_finish(liana__image *image, const liana__image_options *options, int64_t height,
+                                 int64_t width, int channels, int orientation, liana__error *error) LIANA_MUST_USE;
+
+/* Fails with OUT_OF_RANGE if an image of this size must not be decoded. `kind` is "JPEG", "PNG", ... */
 liana_status liana__image_check_size(const char *kind, int64_t height, int64_t width,
                                      const liana__image_options *options, liana__error *error) LIANA_MUST_USE;
 

@@ -1,7 +1,6 @@
-/* JPEG through libjpeg-turbo, and EXIF through libexif. */
+/* JPEG through libjpeg-turbo. */
 #include "formats/image_internal.h"
 
-#include <libexif/exif-data.h>
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,45 +74,16 @@ static void on_progress(j_common_ptr jpeg)
     fail(state, liana__fail(state->error, LIANA_INVALID_DATA, "the JPEG image has more than %d scans", MAX_SCANS));
 }
 
-/* The EXIF orientation, 1 to 8; 1 (as stored) where there is none or it is damaged. */
+/* 1 (as stored) where there is none or it is damaged. */
 static int read_orientation(const struct jpeg_decompress_struct *jpeg)
 {
-    int orientation = 1;
     for (jpeg_saved_marker_ptr marker = jpeg->marker_list; marker; marker = marker->next) {
         if (marker->marker != JPEG_APP0 + 1 || marker->data_length < 6 || memcmp(marker->data, "Exif\0", 6) != 0) {
             continue;
         }
-        ExifData *exif = exif_data_new();
-        if (!exif) break;
-        exif_data_unset_option(exif, EXIF_DATA_OPTION_FOLLOW_SPECIFICATION);
-        exif_data_load_data(exif, marker->data, marker->data_length);
-        ExifEntry *entry = exif_content_get_entry(exif->ifd[EXIF_IFD_0], EXIF_TAG_ORIENTATION);
-        if (entry && entry->format == EXIF_FORMAT_SHORT && entry->size >= 2) {
-            orientation = exif_get_short(entry->data, exif_data_get_byte_order(exif));
-        }
-        exif_data_unref(exif);
-        break;
+        return liana__exif_orientation(marker->data, marker->data_length);
     }
-    return orientation >= 1 && orientation <= 8 ? orientation : 1;
-}
-
-/* Copies src [height, width, channels], turned as the EXIF orientation says; from 5 on dst is [width, height, ...].
- * (Exif 2.3, tag 274: where the stored row 0 and column 0 belong.) */
-static void turn(const uint8_t *src, int64_t height, int64_t width, int channels, int orientation, uint8_t *dst)
-{
-    bool transposed = orientation >= 5;
-    bool flip_rows = orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
-    bool flip_columns = orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;
-    int64_t row_step = width * channels * (flip_rows ? -1 : 1), column_step = channels * (flip_columns ? -1 : 1);
-    const uint8_t *first = src + ((flip_rows ? height - 1 : 0) * width + (flip_columns ? width - 1 : 0)) * channels;
-    int64_t rows = transposed ? width : height, columns = transposed ? height : width;
-    int64_t y_step = transposed ? column_step : row_step, x_step = transposed ? row_step : column_step;
-    for (int64_t y = 0; y < rows; y++) {
-        const uint8_t *pixel = first + y * y_step;
-        for (int64_t x = 0; x < columns; x++, pixel += x_step, dst += channels) {
-            for (int channel = 0; channel < channels; channel++) dst[channel] = pixel[channel];
-        }
-    }
+    return 1;
 }
 
 /* a * b / 255, rounded to nearest, for bytes. */
@@ -203,19 +173,6 @@ static bool has_exact_regions(const struct jpeg_decompress_struct *jpeg)
     return true;
 }
 
-/* The region of the stored image that an upright region is; `height` and `width` are the stored ones. */
-static liana__image_region turn_region(const liana__image_region *region, int64_t height, int64_t width,
-                                       int orientation)
-{
-    bool flip_rows = orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
-    bool flip_columns = orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;
-    liana__image_region stored = *region;
-    if (orientation >= 5) stored = (liana__image_region){region->left, region->top, region->width, region->height};
-    if (flip_rows) stored.top = height - stored.top - stored.height;
-    if (flip_columns) stored.left = width - stored.left - stored.width;
-    return stored;
-}
-
 /* Asks for the needed part, in the coordinates of the stored image. */
 static liana__image_region choose_region(const struct jpeg_decompress_struct *jpeg, const liana__image_options *options,
                                          int orientation)
@@ -225,7 +182,7 @@ static liana__image_region choose_region(const struct jpeg_decompress_struct *jp
     if (!options->choose_region || !has_exact_regions(jpeg)) return whole;
     if (orientation >= 5) region = (liana__image_region){0, 0, width, height};
     options->choose_region(options->user, region.height, region.width, &region);
-    return turn_region(&region, height, width, orientation);
+    return liana__image_turn_region(&region, height, width, orientation);
 }
 
 /* Restricts decoding to the columns of the region. `region` becomes the decoded columns.
@@ -317,11 +274,13 @@ static void read_pixels(reader *state, int channels, int orientation, const uint
         read_rows(jpeg, (JDIMENSION)region.height, channels, pixels);
     }
     finish(jpeg, bytes, size);
-    if (orientation != 1) turn(image->spare, region.height, region.width, channels, orientation, image->pixels);
+    if (orientation != 1) {
+        liana__image_turn(image->spare, region.height, region.width, channels, orientation, image->pixels);
+    }
     /* The place of the region in the upright image, by the inverse turn. */
     int back = orientation == 6 ? 8 : orientation == 8 ? 6 : orientation;
     liana__image_region upright =
-        turn_region(&region, transposed ? full_width : full_height, transposed ? full_height : full_width, back);
+        liana__image_turn_region(&region, transposed ? full_width : full_height, transposed ? full_height : full_width, back);
     image->top = upright.top;
     image->left = upright.left;
 }
@@ -345,9 +304,7 @@ static void read_image(reader *state, const uint8_t *bytes, size_t size)
         read_pixels(state, channels, orientation, bytes, size);
         return;
     }
-    image->height = orientation >= 5 ? width : height;
-    image->width = orientation >= 5 ? height : width;
-    image->channels = channels;
+    liana__image_set_probed(image, height, width, channels, orientation);
 }
 
 static struct jpeg_error_mgr *set_up_errors(struct jpeg_error_mgr *manager)

@@ -59,6 +59,41 @@ static int depth_of(const json_t *json, int limit)
     return deepest + (json_is_object(json) || json_is_array(json));
 }
 
+/* Bytes of memory of what a character of JSON begins, at least: jansson's value, ours, and what refers to them. Of a
+ * value that follows a comma nobody knows yet what it is. */
+enum { OBJECT_BYTES = 360, ARRAY_BYTES = 260, KEY_BYTES = 150, NEXT_BYTES = 170 };
+
+/* Where the text that begins at `at` ends: behind its closing quote, or at the end of all. */
+static size_t skip_string(const char *text, size_t size, size_t at)
+{
+    for (at++; at < size && text[at] != '"'; at++) at += text[at] == '\\';
+    return at;
+}
+
+liana_status liana__json_check_memory(const char *text, size_t size, const char *file, liana__error *error)
+{
+    /* Texts are there three times: in the file, in jansson's values, and in ours. */
+    uint64_t bytes = 3 * (uint64_t)size, values = 1;
+    for (size_t i = 0; i < size; i++) {
+        switch (text[i]) {
+        case '"': i = skip_string(text, size, i); break;
+        case '{': bytes += OBJECT_BYTES; break;
+        case '[': bytes += ARRAY_BYTES; break;
+        case ':': bytes += KEY_BYTES; break;
+        case ',':
+            bytes += NEXT_BYTES;
+            values++;
+            break;
+        default: break;
+        }
+    }
+    if (bytes <= LIANA__JSON_MAX_MEMORY) return LIANA_OK;
+    return liana__fail(error, LIANA_OUT_OF_RANGE,
+                       "%s: about %llu values of JSON, which would take %llu MB of memory, expected at most %d MB",
+                       file, (unsigned long long)values, (unsigned long long)(bytes >> 20),
+                       LIANA__JSON_MAX_MEMORY >> 20);
+}
+
 liana_status liana__json_parse(const char *text, size_t size, const char *file, liana__arena *arena,
                                liana__value **value, liana__error *error)
 {
@@ -69,6 +104,7 @@ liana_status liana__json_parse(const char *text, size_t size, const char *file, 
         return liana__fail(error, LIANA_INVALID_DATA, "%s: %zu bytes of JSON, expected at most %d", place.file, size,
                            LIANA__JSON_MAX_SIZE);
     }
+    LIANA_TRY(liana__json_check_memory(text, size, place.file, error));
     json_error_t problem;
     json_t *json = json_loadb(text, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &problem);
     if (!json) {

@@ -7,11 +7,21 @@
 
 #include "base/value.h"
 
-/* Limits of a text. (A safetensors header may have 100 MB by its own rules.) */
-enum { LIANA__JSON_MAX_SIZE = 100 * 1024 * 1024, LIANA__JSON_MAX_DEPTH = 512 };
+/* Limits of a text. (A safetensors header may have 100 MB by its own rules.) The memory is that of the parsed values: two
+ * bytes of text may be a value of 500 bytes. A file that liana writes stays below it, up to the largest size. */
+enum {
+    LIANA__JSON_MAX_SIZE = 100 * 1024 * 1024,
+    LIANA__JSON_MAX_DEPTH = 512,
+    LIANA__JSON_MAX_MEMORY = 1 << 30,
+};
+
+/* Refuses a text whose values would take more than LIANA__JSON_MAX_MEMORY, before it is parsed. `file` is its name in the
+ * message. Errors: OUT_OF_RANGE. */
+liana_status liana__json_check_memory(const char *text, size_t size, const char *file, liana__error *error)
+    LIANA_MUST_USE;
 
 /* Parses a text; `file` is its name in places and messages. The tree is in the arena. Errors: INVALID_DATA with
- * "file:line:column: what is wrong"; OUT_OF_MEMORY. */
+ * "file:line:column: what is wrong"; OUT_OF_RANGE (too many values); OUT_OF_MEMORY. */
 liana_status liana__json_parse(const char *text, size_t size, const char *file, liana__arena *arena,
                                liana__value **value, liana__error *error) LIANA_MUST_USE;
 

@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 typedef struct reader {
     png_structp png;
@@ -54,9 +55,30 @@ static void fail(reader *state, liana_status status)
     if (status != LIANA_OK) longjmp(state->jump, 1);
 }
 
-static void rgb_to_grey(const uint8_t *rgb, int64_t count, uint8_t *grey)
+static uint32_t read_u32(const uint8_t *bytes)
 {
-    for (int64_t i = 0; i < count; i++) grey[i] = liana__luma(rgb[3 * i], rgb[3 * i + 1], rgb[3 * i + 2]);
+    return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
+}
+
+/* The orientation in the chunk eXIf, which may stand before or behind the pixels: so chunks are walked, without reading
+ * pixels. 1 where there is none, or it is damaged. */
+static int read_orientation(const uint8_t *bytes, size_t size)
+{
+    enum { SIGNATURE = 8, CHUNK_HEADER = 8, CHUNK_END = 4, EXIF_HEADER = 6, MAX_EXIF = 1 << 16 };
+    uint8_t exif[EXIF_HEADER + MAX_EXIF] = "Exif\0";
+    size_t at = SIGNATURE;
+    while (size - at >= CHUNK_HEADER + CHUNK_END) {
+        size_t length = read_u32(bytes + at);
+        const uint8_t *chunk = bytes + at + 4; /* its type, then its data; the checksum is over both */
+        if (length > size - at - CHUNK_HEADER - CHUNK_END) return 1;
+        if (memcmp(chunk, "eXIf", 4) == 0) {
+            if (length > MAX_EXIF || crc32(0, chunk, (uInt)length + 4) != read_u32(chunk + 4 + length)) return 1;
+            memcpy(exif + EXIF_HEADER, chunk + 4, length);
+            return liana__exif_orientation(exif, EXIF_HEADER + length);
+        }
+        at += CHUNK_HEADER + length + CHUNK_END;
+    }
+    return 1;
 }
 
 static void read_image(reader *state)
@@ -69,10 +91,9 @@ static void read_image(reader *state)
     bool colour = type & PNG_COLOR_MASK_COLOR; /* a palette counts as colour */
     int wanted = state->options->channels ? state->options->channels : colour ? 3 : 1;
     fail(state, liana__image_check_size("PNG", height, width, state->options, state->error));
+    int orientation = state->options->ignore_orientation ? 1 : read_orientation(state->bytes, state->size);
     if (state->probe) {
-        state->image->height = height;
-        state->image->width = width;
-        state->image->channels = colour ? 3 : 1;
+        liana__image_set_probed(state->image, height, width, colour ? 3 : 1, orientation);
         return;
     }
     if (type == PNG_COLOR_TYPE_PALETTE) png_set_palette_to_rgb(png);
@@ -91,7 +112,8 @@ static void read_image(reader *state)
     size_t row = (size_t)width * (size_t)decoded;
     if (png_get_rowbytes(png, state->info) != row) png_error(png, "unexpected row size");
     uint8_t *pixels;
-    if (decoded == wanted) {
+    bool direct = decoded == wanted && orientation == 1;
+    if (direct) {
         fail(state, liana__image_place(image, state->options, height, width, wanted, state->error));
         pixels = image->pixels;
     } else {
@@ -103,10 +125,8 @@ static void read_image(reader *state)
         for (int64_t y = 0; y < height; y++) png_read_row(png, pixels + (size_t)y * row, NULL);
     }
     png_read_end(png, NULL);
-    if (decoded != wanted) {
-        fail(state, liana__image_place(image, state->options, height, width, wanted, state->error));
-        rgb_to_grey(image->spare, height * width, image->pixels);
-    }
+    if (direct) return;
+    fail(state, liana__image_finish(image, state->options, height, width, decoded, orientation, state->error));
 }
 
 static void read_guarded(reader *state)

@@ -1,14 +1,17 @@
 /* Reads and writes safetensors files. */
 #include "formats/safetensors.h"
 
+#include "formats/json.h"
+
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <zlib.h>
 
 /* The same limit as the format's own library; it also bounds the memory that a hostile header can ask for. */
-enum { HEADER_LIMIT = 100000000, PREFIX = 8, HEADER_ALIGNMENT = 8 };
+enum { HEADER_LIMIT = 100000000, PREFIX = 8, HEADER_ALIGNMENT = 8, PIECE = 1 << 20 };
 static const char metadata_key[] = "__metadata__";
 
 static const struct {
@@ -52,11 +55,21 @@ static uint32_t add_to_checksum(uint32_t checksum, const uint8_t *data, size_t s
 
 /* --- Reading --------------------------------------------------------------------------------------------------- */
 
+/* Bytes that are all in the file, unless others write to it meanwhile. */
+static liana_status read_range(const liana__safetensors *file, uint64_t offset, void *to, size_t size,
+                               liana__error *error)
+{
+    const bool whole = liana__file_read_at(file->descriptor, (size_t)offset, to, size);
+    LIANA_TRY(liana__file_check_version(file->path, file->descriptor, &file->version, error));
+    if (whole) return LIANA_OK;
+    return liana__fail(error, LIANA_IO_ERROR, "'%s' cannot be read at offset %" PRIu64, file->path, offset);
+}
+
 /* The state of an open call: what its helpers need to read the header and to name things in messages. */
 typedef struct reading {
     const char *path;
     liana__safetensors *file;
-    const uint8_t *data;
+    uint64_t data_begin;
     uint64_t data_size;
     liana__error *error;
 } reading;
@@ -133,7 +146,7 @@ static liana_status read_offsets(const reading *in, const json_t *json, liana__s
                            " of the data, but the file holds %" PRIu64 ": it is truncated",
                            in->path, tensor->name, end, in->data_size);
     }
-    tensor->data = in->data + begin;
+    tensor->offset = in->data_begin + (uint64_t)begin;
     tensor->size = (size_t)expected;
     return LIANA_OK;
 }
@@ -182,7 +195,7 @@ static liana_status read_metadata(const reading *in, json_t *json)
 static int compare_places(const void *a, const void *b)
 {
     const liana__safetensors_tensor *x = a, *y = b;
-    if (x->data != y->data) return (const uint8_t *)x->data < (const uint8_t *)y->data ? -1 : 1;
+    if (x->offset != y->offset) return x->offset < y->offset ? -1 : 1;
     if (x->size != y->size) return x->size < y->size ? -1 : 1;
     return strcmp(x->name, y->name);
 }
@@ -190,24 +203,24 @@ static int compare_places(const void *a, const void *b)
 static liana_status check_cover(const reading *in)
 {
     const liana__safetensors_contents *contents = &in->file->contents;
-    const uint8_t *expected = in->data;
+    const uint64_t end = in->data_begin + in->data_size;
+    uint64_t expected = in->data_begin;
     for (size_t i = 0; i < contents->num_tensors; i++) {
         const liana__safetensors_tensor *tensor = &contents->tensors[i];
-        const uint8_t *begin = tensor->data;
-        if (begin < expected) {
+        if (tensor->offset < expected) {
             return liana__fail(in->error, LIANA_INVALID_DATA, "'%s': the data of tensor '%s' overlaps that of '%s'",
                                in->path, tensor->name, contents->tensors[i - 1].name);
         }
-        if (begin > expected) {
+        if (tensor->offset > expected) {
             return liana__fail(in->error, LIANA_INVALID_DATA,
-                               "'%s': %td bytes before the data of tensor '%s' belong to no tensor", in->path,
-                               begin - expected, tensor->name);
+                               "'%s': %" PRIu64 " bytes before the data of tensor '%s' belong to no tensor", in->path,
+                               tensor->offset - expected, tensor->name);
         }
-        expected = begin + tensor->size;
+        expected = tensor->offset + tensor->size;
     }
-    if (expected != in->data + in->data_size) {
-        return liana__fail(in->error, LIANA_INVALID_DATA, "'%s': the last %td bytes belong to no tensor", in->path,
-                           in->data + in->data_size - expected);
+    if (expected != end) {
+        return liana__fail(in->error, LIANA_INVALID_DATA, "'%s': the last %" PRIu64 " bytes belong to no tensor",
+                           in->path, end - expected);
     }
     return LIANA_OK;
 }
@@ -233,35 +246,44 @@ static liana_status read_tensors(const reading *in, json_t *header)
     return check_cover(in);
 }
 
-static liana_status read_header(reading *in)
+/* The bytes before the header: how long it is. *size has been checked against the file. */
+static liana_status read_prefix(reading *in, uint64_t *size)
 {
-    const liana__mapping *mapping = &in->file->mapping;
-    if (mapping->size < PREFIX + 2) {
-        return liana__fail(in->error, LIANA_INVALID_DATA, "'%s' has %zu bytes: not a safetensors file", in->path,
-                           mapping->size);
+    const uint64_t whole = (uint64_t)in->file->version.size;
+    uint8_t prefix[PREFIX + 1];
+    if (whole < PREFIX + 2) {
+        return liana__fail(in->error, LIANA_INVALID_DATA, "'%s' has %" PRIu64 " bytes: not a safetensors file",
+                           in->path, whole);
     }
-    uint64_t size = 0;
-    for (int i = PREFIX - 1; i >= 0; i--) size = size << 8 | mapping->data[i];
-    const uint8_t *text = mapping->data + PREFIX;
-    if (size < 2 || text[0] != '{') {
+    LIANA_TRY(read_range(in->file, 0, prefix, sizeof prefix, in->error));
+    *size = 0;
+    for (int i = PREFIX - 1; i >= 0; i--) *size = *size << 8 | prefix[i];
+    if (*size < 2 || prefix[PREFIX] != '{') {
         return liana__fail(in->error, LIANA_INVALID_DATA, "'%s' is not a safetensors file: no JSON header at byte 8",
                            in->path);
     }
-    if (size > HEADER_LIMIT) {
+    if (*size > HEADER_LIMIT) {
         return liana__fail(in->error, LIANA_OUT_OF_RANGE,
                            "'%s': the header claims %" PRIu64 " bytes, at most %d are read: damaged, or not a "
                            "safetensors file",
-                           in->path, size, HEADER_LIMIT);
+                           in->path, *size, HEADER_LIMIT);
     }
-    if (size > mapping->size - PREFIX) {
+    if (*size > whole - PREFIX) {
         return liana__fail(in->error, LIANA_DATA_LOSS,
-                           "'%s': the header claims %" PRIu64 " bytes, but the file ends after %zu: it is truncated",
-                           in->path, size, mapping->size - PREFIX);
+                           "'%s': the header claims %" PRIu64 " bytes, but the file ends after %" PRIu64
+                           ": it is truncated",
+                           in->path, *size, whole - PREFIX);
     }
-    in->data = text + size;
-    in->data_size = mapping->size - PREFIX - size;
+    in->data_begin = PREFIX + *size;
+    in->data_size = whole - in->data_begin;
+    return LIANA_OK;
+}
+
+static liana_status parse_header(reading *in, const char *text, size_t size)
+{
+    LIANA_TRY(liana__json_check_memory(text, size, in->path, in->error));
     json_error_t problem;
-    json_t *header = json_loadb((const char *)text, (size_t)size, JSON_REJECT_DUPLICATES, &problem);
+    json_t *header = json_loadb(text, size, JSON_REJECT_DUPLICATES, &problem);
     if (!header) {
         return liana__fail(in->error, LIANA_INVALID_DATA, "'%s': the header is not valid JSON: %s (byte %d)", in->path,
                            problem.text, problem.position);
@@ -271,10 +293,30 @@ static liana_status read_header(reading *in)
     return status;
 }
 
+static liana_status read_header(reading *in)
+{
+    uint64_t size = 0;
+    LIANA_TRY(read_prefix(in, &size));
+    char *text = malloc((size_t)size);
+    if (!text) return liana__fail_memory(in->error, in->path);
+    liana_status status = read_range(in->file, PREFIX, text, (size_t)size, in->error);
+    if (status == LIANA_OK) status = parse_header(in, text, (size_t)size);
+    free(text);
+    return status;
+}
+
 liana_status liana__safetensors_open(const char *path, liana__safetensors *file, liana__error *error)
 {
+    int descriptor;
+    liana__file_version version;
     *file = (liana__safetensors){0};
-    LIANA_TRY(liana__file_map(path, &file->mapping, error));
+    LIANA_TRY(liana__file_open(path, &descriptor, &version, error));
+    *file = (liana__safetensors){.descriptor = descriptor, .version = version};
+    file->path = liana__arena_string(&file->arena, path);
+    if (!file->path) {
+        close(descriptor);
+        return liana__fail_memory(error, path);
+    }
     reading in = {.path = path, .file = file, .error = error};
     liana_status status = read_header(&in);
     if (status != LIANA_OK) liana__safetensors_close(file);
@@ -283,7 +325,7 @@ liana_status liana__safetensors_open(const char *path, liana__safetensors *file,
 
 void liana__safetensors_close(liana__safetensors *file)
 {
-    liana__file_unmap(&file->mapping);
+    if (file->path) close(file->descriptor);
     liana__arena_free(&file->arena);
     *file = (liana__safetensors){0};
 }
@@ -304,9 +346,38 @@ const char *liana__safetensors_metadata(const liana__safetensors *file, const ch
     return NULL;
 }
 
-uint32_t liana__safetensors_checksum(const liana__safetensors *file)
+liana_status liana__safetensors_read(const liana__safetensors *file, const liana__safetensors_tensor *tensor, void *to,
+                                     liana__error *error)
 {
-    return add_to_checksum(0, file->mapping.data, file->mapping.size);
+    return read_range(file, tensor->offset, to, tensor->size, error);
+}
+
+liana_status liana__safetensors_take(const liana__safetensors *file, const liana__safetensors_tensor *tensor,
+                                     void **data, liana__error *error)
+{
+    *data = liana__allocate_aligned(tensor->size);
+    if (!*data) return liana__fail_memory(error, tensor->name);
+    liana_status status = liana__safetensors_read(file, tensor, *data, error);
+    if (status == LIANA_OK) return LIANA_OK;
+    free(*data);
+    *data = NULL;
+    return status;
+}
+
+liana_status liana__safetensors_checksum(const liana__safetensors *file, uint32_t *checksum, liana__error *error)
+{
+    const uint64_t whole = (uint64_t)file->version.size;
+    *checksum = 0;
+    uint8_t *piece = malloc(PIECE);
+    if (!piece) return liana__fail_memory(error, file->path);
+    liana_status status = LIANA_OK;
+    for (uint64_t at = 0; at < whole && status == LIANA_OK; at += PIECE) {
+        const size_t size = whole - at < PIECE ? (size_t)(whole - at) : PIECE;
+        status = read_range(file, at, piece, size, error);
+        if (status == LIANA_OK) *checksum = add_to_checksum(*checksum, piece, size);
+    }
+    free(piece);
+    return status;
 }
 
 /* --- Writing --------------------------------------------------------------------------------------------------- */

@@ -43,10 +43,9 @@ typedef struct liana__safetensors_tensor {
     liana__safetensors_dtype dtype;
     int rank;
     int64_t shape[LIANA__SAFETENSORS_MAX_RANK];
-    /* Set by the reader; the step-by-step writer ignores both. `data` may not be aligned to the element size, since the
-     * format has no padding between tensors. So copy with memcpy. */
-    const void *data;
-    size_t size;
+    const void *data; /* what liana__safetensors_write writes; the reader leaves it NULL */
+    uint64_t offset;  /* set by the reader: where the data begin in the file */
+    size_t size;      /* bytes of data, set by the reader; the step-by-step writer ignores it */
 } liana__safetensors_tensor;
 
 typedef struct liana__safetensors_entry {
@@ -64,19 +63,20 @@ typedef struct liana__safetensors_contents {
 
 /* --- Reading --------------------------------------------------------------------------------------------------- */
 
-/* An open file: the tensors in the order of their data. Everything is borrowed from the mapping and the arena. If
- * somebody shortens the file, reading it ends the process with SIGBUS; liana replaces its own files and never rewrites
- * them. */
+/* An open file: the tensors in the order of their data. Names and metadata are borrowed from the arena; data are read
+ * when they are asked for. Zero-initialised it is closed. */
 typedef struct liana__safetensors {
     liana__safetensors_contents contents;
-    liana__mapping mapping;
+    const char *path;
+    int descriptor;
+    liana__file_version version; /* when it was opened */
     liana__arena arena;
 } liana__safetensors;
 
 /* Opens a file and checks the whole header: sizes, offsets, gaps, overlaps. After a failure there is nothing to close.
  * Errors, each with the file and the tensor: NOT_FOUND, IO_ERROR, DATA_LOSS (truncated), INVALID_DATA (another format,
- * or it contradicts itself), OUT_OF_RANGE (header above 100 MB, rank above 8), UNIMPLEMENTED (a dtype not listed
- * above). */
+ * or it contradicts itself), OUT_OF_RANGE (header above 100 MB or of too many values, rank above 8), UNIMPLEMENTED (a dtype
+ * not listed above). */
 liana_status liana__safetensors_open(const char *path, liana__safetensors *file, liana__error *error) LIANA_MUST_USE;
 void liana__safetensors_close(liana__safetensors *file);
 
@@ -84,8 +84,15 @@ void liana__safetensors_close(liana__safetensors *file);
 const liana__safetensors_tensor *liana__safetensors_find(const liana__safetensors *file, const char *name);
 /* The metadata value of that key, or NULL. */
 const char *liana__safetensors_metadata(const liana__safetensors *file, const char *key);
-/* CRC-32 of the whole file with its header, equal to Python's zlib.crc32. */
-uint32_t liana__safetensors_checksum(const liana__safetensors *file);
+/* Reads all data of a tensor. Errors, with the file: DATA_LOSS if the file was written to since it was opened; IO_ERROR. */
+liana_status liana__safetensors_read(const liana__safetensors *file, const liana__safetensors_tensor *tensor, void *to,
+                                     liana__error *error) LIANA_MUST_USE;
+/* The same into new memory, aligned for a device; free it with free. Errors: also OUT_OF_MEMORY. */
+liana_status liana__safetensors_take(const liana__safetensors *file, const liana__safetensors_tensor *tensor,
+                                     void **data, liana__error *error) LIANA_MUST_USE;
+/* CRC-32 of the whole file with its header, equal to Python's zlib.crc32. Errors: those of reading. */
+liana_status liana__safetensors_checksum(const liana__safetensors *file, uint32_t *checksum, liana__error *error)
+    LIANA_MUST_USE;
 
 /* --- Writing --------------------------------------------------------------------------------------------------- */
 

@@ -3,6 +3,7 @@
 
 #include "base/field.h"
 #include "base/file.h"
+#include "base/utf8.h"
 
 #include <libfyaml.h>
 #include <stdlib.h>

@@ -44,4 +44,11 @@ static inline bool liana__geometry_is_pointwise(const liana__geometry *g)
     return liana__geometry_is_of_pixels(g) && g->strides[0] == 1 && g->strides[1] == 1;
 }
 
+/* Every strides[0]-th line and of these every strides[1]-th pixel of images of height x width pixels. */
+typedef struct liana__pixel_grid {
+    int64_t lines, columns; /* that are seen of an image */
+    int64_t strides[2];
+    int64_t height, width;
+} liana__pixel_grid;
+
 #endif

@@ -4,28 +4,22 @@
 #ifndef LIANA_KERNELS_MATRIX_GATHER_H
 #define LIANA_KERNELS_MATRIX_GATHER_H
 
+#include "kernels/geometry.h"
 #include "kernels/matrix_words.h"
-
-/* Every strides[0]-th line and of these every strides[1]-th pixel of images of height x width pixels. */
-typedef struct pixel_grid {
-    int64_t lines, columns; /* that are seen of an image */
-    int64_t strides[2];
-    int64_t height, width;
-} pixel_grid;
 
 /* Rows of `size` elements: those at `data`, or if there is a grid, pixels of the images there, which are copied to
  * `room` before they are used. */
 typedef struct product_rows {
     const tile_element *data;
     int64_t size;
-    const pixel_grid *grid;
+    const liana__pixel_grid *grid;
     tile_element *room;
 } product_rows;
 
 /* `count` rows from `first` on, side by side. */
 static const tile_element *gather_rows(const product_rows *rows, int64_t first, int64_t count)
 {
-    const pixel_grid *g = rows->grid;
+    const liana__pixel_grid *g = rows->grid;
     if (!g) return rows->data + first * rows->size;
     for (int64_t i = 0; i < count; i++) {
         const int64_t line = (first + i) / g->columns, column = (first + i) % g->columns;
@@ -38,8 +32,8 @@ static const tile_element *gather_rows(const product_rows *rows, int64_t first, 
 
 /* Writes the pixels of `count` lines of the grid from `first` on, which are side by side at `source`, and zeros for the
  * pixels between and after them. All lines together write all pixels of the images. */
-static void scatter_lines(const pixel_grid *g, const tile_element *source, int64_t size, int64_t first, int64_t count,
-                          tile_element *images)
+static void scatter_lines(const liana__pixel_grid *g, const tile_element *source, int64_t size, int64_t first,
+                          int64_t count, tile_element *images)
 {
     const size_t bytes = (size_t)size * sizeof *images;
     for (int64_t line = first; line < first + count; line++) {

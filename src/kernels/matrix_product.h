@@ -75,8 +75,8 @@ LIANA__INLINE void finish_tile(const int rows, const int vectors, const product_
 enum { WAITING_ROWS = 8 * TILE_ROWS };
 
 /* Applies swish to `rows` waiting rows, which begin at row `first_row` of C. */
-static __attribute__((noinline)) void store_swish(const float *waiting, int64_t rows, int vectors,
-                                                  const packed_panel *b, const product_target *c, int64_t first_row)
+static void store_swish(const float *waiting, int64_t rows, int vectors, const packed_panel *b, const product_target *c,
+                        int64_t first_row)
 {
     tile_element *row = (tile_element *)c->data + first_row * c->stride + b->first;
     for (int64_t r = 0; r < rows; r++, row += c->stride) {
@@ -146,111 +146,141 @@ LIANA__INLINE void store_measured(const int rows, const int vectors, tile_elemen
 #endif
 }
 
-/* Not stored but left at `waiting`, unless that is NULL. `measured`: stored and added to the moments, and nothing else.
- */
-LIANA__INLINE void rows_tile(const int rows, const int vectors, const int units, const bool measured,
-                             const product_source *a, const packed_panel *b, const product_target *c, int64_t first_row,
-                             float *waiting)
+/* Finishes and stores a tile whose sums are those of rows from `first_row` on; or leaves it at `waiting`, unless that is
+ * NULL. With moments, the sums are stored and measured, and nothing else. */
+LIANA__INLINE void give_tile(const int rows, const int vectors, const packed_panel *b, const product_target *c,
+                             int64_t first_row, vector_float (*sums)[TILE_VECTORS], float *waiting)
 {
-    vector_float sums[TILE_ROWS][TILE_VECTORS];
-    const tile_factor *row[TILE_ROWS];
-#pragma GCC unroll 8
-    for (int r = 0; r < rows; r++) row[r] = a->data + (first_row + r) * a->stride;
-    tile_clear(rows, vectors, sums);
-    tile_add_rows(rows, vectors, units, row, b->units, b->depth, a->fetch ? (const char *)row[0] + a->fetch : NULL,
-                  sums);
-    if (units == 2) tile_fold(rows, vectors, sums);
-    const int result = (vectors + units - 1) / units;
     const int64_t at = first_row * c->stride + b->first;
-    if (measured) {
-        store_measured(rows, result, (tile_element *)c->data + at, c->stride, b->last, sums, c->moments);
+    if (c->moments) {
+        store_measured(rows, vectors, (tile_element *)c->data + at, c->stride, b->last, sums, c->moments);
         return;
     }
-    if (c->after) finish_tile(rows, result, c, b, at, sums);
+    if (c->after) finish_tile(rows, vectors, c, b, at, sums);
     if (waiting) {
 #pragma GCC unroll 8
         for (int r = 0; r < rows; r++) {
-            tile_store_row(result, waiting + r * result * VECTOR_LENGTH, VECTOR_LENGTH, sums[r]);
+            tile_store_row(vectors, waiting + r * vectors * VECTOR_LENGTH, VECTOR_LENGTH, sums[r]);
         }
         return;
     }
 #pragma GCC unroll 8
     for (int r = 0; r < rows; r++) {
         if (c->wide) {
-            tile_store_row(result, (float *)c->data + at + r * c->stride, b->last, sums[r]);
+            tile_store_row(vectors, (float *)c->data + at + r * c->stride, b->last, sums[r]);
         } else {
-            tile_store_elements(result, (tile_element *)c->data + at + r * c->stride, b->last, sums[r]);
+            tile_store_elements(vectors, (tile_element *)c->data + at + r * c->stride, b->last, sums[r]);
         }
     }
 }
 
-LIANA__INLINE void rows_few(const int vectors, const int units, const bool measured, int64_t begin, int64_t end,
-                            const product_source *a, const packed_panel *b, const product_target *c, float *waiting)
+/* Two rows at a time, as moments of bf16 are added. */
+LIANA__INLINE void give_pairs(int rows, const int vectors, const packed_panel *b, const product_target *c,
+                              int64_t first_row, vector_float (*sums)[TILE_VECTORS], float *waiting)
+{
+    for (; rows > 1; rows -= 2, first_row += 2, sums += 2) {
+        give_tile(2, vectors, b, c, first_row, sums, waiting);
+        if (waiting) waiting += 2 * vectors * VECTOR_LENGTH;
+    }
+    if (rows == 1) give_tile(1, vectors, b, c, first_row, sums, waiting);
+}
+
+/* give_tile for the last rows of a matrix, which come once for a panel. */
+LIANA__ONE_COPY void give_few(int rows, int vectors, const packed_panel *b, const product_target *c, int64_t first_row,
+                              vector_float (*sums)[TILE_VECTORS], float *waiting)
+{
+    switch (vectors) {
+#if LIANA_VECTOR_BYTES == 64
+    case 3: give_pairs(rows, 3, b, c, first_row, sums, waiting); break;
+#endif
+    case 2: give_pairs(rows, 2, b, c, first_row, sums, waiting); break;
+    default: give_pairs(rows, 1, b, c, first_row, sums, waiting); break;
+    }
+}
+
+/* The sums of `rows` rows from `first_row` on. */
+LIANA__INLINE void sum_rows(const int rows, const int vectors, const int units, const product_source *a,
+                            const packed_panel *b, int64_t first_row, int64_t fetch, vector_float (*sums)[TILE_VECTORS])
+{
+    const tile_factor *row[TILE_ROWS];
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; r++) row[r] = a->data + (first_row + r) * a->stride;
+    tile_clear(rows, vectors, sums);
+    tile_add_rows(rows, vectors, units, row, b->units, b->depth, fetch ? (const char *)row[0] + fetch : NULL, sums);
+    if (units == 2) tile_fold(rows, vectors, sums);
+}
+
+LIANA__INLINE void whole_tile(const int vectors, const int units, const product_source *a, const packed_panel *b,
+                              const product_target *c, int64_t first_row, float *waiting)
+{
+    vector_float sums[TILE_ROWS][TILE_VECTORS];
+    sum_rows(TILE_ROWS, vectors, units, a, b, first_row, a->fetch, sums);
+    give_tile(TILE_ROWS, (vectors + units - 1) / units, b, c, first_row, sums, waiting);
+}
+
+LIANA__INLINE void few_rows(const int rows, const int vectors, const int units, const product_source *a,
+                            const packed_panel *b, const product_target *c, int64_t first_row, float *waiting)
+{
+    vector_float sums[TILE_ROWS][TILE_VECTORS], memory[TILE_ROWS][TILE_VECTORS];
+    const int result = (vectors + units - 1) / units;
+    sum_rows(rows, vectors, units, a, b, first_row, 0, sums);
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; r++) {
+#pragma GCC unroll 4
+        for (int v = 0; v < result; v++) memory[r][v] = sums[r][v];
+    }
+    give_few(rows, result, b, c, first_row, memory, waiting);
+}
+
+LIANA__INLINE void last_rows(const int vectors, const int units, int64_t begin, int64_t end, const product_source *a,
+                             const packed_panel *b, const product_target *c, float *waiting)
 {
     switch (end - begin) { /* constants, so that the sums are registers */
 #if LIANA_VECTOR_BYTES == 64
-    case 7: rows_tile(7, vectors, units, measured, a, b, c, begin, waiting); break;
-    case 6: rows_tile(6, vectors, units, measured, a, b, c, begin, waiting); break;
+    case 7: few_rows(7, vectors, units, a, b, c, begin, waiting); break;
+    case 6: few_rows(6, vectors, units, a, b, c, begin, waiting); break;
 #endif
-    case 5: rows_tile(5, vectors, units, measured, a, b, c, begin, waiting); break;
-    case 4: rows_tile(4, vectors, units, measured, a, b, c, begin, waiting); break;
-    case 3: rows_tile(3, vectors, units, measured, a, b, c, begin, waiting); break;
-    case 2: rows_tile(2, vectors, units, measured, a, b, c, begin, waiting); break;
-    case 1: rows_tile(1, vectors, units, measured, a, b, c, begin, waiting); break;
+    case 5: few_rows(5, vectors, units, a, b, c, begin, waiting); break;
+    case 4: few_rows(4, vectors, units, a, b, c, begin, waiting); break;
+    case 3: few_rows(3, vectors, units, a, b, c, begin, waiting); break;
+    case 2: few_rows(2, vectors, units, a, b, c, begin, waiting); break;
+    case 1: few_rows(1, vectors, units, a, b, c, begin, waiting); break;
     default: break;
     }
 }
 
-static __attribute__((noinline)) void close_moments(vector_moments *moments, int vectors, int64_t rows)
+/* Ends a block of `rows` rows that were measured, or are waiting for swish in `room`. */
+LIANA__ONE_COPY void close_rows(const float *room, int64_t rows, int vectors, const packed_panel *b,
+                                const product_target *c, int64_t first_row)
 {
-    for (int v = 0; v < vectors; v++) moments_close(&moments[v], rows);
-}
-
-/* As rows_panel, with moments, which are those of the panel. */
-LIANA__INLINE void measured_panel(const int vectors, const int units, int64_t begin, int64_t end,
-                                  const product_source *a, const packed_panel *b, const product_target *c)
-{
-    const int result = (vectors + units - 1) / units;
-    int64_t first = begin;
-    for (; begin + TILE_ROWS <= end; begin += TILE_ROWS) {
-        rows_tile(TILE_ROWS, vectors, units, true, a, b, c, begin, NULL);
-        if (begin + TILE_ROWS < first + MOMENT_ROWS) continue;
-        close_moments(c->moments, result, begin + TILE_ROWS - first);
-        first = begin + TILE_ROWS;
+    if (!c->moments) {
+        store_swish(room, rows, vectors, b, c, first_row);
+        return;
     }
-    rows_few(vectors, units, true, begin, end, a, b, c, NULL);
-    if (end > first) close_moments(c->moments, result, end - first);
+    for (int v = 0; v < vectors; v++) moments_close(&c->moments[v], rows);
 }
 
+/* Rows [begin, end) of C, the columns of a panel; moments are those of the panel. */
 LIANA__INLINE void rows_panel(const int vectors, const int units, int64_t begin, int64_t end, const product_source *a,
                               const packed_panel *b, const product_target *c)
 {
     const int result = (vectors + units - 1) / units;
-    const bool swish = c->after && c->after->swish;
+    const bool swish = !c->moments && c->after && c->after->swish;
+    const int64_t block = c->moments ? MOMENT_ROWS : swish ? WAITING_ROWS : INT64_MAX;
     float room[WAITING_ROWS * TILE_VECTORS * VECTOR_LENGTH] __attribute__((aligned(64)));
     float *waiting = swish ? room : NULL;
     int64_t first = begin;
-    for (; begin + TILE_ROWS <= end; begin += TILE_ROWS) {
-        rows_tile(TILE_ROWS, vectors, units, false, a, b, c, begin, waiting);
-        if (!swish) continue;
-        waiting += TILE_ROWS * result * VECTOR_LENGTH;
-        if (begin + TILE_ROWS < first + WAITING_ROWS) continue;
-        store_swish(room, WAITING_ROWS, result, b, c, first);
-        first += WAITING_ROWS;
-        waiting = room;
+    while (begin + TILE_ROWS <= end) {
+        whole_tile(vectors, units, a, b, c, begin, waiting);
+        begin += TILE_ROWS;
+        if (waiting) waiting += TILE_ROWS * result * VECTOR_LENGTH;
+        if (begin - first < block) continue;
+        close_rows(room, begin - first, result, b, c, first);
+        first = begin;
+        if (waiting) waiting = room;
     }
-    rows_few(vectors, units, false, begin, end, a, b, c, waiting);
-    if (swish) store_swish(room, end - first, result, b, c, first);
-}
-
-LIANA__INLINE void rows_or_measured(const int vectors, const int units, int64_t begin, int64_t end,
-                                    const product_source *a, const packed_panel *b, const product_target *c)
-{
-    if (c->moments) {
-        measured_panel(vectors, units, begin, end, a, b, c);
-    } else {
-        rows_panel(vectors, units, begin, end, a, b, c);
-    }
+    last_rows(vectors, units, begin, end, a, b, c, waiting);
+    if (block < INT64_MAX && end > first) close_rows(room, end - first, result, b, c, first);
 }
 
 LIANA__INLINE void rows_any_panel(const int units, int64_t begin, int64_t end, const product_source *a,
@@ -258,10 +288,10 @@ LIANA__INLINE void rows_any_panel(const int units, int64_t begin, int64_t end, c
 {
     switch (b->vectors) {
 #if LIANA_VECTOR_BYTES == 64
-    case 3: rows_or_measured(3, units, begin, end, a, b, c); break;
+    case 3: rows_panel(3, units, begin, end, a, b, c); break;
 #endif
-    case 2: rows_or_measured(2, units, begin, end, a, b, c); break;
-    default: rows_or_measured(1, units, begin, end, a, b, c); break;
+    case 2: rows_panel(2, units, begin, end, a, b, c); break;
+    default: rows_panel(1, units, begin, end, a, b, c); break;
     }
 }
 
@@ -346,10 +376,10 @@ typedef struct columns_block {
     bool add;
 } columns_block;
 
-LIANA__INLINE void columns_tile(const int rows, const int vectors, const columns_block *block, int64_t tile)
+/* The sums of a block for one tile of rows. */
+LIANA__INLINE void sum_columns(const int rows, const int vectors, const columns_block *block, int64_t tile,
+                               vector_float (*sums)[TILE_VECTORS])
 {
-    vector_float sums[TILE_ROWS][TILE_VECTORS];
-    float *c = block->c + tile * TILE_ROWS * block->c_stride;
     const tile_unit *a = block->a + tile * block->a_tile;
     tile_prefetch wanted = {(const char *)a, (const char *)block->b, 0, 0};
     if (block->next_a) {
@@ -363,25 +393,60 @@ LIANA__INLINE void columns_tile(const int rows, const int vectors, const columns
     tile_clear(rows, vectors, sums);
     tile_add_columns(rows, vectors, a, block->a_stride, block->b, block->b_stride, block->last, block->steps, wanted,
                      sums);
-    if (block->add) tile_add_memory(rows, vectors, c, block->c_stride, block->last, sums);
+}
+
+/* The last tile of a panel, row by row. */
+LIANA__ONE_COPY void give_few_columns(int rows, int vectors, const columns_block *block, int64_t tile,
+                                      vector_float (*sums)[TILE_VECTORS])
+{
+    float *c = block->c + tile * TILE_ROWS * block->c_stride;
+    for (int r = 0; r < rows; r++, c += block->c_stride) {
+        for (int v = 0; v < vectors; v++) {
+            const int64_t count = v + 1 < vectors ? VECTOR_LENGTH : block->last;
+            float *at = c + v * VECTOR_LENGTH;
+            if (block->add) sums[r][v] += vector_load_part(at, count);
+            vector_store_part(at, sums[r][v], count);
+        }
+    }
+}
+
+LIANA__INLINE void columns_tile(const int vectors, const columns_block *block, int64_t tile)
+{
+    vector_float sums[TILE_ROWS][TILE_VECTORS];
+    float *c = block->c + tile * TILE_ROWS * block->c_stride;
+    sum_columns(TILE_ROWS, vectors, block, tile, sums);
+    if (block->add) tile_add_memory(TILE_ROWS, vectors, c, block->c_stride, block->last, sums);
 #pragma GCC unroll 8
-    for (int r = 0; r < rows; r++) tile_store_row(vectors, c + r * block->c_stride, block->last, sums[r]);
+    for (int r = 0; r < TILE_ROWS; r++) tile_store_row(vectors, c + r * block->c_stride, block->last, sums[r]);
+}
+
+/* The last tile of a panel. */
+LIANA__INLINE void few_columns(const int rows, const int vectors, const columns_block *block, int64_t tile)
+{
+    vector_float sums[TILE_ROWS][TILE_VECTORS], memory[TILE_ROWS][TILE_VECTORS];
+    sum_columns(rows, vectors, block, tile, sums);
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; r++) {
+#pragma GCC unroll 4
+        for (int v = 0; v < vectors; v++) memory[r][v] = sums[r][v];
+    }
+    give_few_columns(rows, vectors, block, tile, memory);
 }
 
 LIANA__INLINE void columns_panel(const int vectors, int64_t rows, const columns_block *block)
 {
     const int64_t whole = rows / TILE_ROWS;
-    for (int64_t tile = 0; tile < whole; tile++) columns_tile(TILE_ROWS, vectors, block, tile);
+    for (int64_t tile = 0; tile < whole; tile++) columns_tile(vectors, block, tile);
     switch (rows - whole * TILE_ROWS) {
 #if LIANA_VECTOR_BYTES == 64
-    case 7: columns_tile(7, vectors, block, whole); break;
-    case 6: columns_tile(6, vectors, block, whole); break;
+    case 7: few_columns(7, vectors, block, whole); break;
+    case 6: few_columns(6, vectors, block, whole); break;
 #endif
-    case 5: columns_tile(5, vectors, block, whole); break;
-    case 4: columns_tile(4, vectors, block, whole); break;
-    case 3: columns_tile(3, vectors, block, whole); break;
-    case 2: columns_tile(2, vectors, block, whole); break;
-    case 1: columns_tile(1, vectors, block, whole); break;
+    case 5: few_columns(5, vectors, block, whole); break;
+    case 4: few_columns(4, vectors, block, whole); break;
+    case 3: few_columns(3, vectors, block, whole); break;
+    case 2: few_columns(2, vectors, block, whole); break;
+    case 1: few_columns(1, vectors, block, whole); break;
     default: break;
     }
 }

@@ -16,11 +16,22 @@ static liana_tensor build_linear(liana_location here, liana_tensor x)
     return x;
 }
 
-/* Keras 2's: clip(0.2 x + 0.5, 0, 1). */
+/* clip(slope x + 0.5, 0, 1). */
+static liana_tensor build_clipped_line(liana_location here, liana_tensor x, double slope)
+{
+    liana_tensor line = liana_op_multiply_at(here, x, scalar_like(here, x, slope));
+    return liana_op_clip_at(here, liana_op_add_at(here, line, scalar_like(here, x, 0.5)), 0, 1);
+}
+
+/* Keras 3's: relu6(x + 3) / 6. */
 static liana_tensor build_hard_sigmoid(liana_location here, liana_tensor x)
 {
-    liana_tensor line = liana_op_multiply_at(here, x, scalar_like(here, x, 0.2));
-    return liana_op_clip_at(here, liana_op_add_at(here, line, scalar_like(here, x, 0.5)), 0, 1);
+    return build_clipped_line(here, x, 1.0 / 6);
+}
+
+static liana_tensor build_hard_sigmoid_keras2(liana_location here, liana_tensor x)
+{
+    return build_clipped_line(here, x, 0.2);
 }
 
 /* alpha (e^x - 1) below 0, x from 0 on (TensorFlow's slope at 0). The exponent is limited to 0, so that the branch that
@@ -66,7 +77,9 @@ const liana__activation liana__activations[] = {
     {"relu", "max(x, 0)", liana_op_relu_at, LIANA__LOGITS_NONE},
     {"relu6", "min(max(x, 0), 6)", liana_op_relu6_at, LIANA__LOGITS_NONE},
     {"sigmoid", "1 / (1 + e^-x)", liana_op_logistic_at, LIANA__LOGITS_SIGMOID},
-    {"hard_sigmoid", "min(max(0.2 x + 0.5, 0), 1)", build_hard_sigmoid, LIANA__LOGITS_NONE},
+    {"hard_sigmoid", "min(max(x / 6 + 0.5, 0), 1), as in Keras 3", build_hard_sigmoid, LIANA__LOGITS_NONE},
+    {LIANA__HARD_SIGMOID_KERAS2, "min(max(0.2 x + 0.5, 0), 1), the hard_sigmoid of Keras 1 and 2",
+     build_hard_sigmoid_keras2, LIANA__LOGITS_NONE},
     {"tanh", "the hyperbolic tangent", liana_op_tanh_at, LIANA__LOGITS_NONE},
     {"softmax", "e^x / sum(e^x) over the last axis", liana_op_softmax_at, LIANA__LOGITS_SOFTMAX},
     {"swish", "x sigmoid(x)", liana_op_swish_at, LIANA__LOGITS_NONE},

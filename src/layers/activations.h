@@ -12,6 +12,9 @@ typedef struct liana__activation {
     liana__logits_kind logits_kind;
 } liana__activation;
 
+/* hard_sigmoid of architecture files of Keras 1 and 2. Keras 3 changed the formula under the same name. */
+#define LIANA__HARD_SIGMOID_KERAS2 "hard_sigmoid_keras2"
+
 /* All activations; the last one's name is NULL. */
 extern const liana__activation liana__activations[];
 /* Finds one of them by name; NULL and "" are "linear". NULL: there is none; *nearest (may be NULL) is then the

@@ -262,6 +262,7 @@ const liana__layer_type liana__layer_batch_normalization = {
     .options = &options,
     .min_inputs = 1,
     .max_inputs = 1,
+    .reads_training = true,
     .masking = LIANA__MASK_KEPT,
     .check = check_options,
     .weights = declare_weights,

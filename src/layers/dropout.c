@@ -92,6 +92,7 @@ const liana__layer_type liana__layer_dropout = {
     .options = &options,
     .min_inputs = 1,
     .max_inputs = 1,
+    .reads_training = true,
     .masking = LIANA__MASK_KEPT,
     .check = check_options,
     .weights = check_input,

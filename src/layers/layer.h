@@ -1,7 +1,7 @@
 /* layer.h - the layer contract: everything liana knows about a kind of layer, in one const struct.
  *
  * To add a layer: write src/layers/<stem>.c with the struct, add one row to src/layers/layers.def, and an options
- * struct with a builder to include/liana/layers.h. Names, options, defaults and formulas are Keras 2's. */
+ * struct with a builder to include/liana/layers.h. Names, options, defaults and formulas are Keras's. */
 #ifndef LIANA_LAYERS_LAYER_H
 #define LIANA_LAYERS_LAYER_H
 
@@ -125,11 +125,12 @@ typedef struct liana__layer_type {
     const char *name; /* Keras's class name */
     const char *doc;
     const struct liana__own_part *own; /* of a program's own layer (own_layer.c) */
-    const liana__fields *options;      /* without name, trainable and inputs, which every layer has */
+    const liana__fields *options;      /* without those of liana__layer_common and inputs, which every layer has */
     size_t min_inputs;
     size_t max_inputs;
     bool has_data_format; /* Keras has this option, which must be channels_last */
     bool takes_integers;  /* inputs of an integer dtype come as they are; else they are converted to the float dtype */
+    bool reads_training;  /* its result, or a weight's new value, is another one in training */
     liana__masking masking;
     liana__sums sums;
     /* Checks what the table of options cannot. NULL: nothing. */
@@ -161,7 +162,7 @@ const liana__layer_type *liana__layer_find(const liana_context *context, const c
 /* Calls a layer: converts integer inputs where the type does not take them, and makes the mask of the result. */
 liana_tensor liana__layer_invoke(const liana__layer_type *type, liana__layer_call *call);
 
-/* name and trainable: the options of every layer. */
+/* name, trainable and training: the options of every layer. */
 extern const liana__fields liana__layer_common;
 
 /* The first two option names of liana_padding, for tables. */

@@ -20,7 +20,7 @@ enum { NUM_LAYER_TYPES = sizeof liana__layer_types / sizeof *liana__layer_types 
 
 typedef struct common_options {
     const char *name;
-    bool trainable;
+    bool trainable, training;
 } common_options;
 
 static const liana__field common_fields[] = {
@@ -33,8 +33,13 @@ static const liana__field common_fields[] = {
      .offset = offsetof(common_options, trainable),
      .default_text = "true",
      .doc = "whether training changes the layer's weights"},
+    {.name = "training",
+     .kind = LIANA__FIELD_BOOL,
+     .offset = offsetof(common_options, training),
+     .default_text = "true",
+     .doc = "false: the layer computes as in inference also in training (Keras's call with training=False)"},
 };
-const liana__fields liana__layer_common = {"layer", sizeof(common_options), 2, common_fields};
+const liana__fields liana__layer_common = {"layer", sizeof(common_options), 3, common_fields};
 
 const char *const liana__padding_names[] = {"valid", "same", NULL};
 _Static_assert(LIANA_PADDING_VALID == 0 && LIANA_PADDING_SAME == 1, "liana__padding_names follows liana_padding");

@@ -153,6 +153,15 @@ void liana_model_set_precision(liana_model *model, liana_precision precision)
     if (model) model->precision = precision;
 }
 
+bool liana__layer_infers(const liana_model *model, size_t layer)
+{
+    bool infers = model->layers[layer].inference;
+    for (size_t in = model->layers[layer].within; in != LIANA__NONE && !infers; in = model->nested[in].within) {
+        infers = model->nested[in].inference;
+    }
+    return infers;
+}
+
 int64_t liana_model_num_parameters(const liana_model *model, bool trainable_only)
 {
     int64_t count = 0;
@@ -196,6 +205,14 @@ void liana__model_set_trainable(liana_model *model, size_t begin, size_t end, bo
     model->structure_version++;
 }
 
+void liana__model_set_inference(liana_model *model, size_t begin, size_t end, bool inference)
+{
+    for (size_t i = begin; i < end && i < model->num_layers; i++) {
+        model->layers[i].inference = inference && model->layers[i].type->reads_training;
+    }
+    model->structure_version++;
+}
+
 static liana_status fail_no_layer(const liana_model *model, const char *name, liana__error *error)
 {
     const char *nearest = liana__named_nearest(LIANA__NAMED(liana__layer, model->layers, model->num_layers), name);
@@ -218,6 +235,26 @@ liana_status liana_model_train_from(liana_model *model, const char *layer_name)
     if (!model) return LIANA_INVALID_ARGUMENT;
     LIANA__REQUIRE(&model->context->error, layer_name);
     LIANA__CONTEXT_CALL(model->context, liana__model_train_from(model, layer_name, &model->context->error));
+}
+
+static liana_status set_training(liana_model *model, const char *name, bool training, liana__error *error)
+{
+    if (!name) {
+        liana__model_set_inference(model, 0, model->num_layers, !training);
+        return LIANA_OK;
+    }
+    const int layer = liana__model_find_layer(model, name), nested = liana__model_find_nested(model, name);
+    if (layer < 0 && nested < 0) return fail_no_layer(model, name, error);
+    if (layer >= 0) liana__model_set_inference(model, (size_t)layer, (size_t)layer + 1, !training);
+    if (layer < 0) model->nested[nested].inference = !training;
+    model->structure_version++;
+    return LIANA_OK;
+}
+
+liana_status liana_model_set_training(liana_model *model, const char *name, bool training)
+{
+    LIANA__REQUIRE(NULL, model);
+    LIANA__CONTEXT_CALL(model->context, set_training(model, name, training, &model->context->error));
 }
 
 liana_status liana_model_set_batch_norm_momentum(liana_model *model, double momentum)

@@ -31,6 +31,7 @@ typedef struct liana__layer {
     const char *name; /* "encoder/dense" for a layer of a nested model */
     void *options;
     bool trainable;
+    bool inference; /* training: false; see liana__layer_infers. Only of a type that reads it */
     liana__regularizer activity_regularizer; /* of its results; type NULL: none */
     size_t within;                           /* the innermost nested model that it belongs to, or LIANA__NONE */
     size_t first_weight;
@@ -64,6 +65,7 @@ typedef struct liana__identity {
 typedef struct liana__nested {
     const char *name; /* "encoder"; "outer/encoder" inside the nested model "outer" */
     bool functional;  /* as in liana_model */
+    bool inference;   /* training: false, of all its layers */
     size_t within;
     liana__identity *identity; /* of the model from which it was made; held */
     uint64_t version;          /* that model's structure then */
@@ -147,6 +149,7 @@ typedef struct liana__layer_request {
     const liana__layer_type *type;
     const char *name;     /* NULL: Keras's automatic name */
     bool frozen;          /* trainable: false */
+    bool inference;       /* training: false */
     const size_t *inputs; /* nodes; NULL: the node before */
     size_t num_inputs;
     const liana__value *options;   /* NULL: all defaults */
@@ -167,7 +170,7 @@ typedef struct liana__nest_request {
     liana_location here;
     const liana_model *inner; /* needed only during the call: what it has now is copied, with its weights' values */
     const char *name;         /* NULL: the name of `inner` */
-    bool frozen;
+    bool frozen, inference;
     const size_t *inputs; /* nodes; NULL: the node before */
     size_t num_inputs;
 } liana__nest_request;
@@ -197,8 +200,8 @@ liana_status liana__model_check_name(const liana_model *model, const char *name,
 const char *liana__model_free_name(liana_model *model, const char *stem, bool is_input);
 
 /* Adds the layers of a YAML list to a model: each `- Flatten` or `- Conv2D: {filters: 32, ...}`. Besides the options, a
- * layer may have the keys name, inputs (a name or a list of names; default: the layer before) and trainable. `-
- * Sequential:` and `- Functional:` are models within the model, and `- Reuse:` calls a layer or one of these again
+ * layer may have the keys name, inputs (a name or a list of names; default: the layer before), trainable and training.
+ * `- Sequential:` and `- Functional:` are models within the model, and `- Reuse:` calls a layer or one of these again
  * (liana__model_entries). If the model is empty and the list does not begin with InputLayer, one for examples of
  * `input_shape` (without the batch) is added first. The error is the model's; it names file, line, column and the
  * dotted key below `where`. */
@@ -226,6 +229,12 @@ liana_status liana__model_check(const liana_model *model, liana__error *error) L
 /* Checks that the model's first output is probabilities: at least 0, with sum 1. It must end in a softmax, or in layers
  * after one that keep this. Errors: INVALID_CONFIG, with place and layer. */
 liana_status liana__model_check_probabilities(const liana_model *model, liana__error *error) LIANA_MUST_USE;
+/* Whether a node is a softmax over one value, which is 1 whatever it reads. */
+bool liana__model_is_lone_softmax(const liana_model *model, size_t node);
+/* Fails if an output is such a softmax, or would be one in its loss (`of_loss`). Errors: INVALID_CONFIG, with place and
+ * layer. */
+liana_status liana__model_check_lone_softmax(const liana_model *model, size_t output, bool of_loss, liana__error *error)
+    LIANA_MUST_USE;
 /* Whether an output is what a loss is of: probabilities by a softmax, or by sigmoids; with NONE logits, so that it must
  * not end in one of these. `loss` is for messages. Errors: INVALID_CONFIG, with place and layer. */
 liana_status liana__model_check_output(const liana_model *model, size_t output, liana__logits_kind expected,
@@ -271,6 +280,8 @@ liana_shape liana__model_input_shape(const liana_model *model);
 liana_shape liana__model_output_shape(const liana_model *model);
 /* Whether training changes the weight by its gradient: it is not a moving average, and its layer is not frozen. */
 bool liana__weight_trainable(const liana_model *model, size_t weight);
+/* Whether the layer, or a nested model that it belongs to, computes as in inference also in training. */
+bool liana__layer_infers(const liana_model *model, size_t layer);
 /* model_rules.c: whether a weight or a result has a regulariser; whether the loss has a penalty of the weight now;
  * whether the update of the weight reads all of it, for its regulariser or constraint. */
 bool liana__model_is_regularized(const liana_model *model);
@@ -312,6 +323,8 @@ size_t liana__scope_outputs(const liana_model *model, size_t scope,
                             liana__scope_result outputs[LIANA_MAX_MODEL_OUTPUTS]);
 size_t liana__scope_own_inputs(const liana_model *model, size_t scope,
                                liana__scope_result inputs[LIANA_MAX_LAYER_INPUTS]);
+/* Whether it was said of the item itself that it computes as in inference. */
+bool liana__scope_item_infers(const liana_model *model, liana__scope_item item);
 /* Whether a Keras Sequential could say the same. */
 bool liana__scope_is_sequential(const liana_model *model, size_t scope);
 
@@ -319,6 +332,8 @@ bool liana__scope_is_sequential(const liana_model *model, size_t scope);
 
 /* trainable of layers begin..end-1. */
 void liana__model_set_trainable(liana_model *model, size_t begin, size_t end, bool trainable);
+/* training: false of layers begin..end-1. */
+void liana__model_set_inference(liana_model *model, size_t begin, size_t end, bool inference);
 /* Freezes the layers before `name`; it and the later layers are trained. NOT_FOUND with the nearest name. */
 liana_status liana__model_train_from(liana_model *model, const char *name, liana__error *error) LIANA_MUST_USE;
 

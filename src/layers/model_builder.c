@@ -77,7 +77,8 @@ static liana_layer add_from_struct(liana_location here, liana_model *model, cons
 {
     const common_prefix *prefix = options;
     size_t indices[LIANA_MAX_LAYER_INPUTS];
-    liana__layer_request request = {.here = here, .type = type, .name = prefix->name, .frozen = !prefix->trainable};
+    liana__layer_request request = {
+        .here = here, .type = type, .name = prefix->name, .frozen = !prefix->trainable, .inference = !prefix->training};
     liana__error error = {0};
     liana_status status = liana__options_to_map(type->options, options, arena, &request.options, &error);
     if (status == LIANA_OK && type->max_inputs > 0) {
@@ -145,7 +146,8 @@ liana_layer liana_model_nest_at(liana_location here, liana_model *model, const l
     liana__nest_request request = {.here = here,
                                    .inner = options->nested,
                                    .name = options->name,
-                                   .frozen = !options->trainable};
+                                   .frozen = !options->trainable,
+                                   .inference = !options->training};
     liana__error error = {0};
     liana_status status =
         read_inputs(model, options->inputs, LIANA_MAX_LAYER_INPUTS, nodes, &request.num_inputs, &error);

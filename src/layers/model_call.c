@@ -153,7 +153,7 @@ static liana__model_result call_layer(building *own, size_t index, size_t number
         .num_inputs = num_inputs,
         .dtype = own->dtype,
         .weights = weights,
-        .training = mode->training,
+        .training = mode->training && !liana__layer_infers(own->model, index),
         .trainable = layer->trainable,
         .positions = mode->positions,
         .present = mode->present,

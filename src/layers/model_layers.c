@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const other_keys[] = {"name", "inputs", "trainable", NULL};
+static const char *const other_keys[] = {"name", "inputs", "trainable", "training", NULL};
 
 enum { DOTTED_KEY = 256 };
 
@@ -83,7 +83,7 @@ static liana_status read_inputs(const reading *own, const liana__value *value, c
 
 typedef struct nested_options {
     const char *name;
-    bool trainable;
+    bool trainable, training;
     const liana__value *layers, *outputs, *inputs;
 } nested_options;
 
@@ -91,6 +91,9 @@ static const liana__field nested_rows[] = {
     LIANA__FIELD_ROW(nested_options, name, STRING, .doc = "its name, with which the names of its layers begin"),
     LIANA__FIELD_ROW(nested_options, trainable, BOOL, .default_text = "true",
                      .doc = "whether training changes its layers' weights"),
+    LIANA__FIELD_ROW(nested_options, training, BOOL, .default_text = "true",
+                     .doc = "false: its layers compute as in inference also in training (Keras's call with "
+                            "training=False)"),
     LIANA__FIELD_ROW(nested_options, layers, VALUE, .required = true,
                      .doc = "its layers, as in model.layers; without InputLayer it has one input, of the shape that it "
                             "reads"),
@@ -146,6 +149,7 @@ static liana_status add_nested(reading *own, const entry *at)
                                             .inner = *inner,
                                             .name = options.name,
                                             .frozen = !options.trainable,
+                                            .inference = !options.training,
                                             .inputs = inputs.count ? inputs.nodes : NULL,
                                             .num_inputs = inputs.count});
 }
@@ -183,9 +187,11 @@ static liana_status call_again(reading *own, const entry *at, const char *name, 
     liana_model *model = own->model;
     const liana_model *inner = find_inner(own, name);
     if (inner) {
+        const int nested = liana__model_find_nested(model, name);
         return nest(own, &(liana__nest_request){.here = at->here,
                                                 .inner = inner,
                                                 .name = name,
+                                                .inference = model->nested[nested].inference,
                                                 .inputs = inputs->nodes,
                                                 .num_inputs = inputs->count});
     }
@@ -221,10 +227,10 @@ static liana_status add_reuse(reading *own, const entry *at)
 
 /* ---- a layer ---- */
 
-/* name and trainable, read with the table that all layers share. */
+/* name, trainable and training, read with the table that all layers share. */
 typedef struct common_options {
     const char *name;
-    bool trainable;
+    bool trainable, training;
 } common_options;
 
 static liana_status read_common(const reading *own, const entry *at, common_options *common)
@@ -250,6 +256,7 @@ static liana_status add_layer(reading *own, const entry *at, const liana__layer_
                                                              .type = type,
                                                              .name = common.name,
                                                              .frozen = !common.trainable,
+                                                             .inference = !common.training,
                                                              .inputs = inputs.count ? inputs.nodes : NULL,
                                                              .num_inputs = inputs.count,
                                                              .options = at->map,

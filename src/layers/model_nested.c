@@ -85,7 +85,7 @@ typedef struct copying {
     size_t first_node;
     size_t first_nested;
     size_t first_use;
-    bool frozen;
+    bool frozen, inference;
     bool is_new;
 } copying;
 
@@ -118,6 +118,7 @@ static void copy_layer(const copying *own, const liana__layer *from, const size_
                                                              .type = from->type,
                                                              .name = name,
                                                              .frozen = own->frozen || !from->trainable,
+                                                             .inference = from->inference,
                                                              .inputs = inputs,
                                                              .num_inputs = num_inputs,
                                                              .options = options});
@@ -204,6 +205,7 @@ static liana_status add_nested(const copying *own, liana__error *error)
     liana__nested made = {
         .name = own->name,
         .functional = inner->functional || !liana__model_is_sequential(inner),
+        .inference = own->inference,
         .within = LIANA__NONE,
         .identity = inner->identity,
         .version = inner->structure_version,
@@ -264,6 +266,11 @@ static liana_status check_again(const liana_model *model, const liana__nest_requ
     if (nested->num_uses >= LIANA__MOST_CALLS) {
         return liana__fail(error, LIANA_OUT_OF_RANGE, "a nested model is used at most %d times", LIANA__MOST_CALLS);
     }
+    if (nested->inference != request->inference) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "its first use has training = %s, and this one %s; give the uses models of their own",
+                           nested->inference ? "false" : "true", request->inference ? "false" : "true");
+    }
     if (nested->version == request->inner->structure_version) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_ARGUMENT,
                        "the model has changed since it was first nested; nest it under another name, with weights of "
@@ -280,6 +287,7 @@ static liana_status nest(liana_model *model, const liana__nest_request *request,
                    .inner = request->inner,
                    .inputs = inputs,
                    .frozen = request->frozen,
+                   .inference = request->inference,
                    .is_new = shared == LIANA__NONE,
                    .use = model->num_uses,
                    .first_use = model->num_uses + 1,

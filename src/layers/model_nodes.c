@@ -176,6 +176,18 @@ static liana_status find_inputs(liana_model *model, const joints *given, const l
     return node->inputs ? LIANA_OK : liana__fail_memory(error, "a model");
 }
 
+/* Options that are kept as they are written live as long as the model, whoever owns what was read. */
+static liana_status keep_values(liana_model *model, const liana__fields *fields, void *options, liana__error *error)
+{
+    for (size_t i = 0; i < fields->count; i++) {
+        const liana__value **member = (const liana__value **)((char *)options + fields->items[i].offset);
+        if (fields->items[i].kind != LIANA__FIELD_VALUE || !*member) continue;
+        *member = liana__value_copy(&model->arena, *member);
+        if (!*member) return liana__fail_memory(error, "a layer's options");
+    }
+    return LIANA_OK;
+}
+
 static liana_status read_options(liana_model *model, const liana__layer_request *request, liana__layer *layer,
                                  liana__error *error)
 {
@@ -184,6 +196,7 @@ static liana_status read_options(liana_model *model, const liana__layer_request 
     if (!layer->options) return liana__fail_memory(error, "a model");
     LIANA_TRY(liana__fields_read(request->type->options, request->options, where, request->other_keys, &model->arena,
                                  layer->options, error));
+    LIANA_TRY(keep_values(model, request->type->options, layer->options, error));
     const liana__place *place = request->options ? &request->options->place : NULL;
     LIANA_TRY(liana__own_part_finish(request->type->own, layer->options, place, where, error));
     liana__layer_check check = {
@@ -298,6 +311,7 @@ liana_layer liana__model_add(liana_model *model, const liana__layer_request *req
     *layer = (liana__layer){
         .type = request->type,
         .trainable = !request->frozen,
+        .inference = request->inference && request->type->reads_training,
         .within = model->building_nested,
         .first_weight = model->num_weights,
         .where = here,

@@ -1,4 +1,5 @@
 /* liana__model_check_output: whether an output of a model is what a loss is of. */
+#include "layers/activations.h"
 #include "layers/model.h"
 
 #include <stdlib.h>
@@ -17,7 +18,11 @@ static const char *activation_of(const liana_model *model, const liana__layer_no
 
 static bool is_range_activation(const char *name)
 {
-    return strcmp(name, "sigmoid") == 0 || strcmp(name, "hard_sigmoid") == 0 || strcmp(name, "softmax") == 0;
+    static const char *const names[] = {"sigmoid", "hard_sigmoid", LIANA__HARD_SIGMOID_KERAS2, "softmax"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(name, names[i]) == 0) return true;
+    }
+    return false;
 }
 
 /* Whether the layer only moves or averages numbers, or joins them, so that they stay within [0, 1]. */
@@ -76,6 +81,29 @@ static liana_status check_logits(const liana_model *model, const liana__layer_no
                 "layer '%s' (%s, activation: %s): the model ends here and gives probabilities, but the loss '%s' has "
                 "from_logits: true; remove one of the two",
                 layer->name, layer->type->name, activation, loss);
+    return fail_at_node(end, error);
+}
+
+bool liana__model_is_lone_softmax(const liana_model *model, size_t node)
+{
+    const liana__layer_node *own = &model->nodes[node];
+    return own->is_softmax && own->shape.rank > 0 && own->shape.dims[own->shape.rank - 1] == 1;
+}
+
+liana_status liana__model_check_lone_softmax(const liana_model *model, size_t output, bool of_loss, liana__error *error)
+{
+    const size_t index = liana__model_output_node(model, output);
+    if (index == LIANA__NONE) return LIANA_OK;
+    const liana__layer_node *end = &model->nodes[index];
+    const bool lone = end->shape.rank > 0 && end->shape.dims[end->shape.rank - 1] == 1;
+    if (!lone || !(of_loss || end->is_softmax)) return LIANA_OK;
+    const liana__layer *layer = &model->layers[end->layer];
+    liana__fail(
+        error, LIANA_INVALID_CONFIG,
+        "layer '%s' (%s): the model ends in a softmax of one value, which is always 1, so nothing is learnt; give "
+        "it a value for each class (two at least), or for yes and no one value with activation: sigmoid and the "
+        "loss binary_crossentropy",
+        layer->name, layer->type->name);
     return fail_at_node(end, error);
 }
 

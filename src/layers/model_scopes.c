@@ -118,6 +118,11 @@ size_t liana__scope_own_inputs(const liana_model *model, size_t scope,
     return count;
 }
 
+bool liana__scope_item_infers(const liana_model *model, liana__scope_item item)
+{
+    return item.is_nested ? model->nested[item.index].inference : model->layers[item.index].inference;
+}
+
 static bool same_item(liana__scope_item a, liana__scope_item b)
 {
     return a.is_nested == b.is_nested && a.index == b.index;
@@ -129,7 +134,8 @@ bool liana__scope_is_sequential(const liana_model *model, size_t scope)
     liana__scope_item item, before = {.index = LIANA__NONE};
     for (size_t next = 0, position = 0; liana__scope_next(model, scope, &next, &item); position++) {
         size_t count = liana__scope_num_calls(model, scope, item);
-        if (count != 1) return false;
+        /* That is said of calls, which it does not list. */
+        if (count != 1 || liana__scope_item_infers(model, item)) return false;
         size_t num_inputs = liana__scope_inputs(model, scope, item, 0, results);
         if (num_inputs != (position > 0)) return false;
         if (position && (!same_item(results[0].item, before) || results[0].output != 0)) return false;

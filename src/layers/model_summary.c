@@ -53,12 +53,18 @@ static void fill_sources(const liana_model *model, liana__scope_item item, cells
     if ((int)line > row->num_lines) row->num_lines = (int)line;
 }
 
+static const char *mode_of(bool inference)
+{
+    return inference ? ", training=False" : "";
+}
+
 static void fill_layer(const liana_model *model, size_t index, cells *row)
 {
     const liana__layer *layer = &model->layers[index];
     size_t node = 0;
     while (model->nodes[node].layer != index) node++;
-    snprintf(row->text[0][0], sizeof row->text[0][0], "%s (%s)", layer->name, layer->type->name);
+    snprintf(row->text[0][0], sizeof row->text[0][0], "%s (%s%s)", layer->name, layer->type->name,
+             mode_of(layer->inference));
     print_shape(&model->nodes[node].shape, row->text[1][0], sizeof row->text[1][0]);
     snprintf(row->text[2][0], sizeof row->text[2][0], "%lld",
              (long long)count_parameters(model, layer->first_weight, layer->num_weights));
@@ -72,8 +78,8 @@ static void fill_nested(const liana_model *model, size_t index, cells *row)
     size_t use = 0, num_weights = 0;
     while (model->uses[use].nested != index) use++;
     for (size_t i = 0; i < nested->num_layers; i++) num_weights += first[i].num_weights;
-    snprintf(row->text[0][0], sizeof row->text[0][0], "%s (%s)", nested->name,
-             nested->functional ? "Functional" : "Sequential");
+    snprintf(row->text[0][0], sizeof row->text[0][0], "%s (%s%s)", nested->name,
+             nested->functional ? "Functional" : "Sequential", mode_of(nested->inference));
     snprintf(row->text[2][0], sizeof row->text[2][0], "%lld",
              (long long)count_parameters(model, first->first_weight, num_weights));
     row->num_lines = (int)nested->num_outputs;

@@ -105,6 +105,7 @@ const liana__loss liana__loss_categorical_crossentropy = {
     .options = &categorical_options,
     .activation = LIANA__ACTIVATION_SOFTMAX,
     .targets = LIANA__TARGET_CLASSES | LIANA__TARGET_VALUES,
+    .range = LIANA__RANGE_SHARES,
     .elements = categorical,
 };
 
@@ -115,5 +116,6 @@ const liana__loss liana__loss_binary_crossentropy = {
     .options = &binary_options,
     .activation = LIANA__ACTIVATION_SIGMOID,
     .targets = LIANA__TARGET_VALUES,
+    .range = LIANA__RANGE_UNIT,
     .elements = binary,
 };

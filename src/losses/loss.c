@@ -47,6 +47,18 @@ static liana_status read_from_logits(const liana__value *value, const char *wher
     return LIANA_OK;
 }
 
+/* As Keras's class, which has no such argument: who smooths labels asks for another loss. */
+static liana_status refuse_smoothing(const liana__loss *loss, const liana__value *map, const char *where,
+                                     liana__error *error)
+{
+    const liana__value *smoothing = map ? liana__value_get(map, "label_smoothing") : NULL;
+    if (!smoothing || loss != &liana__loss_sparse_categorical_crossentropy) return LIANA_OK;
+    return liana__fail_at(error, &smoothing->place, where,
+                          "label_smoothing: as in Keras, '%s' has no such option; categorical_crossentropy has it, and "
+                          "takes the numbers of classes, too: {name: categorical_crossentropy, label_smoothing: ...}",
+                          loss->name);
+}
+
 liana_status liana__loss_read(const liana_context *context, const liana__value *value, const char *where,
                               liana__arena *arena, liana__loss_choice *choice, liana__error *error)
 {
@@ -61,6 +73,7 @@ liana_status liana__loss_read(const liana_context *context, const liana__value *
         return liana__fail_at(error, &value->place, where, "there is no loss '%.100s'; 'liana list' shows them%s", name,
                               liana__hint(nearest).text);
     }
+    LIANA_TRY(refuse_smoothing(choice->loss, map, where, error));
     LIANA_TRY(read_from_logits(liana__value_get(map, "from_logits"), where, choice, error));
     LIANA_TRY(liana__choice_options(choice->loss->options, map, where, ignored, arena, &choice->options, error));
     return liana__own_part_finish(choice->loss->own, choice->options, &value->place, where, error);

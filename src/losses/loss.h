@@ -27,7 +27,8 @@ typedef struct liana__loss {
     /* What outputs must be: SOFTMAX: probabilities of classes, with sum 1 along the last axis. SIGMOID: probabilities,
      * each by itself. NONE: any numbers. */
     liana__activation_kind activation;
-    unsigned targets; /* liana__target_kinds that it takes */
+    unsigned targets;          /* liana__target_kinds that it takes */
+    liana__target_range range; /* of targets that are values */
     /* Builds the loss of each element, in the output's dtype: the output's shape without the last axis. Their sum is
      * differentiated. The trainer divides by the number of elements of the whole update (Keras's
      * sum_over_batch_size). */

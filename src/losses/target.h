@@ -2,6 +2,7 @@
 #ifndef LIANA_LOSSES_TARGET_H
 #define LIANA_LOSSES_TARGET_H
 
+#include "base/error.h"
 #include "base/field.h"
 
 #include <liana/ops.h>
@@ -18,6 +19,19 @@ typedef enum liana__target_kind {
     LIANA__TARGET_CLASSES = 1, /* s32, the output's shape without its last axis: an index along that axis */
     LIANA__TARGET_VALUES = 2,  /* the output's shape and dtype */
 } liana__target_kind;
+
+/* Which values a loss is defined for. The host checks them before they are trained on or measured. */
+typedef enum liana__target_range {
+    LIANA__RANGE_ANY,
+    LIANA__RANGE_UNIT,   /* each from 0 to 1: the probability of yes */
+    LIANA__RANGE_SHARES, /* the same, and those of an element (the last axis) add up to 1: probabilities of classes */
+} liana__target_range;
+
+/* Checks the values of one example, rows of `classes` values each. Sums may be 0.01 away from 1, so that rounded
+ * percentages pass. `component` and `loss` are names for the message. Errors: OUT_OF_RANGE with the place, the value,
+ * and what was expected. */
+liana_status liana__target_check(liana__target_range range, const float *values, int64_t count, int64_t classes,
+                                 const char *component, const char *loss, liana__error *error) LIANA_MUST_USE;
 
 typedef struct liana__truth {
     liana__target_kind kind;

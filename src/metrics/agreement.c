@@ -31,28 +31,13 @@ static double weight_of(weighting kind, size_t one, size_t other)
     return distance > 0;
 }
 
-/* An answer of yes or no is one of two classes. */
-static size_t num_classes(const liana_shape *output)
-{
-    int64_t answers = liana__metric_num_answers(output);
-    return answers == 1 ? 2 : (size_t)answers;
-}
-
 static size_t size(const void *options, const liana_shape *output)
 {
     (void)options;
-    return 1 + 2 * num_classes(output);
+    return 1 + 2 * (size_t)liana__metric_num_classes(output);
 }
 
 /* ---- on the device ---- */
-
-/* f32 [rows, classes] of answers [rows, answers]. */
-static liana_tensor as_classes(liana_tensor answers)
-{
-    if (liana_tensor_shape(answers).dims[1] > 1) return answers;
-    const liana_tensor both[] = {liana_op_subtract(liana__scalar_like(answers, 1), answers), answers};
-    return liana_op_concat(both, 2, 1);
-}
 
 /* f32 [rows, 1]: the number of each row's class. */
 static liana_tensor class_numbers(liana_tensor classes)
@@ -73,8 +58,8 @@ static liana_tensor disagreement(weighting kind, liana_tensor predicted, liana_t
 
 static liana_tensor add_weighted(const liana__metric_call *call, weighting kind)
 {
-    liana_tensor predicted = as_classes(liana__predicted_answers(call, 0.5));
-    liana_tensor truth = as_classes(liana__true_answers(call)), weights = liana__answer_weights(call);
+    liana_tensor predicted = liana__answers_as_classes(liana__predicted_answers(call, 0.5));
+    liana_tensor truth = liana__answers_as_classes(liana__true_answers(call)), weights = liana__answer_weights(call);
     liana_tensor sums[] = {disagreement(kind, predicted, truth), predicted, truth};
     for (int i = 0; i < 3; i++) {
         if (weights.id) sums[i] = liana_op_multiply(sums[i], weights);

@@ -11,6 +11,20 @@ int64_t liana__metric_num_answers(const liana_shape *output)
     return output->rank ? output->dims[output->rank - 1] : 1;
 }
 
+int64_t liana__metric_num_classes(const liana_shape *output)
+{
+    const int64_t answers = liana__metric_num_answers(output);
+    return answers == 1 ? 2 : answers;
+}
+
+liana_tensor liana__answers_as_classes(liana_tensor answers)
+{
+    const liana_shape shape = liana_tensor_shape(answers);
+    if (shape.rank < 2 || shape.dims[1] > 1) return answers;
+    const liana_tensor both[] = {liana_op_subtract(liana__scalar_like(answers, 1), answers), answers};
+    return liana_op_concat(both, 2, 1);
+}
+
 static int64_t num_answers(const liana__metric_call *call)
 {
     liana_shape shape = liana_tensor_shape(call->output);

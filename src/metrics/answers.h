@@ -10,6 +10,11 @@ double liana__metric_ratio(double part, double whole);
 /* The values of an element: classes, or answers of yes and no. */
 int64_t liana__metric_num_answers(const liana_shape *output);
 
+/* The classes of an element: a single answer of yes or no is two, no and yes. */
+int64_t liana__metric_num_classes(const liana_shape *output);
+/* f32 [rows, classes] of answers [rows, answers]. */
+liana_tensor liana__answers_as_classes(liana_tensor answers);
+
 /* Whether each answer is yes or no by itself, and not one of several classes. */
 bool liana__metric_answers_each(const liana__metric_call *call);
 

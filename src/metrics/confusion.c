@@ -7,6 +7,7 @@ typedef enum normalize { NORMALIZE_NONE, NORMALIZE_ROWS, NORMALIZE_COLUMNS, NORM
 
 typedef struct matrix_options {
     int normalize;
+    double threshold;
 } matrix_options;
 
 static const char *const normalize_names[] = {"none", "rows", "columns", "all", NULL};
@@ -15,39 +16,26 @@ static const liana__field matrix_fields[] = {
     LIANA__FIELD_ROW(matrix_options, normalize, ENUM, .default_text = "none", .names = normalize_names,
                      .doc = "rows: shares of each true class; columns: of each predicted class; all: of "
                             "all examples; none: numbers of examples."),
+    LIANA__FIELD_ROW(matrix_options, threshold, FLOAT, .default_text = "0.5", .minimum = 0, .maximum = 1,
+                     .doc = "Of an answer of yes or no: a prediction above it is yes."),
 };
 static const liana__fields matrix_table = LIANA__FIELD_TABLE("confusion_matrix", matrix_options, matrix_fields);
-
-/* One answer of yes or no becomes two classes. */
-static int64_t num_classes(const liana_shape *output)
-{
-    int64_t answers = liana__metric_num_answers(output);
-    return answers == 1 ? 2 : answers;
-}
 
 static size_t size(const void *options, const liana_shape *output)
 {
     (void)options;
-    size_t classes = (size_t)num_classes(output);
+    size_t classes = (size_t)liana__metric_num_classes(output);
     return classes * classes;
-}
-
-static liana_tensor both_answers(liana_tensor yes)
-{
-    const liana_tensor pair[] = {liana_op_subtract(liana__scalar_like(yes, 1), yes), yes};
-    return liana_op_concat(pair, 2, 1);
 }
 
 /* Row: the true class; column: the predicted one. */
 static liana_tensor add(const liana__metric_call *call)
 {
-    liana_shape shape = liana_tensor_shape(call->output);
-    int64_t given = liana__metric_num_answers(&shape), classes = num_classes(&shape);
-    liana_tensor predicted = liana__predicted_answers(call, 0.5), truth = liana__true_answers(call);
-    if (given == 1) {
-        predicted = both_answers(predicted);
-        truth = both_answers(truth);
-    }
+    const matrix_options *options = call->options;
+    const liana_shape shape = liana_tensor_shape(call->output);
+    const int64_t classes = liana__metric_num_classes(&shape);
+    liana_tensor predicted = liana__answers_as_classes(liana__predicted_answers(call, options->threshold));
+    liana_tensor truth = liana__answers_as_classes(liana__true_answers(call));
     liana_tensor weights = liana__answer_weights(call);
     if (weights.id) truth = liana_op_multiply(truth, weights);
     return liana_op_reshape(liana_op_matmul(truth, predicted, true, false), liana_shape_of(classes * classes));

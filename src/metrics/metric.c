@@ -47,6 +47,18 @@ static liana_status read_name(const liana__value *value, const char *where, lian
     return LIANA_OK;
 }
 
+/* Keras's precision and recall know no classes. */
+static liana_status refuse_average(const liana__value *map, const char *where, const liana__metric *metric,
+                                   liana__error *error)
+{
+    const liana__value *average = map ? liana__value_get(map, "average") : NULL;
+    if (!average || (metric != &liana__metric_precision && metric != &liana__metric_recall)) return LIANA_OK;
+    return liana__fail_at(error, &average->place, where,
+                          "average: as in Keras, '%s' is of all values together and has no average; class_%s has one: "
+                          "the %s of each class",
+                          metric->name, metric->name, metric->name);
+}
+
 liana_status liana__metric_read(const liana_context *context, const liana__value *value, const char *where,
                                 liana__arena *arena, liana__metric_choice *choice, liana__error *error)
 {
@@ -62,7 +74,9 @@ liana_status liana__metric_read(const liana_context *context, const liana__value
         return liana__fail_at(error, &value->place, where, "there is no metric '%.100s'; 'liana list' shows them%s",
                               name, liana__hint(nearest).text);
     }
-    choice->name = name;
+    /* Keras's classes give their metrics names of their own; a function's is the one that was asked for. */
+    choice->name = *name >= 'A' && *name <= 'Z' ? choice->metric->name : name;
+    LIANA_TRY(refuse_average(map, where, choice->metric, error));
     LIANA_TRY(read_name(liana__value_get(map, "as"), where, choice, error));
     LIANA_TRY(liana__choice_options(choice->metric->options, map, where, ignored, arena, &choice->options, error));
     return liana__own_part_finish(choice->metric->own, choice->options, &value->place, where, error);

@@ -39,6 +39,10 @@ typedef struct liana__metric {
     /* Or sums. `size`: how many, for outputs of this shape. `add` builds f32 [size]: what a leaf adds. `finish` makes
      * the metric of the sums of all leaves. */
     size_t (*size)(const void *options, const liana_shape *output);
+    /* Why options do not fit outputs of this shape; NULL: they do. A NULL function: all do. */
+    const char *(*misfit)(const void *options, const liana_shape *output);
+    /* What is worth a note, although the options fit; NULL: nothing is. */
+    const char *(*doubt)(const void *options, const liana_shape *output);
     liana_tensor (*add)(const liana__metric_call *call);
     double (*finish)(const void *options, const double *sums, size_t size);
     /* The result may be several numbers: `num_values` says how many (0: it is the one of `finish`), and `finish_all`

@@ -1,8 +1,9 @@
-/* Scores of classes by their counts of right and wrong answers: precision, recall, F-beta and F1 score, support.
+/* Scores of classes by their counts of right and wrong answers: precision, recall, F-beta and F1 score, support. A class
+ * is predicted where it is the most likely one. A single answer of yes or no is of two classes. keras_scores.c has Keras's metrics, which count otherwise.
  *
  * A class's precision is its right predictions / all predictions of it, its recall its right predictions / its examples,
  * its F-beta score (1 + beta^2) precision recall / (beta^2 precision + recall); 0 where nothing is counted (van
- * Rijsbergen 1979; Keras's FBetaScore; scikit-learn's precision_recall_fscore_support with labels of all classes and
+ * Rijsbergen 1979; scikit-learn's precision_recall_fscore_support with labels of all classes and
  * zero_division=0). */
 #include "metrics/answers.h"
 
@@ -40,13 +41,14 @@ static const liana__field fbeta_fields[] = {
 static size_t counts_size(const void *options, const liana_shape *output)
 {
     (void)options;
-    return NUM_COUNTS * (size_t)liana__metric_num_answers(output);
+    return NUM_COUNTS * (size_t)liana__metric_num_classes(output);
 }
 
 static liana_tensor add_counts(const liana__metric_call *call)
 {
     const score_options *options = call->options;
-    liana_tensor predicted = liana__predicted_answers(call, options->threshold), truth = liana__true_answers(call);
+    liana_tensor predicted = liana__answers_as_classes(liana__predicted_answers(call, options->threshold));
+    liana_tensor truth = liana__answers_as_classes(liana__true_answers(call));
     liana_tensor weights = liana__answer_weights(call);
     if (weights.id) predicted = liana_op_multiply(predicted, weights);
     liana_tensor counts[NUM_COUNTS] = {liana_op_multiply(predicted, truth), predicted,
@@ -129,13 +131,13 @@ static double finish_mean(const void *given, const double *sums, size_t size, sc
 static size_t num_values(const void *given, const liana_shape *output)
 {
     const score_options *options = given;
-    return options->average == AVERAGE_NONE ? (size_t)liana__metric_num_answers(output) : 0;
+    return options->average == AVERAGE_NONE ? (size_t)liana__metric_num_classes(output) : 0;
 }
 
 static size_t num_classes(const void *options, const liana_shape *output)
 {
     (void)options;
-    return (size_t)liana__metric_num_answers(output);
+    return (size_t)liana__metric_num_classes(output);
 }
 
 static double finish_precision(const void *options, const double *sums, size_t size)
@@ -183,20 +185,19 @@ static void list_support(const void *options, const double *sums, size_t size, d
     finish_classes(options, sums, size, support_of, values);
 }
 
-static const liana__fields precision_options = LIANA__FIELD_TABLE("precision", score_options, score_fields);
-static const liana__fields recall_options = LIANA__FIELD_TABLE("recall", score_options, score_fields);
-static const liana__fields f1_options = LIANA__FIELD_TABLE("f1_score", score_options, score_fields);
-static const liana__fields fbeta_options = LIANA__FIELD_TABLE("fbeta_score", score_options, fbeta_fields);
+static const liana__fields precision_options = LIANA__FIELD_TABLE("class_precision", score_options, score_fields);
+static const liana__fields recall_options = LIANA__FIELD_TABLE("class_recall", score_options, score_fields);
+static const liana__fields f1_options = LIANA__FIELD_TABLE("class_f1_score", score_options, score_fields);
+static const liana__fields fbeta_options = LIANA__FIELD_TABLE("class_fbeta_score", score_options, fbeta_fields);
 static const liana__field support_fields[] = {
     LIANA__FIELD_ROW(score_options, threshold, FLOAT, .default_text = "0.5", .minimum = 0, .maximum = 1,
                      .doc = threshold_doc),
 };
 static const liana__fields support_options = LIANA__FIELD_TABLE("support", score_options, support_fields);
 
-const liana__metric liana__metric_precision = {
-    .name = "precision",
-    .alias = "Precision",
-    .doc = "The share of right ones among the predictions of a class.",
+const liana__metric liana__metric_class_precision = {
+    .name = "class_precision",
+    .doc = "The share of right ones among the predictions of a class, by the most likely class.",
     .options = &precision_options,
     .targets = LIANA__TARGET_CLASSES | LIANA__TARGET_VALUES,
     .takes = LIANA__METRIC_OF_ANSWERS,
@@ -207,10 +208,9 @@ const liana__metric liana__metric_precision = {
     .finish_all = list_precision,
 };
 
-const liana__metric liana__metric_recall = {
-    .name = "recall",
-    .alias = "Recall",
-    .doc = "The share of a class's examples that are predicted as such.",
+const liana__metric liana__metric_class_recall = {
+    .name = "class_recall",
+    .doc = "The share of a class's examples whose most likely class it is.",
     .options = &recall_options,
     .targets = LIANA__TARGET_CLASSES | LIANA__TARGET_VALUES,
     .takes = LIANA__METRIC_OF_ANSWERS,
@@ -221,10 +221,9 @@ const liana__metric liana__metric_recall = {
     .finish_all = list_recall,
 };
 
-const liana__metric liana__metric_f1_score = {
-    .name = "f1_score",
-    .alias = "F1Score",
-    .doc = "The harmonic mean of precision and recall.",
+const liana__metric liana__metric_class_f1_score = {
+    .name = "class_f1_score",
+    .doc = "The harmonic mean of class_precision and class_recall.",
     .options = &f1_options,
     .targets = LIANA__TARGET_CLASSES | LIANA__TARGET_VALUES,
     .takes = LIANA__METRIC_OF_ANSWERS,
@@ -235,9 +234,8 @@ const liana__metric liana__metric_f1_score = {
     .finish_all = list_f1,
 };
 
-const liana__metric liana__metric_fbeta_score = {
-    .name = "fbeta_score",
-    .alias = "FBetaScore",
+const liana__metric liana__metric_class_fbeta_score = {
+    .name = "class_fbeta_score",
     .doc = "The same mean, in which recall counts beta times as much as precision.",
     .options = &fbeta_options,
     .targets = LIANA__TARGET_CLASSES | LIANA__TARGET_VALUES,

@@ -1,7 +1,6 @@
 /* EfficientNetB0 to B7: Tan and Le 2019, tables 1 and 2 of their code's scaling; layer names, order and numbers as in
- * keras.applications of Keras 2.3 to 2.8. (Later ones put a second Rescaling, which divides by the square roots of
- * ImageNet's deviations, after the Normalization when they load their own weights.) The pixels 0..255 are scaled within
- * the model. */
+ * keras.applications. The pixels 0..255 are scaled within the model. */
+#include "layers/model.h"
 #include "layers/option_rows.h"
 #include "models/models.h"
 
@@ -37,10 +36,23 @@ static int round_repeats(const variant *scaled, int repeats)
     return (int)ceil(scaled->depth * repeats);
 }
 
-static liana_layer add_stem(liana_model *m, int64_t filters)
+/* The Normalization of Keras's ImageNet weights has the deviations in place of their squares, so it divides by their
+ * square roots. Keras from 2.9 on divides by the other half here, when it loads these weights. */
+static liana_layer add_imagenet_rescaling(liana_model *m)
+{
+    static const double deviations[] = {0.229, 0.224, 0.225};
+    liana__value *scales = liana__value_list(&m->arena);
+    for (int i = 0; i < 3; i++) {
+        liana__value_add(&m->arena, scales, liana__value_float(&m->arena, 1 / sqrt(deviations[i])));
+    }
+    return liana_rescaling(m, .scale = 1, .scales = scales);
+}
+
+static liana_layer add_stem(liana_model *m, bool imagenet_rescaling, int64_t filters)
 {
     liana_rescaling(m, .scale = 1 / 255.0);
     liana_layer x = liana_normalization(m);
+    if (imagenet_rescaling) x = add_imagenet_rescaling(m);
     liana_zero_padding2d(m, .padding = liana__strided_padding(x, 3), .name = "stem_conv_pad");
     liana_conv2d(m, .filters = filters, .kernel_size = 3, .strides = 2, .use_bias = false,
                  .kernel_initializer = kernel_initializer, .name = "stem_conv");
@@ -122,7 +134,7 @@ static void build(const liana__architecture *self, liana_model *m, const void *c
     int total = 0, done = 0;
     for (int i = 0; i < NUM_STAGES; i++) total += round_repeats(scaled, stages[i].repeats);
     int64_t filters = round_filters(scaled, 32);
-    liana_layer x = add_stem(m, filters);
+    liana_layer x = add_stem(m, options->imagenet_rescaling, filters);
     for (int i = 0; i < NUM_STAGES; i++) {
         const struct stage *stage = &stages[i];
         for (int j = 0; j < round_repeats(scaled, stage->repeats); j++) {
@@ -153,6 +165,8 @@ static void build(const liana__architecture *self, liana_model *m, const void *c
         LIANA__FIELD_ROW(liana_efficientnet_options, drop_connect_rate, FLOAT, .default_text = "0.2",        \
                          .maximum = 0.999999,                                                                \
                          .doc = "probability that training skips the last block; lower for earlier blocks"), \
+        LIANA__FIELD_ROW(liana_efficientnet_options, imagenet_rescaling, BOOL,                               \
+                         .doc = "a second Rescaling, as Keras has it with its ImageNet weights"),            \
     };                                                                                                       \
     static const liana__fields options_b##number =                                                           \
         LIANA__FIELD_TABLE("EfficientNetB" #number, liana_efficientnet_options, rows_b##number);             \

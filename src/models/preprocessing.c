@@ -2,8 +2,10 @@
 #include "models/preprocessing.h"
 
 #include "ir/graph.h"
+#include "layers/model.h"
 
 #include <liana/ops.h>
+#include <stdlib.h>
 
 enum { RGB = 3 };
 
@@ -35,6 +37,63 @@ const char *const liana__scale_names[LIANA__NUM_SCALES + 1] = {
     [LIANA_SCALE_AUTO] = "auto", [LIANA_SCALE_ZERO_ONE] = "0..1", [LIANA_SCALE_MINUS_ONE_ONE] = "-1..1",
     [LIANA_SCALE_NONE] = "none", [LIANA_SCALE_CAFFE] = "caffe",   [LIANA_SCALE_TORCH] = "torch",
 };
+
+/* Layers that move pixels or take means of them, whatever their options. */
+static bool passes_pixels(const liana__layer_type *type)
+{
+    static const liana__layer_type *const types[] = {
+        &liana__layer_input_layer,          &liana__layer_zero_padding2d,           &liana__layer_flatten,
+        &liana__layer_reshape,              &liana__layer_concatenate,              &liana__layer_dropout,
+        &liana__layer_max_pooling2d,        &liana__layer_average_pooling2d,        &liana__layer_activity_regularization,
+        &liana__layer_global_max_pooling2d, &liana__layer_global_average_pooling2d,
+    };
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        if (type == types[i]) return true;
+    }
+    return false;
+}
+
+static bool reads(const liana__layer_node *node, const bool *behind)
+{
+    for (size_t i = 0; i < node->num_inputs; i++) {
+        if (behind[node->inputs[i]]) return true;
+    }
+    return false;
+}
+
+const char *liana__scaling_layer(const liana_model *model, size_t input)
+{
+    if (input >= model->num_inputs) return NULL;
+    bool *behind = calloc(model->num_nodes, sizeof *behind);
+    const char *found = NULL;
+    if (behind) behind[model->inputs[input]] = true;
+    /* Inputs stand before users. */
+    for (size_t i = 0; behind && !found && i < model->num_nodes; i++) {
+        const liana__layer_node *node = &model->nodes[i];
+        const liana__layer *layer = &model->layers[node->layer];
+        if (!reads(node, behind)) continue;
+        bool scales = layer->type == &liana__layer_rescaling || layer->type == &liana__layer_normalization;
+        if (scales) found = layer->name;
+        behind[i] = node->is_identity || passes_pixels(layer->type);
+    }
+    free(behind);
+    return found;
+}
+
+size_t liana__image_input(const liana_model *model)
+{
+    size_t count = liana__model_num_inputs(model);
+    for (size_t i = 0; i < count; i++) {
+        liana__model_port port = liana__model_input(model, i);
+        if (port.dtype == LIANA_F32 && port.shape.rank == 4) return i;
+    }
+    return count;
+}
+
+liana_scale liana__scale_assumed(const liana_model *model)
+{
+    return liana__scaling_layer(model, liana__image_input(model)) ? LIANA_SCALE_NONE : LIANA_SCALE_ZERO_ONE;
+}
 
 static liana_tensor reverse_channels(liana_tensor images)
 {
@@ -86,4 +145,29 @@ liana_tensor liana__preprocess(liana_tensor images, liana_scale scale)
     if (factor.id) x = liana_op_multiply(x, factor);
     if (offset.id) x = liana_op_add(x, offset);
     return x;
+}
+
+liana_status liana__preprocess_pixels(liana_scale scale, int64_t channels, size_t count, float *pixels,
+                                      liana__error *error)
+{
+    const scaling *chosen = &scalings[scale];
+    if (chosen->by_channel && channels != RGB) {
+        return liana__fail(
+            error, LIANA_INVALID_ARGUMENT,
+            "the model's input has %lld channels, and the scale '%s' is defined for 3: red, green and blue",
+            (long long)channels, liana__scale_names[scale]);
+    }
+    for (size_t i = 0; i < count; i++) {
+        float *pixel = pixels + i * (size_t)channels;
+        if (chosen->reversed) {
+            const float red = pixel[0];
+            pixel[0] = pixel[2];
+            pixel[2] = red;
+        }
+        for (int64_t k = 0; k < channels; k++) {
+            const int row = chosen->by_channel ? (int)k : 0;
+            pixel[k] = pixel[k] * (float)chosen->factor[row] + (float)chosen->offset[row];
+        }
+    }
+    return LIANA_OK;
 }

@@ -109,12 +109,11 @@ static liana_status find_tensor(const liana__safetensors *file, const liana__var
                        liana__type_print(buffer->dtype, &buffer->shape).text);
 }
 
-/* Data in a file may begin anywhere; devices want whole elements. */
-static liana_status set_variable(liana_variables *variables, size_t place, const liana__safetensors_tensor *tensor)
+static liana_status set_variable(liana_variables *variables, size_t place, const liana__safetensors *file,
+                                 const liana__safetensors_tensor *tensor)
 {
-    void *copy = liana__allocate_aligned(tensor->size);
-    if (!copy) return liana__fail_memory(&variables->context->error, "a variable");
-    memcpy(copy, tensor->data, tensor->size);
+    void *copy;
+    LIANA_TRY(liana__safetensors_take(file, tensor, &copy, &variables->context->error));
     liana_status status = liana__variables_set(variables, place, copy);
     free(copy);
     return status;
@@ -130,7 +129,7 @@ static liana_status load_file(liana_variables *variables, const liana__safetenso
         status = find_tensor(file, &variables->values.items[i], partial, &tensors[i], error);
     }
     for (size_t i = 0; i < count && status == LIANA_OK; i++) {
-        if (tensors[i]) status = set_variable(variables, i, tensors[i]);
+        if (tensors[i]) status = set_variable(variables, i, file, tensors[i]);
     }
     free(tensors);
     return status;

@@ -2,6 +2,7 @@
 #include "remote/outlet.h"
 
 #include "base/descriptor.h"
+#include "base/file_view.h"
 #include "remote/outlet_scan.h"
 #include "remote/remote_internal.h"
 #include "remote/store.h"
@@ -309,6 +310,7 @@ liana_status liana__outlet_remove(liana__outlet *outlet, const char *name, liana
 
 static liana_status copy_file(const char *from, const char *to, liana__error *error)
 {
+    enum { PIECE = 1 << 20 };
     liana__mapping mapping;
     liana__file_writer writer;
     liana__arena arena = {0};
@@ -317,15 +319,23 @@ static liana_status copy_file(const char *from, const char *to, liana__error *er
     liana__arena_free(&arena);
     LIANA_TRY(status);
     LIANA_TRY(liana__file_map(from, &mapping, error));
+    liana__file_view view = liana__file_view_of(from, &mapping, PIECE);
     status = liana__file_begin(&writer, to, error);
     if (status == LIANA_OK) {
-        status = liana__file_write(&writer, mapping.data, mapping.size, error);
+        size_t size;
+        for (size_t at = 0; at < mapping.size && status == LIANA_OK; at += size) {
+            const uint8_t *bytes;
+            status = liana__file_view_next(&view, at, &bytes, &size, error);
+            if (status == LIANA_OK) status = liana__file_write(&writer, bytes, size, error);
+        }
+        if (status == LIANA_OK) status = liana__file_view_check(&view, error);
         if (status == LIANA_OK) {
             status = liana__file_commit(&writer, true, error);
         } else {
             liana__file_abandon(&writer);
         }
     }
+    liana__file_view_free(&view);
     liana__file_unmap(&mapping);
     return status;
 }

@@ -2,6 +2,7 @@
 #include "report/canvas.h"
 
 #include "base/file.h"
+#include "base/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>

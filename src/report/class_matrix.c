@@ -27,6 +27,7 @@ typedef struct page {
     const liana__class_matrix *matrix;
     double cell, left, top, side;
     double labels; /* room for the longest */
+    double width;  /* of the page */
 } page;
 
 static double row_sum(const liana__class_matrix *matrix, size_t row)
@@ -115,10 +116,7 @@ static void draw_labels(const page *own)
 
 static void draw_page(const page *own)
 {
-    const liana__label title = {.size = 16,
-                                .bold = true,
-                                .max_width = own->left + own->side - MARGIN,
-                                .ink = liana__ink_text};
+    const liana__label title = {.size = 16, .bold = true, .max_width = own->width - 2 * MARGIN, .ink = liana__ink_text};
     const liana__label axis = {.size = 12, .align = 0.5, .ink = liana__ink_quiet};
     liana__canvas_text(own->canvas, MARGIN, MARGIN + 16, &title, own->matrix->title);
     for (size_t row = 0; row < own->matrix->classes; row++) draw_row(own, row);
@@ -155,8 +153,9 @@ liana_status liana__class_matrix_write(const char *path, const liana__class_matr
                 .top = MARGIN + TITLE};
     own.left = MARGIN + AXIS + own.labels;
     own.side = own.cell * (double)matrix->classes;
-    double width = fmax(own.left + own.side, 420) + MARGIN, height = own.top + own.side + own.labels + AXIS + MARGIN;
-    LIANA_TRY(liana__canvas_begin(&canvas, path, width, height, scale, error));
+    own.width = fmax(own.left + own.side, 420) + MARGIN;
+    double height = own.top + own.side + own.labels + AXIS + MARGIN;
+    LIANA_TRY(liana__canvas_begin(&canvas, path, own.width, height, scale, error));
     draw_page(&own);
     return liana__canvas_finish(&canvas, path, error);
 }

@@ -11,10 +11,10 @@
 enum {
     MARGIN = 24,
     TITLE = 34,
-    LEFT = 52,
-    TOP = 58,
+    LEFT = 64,
+    TOP = 74,
     BOTTOM = 44,
-    RIGHT = 58,
+    RIGHT = 84,
     WIDTH = 420,
     HEIGHT = 260,
     MOST_IN_ROW = 3,
@@ -207,8 +207,8 @@ static void draw_end(const panel_plot *plot, double value, double y, liana__ink 
 {
     char text[32];
     liana__format(text, sizeof text, fabs(value) < 1e4 && fabs(value) >= 1e-3 ? "%.3f" : "%.3g", value);
-    const liana__label label = {.size = 12, .bold = true, .ink = ink};
-    liana__canvas_text(plot->canvas, plot->x + WIDTH + 8, y + 4, &label, text);
+    const liana__label label = {.size = 12, .bold = true, .max_width = RIGHT - 14, .ink = ink};
+    liana__canvas_text(plot->canvas, plot->x + WIDTH + 10, y + 4, &label, text);
 }
 
 static void draw_ends(const panel_plot *plot)
@@ -256,9 +256,10 @@ static void draw_panel(panel_plot *plot)
 {
     const liana__curve_panel *panel = plot->panel;
     choose_range(plot);
-    const liana__label name = {.size = 14, .bold = true, .ink = liana__ink_text};
-    double y = plot->y - 18;
-    double x = plot->x + liana__canvas_text(plot->canvas, plot->x, y, &name, panel->name) + 18;
+    /* A name may be as long as the panel is wide: the keys and the best value are below it. */
+    const liana__label name = {.size = 14, .bold = true, .max_width = WIDTH + RIGHT - 16, .ink = liana__ink_text};
+    liana__canvas_text(plot->canvas, plot->x, plot->y - 36, &name, panel->name);
+    double x = plot->x, y = plot->y - 16;
     if (panel->train) x = draw_key(plot, x, y, "training", liana__ink_first);
     if (panel->validation) draw_key(plot, x, y, "validation", liana__ink_second);
     draw_axes(plot);

@@ -5,6 +5,7 @@
 #include "base/format.h"
 #include "data/image/decode.h"
 #include "report/bars.h"
+#include "report/column_report.h"
 #include "report/grid.h"
 #include "report/scatter.h"
 
@@ -60,9 +61,11 @@ static liana_status write_bars(reporter *own, const char *name, const liana__bar
     return LIANA_OK;
 }
 
+/* -1: there is no class. */
 static const char *class_name(reporter *own, int64_t number)
 {
     const liana__strings *names = &own->run->class_names;
+    if (number < 0) return "";
     if (number >= 0 && (size_t)number < names->count) return names->items[number];
     const char *name = liana__arena_format(&own->arena, "class %lld", (long long)number);
     return name ? name : "";
@@ -72,6 +75,8 @@ static const char *class_name(reporter *own, int64_t number)
 static liana_status read_record(reporter *own, uint64_t index, liana__record *record, int32_t *label)
 {
     LIANA_TRY(liana__source_read(own->source, index, own->scratch, record, own->error));
+    *label = -1;
+    if (!own->source->has_labels) return LIANA_OK;
     return liana__source_label(own->source, index, record, own->run->config->data.label_offset, own->run->num_classes,
                                label, own->error);
 }
@@ -338,10 +343,20 @@ static liana_status draw_augmented(reporter *own)
 
 /* ---- all of it ---- */
 
+static liana_status draw_column(void *user, size_t number, const liana__bars *bars)
+{
+    reporter *own = user;
+    char name[32];
+    snprintf(name, sizeof name, "column-%02zu", number);
+    return write_bars(own, name, bars);
+}
+
 static liana_status draw_all(reporter *own)
 {
-    LIANA_TRY(draw_samples(own));
-    LIANA_TRY(draw_counts(own));
+    const bool has_images = !own->source->lacks_images;
+    if (has_images) LIANA_TRY(draw_samples(own));
+    if (own->source->has_labels && own->run->num_classes) LIANA_TRY(draw_counts(own));
+    if (!has_images) return liana__report_columns(own->source, draw_column, own, own->error);
     LIANA_TRY(draw_sizes(own));
     return draw_augmented(own);
 }

@@ -105,7 +105,10 @@ liana_status liana__dots_write(const char *path, const char *title, const liana_
     choose_range(&own);
     LIANA_TRY(liana__canvas_begin(&own.canvas, path, own.x + WIDTH + NUMBER + MARGIN,
                                   TITLE + ROW * (double)count + BOTTOM, scale, error));
-    const liana__label label = {.size = 15, .bold = true, .ink = liana__ink_text};
+    const liana__label label = {.size = 15,
+                                .bold = true,
+                                .max_width = own.x + WIDTH + NUMBER - MARGIN,
+                                .ink = liana__ink_text};
     liana__canvas_text(&own.canvas, MARGIN, MARGIN + 8, &label, title);
     draw_axis(&own);
     for (size_t i = 0; i < count; i++) draw_row(&own, i);

@@ -2,6 +2,7 @@
 #include "report/fonts.h"
 
 #include "base/text.h"
+#include "base/utf8.h"
 #include "formats/fontconfig_calls.h"
 
 #include <stdio.h>

@@ -31,6 +31,8 @@ static page_layout plan(const char *path, size_t count, const liana__grid_option
     page.rows = (count + page.columns - 1) / page.columns;
     page.top = MARGIN + (options->title ? TITLE : 0);
     page.width = 2 * MARGIN + (double)page.columns * (page.cell + GAP) - GAP;
+    /* A few small images leave little room for the title. */
+    if (options->title) page.width = fmax(page.width, fmin(2 * MARGIN + 12.0 * (double)strlen(options->title), 600));
     page.height = page.top + MARGIN + fmax((double)page.rows * (page.cell + CAPTION + GAP) - GAP, CAPTION);
     return page;
 }

@@ -22,7 +22,7 @@ typedef struct gathering {
     liana__run *run;
     liana__strings class_names;
     liana__arena arena;
-    float *outputs; /* of one batch */
+    float *outputs; /* of one batch of this loader */
     liana__grid_item items[MAX_IMAGES];
     size_t count;
     size_t num_right;
@@ -39,34 +39,44 @@ static const char *class_name(gathering *own, int64_t label)
 static void add_image(gathering *own, const liana__batch *batch, int64_t index)
 {
     const liana__run *run = own->run;
-    const int32_t truth = ((const int32_t *)liana__trainer_batch_of(run->core.trainer, batch).targets[0])[index];
-    int64_t num_classes = liana__trainer_num_classes(run->core.trainer), best = 0;
-    const float *output = own->outputs + index * num_classes;
-    for (int64_t i = 1; i < num_classes; i++) {
-        if (output[i] > output[best]) best = i;
-    }
+    const liana__trainer_batch data = liana__trainer_batch_of(run->core.trainer, batch);
+    const int truth = liana__run_true_class(run, data.targets[0], index);
+    const float *output = own->outputs + index * liana__trainer_row_size(run->core.trainer);
+    float both[2];
+    size_t num_classes;
+    const float *probabilities = liana__run_probabilities(run, output, both, &num_classes);
+    const size_t best = liana__run_said_class(run, probabilities, num_classes);
     size_t size = (size_t)(run->image_shape[0] * run->image_shape[1] * run->image_shape[2]);
     uint8_t *pixels = liana__arena_allocate(&own->arena, size);
     if (!pixels) return;
-    memcpy(pixels, batch->images + (size_t)index * size, size);
-    own->num_right += truth == best;
+    liana__batch_pixels(batch, index, size, pixels);
+    own->num_right += truth == (int)best;
     own->items[own->count++] = (liana__grid_item){
         .pixels = pixels,
         .height = (int)run->image_shape[0],
         .width = (int)run->image_shape[1],
         .channels = (int)run->image_shape[2],
-        .predicted = class_name(own, best),
+        .predicted = class_name(own, (int64_t)best),
         .truth = class_name(own, truth),
-        .confidence = (double)output[best],
+        .confidence = (double)probabilities[best],
     };
 }
 
 static liana_status evaluate_batch(gathering *own, const liana__batch *batch)
 {
+    if (batch->count == 0) return LIANA_OK; /* no record of it can be read */
     const liana__trainer *trainer = own->run->core.trainer;
     const liana__trainer_batch data = liana__trainer_batch_of(trainer, batch);
     const float *sums;
     return liana__trainer_evaluate(own->run->core.trainer, &data, own->outputs, &sums, own->error);
+}
+
+/* Records that cannot be read have no row in the batch. */
+static void add_position(gathering *own, const liana__batch *batch, uint64_t position)
+{
+    for (int64_t i = 0; i < batch->count; i++) {
+        if (batch->positions[i] == position) add_image(own, batch, i);
+    }
 }
 
 /* Image k of `wanted` is example k * total / wanted; each batch with such examples is run once. */
@@ -74,7 +84,7 @@ static liana_status gather(gathering *own)
 {
     liana__loader *loader = own->run->validation.loader;
     uint64_t total = liana__loader_epoch_length(loader, 0), wanted = total < MAX_IMAGES ? total : MAX_IMAGES;
-    uint64_t batch_size = (uint64_t)own->run->config->train.batch_size;
+    const uint64_t batch_size = (uint64_t)liana__loader_batch_size(loader);
     for (uint64_t k = 0; k < wanted;) {
         uint64_t step = k * total / wanted / batch_size;
         LIANA_TRY(liana__loader_begin(loader, 0, step, own->error));
@@ -82,7 +92,7 @@ static liana_status gather(gathering *own)
         LIANA_TRY(liana__loader_next(loader, &batch, own->error));
         liana_status status = evaluate_batch(own, batch);
         for (; status == LIANA_OK && k < wanted && k * total / wanted / batch_size == step; k++) {
-            add_image(own, batch, (int64_t)(k * total / wanted % batch_size));
+            add_position(own, batch, k * total / wanted);
         }
         liana__loader_release(loader, batch);
         LIANA_TRY(status);
@@ -93,7 +103,8 @@ static liana_status gather(gathering *own)
 liana_status liana__report_predictions(liana__run *run, const char *path, liana__error *error)
 {
     gathering own = {.run = run, .class_names = liana__run_output_names(run, 0), .error = error};
-    size_t num_outputs = (size_t)(run->config->train.batch_size * liana__trainer_row_size(run->core.trainer));
+    const int64_t batch_size = liana__loader_batch_size(run->validation.loader);
+    size_t num_outputs = (size_t)(batch_size * liana__trainer_row_size(run->core.trainer));
     own.outputs = malloc(num_outputs * sizeof *own.outputs);
     liana_status status = own.outputs ? gather(&own) : liana__fail_memory(error, "the model's outputs");
     if (status == LIANA_OK) {

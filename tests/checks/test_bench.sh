@@ -123,7 +123,7 @@ done
 # The whole script, without a peer, on copies of a folder so that nothing real is overwritten.
 mkdir "$folder/build"
 for program in liana bench_step bench_run bench_report; do ln -s "$build/$program" "$folder/build/$program"; done
-WORKLOADS='mlp* infer1-MobileNet*' ROUNDS=1 STEPS=1 SECONDS_EACH=0 PYTHON="$folder/no-python" PEERS_DIR="$folder/none" \
+WORKLOADS='mlp* infer1-MobileNet*' ROUNDS=1 STEPS=1 SECONDS_EACH=0 PYTHON="$folder/no-python" LIANA_PEERS="$folder/none" \
     bench/bench.sh "$folder/build" >"$folder/said" 2>&1 || fail "bench.sh failed: $(cat "$folder/said")"
 [ "$(grep -c '^skipped: the peer' "$folder/said")" -eq 4 ] || fail "bench.sh does not say that there is no peer"
 grep -q '^MLP 784-512-10, steps *float32 *[0-9]' "$folder/build/bench/table.txt" || fail "no row for mlp-step"
@@ -137,7 +137,7 @@ echo "{\"version\": \"9\", \"images_per_second_median\": $rate, \"images_per_sec
 END
 printf '#!/bin/sh\nexit 77\n' >"$folder/peers/jax/bin/python"
 chmod +x "$folder/peers/torch/bin/python" "$folder/peers/jax/bin/python"
-BENCH_BF16=yes WORKLOADS=mlp-step ROUNDS=2 STEPS=1 SECONDS_EACH=0 PEERS="pytorch2 jax" PEERS_DIR="$folder/peers" \
+BENCH_BF16=yes WORKLOADS=mlp-step ROUNDS=2 STEPS=1 SECONDS_EACH=0 PEERS="pytorch2 jax" LIANA_PEERS="$folder/peers" \
     bench/bench.sh "$folder/build" >"$folder/said" 2>&1 || fail "bench.sh failed: $(cat "$folder/said")"
 grep -q '^skipped: the peer JAX' "$folder/said" || fail "bench.sh does not say that JAX is missing"
 asked=$(grep -o '"PyTorch 2", "version": "9", "variant": "[^"]*", "round": [12]' "$folder/build/bench/records.jsonl" |

@@ -2,8 +2,9 @@
 # The builders' macros override defaults and leave out braces; a user who asks for all warnings must not hear of it.
 set -eu
 cd "$(dirname "$0")/../.."
-for compiler in gcc clang; do
-    command -v "$compiler" >/dev/null || continue
+. tests/checks/needs.sh
+for compiler in gcc clang-14; do
+    has_program "$compiler" || continue
     for optimise in -O0 -O2; do
         "$compiler" -std=c17 -Wall -Wextra -Wshadow -pedantic -Werror "$optimise" -Iinclude -c -o /dev/null \
             tests/checks/builders.c

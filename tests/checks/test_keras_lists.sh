@@ -1,19 +1,13 @@
 #!/bin/sh
 # The numbers of tests/samples/keras_NAME.json are those of Keras: the script that wrote them makes them again.
 #   test_keras_lists.sh NAME tensorflow|jax
-# The second argument is Keras's backend. Keras is that of the peer tensorflow; for jax both peers are needed. Skipped where
-# bench/install-peers.sh has not installed them (PEERS_DIR, default build/peers).
+# The second argument is Keras's backend. Keras is that of the peer tensorflow; for jax both peers are needed.
 set -eu
 name=$1
 backend=$2
 cd "$(dirname "$0")/../.."
-peers=${PEERS_DIR:-build/peers}
-for peer in tensorflow "$backend"; do
-    if [ ! -e "$peers/$peer/installed.txt" ]; then
-        echo "test_keras_lists.sh: skipped: $peer is not installed (bench/install-peers.sh $peer installs it)"
-        exit 77
-    fi
-done
+. tests/checks/needs.sh
+need_peer tensorflow "$backend"
 if [ "$backend" != tensorflow ]; then
     # Keras itself is only where TensorFlow is.
     for packages in "$peers"/tensorflow/lib/python3*/site-packages; do

@@ -3,8 +3,6 @@
 # same ones in each run of the suite. `make kills` does it for long.
 #   test_kills.sh BUILD_FOLDER
 set -eu
-if ! command -v python3 >/dev/null; then
-    echo "skipped: no python3"
-    exit 77
-fi
+. "$(dirname "$0")/needs.sh"
+has_program python3 || exit 77
 exec python3 "$(dirname "$0")/../kills.py" "$1" --kills 4 --seed 5 --epochs 15 --seconds 1 --kinds kill,kill,halt

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The command on a machine without libcairo, libcurl and libhdf5: it starts, trains and says what else it needs.
+# The command on a machine without libcairo, libgif, libcurl and libhdf5: it starts, trains and says what else it needs.
 #   test_loaded_libraries.sh BUILD_FOLDER
 set -eu
 liana=$(cd "$1" && pwd)/liana
@@ -13,13 +13,13 @@ fail() {
 
 # What is linked is loaded at each start, with all that it stands on (63 libraries, once).
 ldd "$liana" >linked
-if grep -E 'lib(cairo|fontconfig|X11|xcb|hdf5|curl|crypto|ssl|expat|krb5|ldap|gnutls|zmq|sodium|mpi)' linked; then fail "these are linked"; fi
+if grep -E 'lib(cairo|fontconfig|gif|webp|tiff|X11|xcb|hdf5|curl|crypto|ssl|expat|krb5|ldap|gnutls|zmq|sodium|mpi)' linked; then fail "these are linked"; fi
 [ "$(wc -l <linked)" -le 20 ] || fail "$(wc -l <linked) libraries are linked: $(cat linked)"
 
 "$liana" synth flowers classes=2 images=40 image_size=16 --out flowers >log
 # Files that are no libraries, which the loader meets first.
 mkdir broken
-for file in libcairo.so.2 libfontconfig.so.1 libcurl.so.4 libcrypto.so.3 libexpat.so.1 libhdf5_serial.so.103 libzmq.so.5; do : >"broken/$file"; done
+for file in libcairo.so.2 libfontconfig.so.1 libgif.so.7 libwebp.so.7 libtiff.so.6 libcurl.so.4 libcrypto.so.3 libexpat.so.1 libhdf5_serial.so.103 libzmq.so.5; do : >"broken/$file"; done
 export LD_LIBRARY_PATH="$folder/broken"
 
 cat >tiny.yaml <<'YAML'
@@ -41,6 +41,12 @@ refuses 'pictures need the library libcairo.so.2' report run
 grep -qF '(Debian: libcairo2)' log || fail "no package: $(cat log)"
 refuses 'pictures need the library libcairo.so.2' synth flowers classes=2 images=40 image_size=16 --out others
 [ ! -e others ] || [ -z "$(ls others)" ] || fail "pictures were not drawn, but there is $(ls others)"
+# The rarer kinds of images.
+mkdir pictures
+for kind in 'GIF GIF89a' 'WebP RIFF....WEBPVP8.' 'TIFF II*\0....'; do
+    printf "${kind#* }" >pictures/a.png
+    refuses "${kind%% *} images need the library" check pictures
+done
 # A build may be without remote files; it says so itself.
 refuses 'libcurl' inspect https://localhost/none.tfrec
 refuses 'clusters of processes need the library libzmq.so.5' cluster keys keys

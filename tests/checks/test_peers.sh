@@ -2,15 +2,12 @@
 # What `make bench` asks of a peer of today works, in tiny workloads: its networks have the parameters that they are known
 # to have, a step learns, and settings that must not change results do not. Nothing is timed.
 #   test_peers.sh torch|jax|tensorflow
-# Skipped where bench/install-peers.sh has not installed the peer (PEERS_DIR, default build/peers).
 set -eu
 peer=$1
 cd "$(dirname "$0")/../.."
-python=${PEERS_DIR:-build/peers}/$peer/bin/python
-if [ ! -e "${PEERS_DIR:-build/peers}/$peer/installed.txt" ]; then
-    echo "test_peers.sh: skipped: $peer is not installed (bench/install-peers.sh $peer installs it)"
-    exit 77
-fi
+. tests/checks/needs.sh
+need_peer "$peer"
+python=$peers/$peer/bin/python
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 fail() {

@@ -3,15 +3,9 @@
 #   tests/checks/test_pjrt_header.sh [COMPILER]
 set -eu
 cd "$(dirname "$0")/../.."
-folder=${XDG_DATA_HOME:-$HOME/.local/share}/liana/plugins
-for place in $(printf '%s' "${LIANA_PLUGIN_PATH:-}" | tr ':' ' ') "$folder"; do
-    header=$place/xla_plugins/xla_cpu_pjrt/include
-    [ -e "$header/pjrt_c_api.h" ] && break
-done
-if [ ! -e "$header/pjrt_c_api.h" ]; then
-    echo "skipped: the PJRT plugin is not installed (scripts/install-plugins.sh)" >&2
-    exit 77
-fi
+. tests/checks/needs.sh
+need_peer plugin
+header=$peers/plugin/xla_plugins/xla_cpu_pjrt/include
 "${1:-cc}" -std=c17 -Wall -Werror -fsyntax-only -Isrc -isystem "$header" tests/pjrt/interface_check.c
 # The check can fail: a function in another place.
 changed=$(mktemp -d)

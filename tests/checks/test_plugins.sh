@@ -50,17 +50,17 @@ for part in "layers Swish2 beta" "losses power_error exponent" "metrics root_err
 done
 
 echo "training"
-LIANA_THREADS=1 "$liana" train my_parts.yaml --out one >log 2>&1 || { cat log && fail "train"; }
+LIANA_THREADS=1 "$liana" train my_parts.yaml --allow-plugins --out one >log 2>&1 || { cat log && fail "train"; }
 awk '/^epoch 1\/20/ { split($0, a, "root_error "); first = a[2] + 0 }
     /^epoch 20\/20/ { split($0, a, "root_error "); last = a[2] + 0 }
     END { exit !(first > 0.1 && last > 0 && last < first / 4) }' log || { cat log && fail "it did not learn"; }
-LIANA_THREADS=3 "$liana" train my_parts.yaml --out three >log 2>&1 || { cat log && fail "train on 3 threads"; }
+LIANA_THREADS=3 "$liana" train my_parts.yaml --allow-plugins --out three >log 2>&1 || { cat log && fail "train on 3 threads"; }
 last=$(ls one/checkpoints | tail -n 1)
 cmp "one/checkpoints/$last/variables.safetensors" "three/checkpoints/$last/variables.safetensors"
-"$liana" train my_parts.yaml --out parts train.epochs=7 >log 2>&1 || { cat log && fail "the first part"; }
-"$liana" train my_parts.yaml --out parts --resume >log 2>&1 || { cat log && fail "the second part"; }
+"$liana" train my_parts.yaml --allow-plugins --out parts train.epochs=7 >log 2>&1 || { cat log && fail "the first part"; }
+"$liana" train my_parts.yaml --allow-plugins --out parts --resume >log 2>&1 || { cat log && fail "the second part"; }
 cmp "one/checkpoints/$last/variables.safetensors" "parts/checkpoints/$last/variables.safetensors"
-"$liana" train my_parts.yaml --out early train.callbacks='[GoodEnough: {below: 0.05, epochs: 3}]' >log 2>&1
+"$liana" train my_parts.yaml --allow-plugins --out early train.callbacks='[GoodEnough: {below: 0.05, epochs: 3}]' >log 2>&1
 grep -q 'GoodEnough.*the loss is good enough' log || { cat log && fail "the callback did not end the training"; }
 
 echo "a sweep"
@@ -72,20 +72,25 @@ set: {train.epochs: 2}
 grid: {train.loss: [{name: power_error, exponent: 1.5}, {name: power_error, exponent: 2.5}]}
 metrics: [val_root_error]
 END
-"$liana" sweep sweep.yaml >log 2>&1 || { cat log && fail "sweep"; }
+"$liana" sweep --allow-plugins sweep.yaml >log 2>&1 || { cat log && fail "sweep"; }
 grep -q '2 of 2 runs are finished' log || { cat log && fail "the sweep is not finished"; }
-"$liana" sweep sweep.yaml >log 2>&1 || { cat log && fail "the same sweep again"; }
-"$liana" train my_parts.yaml train.epochs=2 --out alone >log 2>&1 || { cat log && fail "the run alone"; }
+"$liana" sweep --allow-plugins sweep.yaml >log 2>&1 || { cat log && fail "the same sweep again"; }
+"$liana" train my_parts.yaml --allow-plugins train.epochs=2 --out alone >log 2>&1 || { cat log && fail "the run alone"; }
 two=$(ls alone/checkpoints | tail -n 1)
 cmp "alone/checkpoints/$two/variables.safetensors" "sweep/loss=1/seed-1/checkpoints/$two/variables.safetensors"
 sed 's/exponent: 2.5/exponent: 99/' sweep.yaml >bad_sweep.yaml
 refused "bad_sweep.yaml
-exponent: found the number 99" "$liana" sweep bad_sweep.yaml --out none
+exponent: found the number 99" "$liana" sweep --allow-plugins bad_sweep.yaml --out none
 sed 's/^set: {/set: {plugins: [no_such.so], /' sweep.yaml >bad_sweep.yaml
 refused "plugins[0]
-there is no plugin" "$liana" sweep bad_sweep.yaml --out none
+there is no plugin" "$liana" sweep --allow-plugins bad_sweep.yaml --out none
 
 echo "whose plugins are loaded"
+refused "my_parts.yaml:2:11: plugins[0]
+my_parts.so' is not loaded
+--allow-plugins" "$liana" train my_parts.yaml --out none
+refused "my_parts.yaml:2:11: plugins[0]
+--allow-plugins" "$liana" sweep sweep.yaml --out none
 refused "one/config.yaml:
 plugins[0]
 my_parts.so' is not loaded
@@ -99,7 +104,7 @@ done
 "$liana" predict one test.numbers --allow-plugins data.test.kind=numbers >log 2>&1 || { cat log && fail "predict"; }
 refused "--allow-plugins" "$liana" predict one test.numbers
 refused "found the URL 'https://example.org/my_parts.so', expected a local shared library" \
-    "$liana" train my_parts.yaml plugins=[https://example.org/my_parts.so] --out none
+    "$liana" train my_parts.yaml --allow-plugins plugins=[https://example.org/my_parts.so] --out none
 # Without the plugin the model's file names a layer that there is not.
 refused "layer 'dense': kernel_initializer: found 'spread', expected an initialiser of liana, or one of a plugin" \
     "$liana" evaluate --model one/model.json \
@@ -109,7 +114,7 @@ ln -s my_parts.so same.so
 "$liana" summary one plugins=[my_parts.so,same.so] >log 2>&1 || { cat log && fail "one plugin by two names"; }
 
 echo "options of own parts"
-train() { "$liana" train my_parts.yaml --out none "$@"; }
+train() { "$liana" train my_parts.yaml --allow-plugins --out none "$@"; }
 refused "train.loss
 unknown key 'exponnt'
 did you mean 'exponent'?" train 'train.loss={name: power_error, exponnt: 2}'
@@ -143,7 +148,7 @@ no symbol liana_plugin_entry" load no_entry.so
 refused "plugins[0]: './no_entry.so' is no plugin of liana
 no symbol liana_plugin_entry" train plugins=[./no_entry.so]
 sed 's/my_parts.so/no_entry.so/' my_parts.yaml >no_entry.yaml
-refused "no_entry.yaml:2:11: plugins[0]: 'no_entry.so' is no plugin of liana" "$liana" train no_entry.yaml --out none
+refused "no_entry.yaml:2:11: plugins[0]: 'no_entry.so' is no plugin of liana" "$liana" train no_entry.yaml --allow-plugins --out none
 echo 'extern int liana_absent(void); int f(void); int f(void) { return liana_absent(); }' | compile -xc - -o undefined.so
 refused "cannot be loaded as a plugin
 liana_absent" load undefined.so
@@ -218,7 +223,7 @@ FAILS.so'): the operating system refused" bad FAILS
 # Two plugins that want the same name.
 cp good.so other.so
 refused "the loss 'mine': the plugin '
-good.so' has registered 'mine' already" "$liana" train my_parts.yaml --out none plugins=[good.so,other.so]
+good.so' has registered 'mine' already" "$liana" train my_parts.yaml --allow-plugins --out none plugins=[good.so,other.so]
 # What a part builds is looked at.
 refused "the loss 'mine': its function 'elements' gave f32
 expected f32" train plugins=[my_parts.so,good.so] train.loss=mine
@@ -234,3 +239,29 @@ cmp first second
 cmp first.safetensors my-model/weights.safetensors
 if LD_LIBRARY_PATH=$build ./compiled train.numbers ./no_entry.so 2>log; then fail "the program took a bad plugin"; fi
 grep -q 'no symbol liana_plugin_entry' log || { cat log && fail "the program's message"; }
+
+echo "a program that loads a run"
+cat >load_run.c <<'C'
+#include <liana/liana.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+    liana_context *context;
+    liana_model *model = NULL;
+    liana_context_options options = {.allow_plugins = argc > 2};
+    if (liana_context_create(&options, &context) != LIANA_OK) return 3;
+    liana_status status = liana_model_load(context, argv[1], &model);
+    if (status != LIANA_OK) fprintf(stderr, "%s\n", liana_context_message(context));
+    liana_model_destroy(model);
+    liana_context_destroy(context);
+    return status != LIANA_OK;
+}
+C
+cc -std=c17 -Wall -Wextra -pedantic -Werror -I"$source/include" load_run.c -o load_run -L"$build" -lliana
+if LD_LIBRARY_PATH=$build ./load_run one 2>log; then fail "the program loaded what nobody allowed"; fi
+grep -q 'spread\|Swish2' log || { cat log && fail "the message about what is missing"; }
+LD_LIBRARY_PATH=$build ./load_run one allowed 2>log || { cat log && fail "the program does not load the run"; }
+LD_LIBRARY_PATH=$build ./load_run "one/checkpoints/$last" allowed 2>log || { cat log && fail "nor its checkpoint"; }
+cp -r one moved && sed -i 's|my_parts.so|no_such.so|' moved/config.yaml
+if LD_LIBRARY_PATH=$build ./load_run moved allowed 2>log; then fail "a plugin that is not there"; fi
+grep -q "there is no plugin" log || { cat log && fail "the message about a plugin that is not there"; }

@@ -8,6 +8,7 @@
 set -eu
 build=$(cd "$1" && pwd)
 source=$(cd "$(dirname "$0")/../.." && pwd)
+. "$source/tests/checks/needs.sh"
 times=${2:-}
 folder=$(mktemp -d)
 spaces= processes= relays=
@@ -214,7 +215,7 @@ for rate in ${RATES:-100 1000 10000}; do
         compare "$rate.$workers" "$workers" "${rate}Mb"
     done
 done
-if command -v python3 >/dev/null; then
+if has_program python3; then
     shape_all 2 1000mbit
     for turn in $(seq 1 "${TURNS:-3}"); do take_far_turn 1000 "${LATENCY:-5}"; done
     compare far.2 2 "1000Mb ${LATENCY:-5} ms"

@@ -5,28 +5,51 @@
 #   <!-- test: long -->      takes minutes or needs the network: run with --long only (make check-docs-long), when
 #                            every block is run, in a build of its own
 #   <!-- test: data -->      needs the test data: skipped where it is missing
-#   <!-- test: plugin -->    needs the PJRT plugin for CPUs: skipped where it is missing
+#   <!-- test: plugin -->    needs the PJRT plugin for CPUs: left to --plugin (make check-peers), which runs the documents
+#                            that have such blocks
 #   <!-- test: not run: REASON -->
-#   test_docs.sh BUILD_FOLDER|--long
+# A block that needs a file or folder below runs/ which a block that was not run would have made is skipped.
+#   test_docs.sh BUILD_FOLDER [--plugin]
+#   test_docs.sh --long
 set -eu
+source=$(cd "$(dirname "$0")/../.." && pwd)
+. "$source/tests/checks/needs.sh"
 long=
 build=
-if [ "$1" = --long ]; then
-    long=yes
-else
-    build=$(cd "$1" && pwd)
-fi
-source=$(cd "$(dirname "$0")/../.." && pwd)
+plugin=
+case "$1 ${2-}" in
+--long*) long=yes ;;
+*--plugin)
+    need_peer plugin
+    plugin=yes
+    ;;
+esac
+[ -n "$long" ] || build=$(cd "$1" && pwd)
+# Long runs have it if it is there.
+LIANA_PLUGIN_PATH=
+if [ -n "$plugin" ] || { [ -n "$long" ] && [ -e "$peers/plugin/installed.txt" ]; }; then LIANA_PLUGIN_PATH=$peers/plugin; fi
+export LIANA_PLUGIN_PATH
 data=${LIANA_TEST_DATA:-$source/../shared/data}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
+# What a block names below runs/, and what of that it does not make itself.
+named() {
+    grep -oE 'runs/[A-Za-z0-9._/-]+' "$@" | sed 's/[./]*$//' | sort -u
+}
+needed() {
+    grep -oE "(--out|output=|>)[ ']*runs/[A-Za-z0-9._/-]+" "$1" >"$folder/made" || true
+    named "$folder/made" >"$folder/made-paths"
+    named "$1" | grep -vxF -f "$folder/made-paths"
+}
 blocks=0
-skipped=0
+left=0
 for document in "$source"/README.md "$source"/CONTRIBUTING.md "$source"/docs/*.md "$source"/docs/*/*.md; do
     [ -e "$document" ] || continue
     name=${document#"$source"/}
+    [ -z "$plugin" ] || grep -q '^<!-- test: plugin -->$' "$document" || continue
     rm -rf "$folder/house" "$folder/blocks"
+    : >"$folder/missing"
     mkdir -p "$folder/house/liana" "$folder/blocks" "$folder/house/shared"
     # One file for each block, named by its line, with what its comment says in the first line.
     awk -v folder="$folder/blocks" '
@@ -37,7 +60,7 @@ for document in "$source"/README.md "$source"/CONTRIBUTING.md "$source"/docs/*.m
         /^```$/ && other { other = 0 }
         { mark = /^<!-- test: .* -->$/ ? $0 : "" }' "$document"
     [ -n "$(ls "$folder/blocks")" ] || continue
-    tar -C "$source" -cf - --exclude='./build*' --exclude=./runs --exclude=./.git --exclude=node_modules . |
+    tar -C "$source" -cf - --exclude='./build*' --exclude=./runs --exclude=./.git . |
         tar -C "$folder/house/liana" -xf -
     # Long commands build; what they build must come from the copy.
     if [ -n "$long" ]; then
@@ -51,21 +74,29 @@ for document in "$source"/README.md "$source"/CONTRIBUTING.md "$source"/docs/*.m
         mark=$(sed -n '1s/^# //p' "$block")
         reason=
         case $mark in
-        *"test: not run: "*) reason=$(echo "$mark" | sed 's/.*not run: \(.*\) -->/\1/') ;;
-        *"test: long "*) [ -n "$long" ] || reason="takes long" ;;
-        *"test: data "*) [ -d "$data" ] || reason="no data" ;;
-        *"test: plugin "*)
-            "$folder/house/liana/build/liana" devices pjrt:cpu >"$folder/output" 2>&1 || reason="no PJRT plugin"
-            ;;
+        *"test: not run: "*) reason=$(echo "$mark" | sed 's/.*test: \(not run: .*\) -->/\1/') ;;
+        *"test: long "*) [ -n "$long" ] || reason="not run: make check-docs-long" ;;
+        *"test: data "*) [ -d "$data" ] || reason="skipped: no data (looked for $data)" ;;
+        *"test: plugin "*) [ -n "$LIANA_PLUGIN_PATH" ] || reason="skipped: left to make check-peers" ;;
         "") ;;
         *)
             echo "$name:$line: unknown mark: $mark" >&2
             exit 1
             ;;
         esac
+        if [ -z "$reason" ]; then
+            for path in $(needed "$block"); do
+                maker=$(awk -v path="$path" 'index(path "/", $1 "/") == 1 { print $2; exit }' "$folder/missing")
+                [ -z "$maker" ] || [ -e "$folder/house/liana/$path" ] ||
+                    reason="skipped: it needs $path of line $maker, which is not run"
+            done
+        fi
         if [ -n "$reason" ]; then
-            echo "$name:$line: skipped: $reason"
-            skipped=$((skipped + 1))
+            named "$block" | while read -r path; do
+                [ -e "$folder/house/liana/$path" ] || echo "$path $line" >>"$folder/missing"
+            done
+            echo "$name:$line: $reason"
+            left=$((left + 1))
             continue
         fi
         echo "$name:$line"
@@ -78,4 +109,4 @@ for document in "$source"/README.md "$source"/CONTRIBUTING.md "$source"/docs/*.m
         blocks=$((blocks + 1))
     done
 done
-echo "$blocks blocks run, $skipped skipped"
+echo "$blocks blocks run, $left not run"

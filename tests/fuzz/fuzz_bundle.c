@@ -116,8 +116,10 @@ static void put_right(const char *folder, piece report, piece graph)
     liana__error error = {0};
     snprintf(path, sizeof path, "%s/tensors.safetensors", folder);
     if (liana__safetensors_open(path, &file, &error) != LIANA_OK) return;
-    uint32_t checksum = liana__safetensors_checksum(&file);
+    uint32_t checksum;
+    liana_status status = liana__safetensors_checksum(&file, &checksum, &error);
     liana__safetensors_close(&file);
+    if (status != LIANA_OK) return;
     size_t room = 2 * report.size + 200;
     char *text = malloc(room);
     demand(text != NULL);

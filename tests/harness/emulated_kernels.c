@@ -12,8 +12,8 @@
 
 const liana__kernel *const *liana__emulated_kernels(const liana__op *op)
 {
-    static const liana__kernel *const dense[] = {EMULATED(conv2d_pointwise), EMULATED(conv2d_window), NULL};
-    static const liana__kernel *const matmul[] = {EMULATED(matmul), NULL}, *const none[] = {NULL};
+    static const liana__kernel *const dense[] = {EMULATED(product), EMULATED(conv2d_window), NULL};
+    static const liana__kernel *const matmul[] = {EMULATED(product), NULL}, *const none[] = {NULL};
     const liana__conv_family *family = &liana__conv2d_family;
     if (op == family->forward || op == family->input_gradient || op == family->kernel_gradient) return dense;
     if (op == &liana__op_conv2d_affine) return dense;

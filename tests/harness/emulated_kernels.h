@@ -23,9 +23,8 @@
 #endif
 #endif
 
-extern const liana__kernel liana__conv2d_pointwise_emulated, liana__conv2d_pointwise_emulated_avx512,
-    liana__conv2d_window_emulated, liana__conv2d_window_emulated_avx512, liana__matmul_emulated,
-    liana__matmul_emulated_avx512;
+extern const liana__kernel liana__product_emulated, liana__product_emulated_avx512, liana__conv2d_window_emulated,
+    liana__conv2d_window_emulated_avx512;
 
 /* Those of an op, NULL at the end. */
 const liana__kernel *const *liana__emulated_kernels(const liana__op *op);

@@ -3,7 +3,7 @@
 
 #include "backends/pjrt/discovery.h"
 #include "base/file.h"
-#include "harness/harness.h"
+#include "harness/peers.h"
 #include "harness/run_files.h"
 
 #include <dirent.h>
@@ -14,19 +14,18 @@
 bool liana__test_plugin_is_there(void)
 {
     liana__arena arena = {0};
-    const char *path;
-    bool is_there = liana__pjrt_find_plugin("cpu", &arena, &path, NULL) == LIANA_OK;
-    if (is_there) {
-        setenv("COUNTING_PLUGIN_INNER", path, 1);
-        /* What tests compile they count. */
-        setenv("LIANA_PROGRAM_CACHE", "", 0);
-        /* Programs of tests run a few times: what LLVM would make faster takes longer than it saves. */
-        setenv("XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true", 0);
-    } else {
-        print_message("skipped: the PJRT plugin is not installed (scripts/install-plugins.sh)\n");
-    }
+    const char *folder = liana__test_peer("plugin"), *path;
+    liana__error error;
+    if (!folder) return false;
+    setenv("LIANA_PLUGIN_PATH", folder, 1);
+    assert_ok(liana__pjrt_find_plugin("cpu", &arena, &path, &error), &error);
+    setenv("COUNTING_PLUGIN_INNER", path, 1);
+    /* What tests compile they count. */
+    setenv("LIANA_PROGRAM_CACHE", "", 0);
+    /* Programs of tests run a few times: what LLVM would make faster takes longer than it saves. */
+    setenv("XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true", 0);
     liana__arena_free(&arena);
-    return is_there;
+    return true;
 }
 
 const char *liana__test_plugin_device(const char *behind)

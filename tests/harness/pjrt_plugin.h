@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Whether the real plugin is installed (scripts/install-plugins.sh). If not, prints that the test is skipped. If so,
- * the counting plugin hands calls to it. */
+/* Whether the real plugin is there (harness/peers.h). If not, prints that the test is skipped. If so, it is the one that
+ * liana finds, and the counting plugin hands calls to it. */
 bool liana__test_plugin_is_there(void);
 /* The name of a device of the counting plugin, such as "pjrt:PATH:1?cpu_device_count=2"; `behind` is what follows the
  * path. In a static buffer that the next call overwrites. */

@@ -1,5 +1,5 @@
 /* Cases of StableHLO in a folder, and the Python program that runs them. */
-#include "harness/harness.h"
+#include "harness/peers.h"
 
 #include "harness/stablehlo_cases.h"
 
@@ -56,27 +56,9 @@ void liana__test_cases_add(liana__test_cases *cases, const char *name, const cha
     cases->count++;
 }
 
-/* Where scripts/install-jaxlib.sh puts it. */
-static void find_jaxlib(char *folder, size_t size)
-{
-    const char *named = getenv("JAXLIB_DIR"), *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
-    if (named) {
-        snprintf(folder, size, "%s", named);
-    } else if (data) {
-        snprintf(folder, size, "%s/liana/jaxlib", data);
-    } else {
-        snprintf(folder, size, "%s/.local/share/liana/jaxlib", home ? home : "");
-    }
-}
-
 void liana__test_need_jaxlib(void)
 {
-    char folder[2048], mark[2100];
-    find_jaxlib(folder, sizeof folder);
-    snprintf(mark, sizeof mark, "%s/installed.txt", folder);
-    if (access(mark, R_OK) == 0) return;
-    print_message("skipped: jaxlib is not installed (scripts/install-jaxlib.sh)\n");
-    skip();
+    if (!liana__test_peer("jax")) skip();
 }
 
 void liana__test_cases_check(liana__test_cases *cases)
@@ -84,18 +66,17 @@ void liana__test_cases_check(liana__test_cases *cases)
     assert_int_equal(fclose(cases->list), 0);
     assert_int_equal(fclose(cases->texts), 0);
     assert_int_equal(fclose(cases->arrays), 0);
-    char packages[2048];
-    find_jaxlib(packages, sizeof packages - 10);
-    strcat(packages, "/packages");
+    char python[2100];
+    const char *jax = liana__test_peer("jax");
+    assert_non_null(jax);
+    snprintf(python, sizeof python, "%s/bin/python", jax);
     fflush(NULL);
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        const char *python = getenv("PYTHON");
-        setenv("PYTHONPATH", packages, 1);
         setenv("JAX_PLATFORMS", "cpu", 1);
-        execlp(python ? python : "python3", "python3", LIANA_SOURCE_DIR "/tests/stablehlo/check.py", cases->folder,
-               (char *)NULL);
+        setenv("PYTHONDONTWRITEBYTECODE", "1", 1);
+        execl(python, python, LIANA_SOURCE_DIR "/tests/stablehlo/check.py", cases->folder, (char *)NULL);
         _exit(127);
     }
     int status;

@@ -25,7 +25,7 @@ void liana__test_cases_add(liana__test_cases *cases, const char *name, const cha
                            const liana__test_value *arguments, size_t num_arguments, const liana__test_value *results,
                            size_t num_results, double tolerance, double work);
 
-/* Whether scripts/install-jaxlib.sh has installed jaxlib. If not, the running test is skipped with a line. */
+/* Skips the running test where jaxlib is not there (harness/peers.h). */
 void liana__test_need_jaxlib(void);
 
 /* Closes the files and runs all cases; fails the test unless all agree. */

@@ -166,7 +166,7 @@ static bool try_served_name(const char *text, liana__arena *arena)
         if (name.job || name.address) {
             demand(liana__served_name_print(&name, name.task, arena) != NULL, "it can be printed", text);
         }
-        status = liana__served_local_name(name.device, arena, &local, &error);
+        status = liana__served_local_name(name.device, &local, &error);
         if (status == LIANA_OK) demand(local != NULL, "it is known here", text);
     }
     if (status != LIANA_OK) demand_refusal(status, &error);

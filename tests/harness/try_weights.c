@@ -35,8 +35,9 @@ bool liana__try_safetensors(const uint8_t *bytes, size_t size)
         demand(error.status != LIANA_OK && strstr(error.message, path));
     } else {
         for (size_t i = 0; i < file.contents.num_tensors; i++) {
-            const volatile uint8_t *each = file.contents.tensors[i].data;
-            for (size_t k = 0; k < file.contents.tensors[i].size; k++) (void)each[k];
+            void *data;
+            demand(liana__safetensors_take(&file, &file.contents.tensors[i], &data, &error) == LIANA_OK);
+            free(data);
         }
         liana__safetensors_close(&file);
     }

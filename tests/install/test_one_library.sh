@@ -13,7 +13,7 @@ fail() {
     exit 1
 }
 if [ ! -e "$build/liana" ]; then
-    echo "$build holds no build" >&2
+    echo "skipped: $build holds no build" >&2
     exit 77
 fi
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Writes keras_metrics.h: what Keras's metrics are of numbers that are formulas of their index. `python3
-tests/samples/keras_metrics.py > tests/samples/keras_metrics.h` with Keras 3.15 (bench/install-peers.sh tensorflow installs
+tests/samples/keras_metrics.py > tests/samples/keras_metrics.h` with Keras 3.15 (scripts/install-peers.sh tensorflow installs
 it); the header holds its output. tests/test_metrics.c has the same formulas."""
 import os
 
@@ -40,6 +40,10 @@ def measure(metric, truth, first_only=False):
 
 SAID = {
     "{name: f1_score, average: none}": measure(metrics.F1Score(), classes),
+    "F1Score": measure(metrics.F1Score(), classes),
+    "answer F1Score": measure(metrics.F1Score(), answers, True),
+    "answer {name: F1Score, threshold: 0.5}": measure(metrics.F1Score(threshold=0.5), answers, True),
+    "{name: F1Score, threshold: 0.3, average: macro}": measure(metrics.F1Score(threshold=0.3, average="macro"), classes),
     "{name: fbeta_score, average: none, beta: 2.0}": measure(metrics.FBetaScore(beta=2.0), classes),
 }
 for average in "macro", "micro", "weighted":
@@ -51,10 +55,19 @@ for average in "macro", "micro", "weighted":
     SAID["answers " + written] = measure(metric, answers)
 for name in "Precision", "Recall":
     by_class = [measure(getattr(metrics, name)(top_k=1, class_id=k), classes)[0] for k in range(CLASSES)]
-    SAID[f"{{name: {name}, average: none}}"] = by_class
+    SAID[f"{{name: class_{name.lower()}, average: none}}"] = by_class
+    SAID[name] = measure(getattr(metrics, name)(), classes)
+    SAID["answers " + name] = measure(getattr(metrics, name)(), answers)
     for threshold in 0.5, 0.3:
         metric = getattr(metrics, name)(thresholds=threshold)
-        SAID[f"answer {{name: {name}, threshold: {threshold}}}"] = measure(metric, answers, True)
+        SAID[f"answer {{name: {name}, thresholds: {threshold}}}"] = measure(metric, answers, True)
+        metric = getattr(metrics, name)(thresholds=threshold)
+        SAID[f"{{name: {name}, thresholds: {threshold}}}"] = measure(metric, classes)
+    for options in {"top_k": 1}, {"top_k": 3}, {"class_id": 2}, {"thresholds": 0.4, "top_k": 2, "class_id": 3}:
+        written = ", ".join(f"{key}: {value}" for key, value in options.items())
+        for kind, truth in ("", classes), ("answers ", answers):
+            metric = getattr(metrics, name)(**options)
+            SAID[f"{kind}{{name: {name}, {written}}}"] = measure(metric, truth)
 for curve in "ROC", "PR":
     SAID[f"answers {{name: AUC, curve: {curve}}}"] = measure(metrics.AUC(curve=curve), answers)
     metric = metrics.AUC(curve=curve, multi_label=True, num_labels=CLASSES)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Writes keras_optimizers.h: weights after 100 updates by Keras's optimizers, with clipping, weight decay and averages.
-`python3 tests/samples/keras_optimizers.py > tests/samples/keras_optimizers.h` with Keras 3.15 (bench/install-peers.sh
+`python3 tests/samples/keras_optimizers.py > tests/samples/keras_optimizers.h` with Keras 3.15 (scripts/install-peers.sh
 tensorflow installs it); the header holds its output. With `--check tests/samples/keras_optimizers.h` it compares the
 header's numbers with those of the Keras that is installed.
 

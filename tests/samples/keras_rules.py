@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes keras_rules.json: models with regularizers and constraints as Keras writes them to JSON, and what Keras says while
 it trains them. `python3 tests/samples/keras_rules.py > tests/samples/keras_rules.json` with Keras 3.15
-(bench/install-peers.sh tensorflow installs it). With `--check tests/samples/keras_rules.json` it compares the file's numbers
+(scripts/install-peers.sh tensorflow installs it). With `--check tests/samples/keras_rules.json` it compares the file's numbers
 with those of the Keras that is installed. Data and first weights are the formulas of
 keras_lists.py."""
 import json

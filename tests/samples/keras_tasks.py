@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Writes keras_tasks.json: what Keras says while it trains seven small models on data of several kinds. `python3
-tests/samples/keras_tasks.py > tests/samples/keras_tasks.json` with Keras 3.15 (bench/install-peers.sh tensorflow installs
+tests/samples/keras_tasks.py > tests/samples/keras_tasks.json` with Keras 3.15 (scripts/install-peers.sh tensorflow installs
 it). With `--check tests/samples/keras_tasks.json` it compares the file's numbers with those of the Keras that is
 installed. Data and first weights are the formulas of keras_lists.py.
 

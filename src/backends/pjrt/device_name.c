@@ -141,7 +141,7 @@ liana_status liana__pjrt_device_name_read(const char *name, liana__arena *arena,
     char *place = named ? text + strlen("pjrt:") : text;
     LIANA_TRY(take_number(place, name, &read->number, error));
     read->shown = text;
-    if (strchr(place, '/') || (named && liana__ends_with(place, ".so"))) {
+    if (named && (strchr(place, '/') || liana__ends_with(place, ".so"))) {
         read->path = place;
         return LIANA_OK;
     }
@@ -152,4 +152,11 @@ liana_status liana__pjrt_device_name_read(const char *name, liana__arena *arena,
     if (read->kind && (named || strcmp(place, "cpu") != 0)) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_CONFIG,
                        "there is no device '%s', expected gpu, tpu, pjrt:cpu, gpu:1 or pjrt:/path/plugin.so", name);
+}
+
+const char *liana__pjrt_library_named(const char *name, liana__arena *arena)
+{
+    liana__pjrt_device_name read;
+    if (!liana__starts_with(name, "pjrt:")) return NULL;
+    return liana__pjrt_device_name_read(name, arena, &read, NULL) == LIANA_OK ? read.path : NULL;
 }

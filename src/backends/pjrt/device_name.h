@@ -21,5 +21,7 @@ typedef struct liana__pjrt_device_name {
  * integers with commas between, or else a text. All memory is the arena's. Errors: INVALID_CONFIG, OUT_OF_MEMORY. */
 liana_status liana__pjrt_device_name_read(const char *name, liana__arena *arena, liana__pjrt_device_name *read,
                                           liana__error *error) LIANA_MUST_USE;
+/* The file of a plugin that a device's name says itself; NULL: it says none. The arena's. */
+const char *liana__pjrt_library_named(const char *name, liana__arena *arena);
 
 #endif

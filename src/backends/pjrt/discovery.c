@@ -91,7 +91,7 @@ static const char *advice(const char *kind)
 {
     if (strcmp(kind, "gpu") == 0) return "pip install jax-cuda13-pjrt, with NVIDIA's libraries (jax-cuda13-plugin)";
     if (strcmp(kind, "tpu") == 0) return "pip install libtpu";
-    return "scripts/install-plugins.sh";
+    return "pip install --no-deps --target ~/.local/share/liana/plugins xla-cpu-pjrt";
 }
 
 liana_status liana__pjrt_find_plugin(const char *kind, liana__arena *arena, const char **path, liana__error *error)

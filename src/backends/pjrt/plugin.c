@@ -2,8 +2,8 @@
 #include "backends/pjrt/plugin.h"
 
 #include <dlfcn.h>
+#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ---- errors ---- */
 
@@ -106,13 +106,16 @@ liana_status liana__pjrt_await(const liana__pjrt_plugin *plugin, void *event, li
 
 /* ---- loading ---- */
 
+/* By its whole path: the system looks for a name without a folder in its own places, and not where it was meant. */
 static liana_status open_file(const char *path, void **handle, liana__error *error)
 {
-    if (access(path, F_OK) != 0) {
+    char *real = realpath(path, NULL);
+    if (!real) {
         return liana__fail(error, LIANA_NOT_FOUND, "there is no plugin '%s'; expected the path of a PJRT plugin (.so)",
                            path);
     }
-    *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    *handle = dlopen(real, RTLD_NOW | RTLD_LOCAL);
+    free(real);
     if (*handle) return LIANA_OK;
     const char *reason = dlerror();
     return liana__fail(error, LIANA_INVALID_CONFIG,

@@ -7,14 +7,17 @@
 static const liana__pjrt_flag gpu[] = {{"xla_gpu_deterministic_ops", .value = 1},
                                        {"xla_gpu_autotune_level", .value = 0, .is_number = true}};
 
-/* CPUs: products and convolutions are not cut among the threads that are there. */
+/* CPUs: one thread for each product or convolution. Newer plugins cut their sums by the number of their threads all the
+ * same, which no setting of a program or a client changes. */
 static const liana__pjrt_flag cpu[] = {{"xla_cpu_multi_thread_eigen", .value = 0}};
 
 static const liana__repeatable known[] = {
-    {"cuda", gpu, sizeof gpu / sizeof *gpu},
-    {"rocm", gpu, sizeof gpu / sizeof *gpu},
-    {"cpu", cpu, sizeof cpu / sizeof *cpu},
-    {"tpu", NULL, 0},
+    {"cuda", gpu, sizeof gpu / sizeof *gpu, NULL},
+    {"rocm", gpu, sizeof gpu / sizeof *gpu, NULL},
+    {"cpu", cpu, sizeof cpu / sizeof *cpu,
+     "bits are those of the number of the plugin's threads: the processors (or NPROC), or its devices if they are "
+     "more"},
+    {"tpu", NULL, 0, NULL},
 };
 
 const liana__repeatable *liana__repeatable_of(const char *platform)
@@ -46,4 +49,5 @@ void liana__repeatable_print(const char *platform, liana__text *text)
             liana__text_add(text, "%s", flag->value ? "true" : "false");
         }
     }
+    if (is->condition) liana__text_add(text, "; %s", is->condition);
 }

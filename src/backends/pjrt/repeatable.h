@@ -8,6 +8,7 @@ typedef struct liana__repeatable {
     const char *platform;
     const liana__pjrt_flag *flags; /* of XLA's DebugOptions; they outlive all programs */
     size_t num_flags;
+    const char *condition; /* of repeatability all the same, for people; or NULL */
 } liana__repeatable;
 
 /* What a platform needs; NULL: nobody knows. No flags: its programs are repeatable as they are. */

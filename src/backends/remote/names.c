@@ -117,7 +117,7 @@ const char *liana__served_name_print(const liana__served_name *name, size_t task
     return liana__arena_format(arena, "/job:%s/task:%zu/%s", name->job, task, name->device);
 }
 
-liana_status liana__served_local_name(const char *device, liana__arena *arena, const char **local, liana__error *error)
+liana_status liana__served_local_name(const char *device, const char **local, liana__error *error)
 {
     static const char *const hosts[] = {"cpu", "reference"};
     static const char *const kinds[] = {"gpu:", "tpu:", "pjrt:cpu:"};
@@ -131,10 +131,13 @@ liana_status liana__served_local_name(const char *device, liana__arena *arena, c
                            device, hosts[i], hosts[i]);
     }
     *local = device;
+    /* A number, and nothing that could be the path of a library: clients do not choose what code runs here. */
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        if (liana__starts_with(device, kinds[i])) return LIANA_OK;
+        const char *digits = device + strlen(kinds[i]), *end = digits;
+        if (!liana__starts_with(device, kinds[i])) continue;
+        while (isdigit((unsigned char)*end)) end++;
+        if (end > digits && (*end == '\0' || *end == '?')) return LIANA_OK;
     }
-    (void)arena;
     return liana__fail(error, LIANA_INVALID_CONFIG,
                        "a server offers no device '%.100s'; expected cpu, gpu, tpu, reference or pjrt:cpu and a number",
                        device);

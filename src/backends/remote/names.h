@@ -32,8 +32,7 @@ const char *liana__served_name_print(const liana__served_name *name, size_t task
 
 /* The device of a server that `kind[:number]` names, as this process opens it: "cpu:0" is "cpu". Errors: INVALID_CONFIG
  * for what a server does not offer, and for a number that is not there. */
-liana_status liana__served_local_name(const char *device, liana__arena *arena, const char **local, liana__error *error)
-    LIANA_MUST_USE;
+liana_status liana__served_local_name(const char *device, const char **local, liana__error *error) LIANA_MUST_USE;
 
 typedef struct liana__served_job {
     const char *name; /* "worker" */

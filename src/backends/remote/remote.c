@@ -123,7 +123,7 @@ static liana_status open_device(liana_context *context, const liana__device_requ
     liana_status status = liana__served_name_read(request->name, &arena, &name, error);
     if (status == LIANA_OK && !name.address && (!name.job || strcmp(name.job, "localhost") == 0)) {
         liana__device_request local = *request;
-        status = liana__served_local_name(name.device, &arena, &local.name, error);
+        status = liana__served_local_name(name.device, &local.name, error);
         if (status == LIANA_OK) status = liana__device_open_request(context, &local, out, error);
     } else if (status == LIANA_OK) {
         status = open_there(context, request, &name, &arena, out, error);

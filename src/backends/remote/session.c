@@ -130,14 +130,12 @@ static liana_status open_device(request *own)
     liana__served_session *session = own->session;
     char who[LIANA__SERVED_TEXT], name[LIANA__SERVED_TEXT];
     const char *local;
-    liana__arena arena = {0};
     LIANA_TRY(read_client(own, who));
     liana__wire_text(&own->wire, name);
     if (own->wire.failed) return fail_request(own);
     if (session->device) return liana__fail(&own->error, LIANA_INVALID_ARGUMENT, "this client has a device already");
-    liana_status status = liana__served_local_name(name, &arena, &local, &own->error);
+    liana_status status = liana__served_local_name(name, &local, &own->error);
     if (status == LIANA_OK) status = liana__device_open(session->context, local, &session->device, &own->error);
-    liana__arena_free(&arena);
     LIANA_TRY(status);
     const liana__device *device = session->device;
     snprintf(session->text, sizeof session->text, "%.200s has %.200s", who, name);

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/fetching.h"
+#include "formats/csv_file.h"
 #include "formats/idx.h"
 #include "formats/image.h"
 #include "formats/sniff.h"
@@ -11,9 +12,26 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 static const liana__option options[] = {LIANA__OPTION_JSON, {0}};
+
+/* The values of a mapped file are copied before they are read, since others may cut it. */
+static liana_status count_labels(const liana__idx *file, int64_t counts[256], liana__error *error)
+{
+    enum { PIECE = 1 << 16 };
+    uint8_t copy[PIECE];
+    liana_status status = LIANA_OK;
+    const size_t begin = file->mapping.data ? (size_t)(file->data - file->mapping.data) : 0;
+    for (size_t at = 0; at < file->num_elements && status == LIANA_OK; at += PIECE) {
+        const size_t size = file->num_elements - at < PIECE ? file->num_elements - at : PIECE;
+        const uint8_t *values = file->mapping.data ? copy : file->data + at;
+        if (file->mapping.data) {
+            status = liana__mapping_copy(&file->mapping, file->name, begin + at, copy, size, error);
+        }
+        for (size_t i = 0; i < size && status == LIANA_OK; i++) counts[values[i]]++;
+    }
+    return status;
+}
 
 static liana_status inspect_idx(const char *path, liana__value *report, liana__arena *arena, liana__error *error)
 {
@@ -27,7 +45,7 @@ static liana_status inspect_idx(const char *path, liana__value *report, liana__a
     liana__inspect_int(arena, report, "bytes", (int64_t)file.size);
     int64_t counts[256] = {0};
     bool labels = file.type == LIANA__IDX_U8 && file.num_dimensions == 1;
-    for (size_t i = 0; labels && i < file.num_elements; i++) counts[file.data[i]]++;
+    liana_status status = labels ? count_labels(&file, counts, error) : LIANA_OK;
     liana__value *rows = liana__value_list(arena);
     for (int label = 0; labels && label < 256; label++) {
         if (counts[label] == 0) continue;
@@ -36,40 +54,41 @@ static liana_status inspect_idx(const char *path, liana__value *report, liana__a
         liana__inspect_int(arena, row, "records", counts[label]);
         liana__value_add(arena, rows, row);
     }
-    if (labels) liana__value_set(arena, report, "labels", rows);
+    if (labels && status == LIANA_OK) liana__value_set(arena, report, "labels", rows);
     liana__idx_close(&file);
-    return LIANA_OK;
+    return status;
 }
 
 static liana_status inspect_image(const char *path, liana__value *report, liana__arena *arena, liana__error *error)
 {
-    liana__mapping mapping;
-    LIANA_TRY(liana__file_map(path, &mapping, error));
+    enum { LARGEST = 1 << 30 };
+    char *bytes;
+    size_t size;
+    LIANA_TRY(liana__file_read(path, LARGEST, &bytes, &size, error));
     liana__image image = {0};
-    bool jpeg = liana__image_sniff(mapping.data, mapping.size) == LIANA__IMAGE_JPEG;
-    liana_status status = liana__image_decode(mapping.data, mapping.size, NULL, &image, error);
+    bool jpeg = liana__image_sniff((const uint8_t *)bytes, size) == LIANA__IMAGE_JPEG;
+    liana_status status = liana__image_decode((const uint8_t *)bytes, size, NULL, &image, error);
     if (status == LIANA_OK) {
         liana__inspect_text(arena, report, "kind", jpeg ? "JPEG" : "PNG");
         liana__inspect_int(arena, report, "height", image.height);
         liana__inspect_int(arena, report, "width", image.width);
         liana__inspect_int(arena, report, "channels", image.channels);
-        liana__inspect_int(arena, report, "bytes", (int64_t)mapping.size);
+        liana__inspect_int(arena, report, "bytes", (int64_t)size);
     } else {
         liana__fail_within(error, "'%s'", path);
     }
     liana__image_free(&image);
-    liana__file_unmap(&mapping);
+    free(bytes);
     return status;
 }
 
 /* Whether a file, plain or gzipped, begins like an IDX file. If only the beginning fits, it is still reported as
  * one. */
-static bool is_idx(const char *path, const liana__mapping *mapping)
+static bool is_idx(const char *path, const uint8_t *bytes, size_t size)
 {
     static const uint8_t types[] = {LIANA__IDX_U8,  LIANA__IDX_S8,  LIANA__IDX_S16,
                                     LIANA__IDX_S32, LIANA__IDX_F32, LIANA__IDX_F64};
-    const uint8_t *bytes = mapping->data;
-    if (mapping->size < 4) return false;
+    if (size < 4) return false;
     if (bytes[0] == 0x1f && bytes[1] == 0x8b) {
         liana__idx file;
         liana__error error;
@@ -80,7 +99,7 @@ static bool is_idx(const char *path, const liana__mapping *mapping)
     bool plain = bytes[0] == 0 && bytes[1] == 0 && memchr(types, bytes[2], sizeof types) && bytes[3] >= 1 &&
                  bytes[3] <= LIANA__IDX_MAX_DIMENSIONS;
     /* A TFRecord's length could look so; then its upper bytes, which are dimensions here, would be 0. */
-    return plain && mapping->size >= 8 && memcmp(bytes + 4, "\0\0\0\0", 4) != 0;
+    return plain && size >= 8 && memcmp(bytes + 4, "\0\0\0\0", 4) != 0;
 }
 
 /* A Git LFS pointer: a few lines instead of the file, in a clone without Git LFS. */
@@ -99,39 +118,33 @@ static liana_status inspect_lfs_pointer(const char *path, liana__value *report, 
                        line ? " bytes" : "");
 }
 
-static bool is_list(const char *path)
+/* By the first bytes. */
+static liana__inspect choose(const char *path, const uint8_t *bytes, size_t size)
 {
-    size_t length = strlen(path);
-    return length > 4 && (strcasecmp(path + length - 4, ".csv") == 0 || strcasecmp(path + length - 4, ".tsv") == 0);
-}
-
-static liana__inspect choose(const char *path, const liana__mapping *mapping)
-{
-    const uint8_t *bytes = mapping->data;
-    if (mapping->size > 23 && memcmp(bytes, "version https://git-lfs", 23) == 0) return inspect_lfs_pointer;
-    if (is_list(path)) return liana__inspect_csv;
-    if (liana__is_tar(bytes, mapping->size)) return liana__inspect_tar;
-    if (mapping->size >= 8 && memcmp(bytes, "\x89HDF\r\n\x1a\n", 8) == 0) return liana__inspect_hdf5;
-    if (liana__image_sniff(bytes, mapping->size) != LIANA__IMAGE_UNKNOWN) return inspect_image;
+    if (size > 23 && memcmp(bytes, "version https://git-lfs", 23) == 0) return inspect_lfs_pointer;
+    if (liana__csv_file_is_named(path)) return liana__inspect_csv;
+    if (liana__is_tar(bytes, size)) return liana__inspect_tar;
+    if (size >= 8 && memcmp(bytes, "\x89HDF\r\n\x1a\n", 8) == 0) return liana__inspect_hdf5;
+    if (liana__image_sniff(bytes, size) != LIANA__IMAGE_UNKNOWN) return inspect_image;
     if (liana__ends_with(path, ".safetensors")) return liana__inspect_safetensors;
     if (liana__ends_with(path, ".h5") || liana__ends_with(path, ".hdf5")) return liana__inspect_hdf5;
     /* A header's length, then JSON; a TFRecord would have a checksum that begins with that very byte. */
-    if (mapping->size >= 10 && bytes[8] == '{' && bytes[9] == '"' && memcmp(bytes + 4, "\0\0\0\0", 4) == 0) {
+    if (size >= 10 && bytes[8] == '{' && bytes[9] == '"' && memcmp(bytes + 4, "\0\0\0\0", 4) == 0) {
         return liana__inspect_safetensors;
     }
-    if (is_idx(path, mapping)) return inspect_idx;
-    const char *looks = liana__sniff(bytes, mapping->size);
+    if (is_idx(path, bytes, size)) return inspect_idx;
+    const char *looks = liana__sniff(bytes, size);
     bool known = looks && !strstr(looks, "gzip") && !strstr(looks, "TFRecord");
     return known ? NULL : liana__inspect_tfrecord;
 }
 
 static liana_status inspect_file(const char *path, liana__value *report, liana__arena *arena, liana__error *error)
 {
-    liana__mapping mapping;
-    LIANA_TRY(liana__file_map(path, &mapping, error));
-    liana__inspect kind = choose(path, &mapping);
-    const char *looks = liana__sniff(mapping.data, mapping.size);
-    liana__file_unmap(&mapping);
+    uint8_t head[LIANA__SNIFF_BYTES];
+    size_t size;
+    LIANA_TRY(liana__file_read_head(path, head, sizeof head, &size, error));
+    liana__inspect kind = choose(path, head, size);
+    const char *looks = liana__sniff(head, size);
     if (kind) return kind(path, report, arena, error);
     return liana__fail(error, LIANA_INVALID_DATA,
                        "'%s' looks like %s; inspect reads TFRecord, tar, CSV, Keras HDF5, safetensors, IDX, JPEG and "
@@ -188,7 +201,7 @@ const liana__command liana__subcommand_inspect = {
     .summary = "Show what a file contains",
     .help = "TFRecord: records, checksums, features, images, labels.\n"
             "tar (WebDataset): members and examples.\n"
-            "CSV and TSV lists: columns, records, labels, images that cannot be read.\n"
+            "CSV and TSV lists and tables: columns, records, labels, images that cannot be read.\n"
             "Keras HDF5 (.h5): layers and weights.\n"
             "safetensors or a checkpoint folder: tensors and metadata.\n"
             "IDX, JPEG, PNG: shapes.\n"

@@ -1,6 +1,9 @@
 /* Prints what liana inspect found, for people. */
 #include "cli/inspect/inspect.h"
 
+#include "base/format.h"
+#include "base/utf8.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -17,9 +20,7 @@ static void add_scalar(liana__text *text, const liana__value *value)
     default: liana__value_write_json(value, 0, text); break;
     }
     /* Text from files must not control the terminal. */
-    for (size_t i = 0; i < text->length; i++) {
-        if ((unsigned char)text->data[i] < 0x20 || text->data[i] == 0x7f) text->data[i] = '?';
-    }
+    if (text->data) liana__make_visible(text->data, "");
 }
 
 /* Letters on the screen, for alignment: bytes that do not continue a UTF-8 character. */
@@ -67,7 +68,7 @@ static int width_of(const liana__value *value)
 }
 
 /* The keys of the rows are the columns, in the order in which they are met. */
-static void print_table(const liana__value *rows, FILE *out)
+static void print_table(const liana__value *rows, int indent, FILE *out)
 {
     const char *columns[MAX_COLUMNS];
     int widths[MAX_COLUMNS], num_columns = 0;
@@ -86,18 +87,46 @@ static void print_table(const liana__value *rows, FILE *out)
         }
     }
     liana__text line = {0};
+    liana__text_add(&line, "%*s", indent, "");
     for (int column = 0; column < num_columns; column++) {
         const liana__value name = {.kind = LIANA__VALUE_STRING, .string = columns[column]};
         add_cell(&line, &name, widths[column]);
     }
     print_line(&line, out);
     for (size_t r = 0; r < rows->count; r++) {
+        liana__text_add(&line, "%*s", indent, "");
         for (int column = 0; column < num_columns; column++) {
             add_cell(&line, liana__value_get(rows->items[r], columns[column]), widths[column]);
         }
         print_line(&line, out);
     }
     liana__text_free(&line);
+}
+
+/* Maps in a row become columns of their own: training: {count: 5} is training.count: 5. */
+static void flatten(const liana__value *row, const char *prefix, liana__value *flat, liana__arena *arena)
+{
+    for (size_t i = 0; i < row->count; i++) {
+        const char *key = *prefix ? liana__arena_format(arena, "%s.%s", prefix, row->keys[i]) : row->keys[i];
+        if (!key) return;
+        if (row->items[i]->kind == LIANA__VALUE_MAP) {
+            flatten(row->items[i], key, flat, arena);
+        } else {
+            liana__value_set(arena, flat, key, row->items[i]);
+        }
+    }
+}
+
+/* NULL: out of memory. */
+static const liana__value *flatten_rows(const liana__value *rows, liana__arena *arena)
+{
+    liana__value *flat = liana__value_list(arena);
+    for (size_t i = 0; i < rows->count; i++) {
+        liana__value *row = liana__value_map(arena);
+        if (row) flatten(rows->items[i], "", row, arena);
+        liana__value_add(arena, flat, row);
+    }
+    return arena->failed ? NULL : flat;
 }
 
 static bool is_table(const liana__value *value)
@@ -107,34 +136,54 @@ static bool is_table(const liana__value *value)
     return maps;
 }
 
-static void print_scalar(const char *key, const liana__value *value, const char *indent, FILE *out)
+/* A value on one line; of a long list or text only its beginning. */
+static void print_scalar(const char *key, const liana__value *value, int indent, FILE *out)
 {
+    enum { LONGEST_LIST = 100, LONGEST_TEXT = 500 };
     liana__text text = {0};
     add_scalar(&text, value);
-    fputs(indent, out);
+    const char *shown = text.data ? text.data : "";
+    const bool is_list = value->kind == LIANA__VALUE_LIST;
+    const size_t most = is_list ? LONGEST_LIST : LONGEST_TEXT;
+    size_t length = text.length < most ? text.length : most;
+    while (length < text.length && length && ((unsigned char)shown[length] & 0xc0) == 0x80) length--;
+    fprintf(out, "%*s", indent, "");
     liana__print_plainly(out, key);
-    fputs(": ", out);
-    liana__print_plainly(out, text.data ? text.data : "");
-    fputc('\n', out);
+    fprintf(out, ": %.*s", (int)length, shown);
+    if (length < text.length && is_list) fprintf(out, "... (%zu values)", value->count);
+    if (length < text.length && !is_list) fprintf(out, "... (%zu bytes)", text.length);
+    fprintf(out, "\n");
     liana__text_free(&text);
+}
+
+static void print_value(const char *key, const liana__value *value, int indent, FILE *out);
+
+static void print_rows(const char *key, const liana__value *rows, int indent, FILE *out)
+{
+    liana__arena arena = {0};
+    const liana__value *flat = flatten_rows(rows, &arena);
+    fprintf(out, "%*s%s (%zu)\n", indent, "", key, rows->count);
+    if (flat) print_table(flat, indent, out);
+    liana__arena_free(&arena);
+}
+
+static void print_value(const char *key, const liana__value *value, int indent, FILE *out)
+{
+    if (is_table(value)) {
+        print_rows(key, value, indent, out);
+    } else if (value->kind == LIANA__VALUE_MAP && value->count) {
+        fprintf(out, "%*s%s:\n", indent, "", key);
+        for (size_t i = 0; i < value->count; i++) print_value(value->keys[i], value->items[i], indent + 2, out);
+    } else {
+        print_scalar(key, value, indent, out);
+    }
 }
 
 void liana__inspect_print(const liana__value *report, FILE *out)
 {
     for (size_t i = 0; i < report->count; i++) {
-        const liana__value *value = report->items[i];
         if (strcmp(report->keys[i], "event") == 0) continue;
-        if (is_table(value)) {
-            fprintf(out, "%s (%zu)\n", report->keys[i], value->count);
-            print_table(value, out);
-            continue;
-        }
-        if (value->kind != LIANA__VALUE_MAP) {
-            print_scalar(report->keys[i], value, "", out);
-            continue;
-        }
-        fprintf(out, "%s:\n", report->keys[i]);
-        for (size_t k = 0; k < value->count; k++) print_scalar(value->keys[k], value->items[k], "  ", out);
+        print_value(report->keys[i], report->items[i], 0, out);
     }
 }
 
@@ -146,6 +195,14 @@ void liana__inspect_text(liana__arena *arena, liana__value *map, const char *key
 void liana__inspect_int(liana__arena *arena, liana__value *map, const char *key, int64_t number)
 {
     liana__value_set(arena, map, key, liana__value_int(arena, number));
+}
+
+/* Floats of files have 7 digits; the others are of the conversion to double. */
+void liana__inspect_number(liana__arena *arena, liana__value *map, const char *key, double number)
+{
+    char text[40], *end;
+    liana__format(text, sizeof text, "%.7g", number);
+    liana__value_set(arena, map, key, liana__value_float(arena, liana__parse_double(text, &end)));
 }
 
 void liana__inspect_shape(liana__arena *arena, liana__value *map, const char *key, const int64_t *dims, int rank)

@@ -239,25 +239,34 @@ static void report_end(const liana__tfrecord *file, liana__value *report, liana_
     liana__inspect_int(arena, report, "lost_bytes", (int64_t)lost);
 }
 
+static liana_status report_examples(const liana__tfrecord *file, liana__value *report, liana__arena *arena,
+                                    liana__error *error)
+{
+    survey all = {.arena = arena};
+    liana__example example = {0};
+    for (size_t record = 0; record < liana__tfrecord_count(file); record++) look_at(&all, file, record, &example);
+    report_survey(&all, report);
+    liana__example_free(&example);
+    free(all.features);
+    free(all.labels);
+    if (all.failed) return liana__fail_memory(error, liana__tfrecord_name(file));
+    if (all.num_damaged) *error = all.first_damage;
+    return all.num_damaged ? error->status : LIANA_OK;
+}
+
 liana_status liana__inspect_tfrecord(const char *path, liana__value *report, liana__arena *arena, liana__error *error)
 {
     liana__tfrecord *file;
     liana__error damage = {0};
     LIANA_TRY(open_file(path, &file, &damage, error));
-    survey all = {.arena = arena};
-    liana__example example = {0};
-    for (size_t record = 0; record < liana__tfrecord_count(file); record++) look_at(&all, file, record, &example);
-    liana__inspect_text(arena, report, "kind", "TFRecord");
+    const bool events = liana__inspect_is_event_file(file);
+    liana__inspect_text(arena, report, "kind", events ? "TensorBoard event file" : "TFRecord");
     liana__inspect_text(arena, report, "compression", liana__tfrecord_compression(file));
     liana__inspect_int(arena, report, "records", (int64_t)liana__tfrecord_count(file));
     report_end(file, report, arena);
-    report_survey(&all, report);
-    liana__example_free(&example);
+    liana_status status = (events ? liana__inspect_events : report_examples)(file, report, arena, error);
     liana__tfrecord_close(file);
-    free(all.features);
-    free(all.labels);
-    if (all.failed) return liana__fail_memory(error, path);
-    if (damage.status == LIANA_OK && all.num_damaged == 0) return LIANA_OK;
-    *error = damage.status != LIANA_OK ? damage : all.first_damage;
-    return error->status;
+    if (status == LIANA_OUT_OF_MEMORY || damage.status == LIANA_OK) return status;
+    *error = damage;
+    return damage.status;
 }

@@ -47,12 +47,13 @@ liana_status liana__inspect_hdf5(const char *path, liana__value *report, liana__
     return LIANA_OK;
 }
 
-static void describe_safetensors(const liana__safetensors *file, liana__value *report, liana__arena *arena)
+static void describe_safetensors(const liana__safetensors *file, uint32_t crc, liana__value *report,
+                                 liana__arena *arena)
 {
     char checksum[16];
-    snprintf(checksum, sizeof checksum, "%08x", liana__safetensors_checksum(file));
+    snprintf(checksum, sizeof checksum, "%08x", crc);
     liana__inspect_text(arena, report, "kind", "safetensors");
-    liana__inspect_int(arena, report, "bytes", (int64_t)file->mapping.size);
+    liana__inspect_int(arena, report, "bytes", file->version.size);
     liana__inspect_text(arena, report, "crc32", checksum);
     liana__value *metadata = liana__value_map(arena), *rows = liana__value_list(arena);
     for (size_t i = 0; i < file->contents.num_metadata; i++) {
@@ -79,7 +80,9 @@ liana_status liana__inspect_safetensors(const char *path, liana__value *report, 
 {
     liana__safetensors file;
     LIANA_TRY(liana__safetensors_open(path, &file, error));
-    describe_safetensors(&file, report, arena);
+    uint32_t crc;
+    liana_status status = liana__safetensors_checksum(&file, &crc, error);
+    if (status == LIANA_OK) describe_safetensors(&file, crc, report, arena);
     liana__safetensors_close(&file);
-    return LIANA_OK;
+    return status;
 }

@@ -109,9 +109,10 @@ static inline size_t liana__augment_size(const liana__augment_shape *shape)
 typedef struct liana__mix_call {
     const void *options;
     liana__augment_shape shape;
-    const uint8_t *own;
-    const uint8_t *partner;
-    uint8_t *dst;
+    bool fractions; /* pixels are floats, else u8 */
+    const void *own;
+    const void *partner;
+    void *dst;
     liana__draws *draws;
     const liana__pixel_kernels *kernels;
 } liana__mix_call;

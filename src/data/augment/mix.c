@@ -63,7 +63,14 @@ static double draw_share(const liana__mix_call *call)
 static double mix_up(const liana__mix_call *call)
 {
     float share = (float)draw_share(call);
-    call->kernels->mix(call->own, call->partner, call->dst, liana__augment_size(&call->shape), share);
+    size_t size = liana__augment_size(&call->shape);
+    if (!call->fractions) {
+        call->kernels->mix(call->own, call->partner, call->dst, size, share);
+        return share;
+    }
+    const float *own = call->own, *partner = call->partner;
+    float *dst = call->dst;
+    for (size_t i = 0; i < size; i++) dst[i] = partner[i] + (own[i] - partner[i]) * share;
     return share;
 }
 
@@ -89,10 +96,13 @@ static double cut_mix(const liana__mix_call *call)
     int64_t y = liana__draw_below(call->draws, shape->height), x = liana__draw_below(call->draws, shape->width);
     int64_t top = at_most(y - height / 2, shape->height), bottom = at_most(y - height / 2 + height, shape->height);
     int64_t left = at_most(x - width / 2, shape->width), right = at_most(x - width / 2 + width, shape->width);
-    memcpy(call->dst, call->own, liana__augment_size(shape));
+    size_t pixel = (size_t)shape->channels * (call->fractions ? sizeof(float) : 1);
+    const uint8_t *partner = call->partner;
+    uint8_t *dst = call->dst;
+    memcpy(dst, call->own, (size_t)(shape->height * shape->width) * pixel);
     for (int64_t row = top; row < bottom; row++) {
-        size_t offset = (size_t)((row * shape->width + left) * shape->channels);
-        memcpy(call->dst + offset, call->partner + offset, (size_t)((right - left) * shape->channels));
+        size_t offset = (size_t)(row * shape->width + left) * pixel;
+        memcpy(dst + offset, partner + offset, (size_t)(right - left) * pixel);
     }
     return 1 - (double)((bottom - top) * (right - left)) / (double)(shape->height * shape->width);
 }

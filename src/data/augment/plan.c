@@ -511,8 +511,8 @@ bool liana__augment_mixes(const liana__augment *augment)
 }
 
 /* Mixes one example with the first stage whose probability says so. Returns the share of its own image. */
-static double mix_example(const liana__augment *augment, const liana_example_address *address, const uint8_t *own,
-                          const uint8_t *partner, uint8_t *dst)
+static double mix_example(const liana__augment *augment, const liana_example_address *address, bool fractions,
+                          const uint8_t *own, const uint8_t *partner, uint8_t *dst)
 {
     for (size_t i = 0; i < augment->num_stages; i++) {
         const stage *which = &augment->stages[i];
@@ -520,7 +520,7 @@ static double mix_example(const liana__augment *augment, const liana_example_add
         if (!which->kind || !which->kind->mix) continue;
         liana__draws draws = liana__draws_begin(address, (uint32_t)i);
         if (!liana__draw_chance(&draws, common->probability)) continue;
-        liana__mix_call call = {which->options, augment->last, own, partner, dst, &draws, augment->kernels};
+        liana__mix_call call = {which->options, augment->last, fractions, own, partner, dst, &draws, augment->kernels};
         return which->kind->mix(&call);
     }
     return 1;
@@ -531,22 +531,37 @@ static liana_example_address address_of(const liana__batch *batch, int64_t i, ui
     return (liana_example_address){seed, batch->epoch, batch->positions[i], batch->records[i]};
 }
 
+/* Example `at` is compared with the targets of example `partner`, too. */
+static void copy_targets(liana__batch *batch, int64_t at, int64_t partner)
+{
+    if (batch->partners) batch->partners[at] = batch->labels[partner];
+    for (size_t i = 0; i < batch->num_components; i++) {
+        const liana__batch_component *component = &batch->components[i];
+        if (!batch->partner_rows[i]) continue;
+        const size_t size = (size_t)liana_shape_size(&component->shape) * liana_dtype_size(component->dtype);
+        memcpy((char *)batch->partner_rows[i] + (size_t)at * size,
+               (const char *)batch->rows[i] + (size_t)partner * size, size);
+    }
+}
+
 /* The partners are the shard in a random order. */
 static void mix_shard(const liana__augment *augment, liana__batch *batch, int64_t begin, int64_t count, uint64_t seed,
                       uint8_t *copies)
 {
-    size_t size = liana__augment_size(&augment->last);
+    const bool fractions = batch->fractions != NULL;
+    const size_t size = liana__augment_size(&augment->last) * (fractions ? sizeof(float) : 1);
+    uint8_t *images = fractions ? (uint8_t *)batch->fractions : batch->images;
     liana_example_address first = address_of(batch, begin, seed);
     liana__draws draws = liana__draws_begin(&first, LIANA__DRAWS_PARTNERS);
     uint64_t order = (uint64_t)liana__draw_word(&draws) << 32;
     order |= liana__draw_word(&draws);
-    memcpy(copies, batch->images + (size_t)begin * size, (size_t)count * size);
+    memcpy(copies, images + (size_t)begin * size, (size_t)count * size);
     for (int64_t i = 0; i < count; i++) {
         int64_t partner = (int64_t)liana__permute(order, 0, (uint64_t)i, (uint64_t)count), at = begin + i;
         liana_example_address address = address_of(batch, at, seed);
-        batch->partners[at] = batch->labels[begin + partner];
-        batch->shares[at] = (float)mix_example(augment, &address, copies + (size_t)i * size,
-                                               copies + (size_t)partner * size, batch->images + (size_t)at * size);
+        copy_targets(batch, at, begin + partner);
+        batch->shares[at] = (float)mix_example(augment, &address, fractions, copies + (size_t)i * size,
+                                               copies + (size_t)partner * size, images + (size_t)at * size);
     }
 }
 
@@ -565,8 +580,10 @@ static void mix_batch(const liana__mixer *mixer, liana__batch *batch, uint64_t s
 
 liana__mixer liana__augment_mixer(const liana__augment *augment, int64_t microbatch)
 {
+    /* Copies of a shard, as floats if need be. */
+    size_t image_size = liana__augment_size(&augment->last) * sizeof(float);
     return (liana__mixer){.apply = mix_batch,
                           .options = augment,
                           .microbatch = microbatch,
-                          .scratch_size = (size_t)microbatch * liana__augment_size(&augment->last)};
+                          .scratch_size = (size_t)microbatch * image_size};
 }

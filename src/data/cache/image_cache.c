@@ -101,11 +101,12 @@ static liana__decoded_file_contents describe(const liana__source *source,
 {
     const liana__decode_options *image = options->image;
     liana__decoded_file_contents contents = {.num_records = source->num_records};
-    contents.image_size = (uint64_t)image->height * (uint64_t)image->width * (uint64_t)image->channels;
-    contents.image_size += options->values_size;
+    contents.image_size = liana__decoded_bytes(image) + options->values_size;
     const int64_t numbers[] = {image->height,    image->width, image->channels,
                                image->antialias, image->fast,  source->has_labels};
     liana__fingerprint_add(&contents.settings, numbers, sizeof numbers);
+    /* Files of rounded images keep the names that they had before there were others. */
+    if (image->fractions) liana__fingerprint_add_text(&contents.settings, "fractions");
     liana__fingerprint_add_text(&contents.settings, source->kind->name);
     liana__fingerprint_add_text(&contents.settings, options->settings);
     if (options->values_size) liana__fingerprint_add_text(&contents.settings, options->values_settings);

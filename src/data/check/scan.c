@@ -17,10 +17,11 @@ const char *const liana__finding_names[LIANA__NUM_FINDINGS] = {"bad", "lost", "o
 /* What is kept of a record. */
 typedef struct scanned {
     liana__hash hash;
-    uint64_t index : 56; /* in its part's source */
+    uint64_t index : 55; /* in its part's source */
     uint64_t part : 8;
+    uint64_t good : 1;
     int32_t label;   /* -1: none */
-    uint16_t height; /* 0: bad */
+    uint16_t height; /* 0: bad, or the record has no image */
     uint16_t width;
 } scanned;
 
@@ -114,7 +115,8 @@ static void scan_record(const scan *own, worker *self, uint64_t index)
     liana__record record = {0};
     liana__error error = {0};
     liana_status status = look_at(own, self, index, &record, kept, &error);
-    if (status == LIANA_OK) return;
+    kept->good = status == LIANA_OK;
+    if (kept->good) return;
     if (status == LIANA_OUT_OF_MEMORY) self->failed = true;
     kept->height = 0;
     liana__bad_record finding = describe(&own->parts[own->part], index, &record, &self->arena);
@@ -338,7 +340,7 @@ static liana_status summarise(scan *own)
     liana__scan_result *result = own->result;
     result->num_classes = own->options->num_classes;
     for (uint64_t i = 0; !own->options->num_classes && i < own->num_records; i++) {
-        int64_t label = own->records[i].height ? own->records[i].label : -1;
+        int64_t label = own->records[i].good ? own->records[i].label : -1;
         if (label >= result->num_classes) result->num_classes = label + 1;
     }
     for (size_t part = 0; part < own->num_parts; part++) {
@@ -349,9 +351,9 @@ static liana_status summarise(scan *own)
     for (uint64_t i = 0; i < own->num_records; i++) {
         const scanned *record = &own->records[i];
         liana__scan_summary *part = &result->parts[record->part];
-        if (!record->height) continue;
-        widen(&part->min_height, &part->max_height, record->height);
-        widen(&part->min_width, &part->max_width, record->width);
+        if (!record->good) continue;
+        if (record->height) widen(&part->min_height, &part->max_height, record->height);
+        if (record->height) widen(&part->min_width, &part->max_width, record->width);
         if (record->label >= 0) part->labels[record->label]++;
     }
     return LIANA_OK;

@@ -216,4 +216,10 @@ liana_status liana__fail_function(liana__error *error, liana_status status, cons
 /* All kinds in the order of stages.def, NULL-terminated. */
 extern const liana__stage_kind *const liana__stages[];
 
+/* The single examples of a dataset: without liana_dataset_batch, if that is its last stage (a prefetch counts for
+ * nothing), else taken out of its batches. *batch_size is that of the batches; 0: it makes none, and *examples is the
+ * dataset itself. Padded batches below other stages stay. The caller closes *examples. NULL in *examples: the error is
+ * the context's. */
+void liana__dataset_examples(const liana_dataset *dataset, liana_dataset **examples, int64_t *batch_size);
+
 #endif

@@ -1,6 +1,8 @@
 /* Shows a dataset of labelled images as a source, and files as a dataset. */
 #include "data/dataset/dataset_source.h"
 
+#include "data/source/cast.h"
+#include "data/source/class_list.h"
 #include "formats/yaml.h"
 
 #include <inttypes.h>
@@ -60,23 +62,28 @@ static int64_t integer_at(int dtype, const void *data)
     }
 }
 
+static bool is_integer(int dtype)
+{
+    return dtype == LIANA_U8 || dtype == LIANA_BOOL || dtype == LIANA_S32 || dtype == LIANA_U32 || dtype == LIANA_S64 ||
+           dtype == LIANA_U64;
+}
+
 static liana_status check_label(const liana__spec *spec, int *label, liana__error *error)
 {
     *label = liana__spec_find(spec, "label");
     if (*label < 0) return LIANA_OK;
     const liana_component *component = &spec->components[*label];
-    int dtype = component->dtype;
-    bool integer = dtype == LIANA_U8 || dtype == LIANA_BOOL || dtype == LIANA_S32 || dtype == LIANA_U32 ||
-                   dtype == LIANA_S64 || dtype == LIANA_U64;
-    if (integer && component->shape.rank == 0) return LIANA_OK;
+    if (is_integer(component->dtype) && component->shape.rank == 0) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_ARGUMENT, "the component 'label' is %s, expected a whole number (s64 [])",
                        liana__component_describe(component).text);
 }
 
+/* A text or a whole number. */
 static int find_id(const liana__spec *spec)
 {
     int id = liana__spec_find(spec, "id");
-    bool fits = id >= 0 && spec->components[id].dtype == LIANA_STRING && spec->components[id].shape.rank == 0;
+    bool fits = id >= 0 && (spec->components[id].dtype == LIANA_STRING || is_integer(spec->components[id].dtype)) &&
+                spec->components[id].shape.rank == 0;
     return fits ? id : -1;
 }
 
@@ -121,6 +128,7 @@ typedef struct view_scratch {
     liana__memory_share *share;
     liana__reader *reader;
     liana__holder store;
+    char id[24]; /* of an example whose id is a number */
 } view_scratch;
 
 /* Counts the elements of an epoch, without stages that keep their number. Done once for all callers. */
@@ -273,6 +281,20 @@ static liana_status read_random(const view *own, const liana_example_address *ad
     return liana__reader_read(scratch->reader, &at, element, error);
 }
 
+static void put_id(const liana_element *element, size_t component, view_scratch *scratch, liana__record *record)
+{
+    const int dtype = element->spec->components[component].dtype;
+    if (dtype == LIANA_STRING) {
+        const liana_bytes *id = element->data[component];
+        record->id = id->size ? id->data : NULL;
+        record->id_size = id->size;
+        return;
+    }
+    liana__cast_describe((liana_dtype)dtype, element->data[component], 0, scratch->id, sizeof scratch->id);
+    record->id = scratch->id;
+    record->id_size = strlen(scratch->id);
+}
+
 static liana_status read_at(const liana__source *base, const liana_example_address *address, void *scratch,
                             liana__record *record, liana__error *error)
 {
@@ -292,11 +314,7 @@ static liana_status read_at(const liana__source *base, const liana_example_addre
     if (own->label >= 0) {
         record->label = integer_at(element.spec->components[own->label].dtype, element.data[own->label]);
     }
-    if (own->id >= 0) {
-        const liana_bytes *id = element.data[own->id];
-        record->id = id->size ? id->data : NULL;
-        record->id_size = id->size;
-    }
+    if (own->id >= 0) put_id(&element, (size_t)own->id, scratch, record);
     return LIANA_OK;
 }
 
@@ -435,6 +453,10 @@ liana_status liana__dataset_ask_classes(const liana_dataset_options *options, li
                                         liana__error *error)
 {
     wanted->class_names = count_names(options->class_names);
+    liana__error own = {0};
+    if (liana__class_list_check(&wanted->class_names, &own) != LIANA_OK) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "class_names: %s", own.message);
+    }
     if (!options->classes_of) return LIANA_OK;
     if (options->class_names) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT,

@@ -45,7 +45,7 @@ static void choose_region(void *user, int64_t height, int64_t width, liana__imag
 }
 
 static liana_status decode_bytes(liana__decoder *decoder, const liana__decode_options *options,
-                                 const liana__record *record, const liana__image_region *region, uint8_t *dst,
+                                 const liana__record *record, const liana__image_region *region, void *dst,
                                  liana__error *error)
 {
     region_search search = {.decoder = decoder, .options = options, .region = region, .error = error};
@@ -56,7 +56,7 @@ static liana_status decode_bytes(liana__decoder *decoder, const liana__decode_op
     if (region) {
         image.choose_region = choose_region;
         image.user = &search;
-    } else {
+    } else if (!options->fractions) {
         image.target = (liana__image_target){dst, options->height, options->width};
     }
     decoder->shape = (liana__resize_shape){0};
@@ -69,9 +69,10 @@ static liana_status decode_bytes(liana__decoder *decoder, const liana__decode_op
 }
 
 liana_status liana__decode_pixels(liana__decoder *decoder, const liana__decode_options *options,
-                                  const liana__record *record, const liana__image_region *region, uint8_t *dst,
+                                  const liana__record *record, const liana__image_region *region, void *dst,
                                   liana__error *error)
 {
+    decoder->fractions = options->fractions;
     if (record->bytes) return decode_bytes(decoder, options, record, region, dst, error);
     if (!record->pixels) return liana__fail(error, LIANA_INVALID_DATA, "it has no image");
     decoder->shape = resize_from(options, record->height, record->width);
@@ -88,16 +89,19 @@ liana_status liana__decode_pixels(liana__decoder *decoder, const liana__decode_o
     return LIANA_OK;
 }
 
-liana_status liana__decode_resize(liana__decoder *decoder, const liana__image_region *region, uint8_t *dst,
+liana_status liana__decode_resize(liana__decoder *decoder, const liana__image_region *region, void *dst,
                                   liana__error *error)
 {
     if (decoder->from.pixels == dst) return LIANA_OK;
+    if (decoder->fractions) {
+        return liana__resize_float(&decoder->resizer, &decoder->shape, decoder->from.pixels, dst, error);
+    }
     if (region) return liana__resize_region_u8(&decoder->resizer, &decoder->shape, region, &decoder->from, dst, error);
     return liana__resize_u8(&decoder->resizer, &decoder->shape, decoder->from.pixels, dst, error);
 }
 
 liana_status liana__decode_record(liana__decoder *decoder, const liana__decode_options *options,
-                                  const liana__record *record, const liana__image_region *region, uint8_t *dst,
+                                  const liana__record *record, const liana__image_region *region, void *dst,
                                   liana__error *error)
 {
     if (region && region->height == options->height && region->width == options->width) region = NULL;

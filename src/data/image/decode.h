@@ -11,6 +11,7 @@ typedef struct liana__decode_options {
     int64_t width;
     int channels;       /* 1 or 3 */
     bool antialias;     /* when resizing */
+    bool fractions;     /* pixels are floats, and resized ones are not rounded; else u8 */
     bool fast;          /* decode JPEGs at an eighth, a quarter or half of their size if that is enough */
     int64_t max_pixels; /* of an encoded image; 0: LIANA__IMAGE_MAX_PIXELS */
 } liana__decode_options;
@@ -22,20 +23,28 @@ typedef struct liana__decoder {
     /* Between the two halves of decoding: the image to resize, borrowed from `image` or the record. */
     liana__image from;
     liana__resize_shape shape;
+    bool fractions;
 } liana__decoder;
 
-/* Decodes the record's image, converts it to grey or colour, and resizes it into dst [height, width, channels]. With
- * `part` (NULL: all), only that part of dst is written, with the pixels of the whole; the rest is undefined, and only
+/* Bytes of an image of this shape. */
+static inline size_t liana__decoded_bytes(const liana__decode_options *options)
+{
+    size_t values = (size_t)options->height * (size_t)options->width * (size_t)options->channels;
+    return options->fractions ? values * sizeof(float) : values;
+}
+
+/* Decodes the record's image, converts it to grey or colour, and resizes it into dst [height, width, channels]: u8, or
+ * float where fractions are kept. With `region` (NULL: all; only of u8), only that part of dst is written, with the pixels of the whole; the rest is undefined, and only
  * what is needed is decoded. Errors: those of decoding and resizing; they do not name the record. */
 liana_status liana__decode_record(liana__decoder *decoder, const liana__decode_options *options,
-                                  const liana__record *record, const liana__image_region *region, uint8_t *dst,
+                                  const liana__record *record, const liana__image_region *region, void *dst,
                                   liana__error *error) LIANA_MUST_USE;
 
 /* The two halves of it, to measure them. The first one may write dst already; then the second has nothing to do. */
 liana_status liana__decode_pixels(liana__decoder *decoder, const liana__decode_options *options,
-                                  const liana__record *record, const liana__image_region *region, uint8_t *dst,
+                                  const liana__record *record, const liana__image_region *region, void *dst,
                                   liana__error *error) LIANA_MUST_USE;
-liana_status liana__decode_resize(liana__decoder *decoder, const liana__image_region *region, uint8_t *dst,
+liana_status liana__decode_resize(liana__decoder *decoder, const liana__image_region *region, void *dst,
                                   liana__error *error) LIANA_MUST_USE;
 
 typedef struct liana__probe {

@@ -90,6 +90,15 @@ const liana__resize_kernels *liana__resize_kernels_for(liana__isa isa)
     return &liana__resize_kernels_generic;
 }
 
+static liana_status choose_kernels(liana__resizer *resizer, liana__error *error)
+{
+    liana__isa isa;
+    if (resizer->kernels) return LIANA_OK;
+    LIANA_TRY(liana__cpu_detect(getenv("LIANA_MAX_ISA"), &isa, NULL, 0, error));
+    resizer->kernels = liana__resize_kernels_for(isa);
+    return LIANA_OK;
+}
+
 static liana_status prepare(liana__resizer *resizer, const liana__resize_shape *shape, liana__error *error)
 {
     if (shape->height < 1 || shape->width < 1 || shape->to_height < 1 || shape->to_width < 1 ||
@@ -99,11 +108,7 @@ static liana_status prepare(liana__resizer *resizer, const liana__resize_shape *
                            "; sizes must be at least 1 and channels 1 or 3",
                            shape->height, shape->width, shape->channels, shape->to_height, shape->to_width);
     }
-    if (!resizer->kernels) {
-        liana__isa isa;
-        LIANA_TRY(liana__cpu_detect(getenv("LIANA_MAX_ISA"), &isa, NULL, 0, error));
-        resizer->kernels = liana__resize_kernels_for(isa);
-    }
+    LIANA_TRY(choose_kernels(resizer, error));
     LIANA_TRY(set_axis(&resizer->rows, shape->height, shape->to_height, shape->antialias, error));
     LIANA_TRY(set_axis(&resizer->columns, shape->width, shape->to_width, shape->antialias, error));
     size_t needed = (size_t)shape->width * (size_t)shape->channels + LIANA__RESIZE_PADDING;
@@ -151,7 +156,19 @@ liana_status liana__resize_float(liana__resizer *resizer, const liana__resize_sh
                                  float *dst, liana__error *error)
 {
     LIANA_TRY(prepare(resizer, shape, error));
+    if (is_copy(shape)) {
+        resizer->kernels->widen(src, (size_t)shape->height * (size_t)shape->width * (size_t)shape->channels, dst);
+        return LIANA_OK;
+    }
     resize(resizer, shape, src, NULL, dst);
+    return LIANA_OK;
+}
+
+liana_status liana__resize_widen(liana__resizer *resizer, const uint8_t *src, size_t count, float *dst,
+                                 liana__error *error)
+{
+    LIANA_TRY(choose_kernels(resizer, error));
+    resizer->kernels->widen(src, count, dst);
     return LIANA_OK;
 }
 

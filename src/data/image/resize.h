@@ -46,6 +46,8 @@ typedef struct liana__resize_kernels {
     /* The weighted sums along a row: rounded into `bytes`, or not rounded into `floats`; the other one is NULL. */
     void (*finish_row)(const liana__resize_axis *columns, const float *row, int channels, uint8_t *bytes,
                        float *floats);
+    /* floats[i] = bytes[i]. They do not overlap. */
+    void (*widen)(const uint8_t *bytes, size_t count, float *floats);
 } liana__resize_kernels;
 
 const liana__resize_kernels *liana__resize_kernels_for(liana__isa isa);
@@ -78,12 +80,17 @@ typedef struct liana__resize_shape {
 } liana__resize_shape;
 
 /* Resizes src [height, width, channels] to dst [to_height, to_width, channels], which must not overlap. Values are
- * computed in float and, for u8, rounded to nearest (halves up). Equal sizes copy. Errors: INVALID_ARGUMENT (a size
+ * computed in float and, for u8, rounded to nearest (halves up). The floats keep their fractions, as in TensorFlow and
+ * Keras. Equal sizes copy. Errors: INVALID_ARGUMENT (a size
  * below 1, other channels), OUT_OF_MEMORY. */
 liana_status liana__resize_u8(liana__resizer *resizer, const liana__resize_shape *shape, const uint8_t *src,
                               uint8_t *dst, liana__error *error) LIANA_MUST_USE;
 liana_status liana__resize_float(liana__resizer *resizer, const liana__resize_shape *shape, const uint8_t *src,
                                  float *dst, liana__error *error) LIANA_MUST_USE;
+
+/* The same numbers as floats. Errors: those of finding the processor's instruction set. */
+liana_status liana__resize_widen(liana__resizer *resizer, const uint8_t *src, size_t count, float *dst,
+                                 liana__error *error) LIANA_MUST_USE;
 
 /* The region of the input from which a region of the output is computed. Errors as above. */
 liana_status liana__resize_find_region(liana__resizer *resizer, const liana__resize_shape *shape,

@@ -79,7 +79,12 @@ static void finish_row(const liana__resize_axis *columns, const float *row, int 
     }
 }
 
-#define LIANA__RESIZE_KERNELS                               \
-    {                                                       \
-        .blend_rows = blend_rows, .finish_row = finish_row, \
+static void widen(const uint8_t *restrict bytes, size_t count, float *restrict floats)
+{
+    for (size_t i = 0; i < count; i++) floats[i] = (float)bytes[i];
+}
+
+#define LIANA__RESIZE_KERNELS                                               \
+    {                                                                       \
+        .blend_rows = blend_rows, .finish_row = finish_row, .widen = widen, \
     }

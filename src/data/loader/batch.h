@@ -49,7 +49,8 @@ typedef struct liana__mixer {
 /* How a component of a batch is made from a record. */
 typedef enum liana__component_maker {
     LIANA__MAKE_VALUES, /* the values of one of its components, converted to the wanted dtype */
-    LIANA__MAKE_IMAGE,  /* its image, decoded as the loader's options say: u8 [height, width, channels] */
+    LIANA__MAKE_IMAGE,  /* its image, decoded as the loader's options say: u8 [height, width, channels], or f32 where
+                         * fractions are kept */
     LIANA__MAKE_LABEL,  /* its label with label_offset, checked against num_classes: s32 [], -1 without labels */
 } liana__component_maker;
 
@@ -62,6 +63,11 @@ typedef struct liana__batch_component {
                         * NULL: the same as `name` */
     liana_dtype dtype; /* numbers are converted; a value that this dtype cannot hold is the record's error */
     liana_shape shape; /* of one example; must be that of the data, except for dimensions of 1 */
+    bool is_target;    /* where examples are mixed, the batch has the values of their partners, too */
+    /* Checks the values of an example, as they are in the batch; an error is the record's. NULL: all are good. */
+    liana_status (*check)(const struct liana__batch_component *component, const void *values, liana__error *error);
+    const void *check_options;
+    const char *check_name; /* of what is checked, for caches that keep values */
 } liana__batch_component;
 
 typedef struct liana__loader_options {
@@ -102,9 +108,12 @@ typedef struct liana__batch {
     size_t num_components;
     const liana__batch_component *components; /* as in the options, with dtype and shape for all makers */
     void *rows[LIANA_MAX_COMPONENTS];         /* [count, shape...] of each, aligned to LIANA__ALIGNMENT */
-    uint8_t *images;                          /* the rows of the image; NULL without one */
+    uint8_t *images;                          /* the rows of the image, if they are u8; else NULL */
+    float *fractions;                         /* ... if they are f32; else NULL */
     int32_t *labels;                          /* the rows of the label; NULL without one */
-    int32_t *partners;   /* [count] labels of the partners with which examples were mixed; NULL without a mixer */
+    int32_t *partners; /* [count] labels of the partners with which examples were mixed; NULL: no mixer or no label */
+    /* [count, shape...]: the values of the partners, of each component that is a target by MAKE_VALUES; else NULL. */
+    void *partner_rows[LIANA_MAX_COMPONENTS];
     float *shares;       /* [count] share of an example's own image and label, 0 to 1; the rest is the partner's */
     uint64_t *positions; /* [count] in the endless stream, ascending */
     uint64_t *records;   /* [count] indices in the source */
@@ -116,6 +125,15 @@ typedef struct liana__batch {
      * the whole step. NULL: all of it is here. */
     const liana__step_workers *workers;
 } liana__batch;
+
+/* Copies the image of example i, of `size` values, as u8: fractions are rounded. */
+static inline void liana__batch_pixels(const liana__batch *batch, int64_t i, size_t size, uint8_t *pixels)
+{
+    for (size_t k = 0; k < size; k++) {
+        size_t at = (size_t)i * size + k;
+        pixels[k] = batch->fractions ? (uint8_t)(batch->fractions[at] + 0.5f) : batch->images[at];
+    }
+}
 
 /* The examples of the whole step, in all processes. */
 static inline int64_t liana__batch_step_count(const liana__batch *batch)

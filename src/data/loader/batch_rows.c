@@ -101,11 +101,12 @@ static liana_status find_component_of_batch(const liana__source *source, const l
     }
     *only = (int)i;
     if (wanted->maker == LIANA__MAKE_LABEL) {
+        wanted->is_target = true;
         wanted->dtype = LIANA_S32;
         wanted->shape = LIANA_SCALAR;
         return LIANA_OK;
     }
-    wanted->dtype = LIANA_U8;
+    wanted->dtype = image->fractions ? LIANA_F32 : LIANA_U8;
     wanted->shape = (liana_shape){3, {image->height, image->width, image->channels}};
     return source->lacks_images ? fail_missing(source, "image", error) : LIANA_OK;
 }
@@ -174,6 +175,7 @@ liana_status liana__batch_rows_put(const liana__batch_rows *rows, const liana__r
         int64_t bad = liana__cast_values(from, values, wanted->dtype, row_of(rows, batch, k, i),
                                          liana_shape_size(&wanted->shape));
         if (bad >= 0) return fail_value(wanted, from, values, bad, error);
+        if (wanted->check) LIANA_TRY(wanted->check(wanted, row_of(rows, batch, k, i), error));
     }
     return LIANA_OK;
 }
@@ -204,5 +206,6 @@ void liana__batch_rows_describe(const liana__batch_rows *rows, int64_t label_off
         liana_component component = described(wanted);
         liana__text_add(text, "values %s %s offset %" PRId64 "\n", wanted->from ? wanted->from : wanted->name,
                         liana__component_describe(&component).text, label_offset);
+        if (wanted->check) liana__text_add(text, "checked as %s\n", wanted->check_name);
     }
 }

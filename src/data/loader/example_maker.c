@@ -157,6 +157,20 @@ static void take_cached(const liana__example_plan *plan, const liana__cached_ima
     }
 }
 
+/* Augments an image into its place in the batch. */
+static liana_status augment(liana__example_maker *self, const liana_example_address *address, const uint8_t *decoded,
+                            uint8_t *place, liana__error *error)
+{
+    const liana__augmenter *augmenter = self->plan->options->augmenter;
+    uint8_t *pixels = self->augmented ? self->augmented : place;
+    if (augmenter->apply(augmenter, address, decoded, pixels, self->augmenter_scratch, error) != LIANA_OK) {
+        return liana__fail_within(error, "%s at position %" PRIu64, augmenter->name, address->position);
+    }
+    if (pixels == place) return LIANA_OK;
+    return liana__resize_widen(&self->decoder.resizer, pixels, self->plan->image_size / sizeof(float), (float *)place,
+                               error);
+}
+
 liana_status liana__example_make(liana__example_maker *self, liana__ring_slot *slot, int64_t i, uint64_t pass,
                                  bool *bad, liana__error *error)
 {
@@ -164,7 +178,8 @@ liana_status liana__example_make(liana__example_maker *self, liana__ring_slot *s
     const liana__augmenter *augmenter = plan->options->augmenter;
     liana__batch *batch = &slot->batch;
     uint64_t position = batch->positions[i], index = batch->records[i], seed = plan->options->seed;
-    uint8_t *pixels = batch->images ? batch->images + (size_t)i * plan->image_size : NULL,
+    uint8_t *rows = plan->rows.image >= 0 ? batch->rows[plan->rows.image] : NULL;
+    uint8_t *pixels = rows ? rows + (size_t)i * plan->image_size : NULL,
             *decoded = augmenter ? self->decoded + LIANA__IMAGE_OFFSET : pixels;
     liana__cached_image cached = {.pixels = decoded};
     liana__decoded_file_room room;
@@ -190,9 +205,7 @@ liana_status liana__example_make(liana__example_maker *self, liana__ring_slot *s
         if (!*bad && liana__memory_share_is_missed(&self->share)) liana__example_maker_rest(self);
     }
     if (!augmenter || *bad) return LIANA_OK;
-    if (augmenter->apply(augmenter, &address, cached.pixels, pixels, self->augmenter_scratch, error) == LIANA_OK)
-        return LIANA_OK;
-    return liana__fail_within(error, "%s at position %" PRIu64, augmenter->name, position);
+    return augment(self, &address, cached.pixels, pixels, error);
 }
 
 /* ---- beginning and ending ---- */
@@ -211,6 +224,10 @@ liana_status liana__example_maker_init(liana__example_maker *self, const liana__
     if (values) self->values = liana__allocate_aligned(values);
     if (values && !self->values) return liana__fail_memory(error, "reading threads");
     if (!augmenter) return LIANA_OK;
+    if (plan->options->image.fractions) {
+        self->augmented = liana__allocate_aligned(plan->image_size / sizeof(float));
+        if (!self->augmented) return liana__fail_memory(error, "reading threads");
+    }
     self->augmenter_scratch = liana__allocate_aligned(augmenter->scratch_size);
     return self->augmenter_scratch ? LIANA_OK : liana__fail_memory(error, augmenter->name);
 }
@@ -228,5 +245,6 @@ void liana__example_maker_free(liana__example_maker *self)
     liana__memory_share_settle(&self->share, 0);
     free(self->augmenter_scratch);
     free(self->decoded);
+    free(self->augmented);
     free(self->values);
 }

@@ -352,10 +352,12 @@ static liana_status check_rows(const liana__batch_rows *rows, const liana__loade
                            "'%s' augments images, but the batches have no image; leave the augmentation out",
                            options->augmenter->name);
     }
-    if (!options->mixer || (rows->image >= 0 && rows->label >= 0)) return LIANA_OK;
+    bool has_target = rows->label >= 0;
+    for (size_t i = 0; i < rows->count; i++) has_target = has_target || rows->components[i].is_target;
+    if (!options->mixer || (rows->image >= 0 && has_target)) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                       "examples are mixed by an image and a class label, but the batches have no %s; leave mixing out",
-                       rows->image < 0 ? "image" : "class label");
+                       "images are mixed with their targets, but the batches have no %s; leave mixing out",
+                       rows->image < 0 ? "image" : "target");
 }
 
 static liana_status check_options(const liana__source *source, const liana__loader_options *options,
@@ -423,6 +425,7 @@ static size_t working_memory(const liana__loader *loader)
     size_t each = options->augmenter ? loader->plan.decoded_size + options->augmenter->scratch_size : 0, order = 0;
     if (loader->plan.rows.values_size && !options->augmenter) each += loader->plan.decoded_size;
     each += 2 * loader->plan.rows.values_size;
+    if (options->augmenter && options->image.fractions) each += loader->plan.image_size / sizeof(float);
     if (options->mixer) each += options->mixer->scratch_size;
     if (options->sampler) {
         order = (size_t)liana__sampler_max_length(options->sampler) * sizeof *loader->table.records;
@@ -511,11 +514,6 @@ static liana_status make_readers(liana__loader *loader, liana__error *error)
     return start_threads(loader, error);
 }
 
-static size_t image_bytes(const liana__decode_options *image)
-{
-    return (size_t)image->height * (size_t)image->width * (size_t)image->channels;
-}
-
 static void make_plan(liana__loader *loader)
 {
     const liana__loader_options *options = &loader->options;
@@ -528,9 +526,10 @@ static void make_plan(liana__loader *loader)
     if (options->augmenter) {
         plan->decoded.height = options->augmenter->height;
         plan->decoded.width = options->augmenter->width;
+        plan->decoded.fractions = false; /* stages work on bytes */
     }
-    plan->image_size = image_bytes(&options->image);
-    plan->decoded_size = image_bytes(&plan->decoded);
+    plan->image_size = liana__decoded_bytes(&options->image);
+    plan->decoded_size = liana__decoded_bytes(&plan->decoded);
 }
 
 liana_status liana__loader_create(const liana__source *source, const liana__loader_options *options,
@@ -634,6 +633,11 @@ void liana__loader_set_workers(liana__loader *loader, const liana__input_workers
 {
     loader->workers = *workers;
     loader->options.workers = &loader->workers;
+}
+
+int64_t liana__loader_batch_size(const liana__loader *loader)
+{
+    return loader->options.batch_size;
 }
 
 liana__image_cache *liana__loader_cache(const liana__loader *loader)

@@ -39,6 +39,8 @@ int liana__loader_num_threads(const liana__loader *loader);                     
 const liana__input_workers *liana__loader_workers(const liana__loader *loader); /* NULL: none */
 /* Other ways to share steps, of as many processes and the same shards. Before `begin`; copied. */
 void liana__loader_set_workers(liana__loader *loader, const liana__input_workers *workers);
+/* Of the options: only the last batch of an epoch may have fewer positions. */
+int64_t liana__loader_batch_size(const liana__loader *loader);
 /* The cache of decoded images; NULL: none. Borrowed. */
 liana__image_cache *liana__loader_cache(const liana__loader *loader);
 

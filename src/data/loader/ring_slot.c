@@ -20,8 +20,29 @@ static bool make_rows(liana__batch *batch, size_t batch_size, const liana__batch
         batch->rows[i] = (int)i == rows->image ? liana__allocate_large(size) : liana__allocate_zeroed(size);
         if (!batch->rows[i]) return false;
     }
-    if (rows->image >= 0) batch->images = batch->rows[rows->image];
+    if (rows->image >= 0 && rows->components[rows->image].dtype == LIANA_F32) {
+        batch->fractions = batch->rows[rows->image];
+    } else if (rows->image >= 0) {
+        batch->images = batch->rows[rows->image];
+    }
     if (rows->label >= 0) batch->labels = batch->rows[rows->label];
+    return true;
+}
+
+/* Where examples are mixed. */
+static bool make_partners(liana__batch *batch, size_t batch_size, const liana__batch_rows *rows)
+{
+    batch->shares = liana__allocate_zeroed(batch_size * sizeof *batch->shares);
+    if (!batch->shares) return false;
+    if (rows->label >= 0) {
+        batch->partners = liana__allocate_zeroed(batch_size * sizeof *batch->partners);
+        if (!batch->partners) return false;
+    }
+    for (size_t i = 0; i < rows->count; i++) {
+        if (!rows->components[i].is_target || (int)i == rows->label) continue;
+        batch->partner_rows[i] = liana__allocate_zeroed(batch_size * rows->sizes[i]);
+        if (!batch->partner_rows[i]) return false;
+    }
     return true;
 }
 
@@ -29,11 +50,7 @@ liana_status liana__ring_slot_make(liana__ring_slot *slot, size_t batch_size, co
                                    liana__error *error)
 {
     liana__batch *batch = &slot->batch;
-    if (mixed) {
-        batch->partners = liana__allocate_zeroed(batch_size * sizeof *batch->partners);
-        batch->shares = liana__allocate_zeroed(batch_size * sizeof *batch->shares);
-        if (!batch->partners || !batch->shares) return liana__fail_memory(error, "labels of mixed images");
-    }
+    if (mixed && !make_partners(batch, batch_size, rows)) return liana__fail_memory(error, "targets of mixed images");
     batch->positions = liana__allocate_zeroed(batch_size * sizeof *batch->positions);
     batch->records = liana__allocate_zeroed(batch_size * sizeof *batch->records);
     batch->ids = calloc(batch_size, sizeof *batch->ids);
@@ -56,7 +73,10 @@ void liana__ring_slot_free(liana__ring_slot *slot, int64_t batch_size)
     for (int64_t i = 0; slot->id_memory && i < batch_size; i++) free(slot->id_memory[i]);
     free(slot->id_memory);
     free(slot->id_capacities);
-    for (size_t i = 0; i < slot->batch.num_components; i++) free(slot->batch.rows[i]);
+    for (size_t i = 0; i < slot->batch.num_components; i++) {
+        free(slot->batch.rows[i]);
+        free(slot->batch.partner_rows[i]);
+    }
     free(slot->batch.partners);
     free(slot->batch.shares);
     free(slot->batch.positions);

@@ -20,9 +20,11 @@ void liana__row_message_write(const liana__batch *batch, const liana__batch_rows
     put(message, batch->records, sizeof *batch->records, begin, count);
     for (int64_t i = begin; i < begin + count; i++) liana__message_put_text(message, batch->ids[i]);
     for (size_t i = 0; i < rows->count; i++) put(message, batch->rows[i], rows->sizes[i], begin, count);
-    if (!batch->partners) return;
-    put(message, batch->partners, sizeof *batch->partners, begin, count);
-    put(message, batch->shares, sizeof *batch->shares, begin, count);
+    for (size_t i = 0; i < rows->count; i++) {
+        if (batch->partner_rows[i]) put(message, batch->partner_rows[i], rows->sizes[i], begin, count);
+    }
+    if (batch->partners) put(message, batch->partners, sizeof *batch->partners, begin, count);
+    if (batch->shares) put(message, batch->shares, sizeof *batch->shares, begin, count);
 }
 
 static void take(liana__message_reader *reader, void *items, size_t size, int64_t count)
@@ -45,6 +47,9 @@ liana_status liana__row_message_read(liana__ring_slot *slot, const liana__batch_
         LIANA_TRY(liana__ring_slot_keep_id(slot, i, id, id ? strlen(id) : 0, error));
     }
     for (size_t i = 0; i < rows->count; i++) take(&reader, batch->rows[i], rows->sizes[i], count);
+    for (size_t i = 0; i < rows->count; i++) {
+        if (batch->partner_rows[i]) take(&reader, batch->partner_rows[i], rows->sizes[i], count);
+    }
     if (batch->partners) take(&reader, batch->partners, sizeof *batch->partners, count);
     if (batch->shares) take(&reader, batch->shares, sizeof *batch->shares, count);
     batch->count = count;

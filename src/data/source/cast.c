@@ -1,6 +1,8 @@
 /* Converts numbers between dtypes, value by value. */
 #include "data/source/cast.h"
 
+#include "base/format.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -147,7 +149,7 @@ void liana__cast_describe(liana_dtype dtype, const void *values, int64_t index, 
 {
     number value = load(dtype, values, index);
     if (value.is_float) {
-        snprintf(text, size, "%.9g", value.real);
+        snprintf(text, size, "%.9g", liana__shown(value.real));
     } else if (value.above) {
         snprintf(text, size, "%" PRIu64, (uint64_t)value.whole);
     } else {

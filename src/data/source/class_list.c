@@ -2,8 +2,10 @@
 #include "data/source/class_list.h"
 
 #include "base/format.h"
+#include "base/name_key.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,24 +85,130 @@ liana__class_number liana__class_number_read(const char *text, int64_t *number)
     return LIANA__CLASS_WHOLE_NUMBER;
 }
 
-static char next_letter(const char **text)
+/* ---- names that are alike ---- */
+
+/* A name with its key. */
+typedef struct keyed {
+    const char *name;
+    char *key;
+} keyed;
+
+static char *key_of(const char *name, liana__name_rule rule)
 {
-    while (is_blank(**text)) ++*text;
-    char c = **text;
-    if (c) ++*text;
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+    int64_t number;
+    char text[24];
+    bool by_value = rule == LIANA__NAMES_READ_ALIKE;
+    if (!by_value || liana__class_number_read(name, &number) != LIANA__CLASS_WHOLE_NUMBER) {
+        return liana__name_key(name, rule);
+    }
+    snprintf(text, sizeof text, "%" PRId64, number);
+    return strdup(text);
 }
 
-int liana__class_name_compare_loosely(const char *a, const char *b)
+static int compare_keys(const void *a, const void *b)
 {
-    int64_t number, other;
-    bool whole = liana__class_number_read(a, &number) == LIANA__CLASS_WHOLE_NUMBER;
-    bool other_whole = liana__class_number_read(b, &other) == LIANA__CLASS_WHOLE_NUMBER;
-    if (whole && other_whole) return (number > other) - (number < other);
-    if (whole != other_whole) return whole ? -1 : 1;
-    for (;;) {
-        char x = next_letter(&a), y = next_letter(&b);
-        if (x != y) return (unsigned char)x < (unsigned char)y ? -1 : 1;
-        if (!x) return 0;
+    const keyed *x = a, *y = b;
+    int order = strcmp(x->key, y->key);
+    return order ? order : strcmp(x->name, y->name);
+}
+
+static bool looks_same(const char *a, const char *b)
+{
+    char *x = key_of(a, LIANA__NAMES_LOOK_ALIKE), *y = key_of(b, LIANA__NAMES_LOOK_ALIKE);
+    bool same = x && y && strcmp(x, y) == 0;
+    free(x);
+    free(y);
+    return same;
+}
+
+liana_status liana__class_list_find_alike(const liana__strings *names, bool listed, liana__alike *alike,
+                                          liana__error *error)
+{
+    const liana__name_rule rule = listed ? LIANA__NAMES_LOOK_ALIKE : LIANA__NAMES_READ_ALIKE;
+    *alike = (liana__alike){0};
+    keyed *sorted = calloc(names->count + 1, sizeof *sorted);
+    bool enough = sorted != NULL;
+    for (size_t i = 0; enough && i < names->count; i++) {
+        sorted[i] = (keyed){names->items[i], key_of(names->items[i], rule)};
+        enough = sorted[i].key != NULL;
     }
+    if (enough && names->count) qsort(sorted, names->count, sizeof *sorted, compare_keys);
+    for (size_t i = 1; enough && i < names->count && !alike->one; i++) {
+        if (strcmp(sorted[i - 1].key, sorted[i].key) != 0) continue;
+        alike->one = sorted[i - 1].name;
+        alike->other = sorted[i].name;
+        alike->looks_same = looks_same(alike->one, alike->other);
+    }
+    for (size_t i = 0; sorted && i < names->count; i++) free(sorted[i].key);
+    free(sorted);
+    return enough ? LIANA_OK : liana__fail_memory(error, "a list of classes");
+}
+
+liana_status liana__class_list_check(const liana__strings *names, liana__error *error)
+{
+    liana__alike alike;
+    LIANA_TRY(liana__class_list_find_alike(names, true, &alike, error));
+    if (!alike.one) return LIANA_OK;
+    if (strcmp(alike.one, alike.other) == 0) {
+        return liana__fail(error, LIANA_INVALID_CONFIG, "found '%.100s' twice; remove one of them", alike.one);
+    }
+    return liana__fail(error, LIANA_INVALID_CONFIG,
+                       "found %s and %s, which look the same, but are written with different bytes; keep the one that "
+                       "the data have",
+                       liana__class_name_show(alike.one, true).text, liana__class_name_show(alike.other, true).text);
+}
+
+/* ---- how they are shown ---- */
+
+/* The bytes of a name in hexadecimal; of a long one, its first. */
+static liana__class_name_text show_bytes(const char *name)
+{
+    enum { BYTES_SHOWN = 40 };
+    liana__class_name_text shown = {""};
+    size_t used = 0, length = strlen(name);
+    for (size_t i = 0; i < length && i < BYTES_SHOWN; i++) {
+        used += (size_t)snprintf(shown.text + used, sizeof shown.text - used, "%s%02x", i ? " " : "",
+                                 (unsigned)(unsigned char)name[i]);
+    }
+    if (length > BYTES_SHOWN) snprintf(shown.text + used, sizeof shown.text - used, " ...");
+    return shown;
+}
+
+liana__class_name_text liana__class_name_show(const char *name, bool with_bytes)
+{
+    liana__class_name_text shown;
+    int used = snprintf(shown.text, sizeof shown.text, "'%.100s'", name);
+    if (with_bytes) {
+        snprintf(shown.text + used, sizeof shown.text - (size_t)used, " (bytes %.140s)", show_bytes(name).text);
+    }
+    return shown;
+}
+
+/* The name of the list that is alike under a rule, or NULL. */
+static const char *find_alike(const char *name, const liana__strings *names, liana__name_rule rule)
+{
+    const char *found = NULL;
+    char *wanted = key_of(name, rule);
+    for (size_t i = 0; wanted && i < names->count && !found; i++) {
+        char *key = key_of(names->items[i], rule);
+        if (key && strcmp(key, wanted) == 0) found = names->items[i];
+        free(key);
+    }
+    free(wanted);
+    return found;
+}
+
+liana__class_hint_text liana__class_hint(const char *name, const liana__strings *names)
+{
+    liana__class_hint_text hint = {""};
+    const char *alike = find_alike(name, names, LIANA__NAMES_LOOK_ALIKE);
+    if (alike) {
+        snprintf(hint.text, sizeof hint.text, "; it looks like %s, but has the bytes %s",
+                 liana__class_name_show(alike, true).text, show_bytes(name).text);
+        return hint;
+    }
+    const char *nearest = liana__nearest(name, names->items, names->count);
+    if (!nearest) nearest = find_alike(name, names, LIANA__NAMES_READ_ALIKE);
+    if (nearest) snprintf(hint.text, sizeof hint.text, "%s", liana__hint(nearest).text);
+    return hint;
 }

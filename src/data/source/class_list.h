@@ -29,8 +29,33 @@ typedef enum liana__class_number {
 /* Reads a decimal number with blanks around it. Sets *number if it is whole. */
 liana__class_number liana__class_number_read(const char *text, int64_t *number);
 
-/* Compares two names without blanks and case (of ASCII letters), and numbers by value. 0: they are alike; else their
- * order. */
-int liana__class_name_compare_loosely(const char *a, const char *b);
+/* Two names of a list that mean the same class. */
+typedef struct liana__alike {
+    const char *one; /* NULL: there are none */
+    const char *other;
+    bool looks_same; /* they differ only in what is not seen */
+} liana__alike;
+
+/* Finds two names that are written differently but mean the same (base/name_key.h; numbers are compared by value).
+ * `listed`: somebody has written the list, so names that differ in what is seen are two classes: "a" and "A". Errors:
+ * OUT_OF_MEMORY. */
+liana_status liana__class_list_find_alike(const liana__strings *names, bool listed, liana__alike *alike,
+                                          liana__error *error) LIANA_MUST_USE;
+/* Refuses a list that was written with two such names, or with one name twice. Errors, without a place: INVALID_CONFIG,
+ * OUT_OF_MEMORY. */
+liana_status liana__class_list_check(const liana__strings *names, liana__error *error) LIANA_MUST_USE;
+
+/* "'cafe'", or, where the names look the same, "'cafe' (bytes 63 61 66 65)". */
+typedef struct liana__class_name_text {
+    char text[260];
+} liana__class_name_text;
+liana__class_name_text liana__class_name_show(const char *name, bool with_bytes);
+
+/* The end of a message about a name that is none of the list: the one that it is alike, or nearest to; empty if there is
+ * none. */
+typedef struct liana__class_hint_text {
+    char text[640];
+} liana__class_hint_text;
+liana__class_hint_text liana__class_hint(const char *name, const liana__strings *names);
 
 #endif

@@ -2,7 +2,9 @@
 #include "data/source/columns.h"
 
 #include "base/format.h"
+#include "base/utf8.h"
 #include "data/source/cast.h"
+#include "data/source/class_list.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -61,7 +63,8 @@ static const liana__field items[] = {
                      .doc =
                          "values are class numbers, several in a cell; the component has this many classes, with 1 at "
                          "each of them (0: not)"),
-    LIANA__FIELD_ROW(written, missing, VALUE, .doc = "what an empty cell stands for (null: it is an error)"),
+    LIANA__FIELD_ROW(written, missing, VALUE,
+                     .doc = "what an empty cell, and NA in a column of numbers, stands for (null: it is an error)"),
 };
 static const liana__fields fields = LIANA__FIELD_TABLE("column", written, items);
 
@@ -131,6 +134,14 @@ static liana_status read_missing(const liana__value *value, const char *where, l
     return *text ? LIANA_OK : liana__fail_memory(error, "a column");
 }
 
+static liana_status check_vocabulary(const liana__column *column, const liana__place *place, const char *key,
+                                     liana__error *error)
+{
+    liana__error own = {0};
+    liana_status status = liana__class_list_check(&column->vocabulary, &own);
+    return status == LIANA_OK ? LIANA_OK : liana__fail_at(error, place, key, "vocabulary: %s", own.message);
+}
+
 static liana_status read_column(const liana__value *value, const char *name, const char *where, liana__arena *arena,
                                 liana__column *column, liana__error *error)
 {
@@ -157,6 +168,7 @@ static liana_status read_column(const liana__value *value, const char *name, con
                               .lengths = own.lengths,
                               .multi_hot = own.multi_hot};
     liana__column_set_vocabulary(column, &own.vocabulary);
+    LIANA_TRY(check_vocabulary(column, &value->place, key, error));
     LIANA_TRY(read_missing(own.missing, key, arena, &column->value_if_missing, error));
     if (!column->from.count) {
         const char **only = liana__arena_allocate(arena, sizeof *only);
@@ -220,10 +232,16 @@ bool liana__columns_use(const liana__columns *columns, const char *name)
     for (size_t i = 0; columns && i < columns->count; i++) {
         const liana__strings *from = &columns->items[i].from;
         for (size_t k = 0; k < from->count; k++) {
-            if (strcasecmp(from->items[k], name) == 0) return true;
+            if (strcmp(from->items[k], name) == 0) return true;
         }
     }
     return false;
+}
+
+const char *liana__columns_id(const liana__columns *columns)
+{
+    const liana__column *id = liana__columns_get(columns, "id");
+    return id && id->from.count == 1 && strcmp(id->from.items[0], "*") != 0 ? id->from.items[0] : NULL;
 }
 
 liana__value *liana__columns_write(const liana__columns *columns, liana__arena *arena)
@@ -380,6 +398,17 @@ liana__cell liana__cell_read(const char *text, size_t size)
     return cell;
 }
 
+bool liana__cell_is_missing(const char *text, size_t size)
+{
+    static const char *const usual[] = {"", "NA", "N/A", "#N/A", "nan", "-nan", "null", "none", "nil", "?", "-", "."};
+    while (size && is_blank(*text)) text++, size--;
+    while (size && is_blank(text[size - 1])) size--;
+    for (size_t i = 0; i < COUNT(usual); i++) {
+        if (strlen(usual[i]) == size && strncasecmp(usual[i], text, size) == 0) return true;
+    }
+    return false;
+}
+
 /* The order of a NUL-terminated name and one that is not, as strcmp. */
 static int compare_name(const char *item, const char *name, size_t size)
 {
@@ -435,6 +464,27 @@ void liana__column_begin(const liana__column *column, void *values)
     for (int64_t k = 0; k < count; k++) put_number(column, values, k, &column->padding, LIANA_F64, &bad);
 }
 
+/* "'rose'", at most 60 bytes of it; bytes that are no text are counted, and never printed. Returns `buffer`. */
+enum { SHOWN = 96 };
+static const char *show_text(const char *text, size_t size, char buffer[SHOWN])
+{
+    bool is_text = true;
+    for (size_t i = 0; i < size && is_text;) {
+        uint32_t code;
+        size_t length = liana__utf8_character(text + i, size - i, &code);
+        is_text = length > 0 && code >= 0x20 && code != 0x7f;
+        i += length;
+    }
+    if (is_text && size > 0) {
+        snprintf(buffer, SHOWN, "'%.*s'", (int)(size < 60 ? size : 60), text);
+    } else if (size == 0) {
+        snprintf(buffer, SHOWN, "''");
+    } else {
+        snprintf(buffer, SHOWN, "%zu bytes that are no text", size);
+    }
+    return buffer;
+}
+
 static liana_status fail_cell(const liana__cell *cell, const char *expected, liana_status status, liana__error *error)
 {
     char number[40];
@@ -444,8 +494,8 @@ static liana_status fail_cell(const liana__cell *cell, const char *expected, lia
                              number, sizeof number);
         return liana__fail(error, status, "found %s, expected %s", number, expected);
     }
-    return liana__fail(error, status, "found '%.*s', expected %s", (int)(cell->size < 60 ? cell->size : 60), cell->text,
-                       expected);
+    char shown[SHOWN];
+    return liana__fail(error, status, "found %s, expected %s", show_text(cell->text, cell->size, shown), expected);
 }
 
 static liana_status fail_name(const liana__column *column, const liana__cell *cell, liana__error *error)
@@ -454,10 +504,11 @@ static liana_status fail_name(const liana__column *column, const liana__cell *ce
     size_t size = cell->size < sizeof name - 1 ? cell->size : sizeof name - 1;
     memcpy(name, cell->text, size);
     name[size] = 0;
-    const char *nearest = liana__nearest(name, column->vocabulary.items, column->vocabulary.count);
-    return liana__fail(error, LIANA_INVALID_DATA, "'%s' is none of the %zu names of this category%s%s", name,
-                       column->vocabulary.count, liana__hint(nearest).text,
-                       nearest ? "" : "; a name that only later data have must stand in its vocabulary");
+    const liana__class_hint_text hint = liana__class_hint(name, &column->vocabulary);
+    char shown[SHOWN];
+    return liana__fail(error, LIANA_INVALID_DATA, "%s is none of the %zu names of this category%s%s",
+                       show_text(cell->text, cell->size, shown), column->vocabulary.count, hint.text,
+                       *hint.text ? "" : "; a name that only later data have must stand in its vocabulary");
 }
 
 /* true, false, 1, 0 */

@@ -44,8 +44,11 @@ const liana__fields *liana__column_fields(void);
 /* A copy in another arena. Errors: OUT_OF_MEMORY. */
 liana_status liana__columns_copy(const liana__columns *columns, liana__arena *arena, liana__columns *copy,
                                  liana__error *error) LIANA_MUST_USE;
-/* Whether a component is made of a column of this name, whatever its case. `columns` may be NULL. */
+/* Whether a component is made of a feature of this name. `columns` may be NULL. */
 bool liana__columns_use(const liana__columns *columns, const char *name);
+/* The column or feature that the component 'id' is made of, which then gives the ids of the records. NULL: there is
+ * none. */
+const char *liana__columns_id(const liana__columns *columns);
 const liana__column *liana__columns_get(const liana__columns *columns, const char *name);
 
 /* The component of a column whose dtype is known and whose `from` is complete. */
@@ -75,6 +78,8 @@ typedef struct liana__cell {
 
 /* The kind of number that a text is, with its value; LIANA__CELL_TEXT if it is none. "nan" and "inf" are none. */
 liana__cell liana__cell_read(const char *text, size_t size);
+/* Whether a text stands for a value that is missing, as other programs write it: "", "NA", "nan", "null", "?", ... */
+bool liana__cell_is_missing(const char *text, size_t size);
 /* The next value of a cell of several, separated by blanks; advances *at. False: there is none. */
 bool liana__cell_next(const char **at, const char *end, const char **text, size_t *size);
 

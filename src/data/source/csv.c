@@ -3,46 +3,27 @@
  * line is no header, by their place: path, label. Paths count from the folder of the list, which may be a URL.
  *
  * More columns become components. A table is a list without image files. */
-#include "formats/csv.h"
 #include "base/search.h"
 #include "base/text.h"
-#include "data/source/class_list.h"
+#include "data/source/column_search.h"
 #include "data/source/csv_columns.h"
+#include "data/source/csv_labels.h"
 #include "data/source/image_files.h"
+#include "data/source/image_names.h"
+#include "formats/csv_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-
-/* Names in the source's arena. */
-typedef struct name_list {
-    const char **items;
-    size_t count;
-    size_t capacity;
-} name_list;
-
-/* One list while it is read. */
-typedef struct list_reader {
-    const char *path;
-    const char *folder;
-    liana__csv csv;
-    size_t first_row; /* 1 behind a header */
-    int image;        /* columns; -1: none; all lists have images, or none has */
-    int label;
-    int id;
-} list_reader;
 
 typedef struct csv_source {
     liana__source base;
     liana__image_files files;
     size_t num_lists;
     const char **lists;
-    const list_reader *readers; /* [num_lists] while it is opened */
-    uint64_t *starts;           /* [num_lists + 1] index of each list's first record */
-    name_list classes;          /* in the order of the labels; NULL: labels are numbers */
-    bool lists_classes;         /* they are those of the options */
-    bool ignore_labels;
+    const liana__csv_list *readers; /* [num_lists] while it is opened */
+    uint64_t *starts;               /* [num_lists + 1] index of each list's first record */
+    liana__csv_labels labels;
     bool skip_damage;
     liana__csv_columns columns;
     liana__csv_table *tables; /* [num_lists] while it is opened */
@@ -59,8 +40,7 @@ static bool recognises(const char *path, const uint8_t *head, size_t head_size)
 {
     (void)head;
     (void)head_size;
-    size_t length = strlen(path);
-    return length > 4 && (strcasecmp(path + length - 4, ".csv") == 0 || strcasecmp(path + length - 4, ".tsv") == 0);
+    return liana__csv_file_is_named(path);
 }
 
 static void close_source(liana__source *base)
@@ -70,7 +50,7 @@ static void close_source(liana__source *base)
     liana__image_files_free(&source->files);
     free(source->lists);
     free(source->starts);
-    free(source->classes.items);
+    free(source->labels.classes.items);
     free(source);
 }
 
@@ -113,18 +93,8 @@ static int64_t known_label(const liana__source *base, uint64_t index)
 
 /* ---- columns ---- */
 
-static int find_column(const list_reader *reader, const char *wanted, const char *const *usual, size_t num_usual)
-{
-    const liana__csv *csv = &reader->csv;
-    for (size_t i = 0; i < (wanted ? 1 : num_usual); i++) {
-        for (size_t column = 0; column < csv->num_columns; column++) {
-            if (strcasecmp(liana__csv_cell(csv, 0, column), wanted ? wanted : usual[i]) == 0) return (int)column;
-        }
-    }
-    return -1;
-}
-
-static liana_status fail_column(const list_reader *reader, const char *what, const char *wanted, liana__error *error)
+static liana_status fail_column(const liana__csv_list *reader, const char *what, const char *wanted,
+                                liana__error *error)
 {
     char header[LONGEST_HEADER] = "";
     for (size_t i = 0; i < reader->csv.num_columns; i++) {
@@ -134,11 +104,12 @@ static liana_status fail_column(const list_reader *reader, const char *what, con
     return liana__fail(
         error, LIANA_INVALID_DATA,
         "'%s' has no column '%s' of %s; its first line is: %s. Name the columns in the first line (image, "
-        "label, id) or in data.features",
-        reader->path, wanted ? wanted : "image", what, header);
+        "label, id) or in data.features%s",
+        reader->path, wanted ? wanted : "image", what, header,
+        wanted ? "" : "; for a table without images set data.train.kind: table");
 }
 
-static char *image_path(csv_source *source, const list_reader *reader, const char *cell)
+static char *image_path(csv_source *source, const liana__csv_list *reader, const char *cell)
 {
     liana__arena *arena = &source->files.arena;
     if (!liana__path_is_remote(reader->folder) || *cell == '/') return liana__path_join(arena, reader->folder, cell);
@@ -156,323 +127,161 @@ static char *image_path(csv_source *source, const list_reader *reader, const cha
 /* Whether the first cell of a list without a header names a file: one on a server can only be told by its name. */
 static bool names_file(const char *path)
 {
-    static const char *const suffixes[] = {".jpg", ".jpeg", ".png"};
     if (!liana__path_is_remote(path)) return liana__file_exists(path);
-    size_t length = strcspn(path, "?#");
-    for (size_t i = 0; i < COUNT(suffixes); i++) {
-        size_t size = strlen(suffixes[i]);
-        if (length > size && strncasecmp(path + length - size, suffixes[i], size) == 0) return true;
-    }
-    return false;
+    return liana__begins_as_image(path, strcspn(path, "?#"));
 }
 
-/* The usual names mean a label or an id only where nothing else is made of that column. */
-static int find_free_column(const liana__csv_table *table, const char *wanted, const char *const *usual,
-                            size_t num_usual, const liana__columns *columns)
+/* The columns of a list by what they are for. */
+typedef struct column_roles {
+    const char *const *names; /* of the columns */
+    const char *const *free;  /* the same, NULL where something else is made of the column */
+    size_t count;
+} column_roles;
+
+static liana_status find_role(const column_roles *roles, const char *const *names, const char *wanted, const char *key,
+                              const char *const *usual, size_t num_usual, int *place, liana__error *error)
 {
-    if (wanted) return liana__csv_find_column(table, wanted);
-    for (size_t i = 0; i < num_usual; i++) {
-        int found = table->first_row ? liana__csv_find_column(table, usual[i]) : -1;
-        if (found >= 0 && !liana__columns_use(columns, usual[i])) return found;
+    if (liana__column_search_usual("column", names, roles->count, wanted, usual, num_usual, place, error) == LIANA_OK) {
+        return LIANA_OK;
     }
-    return -1;
+    return liana__fail_within(error, "data.features.%s", key);
 }
 
-static liana_status find_table_columns(list_reader *reader, const liana__source_options *options, liana__error *error)
+/* The usual names mean a label only where nothing else is made of that column. An id may be a component too. */
+static liana_status find_roles(liana__csv_list *reader, const column_roles *roles, const liana__source_options *options,
+                               liana__error *error)
 {
-    bool header = options->header == LIANA__HEADER_AUTO ? liana__csv_has_header(&reader->csv)
-                                                        : options->header == LIANA__HEADER_YES;
-    reader->first_row = header;
-    reader->image = -1;
-    liana__csv_table table = {reader->path, &reader->csv, reader->first_row};
-    reader->label = find_free_column(&table, options->label_feature, LABEL_NAMES, COUNT(LABEL_NAMES), options->columns);
-    reader->id = find_free_column(&table, options->id_feature, ID_NAMES, COUNT(ID_NAMES), options->columns);
-    bool needs_label = options->label_feature && !options->ignore_labels;
+    const char *wanted = options->label_feature;
+    const char *id = options->id_feature ? options->id_feature : liana__columns_id(options->columns);
+    LIANA_TRY(find_role(roles, roles->names, options->image_feature, "image", IMAGE_NAMES, COUNT(IMAGE_NAMES),
+                        &reader->image, error));
+    LIANA_TRY(find_role(roles, wanted ? roles->names : roles->free, wanted, "label", LABEL_NAMES, COUNT(LABEL_NAMES),
+                        &reader->label, error));
+    return find_role(roles, roles->names, id, "id", ID_NAMES, COUNT(ID_NAMES), &reader->id, error);
+}
+
+/* Finds image, label and id by the names in the first line. Without such a line, a column is named by its number, and
+ * the usual names mean nothing. */
+static liana_status find_named_columns(csv_source *source, liana__csv_list *reader,
+                                       const liana__source_options *options, liana__error *error)
+{
+    const liana__csv_table table = {reader->path, &reader->csv, reader->first_row};
+    liana__arena *arena = &source->files.arena;
+    const size_t count = reader->csv.num_columns;
+    const char **names = liana__arena_allocate(arena, (count + 1) * sizeof *names);
+    const char **free_names = liana__arena_allocate(arena, (count + 1) * sizeof *free_names);
+    bool *used = liana__arena_allocate(arena, (count + 1) * sizeof *used);
+    if (!names || !free_names || !used) return liana__fail_memory(error, reader->path);
+    LIANA_TRY(liana__csv_mark_used(&table, options->columns, used, error));
+    for (size_t i = 0; i < count; i++) {
+        names[i] = reader->first_row ? liana__csv_cell(&reader->csv, 0, i) : liana__arena_format(arena, "%zu", i);
+        free_names[i] = used[i] ? NULL : names[i];
+    }
+    if (arena->failed) return liana__fail_memory(error, reader->path);
+    const column_roles roles = {names, free_names, count};
+    if (find_roles(reader, &roles, options, error) == LIANA_OK) return LIANA_OK;
+    return liana__fail_within(error, "'%s'", reader->path);
+}
+
+/* What is named must be there. */
+static liana_status check_named(const liana__csv_list *reader, const liana__source_options *options,
+                                liana__error *error)
+{
+    bool needs_label = options->label_feature && !(options->ignore_labels && reader->image < 0);
+    if (options->image_feature && reader->image < 0) {
+        return fail_column(reader, "image files", options->image_feature, error);
+    }
     if (needs_label && reader->label < 0) return fail_column(reader, "labels", options->label_feature, error);
     if (options->id_feature && reader->id < 0) return fail_column(reader, "ids", options->id_feature, error);
     return LIANA_OK;
 }
 
-/* Without a header the first cell of the first line is a file that is there. */
-static liana_status find_columns(csv_source *source, list_reader *reader, const liana__source_options *options,
+static liana_status find_table_columns(csv_source *source, liana__csv_list *reader,
+                                       const liana__source_options *options, liana__error *error)
+{
+    bool header = options->header == LIANA__HEADER_AUTO ? liana__csv_has_header(&reader->csv)
+                                                        : options->header == LIANA__HEADER_YES;
+    reader->first_row = header;
+    LIANA_TRY(find_named_columns(source, reader, options, error));
+    reader->image = -1;
+    return check_named(reader,
+                       &(liana__source_options){.label_feature = options->label_feature,
+                                                .id_feature = options->id_feature,
+                                                .ignore_labels = options->ignore_labels},
+                       error);
+}
+
+static bool has_image_column(const liana__csv_list *reader)
+{
+    for (size_t column = 0; column < reader->csv.num_columns; column++) {
+        for (size_t i = 0; i < COUNT(IMAGE_NAMES); i++) {
+            if (liana__column_names_alike(liana__csv_cell(&reader->csv, 0, column), IMAGE_NAMES[i])) return true;
+        }
+    }
+    return false;
+}
+
+/* Without a header the first cell of the first line is a file that is there: columns are found by their place. */
+static liana_status find_places(csv_source *source, liana__csv_list *reader, bool *found, liana__error *error)
+{
+    const char *cell = liana__csv_cell(&reader->csv, 0, 0), *first = *cell ? image_path(source, reader, cell) : NULL;
+    if (*cell && !first) return liana__fail_memory(error, reader->path);
+    *found = first && names_file(first);
+    if (!*found) return LIANA_OK;
+    reader->first_row = 0;
+    reader->image = 0;
+    reader->label = reader->csv.num_columns > 1 ? 1 : -1;
+    reader->id = -1;
+    return LIANA_OK;
+}
+
+/* Whether the first row behind a header names a file that is there, in whichever column. */
+static liana_status names_files(csv_source *source, const liana__csv_list *reader, bool *found, liana__error *error)
+{
+    const liana__csv *csv = &reader->csv;
+    *found = false;
+    for (size_t i = 0; csv->num_rows > 1 && i < csv->num_columns && !*found; i++) {
+        const char *cell = liana__csv_cell(csv, 1, i), *path = *cell ? image_path(source, reader, cell) : NULL;
+        if (*cell && !path) return liana__fail_memory(error, reader->path);
+        *found = path && names_file(path);
+    }
+    return LIANA_OK;
+}
+
+static liana_status find_columns(csv_source *source, liana__csv_list *reader, const liana__source_options *options,
                                  liana__error *error)
 {
-    reader->image = find_column(reader, options->image_feature, IMAGE_NAMES, COUNT(IMAGE_NAMES));
-    reader->label = find_column(reader, options->label_feature, LABEL_NAMES, COUNT(LABEL_NAMES));
-    reader->id = find_column(reader, options->id_feature, ID_NAMES, COUNT(ID_NAMES));
+    const bool named = options->image_feature || has_image_column(reader);
+    bool is_table = source->base.kind == &liana__source_table || (options->columns && !named), found = false;
+    if (!is_table && !named && !options->label_feature && !options->id_feature) {
+        LIANA_TRY(find_places(source, reader, &found, error));
+        if (found) return LIANA_OK;
+    }
+    /* A list of images whose column has another name is no table. */
+    if (options->or_table && !named) LIANA_TRY(names_files(source, reader, &found, error));
+    if (is_table || (options->or_table && !named && !found)) {
+        return find_table_columns(source, reader, options, error);
+    }
     reader->first_row = 1;
-    bool named = options->image_feature || options->label_feature || options->id_feature;
-    bool is_table = options->columns && !options->image_feature && reader->image < 0;
-    if (source->base.kind == &liana__source_table || is_table) return find_table_columns(reader, options, error);
-    if (!options->label_feature && reader->label >= 0 &&
-        liana__columns_use(options->columns, liana__csv_cell(&reader->csv, 0, (size_t)reader->label))) {
-        reader->label = -1;
-    }
-    if (reader->image < 0 && !named && liana__csv_cell(&reader->csv, 0, 0)[0]) {
-        const char *first = image_path(source, reader, liana__csv_cell(&reader->csv, 0, 0));
-        if (!first) return liana__fail_memory(error, reader->path);
-        if (!names_file(first)) return fail_column(reader, "image files", NULL, error);
-        reader->first_row = 0;
-        reader->image = 0;
-        reader->label = reader->csv.num_columns > 1 ? 1 : -1;
-        reader->id = -1;
-    }
+    LIANA_TRY(find_named_columns(source, reader, options, error));
     if (reader->image < 0) return fail_column(reader, "image files", options->image_feature, error);
-    if (options->label_feature && reader->label < 0)
-        return fail_column(reader, "labels", options->label_feature, error);
-    if (options->id_feature && reader->id < 0) return fail_column(reader, "ids", options->id_feature, error);
-    return LIANA_OK;
-}
-
-/* ---- labels ---- */
-
-/* The cell of a row's label; NULL if there is none, or nothing in it. */
-static const char *label_cell(const list_reader *reader, size_t row)
-{
-    if (reader->label < 0) return NULL;
-    const char *cell = liana__csv_cell(&reader->csv, row, (size_t)reader->label);
-    return cell[strspn(cell, " \t")] ? cell : NULL;
-}
-
-/* How many labels of a list are numbers, and how many are not. */
-typedef struct label_counts {
-    size_t numbers;
-    size_t names;
-} label_counts;
-
-static label_counts count_labels(const list_reader *reader)
-{
-    label_counts counts = {0};
-    for (size_t row = reader->first_row; row < reader->csv.num_rows; row++) {
-        int64_t number;
-        const char *cell = label_cell(reader, row);
-        bool is_number = cell && liana__class_number_read(cell, &number) != LIANA__CLASS_NO_NUMBER;
-        counts.numbers += is_number;
-        counts.names += cell && !is_number;
-    }
-    return counts;
-}
-
-/* Whether all labels are numbers; or most of them, if bad rows may be left out. One list with only numbers and one with
- * only names is always a mistake: which number belongs to which name is not known. */
-static liana_status find_numbers(const list_reader *readers, size_t count, bool skip_damage, bool *are_numbers,
-                                 liana__error *error)
-{
-    label_counts all = {0};
-    const char *numbered = NULL, *named = NULL;
-    for (size_t i = 0; i < count; i++) {
-        label_counts own = count_labels(&readers[i]);
-        all.numbers += own.numbers;
-        all.names += own.names;
-        if (own.numbers && !own.names) numbered = readers[i].path;
-        if (own.names && !own.numbers) named = readers[i].path;
-    }
-    *are_numbers = skip_damage ? all.numbers >= all.names : all.names == 0;
-    if (!numbered || !named) return LIANA_OK;
-    return liana__fail(error, LIANA_INVALID_DATA,
-                       "the labels of '%s' are numbers, those of '%s' are names of classes; which number belongs to "
-                       "which name is not known: write all labels in one way",
-                       numbered, named);
-}
-
-/* Where a name is in a sorted list, or would be. */
-static size_t name_place(const name_list *list, const char *name)
-{
-    size_t low = 0, high = list->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (strcmp(list->items[middle], name) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-static liana_status add_name(csv_source *source, name_list *list, size_t place, const char *name, liana__error *error)
-{
-    const char *copy = liana__arena_string(&source->files.arena, name);
-    if (!copy || !liana__grow(&list->items, list->count, &list->capacity, sizeof copy)) {
-        return liana__fail_memory(error, "a list of classes");
-    }
-    memmove(list->items + place + 1, list->items + place, (list->count - place) * sizeof copy);
-    list->items[place] = copy;
-    list->count++;
-    return LIANA_OK;
-}
-
-/* All labels that occur, in byte order. */
-static liana_status collect_names(csv_source *source, name_list *list, liana__error *error)
-{
-    for (size_t i = 0; i < source->num_lists; i++) {
-        const list_reader *reader = &source->readers[i];
-        for (size_t row = reader->first_row; row < reader->csv.num_rows; row++) {
-            const char *cell = label_cell(reader, row);
-            size_t place = cell ? name_place(list, cell) : 0;
-            if (!cell || (place < list->count && strcmp(list->items[place], cell) == 0)) continue;
-            LIANA_TRY(add_name(source, list, place, cell, error));
-        }
-    }
-    return LIANA_OK;
-}
-
-/* "'FILE', line N" of a label that occurs. */
-static const char *first_place(csv_source *source, const char *name)
-{
-    for (size_t i = 0; i < source->num_lists; i++) {
-        const list_reader *reader = &source->readers[i];
-        for (size_t row = reader->first_row; row < reader->csv.num_rows; row++) {
-            const char *cell = label_cell(reader, row);
-            if (!cell || strcmp(cell, name) != 0) continue;
-            return liana__arena_format(&source->files.arena, "'%s', line %zu", reader->path, reader->csv.lines[row]);
-        }
-    }
-    return NULL;
-}
-
-static int compare_loosely(const void *a, const void *b)
-{
-    return liana__class_name_compare_loosely(*(const char *const *)a, *(const char *const *)b);
-}
-
-/* Names that differ only in their blanks or in case are one class, written in two ways. */
-static liana_status check_spelling(csv_source *source, liana__error *error)
-{
-    const name_list *classes = &source->classes;
-    const char **sorted = liana__arena_allocate(&source->files.arena, (classes->count + 1) * sizeof *sorted);
-    if (!sorted) return liana__fail_memory(error, "a list of classes");
-    for (size_t i = 0; i < classes->count; i++) sorted[i] = classes->items[i];
-    qsort(sorted, classes->count, sizeof *sorted, compare_loosely);
-    for (size_t i = 1; i < classes->count; i++) {
-        if (compare_loosely(&sorted[i - 1], &sorted[i]) != 0) continue;
-        const char *one = first_place(source, sorted[i - 1]), *other = first_place(source, sorted[i]);
-        if (!one || !other) return liana__fail_memory(error, "a list of classes");
-        return liana__fail(error, LIANA_INVALID_DATA,
-                           "%s: the label '%.100s', and %s: '%.100s' are written differently, but mean the same; write "
-                           "them alike, or list both in data.class_names if they are two classes",
-                           one, sorted[i - 1], other, sorted[i]);
-    }
-    return LIANA_OK;
-}
-
-/* The classes of labels that are names: the listed ones, or all that occur, in byte order. */
-static liana_status find_classes(csv_source *source, const liana__source_options *options, liana__error *error)
-{
-    const liana__strings *listed = &options->class_names;
-    source->lists_classes = listed->count > 0;
-    for (size_t i = 0; i < listed->count; i++) {
-        LIANA_TRY(add_name(source, &source->classes, i, listed->items[i], error));
-    }
-    if (listed->count) return LIANA_OK;
-    LIANA_TRY(collect_names(source, &source->classes, error));
-    return check_spelling(source, error);
-}
-
-/* Whether labels are looked up among the listed names even if they are numbers. */
-static bool numbers_are_names(const liana__source_options *options)
-{
-    const liana__strings *listed = &options->class_names;
-    return listed->count && (options->labels_are_names || liana__class_list_is_numbers(listed));
-}
-
-/* The place of a label among the classes, or -1: "7.0" is the class "7". */
-static int64_t find_name(const name_list *classes, const char *cell)
-{
-    int64_t number, found = liana__find_name(classes->items, classes->count, cell);
-    if (found >= 0 || liana__class_number_read(cell, &number) != LIANA__CLASS_WHOLE_NUMBER) return found;
-    char text[24];
-    snprintf(text, sizeof text, "%lld", (long long)number);
-    return liana__find_name(classes->items, classes->count, text);
-}
-
-/* Both lists of classes: the run's, and those of the labels. */
-typedef struct both_lists {
-    liana__class_list_text listed;
-    liana__class_list_text found;
-} both_lists;
-
-static liana_status show_lists(csv_source *source, both_lists *both, liana__error *error)
-{
-    name_list own = {0};
-    LIANA_TRY(collect_names(source, &own, error));
-    both->listed = liana__class_list_show(&(liana__strings){source->classes.count, source->classes.items});
-    both->found = liana__class_list_show(&(liana__strings){own.count, own.items});
-    free(own.items);
-    return LIANA_OK;
-}
-
-static liana_status fail_name(csv_source *source, const list_reader *reader, size_t row, const char *cell,
-                              liana__error *error)
-{
-    const name_list *classes = &source->classes;
-    const char *nearest = liana__nearest(cell, classes->items, classes->count);
-    both_lists both = {{""}, {""}};
-    /* Bad rows are reported one by one, without the lists. */
-    if (source->lists_classes && !source->skip_damage) LIANA_TRY(show_lists(source, &both, error));
-    const char *listed = both.listed.text;
-    return liana__fail(error, LIANA_INVALID_DATA, "line %zu: '%.100s' is not the name of a class%s%s%s%s%s",
-                       reader->csv.lines[row], cell, nearest ? liana__hint(nearest).text : " (see data.class_names)",
-                       *listed ? ". There are " : "", listed, *listed ? "; the labels here are of " : "",
-                       both.found.text);
-}
-
-/* Where rows may be left out: that none of the labels is a class is no damage, but a list of other classes. */
-static liana_status check_any_label(csv_source *source, liana__error *error)
-{
-    if (!source->lists_classes || !source->skip_damage || source->ignore_labels) return LIANA_OK;
-    bool any = false, unknown = false;
-    for (size_t i = 0; i < source->files.count && !any; i++) {
-        any = source->files.items[i].label >= 0;
-        unknown = unknown || source->files.items[i].reason;
-    }
-    if (any || !unknown) return LIANA_OK;
-    both_lists both;
-    LIANA_TRY(show_lists(source, &both, error));
-    return liana__fail(error, LIANA_INVALID_DATA,
-                       "'%s': none of its labels is the name of a class. There are %s; the labels here are of %s",
-                       source->lists[0], both.listed.text, both.found.text);
-}
-
-/* -1 for an empty cell. */
-static liana_status find_label(csv_source *source, const list_reader *reader, size_t row, int64_t *label,
-                               liana__error *error)
-{
-    *label = -1;
-    const char *cell = source->ignore_labels ? NULL : label_cell(reader, row);
-    if (!cell) return LIANA_OK;
-    if (source->classes.items) {
-        *label = find_name(&source->classes, cell);
-        return *label >= 0 ? LIANA_OK : fail_name(source, reader, row, cell, error);
-    }
-    switch (liana__class_number_read(cell, label)) {
-    case LIANA__CLASS_NO_NUMBER:
-        return liana__fail(error, LIANA_INVALID_DATA, "line %zu: the label '%.100s' is not a number, as the others are",
-                           reader->csv.lines[row], cell);
-    case LIANA__CLASS_FRACTION:
-        return liana__fail(
-            error, LIANA_INVALID_DATA,
-            "line %zu: the label '%.100s' is not a whole number; expected the number of a class: 0, 1, 2, ...",
-            reader->csv.lines[row], cell);
-    default: break;
-    }
-    if (*label >= 0) return LIANA_OK;
-    return liana__fail(error, LIANA_OUT_OF_RANGE, "line %zu: the label %s is below 0", reader->csv.lines[row], cell);
+    return check_named(reader, options, error);
 }
 
 /* ---- opening ---- */
 
-static liana_status read_table_row(csv_source *source, const list_reader *reader, size_t row, liana__image_file *file,
-                                   liana__error *error)
+static liana_status read_table_row(csv_source *source, const liana__csv_list *reader, size_t row,
+                                   liana__image_file *file, liana__error *error)
 {
     const char *id = reader->id >= 0 ? liana__csv_cell(&reader->csv, row, (size_t)reader->id) : NULL;
     *file = (liana__image_file){.id = liana__arena_string(&source->files.arena, id), .names_itself = true, .label = -1};
     if (id && !file->id) return liana__fail_memory(error, reader->path);
-    return find_label(source, reader, row, &file->label, error);
+    return liana__csv_find_label(&source->labels, reader, row, &file->label, error);
 }
 
 /* Adds a row as a file; an error message begins with its line. */
-static liana_status read_list_row(csv_source *source, const list_reader *reader, size_t row, liana__image_file *file,
-                                  liana__error *error)
+static liana_status read_list_row(csv_source *source, const liana__csv_list *reader, size_t row,
+                                  liana__image_file *file, liana__error *error)
 {
     liana__arena *arena = &source->files.arena;
     const char *cell = liana__csv_cell(&reader->csv, row, (size_t)reader->image);
@@ -487,10 +296,10 @@ static liana_status read_list_row(csv_source *source, const list_reader *reader,
                            reader->csv.lines[row],
                            reader->csv.num_ragged ? ", or the line has another number of cells than the first" : "");
     }
-    return find_label(source, reader, row, &file->label, error);
+    return liana__csv_find_label(&source->labels, reader, row, &file->label, error);
 }
 
-static liana_status read_row(csv_source *source, const list_reader *reader, size_t row, liana__image_file *file,
+static liana_status read_row(csv_source *source, const liana__csv_list *reader, size_t row, liana__image_file *file,
                              liana__error *error)
 {
     bool is_table = source->base.lacks_images;
@@ -500,7 +309,7 @@ static liana_status read_row(csv_source *source, const list_reader *reader, size
                                    source->files.count, error);
 }
 
-static liana_status add_rows(csv_source *source, const list_reader *reader, bool skip_damage, liana__error *error)
+static liana_status add_rows(csv_source *source, const liana__csv_list *reader, bool skip_damage, liana__error *error)
 {
     for (size_t row = reader->first_row; row < reader->csv.num_rows; row++) {
         liana__image_file file;
@@ -520,16 +329,14 @@ static liana_status add_rows(csv_source *source, const list_reader *reader, bool
 }
 
 /* Reads the rows of a text. If skipping is allowed, rows after damage that hides where rows end are lost. */
-static liana_status read_text(csv_source *source, list_reader *reader, const char *text, size_t size,
+static liana_status read_text(csv_source *source, liana__csv_list *reader, const char *text, size_t size,
                               const liana__source_options *options, liana__error *error)
 {
     liana__arena *arena = &source->files.arena;
     liana__csv *csv = &reader->csv;
-    size_t length = strlen(reader->path);
-    char delimiter = strcasecmp(reader->path + length - (length > 4 ? 4 : length), ".tsv") == 0 ? '\t' : ',';
     liana__error own = {0};
     csv->keep_ragged = options->skip_damage;
-    liana_status status = liana__csv_parse(reader->path, text, size, delimiter, csv, &own);
+    liana_status status = liana__csv_file_parse(reader->path, text, size, csv, &own);
     bool damaged = status == LIANA_INVALID_DATA && options->skip_damage;
     if (status != LIANA_OK && !damaged) {
         if (error) *error = own;
@@ -540,6 +347,9 @@ static liana_status read_text(csv_source *source, list_reader *reader, const cha
                            reader->path);
     }
     if (csv->num_rows) LIANA_TRY(find_columns(source, reader, options, error));
+    if (csv->num_rows && reader->label >= 0) {
+        liana__csv_trim_column(csv, reader->first_row, (size_t)reader->label);
+    }
     if (!damaged) return LIANA_OK;
     liana__lost lost = {.file = reader->path,
                         .record = (int64_t)(csv->num_rows - (csv->num_rows ? reader->first_row : 0)),
@@ -549,13 +359,13 @@ static liana_status read_text(csv_source *source, list_reader *reader, const cha
     return liana__source_add_lost(&source->base, arena, &lost, error);
 }
 
-static liana_status read_list(csv_source *source, list_reader *reader, const liana__source_options *options,
+static liana_status read_list(csv_source *source, liana__csv_list *reader, const liana__source_options *options,
                               liana__error *error)
 {
     char *text;
     size_t size;
     liana__error own = {0};
-    if (liana__file_read(reader->path, MAX_LIST_SIZE, &text, &size, &own) != LIANA_OK) {
+    if (liana__csv_file_load(reader->path, MAX_LIST_SIZE, &text, &size, &own) != LIANA_OK) {
         return liana__source_lose_file(&source->base, &source->files.arena, reader->path, options->skip_damage, &own,
                                        error);
     }
@@ -566,43 +376,29 @@ static liana_status read_list(csv_source *source, list_reader *reader, const lia
 
 /* ---- more columns ---- */
 
-static bool is_fraction(const list_reader *reader)
+/* The first with rows. */
+static const liana__csv_list *first_list(const csv_source *source)
 {
-    for (size_t row = reader->first_row; row < reader->csv.num_rows; row++) {
-        int64_t number;
-        const char *cell = label_cell(reader, row);
-        if (cell && liana__class_number_read(cell, &number) == LIANA__CLASS_FRACTION) return true;
-    }
-    return false;
-}
-
-/* A table's column that is called as labels are, but holds fractions, is no class: it is a number to predict. */
-static void drop_number_labels(list_reader *readers, size_t count, const liana__source_options *options)
-{
-    bool any = false;
-    for (size_t i = 0; i < count && !options->label_feature; i++) any = any || is_fraction(&readers[i]);
-    for (size_t i = 0; i < count && any; i++) readers[i].label = -1;
+    const liana__csv_list *first = source->readers;
+    while (first + 1 < source->readers + source->num_lists && first->csv.num_rows == 0) first++;
+    return first;
 }
 
 static liana_status find_more_columns(csv_source *source, const liana__source_options *options, liana__error *error)
 {
-    const char *used[4] = {NULL};
-    size_t num_used = 0;
     uint64_t num_rows = 0;
-    const list_reader *first = source->readers;
-    while (first + 1 < source->readers + source->num_lists && first->csv.num_rows == 0) first++;
+    int used[3];
+    size_t num_used = 0;
+    const liana__csv_list *first = first_list(source);
     if (first->csv.num_rows == 0) return LIANA_OK;
     const int special[] = {first->image, first->label, first->id};
     for (size_t i = 0; i < 3; i++) {
-        if (special[i] < 0) continue;
-        used[num_used] = first->first_row ? liana__csv_cell(&first->csv, 0, (size_t)special[i])
-                                          : liana__arena_format(&source->files.arena, "%d", special[i]);
-        if (!used[num_used++]) return liana__fail_memory(error, first->path);
+        if (special[i] >= 0) used[num_used++] = special[i];
     }
     source->tables = liana__arena_allocate(&source->files.arena, source->num_lists * sizeof *source->tables);
     if (!source->tables) return liana__fail_memory(error, first->path);
     for (size_t i = 0; i < source->num_lists; i++) {
-        const list_reader *reader = &source->readers[i];
+        const liana__csv_list *reader = &source->readers[i];
         source->tables[i] = (liana__csv_table){reader->path, &reader->csv, reader->first_row};
         num_rows += reader->csv.num_rows - (reader->csv.num_rows ? reader->first_row : 0);
     }
@@ -610,6 +406,7 @@ static liana_status find_more_columns(csv_source *source, const liana__source_op
                                   .count = source->num_lists,
                                   .columns = options->columns,
                                   .used = used,
+                                  .num_used = num_used,
                                   .optional = options->columns_optional,
                                   .skip_damage = options->skip_damage};
     LIANA_TRY(liana__csv_columns_find(&request, num_rows, &source->files.arena, &source->columns, error));
@@ -620,7 +417,7 @@ static liana_status find_more_columns(csv_source *source, const liana__source_op
 }
 
 /* Either all lists have images, or none has. */
-static liana_status find_images(csv_source *source, list_reader *readers, const liana__source_options *options,
+static liana_status find_images(csv_source *source, liana__csv_list *readers, const liana__source_options *options,
                                 liana__error *error)
 {
     const char *with = NULL, *without = NULL;
@@ -630,7 +427,7 @@ static liana_status find_images(csv_source *source, list_reader *readers, const 
         if (readers[i].image < 0) without = readers[i].path;
     }
     source->base.lacks_images = without != NULL;
-    if (without && !with) drop_number_labels(readers, source->num_lists, options);
+    if (without && !with) liana__csv_drop_numbers(readers, source->num_lists, options);
     if (!without || !with) return LIANA_OK;
     return liana__fail(
         error, LIANA_INVALID_DATA,
@@ -639,14 +436,14 @@ static liana_status find_images(csv_source *source, list_reader *readers, const 
         with, without);
 }
 
-static liana_status fetch_images(csv_source *source, const list_reader *readers, const liana__source_options *options,
-                                 liana__error *error)
+static liana_status fetch_images(csv_source *source, const liana__csv_list *readers,
+                                 const liana__source_options *options, liana__error *error)
 {
     size_t failed;
     liana_status status = liana__image_files_fetch(&source->files, options, &failed, error);
     if (status == LIANA_OK || failed == SIZE_MAX) return status;
     size_t list = liana__part_of(source->starts, source->num_lists, failed);
-    const list_reader *reader = &readers[list];
+    const liana__csv_list *reader = &readers[list];
     size_t row = reader->first_row + (size_t)(failed - source->starts[list]);
     return liana__fail_within(error, "'%s', line %zu", reader->path, reader->csv.lines[row]);
 }
@@ -659,7 +456,40 @@ static bool has_label_column(const csv_source *source)
     return true;
 }
 
-static liana_status fill_source(csv_source *source, list_reader *readers, const liana__paths *paths,
+/* Where rows may be left out: that none of the labels is a class is no damage, but a list of other classes. */
+static liana_status check_any_label(const csv_source *source, liana__error *error)
+{
+    const liana__csv_labels *labels = &source->labels;
+    if (!labels->lists_classes || !labels->skip_damage || labels->ignored) return LIANA_OK;
+    bool any = false, unknown = false;
+    for (size_t i = 0; i < source->files.count && !any; i++) {
+        any = source->files.items[i].label >= 0;
+        unknown = unknown || source->files.items[i].reason;
+    }
+    return any || !unknown ? LIANA_OK : liana__csv_fail_labels(labels, error);
+}
+
+/* Cells are often ids, and the files called NAME.jpg. The first one tells. */
+static liana_status check_endings(csv_source *source, const liana__csv_list *reader, liana__error *error)
+{
+    static const char *const endings[] = {".jpg", ".jpeg", ".png", ".JPG", ".JPEG", ".PNG"};
+    const liana__image_file *file = source->files.items;
+    if (!source->files.count || !file->path || liana__path_is_remote(file->path) || liana__file_exists(file->path)) {
+        return LIANA_OK;
+    }
+    for (size_t i = 0; i < COUNT(endings); i++) {
+        const char *path = liana__arena_format(&source->files.arena, "%s%s", file->path, endings[i]);
+        if (!path) return liana__fail_memory(error, reader->path);
+        if (!liana__file_exists(path)) continue;
+        return liana__fail(error, LIANA_INVALID_DATA,
+                           "'%s', line %zu: there is no file '%s', but '%s'; write the ending %s in the column of the "
+                           "image files",
+                           reader->path, reader->csv.lines[reader->first_row], file->path, path, endings[i]);
+    }
+    return LIANA_OK;
+}
+
+static liana_status fill_source(csv_source *source, liana__csv_list *readers, const liana__paths *paths,
                                 const liana__source_options *options, liana__error *error)
 {
     for (size_t i = 0; i < paths->count; i++) {
@@ -670,13 +500,7 @@ static liana_status fill_source(csv_source *source, list_reader *readers, const 
     }
     LIANA_TRY(find_images(source, readers, options, error));
     if (source->base.lacks_images || options->columns) LIANA_TRY(find_more_columns(source, options, error));
-    bool are_numbers = true;
-    if (!options->ignore_labels) {
-        LIANA_TRY(find_numbers(readers, paths->count, options->skip_damage, &are_numbers, error));
-    }
-    if (!options->ignore_labels && (!are_numbers || numbers_are_names(options))) {
-        LIANA_TRY(find_classes(source, options, error));
-    }
+    LIANA_TRY(liana__csv_find_classes(&source->labels, options, error));
     for (size_t i = 0; i < paths->count; i++) {
         source->starts[i] = source->files.count;
         LIANA_TRY(add_rows(source, &readers[i], options->skip_damage, error));
@@ -684,15 +508,17 @@ static liana_status fill_source(csv_source *source, list_reader *readers, const 
     source->starts[paths->count] = source->files.count;
     LIANA_TRY(check_any_label(source, error));
     if (!source->base.lacks_images) {
+        LIANA_TRY(check_endings(source, first_list(source), error));
         LIANA_TRY(liana__image_files_distinguish(&source->files, error));
         LIANA_TRY(fetch_images(source, readers, options, error));
+        LIANA_TRY(liana__image_files_note_versions(&source->files, error));
     }
     source->base.num_records = source->files.count;
     source->base.memory =
         liana__image_files_memory(&source->files) + liana__csv_columns_memory(&source->columns, source->files.count);
     source->base.has_labels = liana__image_files_labelled(&source->files, options->skip_damage);
     if (source->base.lacks_images && !has_label_column(source)) source->base.has_labels = false;
-    source->base.class_names = (liana__strings){source->classes.count, source->classes.items};
+    source->base.class_names = (liana__strings){source->labels.classes.count, source->labels.classes.items};
     return LIANA_OK;
 }
 
@@ -702,19 +528,23 @@ static liana_status open_as(const liana__source_kind *kind, const liana__paths *
     csv_source *source = calloc(1, sizeof *source);
     if (!source) return liana__fail_memory(error, "a list of images");
     source->base.kind = kind;
-    source->ignore_labels = options->ignore_labels;
     source->skip_damage = options->skip_damage;
     source->num_lists = paths->count;
     source->lists = calloc(paths->count, sizeof *source->lists);
     source->starts = calloc(paths->count + 1, sizeof *source->starts);
-    list_reader *readers = calloc(paths->count, sizeof *readers);
+    liana__csv_list *readers = calloc(paths->count, sizeof *readers);
     source->readers = readers;
+    source->labels = (liana__csv_labels){.arena = &source->files.arena,
+                                         .lists = readers,
+                                         .num_lists = paths->count,
+                                         .ignored = options->ignore_labels,
+                                         .skip_damage = options->skip_damage};
     liana_status status = source->lists && source->starts && readers
                               ? fill_source(source, readers, paths, options, error)
                               : liana__fail_memory(error, "a list of images");
     for (size_t i = 0; readers && i < paths->count; i++) liana__csv_free(&readers[i].csv);
     free(readers);
-    source->readers = NULL;
+    source->readers = source->labels.lists = NULL;
     source->tables = NULL;
     return liana__source_finish(&source->base, status, out);
 }

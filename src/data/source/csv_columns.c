@@ -1,11 +1,13 @@
 /* Finds the columns that components are made of, and reads their cells. */
 #include "data/source/csv_columns.h"
 
+#include "data/source/class_list.h"
+#include "data/source/column_search.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 enum { LONGEST_HEADER = 300 };
 
@@ -20,16 +22,23 @@ bool liana__csv_has_header(const liana__csv *csv)
     return csv->num_rows > 0;
 }
 
-int liana__csv_find_column(const liana__csv_table *table, const char *name)
+/* Columns without names are called "0", "1", ... */
+static int read_number(const liana__csv *csv, const char *name)
 {
-    const liana__csv *csv = table->csv;
-    for (size_t i = 0; table->first_row && i < csv->num_columns; i++) {
-        if (strcasecmp(liana__csv_cell(csv, 0, i), name) == 0) return (int)i;
-    }
-    if (table->first_row) return -1;
     char *end;
     long number = strtol(name, &end, 10);
-    return *name >= '0' && *name <= '9' && !*end && (size_t)number < csv->num_columns ? (int)number : -1;
+    return *name >= '0' && *name <= '9' && !*end && (size_t)number < csv->num_columns ? (int)number : LIANA__NO_COLUMN;
+}
+
+liana_status liana__csv_find_column(const liana__csv_table *table, const char *name, int *place, liana__error *error)
+{
+    const liana__csv *csv = table->csv;
+    *place = LIANA__NO_COLUMN;
+    if (!csv->num_rows) return LIANA_OK;
+    if (!table->first_row) *place = read_number(csv, name);
+    if (!table->first_row) return LIANA_OK;
+    liana_status status = liana__column_search("column", csv->cells, csv->num_columns, name, place, error);
+    return status == LIANA_OK ? LIANA_OK : liana__fail_within(error, "'%s'", table->path);
 }
 
 static const char *name_of(const liana__csv_table *table, size_t column, liana__arena *arena)
@@ -63,14 +72,6 @@ static liana_status fail_column(const liana__csv_table *table, const char *compo
 
 /* ---- which columns ---- */
 
-static bool is_used(const liana__csv_request *request, const char *name)
-{
-    for (const char *const *used = request->used; used && *used; used++) {
-        if (strcasecmp(*used, name) == 0) return true;
-    }
-    return false;
-}
-
 static bool is_star(const liana__column *column)
 {
     return column->from.count == 1 && strcmp(column->from.items[0], "*") == 0;
@@ -83,20 +84,44 @@ static const liana__csv_table *first_table(const liana__csv_request *request)
     return &request->tables[i];
 }
 
+liana_status liana__csv_mark_used(const liana__csv_table *table, const liana__columns *columns, bool *used,
+                                  liana__error *error)
+{
+    for (size_t i = 0; columns && i < columns->count; i++) {
+        const liana__column *column = &columns->items[i];
+        for (size_t k = 0; k < column->from.count && !is_star(column); k++) {
+            int place;
+            LIANA_TRY(liana__csv_find_column(table, column->from.items[k], &place, error));
+            if (place >= 0) used[place] = true;
+        }
+    }
+    return LIANA_OK;
+}
+
 /* The columns that nothing else uses. */
 static liana_status list_rest(const liana__csv_request *request, liana__arena *arena, liana__strings *rest,
                               liana__error *error)
 {
     const liana__csv_table *first = first_table(request);
-    const char **names = liana__arena_allocate(arena, (first->csv->num_columns + 1) * sizeof *names);
+    const size_t num_columns = first->csv->num_columns;
+    const char **names = liana__arena_allocate(arena, (num_columns + 1) * sizeof *names);
+    bool *used = liana__arena_allocate(arena, (num_columns + 1) * sizeof *used);
+    if (!names || !used) return liana__fail_memory(error, "a table");
+    LIANA_TRY(liana__csv_mark_used(first, request->columns, used, error));
+    for (size_t i = 0; i < request->num_used; i++) used[request->used[i]] = true;
     size_t count = 0;
-    for (size_t i = 0; names && i < first->csv->num_columns; i++) {
-        const char *name = name_of(first, i, arena);
-        if (!name) break;
-        if (!is_used(request, name) && !liana__columns_use(request->columns, name)) names[count++] = name;
+    for (size_t i = 0; i < num_columns; i++) {
+        if (!used[i]) names[count++] = name_of(first, i, arena);
     }
     *rest = (liana__strings){count, names};
     return arena->failed ? liana__fail_memory(error, "a table") : LIANA_OK;
+}
+
+/* "id, label" has a blank that nobody means. */
+static const char *trimmed(liana__arena *arena, const char *name)
+{
+    const liana__cell cell = liana__cell_read(name, strlen(name));
+    return cell.size == strlen(name) ? name : liana__arena_format(arena, "%.*s", (int)cell.size, cell.text);
 }
 
 /* Each column is a component. */
@@ -107,22 +132,27 @@ static liana_status take_all(const liana__csv_request *request, liana__csv_colum
     found->columns.items = liana__arena_allocate(found->arena, (rest.count + 1) * sizeof *found->columns.items);
     if (!found->columns.items) return liana__fail_memory(error, "a table");
     for (size_t i = 0; i < rest.count; i++) {
-        found->columns.items[found->columns.count++] =
-            (liana__column){.name = rest.items[i], .from = {1, &rest.items[i]}, .dtype = LIANA__DTYPE_DETECTED};
+        found->columns.items[found->columns.count++] = (liana__column){.name = trimmed(found->arena, rest.items[i]),
+                                                                       .from = {1, &rest.items[i]},
+                                                                       .dtype = LIANA__DTYPE_DETECTED};
     }
-    return LIANA_OK;
+    return found->arena->failed ? liana__fail_memory(error, "a table") : LIANA_OK;
 }
 
 /* Whether all files have the columns. */
-static bool has_columns(const liana__csv_request *request, const liana__column *column)
+static liana_status has_columns(const liana__csv_request *request, const liana__column *column, bool *has,
+                                liana__error *error)
 {
+    *has = true;
     for (size_t t = 0; t < request->count; t++) {
         if (request->tables[t].csv->num_rows == 0) continue;
         for (size_t k = 0; k < column->from.count && !is_star(column); k++) {
-            if (liana__csv_find_column(&request->tables[t], column->from.items[k]) < 0) return false;
+            int place;
+            LIANA_TRY(liana__csv_find_column(&request->tables[t], column->from.items[k], &place, error));
+            *has = *has && place >= 0;
         }
     }
-    return true;
+    return LIANA_OK;
 }
 
 static liana_status take_wanted(const liana__csv_request *request, liana__csv_columns *found, liana__error *error)
@@ -132,7 +162,9 @@ static liana_status take_wanted(const liana__csv_request *request, liana__csv_co
     size_t kept = 0;
     for (size_t i = 0; i < columns->count; i++) {
         liana__column *column = &columns->items[i];
-        if (request->optional && !has_columns(request, column)) continue;
+        bool has = true;
+        if (request->optional) LIANA_TRY(has_columns(request, column, &has, error));
+        if (!has) continue;
         if (is_star(column)) LIANA_TRY(list_rest(request, found->arena, &column->from, error));
         if (!column->from.count) {
             return liana__fail(error, LIANA_INVALID_DATA, "'%s' has no other columns for '%.100s'",
@@ -156,7 +188,7 @@ static liana_status find_places(const liana__csv_request *request, liana__csv_co
         for (size_t i = 0; i < found->columns.count; i++) {
             const liana__column *column = &found->columns.items[i];
             for (size_t k = 0; k < column->from.count; k++, place++) {
-                *place = liana__csv_find_column(&request->tables[t], column->from.items[k]);
+                LIANA_TRY(liana__csv_find_column(&request->tables[t], column->from.items[k], place, error));
                 if (*place >= 0 || request->tables[t].csv->num_rows == 0) continue;
                 return fail_column(&request->tables[t], column->name, column->from.items[k], error);
             }
@@ -201,14 +233,22 @@ static void visit_column(const liana__csv_request *request, const liana__csv_col
 
 typedef struct kinds {
     size_t texts, wholes, reals;
+    size_t missing; /* "NA" and the like */
+    size_t zeros;   /* whole numbers that would be written otherwise: 007 */
 } kinds;
 
 static void count_kind(void *user, const char *text, size_t size)
 {
     kinds *own = user;
     switch (liana__cell_read(text, size).kind) {
-    case LIANA__CELL_TEXT: own->texts++; break;
-    case LIANA__CELL_WHOLE: own->wholes++; break;
+    case LIANA__CELL_TEXT:
+        own->missing += liana__cell_is_missing(text, size);
+        own->texts++;
+        break;
+    case LIANA__CELL_WHOLE:
+        own->zeros += (size > 1 && *text == '0') || *text == '+' || (size > 1 && *text == '-' && text[1] == '0');
+        own->wholes++;
+        break;
     case LIANA__CELL_REAL: own->reals++; break;
     }
 }
@@ -223,7 +263,9 @@ static void find_dtype(const liana__csv_request *request, liana__csv_columns *fo
     visit_column(request, found, number, count_kind, &own);
     if (column->value_if_missing) count_kind(&own, column->value_if_missing, strlen(column->value_if_missing));
     bool several = column->length || column->stacked;
-    bool are_numbers = request->skip_damage ? own.wholes + own.reals >= own.texts : own.texts == 0;
+    const size_t numbers = own.wholes + own.reals, texts = numbers ? own.texts - own.missing : own.texts;
+    bool are_numbers = request->skip_damage ? numbers >= texts : texts == 0;
+    if (own.zeros && strcmp(column->name, "id") == 0) are_numbers = false;
     bool are_whole = own.reals == 0 && (!column->length || column->padding == floor(column->padding));
     /* A number that is expected for sure, with a text in it, is an error at that cell. */
     if (!are_numbers && !several) column->dtype = LIANA_STRING;
@@ -272,6 +314,21 @@ static void collect_name(void *user, const char *text, size_t size)
     if (set->count >= 2 * set->sorted + 64) sort_names(set);
 }
 
+/* Names that mean the same are one, written in two ways. */
+static liana_status check_spelling(const liana__csv_request *request, const liana__column *column, liana__error *error)
+{
+    liana__alike alike;
+    LIANA_TRY(liana__class_list_find_alike(&column->vocabulary, false, &alike, error));
+    if (!alike.one) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_DATA,
+                       "'%s', column '%.100s': the names %s and %s are written differently, but mean the same; write "
+                       "them alike%s",
+                       request->tables[0].path, column->from.items[0],
+                       liana__class_name_show(alike.one, alike.looks_same).text,
+                       liana__class_name_show(alike.other, alike.looks_same).text,
+                       alike.looks_same ? "" : ", or list both in its vocabulary if they are two");
+}
+
 static liana_status find_vocabulary(const liana__csv_request *request, liana__csv_columns *found, size_t number,
                                     liana__error *error)
 {
@@ -285,7 +342,7 @@ static liana_status find_vocabulary(const liana__csv_request *request, liana__cs
     liana__column_set_vocabulary(column, &(liana__strings){set.count, kept});
     free(set.items);
     if (set.failed || found->arena->failed) return liana__fail_memory(error, "a vocabulary");
-    if (set.count) return LIANA_OK;
+    if (set.count) return check_spelling(request, column, error);
     return liana__fail(error, LIANA_INVALID_DATA, "'%s': the category '%.100s' has no name in any row",
                        request->tables[0].path, column->name);
 }
@@ -335,8 +392,10 @@ static liana_status put(liana__csv_columns *columns, const liana__column *column
 static liana_status put_cell(liana__csv_columns *columns, const liana__column *column, void *values, int64_t *k,
                              const char *cell, liana__error *error)
 {
+    const bool is_number = column->dtype != LIANA_STRING && !column->category;
     bool is_empty = cell[strspn(cell, " \t\r\n")] == 0;
-    if (is_empty && column->value_if_missing) cell = column->value_if_missing;
+    bool is_missing = is_empty || (is_number && liana__cell_is_missing(cell, strlen(cell)));
+    if (is_missing && column->value_if_missing) cell = column->value_if_missing;
     const char *end = cell + strlen(cell), *text;
     size_t size;
     if (column->length || column->multi_hot) {
@@ -349,6 +408,12 @@ static liana_status put_cell(liana__csv_columns *columns, const liana__column *c
         return liana__fail(error, LIANA_INVALID_DATA,
                            "the cell is empty; fill it, or say what an empty cell stands for "
                            "(missing: VALUE)");
+    }
+    if (is_missing && !is_empty && !column->value_if_missing) {
+        return liana__fail(error, LIANA_INVALID_DATA,
+                           "found '%.20s', expected a number; fill the cell, or say what a missing value stands for "
+                           "(missing: VALUE)",
+                           cell);
     }
     return put(columns, column, values, (*k)++, cell, (size_t)(end - cell), error);
 }

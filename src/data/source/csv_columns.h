@@ -19,9 +19,10 @@ typedef struct liana__csv_request {
     /* What is wanted. Those of other data (a source's `columns`) have their dtypes and vocabularies already. NULL: each
      * column that is not `used` becomes a component of its name. */
     const liana__columns *columns;
-    const char *const *used; /* columns that are no values: label, id, image; NULL-terminated */
-    bool optional;           /* leave out components whose columns are missing: data to predict may lack targets */
-    bool skip_damage;        /* most cells decide what kind a column is of, not all */
+    const int *used; /* columns of the first file with rows that are no values: label, id, image */
+    size_t num_used;
+    bool optional;    /* leave out components whose columns are missing: data to predict may lack targets */
+    bool skip_damage; /* most cells decide what kind a column is of, not all */
 } liana__csv_request;
 
 /* Zero-initialise; free with liana__csv_columns_free. */
@@ -36,8 +37,14 @@ typedef struct liana__csv_columns {
 
 /* Whether the first row has the names of columns: no cell of it is a number. */
 bool liana__csv_has_header(const liana__csv *csv);
-/* The column of a name (case does not matter), or -1. */
-int liana__csv_find_column(const liana__csv_table *table, const char *name);
+/* Gives the column of a name as liana__column_search does; -1: there is none. Errors: INVALID_DATA (two columns fit), with
+ * the file. */
+liana_status liana__csv_find_column(const liana__csv_table *table, const char *name, int *place, liana__error *error)
+    LIANA_MUST_USE;
+/* Sets used[i] for each column i of the file that some component is made of ('*' counts none). `columns` may be NULL.
+ * Errors: those of finding. */
+liana_status liana__csv_mark_used(const liana__csv_table *table, const liana__columns *columns, bool *used,
+                                  liana__error *error) LIANA_MUST_USE;
 
 /* Finds columns, dtypes and vocabularies, and makes room for the values of `num_rows` rows. `arena` keeps names and
  * texts, and must outlive the result. Errors: INVALID_DATA (no such column; names the nearest), INVALID_CONFIG (too

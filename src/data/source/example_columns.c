@@ -1,5 +1,6 @@
 /* Makes values of components from features. */
 #include "data/source/example_columns.h"
+#include "data/source/cast.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -118,6 +119,47 @@ static liana_status put_missing(const liana__column *column, void *values, int64
     return liana__example_list(example, name, LIANA__FEATURE_FLOAT, &feature, error);
 }
 
+/* Numbers as bytes, as tf.io.decode_raw reads them: little-endian, of the column's dtype; or one byte for each. STRING:
+ * the feature is none of that. */
+static int raw_dtype(const liana__column *column, const liana__feature *feature)
+{
+    bool is_number = column->dtype != LIANA_STRING && column->dtype != LIANA_BOOL && !column->category;
+    if (!is_number || column->multi_hot || column->length < 2) return LIANA_STRING;
+    if (feature->kind != LIANA__FEATURE_BYTES || feature->count != 1) return LIANA_STRING;
+    const size_t size = feature->bytes[0].len, count = (size_t)column->length;
+    if (size == count * liana_dtype_size((liana_dtype)column->dtype)) return column->dtype;
+    return size == count ? LIANA_U8 : LIANA_STRING;
+}
+
+static liana_status read_raw(const liana__column *column, void *values, int dtype,
+                             const liana__feature *feature, liana__error *error)
+{
+    const ProtobufCBinaryData *bytes = &feature->bytes[0];
+    if (dtype == column->dtype) {
+        memcpy(values, bytes->data, bytes->len);
+        return LIANA_OK;
+    }
+    int64_t bad = liana__cast_values((liana_dtype)dtype, bytes->data, (liana_dtype)column->dtype, values, column->length);
+    if (bad < 0) return LIANA_OK;
+    return liana__fail(error, LIANA_OUT_OF_RANGE, "the feature '%.100s', number %" PRId64 " of its bytes: %s cannot hold it",
+                       feature->name, bad, liana_dtype_name((liana_dtype)column->dtype));
+}
+
+/* Bytes that are neither as many numbers as the column has nor text. */
+static liana_status check_bytes(const liana__column *column, const liana__feature *feature, liana__error *error)
+{
+    bool is_number = column->dtype != LIANA_STRING && !column->category && !column->multi_hot && column->length > 1;
+    if (!is_number || feature->kind != LIANA__FEATURE_BYTES || feature->count != 1) return LIANA_OK;
+    const size_t size = feature->bytes[0].len;
+    liana__cell cell = liana__cell_read((const char *)feature->bytes[0].data, size);
+    if (cell.kind != LIANA__CELL_TEXT) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_DATA,
+                       "the feature '%.100s' has %zu bytes, expected %" PRId64 " numbers of %s (%" PRId64
+                       " bytes, or a byte for each); set length and dtype in data.columns.%.100s to what was written",
+                       feature->name, size, column->length, liana_dtype_name((liana_dtype)column->dtype),
+                       column->length * (int64_t)liana_dtype_size((liana_dtype)column->dtype), column->name);
+}
+
 static liana_status read_feature(const liana__column *column, void *values, int64_t *k, const liana__example *example,
                                  const char *name, liana__error *error)
 {
@@ -130,6 +172,12 @@ static liana_status read_feature(const liana__column *column, void *values, int6
                            "data.columns.%.100s",
                            name, feature.count, column->name);
     }
+    int raw = *k == 0 && column->from.count == 1 ? raw_dtype(column, &feature) : LIANA_STRING;
+    if (raw != LIANA_STRING) {
+        *k = column->length;
+        return read_raw(column, values, raw, &feature, error);
+    }
+    LIANA_TRY(check_bytes(column, &feature, error));
     for (size_t i = 0; i < feature.count; i++) {
         if (put_value(column, values, (*k)++, &feature, i, error) == LIANA_OK) continue;
         return liana__fail_within(error, "the feature '%.100s', value %zu", name, i);

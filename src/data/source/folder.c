@@ -1,8 +1,9 @@
-/* JPEG and PNG files: folders with a folder for each class, plain folders, or files. */
+/* Image files: folders with a folder for each class, plain folders, or files. */
 #include "base/text.h"
 #include "data/source/class_list.h"
 #include "data/source/folder_set.h"
 #include "data/source/image_files.h"
+#include "data/source/image_names.h"
 #include "formats/image.h"
 
 #include <stdlib.h>
@@ -17,25 +18,16 @@ typedef struct folder_source {
     size_t num_classes;
     size_t classes_capacity;
     const liana__paths *paths; /* while it is opened */
+    liana__unread_images unread;
     size_t num_direct;         /* images in a class folder itself, not below it */
+    bool knows_classes;        /* the options list them */
     bool ignore_labels;
     bool skip_damage;
 } folder_source;
 
-static bool named_as_image(const char *path)
-{
-    static const char *const suffixes[] = {".jpg", ".jpeg", ".png"};
-    size_t length = strlen(path);
-    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
-        size_t size = strlen(suffixes[i]);
-        if (length > size && strcasecmp(path + length - size, suffixes[i]) == 0) return true;
-    }
-    return false;
-}
-
 static bool recognises(const char *path, const uint8_t *head, size_t head_size)
 {
-    return named_as_image(path) || liana__image_sniff(head, head_size) != LIANA__IMAGE_UNKNOWN;
+    return liana__named_as_image(path) || liana__image_sniff(head, head_size) != LIANA__IMAGE_UNKNOWN;
 }
 
 static void close_source(liana__source *base)
@@ -85,7 +77,8 @@ static liana_status add_file(folder_source *source, const char *path, size_t id_
 /* ---- images in a folder and below it ---- */
 
 /* A walk through a folder and the folders in it, each once, however often links lead there: the files of a folder come
- * first, then its folders, both in byte order. Hidden files and folders are left out. */
+ * first, then its folders, both in byte order. Hidden files and folders are left out, and those that archives and disks
+ * bring along. */
 typedef struct walk {
     folder_source *source;
     const char *root;
@@ -111,8 +104,8 @@ static liana_status add_entries(walk *own, const char *folder, const liana__path
                                 liana__arena *arena, liana__error *error)
 {
     for (size_t i = 0; i < names->count; i++) {
-        bool is_image = named_as_image(names->items[i]);
-        if (*names->items[i] == '.' || (is_image && folders)) continue;
+        bool is_image = liana__named_as_image(names->items[i]);
+        if (liana__named_as_litter(names->items[i]) || (is_image && folders)) continue;
         const char *path = liana__path_join(arena, folder, names->items[i]);
         if (!path) return liana__fail_memory(error, folder);
         if (!is_image && liana__folder_exists(path) != folders) continue;
@@ -122,6 +115,7 @@ static liana_status add_entries(walk *own, const char *folder, const liana__path
             LIANA_TRY(add_file(own->source, path, own->id_start, own->label, error));
             own->source->num_direct += folder == own->root;
         } else {
+            liana__unread_images_add(&own->source->unread, path);
             own->source->base.num_ignored++;
         }
     }
@@ -187,7 +181,9 @@ static liana_status list_classes(const liana__paths *paths, liana__arena *arena,
             const char *inner = liana__path_join(arena, paths->items[i], names.items[k]);
             bool room = inner && liana__grow(&items, count, &capacity, sizeof *items);
             if (!room) status = liana__fail_memory(error, "a list of classes");
-            if (room && *names.items[k] != '.' && liana__folder_exists(inner)) items[count++] = names.items[k];
+            if (room && !liana__named_as_litter(names.items[k]) && liana__folder_exists(inner)) {
+                items[count++] = names.items[k];
+            }
         }
     }
     if (count) qsort(items, count, sizeof *items, compare_names);
@@ -202,13 +198,43 @@ static liana_status list_classes(const liana__paths *paths, liana__arena *arena,
     return status;
 }
 
+/* "'FOLDER/NAME'" of the first folder that was named and has a folder of this name. */
+static const char *first_place(const liana__paths *paths, liana__arena *arena, const char *name)
+{
+    const char *inner = NULL;
+    for (size_t i = 0; i < paths->count; i++) {
+        inner = liana__path_join(arena, paths->items[i], name);
+        if (!inner || liana__folder_exists(inner)) break;
+    }
+    return inner ? inner : name;
+}
+
+/* Folders whose names mean the same are one class, written in two ways. */
+static liana_status check_spelling(const liana__paths *paths, liana__arena *arena, const liana__strings *names,
+                                   liana__error *error)
+{
+    liana__alike alike;
+    LIANA_TRY(liana__class_list_find_alike(names, false, &alike, error));
+    if (!alike.one) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_DATA,
+                       "the folders '%s' and '%s' have the classes %s and %s, which are written differently, but mean "
+                       "the same; rename one of them%s",
+                       first_place(paths, arena, alike.one), first_place(paths, arena, alike.other),
+                       liana__class_name_show(alike.one, alike.looks_same).text,
+                       liana__class_name_show(alike.other, alike.looks_same).text,
+                       alike.looks_same ? "" : ", or list both in data.class_names if they are two classes");
+}
+
 /* The folders in the folders that were named are the classes, unless the options list the classes. */
 static liana_status find_classes(folder_source *source, const liana__paths *paths, const liana__source_options *options,
                                  liana__error *error)
 {
     liana__strings found = options->class_names;
-    if (!found.count) LIANA_TRY(list_classes(paths, &source->files.arena, &found, error));
     liana_status status = LIANA_OK;
+    if (!found.count) {
+        LIANA_TRY(list_classes(paths, &source->files.arena, &found, error));
+        if (!options->ignore_labels) status = check_spelling(paths, &source->files.arena, &found, error);
+    }
     for (size_t i = 0; status == LIANA_OK && i < found.count; i++) status = add_class(source, found.items[i], error);
     if (!options->class_names.count) free((void *)(uintptr_t)found.items);
     return status;
@@ -216,15 +242,43 @@ static liana_status find_classes(folder_source *source, const liana__paths *path
 
 static liana_status fail_class(folder_source *source, const char *folder, const char *name, liana__error *error)
 {
-    const char *nearest = liana__nearest(name, source->classes, source->num_classes);
+    const liana__strings known = {source->num_classes, source->classes};
+    const liana__class_hint_text hint = liana__class_hint(name, &known);
     liana__strings found;
     LIANA_TRY(list_classes(source->paths, &source->files.arena, &found, error));
-    liana__class_list_text ours = liana__class_list_show(&(liana__strings){source->num_classes, source->classes});
+    liana__class_list_text ours = liana__class_list_show(&known);
     liana__class_list_text theirs = liana__class_list_show(&found);
     free((void *)(uintptr_t)found.items);
     return liana__fail(error, LIANA_INVALID_DATA,
                        "the folder '%s' does not have the name of a class%s. There are %s; the folders here are of %s",
-                       folder, nearest ? liana__hint(nearest).text : " (see data.class_names)", ours.text, theirs.text);
+                       folder, *hint.text ? hint.text : " (see data.class_names)", ours.text, theirs.text);
+}
+
+/* Why a folder has no image: what else it has. `unread`: the images of other kinds in it. */
+static liana_status fail_without_images(folder_source *source, const char *what, const char *folder,
+                                        const liana__unread_images *unread, const char *hint, liana__error *error)
+{
+    if (unread->total) {
+        const char *list = liana__unread_images_list(unread, &source->files.arena);
+        return liana__fail(error, LIANA_INVALID_DATA,
+                           "no image that can be read (" LIANA__IMAGE_KINDS ") in the folder %s'%s', but %s; convert "
+                           "them, to PNG for example",
+                           what, folder, list ? list : "others");
+    }
+    return liana__fail(error, LIANA_INVALID_DATA, "no image (" LIANA__IMAGE_KINDS ") in the folder %s'%s'%s", what,
+                       folder, hint);
+}
+
+/* A class of which there is nothing to train on is a mistake; where the classes are known, data may lack some. */
+static liana_status check_class_folder(folder_source *source, const char *folder, const char *name,
+                                       const liana__unread_images *unread, uint64_t num_others, liana__error *error)
+{
+    if (source->knows_classes) return LIANA_OK;
+    const char *what = liana__arena_format(&source->files.arena, "of class '%s', ", name);
+    const char *hint = num_others ? "; is the named folder one level too high?"
+                                  : ": it is empty; remove it, or put images of this class there";
+    if (!what) return liana__fail_memory(error, folder);
+    return fail_without_images(source, what, folder, unread, hint, error);
 }
 
 static liana_status add_class_folder(folder_source *source, const char *folder, const char *name, size_t id_start,
@@ -233,12 +287,15 @@ static liana_status add_class_folder(folder_source *source, const char *folder, 
     int64_t label = source->ignore_labels ? -1 : find_class(source, name);
     if (label < 0 && !source->ignore_labels) return fail_class(source, folder, name, error);
     size_t before = source->files.count, num_lost = source->base.num_lost;
+    const liana__unread_images all = source->unread;
+    const uint64_t ignored = source->base.num_ignored;
+    source->unread = (liana__unread_images){0};
     LIANA_TRY(walk_folder(source, folder, id_start, label, true, error));
-    if (source->files.count > before || source->base.num_lost > num_lost) return LIANA_OK;
-    return liana__fail(
-        error, LIANA_INVALID_DATA,
-        "no image (.jpg, .jpeg or .png) in the folder of class '%s', '%s'; is the named folder one level too high?",
-        name, folder);
+    const liana__unread_images own = source->unread;
+    for (size_t i = 0; i < LIANA__UNREAD_KINDS; i++) source->unread.counts[i] += all.counts[i];
+    source->unread.total += all.total;
+    if (source->files.count > before || source->base.num_lost > num_lost || source->ignore_labels) return LIANA_OK;
+    return check_class_folder(source, folder, name, &own, source->base.num_ignored - ignored, error);
 }
 
 /* A folder that was named: the images in and below the folders in it, with labels, or else its own images, without. */
@@ -250,7 +307,7 @@ static liana_status add_folder(folder_source *source, const char *path, liana__e
     liana__paths names;
     LIANA_TRY(liana__folder_list(path, &source->files.arena, &names, error));
     for (size_t i = 0; i < names.count; i++) {
-        if (*names.items[i] == '.') continue;
+        if (liana__named_as_litter(names.items[i])) continue;
         char *inner = liana__path_join(&source->files.arena, path, names.items[i]);
         if (!inner) return liana__fail_memory(error, "a list of images");
         if (!liana__folder_exists(inner)) continue;
@@ -260,7 +317,9 @@ static liana_status add_folder(folder_source *source, const char *path, liana__e
     /* Images next to class folders have no class. */
     if (!has_folders || source->ignore_labels) LIANA_TRY(walk_folder(source, path, id_start, -1, false, error));
     if (source->files.count > before || source->base.num_lost > num_lost) return LIANA_OK;
-    return liana__fail(error, LIANA_NOT_FOUND, "no image (.jpg, .jpeg or .png) in the folder '%s'", path);
+    liana_status status = fail_without_images(source, "", path, &source->unread, "", error);
+    if (error) error->status = LIANA_NOT_FOUND;
+    return status == LIANA_INVALID_DATA ? LIANA_NOT_FOUND : status;
 }
 
 /* Folders of the parts of data, which have the class folders in them. */
@@ -284,9 +343,26 @@ static liana_status check_level(const folder_source *source, const liana__source
     for (size_t i = 0; i < source->num_classes; i++) parts = parts && names_part(source->classes[i]);
     if (source->num_classes > 1 && !parts) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_DATA,
-                       "no image (.jpg, .jpeg or .png) in the folder of class '%s' itself, only in folders below it; "
+                       "no image (" LIANA__IMAGE_KINDS ") in the folder of class '%s' itself, only in folders below it; "
                        "is the named folder, '%s', one level too high? (If not, list the classes in data.class_names)",
                        source->classes[0], source->paths->items[0]);
+}
+
+static liana_status tell_unread(folder_source *source, liana__error *error)
+{
+    const liana__unread_images *unread = &source->unread;
+    if (!unread->total) return LIANA_OK;
+    const char *list = liana__unread_images_list(unread, &source->files.arena);
+    const char *text =
+        list ? liana__arena_format(&source->files.arena,
+                                   "%llu of %llu image files in '%s' are of kinds that are not read (%s), and left out; "
+                                   "convert them, to PNG for example",
+                                   (unsigned long long)unread->total,
+                                   (unsigned long long)(unread->total + source->files.count), source->paths->items[0],
+                                   list)
+             : NULL;
+    source->base.left_out = text;
+    return text ? LIANA_OK : liana__fail_memory(error, "a list of images");
 }
 
 static liana_status fill_source(folder_source *source, const liana__paths *paths, const liana__source_options *options,
@@ -303,6 +379,8 @@ static liana_status fill_source(folder_source *source, const liana__paths *paths
     }
     if (source->files.count) LIANA_TRY(check_level(source, options, error));
     if (paths->count > 1) LIANA_TRY(liana__image_files_distinguish(&source->files, error));
+    LIANA_TRY(tell_unread(source, error));
+    LIANA_TRY(liana__image_files_note_versions(&source->files, error));
     source->base.num_records = source->files.count;
     source->base.memory = liana__image_files_memory(&source->files);
     source->base.has_labels = liana__image_files_labelled(&source->files, options->skip_damage);
@@ -317,6 +395,7 @@ static liana_status open_source(const liana__paths *paths, const liana__source_o
     if (!source) return liana__fail_memory(error, "a list of images");
     source->base.kind = &liana__source_folder;
     source->paths = paths;
+    source->knows_classes = options->class_names.count > 0;
     source->ignore_labels = options->ignore_labels;
     source->skip_damage = options->skip_damage;
     liana_status status = fill_source(source, paths, options, error);
@@ -326,7 +405,7 @@ static liana_status open_source(const liana__paths *paths, const liana__source_o
 
 const liana__source_kind liana__source_folder = {
     .name = "folder",
-    .doc = "JPEG and PNG files: folders with a folder for each class (with images in its subfolders), plain folders, "
+    .doc = "Image files (" LIANA__IMAGE_KINDS "): folders with a folder for each class (with images in its subfolders), plain folders, "
            "or files.",
     .recognises = recognises,
     .takes_folders = true,

@@ -124,6 +124,18 @@ size_t liana__image_files_memory(const liana__image_files *files)
     return files->arena.used + files->capacity * sizeof *files->items;
 }
 
+liana_status liana__image_files_note_versions(liana__image_files *files, liana__error *error)
+{
+    files->versions = liana__arena_allocate(&files->arena, (files->count + 1) * sizeof *files->versions);
+    if (!files->versions) return liana__fail_memory(error, "the versions of the images");
+    for (size_t i = 0; i < files->count; i++) {
+        const char *path = files->items[i].path;
+        const bool is_local = path && liana__remote_name(path) == path;
+        if (!is_local || !liana__file_version_find(path, &files->versions[i])) files->versions[i].size = -1;
+    }
+    return LIANA_OK;
+}
+
 liana_status liana__image_files_read(const liana__image_files *files, uint64_t index, void *scratch,
                                      liana__record *record, liana__error *error)
 {
@@ -135,7 +147,9 @@ liana_status liana__image_files_read(const liana__image_files *files, uint64_t i
     record->label = file->label;
     if (file->reason) return liana__fail(error, file->status, "%s", file->reason);
     if (!file->path) return LIANA_OK;
-    LIANA_TRY(liana__file_read_into(file->path, MAX_FILE_SIZE, buffer, error));
+    const liana__file_version *before = files->versions ? &files->versions[index] : NULL;
+    if (before && before->size < 0) before = NULL;
+    LIANA_TRY(liana__file_read_again(file->path, before, MAX_FILE_SIZE, buffer, error));
     record->bytes = (const uint8_t *)buffer->bytes;
     record->size = buffer->size;
     return LIANA_OK;

@@ -20,7 +20,8 @@ typedef struct liana__image_files {
     liana__image_file *items;
     size_t count;
     size_t capacity;
-    size_t num_unlabelled; /* of those without a reason */
+    size_t num_unlabelled;         /* of those without a reason */
+    liana__file_version *versions; /* of the files; a size of -1: not known. NULL: of none */
 } liana__image_files;
 
 /* Whether the records count as labelled: all that can be used, or with skip_damage some (the others are then bad). */
@@ -43,8 +44,12 @@ size_t liana__image_files_memory(const liana__image_files *files);
 liana_status liana__image_files_fetch(liana__image_files *files, const liana__source_options *options, size_t *failed,
                                       liana__error *error) LIANA_MUST_USE;
 
+/* Notes what the local files are now, once all are added: a file that is exchanged or written to later is not read. (Files
+ * of servers are copies, whose versions src/remote knows.) Errors: OUT_OF_MEMORY. */
+liana_status liana__image_files_note_versions(liana__image_files *files, liana__error *error) LIANA_MUST_USE;
+
 /* Reads a file's bytes into the scratch, a liana__file_buffer of one thread. The record's id and label are set before
- * that. Errors: those of liana__file_read_into. */
+ * that. Errors: those of liana__file_read_again. */
 liana_status liana__image_files_read(const liana__image_files *files, uint64_t index, void *scratch,
                                      liana__record *record, liana__error *error) LIANA_MUST_USE;
 /* Asks the system to fetch the file, which will be read soon. */

@@ -3,7 +3,11 @@
 
 #include "base/parts.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "data/source/class_list.h"
+#include "data/source/image_names.h"
+#include "formats/image.h"
+#include "formats/sniff.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -103,6 +107,38 @@ static liana_status recognise_folder(const liana_context *context, const char *p
     return status;
 }
 
+/* What a file or folder of no known kind is: "; it is an HEIC image", "; it has 3 .heic". In the arena; NULL: out of
+ * memory. */
+static const char *describe_unknown(const char *path, liana__arena *arena)
+{
+    uint8_t head[LIANA__SOURCE_HEAD];
+    liana__paths names = {0};
+    liana__unread_images unread = {0};
+    if (!liana__folder_exists(path)) {
+        const char *what = liana__sniff(head, read_head(path, head));
+        return what ? liana__arena_format(arena, "; it looks like %s", what) : "";
+    }
+    if (liana__folder_list(path, arena, &names, NULL) != LIANA_OK) return "";
+    for (size_t i = 0; i < names.count; i++) liana__unread_images_add(&unread, names.items[i]);
+    if (!unread.total) return "";
+    const char *list = liana__unread_images_list(&unread, arena);
+    return list ? liana__arena_format(arena, "; it has image files of kinds that are not read: %s", list) : NULL;
+}
+
+static liana_status fail_unknown_kind(const char *path, liana__error *error)
+{
+    liana__arena arena = {0};
+    const char *what = describe_unknown(path, &arena);
+    liana_status status = liana__fail(error, LIANA_INVALID_DATA,
+                                      "'%s' is not of a known kind%s; expected TFRecord files, IDX files (MNIST), CSV "
+                                      "lists of images, WebDataset tar "
+                                      "archives, images (" LIANA__IMAGE_KINDS
+                                      ") or folders of them; if it is one of these, set data.kind",
+                                      path, what ? what : "");
+    liana__arena_free(&arena);
+    return status;
+}
+
 static liana_status recognise_all(const liana_context *context, const liana__paths *paths,
                                   const liana__source_kind **kind, liana__error *error)
 {
@@ -115,13 +151,7 @@ static liana_status recognise_all(const liana_context *context, const liana__pat
             found = recognise(context, paths->items[i]);
         }
         if (!found) LIANA_TRY(liana__link_check(paths->items[i], error));
-        if (!found) {
-            return liana__fail(
-                error, LIANA_INVALID_DATA,
-                "'%s' is not of a known kind: expected TFRecord files, IDX files (MNIST), CSV lists of images, "
-                "WebDataset tar archives, JPEG or PNG images or folders of them; if it is one of these, set data.kind",
-                paths->items[i]);
-        }
+        if (!found) return fail_unknown_kind(paths->items[i], error);
         if (*kind && found != *kind) {
             return liana__fail(error, LIANA_INVALID_DATA,
                                "'%s' is of kind %s but '%s' is of kind %s; name data of one kind, or set data.kind",
@@ -242,14 +272,17 @@ static liana_status check_source(const liana__source *source, const char *patter
                            why ? why : "");
     }
     /* Components may be what is learnt. */
-    if (options->need_labels && !source->has_labels && !source->num_components) {
+    const bool lacks = options->need_labels && !source->has_labels && !source->num_components;
+    if (lacks && source->instead_of_labels) {
+        return liana__fail(error, LIANA_INVALID_DATA, "'%s' has no labels, which are needed here: %s", pattern,
+                           source->instead_of_labels);
+    }
+    if (lacks) {
         return liana__fail(
             error, LIANA_INVALID_DATA,
-            "'%s' has no labels, which are needed here: TFRecords need an int64 feature 'class', 'label' or "
-            "'image/class/label' (or the one that data.features.label names), IDX images a file of labels beside them, "
-            "CSV lists a column 'label' or 'class' with no empty cell, WebDatasets a NAME.cls beside each image, "
-            "images "
-            "a folder for each class",
+            "'%s' has no labels, which are needed here: IDX images need a file of labels beside them, CSV lists a "
+            "column 'label' or 'class' with no empty cell, WebDatasets a NAME.cls beside each image, images a folder "
+            "for each class",
             pattern);
     }
     return check_names(source, pattern, options, error);

@@ -83,6 +83,7 @@ typedef struct liana__source_options {
     /* Leave out those that the data lack: data to predict may have no targets. */
     bool columns_optional;
     liana__header header; /* of tables */
+    bool or_table;        /* CSV files without a column of image files are tables, whatever columns are asked for */
     /* Use only the first `take` records; 0: all. */
     uint64_t take;
     /* Refuse data without labels at opening. */
@@ -165,6 +166,8 @@ struct liana__source {
     size_t memory; /* bytes used while it is open: its index, and blocks that are kept */
     bool has_labels;
     bool lacks_images; /* its records are values only */
+    /* Without labels: what its records have instead, and how that can be used. NULL: nothing is known. */
+    const char *instead_of_labels;
     /* Components of its records besides image, label and id, with static shapes. */
     size_t num_components;
     const liana_component *components;
@@ -176,6 +179,9 @@ struct liana__source {
     bool streams; /* records have an order of their own: the record at a position is read */
     /* Files and folders in folders of images that are no images, and were left out. */
     uint64_t num_ignored;
+    /* What of the data is not read though it looks as if it should be, as a sentence: image files of kinds that liana does
+     * not read. NULL: nothing. */
+    const char *left_out;
     liana__remote *remote; /* the local files of its URLs */
     bool owns_remote;
     /* Class names in the order of the labels, if the source knows them (class folders, CSV with class names). */

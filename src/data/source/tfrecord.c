@@ -2,12 +2,16 @@
  * at the first record unless they are given. Compressed files are read in blocks. */
 #include "formats/tfrecord.h"
 #include "base/search.h"
+#include "data/source/cast.h"
 #include "data/source/example_columns.h"
+#include "data/source/label_advice.h"
 #include "data/source/source.h"
 #include "formats/example.h"
 #include "formats/tfrecord_blocks.h"
 #include "formats/tfrecord_frame.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,6 +43,7 @@ typedef struct reading {
     liana__block *block; /* that it read last */
     char *values;        /* of the columns; NULL: none yet */
     size_t values_size;
+    char id[32]; /* of a record whose id is a number */
 } reading;
 
 enum {
@@ -123,18 +128,29 @@ static liana_status read_columns(const tfrecord_source *source, uint64_t index, 
     return LIANA_OK;
 }
 
+static void read_id(const tfrecord_source *source, reading *scratch, liana__record *record)
+{
+    liana__feature id;
+    if (!source->id || !liana__example_find(&scratch->example, source->id, &id) || id.count != 1) return;
+    record->id = scratch->id;
+    if (id.kind == LIANA__FEATURE_BYTES) {
+        record->id = (const char *)id.bytes[0].data;
+        record->id_size = id.bytes[0].len;
+    } else if (id.kind == LIANA__FEATURE_INT64) {
+        record->id_size = (size_t)snprintf(scratch->id, sizeof scratch->id, "%" PRId64, id.int64s[0]);
+    } else {
+        liana__cast_describe(LIANA_F32, id.floats, 0, scratch->id, sizeof scratch->id);
+        record->id_size = strlen(scratch->id);
+    }
+}
+
 static liana_status read_record(const liana__source *base, uint64_t index, void *scratch, liana__record *record,
                                 liana__error *error)
 {
     const tfrecord_source *source = (const tfrecord_source *)base;
     const liana__example *example = &((reading *)scratch)->example;
     LIANA_TRY(parse(source, index, scratch, error));
-    liana__feature id;
-    if (source->id && liana__example_find(example, source->id, &id) && id.kind == LIANA__FEATURE_BYTES &&
-        id.count == 1) {
-        record->id = (const char *)id.bytes[0].data;
-        record->id_size = id.bytes[0].len;
-    }
+    read_id(source, scratch, record);
     if (!base->lacks_images) {
         LIANA_TRY(liana__example_bytes(example, source->image, &record->bytes, &record->size, error));
     }
@@ -219,10 +235,23 @@ static liana_status fail_feature(const tfrecord_source *source, const liana__exa
     liana__feature feature;
     bool of_names = status == LIANA_NOT_FOUND || status == LIANA_INVALID_DATA;
     if (!error || !of_names || !example->message) return status;
-    bool has_image = liana__example_find(example, source->image, &feature) && feature.kind == LIANA__FEATURE_BYTES;
+    bool found = liana__example_find(example, source->image, &feature), is_bytes = feature.kind == LIANA__FEATURE_BYTES;
     liana__error own = *error;
-    return liana__fail(error, status, "%s; name the feature that holds the %s in data.features.%s", own.message,
-                       has_image ? "labels" : "images", has_image ? "label" : "image");
+    bool one_image = found && is_bytes && feature.count == 1;
+    liana__text advice = {0};
+    if (one_image && source->label) liana__label_advice(example, source->label, &advice);
+    if (advice.data && !advice.failed) liana__fail(error, status, "%s; %s", own.message, advice.data);
+    bool advised = advice.data != NULL;
+    liana__text_free(&advice);
+    if (advised) return status;
+    if (one_image || !found || is_bytes) {
+        return liana__fail(error, status, "%s; name the feature that holds the %s in data.features.%s", own.message,
+                           one_image ? "labels" : "images", one_image ? "label" : "image");
+    }
+    return liana__fail(error, status,
+                       "%s; name the feature that holds the images in data.features.image, or read these numbers as a "
+                       "column: data.columns: {%.60s: {from: %.60s, length: %zu}}",
+                       own.message, source->image, source->image, feature.count);
 }
 
 /* Records without an image may have other features to learn from. */
@@ -234,7 +263,10 @@ static liana_status choose_columns(tfrecord_source *source, const liana__source_
     bool uses_label = source->label && !options->label_feature && liana__columns_use(options->columns, source->label);
     if (uses_label) source->label = NULL;
     base->has_labels = source->label != NULL;
-    base->lacks_images = !options->image_feature && !liana__example_find(example, source->image, &feature);
+    /* Numbers, or bytes that a column reads, are no encoded image, whatever they are called. */
+    bool is_image = liana__example_find(example, source->image, &feature) && feature.kind == LIANA__FEATURE_BYTES &&
+                    !liana__columns_use(options->columns, source->image);
+    base->lacks_images = !options->image_feature && !is_image;
     LIANA_TRY(liana__example_columns_find(options->columns, options->columns_optional, example, &source->arena,
                                           &source->columns, error));
     base->num_components = source->columns.components.count;
@@ -243,19 +275,54 @@ static liana_status choose_columns(tfrecord_source *source, const liana__source_
     return LIANA_OK;
 }
 
+/* The feature that is named, that of the component 'id', or one of a usual name. */
+static liana_status find_id(tfrecord_source *source, const liana__source_options *options,
+                            const liana__example *example, liana__error *error)
+{
+    liana__feature feature;
+    const char *named = options->id_feature, *wanted = named ? named : liana__columns_id(options->columns);
+    if (named && !liana__example_find(example, named, &feature)) {
+        LIANA_TRY(liana__example_list(example, named, LIANA__FEATURE_BYTES, &feature, error));
+    }
+    source->id = liana__arena_string(&source->arena, wanted);
+    if (wanted && !source->id) return liana__fail_memory(error, "feature names");
+    if (!wanted) source->id = look(example, ID_NAMES, COUNT(ID_NAMES), LIANA__FEATURE_BYTES);
+    if (!source->id) source->id = look(example, ID_NAMES, COUNT(ID_NAMES), LIANA__FEATURE_INT64);
+    return LIANA_OK;
+}
+
+/* What a record without a label has instead. */
+static liana_status describe_labels(tfrecord_source *source, const liana__example *example, liana__error *error)
+{
+    liana__text text = {0};
+    liana__text_add(&text, "expected an int64 feature 'class', 'label' or 'image/class/label', or the one that "
+                           "data.features.label names; ");
+    liana__example_describe(example, &text);
+    size_t length = text.length;
+    for (size_t i = 0; i < COUNT(LABEL_NAMES) && text.length == length; i++) {
+        if (i == 0) liana__text_add(&text, "; ");
+        length = i == 0 ? text.length : length;
+        liana__label_advice(example, LABEL_NAMES[i], &text);
+    }
+    if (text.length == length) liana__text_add(&text, "name the one with the class number");
+    source->base.instead_of_labels = text.failed ? NULL : liana__arena_string(&source->arena, text.data);
+    liana__text_free(&text);
+    return source->base.instead_of_labels ? LIANA_OK : liana__fail_memory(error, "feature names");
+}
+
 static liana_status choose_features(tfrecord_source *source, const liana__source_options *options, reading *scratch,
                                     liana__error *error)
 {
     const liana__example *example = &scratch->example;
     source->image = liana__arena_string(&source->arena, options->image_feature);
     source->label = liana__arena_string(&source->arena, options->label_feature);
-    source->id = liana__arena_string(&source->arena, options->id_feature);
     if (source->arena.failed) return liana__fail_memory(error, "feature names");
     uint64_t pattern;
     LIANA_TRY(find_pattern(source, options->skip_damage || options->any_first_record, scratch, &pattern, error));
     if (!source->image) source->image = look(example, IMAGE_NAMES, COUNT(IMAGE_NAMES), LIANA__FEATURE_BYTES);
     if (!source->label) source->label = look(example, LABEL_NAMES, COUNT(LABEL_NAMES), LIANA__FEATURE_INT64);
-    if (!source->id) source->id = look(example, ID_NAMES, COUNT(ID_NAMES), LIANA__FEATURE_BYTES);
+    LIANA_TRY(find_id(source, options, example, error));
+    if (!source->label) LIANA_TRY(describe_labels(source, example, error));
     /* None of the usual names: reading the first record will fail and list the features that there are. */
     if (!source->image) source->image = IMAGE_NAMES[0];
     source->base.has_labels = source->label != NULL;
@@ -398,7 +465,7 @@ static liana_status open_source(const liana__paths *paths, const liana__source_o
 
 const liana__source_kind liana__source_tfrecord = {
     .name = "tfrecord",
-    .doc = "TFRecord files of tf.Example with JPEG or PNG images, plain or gzipped.",
+    .doc = "TFRecord files of tf.Example with encoded images, plain or gzipped.",
     .recognises = recognises,
     .open = open_source,
     .close = close_source,

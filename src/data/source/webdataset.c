@@ -2,6 +2,7 @@
  * ("n01/0001.jpg", "n01/0001.cls") are one example. The text before that dot is its id. */
 #include "base/search.h"
 #include "base/text.h"
+#include "data/source/column_search.h"
 #include "data/source/source.h"
 #include "formats/tar.h"
 
@@ -31,7 +32,7 @@ typedef struct webdataset_source {
 } webdataset_source;
 
 /* Extensions as WebDataset's own tools write them, unless data.features names others. */
-static const char *const IMAGE_NAMES[] = {"jpg", "jpeg", "png", "img", "image"};
+static const char *const IMAGE_NAMES[] = {"jpg", "jpeg", "jpe", "jfif", "png", "bmp", "gif", "webp", "tif", "tiff", "img", "image"};
 static const char *const LABEL_NAMES[] = {"cls", "index", "target", "label"};
 #define COUNT(names) (sizeof(names) / sizeof *(names))
 
@@ -147,15 +148,6 @@ static size_t key_length(const char *name)
     return dot ? (size_t)(dot - name) : strlen(name);
 }
 
-static bool is_one_of(const char *extension, const char *wanted, const char *const *usual, size_t num_usual)
-{
-    if (wanted) return strcasecmp(extension, wanted) == 0;
-    for (size_t i = 0; i < num_usual; i++) {
-        if (strcasecmp(extension, usual[i]) == 0) return true;
-    }
-    return false;
-}
-
 static liana_status fail_without_image(const liana__tar *tar, const example_place *example, const char *wanted,
                                        liana__error *error)
 {
@@ -181,9 +173,46 @@ static liana_status add_example(webdataset_source *source, const liana__tar *tar
     return LIANA_OK;
 }
 
-static liana_status add_file(webdataset_source *source, const liana__tar *tar, const liana__source_options *options,
-                             liana__error *error)
+/* The members of one name, which are an example: members[first, end), with their extensions. */
+typedef struct member_group {
+    const liana__tar *tar;
+    const char **extensions; /* [number of members of the archive]; NULL: the member is none of the example */
+    size_t first;
+    size_t end;
+} member_group;
+
+static liana_status find_member(const member_group *group, const char *wanted, const char *const *usual,
+                                size_t num_usual, const liana__tar_member **member, liana__error *error)
 {
+    int place;
+    *member = NULL;
+    LIANA_TRY(liana__column_search_usual("member", group->extensions + group->first, group->end - group->first, wanted,
+                                         usual, num_usual, &place, error));
+    if (place >= 0) *member = &group->tar->members[group->first + (size_t)place];
+    return LIANA_OK;
+}
+
+static liana_status add_group(webdataset_source *source, const member_group *group, example_place *example,
+                              const liana__source_options *options, liana__error *error)
+{
+    if (!example->key) return LIANA_OK;
+    liana_status status =
+        find_member(group, options->image_feature, IMAGE_NAMES, COUNT(IMAGE_NAMES), &example->image, error);
+    if (example->image) group->extensions[example->image - group->tar->members] = NULL;
+    if (status == LIANA_OK) {
+        status = find_member(group, options->label_feature, LABEL_NAMES, COUNT(LABEL_NAMES), &example->label, error);
+    }
+    if (status != LIANA_OK && !options->skip_damage) {
+        return liana__fail_within(error, "'%s', the members '%.*s.*'", group->tar->name,
+                                  example->key_size > 200 ? 200 : (int)example->key_size, example->key);
+    }
+    return add_example(source, group->tar, example, options, error);
+}
+
+static liana_status add_members(webdataset_source *source, member_group *group, const liana__source_options *options,
+                                liana__error *error)
+{
+    const liana__tar *tar = group->tar;
     example_place example = {0};
     for (size_t i = 0; i < tar->count; i++) {
         const liana__tar_member *member = &tar->members[i];
@@ -192,17 +221,25 @@ static liana_status add_file(webdataset_source *source, const liana__tar *tar, c
         const char *part = liana__path_name(member->name);
         if (*part == '.' || liana__starts_with(part, "__")) continue;
         if (!example.key || size != example.key_size || memcmp(member->name, example.key, size) != 0) {
-            LIANA_TRY(add_example(source, tar, &example, options, error));
+            group->end = i;
+            LIANA_TRY(add_group(source, group, &example, options, error));
+            group->first = i;
             example = (example_place){.key = member->name, .key_size = size, .offset = member->offset};
         }
-        const char *extension = member->name + size + (member->name[size] == '.');
-        if (!example.image && is_one_of(extension, options->image_feature, IMAGE_NAMES, COUNT(IMAGE_NAMES))) {
-            example.image = member;
-        } else if (!example.label && is_one_of(extension, options->label_feature, LABEL_NAMES, COUNT(LABEL_NAMES))) {
-            example.label = member;
-        }
+        group->extensions[i] = member->name + size + (member->name[size] == '.');
     }
-    return add_example(source, tar, &example, options, error);
+    group->end = tar->count;
+    return add_group(source, group, &example, options, error);
+}
+
+static liana_status add_file(webdataset_source *source, const liana__tar *tar, const liana__source_options *options,
+                             liana__error *error)
+{
+    member_group group = {.tar = tar, .extensions = calloc(tar->count + 1, sizeof *group.extensions)};
+    liana_status status =
+        group.extensions ? add_members(source, &group, options, error) : liana__fail_memory(error, tar->name);
+    free(group.extensions);
+    return status;
 }
 
 /* Uses the members of a truncated archive. Its last example may be incomplete; it is used only if it has an image, and
@@ -274,7 +311,7 @@ static liana_status open_source(const liana__paths *paths, const liana__source_o
 
 const liana__source_kind liana__source_webdataset = {
     .name = "webdataset",
-    .doc = "WebDataset tar archives with JPEG or PNG images and class numbers (NAME.jpg, NAME.cls).",
+    .doc = "WebDataset tar archives with images and class numbers (NAME.jpg, NAME.cls).",
     .recognises = recognises,
     .open = open_source,
     .close = close_source,

@@ -136,3 +136,37 @@ const liana__stage_kind liana__stage_batch = {
     .begin = begin,
     .next = next,
 };
+
+/* ---- the other way round ---- */
+
+/* The batches that the dataset's elements are or hold; NULL: they are single. */
+static const liana_dataset *find_batches(const liana_dataset *dataset)
+{
+    if (dataset->kind == &liana__stage_batch) return dataset;
+    if (dataset->kind == &liana__stage_unbatch) return NULL;
+    const liana_dataset *found = NULL;
+    for (size_t i = 0; i < dataset->num_inputs && !found; i++) found = find_batches(dataset->inputs[i]);
+    return found;
+}
+
+void liana__dataset_examples(const liana_dataset *dataset, liana_dataset **examples, int64_t *batch_size)
+{
+    const liana_dataset *last = dataset, *batches = find_batches(dataset);
+    const batch *own = batches ? batches->own : NULL;
+    liana_dataset *whole = liana_dataset_retain((liana_dataset *)(uintptr_t)dataset);
+    *examples = whole;
+    *batch_size = own ? (int64_t)own->size : 0;
+    if (!own) return;
+    while (last->kind == &liana__stage_prefetch) last = last->inputs[0];
+    const bool drops = own->remainder == LIANA_REMAINDER_DROP;
+    if (last == batches && (!drops || batches->length >= 0)) {
+        /* As they were before: in any order, also where the last batch is a smaller one. */
+        *examples = liana_dataset_retain(batches->inputs[0]);
+        if (drops) *examples = liana_dataset_take(*examples, batches->length * *batch_size);
+        liana_dataset_close(whole);
+    } else if (own->remainder != LIANA_REMAINDER_PAD) {
+        *examples = liana_dataset_unbatch(whole);
+    } else {
+        *batch_size = 0;
+    }
+}

@@ -59,11 +59,11 @@ static liana_status put_image(const liana_dataset *dataset, files_reader *own, c
                        (long long)record->width, record->channels, liana__component_describe(image).text);
 }
 
-/* A table may have a column of its own with this name. */
+/* There may be a column of its own with this name. */
 static bool has_ids(const liana__source *source)
 {
     for (size_t i = 0; i < source->num_components; i++) {
-        if (source->lacks_images && strcmp(source->components[i].name, "id") == 0) return false;
+        if (strcmp(source->components[i].name, "id") == 0) return false;
     }
     return true;
 }

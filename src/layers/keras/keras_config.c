@@ -1,6 +1,7 @@
 /* Translates layers' options between Keras and liana. */
 #include "layers/keras/keras_config.h"
 
+#include "layers/activations.h"
 #include "layers/initializers.h"
 #include "layers/rules/constraints.h"
 #include "layers/rules/regularizers.h"
@@ -126,6 +127,13 @@ static bool is_last_axis(const liana__value *value, int rank)
     return value->kind == LIANA__VALUE_INT && (value->integer == -1 || value->integer == rank - 1);
 }
 
+/* Keras 2 writes "groups" for each kind of convolution, also where the layer does not use it. */
+static bool has_unused_groups(const liana__layer_type *type, const char *key)
+{
+    return strcmp(key, "groups") == 0 && liana__fields_find(type->options, "kernel_size") &&
+           !liana__fields_find(type->options, key);
+}
+
 /* Options that liana has no counterpart of: they must not change the result. */
 static liana_status check_key(const liana__layer_type *type, const char *key, const liana__value *value,
                               const char *where, int rank, liana__error *error)
@@ -144,20 +152,24 @@ static liana_status check_key(const liana__layer_type *type, const char *key, co
     if (strcmp(key, "axis") == 0 && !has_axis && !is_last_axis(value, rank)) {
         return refuse(value, where, key, "the last axis", error);
     }
+    bool is_one = value->kind == LIANA__VALUE_INT && value->integer == 1;
+    if (has_unused_groups(type, key) && !is_one) return refuse(value, where, key, "1", error);
     bool switches = strcmp(key, "renorm") == 0 || strcmp(key, "invert") == 0;
     if (switches && is_true(value)) return refuse(value, where, key, "false", error);
     return LIANA_OK;
 }
 
 /* The name of an activation, also where Keras 3 wraps it: {"class_name": "function", "config": "relu"}. */
-static liana__value *read_activation(liana__arena *arena, const liana__value *value)
+static liana__value *read_activation(liana__arena *arena, const liana__value *value, bool keras3)
 {
     if (value->kind == LIANA__VALUE_MAP) {
         const liana__value *name = liana__value_get(value, "config");
         if (!name || name->kind != LIANA__VALUE_STRING) name = liana__value_get(value, "class_name");
         if (name && name->kind == LIANA__VALUE_STRING) value = name;
     }
-    liana__value *copy = liana__value_copy(arena, value);
+    bool is_old = !keras3 && is_text(value, "hard_sigmoid");
+    liana__value *copy =
+        is_old ? liana__value_string(arena, LIANA__HARD_SIGMOID_KERAS2) : liana__value_copy(arena, value);
     if (copy) copy->place = value->place;
     return copy;
 }
@@ -218,8 +230,8 @@ static void join_kernel_size(const liana__value *config, liana__arena *arena, li
 }
 
 liana_status liana__keras_read_config(const liana_context *context, const liana__layer_type *type,
-                                      const liana__value *config, const char *where, int rank, liana__arena *arena,
-                                      liana__value **result, liana__error *error)
+                                      const liana__value *config, const char *where, int rank, bool keras3,
+                                      liana__arena *arena, liana__value **result, liana__error *error)
 {
     liana__value *options = liana__value_map(arena);
     if (!options) return liana__fail_memory(error, "a layer's options");
@@ -231,9 +243,9 @@ liana_status liana__keras_read_config(const liana_context *context, const liana_
         LIANA_TRY(check_key(type, key, item, where, rank, error));
         bool is_option = strcmp(key, "axis") == 0 || strcmp(key, "input_dim") == 0;
         is_option = is_option && liana__fields_find(type->options, key);
-        if (is_neutral(key) && !is_option) continue;
+        if ((is_neutral(key) && !is_option) || has_unused_groups(type, key)) continue;
         LIANA_TRY(read_text(context, arena, where, key, &item, error));
-        if (strcmp(key, "activation") == 0) item = read_activation(arena, item);
+        if (strcmp(key, "activation") == 0) item = read_activation(arena, item, keras3);
         if (item) liana__value_append(arena, options, key, &config->key_places[i], item);
     }
     join_kernel_size(config, arena, options);

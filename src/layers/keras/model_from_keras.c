@@ -10,6 +10,7 @@ typedef struct reader {
     liana_model *model;
     const liana__layer_node *examples; /* what a nested model is called on; NULL: the file must say it */
     int depth;                         /* of nesting */
+    bool keras3;                       /* the file is of Keras 3 */
     liana__arena arena;
     liana__error error;
 } reader;
@@ -63,7 +64,8 @@ static liana_status read_dtype(reader *r, const liana__value *config, bool is_in
 }
 
 /* Adds one layer; `inputs` NULL means the node before. */
-static liana_status add_layer(reader *r, const liana__value *layer, const size_t *inputs, size_t num_inputs)
+static liana_status add_layer(reader *r, const liana__value *layer, const size_t *inputs, size_t num_inputs,
+                              bool inference)
 {
     const liana__value *class_value, *config;
     LIANA_TRY(expect(r, layer, "class_name", LIANA__VALUE_STRING, &class_value));
@@ -92,9 +94,10 @@ static liana_status add_layer(reader *r, const liana__value *layer, const size_t
     int rank = r->model->num_nodes ? r->model->nodes[source].shape.rank : 0;
     liana__value *options;
     LIANA_TRY(
-        liana__keras_read_config(r->model->context, request.type, config, where, rank, &r->arena, &options, &r->error));
+        liana__keras_read_config(r->model->context, request.type, config, where, rank, r->keras3, &r->arena, &options, &r->error));
     const liana__value *trainable = liana__value_get(config, "trainable");
     request.frozen = trainable && trainable->kind == LIANA__VALUE_BOOL && !trainable->boolean;
+    request.inference = inference;
     request.options = options;
     request.where = where;
     return liana__model_add(r->model, &request).id ? LIANA_OK : r->model->error.status;
@@ -125,7 +128,7 @@ static liana_status read_inner(reader *r, const liana__value *layer, size_t give
     if (r->depth >= MOST_NESTED) return refuse(r, layer, NULL, "models are nested more than 8 deep");
     const char *name = layer_name(layer);
     if (liana_model_create(r->model->context, name, inner) != LIANA_OK) return liana__fail_memory(&r->error, "a model");
-    reader own = {.model = *inner, .depth = r->depth + 1};
+    reader own = {.model = *inner, .depth = r->depth + 1, .keras3 = r->keras3};
     if (given != LIANA__NONE) own.examples = &r->model->nodes[given];
     liana_status status = read_model(&own, class_value->string, config);
     if (status == LIANA_OK) status = liana__model_check(*inner, &own.error);
@@ -137,10 +140,14 @@ static liana_status read_inner(reader *r, const liana__value *layer, size_t give
 }
 
 static liana_status nest(reader *r, const liana__value *layer, const liana_model *inner, const size_t *inputs,
-                         size_t num_inputs)
+                         size_t num_inputs, bool inference)
 {
-    liana__nest_request request = {
-        .here = place_of(layer), .inner = inner, .name = layer_name(layer), .inputs = inputs, .num_inputs = num_inputs};
+    liana__nest_request request = {.here = place_of(layer),
+                                   .inner = inner,
+                                   .name = layer_name(layer),
+                                   .inference = inference,
+                                   .inputs = inputs,
+                                   .num_inputs = num_inputs};
     return liana__model_nest(r->model, &request).id ? LIANA_OK : r->model->error.status;
 }
 
@@ -201,7 +208,7 @@ static liana_status add_nested_in_sequence(reader *r, const liana__value *layer)
     size_t before = liana__model_last_node(r->model);
     liana_status status = read_inner(r, layer, before, &inner);
     if (status == LIANA_OK && before == LIANA__NONE) status = add_input_like(r, layer, inner);
-    if (status == LIANA_OK) status = nest(r, layer, inner, NULL, 0);
+    if (status == LIANA_OK) status = nest(r, layer, inner, NULL, 0, false);
     liana_model_destroy(inner);
     return status;
 }
@@ -220,7 +227,7 @@ static liana_status read_sequential(reader *r, const liana__value *config)
             continue;
         }
         if (!is_input && !r->model->num_nodes && inner) LIANA_TRY(add_input(r, layer, inner));
-        LIANA_TRY(add_layer(r, layer, NULL, 0));
+        LIANA_TRY(add_layer(r, layer, NULL, 0, false));
     }
     return LIANA_OK;
 }
@@ -284,6 +291,19 @@ static size_t find_result(const liana_model *model, const reference *wanted)
     return LIANA__NONE;
 }
 
+/* Whether a call says training=False, which Keras 2 writes behind the call's first input: [name, 0, 0, {...}]. Keras 3
+ * has other forms. It writes what a call was made with, also its default, and then computes as the model is called; so
+ * there the word says nothing. Errors: UNIMPLEMENTED for a call that says training=True. */
+static liana_status read_training(reader *r, const liana__value *call, const char *name, bool *inference)
+{
+    while (call && call->kind == LIANA__VALUE_LIST && call->count && !is_reference(call)) call = call->items[0];
+    const bool has_arguments = call && is_reference(call) && call->count > 3;
+    const liana__value *training = has_arguments ? liana__value_get(call->items[3], "training") : NULL;
+    *inference = training && training->kind == LIANA__VALUE_BOOL && !training->boolean;
+    if (!training || training->kind != LIANA__VALUE_BOOL || !training->boolean) return LIANA_OK;
+    return refuse(r, training, name, "its call has training=True: it would compute as in training always");
+}
+
 /* An entry of the list of layers. */
 typedef struct entry {
     const liana__value *layer;
@@ -291,6 +311,7 @@ typedef struct entry {
     size_t num_calls;
     size_t num_added;
     liana_model *inner; /* of an entry that is a model, once it is read */
+    bool inference;     /* its calls say training=False */
     bool is_mask_op;    /* Keras 3 writes the computation of masks as ops; liana computes them by itself */
 } entry;
 
@@ -325,13 +346,29 @@ static liana_status call_again(reader *r, const entry *own, const size_t *nodes,
                                                                                               : r->model->error.status;
 }
 
+/* All calls of an entry are in the same mode, which liana keeps by layer. */
+static liana_status read_mode(reader *r, entry *own)
+{
+    bool inference = false;
+    if (own->calls) {
+        const bool bare = is_reference(own->calls->items[0]);
+        const liana__value *call = bare ? own->calls : own->calls->items[own->num_added];
+        LIANA_TRY(read_training(r, call, layer_name(own->layer), &inference));
+    }
+    if (own->num_added == 0) own->inference = inference;
+    if (own->inference == inference) return LIANA_OK;
+    return refuse(r, own->calls, layer_name(own->layer),
+                  "some of its calls have training=False and others do not; give the calls layers of their own");
+}
+
 static liana_status add_call(reader *r, entry *own, const size_t *nodes, size_t count)
 {
+    LIANA_TRY(read_mode(r, own));
     if (is_model_class(text_of(own->layer, "class_name"))) {
         if (!own->inner) LIANA_TRY(read_inner(r, own->layer, count ? nodes[0] : LIANA__NONE, &own->inner));
-        return nest(r, own->layer, own->inner, nodes, count);
+        return nest(r, own->layer, own->inner, nodes, count, own->inference);
     }
-    return own->num_added ? call_again(r, own, nodes, count) : add_layer(r, own->layer, nodes, count);
+    return own->num_added ? call_again(r, own, nodes, count) : add_layer(r, own->layer, nodes, count, own->inference);
 }
 
 /* Adds the next calls of an entry, as long as all their inputs are there. */
@@ -472,13 +509,24 @@ static liana_status read_model(reader *r, const char *class_name, const liana__v
 
 /* ---- the file ---- */
 
+/* Whether an architecture is Keras 3's. Keras 2 says its version. Keras 3 says none, but the module of each class. */
+static bool is_of_keras3(const liana__value *wrapper, const liana__value *root)
+{
+    const char *version = text_of(root, "keras_version");
+    if (!version) version = text_of(wrapper, "keras_version");
+    if (version) return atoi(version) >= 3;
+    return liana__value_get(root, "module") || liana__value_get(root, "registered_name");
+}
+
 static liana_status read_architecture(reader *r, const liana__value *root)
 {
     /* tfjs's model.json and the attributes of an HDF5 file wrap the architecture. */
     const liana__value *inner = liana__value_get(root, "modelTopology");
     if (inner) root = inner;
+    const liana__value *wrapper = root;
     inner = liana__value_get(root, "model_config");
     if (inner) root = inner;
+    r->keras3 = is_of_keras3(wrapper, root);
     const liana__value *class_value, *config = liana__value_get(root, "config");
     LIANA_TRY(expect(r, root, "class_name", LIANA__VALUE_STRING, &class_value));
     if (!config) return liana__fail_at(&r->error, &root->place, NULL, "the key 'config' is missing");

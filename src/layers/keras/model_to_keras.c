@@ -1,4 +1,5 @@
 /* liana__model_to_keras: the architecture in the form of Keras 2's model.to_json(). */
+#include "layers/activations.h"
 #include "layers/model.h"
 
 #include <string.h>
@@ -26,6 +27,24 @@ static liana__value *write_text(const liana_context *context, liana__arena *aren
     if (liana__ends_with(key, "_initializer")) return liana__initializer_to_keras(context, arena, text);
     if (liana__ends_with(key, "_regularizer")) return liana__regularizer_to_keras(context, arena, text);
     return liana__ends_with(key, "_constraint") ? liana__constraint_to_keras(context, arena, text) : NULL;
+}
+
+/* Whether a layer has the hard_sigmoid of this name. */
+static bool has_activation(const liana__layer *layer, const char *name)
+{
+    const liana__field *field = liana__fields_find(layer->type->options, "activation");
+    if (!field || field->kind != LIANA__FIELD_STRING) return false;
+    const char *own = *(const char *const *)((const char *)layer->options + field->offset);
+    return own && strcmp(own, name) == 0;
+}
+
+/* Whether names must mean what they mean in Keras 3: only hard_sigmoid differs. */
+static bool needs_keras3(const liana_model *model)
+{
+    for (size_t i = 0; i < model->num_layers; i++) {
+        if (has_activation(&model->layers[i], "hard_sigmoid")) return true;
+    }
+    return false;
 }
 
 /* Options that the tables keep as text become objects; no activation becomes "linear". */
@@ -59,11 +78,24 @@ static liana__value *layer_config(liana__arena *arena, const liana_model *model,
         liana__value_set(arena, config, "data_format", liana__value_string(arena, "channels_last"));
     }
     write_texts(model->context, arena, config);
+    if (has_activation(layer, LIANA__HARD_SIGMOID_KERAS2) && !needs_keras3(model)) {
+        liana__value_set(arena, config, "activation", liana__value_string(arena, "hard_sigmoid"));
+    }
     if (layer->type->to_keras) layer->type->to_keras(arena, layer->options, config);
     return config;
 }
 
-/* [[[name, 0, 0, {}], ...], ...]: for each call, its inputs. */
+/* The arguments of a call besides its inputs. */
+static liana__value *call_arguments(liana__arena *arena, const liana_model *model, liana__scope_item item)
+{
+    liana__value *arguments = liana__value_map(arena);
+    if (arguments && liana__scope_item_infers(model, item)) {
+        liana__value_set(arena, arguments, "training", liana__value_bool(arena, false));
+    }
+    return arguments;
+}
+
+/* [[[name, 0, 0, {}], ...], ...]: for each call, its inputs; the first one has the call's arguments. */
 static liana__value *inbound_nodes(liana__arena *arena, const liana_model *model, size_t scope, liana__scope_item item)
 {
     liana__value *nodes = liana__value_list(arena);
@@ -76,7 +108,7 @@ static liana__value *inbound_nodes(liana__arena *arena, const liana_model *model
         for (size_t i = 0; i < count; i++) {
             liana__value *reference = write_reference(arena, model, &inputs[i]);
             if (!reference) return NULL;
-            liana__value_add(arena, reference, liana__value_map(arena));
+            liana__value_add(arena, reference, i ? liana__value_map(arena) : call_arguments(arena, model, item));
             liana__value_add(arena, node, reference);
         }
         if (count) liana__value_add(arena, nodes, node);
@@ -174,8 +206,10 @@ liana__value *liana__model_to_keras(const liana_model *model, liana__arena *aren
     if (!root) return NULL;
     liana__value_set(arena, root, "class_name", liana__value_string(arena, functional ? "Functional" : "Sequential"));
     liana__value_set(arena, root, "config", write_scope(arena, model, LIANA__NONE, liana__model_name(model)));
-    /* The version whose form this is. */
-    liana__value_set(arena, root, "keras_version", liana__value_string(arena, "2.15.0"));
+    /* The version whose form this is, or whose names: Keras 3 reads the form of Keras 2 too. Where both kinds of
+     * hard_sigmoid are there, that of Keras 2 keeps liana's name for it, which Keras refuses. */
+    const char *version = needs_keras3(model) ? "3.0.0" : "2.15.0";
+    liana__value_set(arena, root, "keras_version", liana__value_string(arena, version));
     liana__value_set(arena, root, "backend", liana__value_string(arena, "tensorflow"));
     return arena->failed ? NULL : root;
 }

@@ -179,6 +179,7 @@ liana_status liana_register_layer(liana_context *context, const liana_layer_type
         .min_inputs = own->given.min_inputs,
         .max_inputs = own->given.max_inputs,
         .takes_integers = own->given.takes_integers,
+        .reads_training = true,
         .masking = masking[own->given.masking],
         .weights = own->given.weights ? declare_weights : NULL,
         .call = call_layer,

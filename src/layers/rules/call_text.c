@@ -1,6 +1,7 @@
 /* Reads and writes options that are written as a call. */
 #include "layers/rules/call_text.h"
 
+#include "base/other_names.h"
 #include "base/parts.h"
 
 #include <stdio.h>
@@ -77,11 +78,11 @@ static liana_status fail_unknown(liana__callables kinds, span word, liana__error
 {
     char found[MAX_NAME + 1];
     snprintf(found, sizeof found, "%.*s", (int)(word.length < MAX_NAME ? word.length : MAX_NAME), word.begin);
-    liana__nearest_search search = liana__nearest_begin(found);
+    liana__nearest_search search = liana__nearest_begin_known(found);
     liana__text known = {0};
     const liana__callable *kind;
     for (size_t i = 0; (kind = kind_at(kinds, i)) != NULL; i++) {
-        liana__nearest_add(&search, kind->name);
+        liana__nearest_add_known(&search, kind->name);
         liana__text_add(&known, "%s%s", i ? ", " : "", kind->name);
     }
     if (search.nearest) {

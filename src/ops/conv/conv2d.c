@@ -2,6 +2,7 @@
 #include "ops/conv/conv2d.h"
 
 #include "ops/conv/conv2d.stablehlo.h"
+#include "ops/linear/product.h"
 
 /* ---- what dense and depthwise convolutions share ---- */
 
@@ -380,13 +381,13 @@ static const liana__kernel reference = {.name = "reference", .run = run_referenc
 
 static const liana__kernel *const kernels[] = {
 #if defined(LIANA_X86)
-    &liana__conv2d_pointwise_amx,
-    &liana__conv2d_pointwise_avx512_bf16,
-    &liana__conv2d_pointwise_of_bf16_avx512_bf16_storage,
-    &liana__conv2d_pointwise_of_bf16_avx512,
-    &liana__conv2d_pointwise_of_bf16_avx2,
-    &liana__conv2d_pointwise_avx512,
-    &liana__conv2d_pointwise_avx2,
+    &liana__product_amx,
+    &liana__product_avx512_bf16,
+    &liana__product_of_bf16_avx512_bf16_storage,
+    &liana__product_of_bf16_avx512,
+    &liana__product_of_bf16_avx2,
+    &liana__product_avx512,
+    &liana__product_avx2,
     &liana__conv2d_window_amx,
     &liana__conv2d_winograd_gradient_avx512,
     &liana__conv2d_winograd_gradient_avx2,

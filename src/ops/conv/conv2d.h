@@ -66,7 +66,6 @@ void liana__conv_cost(const liana__geometry *geometry, liana__cost *cost);
 
 /* f32; bf16 if the processor has instructions for it; bf16 computed in f32 elsewhere. */
 extern const liana__kernel liana__conv2d_onednn, liana__conv2d_onednn_bf16, liana__conv2d_onednn_widened;
-LIANA__DECLARE_VECTOR_KERNELS(conv2d_pointwise);
 
 /* The gradient of a kernel is a sum over the images, dense or depthwise. */
 liana__parts liana__conv_kernel_gradient_parts(const liana__node *node);

@@ -3,6 +3,7 @@
 #include "stablehlo/lowering.h"
 
 #include "ops/conv/depthwise_conv2d.h"
+#include "ops/linear/product.h"
 
 #include <math.h>
 
@@ -227,9 +228,9 @@ const liana__op liana__op_conv2d_affine = {
     .kernels =
         (const liana__kernel *const[]){
 #if defined(LIANA_X86)
-            &liana__conv2d_pointwise_amx, &liana__conv2d_pointwise_avx512_bf16,
-            &liana__conv2d_pointwise_of_bf16_avx512_bf16_storage, &liana__conv2d_pointwise_of_bf16_avx512,
-            &liana__conv2d_pointwise_of_bf16_avx2, &liana__conv2d_pointwise_avx512, &liana__conv2d_pointwise_avx2,
+            &liana__product_amx, &liana__product_avx512_bf16,
+            &liana__product_of_bf16_avx512_bf16_storage, &liana__product_of_bf16_avx512,
+            &liana__product_of_bf16_avx2, &liana__product_avx512, &liana__product_avx2,
             &liana__conv2d_window_amx, &liana__conv2d_winograd_avx512, &liana__conv2d_winograd_avx2,
 #endif
             &dense_reference, NULL},

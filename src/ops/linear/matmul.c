@@ -1,6 +1,7 @@
 /* The matrix product of the last two axes. */
 #include "ops/linear/matmul.h"
 
+#include "ops/linear/product.h"
 #include "stablehlo/lowering.h"
 
 static const liana__field fields[] = {
@@ -128,12 +129,12 @@ static const liana__kernel reference = {.name = "reference", .run = run_referenc
 
 static const liana__kernel *const kernels[] = {
 #if defined(LIANA_X86)
-    &liana__matmul_amx,
-    &liana__matmul_avx512_bf16,
-    &liana__matmul_of_bf16_avx512,
-    &liana__matmul_of_bf16_avx2,
-    &liana__matmul_avx512,
-    &liana__matmul_avx2,
+    &liana__product_amx,
+    &liana__product_avx512_bf16,
+    &liana__product_of_bf16_avx512,
+    &liana__product_of_bf16_avx2,
+    &liana__product_avx512,
+    &liana__product_avx2,
 #endif
     &liana__matmul_onednn,
     &liana__matmul_onednn_bf16,

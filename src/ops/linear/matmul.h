@@ -2,7 +2,6 @@
 #ifndef LIANA_OPS_MATMUL_H
 #define LIANA_OPS_MATMUL_H
 
-#include "kernels/vector_kernels.h"
 #include "ops/ops.h"
 
 typedef struct liana__matmul_attributes {
@@ -20,7 +19,5 @@ liana__matmul_sizes liana__matmul_sizes_of(const liana__node *node);
 
 /* f32; bf16 if the processor has instructions for it; bf16 computed in f32 elsewhere. */
 extern const liana__kernel liana__matmul_onednn, liana__matmul_onednn_bf16, liana__matmul_onednn_widened;
-/* Two matrices, of which at most one is transposed. */
-LIANA__DECLARE_VECTOR_KERNELS(matmul);
 
 #endif

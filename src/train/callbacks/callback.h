@@ -112,6 +112,7 @@ struct liana_fit_context {
     liana__callback_item *running;
     /* What was asked for. */
     bool stopping;    /* the training ends well */
+    bool stops_stage; /* at the end of an epoch: its stage ends, and the next one begins */
     bool interrupted; /* it ends with CANCELLED, to be resumed */
     bool wants_checkpoint;
     bool is_best;             /* the state is the best so far, as checkpoint.best says */
@@ -154,6 +155,8 @@ liana_status liana__fit_predict_training(liana_fit_context *context, liana__on_p
 /* Ends the training well: after this update if it is asked for at a step, else after this epoch. The state is saved.
  * The first one to ask is named with its reason. */
 void liana__fit_stop(liana_fit_context *context, const char *format, ...) LIANA__PRINTF(2, 3);
+/* At the end of an epoch: ends the running stage well (training_stages.h). The last stage ends the training. */
+void liana__fit_stop_stage(liana_fit_context *context, const char *format, ...) LIANA__PRINTF(2, 3);
 /* Stops it in good order as on a signal: with a checkpoint, and CANCELLED. */
 void liana__fit_interrupt(liana_fit_context *context);
 /* Sets the factor that the schedule's rate is multiplied by from now on. Above 0. */

@@ -17,6 +17,16 @@ static int find_value(const liana__training *training, const char *name)
     return -1;
 }
 
+/* Whether a metric of that name has several numbers. */
+static bool is_list(const liana__objective *objective, const char *name)
+{
+    for (size_t i = 0; i < objective->num_metrics; i++) {
+        const liana__objective_metric *item = &objective->metrics[i];
+        if (item->num_values && strcmp(item->name, name) == 0) return true;
+    }
+    return false;
+}
+
 static liana_status fail_unknown(const liana_fit_context *context, const char *name, liana__error *error)
 {
     const liana__training *training = context->training;
@@ -26,6 +36,12 @@ static liana_status fail_unknown(const liana_fit_context *context, const char *n
                            "there is no '%s' without validation data; give some, or "
                            "watch '%s'",
                            name, name + strlen(VALIDATION));
+    }
+    if (is_list(training->objective, is_validation ? name + strlen(VALIDATION) : name)) {
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "'%.60s' is a number for each class, and not one to watch; give the metric an average, such "
+                           "as average: macro",
+                           name);
     }
     liana__text names = {0};
     for (size_t i = 0; i <= training->num_metrics; i++) {
@@ -62,15 +78,33 @@ bool liana__fit_metric_of(const liana_fit_context *context, const char *name, co
     return true;
 }
 
+static void keep_reason(liana_fit_context *context, const char *format, va_list arguments)
+{
+    const char *name = context->running ? context->running->name : "";
+    snprintf(context->stopped_by, sizeof context->stopped_by, "%s", *name ? name : "a callback");
+    liana__format_list(context->reason, sizeof context->reason, format, arguments);
+}
+
 void liana__fit_stop(liana_fit_context *context, const char *format, ...)
 {
     if (context->stopping) return;
     context->stopping = true;
-    const char *name = context->running ? context->running->name : "";
-    snprintf(context->stopped_by, sizeof context->stopped_by, "%s", *name ? name : "a callback");
     va_list arguments;
     va_start(arguments, format);
-    liana__format_list(context->reason, sizeof context->reason, format, arguments);
+    keep_reason(context, format, arguments);
+    va_end(arguments);
+}
+
+void liana__fit_stop_stage(liana_fit_context *context, const char *format, ...)
+{
+    const liana__training_stages *stages = context->training->stages;
+    const bool is_last = !stages || (size_t)context->training->state.stage + 1 >= stages->count;
+    if (context->stopping || context->stops_stage) return;
+    context->stopping = is_last;
+    context->stops_stage = !is_last;
+    va_list arguments;
+    va_start(arguments, format);
+    keep_reason(context, format, arguments);
     va_end(arguments);
 }
 

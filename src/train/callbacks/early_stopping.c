@@ -1,7 +1,9 @@
 /* EarlyStopping: ends a training that no longer gets better. Options and rules are those of Keras's callback of this
- * name (keras.io/api/callbacks/early_stopping). */
+ * name (keras.io/api/callbacks/early_stopping). A stage of a training is what a fit of its own is in Keras: it ends its
+ * stage, and begins anew with the next one. */
 #include "train/callbacks/monitor.h"
 #include "train/callbacks/snapshot.h"
+#include "train/core/averaged_weights.h"
 
 #include <math.h>
 
@@ -11,10 +13,12 @@ typedef struct early_stopping_options {
     double baseline; /* NaN: none */
     bool restore_best_weights;
     int64_t start_from_epoch;
+    bool all_stages;
 } early_stopping_options;
 
 typedef struct early_stopping {
-    double best; /* NaN: none yet */
+    int64_t stage; /* that the rest is of; with all_stages always 0 */
+    double best;   /* NaN: none yet */
     int64_t best_epoch;
     int64_t wait; /* epochs since the last improvement */
     bool began;
@@ -30,7 +34,10 @@ static const liana__field fields[] = {
     LIANA__FIELD_ROW(early_stopping_options, restore_best_weights, BOOL, .default_text = "false",
                      .doc = "At the end, go back to the weights of the best epoch."),
     LIANA__FIELD_ROW(early_stopping_options, start_from_epoch, INT, .default_text = "0", .minimum = 0, .maximum = 1e9,
-                     .doc = "Number of first epochs that are not looked at."),
+                     .doc = "Number of first epochs, of each stage, that are not looked at."),
+    LIANA__FIELD_ROW(early_stopping_options, all_stages, BOOL, .default_text = "false",
+                     .doc = "true: all stages of a training are one to it, and it ends them all; false: it ends its "
+                            "stage, and the next one begins."),
 };
 static const liana__fields options_table = LIANA__FIELD_TABLE("EarlyStopping", early_stopping_options, fields);
 
@@ -38,6 +45,7 @@ static void save(const liana__callback_item *item, liana_callback_state *state)
 {
     const early_stopping *own = item->self;
     liana__keep_number(state, "best", own->began ? own->best : NAN);
+    liana__keep_count(state, "stage", own->stage);
     liana__keep_count(state, "best_epoch", own->best_epoch);
     liana__keep_count(state, "wait", own->wait);
     liana__snapshot_keep(&own->weights, state, "best_weights");
@@ -49,6 +57,7 @@ static liana_status load(liana__callback_item *item, const liana_fit_context *co
     const early_stopping_options *options = item->options;
     early_stopping *own = item->self;
     own->began = liana__kept_number(state, "best", &own->best);
+    liana__kept_count(state, "stage", &own->stage);
     liana__kept_count(state, "best_epoch", &own->best_epoch);
     liana__kept_count(state, "wait", &own->wait);
     if (!options->restore_best_weights) return LIANA_OK;
@@ -69,14 +78,27 @@ static liana_status train_begin(liana__callback_item *item, liana_fit_context *c
     return liana__monitor_check(&options->watched, context, error);
 }
 
+/* A new stage is a new fit. Returns the epochs before it. */
+static int64_t find_stage(early_stopping *own, const early_stopping_options *options, const liana_fit_context *context)
+{
+    const liana__training_state *state = &context->training->state;
+    if (options->all_stages || !context->training->stages) return 0;
+    if (own->stage != state->stage) {
+        liana__snapshot_free(&own->weights);
+        *own = (early_stopping){.stage = state->stage, .best = NAN, .began = true};
+    }
+    return state->stage ? state->stage_epoch : 0;
+}
+
 static liana_status epoch_end(liana__callback_item *item, liana_fit_context *context, liana__error *error)
 {
     const early_stopping_options *options = item->options;
     early_stopping *own = item->self;
     double value;
     bool known;
+    const int64_t before = find_stage(own, options, context);
     LIANA_TRY(liana__fit_metric(context, options->watched.monitor, &value, &known, error));
-    if (!known || context->epoch <= options->start_from_epoch) return LIANA_OK;
+    if (!known || context->epoch - before <= options->start_from_epoch) return LIANA_OK;
     own->wait++;
     bool improved = isnan(own->best) || liana__monitor_improves(&options->watched, value, own->best);
     if (options->restore_best_weights && (improved || !own->weights.taken)) {
@@ -91,12 +113,14 @@ static liana_status epoch_end(liana__callback_item *item, liana_fit_context *con
         return LIANA_OK;
     }
     if (own->wait < options->patience || context->epoch <= 1) return LIANA_OK;
-    liana__fit_stop(context, "%s is %.6g, and was %.6g after epoch %lld, the best one", options->watched.monitor, value,
-                    own->best, (long long)own->best_epoch);
+    static const char format[] = "%s is %.6g, and was %.6g after epoch %lld, the best one";
+    const char *name = options->watched.monitor;
+    (options->all_stages ? liana__fit_stop : liana__fit_stop_stage)(context, format, name, value, own->best,
+                                                                    (long long)own->best_epoch);
     return LIANA_OK;
 }
 
-static liana_status train_end(liana__callback_item *item, liana_fit_context *context, liana__error *error)
+static liana_status restore_best(const liana__callback_item *item, liana_fit_context *context, liana__error *error)
 {
     const early_stopping_options *options = item->options;
     const early_stopping *own = item->self;
@@ -107,6 +131,22 @@ static liana_status train_end(liana__callback_item *item, liana_fit_context *con
     return liana__snapshot_restore(&own->weights, context, error);
 }
 
+static liana_status train_end(liana__callback_item *item, liana_fit_context *context, liana__error *error)
+{
+    return restore_best(item, context, error);
+}
+
+/* The next stage begins from the best weights of this one, instead of their averages too. */
+static liana_status last_step(liana__callback_item *item, liana_fit_context *context, liana__error *error)
+{
+    const early_stopping_options *options = item->options;
+    const early_stopping *own = item->self;
+    bool chooses = context->ends_stage && !options->all_stages && options->restore_best_weights && own->weights.taken;
+    if (!chooses || own->best_epoch == context->epoch) return LIANA_OK;
+    LIANA_TRY(restore_best(item, context, error));
+    return liana__averaged_weights_follow(context->training, error);
+}
+
 const liana__callback liana__callback_EarlyStopping = {
     .name = "EarlyStopping",
     .doc = "Ends the training when a metric has not improved for some epochs.",
@@ -115,5 +155,8 @@ const liana__callback liana__callback_EarlyStopping = {
     .save = save,
     .load = load,
     .close = destroy,
-    .on = {[LIANA__ON_TRAIN_BEGIN] = train_begin, [LIANA__ON_EPOCH_END] = epoch_end, [LIANA__ON_TRAIN_END] = train_end},
+    .on = {[LIANA__ON_TRAIN_BEGIN] = train_begin,
+           [LIANA__ON_EPOCH_END] = epoch_end,
+           [LIANA__ON_LAST_STEP] = last_step,
+           [LIANA__ON_TRAIN_END] = train_end},
 };

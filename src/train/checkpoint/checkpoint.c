@@ -6,23 +6,17 @@
 #include "formats/json.h"
 #include "formats/safetensors.h"
 #include "program/variables_file.h"
+#include "train/checkpoint/belongs.h"
 #include "train/checkpoint/checkpoint_format.h"
 #include "train/checkpoint/data_state.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 const char *const liana__checkpoint_variables = "variables.safetensors";
 const char *const liana__checkpoint_state = "state.json";
 enum { STATE_LIMIT = 64 << 20 };
-
-bool liana__checkpoint_is_name(const char *name)
-{
-    if (!liana__starts_with(name, LIANA__CHECKPOINT_PREFIX)) return false;
-    const char *number = name + strlen(LIANA__CHECKPOINT_PREFIX);
-    size_t digits = strspn(number, "0123456789");
-    return digits && (!number[digits] || strcmp(number + digits, LIANA__CHECKPOINT_CHANGED) == 0);
-}
 
 static liana_status list_checkpoints(const char *folder, liana__arena *arena, liana__paths *names, liana__error *error)
 {
@@ -40,9 +34,14 @@ static liana_status list_checkpoints(const char *folder, liana__arena *arena, li
 liana_status liana__checkpoint_set_aside(const char *path, const char *ending, liana__error *error)
 {
     liana__arena arena = {0};
-    const char *aside = liana__arena_format(&arena, "%s%s", path, ending);
-    liana_status status = aside ? liana__folder_remove(aside, error) : liana__fail_memory(error, "a checkpoint");
-    if (status == LIANA_OK) status = liana__folder_rename(path, aside, error);
+    const char *aside = liana__arena_format(&arena, "%s%s", path, ending), *folder = liana__path_folder(&arena, path);
+    liana_status status =
+        aside && folder ? liana__folder_remove(aside, error) : liana__fail_memory(error, "a checkpoint");
+    /* It may be anything: no folder at all, or one that cannot be opened. */
+    if (status == LIANA_OK && rename(path, aside) != 0) {
+        status = liana__fail(error, LIANA_IO_ERROR, "cannot rename '%s' to '%s': %s", path, aside, strerror(errno));
+    }
+    if (status == LIANA_OK) status = liana__folder_sync(folder, error);
     liana__arena_free(&arena);
     return status;
 }
@@ -93,28 +92,39 @@ static liana_status load_variable(const liana__safetensors *file, liana__variabl
                            liana__safetensors_dtype_name(tensor->dtype), liana__shape_print(&found).text,
                            liana__type_print(buffer->dtype, &buffer->shape).text);
     }
-    return liana__variable_write(variable, tensor->data, error);
+    void *data;
+    LIANA_TRY(liana__safetensors_take(file, tensor, &data, error));
+    liana_status status = liana__variable_write(variable, data, error);
+    free(data);
+    return status;
 }
 
-/* A checkpoint appears whole or not at all, so a part of it that is missing or cannot be read was damaged later. */
+/* A checkpoint appears whole or not at all, so a part of it that is missing or cannot be read was damaged later: it was
+ * cut, or something else is in its place (a folder, a pipe, a link that leads nowhere), or nobody may read it. */
 static liana_status call_damaged(const char *path, liana_status status, liana__error *error)
 {
     bool unreadable = status == LIANA_NOT_FOUND || status == LIANA_INVALID_DATA || status == LIANA_OUT_OF_RANGE ||
-                      status == LIANA_DATA_LOSS;
+                      status == LIANA_DATA_LOSS || status == LIANA_IO_ERROR;
     if (!unreadable) return status;
     if (error) error->status = LIANA_DATA_LOSS;
     return liana__fail_within(error, "the checkpoint '%s' is damaged", path);
 }
 
-static liana_status load_array(const liana__safetensors_tensor *tensor, liana__kept_values *kept, liana__error *error)
+static liana_status load_array(const liana__safetensors *file, const liana__safetensors_tensor *tensor,
+                               liana__kept_values *kept, liana__error *error)
 {
-    liana__kept_array array = {.name = tensor->name + strlen(LIANA__CHECKPOINT_CALLBACKS), .data = tensor->data};
+    liana__kept_array array = {.name = tensor->name + strlen(LIANA__CHECKPOINT_CALLBACKS)};
     while (array.dtype < LIANA_NUM_DTYPES && liana__file_dtype(array.dtype) != tensor->dtype) array.dtype++;
     array.shape.rank = tensor->rank;
     memcpy(array.shape.dims, tensor->shape, sizeof tensor->shape);
     bool fits = array.dtype < LIANA_NUM_DTYPES && liana__kept_array_size(&array) == tensor->size;
     if (!fits) return liana__fail(error, LIANA_INVALID_DATA, "'%s' is of no kind that callbacks keep", tensor->name);
-    return liana__kept_values_add(kept, &array, error);
+    void *data;
+    LIANA_TRY(liana__safetensors_take(file, tensor, &data, error));
+    array.data = data;
+    liana_status status = liana__kept_values_add(kept, &array, error);
+    free(data);
+    return status;
 }
 
 /* What callbacks keep: those of the training may not be known yet. */
@@ -123,7 +133,8 @@ static liana_status load_arrays(const liana__safetensors *file, liana__kept_valu
     const liana__safetensors_contents *contents = &file->contents;
     for (size_t i = 0; i < contents->num_tensors; i++) {
         const liana__safetensors_tensor *tensor = &contents->tensors[i];
-        if (liana__starts_with(tensor->name, LIANA__CHECKPOINT_CALLBACKS)) LIANA_TRY(load_array(tensor, kept, error));
+        if (liana__starts_with(tensor->name, LIANA__CHECKPOINT_CALLBACKS))
+            LIANA_TRY(load_array(file, tensor, kept, error));
     }
     return LIANA_OK;
 }
@@ -135,8 +146,9 @@ static liana_status load_variables(const char *path, uint32_t checksum, liana__v
     liana__safetensors file;
     liana_status status = liana__safetensors_open(path, &file, error);
     if (status != LIANA_OK) return call_damaged(path, status, error);
-    uint32_t found = liana__safetensors_checksum(&file);
-    if (found != checksum) {
+    uint32_t found = 0;
+    status = liana__safetensors_checksum(&file, &found, error);
+    if (status == LIANA_OK && found != checksum) {
         status =
             liana__fail(error, LIANA_DATA_LOSS,
                         "the checkpoint is damaged: its checksum is %08x, but %08x was recorded when it was written",
@@ -236,7 +248,10 @@ static liana_status read_state(const liana__value *value, liana__training_state 
     memcpy(exchange, state->exchange, sizeof exchange);
     char doubts[sizeof state->not_reproducible];
     memcpy(doubts, state->not_reproducible, sizeof doubts);
-    *state = (liana__training_state){.data = state->data, .running = state->running};
+    *state = (liana__training_state){.data = state->data,
+                                     .settings = state->settings,
+                                     .matches = state->matches,
+                                     .running = state->running};
     memcpy(state->not_reproducible, doubts, sizeof doubts);
     memcpy(state->exchange, exchange, sizeof exchange);
     read_exchange(value, state);
@@ -256,6 +271,10 @@ static liana_status read_state(const liana__value *value, liana__training_state 
         LIANA_TRY(read_count(stage, "number", &state->stage, error));
         LIANA_TRY(read_count(stage, "epoch", &state->stage_epoch, error));
         LIANA_TRY(read_count(stage, "updates", &state->stage_updates, error));
+        /* Older checkpoints lack it: stages were as long as they were to be. */
+        if (liana__value_get(stage, "skipped_epochs")) {
+            LIANA_TRY(read_count(stage, "skipped_epochs", &state->skipped_epochs, error));
+        }
     }
     if (state->data) LIANA_TRY(liana__data_state_check(liana__value_get(value, "data"), state->data, error));
     const liana__value *isa = liana__value_get(value, "isa");
@@ -307,12 +326,21 @@ static liana_status read_state_file(const char *path, liana__arena *arena, liana
                        (long long)expected);
 }
 
+/* The state of the checkpoint at `path`, which is the one that its name says. */
+static liana_status read_named_state(const char *path, liana__arena *arena, liana__value **value, liana__error *error)
+{
+    const char *file = liana__path_join(arena, path, liana__checkpoint_state);
+    if (!file) return liana__fail_memory(error, "a checkpoint");
+    liana_status status = read_state_file(file, arena, value, error);
+    if (status != LIANA_OK) return call_damaged(file, status, error);
+    return liana__checkpoint_check_name(path, *value, error);
+}
+
 liana_status liana__checkpoint_read_place(const char *path, liana__checkpoint_place *place, liana__error *error)
 {
     liana__arena arena = {0};
     liana__value *state;
-    const char *file = liana__path_join(&arena, path, liana__checkpoint_state);
-    liana_status status = file ? read_state_file(file, &arena, &state, error) : liana__fail_memory(error, path);
+    liana_status status = read_named_state(path, &arena, &state, error);
     if (status == LIANA_OK) status = read_count(state, "iteration", &place->iteration, error);
     if (status == LIANA_OK) status = read_count(state, "epoch", &place->epoch, error);
     if (status == LIANA_OK) status = read_count(state, "step", &place->step, error);
@@ -323,13 +351,22 @@ liana_status liana__checkpoint_read_place(const char *path, liana__checkpoint_pl
     return LIANA_DATA_LOSS;
 }
 
+liana_status liana__checkpoint_matches(const char *path, const liana__value *matches, liana__error *error)
+{
+    liana__arena arena = {0};
+    liana__value *state;
+    liana_status status = read_named_state(path, &arena, &state, error);
+    if (status == LIANA_OK) status = liana__checkpoint_check_settings(path, state, matches, error);
+    liana__arena_free(&arena);
+    return status;
+}
+
 bool liana__checkpoint_is_at(const char *path, int64_t epoch, int64_t step, bool ended)
 {
     liana__arena arena = {0};
     liana__value *state;
-    const char *file = liana__path_join(&arena, path, liana__checkpoint_state);
     int64_t own_epoch = -1, own_step = -1;
-    bool is_read = file && read_state_file(file, &arena, &state, NULL) == LIANA_OK &&
+    bool is_read = read_named_state(path, &arena, &state, NULL) == LIANA_OK &&
                    read_count(state, "epoch", &own_epoch, NULL) == LIANA_OK &&
                    read_count(state, "step", &own_step, NULL) == LIANA_OK;
     bool same =
@@ -345,8 +382,7 @@ static const liana__value *newest_state(const char *folder, liana__arena *arena)
     if (liana__checkpoint_list(folder, arena, &all, NULL) != LIANA_OK) return NULL;
     for (size_t i = all.count; i-- > 0;) {
         liana__value *state;
-        const char *path = liana__path_join(arena, all.items[i], liana__checkpoint_state);
-        if (path && read_state_file(path, arena, &state, NULL) == LIANA_OK) return state;
+        if (read_named_state(all.items[i], arena, &state, NULL) == LIANA_OK) return state;
     }
     return NULL;
 }
@@ -409,8 +445,7 @@ int64_t liana__checkpoint_stage(const char *path)
     liana__arena arena = {0};
     liana__value *state;
     int64_t stage = -1;
-    const char *file = liana__path_join(&arena, path, liana__checkpoint_state);
-    if (file && read_state_file(file, &arena, &state, NULL) == LIANA_OK) {
+    if (read_named_state(path, &arena, &state, NULL) == LIANA_OK) {
         stage = (int64_t)number_or(liana__value_get(state, "stage"), "number", 0);
     }
     liana__arena_free(&arena);
@@ -424,10 +459,12 @@ static liana_status load(const char *path, liana__variables *variables, liana__t
     const char *variables_path = liana__path_join(arena, path, liana__checkpoint_variables);
     if (arena->failed) return liana__fail_memory(error, "a checkpoint");
     liana__value *value;
-    liana_status status = read_state_file(state_path, arena, &value, error);
-    if (status != LIANA_OK) return call_damaged(state_path, status, error);
-    int64_t checksum;
-    status = check_version(value, error);
+    LIANA_TRY(read_named_state(path, arena, &value, error));
+    int64_t checksum = 0;
+    liana_status status = check_version(value, error);
+    if (status == LIANA_OK && state) {
+        LIANA_TRY(liana__checkpoint_check_settings(path, value, state->matches, error));
+    }
     if (status == LIANA_OK) status = read_count(value, "variables_crc32", &checksum, error);
     if (status == LIANA_OK && state) status = read_state(value, state, error);
     if (status != LIANA_OK) {

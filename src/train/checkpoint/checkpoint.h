@@ -48,8 +48,6 @@ liana_status liana__checkpoint_list(const char *folder, liana__arena *arena, lia
 /* The names of a checkpoint's files. */
 extern const char *const liana__checkpoint_variables;
 extern const char *const liana__checkpoint_state;
-/* Whether a name is that of a checkpoint ("step-0000000123"). */
-bool liana__checkpoint_is_name(const char *name);
 
 /* Renames a checkpoint to its name and `ending`, such as ".damaged". So it is no longer the newest. */
 liana_status liana__checkpoint_set_aside(const char *path, const char *ending, liana__error *error) LIANA_MUST_USE;
@@ -79,10 +77,15 @@ liana_status liana__checkpoint_read_place(const char *path, liana__checkpoint_pl
 liana_status liana__checkpoint_check(const char *state_path, const char *variables_path, liana__error *error)
     LIANA_MUST_USE;
 
+/* Whether a checkpoint is of the training with these settings (belongs.h). Errors: DATA_LOSS. */
+liana_status liana__checkpoint_matches(const char *path, const liana__value *matches, liana__error *error)
+    LIANA_MUST_USE;
+
 /* Loads a checkpoint into variables of the same names and types. `state` may be NULL: then only the variables are
  * loaded, and stored variables that `variables` lacks are skipped (optimizer slots, when a model only predicts).
  * Errors, with the file and the tensor: DATA_LOSS for any damage (a missing, truncated or changed file, found by its
- * checksum), before any variable is written; INVALID_DATA (of another model or version). */
+ * checksum, or something else in its place), for a checkpoint under another one's name, and for one of another training
+ * (state->matches), before any variable is written; INVALID_DATA (of another model or version). */
 liana_status liana__checkpoint_load(const char *path, liana__variables *variables, liana__training_state *state,
                                     liana__error *error) LIANA_MUST_USE;
 

@@ -106,11 +106,15 @@ static liana__value *state_value(const liana__variables *variables, const liana_
 {
     const char *isa = liana__isa_name(variables->device->context->isa);
     liana__value *map = liana__value_map(arena);
+    char name[LIANA__CHECKPOINT_NAME];
+    liana__checkpoint_name(state, name);
     liana__value_set(arena, map, "version", liana__value_int(arena, LIANA__CHECKPOINT_VERSION));
+    liana__value_set(arena, map, "name", liana__value_string(arena, name));
     liana__value_set(arena, map, "isa", liana__value_string(arena, isa));
     liana__value_set(arena, map, "precision", liana__value_string(arena, state->precision));
     if (*state->exchange) liana__value_set(arena, map, "exchange", liana__value_string(arena, state->exchange));
     liana__value_set(arena, map, "recompute_memory", liana__value_int(arena, state->recompute_memory));
+    if (state->settings) liana__value_set(arena, map, "settings", liana__value_copy(arena, state->settings));
     if (state->data) liana__value_set(arena, map, "data", liana__data_state_value(state->data, arena));
     liana__value_set(arena, map, "earlier_epochs", liana__value_int(arena, state->earlier_epochs));
     liana__value_set(arena, map, "epoch", liana__value_int(arena, state->epoch));
@@ -123,11 +127,12 @@ static liana__value *state_value(const liana__variables *variables, const liana_
     liana__gradient_counts_set(&state->gradients, map, arena);
     liana__value_set(arena, map, "history", liana__history_state(&state->history, state->running.objective, arena));
     if (state->taken_back) liana__value_set(arena, map, "taken_back", liana__value_int(arena, state->taken_back));
-    if (state->stage) {
+    if (state->stage || state->skipped_epochs) {
         liana__value *stage = liana__value_map(arena);
         liana__value_set(arena, stage, "number", liana__value_int(arena, state->stage));
         liana__value_set(arena, stage, "epoch", liana__value_int(arena, state->stage_epoch));
         liana__value_set(arena, stage, "updates", liana__value_int(arena, state->stage_updates));
+        liana__value_set(arena, stage, "skipped_epochs", liana__value_int(arena, state->skipped_epochs));
         liana__value_set(arena, map, "stage", stage);
     }
     if (state->decisions.count) {

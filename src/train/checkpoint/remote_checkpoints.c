@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "remote/store.h"
+#include "train/checkpoint/belongs.h"
 #include "train/checkpoint/lease_place.h"
 
 #include <stdlib.h>
@@ -51,7 +52,8 @@ typedef struct fetching {
     liana__arena arena;
 } fetching;
 
-/* Whether the local file has the same bytes after it was fetched as before. */
+/* Whether the local file has the same bytes after it was fetched as before. One that cannot be read is not fetched: what is
+ * there in its place is removed first. */
 static liana_status fetch_state(fetching *own, const char *name, bool *same, liana__error *error)
 {
     char *before = NULL, *after = NULL;
@@ -59,10 +61,12 @@ static liana_status fetch_state(fetching *own, const char *name, bool *same, lia
     const char *path = liana__path_join(&own->arena, liana__outlet_folder(own->outlet), name);
     if (!path) return liana__fail_memory(error, name);
     bool had = liana__file_read(path, STATE_LIMIT, &before, &size_before, NULL) == LIANA_OK;
+    *same = false;
+    if (!had) return LIANA_OK;
     liana_status status = liana__outlet_fetch(own->outlet, &name, 1, error);
     if (status == LIANA_OK) status = liana__file_read(path, STATE_LIMIT, &after, &size_after, error);
-    *same = status == LIANA_OK && had && size_before == size_after && memcmp(before, after, size_after) == 0;
-    if (had) free(before);
+    *same = status == LIANA_OK && size_before == size_after && memcmp(before, after, size_after) == 0;
+    free(before);
     if (status == LIANA_OK) free(after);
     return status;
 }
@@ -225,6 +229,17 @@ liana_status liana__remote_run(liana__remote *remote, const char *url, const cha
                            names.count ? "there is no config.yaml in it" : "there is no such folder");
     }
     const char *chosen;
-    LIANA_TRY(choose(&names, url, checkpoint, arena, &chosen, error));
+    const bool wants_best = checkpoint && strcmp(checkpoint, "best") == 0;
+    LIANA_TRY(choose(&names, url, wants_best ? NULL : checkpoint, arena, &chosen, error));
+    LIANA_TRY(resolve(remote, &names, url, chosen, arena, folder, error));
+    if (!wants_best) return LIANA_OK;
+    /* The newest one says which is the best. */
+    const char *checkpoints = liana__path_join(arena, *folder, "checkpoints");
+    const char *best = checkpoints ? liana__checkpoint_best(checkpoints, arena) : NULL;
+    if (!best || !*best) {
+        return liana__fail(error, LIANA_NOT_FOUND,
+                           "'%s' has no best checkpoint; ask for one with checkpoint.best in its configuration", url);
+    }
+    LIANA_TRY(choose(&names, url, best, arena, &chosen, error));
     return resolve(remote, &names, url, chosen, arena, folder, error);
 }

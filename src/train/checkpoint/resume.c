@@ -26,7 +26,7 @@ static liana_status load_shared(const liana__paths *all, size_t chief, liana__tr
     liana__cluster *cluster = training->cluster;
     liana_status status = LIANA_OK;
     for (size_t i = all->count; !*path && i-- > 0;) {
-        status = liana__checkpoint_verify(all->items[i], damage);
+        status = liana__checkpoint_verify(all->items[i], training->state.matches, damage);
         if (status == LIANA_OK) *path = all->items[i];
         if (status != LIANA_OK && status != LIANA_DATA_LOSS) break;
         if (status != LIANA_OK) liana__note(notes, "%s", damage->message);
@@ -57,19 +57,27 @@ static void note_exchange(const liana__training *training, const liana__notes *n
         *state->exchange ? state->exchange : "the bits of one process");
 }
 
-/* The newest that can be loaded; *damage is the last failure. */
+/* Whose stage it is, is known only of one that is of this training. */
+static liana_status load_at(const char *path, liana__training *training, liana__error *error)
+{
+    const liana__value *matches = training->state.matches;
+    if (training->stages && matches) LIANA_TRY(liana__checkpoint_matches(path, matches, error));
+    LIANA_TRY(find_stage(path, training, error));
+    return liana__checkpoint_load(path, &training->variables, &training->state, error);
+}
+
+/* The newest that can be loaded; *damage is what the newest of all failed of. */
 static liana_status load_newest(const liana__paths *all, liana__training *training, const liana__notes *notes,
                                 const char **path, liana__error *damage)
 {
     for (size_t i = all->count; i-- > 0;) {
         liana__error own = {0};
-        LIANA_TRY(find_stage(all->items[i], training, damage));
-        liana_status status = liana__checkpoint_load(all->items[i], &training->variables, &training->state, &own);
+        liana_status status = load_at(all->items[i], training, &own);
         if (status == LIANA_OK) {
             *path = all->items[i];
             return LIANA_OK;
         }
-        *damage = own;
+        if (damage->status == LIANA_OK || status != LIANA_DATA_LOSS) *damage = own;
         if (status != LIANA_DATA_LOSS) return status;
         liana__note(notes, "%s", own.message);
     }
@@ -148,15 +156,15 @@ liana_status liana__checkpoint_resume(const char *folder, const char *newer, lia
     if (status != LIANA_OK) {
         if (error) *error = damage;
         if (status != LIANA_DATA_LOSS) return status;
-        return liana__fail_within(
-            error, "every checkpoint in '%s' is damaged; to start from the beginning, remove that folder",
-            liana__remote_name(folder));
+        return liana__fail_within(error,
+                                  "no checkpoint in '%s' can be used; to start from the beginning, remove that folder",
+                                  liana__remote_name(folder));
     }
     training->state.recompute_memory = training->recompute == LIANA_RECOMPUTE_AUTO ? training->memory : 0;
     if (*path) note_exchange(training, notes);
     for (size_t i = all.count; i-- > 0 && all.items[i] != *path;) {
         LIANA_TRY(liana__checkpoint_set_aside(all.items[i], ".damaged", error));
-        liana__note(notes, "the damaged checkpoint was set aside as '%s.damaged'", liana__remote_name(all.items[i]));
+        liana__note(notes, "what is not used there was set aside as '%s.damaged'", liana__remote_name(all.items[i]));
     }
     return LIANA_OK;
 }
@@ -190,7 +198,13 @@ liana_status liana__checkpoint_resume_from(const char *folder, const char *path,
                         path, liana__remote_name(folder));
     }
     LIANA_TRY(liana__cluster_agree_status(training->cluster, status, error));
-    if (training->cluster) LIANA_TRY(liana__checkpoint_share(training->cluster, chief, arena, &path, error));
+    /* A checkpoint of another folder begins another run, whose settings may differ. */
+    uint64_t is_elsewhere = place == all.count;
+    if (training->cluster) {
+        LIANA_TRY(liana__cluster_tell(training->cluster, chief, &is_elsewhere, sizeof is_elsewhere, error));
+        LIANA_TRY(liana__checkpoint_share(training->cluster, chief, arena, &path, error));
+    }
+    if (is_elsewhere) training->state.matches = NULL;
     status = find_stage(path, training, error);
     if (status == LIANA_OK) status = liana__checkpoint_load(path, &training->variables, &training->state, error);
     liana__checkpoint_unshare(training->cluster, chief, path);

@@ -6,10 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-liana_status liana__checkpoint_verify(const char *path, liana__error *error)
+liana_status liana__checkpoint_verify(const char *path, const liana__value *matches, liana__error *error)
 {
     liana__variables none = {0};
-    return liana__checkpoint_load(path, &none, NULL, error);
+    LIANA_TRY(liana__checkpoint_load(path, &none, NULL, error));
+    return matches ? liana__checkpoint_matches(path, matches, error) : LIANA_OK;
 }
 
 /* A new folder for the copy; *path is that of the checkpoint in it. */

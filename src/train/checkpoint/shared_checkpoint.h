@@ -12,7 +12,8 @@ liana_status liana__checkpoint_share(liana__cluster *cluster, size_t from, liana
 void liana__checkpoint_unshare(const liana__cluster *cluster, size_t from, const char *path);
 
 /* Whether liana__checkpoint_load would find the checkpoint whole. Nothing is changed. */
-liana_status liana__checkpoint_verify(const char *path, liana__error *error) LIANA_MUST_USE;
+liana_status liana__checkpoint_verify(const char *path, const liana__value *matches, liana__error *error)
+    LIANA_MUST_USE;
 
 /* What a training that goes on takes over from its newest checkpoint before it is compiled. */
 typedef struct liana__recorded {

@@ -1,6 +1,7 @@
 /* Reads and writes a configuration, with absolute paths. */
 #include "train/config/config.h"
 
+#include "backends/pjrt/device_name.h"
 #include "base/file.h"
 #include "base/plugin.h"
 #include "formats/yaml.h"
@@ -134,30 +135,43 @@ static liana_status apply_edits(const edits *made, liana__value **root, liana__a
     return LIANA_OK;
 }
 
+/* Devices that a PJRT plugin's path names, wherever in the value they stand. */
+static liana_status check_devices(const liana_context *context, const liana__value *value, const char *key,
+                                  liana__error *error)
+{
+    if (value && value->kind == LIANA__VALUE_STRING) {
+        liana__arena arena = {0};
+        const char *library = liana__pjrt_library_named(value->string, &arena);
+        liana_status status = library ? liana__plugin_gate(context, &value->place, key, library, error) : LIANA_OK;
+        liana__arena_free(&arena);
+        return status;
+    }
+    for (size_t i = 0; value && i < value->count; i++) LIANA_TRY(check_devices(context, value->items[i], key, error));
+    return LIANA_OK;
+}
+
 /* Plugins are loaded before anything that may name their parts is checked. */
 static liana_status load_plugins(const edits *made, const liana__config *config, liana__error *error)
 {
     liana_context *context = made->context;
     const liana__plugin_rule rule = made->plugins;
-    const liana__value *list = liana__value_get(config->root, "plugins");
+    const liana__value *list = liana__value_get(config->root, "plugins"), *train;
+    if (context && rule == LIANA__PLUGINS_LOADED) {
+        train = liana__value_get(config->root, "train");
+        LIANA_TRY(check_devices(context, liana__value_get(train, "device"), "train.device", error));
+        LIANA_TRY(check_devices(context, liana__value_get(train, "strategy"), "train.strategy", error));
+    }
     for (size_t i = 0; context && i < config->plugins.count; i++) {
         const char *path = config->plugins.items[i];
         const liana__value *value = list->kind == LIANA__VALUE_LIST ? list->items[i] : list;
-        const bool own = value->place.file && strcmp(value->place.file, "command line") == 0 && !value->place.line;
         char key[32];
         snprintf(key, sizeof key, "plugins[%zu]", i);
-        if (rule == LIANA__PLUGINS_IGNORED && !own) continue;
+        if (rule == LIANA__PLUGINS_IGNORED) continue;
         if (liana__path_is_remote(path)) {
             return liana__fail_at(error, &value->place, key,
                                   "found the URL '%.200s', expected a local shared library (.so)", path);
         }
-        if (rule == LIANA__PLUGINS_REFUSED && !own && !liana__plugin_is_loaded(context, path)) {
-            return liana__fail_at(
-                error, &value->place, key,
-                "the plugin '%.200s' is not loaded, since its code would run in this program and a run "
-                "folder or a URL names it; give --allow-plugins if you trust it",
-                path);
-        }
+        LIANA_TRY(liana__plugin_gate(context, &value->place, key, path, error));
         liana__error found = {0};
         liana_status status = liana__plugin_load(context, path, &found);
         if (status == LIANA_OUT_OF_MEMORY) return liana__fail_memory(error, path);
@@ -197,7 +211,10 @@ static liana_status parse(const char *text, size_t size, const char *file, const
     liana__value *root;
     *config = (liana__config){.context = made->context};
     LIANA_TRY(liana__yaml_parse(text, size, file, arena, &root, error));
+    bool is_older;
+    LIANA_TRY(liana__config_keep_older(text, size, root, arena, &is_older, error));
     LIANA_TRY(read_tree(root, made, arena, config, error));
+    config->is_older = is_older;
     config->file = root->place.file;
     return LIANA_OK;
 }
@@ -257,6 +274,12 @@ liana__place liana__config_place(const liana__config *config, const char *key)
     return place;
 }
 
+bool liana__config_is_override(const liana__config *config, const char *key)
+{
+    const char *file = liana__config_place(config, key).file;
+    return file && strcmp(file, LIANA__COMMAND_LINE) == 0;
+}
+
 /* A copy in which no URL has a query: it may be a signature. */
 static liana__value *without_queries(const liana__value *value, liana__arena *arena)
 {
@@ -275,7 +298,7 @@ void liana__config_write(const liana__config *config, liana__text *text)
     liana__arena arena = {0};
     const liana__value *tree = liana__fields_write(liana__config_fields(), &arena, config);
     if (tree && !arena.failed) tree = without_queries(tree, &arena);
-    liana__text_add(text, "# The resolved configuration of a run: every option, every path absolute.\n");
+    liana__text_add(text, "%s: every option, every path absolute.\n", liana__config_resolved);
     if (tree && !arena.failed) {
         liana__value_write_yaml(tree, text);
     } else {

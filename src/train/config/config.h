@@ -55,6 +55,7 @@ typedef struct liana__features_config {
 typedef struct liana__resize_config {
     int method; /* LIANA__RESIZE_BILINEAR */
     bool antialias;
+    bool round; /* to whole numbers */
 } liana__resize_config;
 
 enum { LIANA__RESIZE_BILINEAR };
@@ -148,6 +149,13 @@ typedef enum liana__pooling {
     LIANA__POOLING_MAX,
 } liana__pooling;
 
+/* Whether an EfficientNet has Keras's second Rescaling. */
+typedef enum liana__imagenet_rescaling {
+    LIANA__IMAGENET_RESCALING_AUTO, /* if its weights are Keras's of ImageNet */
+    LIANA__IMAGENET_RESCALING_YES,
+    LIANA__IMAGENET_RESCALING_NO,
+} liana__imagenet_rescaling;
+
 /* A model: `base` with its head, `layers`, or `file`; one of them. */
 typedef struct liana__model_config {
     const char *base; /* the name of an architecture, or NULL */
@@ -155,10 +163,12 @@ typedef struct liana__model_config {
     bool include_top;             /* the architecture's own head instead of dropout, pooling and a Dense layer */
     int pooling;                  /* liana__pooling */
     double dropout;               /* before the pooling; 0: none */
+    int imagenet_rescaling;       /* liana__imagenet_rescaling; of EfficientNets */
     const char *weights;          /* a weight file that is loaded by layer name, or NULL */
     bool partial_weights;         /* layers that are not in it keep their initial weights */
     liana__warm_start warm_start; /* after `weights` */
     bool trainable;               /* whether the layers of `base` are trained */
+    bool training;                /* whether they compute as in training then */
     const char *trainable_from;   /* the first layer that is trained, or NULL */
     double batch_norm_momentum;   /* of all batch normalisations; NaN: as their layers say */
     const char *name;             /* NULL: the base's, or "sequential" */
@@ -195,6 +205,7 @@ typedef struct liana__train_config {
     const liana__value *loss_weights;  /* NULL: all 1 */
     const liana__value *metrics;       /* NULL: the usual ones */
     const liana__value *class_weights; /* weights of the loss: "balanced", a map by class, or NULL */
+    double threshold;                  /* an answer of a sigmoid above it is yes: in predictions, and by class */
     int64_t seed;
     const char *device;           /* a backend's name */
     bool deterministic;           /* the same bits on any number of devices */
@@ -228,17 +239,21 @@ typedef struct liana__config {
     /* The tree that was read, with overrides applied and short forms written out; messages name its places. */
     const liana__value *root;
     const char *file;
+    bool is_older; /* an older liana began the run: it has resize.round: true, and Keras 2's hard_sigmoid */
 } liana__config;
+
+/* config_older.c: whether the file or an override gives this dotted key. */
+bool liana__config_gives(const liana__config *config, const char *key);
+/* config_older.c: hard_sigmoid in model.layers means what it meant in Keras 2. Changes the tree. */
+void liana__config_keep_keras2(const liana__value *root);
 
 /* The table of the whole configuration, for lists of keys. */
 const liana__fields *liana__config_fields(void);
 
-/* What becomes of plugins that a configuration names. Those that an override names are always loaded: overrides are the
- * user's own. */
+/* What becomes of plugins that a configuration names. */
 typedef enum liana__plugin_rule {
-    LIANA__PLUGINS_IGNORED, /* own parts are those that the context has */
-    LIANA__PLUGINS_LOADED,
-    LIANA__PLUGINS_REFUSED, /* unless they are loaded already: their code would run */
+    LIANA__PLUGINS_IGNORED, /* own parts are those that the context has; no device of the configuration is opened */
+    LIANA__PLUGINS_LOADED, /* if liana__plugin_gate lets them in; PJRT plugins too, which devices name by their paths */
 } liana__plugin_rule;
 
 /* Reads a YAML file, applies the overrides ("train.epochs=3", "model.layers[0].Dense.units=5": dotted keys, list
@@ -302,6 +317,9 @@ bool liana__config_find_option(const char *name, char *key, size_t size);
 /* The place where a dotted key such as "train.loss" was written; if it was not, the place of the nearest mapping around
  * it. For liana__fail_at, when an option turns out to be wrong later. */
 liana__place liana__config_place(const liana__config *config, const char *key);
+
+/* Whether the value of a dotted key that is given comes from an override on the command line. */
+bool liana__config_is_override(const liana__config *config, const char *key);
 
 /* Writes the whole configuration as YAML. It loads to the same configuration from any folder, except for the queries of
  * https:// URLs (liana__path_shown). */

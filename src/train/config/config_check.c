@@ -1,9 +1,11 @@
 /* Checks what the parts of a configuration say together. */
+#include "data/source/class_list.h"
 #include "optimizers/optimizer.h"
 #include "train/callbacks/callback.h"
 #include "train/config/config_internal.h"
 
 #include "base/format.h"
+#include "base/other_names.h"
 #include "base/wall_clock.h"
 
 #include <stdio.h>
@@ -37,6 +39,14 @@ static const char *home_of(const char *key)
     return NULL;
 }
 
+/* The whole key that has this name elsewhere, or NULL. */
+static const char *key_of_others(const char *name)
+{
+    const char *ours = liana__other_name(LIANA__OTHER_PART, name);
+    if (!ours || ours[strcspn(ours, " :{")]) return NULL;
+    return strchr(ours, '.') || liana__fields_find(liana__config_fields(), ours) ? ours : NULL;
+}
+
 /* With the underscores of a key for the dashes of an option. */
 static void spell_as_key(const char *name, char *key, size_t size)
 {
@@ -51,7 +61,8 @@ bool liana__config_find_option(const char *name, char *key, size_t size)
     const liana__fields *config = liana__config_fields();
     char plain[64], section[64];
     spell_as_key(name, plain, sizeof plain);
-    if (strcmp(plain, "lr") == 0) strcpy(plain, "learning_rate");
+    const char *other = key_of_others(plain);
+    if (other) snprintf(plain, sizeof plain, "%s", other);
     snprintf(section, sizeof section, "%.*s", (int)strcspn(plain, "."), plain);
     const liana__field *top = liana__fields_find(config, section);
     const char *home = home_of(plain);
@@ -73,6 +84,11 @@ static liana_status check_homes(const liana__fields *fields, const liana__value 
         if (liana__fields_find(liana__config_fields(), key)) {
             return liana__fail_at(error, &map->key_places[i], where, "unknown key '%s'; it belongs to the top level",
                                   key);
+        }
+        const char *other = key_of_others(key);
+        if (other) {
+            return liana__fail_at(error, &map->key_places[i], where, "unknown key '%s'; did you mean '%s'?", key,
+                                  other);
         }
         home = home_of(key);
         if (!home) continue;
@@ -114,7 +130,11 @@ static liana_status check_class_names(const liana__config *config, liana__error 
     size_t first = at < names->count ? (size_t)(sorted[at - 1] - names->items) : 0;
     size_t second = at < names->count ? (size_t)(sorted[at] - names->items) : 0;
     free(sorted);
-    if (!second) return LIANA_OK;
+    liana__error own = {0};
+    if (!second) {
+        liana_status status = liana__class_list_check(names, &own);
+        return status == LIANA_OK ? LIANA_OK : refuse(config, error, "data.class_names", "%s", own.message);
+    }
     return refuse(config, error, "data.class_names",
                   "classes %zu and %zu (counted from 0) are both called '%.60s'; give each a name of its own", first,
                   second, names->items[first]);
@@ -162,6 +182,7 @@ static const char *set_in_vain(const liana__model_config *model)
     if (model->pooling != LIANA__POOLING_AVG) return "model.pooling";
     if (model->dropout != 0) return "model.dropout";
     if (!model->trainable) return "model.trainable";
+    if (!model->training) return "model.training";
     return NULL;
 }
 

@@ -155,6 +155,12 @@ static const liana__field resize_items[] = {
      .default_text = "false",
      .doc = "average over all pixels when shrinking, as Pillow and torchvision do; TensorFlow and Keras do not, by "
             "default"},
+    {.name = "round",
+     .kind = LIANA__FIELD_BOOL,
+     AT(round),
+     .default_text = "false",
+     .doc = "round resized pixels to whole numbers, which takes a quarter of the memory in caches and batches; "
+            "TensorFlow and Keras keep fractions"},
 };
 static const liana__fields resize_fields = {"resize", sizeof(liana__resize_config), COUNT(resize_items), resize_items};
 #undef AT
@@ -299,7 +305,8 @@ static const liana__field data_items[] = {
      .default_text = "auto",
      .names = liana__scale_names,
      .doc = "how pixels are scaled: to a range (none: 0 to 255), or by ImageNet's mean as for ResNet (caffe) or "
-            "DenseNet (torch); auto: as the base model was trained, else 0..1"},
+            "DenseNet (torch); auto: as the base model was trained; none if a Rescaling or Normalization stands first; "
+            "else 0..1"},
     {.name = "decode",
      .kind = LIANA__FIELD_ENUM,
      AT(decode),
@@ -322,7 +329,7 @@ static const liana__field data_items[] = {
      .kind = LIANA__FIELD_INT,
      AT(take),
      .maximum = INFINITY,
-     .doc = "number of records to use of each source, from the first (0: all)"},
+     .doc = "number of records to use of each source that this configuration names, from the first (0: all)"},
     {.name = "cache",
      .kind = LIANA__FIELD_ENUM,
      AT(cache),
@@ -393,6 +400,7 @@ static const liana__field data_items[] = {
 static const liana__fields data_fields = {"data", sizeof(liana__data_config), COUNT(data_items), data_items};
 #undef AT
 
+static const char *const imagenet_rescalings[] = {"auto", "yes", "no", NULL};
 static const char *const poolings[] = {"avg", "max", NULL};
 
 #define AT(member) .offset = offsetof(liana__model_config, member)
@@ -422,6 +430,13 @@ static const liana__field model_items[] = {
      .default_text = "0.0",
      .maximum = 0.99,
      .doc = "the share of features that the head sets to zero in training"},
+    {.name = "imagenet_rescaling",
+     .kind = LIANA__FIELD_ENUM,
+     AT(imagenet_rescaling),
+     .default_text = "auto",
+     .names = imagenet_rescalings,
+     .doc = "of an EfficientNet: the second Rescaling that Keras (2.9 and later) puts behind the Normalization with its "
+            "ImageNet weights; auto: if model.weights are these"},
     {.name = "weights",
      .kind = LIANA__FIELD_PATH,
      AT(weights),
@@ -441,6 +456,12 @@ static const liana__field model_items[] = {
      AT(trainable),
      .default_text = "true",
      .doc = "false freezes the base: only the head is trained"},
+    {.name = "training",
+     .kind = LIANA__FIELD_BOOL,
+     AT(training),
+     .default_text = "true",
+     .doc = "false: the base computes as in inference also while its weights are trained: batch normalisation by its "
+            "moving averages, no dropout (Keras's base(inputs, training=False))"},
     {.name = "trainable_from",
      .kind = LIANA__FIELD_STRING,
      AT(trainable_from),
@@ -585,6 +606,14 @@ static const liana__field train_items[] = {
      .kind = LIANA__FIELD_VALUE,
      AT(class_weights),
      .doc = "factors of the examples' losses: balanced, or {class: weight}; 1 for classes without a weight"},
+    {.name = "threshold",
+     .kind = LIANA__FIELD_FLOAT,
+     AT(threshold),
+     .default_text = "0.5",
+     .minimum = 1e-9,
+     .maximum = 1,
+     .doc = "for a model that ends in one sigmoid: a probability above it is the second class, in predictions and in "
+            "what is measured by class; it does not change the training"},
     {.name = "on_bad_numbers",
      .kind = LIANA__FIELD_ENUM,
      AT(on_bad_numbers),

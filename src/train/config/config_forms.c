@@ -2,6 +2,7 @@
 #include "train/config/config_internal.h"
 
 #include "base/file.h"
+#include "base/utf8.h"
 #include "formats/yaml.h"
 #include "remote/remote.h"
 
@@ -106,6 +107,7 @@ static bool is_utf8(const char *line, size_t length)
 static liana_status split_names(const char *path, char *text, size_t size, liana__arena *arena, liana__value *names,
                                 liana__error *error)
 {
+    if (size >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) text += 3, size -= 3; /* a byte order mark */
     while (size && strchr(" \t\r\n", text[size - 1])) size--;
     size_t line = 1;
     for (const char *at = text, *end = text + size; at < end; line++) {

@@ -4,6 +4,9 @@
 
 #include "train/config/config.h"
 
+/* The file of the places of overrides. */
+#define LIANA__COMMAND_LINE "command line"
+
 /* config_override.c: sets what "dotted.key=value" says in the tree. Copies what it changes first, so an alias in YAML
  * keeps its value. Errors: INVALID_CONFIG, "command line: ...". */
 liana_status liana__config_override(liana__value **root, const char *text, liana__arena *arena, liana__error *error)
@@ -30,6 +33,12 @@ liana_status liana__config_check(const liana__config *config, liana__error *erro
 /* config_columns.c: reads data.columns, data.inputs and data.targets. Errors: INVALID_CONFIG, with the nearest name of a
  * component. */
 liana_status liana__config_read_columns(liana__config *config, liana__arena *arena, liana__error *error) LIANA_MUST_USE;
+
+/* config_older.c: how the file of a run's configuration begins. */
+extern const char liana__config_resolved[];
+/* config_older.c: completes the tree of a run that an older liana began. */
+liana_status liana__config_keep_older(const char *text, size_t size, liana__value *root, liana__arena *arena,
+                                      bool *is_older, liana__error *error) LIANA_MUST_USE;
 
 /* The table of one source. */
 const liana__fields *liana__config_source_fields(void);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const liana__place command_line = {.file = "command line"};
+static const liana__place command_line = {.file = LIANA__COMMAND_LINE};
 
 /* One step of a dotted key: a name, or an index in brackets (also written as a number between dots). */
 typedef struct step {

@@ -75,10 +75,15 @@ liana_status liana__averaged_weights_return(liana__training *training, liana__er
     return LIANA_OK;
 }
 
+liana_status liana__averaged_weights_follow(liana__training *training, liana__error *error)
+{
+    return keeps_averages(training) ? move_all(training, false, error) : LIANA_OK;
+}
+
 liana_status liana__averaged_weights_begin_anew(liana__training *training, liana__error *error)
 {
     if (!training->state.averaged) return LIANA_OK;
-    if (keeps_averages(training)) LIANA_TRY(move_all(training, false, error));
+    LIANA_TRY(liana__averaged_weights_follow(training, error));
     training->state.averaged = false;
     return LIANA_OK;
 }

@@ -14,6 +14,9 @@ liana_status liana__averaged_weights_take(liana__training *training, liana__erro
 /* Takes that back, before a training goes on. */
 liana_status liana__averaged_weights_return(liana__training *training, liana__error *error) LIANA_MUST_USE;
 
+/* Averages begin anew from the weights as they are. */
+liana_status liana__averaged_weights_follow(liana__training *training, liana__error *error) LIANA_MUST_USE;
+
 /* Somebody wrote other weights over the averages: these are what a training goes on from, and where averages begin. */
 liana_status liana__averaged_weights_begin_anew(liana__training *training, liana__error *error) LIANA_MUST_USE;
 

@@ -221,6 +221,16 @@ static liana_status add(liana__batch_plan *plan, liana__component_name name, lia
     return LIANA_OK;
 }
 
+/* What the loss is not defined for is found where the record is known. Steps that a mask leaves out may have anything. */
+static liana_status check_target(const liana__batch_component *component, const void *values, liana__error *error)
+{
+    const liana__loss *loss = component->check_options;
+    const liana_shape *shape = &component->shape;
+    const int64_t classes = shape->rank ? shape->dims[shape->rank - 1] : 1;
+    return liana__target_check(loss->range, values, liana_shape_size(shape), classes, component->from, loss->name,
+                               error);
+}
+
 static liana_status add_target(const liana__trainer *trainer, const liana__data_match *match, size_t index,
                                liana__batch_plan *plan, liana__error *error)
 {
@@ -234,11 +244,17 @@ static liana_status add_target(const liana__trainer *trainer, const liana__data_
     }
     const bool is_label =
         index == 0 && match->has_label && output->target == LIANA__TARGET_CLASSES && output->target_shape.rank == 1;
+    const liana__loss *loss = output->choice.loss;
+    const bool checked = output->target == LIANA__TARGET_VALUES && loss->range != LIANA__RANGE_ANY && !output->masked;
     return add(plan, liana__name_component(options, LIANA__FIRST_TARGET + index),
                (liana__batch_component){.maker = is_label ? LIANA__MAKE_LABEL : LIANA__MAKE_VALUES,
                                         .from = match->targets[index].name,
                                         .dtype = output->target_dtype,
-                                        .shape = example_shape(output->target_shape)},
+                                        .shape = example_shape(output->target_shape),
+                                        .is_target = true,
+                                        .check = checked ? check_target : NULL,
+                                        .check_options = loss,
+                                        .check_name = loss->name},
                error);
 }
 
@@ -247,6 +263,7 @@ liana_status liana__batch_plan_make(const liana__trainer *trainer, const liana__
 {
     const liana__trainer_options *options = liana__trainer_options_of(trainer);
     *plan = (liana__batch_plan){0};
+    loader->image.fractions = options->fractions;
     for (size_t i = 0; i < liana__model_num_inputs(options->model); i++) {
         liana__model_port port = liana__model_input(options->model, i);
         bool image = is_image(options->model, match, i);
@@ -273,14 +290,28 @@ liana_status liana__batch_plan_make(const liana__trainer *trainer, const liana__
 
 /* ---- batches ---- */
 
+/* Where a component is among those of the batch; num_components: nowhere. */
+static size_t place_of(const liana__trainer *trainer, const liana__batch *batch, size_t component)
+{
+    const char *name = liana__trainer_component_name(trainer, component);
+    size_t i = 0;
+    while (i < batch->num_components && strcmp(batch->components[i].name, name) != 0) i++;
+    return i;
+}
+
 /* The rows of a component; NULL: the batch has none. */
 static const void *rows_of(const liana__trainer *trainer, const liana__batch *batch, size_t component)
 {
-    const char *name = liana__trainer_component_name(trainer, component);
-    for (size_t i = 0; i < batch->num_components; i++) {
-        if (strcmp(batch->components[i].name, name) == 0) return batch->rows[i];
-    }
-    return NULL;
+    const size_t place = place_of(trainer, batch, component);
+    return place < batch->num_components ? batch->rows[place] : NULL;
+}
+
+/* What the partners of mixed examples have for a target. */
+static const void *partners_of(const liana__trainer *trainer, const liana__batch *batch, size_t output)
+{
+    const size_t place = place_of(trainer, batch, LIANA__FIRST_TARGET + output);
+    if (place == batch->num_components) return NULL;
+    return batch->rows[place] == batch->labels ? batch->partners : batch->partner_rows[place];
 }
 
 liana__trainer_batch liana__trainer_batch_of(const liana__trainer *trainer, const liana__batch *batch)
@@ -289,7 +320,6 @@ liana__trainer_batch liana__trainer_batch_of(const liana__trainer *trainer, cons
     liana__trainer_batch given = {.count = batch->count,
                                   .positions = batch->positions,
                                   .records = batch->records,
-                                  .partners = batch->partners,
                                   .shares = batch->shares,
                                   .num_positions = batch->num_positions,
                                   .first_position = batch->first_position,
@@ -299,6 +329,7 @@ liana__trainer_batch liana__trainer_batch_of(const liana__trainer *trainer, cons
     }
     for (size_t i = 0; i < options->objective->num_outputs; i++) {
         given.targets[i] = rows_of(trainer, batch, LIANA__FIRST_TARGET + i);
+        given.partners[i] = partners_of(trainer, batch, i);
     }
     if (options->weighted) given.weights = rows_of(trainer, batch, LIANA__COMPONENT_WEIGHTS);
     return given;

@@ -1,6 +1,8 @@
 /* Looks for numbers that are not finite, in each step. */
 #include "train/core/fault.h"
 
+#include "base/format.h"
+
 #include <math.h>
 #include <stdio.h>
 
@@ -11,7 +13,7 @@ const char *liana__fault_describe(const liana__fault *fault, char *text, size_t 
     case LIANA__FAULT_SUMS:
         if (fault->is_loss) {
             snprintf(text, size, "the %sloss%s%.200s%s is %g", fault->of_validation ? "validation " : "",
-                     *fault->name ? " of '" : "", fault->name, *fault->name ? "'" : "", fault->value);
+                     *fault->name ? " of '" : "", fault->name, *fault->name ? "'" : "", liana__shown(fault->value));
         } else {
             snprintf(text, size, "the sum for '%.300s', of gradients or statistics, has %lld %s not finite",
                      fault->name, (long long)fault->count, numbers);
@@ -19,9 +21,9 @@ const char *liana__fault_describe(const liana__fault *fault, char *text, size_t 
         break;
     case LIANA__FAULT_PENALTY:
         snprintf(text, size, "the %sloss is %g: the penalty of the weights", fault->of_validation ? "validation " : "",
-                 fault->value);
+                 liana__shown(fault->value));
         break;
-    case LIANA__FAULT_RATE: snprintf(text, size, "the learning rate is %g", fault->value); break;
+    case LIANA__FAULT_RATE: snprintf(text, size, "the learning rate is %g", liana__shown(fault->value)); break;
     case LIANA__FAULT_UPDATE:
         snprintf(text, size, "the update gives '%.300s' %lld %s not finite", fault->name, (long long)fault->count,
                  numbers);

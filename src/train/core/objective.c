@@ -151,6 +151,8 @@ static liana_status choose_target(const reading *own, size_t index)
             "'%s' has one class for each example; sparse_categorical_crossentropy takes classes",
             output->choice.loss->name, (long long)values, output->name, data->name);
     }
+    const bool is_label = data && strcmp(data->name, "label") == 0;
+    output->weighs_classes = output->choice.loss && (own->objective->num_outputs == 1 || is_label);
     output->target_dtype = classes ? LIANA_S32 : LIANA_F32;
     output->target_shape = output->shape;
     if (classes) output->target_shape.rank--;
@@ -204,6 +206,8 @@ static liana_status add_metric(const reading *own, size_t output, const liana__v
                               of->target == LIANA__TARGET_CLASSES ? "classes" : "values");
     }
     LIANA_TRY(check_taken(own, of, metric, value, where));
+    const char *misfit = metric->misfit ? metric->misfit(item->choice.options, &of->shape) : NULL;
+    if (misfit) return liana__fail_at(own->error, &value->place, where, "%s: %s", metric->name, misfit);
     if (metric->size) item->num_sums = metric->size(item->choice.options, &of->shape);
     if (metric->num_values) item->num_values = metric->num_values(item->choice.options, &of->shape);
     item->name = objective->num_outputs == 1 ? item->choice.name
@@ -248,15 +252,26 @@ static bool is_measured(const liana__objective *objective, size_t output, const 
     return false;
 }
 
+/* A metric of answers with the threshold of the request. NULL: out of memory. */
+static liana__value *by_threshold(const reading *own, const char *name)
+{
+    liana__value *metric = liana__value_map(own->arena);
+    const double threshold = own->request->threshold;
+    liana__value_set(own->arena, metric, "name", liana__value_string(own->arena, name));
+    if (threshold > 0) liana__value_set(own->arena, metric, "threshold", liana__value_float(own->arena, threshold));
+    return own->arena->failed ? NULL : metric;
+}
+
 static liana_status add_by_class(const reading *own, size_t output)
 {
     static const char *const names[] = {"precision", "recall", "f1_score", "support"};
+    static const char *const metrics[] = {"class_precision", "class_recall", "class_f1_score", "support"};
     const liana__objective_output *of = &own->objective->outputs[output];
     const char *where = key_of(own, "metrics");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        liana__value *metric = liana__value_map(own->arena);
+        liana__value *metric = by_threshold(own, metrics[i]);
+        if (!metric) return liana__fail_memory(own->error, "the metrics");
         const char *name = liana__arena_format(own->arena, "%s_by_class", names[i]);
-        liana__value_set(own->arena, metric, "name", liana__value_string(own->arena, names[i]));
         liana__value_set(own->arena, metric, "as", liana__value_string(own->arena, name));
         bool averages = strcmp(names[i], "support") != 0;
         if (averages) liana__value_set(own->arena, metric, "average", liana__value_string(own->arena, "none"));
@@ -265,7 +280,7 @@ static liana_status add_by_class(const reading *own, size_t output)
     }
     bool several = of->activation == LIANA__ACTIVATION_SIGMOID && of->shape.dims[of->shape.rank - 1] > 1;
     if (several || is_measured(own->objective, output, &liana__metric_confusion_matrix)) return LIANA_OK;
-    liana__value *matrix = liana__value_string(own->arena, "confusion_matrix");
+    liana__value *matrix = by_threshold(own, "confusion_matrix");
     if (!matrix) return liana__fail_memory(own->error, "the metrics");
     return add_metric(own, output, matrix, where);
 }
@@ -360,6 +375,10 @@ static liana_status check_activations(const reading *own)
     for (size_t i = 0; i < own->objective->num_outputs; i++) {
         const liana__objective_output *output = &own->objective->outputs[i];
         learns |= output->choice.loss != NULL;
+        if (output->choice.loss) {
+            const bool of_loss = output->activation == LIANA__ACTIVATION_SOFTMAX;
+            LIANA_TRY(liana__model_check_lone_softmax(own->request->model, i, of_loss, own->error));
+        }
         if (output->activation == LIANA__ACTIVATION_NONE) continue;
         liana__logits_kind expected = LIANA__LOGITS_NONE;
         if (!output->choice.from_logits) {
@@ -387,4 +406,16 @@ liana_status liana__objective_create(const liana__objective_request *request, bo
     LIANA_TRY(add_classes(&own));
     LIANA_TRY(lay_out(&own));
     return for_training ? check_activations(&own) : LIANA_OK;
+}
+
+liana_status liana__objective_check_class_weights(const liana__objective *objective, const liana__place *place,
+                                                  const char *where, liana__error *error)
+{
+    for (size_t i = 0; i < objective->num_outputs; i++) {
+        if (objective->outputs[i].weighs_classes) return LIANA_OK;
+    }
+    return liana__fail_at(error, place, where,
+                          "the model has %zu outputs, and the target of none is the label, so it is not known whose "
+                          "classes are weighted; weigh the examples instead (example_weight)",
+                          objective->num_outputs);
 }

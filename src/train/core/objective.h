@@ -35,6 +35,8 @@ typedef struct liana__objective_output {
     bool masked;                       /* the model gives a mask; only where there is a loss */
     size_t count_sum;                  /* ... where the number of elements that count is, in a leaf's vector */
     liana__activation_kind activation; /* of the loss; what metrics and predictions see has gone through it */
+    /* Weights of classes are for it: its target is the label of the data, or there is no other output. */
+    bool weighs_classes;
 } liana__objective_output;
 
 typedef struct liana__objective_metric {
@@ -78,13 +80,18 @@ typedef struct liana__objective_request {
     /* Measures the classes of each output that has some, beside the metrics: precision_by_class, recall_by_class,
      * f1_score_by_class, support_by_class, and confusion_matrix where there is one class for each element. */
     bool by_class;
-    bool predicts; /* nothing is compared with anything: without a loss outputs are given as they are */
+    double threshold; /* of answers of yes and no, for that; 0: 0.5 */
+    bool predicts;    /* nothing is compared with anything: without a loss outputs are given as they are */
 } liana__objective_request;
 
 /* Finds all mistakes in a request. Names and options are in the arena. `for_training`: the model's outputs must be what
  * the losses need. Errors: INVALID_CONFIG with keys and names; OUT_OF_MEMORY. */
 liana_status liana__objective_create(const liana__objective_request *request, bool for_training, liana__arena *arena,
                                      liana__objective *objective, liana__error *error) LIANA_MUST_USE;
+
+/* Fails if weights of classes are for none of the outputs. `where` is their key. Errors: INVALID_CONFIG. */
+liana_status liana__objective_check_class_weights(const liana__objective *objective, const liana__place *place,
+                                                  const char *where, liana__error *error) LIANA_MUST_USE;
 
 /* Finds the outputs with a loss whose results have a mask. Errors: INVALID_CONFIG (a mask of another shape);
  * OUT_OF_MEMORY. */
@@ -101,12 +108,13 @@ typedef struct liana__objective_call {
      * row: examples / elements that count, of the whole update. Invalid: 1, for what is not trained. */
     liana_tensor scales;
     liana_tensor targets[LIANA__MAX_OUTPUTS];
-    liana_tensor partners;      /* second targets of the first output, of mixed examples; invalid: none */
-    liana_tensor shares;        /* f32 [size]: how much the first ones count */
-    liana_tensor present;       /* f32 [size]: 1, or 0 where the example is missing; invalid: none is */
-    liana_tensor loss_weights;  /* f32 [size]: of the examples' losses; invalid: all 1 */
-    liana_tensor class_weights; /* f32 [classes] of the first output's loss; invalid: all 1 */
-    liana_tensor penalties;     /* [size]: of the activity regularisers; invalid: none */
+    liana_tensor partners[LIANA__MAX_OUTPUTS]; /* second targets, of mixed examples; invalid: none */
+    liana_tensor shares;                       /* f32 [size]: how much the first ones count */
+    liana_tensor present;                      /* f32 [size]: 1, or 0 where the example is missing; invalid: none is */
+    liana_tensor loss_weights;                 /* f32 [size]: of the examples' losses; invalid: all 1 */
+    /* f32, liana__class_table of the outputs' losses; invalid: all 1. */
+    liana_tensor class_weights[LIANA__MAX_OUTPUTS];
+    liana_tensor penalties; /* [size]: of the activity regularisers; invalid: none */
     /* Filled in. */
     liana_tensor predictions[LIANA__MAX_OUTPUTS];
     liana_tensor sums; /* f32 [num_sums] */
@@ -115,6 +123,11 @@ typedef struct liana__objective_call {
 /* What examples give, [size, ...], each times its weight, [size]; an invalid one: 1. So missing ones add nothing. */
 liana_tensor liana__by_example(liana_tensor each, liana_tensor weights);
 void liana__objective_build(const liana__objective *objective, liana__objective_call *call);
+/* The weights of classes as a constant of the graph, for liana__objective_call.class_weights. Classes from `count` on
+ * have 1. Invalid: out of memory. */
+liana_tensor liana__class_table(const liana__objective_output *output, liana_graph *graph, const double *weights,
+                                int64_t count);
+
 /* f32, the shape of an output's loss elements: 1 where the mask lets them count, else 0. */
 liana_tensor liana__objective_mask(const liana__objective_output *output, liana_tensor mask, int64_t size);
 /* Builds f32 [num_masked]: how many elements of each masked output count. Reads masks and `present`; `size`: examples. */

@@ -35,7 +35,28 @@ static liana_tensor share_out(liana_tensor shares, liana_tensor own, liana_tenso
 {
     if (liana_tensor_dtype(own) != LIANA_F32) shares = liana_op_cast(shares, liana_tensor_dtype(own));
     liana_tensor one = liana__scalar_like(shares, 1);
-    return liana_op_add(liana_op_multiply(own, shares), liana_op_multiply(partner, liana_op_subtract(one, shares)));
+    return liana_op_add(liana__by_example(own, shares), liana__by_example(partner, liana_op_subtract(one, shares)));
+}
+
+/* Numbers are mixed as images are. Answers of mixed examples are compared with both targets: losses of probabilities are
+ * linear in the target, so it is the same loss, and a metric says how often the model is right. */
+static bool mixes_targets(const liana__objective_output *output)
+{
+    return output->target == LIANA__TARGET_VALUES && output->activation == LIANA__ACTIVATION_NONE;
+}
+
+/* The targets of an output, mixed where they are numbers. */
+static liana_tensor target_of(const liana__objective *objective, const liana__objective_call *call, size_t index)
+{
+    const bool mixed = call->partners[index].id && mixes_targets(&objective->outputs[index]);
+    liana_tensor target = call->targets[index];
+    return mixed ? share_out(call->shares, target, call->partners[index]) : target;
+}
+
+/* The second targets to compare with; invalid: there are none. */
+static liana_tensor partner_of(const liana__objective *objective, const liana__objective_call *call, size_t index)
+{
+    return mixes_targets(&objective->outputs[index]) ? (liana_tensor){0} : call->partners[index];
 }
 
 /* ---- losses ---- */
@@ -55,6 +76,50 @@ static void activate(const liana__objective *objective, liana__objective_call *c
     call->predictions[index] = value;
 }
 
+/* ---- weights of classes ---- */
+
+/* Class numbers of a single value are looked up one place further on: what is no class of the table has 1, at its ends. */
+static bool is_numbered(const liana__objective_output *output)
+{
+    return output->target == LIANA__TARGET_VALUES && output->shape.dims[output->shape.rank - 1] == 1;
+}
+
+liana_tensor liana__class_table(const liana__objective_output *output, liana_graph *graph, const double *weights,
+                                int64_t count)
+{
+    const bool numbered = is_numbered(output);
+    const int64_t size = numbered ? count + 2 : output->shape.dims[output->shape.rank - 1];
+    float *table = liana__arena_allocate(&graph->arena, (size_t)size * sizeof *table);
+    if (!table) return (liana_tensor){0};
+    for (int64_t i = 0; i < size; i++) table[i] = 1;
+    for (int64_t i = 0; i < count && i < size; i++) table[numbered ? i + 1 : i] = (float)weights[i];
+    return liana_graph_constant(graph, LIANA_F32, liana_shape_of(size), table);
+}
+
+/* f32, the shape of the loss's elements: the weight of each element's class, by Keras's rule: a target of several values
+ * is of the class of the largest one (the first of equals), one of a single value is the number of a class. */
+static liana_tensor weights_of_classes(const liana__objective_output *output, liana_tensor table, liana_tensor target)
+{
+    if (output->target == LIANA__TARGET_CLASSES) return liana_op_gather(table, target, 0);
+    if (!is_numbered(output)) return liana_op_gather(table, liana_op_argmax(target, -1), 0);
+    liana_shape shape = liana_tensor_shape(target);
+    const double last = (double)liana_tensor_shape(table).dims[0] - 1;
+    liana_tensor place = liana_op_add(liana_op_round(target), liana__scalar_like(target, 1));
+    place = liana_op_cast(liana_op_clip(place, 0, last), LIANA_S32);
+    if (shape.rank) shape.rank--;
+    return liana_op_gather(table, liana_op_reshape(place, shape), 0);
+}
+
+/* The weights of the classes of one target, or of both that numbers were mixed of. */
+static liana_tensor class_weights(const liana__objective_output *output, const liana__objective_call *call,
+                                  size_t index, liana_tensor target)
+{
+    liana_tensor table = call->class_weights[index], partner = call->partners[index];
+    if (!partner.id || !mixes_targets(output)) return weights_of_classes(output, table, target);
+    return share_out(call->shares, weights_of_classes(output, table, call->targets[index]),
+                     weights_of_classes(output, table, partner));
+}
+
 static liana_tensor loss_elements(const liana__objective_output *output, const liana__objective_call *call,
                                   size_t index, liana_tensor target)
 {
@@ -63,21 +128,20 @@ static liana_tensor loss_elements(const liana__objective_output *output, const l
                                      .logits = call->logits[index],
                                      .target = {output->target, target}};
     liana_tensor each = output->choice.loss->elements(&wanted);
-    if (index > 0 || !call->class_weights.id) return each;
-    liana_tensor weights = call->class_weights;
+    if (!call->class_weights[index].id) return each;
+    liana_tensor weights = class_weights(output, call, index, target);
     if (liana_tensor_dtype(weights) != liana_tensor_dtype(each)) {
         weights = liana_op_cast(weights, liana_tensor_dtype(each));
     }
-    return liana_op_multiply(each, liana_op_gather(weights, target, 0));
+    return liana_op_multiply(each, weights);
 }
 
 static liana_tensor total_loss(const liana__objective *objective, const liana__objective_call *call, size_t index)
 {
     const liana__objective_output *output = &objective->outputs[index];
-    liana_tensor each = loss_elements(output, call, index, call->targets[index]);
-    if (index == 0 && call->partners.id) {
-        each = share_out(call->shares, each, loss_elements(output, call, index, call->partners));
-    }
+    liana_tensor each = loss_elements(output, call, index, target_of(objective, call, index));
+    liana_tensor partner = partner_of(objective, call, index);
+    if (partner.id) each = share_out(call->shares, each, loss_elements(output, call, index, partner));
     each = liana__by_example(each, call->loss_weights);
     return sum_counted(output, call, index, each);
 }
@@ -117,10 +181,10 @@ static liana_tensor sum_of_elements(const liana__objective *objective, const lia
                                     const liana__objective_call *call)
 {
     const liana__metric *metric = item->choice.metric;
-    liana__metric_call wanted = metric_call(objective, item, call, call->targets[item->output]);
-    liana_tensor each = metric->elements(&wanted);
-    if (item->output == 0 && call->partners.id) {
-        wanted.target.tensor = call->partners;
+    liana__metric_call wanted = metric_call(objective, item, call, target_of(objective, call, item->output));
+    liana_tensor each = metric->elements(&wanted), partner = partner_of(objective, call, item->output);
+    if (partner.id) {
+        wanted.target.tensor = partner;
         each = share_out(call->shares, each, metric->elements(&wanted));
     }
     each = sum_counted(&objective->outputs[item->output], call, item->output, each);
@@ -145,15 +209,15 @@ static liana_tensor sums_of_metric(const liana__objective *objective, const lian
 {
     const liana__metric *metric = item->choice.metric;
     const liana__objective_output *output = &objective->outputs[item->output];
-    bool mixed = item->output == 0 && call->partners.id;
+    liana_tensor partner = partner_of(objective, call, item->output);
     liana_tensor present = call->present, own = present, mask = call->masks[item->output];
-    if (mixed) own = present.id ? liana_op_multiply(present, call->shares) : call->shares;
-    liana__metric_call wanted = metric_call(objective, item, call, call->targets[item->output]);
+    if (partner.id) own = present.id ? liana_op_multiply(present, call->shares) : call->shares;
+    liana__metric_call wanted = metric_call(objective, item, call, target_of(objective, call, item->output));
     wanted.weights = element_weights(output, mask, own);
     liana_tensor sums = metric->add(&wanted);
-    if (!mixed) return sums;
+    if (!partner.id) return sums;
     liana_tensor others = liana_op_subtract(liana__scalar_like(call->shares, 1), call->shares);
-    wanted.target.tensor = call->partners;
+    wanted.target.tensor = partner;
     wanted.weights = element_weights(output, mask, present.id ? liana_op_multiply(present, others) : others);
     return liana_op_add(sums, metric->add(&wanted));
 }

@@ -10,23 +10,29 @@
 
 liana__trainer_input liana__trainer_input_of(const liana__trainer_options *options, size_t input)
 {
-    if (options->inputs) return options->inputs[input];
     liana__model_port port = liana__model_input(options->model, input);
-    bool is_image = port.shape.rank == 4;
-    return (liana__trainer_input){is_image ? LIANA_U8 : port.dtype, is_image};
+    liana__trainer_input found = {port.dtype, port.shape.rank == 4};
+    if (options->inputs) found = options->inputs[input];
+    if (found.is_image) found.dtype = options->fractions ? LIANA_F32 : LIANA_U8;
+    return found;
 }
 
 liana__component_name liana__name_component(const liana__trainer_options *options, size_t component)
 {
-    static const char *const others[] = {"positions", "weights", "partners", "shares", "scales"};
+    static const char *const others[] = {"positions", "weights", "shares", "scales"};
     liana__component_name name = {""};
+    const size_t outputs = options->objective->num_outputs;
     if (component < LIANA__FIRST_TARGET) {
         if (component >= liana__model_num_inputs(options->model)) return name;
         snprintf(name.text, sizeof name.text, "inputs/%.200s", liana__model_input(options->model, component).name);
     } else if (component < LIANA__COMPONENT_POSITIONS) {
         size_t output = component - LIANA__FIRST_TARGET;
-        if (output >= options->objective->num_outputs) return name;
+        if (output >= outputs) return name;
         snprintf(name.text, sizeof name.text, "targets/%.200s", options->objective->outputs[output].name);
+    } else if (component >= LIANA__FIRST_PARTNER) {
+        size_t output = component - LIANA__FIRST_PARTNER;
+        if (output >= outputs) return name;
+        snprintf(name.text, sizeof name.text, "partners/%.200s", options->objective->outputs[output].name);
     } else {
         snprintf(name.text, sizeof name.text, "%s", others[component - LIANA__COMPONENT_POSITIONS]);
     }
@@ -71,25 +77,15 @@ static liana_tensor build_input(const liana__trainer_options *options, liana_gra
     return data.dtype == port.dtype ? x : liana_op_cast(x, port.dtype);
 }
 
-static liana_tensor build_target(const liana__trainer_options *options, liana_graph *graph, size_t index, int64_t size)
+/* Its target, or as `first` says that of its partner. */
+static liana_tensor build_target(const liana__trainer_options *options, liana_graph *graph, size_t first, size_t index,
+                                 int64_t size)
 {
     const liana__objective_output *output = &options->objective->outputs[index];
     liana_shape shape = output->target_shape;
     shape.dims[0] = size;
     if (!output->choice.loss) return (liana_tensor){0};
-    return component(options, graph, LIANA__FIRST_TARGET + index, output->target_dtype, shape);
-}
-
-/* As in Keras, weights of classes are for the loss that is trained on, and not for metrics. */
-static liana_tensor class_weights_of(const liana__trainer_options *options, liana_graph *graph)
-{
-    const liana_shape *output = &options->objective->outputs[0].shape;
-    int64_t classes = output->dims[output->rank - 1];
-    float *weights = liana__arena_allocate(&graph->arena, (size_t)classes * sizeof *weights);
-    if (!weights) return (liana_tensor){0};
-    for (int64_t i = 0; i < classes; i++)
-        weights[i] = i < options->num_class_weights ? (float)options->class_weights[i] : 1;
-    return liana_graph_constant(graph, LIANA_F32, liana_shape_of(classes), weights);
+    return component(options, graph, first + index, output->target_dtype, shape);
 }
 
 static liana__activation_kind activation_of(liana__logits_kind kind)
@@ -107,16 +103,24 @@ static void add_components(const liana__trainer_options *options, liana_graph *g
                            liana__objective_call *call)
 {
     const liana_shape column = liana_shape_of(size);
+    const liana__objective *objective = options->objective;
     if (training && options->mixes) {
-        call->partners = component(options, graph, LIANA__COMPONENT_PARTNERS, LIANA_S32, column);
+        for (size_t i = 0; i < objective->num_outputs; i++) {
+            call->partners[i] = build_target(options, graph, LIANA__FIRST_PARTNER, i, size);
+        }
         call->shares = component(options, graph, LIANA__COMPONENT_SHARES, LIANA_F32, column);
     }
     if (options->weighted) call->loss_weights = component(options, graph, LIANA__COMPONENT_WEIGHTS, LIANA_F32, column);
-    if (training && options->objective->num_masked) {
-        liana_shape shape = liana_shape_of(size, (int64_t)options->objective->num_outputs);
+    if (training && objective->num_masked) {
+        liana_shape shape = liana_shape_of(size, (int64_t)objective->num_outputs);
         call->scales = component(options, graph, LIANA__COMPONENT_SCALES, LIANA_F32, shape);
     }
-    if (training && options->class_weights) call->class_weights = class_weights_of(options, graph);
+    /* As in Keras, weights of classes are for the loss that is trained on, and not for metrics. */
+    for (size_t i = 0; training && options->class_weights && i < objective->num_outputs; i++) {
+        const liana__objective_output *output = &objective->outputs[i];
+        if (!output->weighs_classes) continue;
+        call->class_weights[i] = liana__class_table(output, graph, options->class_weights, options->num_class_weights);
+    }
 }
 
 static void take_results(const liana__model_results *results, liana__objective_call *call)
@@ -193,7 +197,7 @@ static shard build_shard(const liana__trainer_options *options, liana_graph *gra
         inputs[i] = build_input(options, graph, i, size);
     }
     for (size_t i = 0; i < options->objective->num_outputs; i++) {
-        call->targets[i] = build_target(options, graph, i, size);
+        call->targets[i] = build_target(options, graph, LIANA__FIRST_TARGET, i, size);
     }
     liana_tensor positions = component(options, graph, LIANA__COMPONENT_POSITIONS, LIANA_U64, liana_shape_of(size));
     add_components(options, graph, size, training, call);

@@ -10,11 +10,10 @@ enum {
     LIANA__FIRST_TARGET = LIANA__MAX_INPUTS,
     LIANA__COMPONENT_POSITIONS = LIANA__FIRST_TARGET + LIANA__MAX_OUTPUTS,
     LIANA__COMPONENT_WEIGHTS, /* of the examples' losses, in a trainer that is weighted */
-    /* Of training whose examples are mixed. */
-    LIANA__COMPONENT_PARTNERS,
-    LIANA__COMPONENT_SHARES,
-    LIANA__COMPONENT_SCALES, /* liana__objective_call.scales, in training with masked outputs */
-    LIANA__NUM_COMPONENTS,
+    LIANA__COMPONENT_SHARES,  /* of training whose examples are mixed, with the partners */
+    LIANA__COMPONENT_SCALES,  /* liana__objective_call.scales, in training with masked outputs */
+    LIANA__FIRST_PARTNER,     /* the targets of the partners, by output */
+    LIANA__NUM_COMPONENTS = LIANA__FIRST_PARTNER + LIANA__MAX_OUTPUTS,
 };
 
 /* The name of a component as an input of the graphs, in `name`: "inputs/NAME", "targets/NAME", "positions"... Empty: the

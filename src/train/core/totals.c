@@ -1,6 +1,8 @@
 /* Sums over batches, and what they come to. */
 #include "train/core/objective.h"
 
+#include "base/format.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,7 +58,8 @@ static double finish_metric(const liana__totals *totals, const liana__objective_
     return metric->finish(item->choice.options, totals->sums + item->first_sum, item->num_sums);
 }
 
-double liana__totals_value(const liana__totals *totals, size_t index)
+/* Value `index` of those that are reported. */
+static double value_of(const liana__totals *totals, size_t index)
 {
     if (!totals->count || !totals->objective) return 0;
     if (index == 0) return whole_loss(totals);
@@ -72,10 +75,16 @@ double liana__totals_value(const liana__totals *totals, size_t index)
     return 0;
 }
 
+double liana__totals_value(const liana__totals *totals, size_t index)
+{
+    return liana__shown(value_of(totals, index));
+}
+
 void liana__totals_values(const liana__totals *totals, size_t metric, double *values)
 {
     const liana__objective_metric *item = &totals->objective->metrics[metric];
     item->choice.metric->finish_all(item->choice.options, totals->sums + item->first_sum, item->num_sums, values);
+    for (size_t i = 0; i < item->num_values; i++) values[i] = liana__shown(values[i]);
 }
 
 void liana__totals_lists(const liana__totals *totals, double *values)

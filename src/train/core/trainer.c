@@ -194,6 +194,12 @@ static int64_t largest_batch(const liana__trainer *trainer, bool training)
     return training || !options->evaluation_batch_size ? options->batch_size : options->evaluation_batch_size;
 }
 
+static int64_t most_examples(const liana__trainer *trainer)
+{
+    const int64_t trained = largest_batch(trainer, true), evaluated = largest_batch(trainer, false);
+    return trained > evaluated ? trained : evaluated;
+}
+
 static liana__leaf_plan plan_leaves(liana__trainer *trainer, liana__step_kind kind)
 {
     static const char *const names[LIANA__NUM_STEP_KINDS] = {"training", "evaluation", "counting"};
@@ -419,7 +425,9 @@ static liana_status make_stand_ins(liana__trainer *trainer, liana__error *error)
         size_t size = liana__byte_size(output->target_dtype, &output->target_shape);
         if (size > largest) largest = size;
     }
-    trainer->no_targets = calloc((size_t)options->batch_size, largest);
+    /* Of any batch: those of evaluations may be larger than those of updates. */
+    const int64_t rows = most_examples(trainer);
+    trainer->no_targets = calloc((size_t)rows, largest);
     trainer->first_sum = calloc(options->objective->num_sums, sizeof *trainer->first_sum);
     trainer->penalties = calloc((size_t)options->steps_per_execution + 1, sizeof *trainer->penalties);
     if (!trainer->no_targets || !trainer->first_sum || !trainer->penalties) {
@@ -427,9 +435,9 @@ static liana_status make_stand_ins(liana__trainer *trainer, liana__error *error)
     }
     LIANA_TRY(make_scales(trainer, error));
     if (!options->weighted) return LIANA_OK;
-    trainer->no_weights = malloc((size_t)options->batch_size * sizeof *trainer->no_weights);
+    trainer->no_weights = malloc((size_t)rows * sizeof *trainer->no_weights);
     if (!trainer->no_weights) return liana__fail_memory(error, "the trainer");
-    for (int64_t i = 0; i < options->batch_size; i++) trainer->no_weights[i] = 1;
+    for (int64_t i = 0; i < rows; i++) trainer->no_weights[i] = 1;
     return LIANA_OK;
 }
 
@@ -441,8 +449,7 @@ static liana_status set_up(liana__trainer *trainer, liana__error *error)
     trainer->microbatch =
         options->microbatch ? options->microbatch : liana__default_microbatch(options->model, options->batch_size);
     if (trainer->microbatch > options->batch_size) trainer->microbatch = options->batch_size;
-    int64_t largest = largest_batch(trainer, true), evaluated = largest_batch(trainer, false);
-    if (evaluated > largest) largest = evaluated;
+    const int64_t largest = most_examples(trainer);
     const struct liana__cluster *cluster = trainer->strategy->needs_cluster ? options->cluster : NULL;
     LIANA_TRY(liana__leaf_list_create(largest, trainer->microbatch, cluster, &trainer->leaves, error));
     LIANA_TRY(make_stand_ins(trainer, error));
@@ -566,10 +573,14 @@ liana_status liana__trainer_check_batch(const liana__trainer *trainer, const lia
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "a batch of %lld examples, expected 1 to %lld",
                            (long long)count, (long long)largest);
     }
-    if (batch->count > 0 && training && trainer->options.mixes && (!batch->partners || !batch->shares)) {
-        return liana__fail(error, LIANA_INVALID_ARGUMENT, "the trainer mixes, but a batch comes without partners");
+    if (batch->count == 0 || !training || !trainer->options.mixes) return LIANA_OK;
+    const liana__objective *objective = trainer->options.objective;
+    bool has_partners = batch->shares;
+    for (size_t i = 0; i < objective->num_outputs; i++) {
+        has_partners = has_partners && (batch->partners[i] || !objective->outputs[i].choice.loss);
     }
-    return LIANA_OK;
+    if (has_partners) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_ARGUMENT, "the trainer mixes, but a batch comes without partners");
 }
 
 /* Counts the elements of masked outputs, and sets the scales so that dividing by the number of examples, as the update
@@ -597,11 +608,11 @@ liana__leaf_batch liana__trainer_leaves(liana__trainer *trainer, const liana__tr
     for (size_t i = 0; i < LIANA__MAX_INPUTS; i++) leaves.rows[LIANA__FIRST_INPUT + i] = batch->inputs[i];
     for (size_t i = 0; i < objective->num_outputs; i++) {
         leaves.rows[LIANA__FIRST_TARGET + i] = batch->targets[i] ? batch->targets[i] : trainer->no_targets;
+        leaves.rows[LIANA__FIRST_PARTNER + i] = batch->partners[i];
     }
     leaves.records = batch->records;
     leaves.rows[LIANA__COMPONENT_POSITIONS] = batch->positions;
     leaves.rows[LIANA__COMPONENT_WEIGHTS] = batch->weights ? batch->weights : trainer->no_weights;
-    leaves.rows[LIANA__COMPONENT_PARTNERS] = batch->partners;
     leaves.rows[LIANA__COMPONENT_SHARES] = batch->shares;
     leaves.rows[LIANA__COMPONENT_SCALES] = trainer->scales;
     return leaves;

@@ -13,7 +13,8 @@ typedef struct liana__trainer_batch {
     const float *weights;                    /* [count]: of the examples' losses; NULL: all 1 */
     const uint64_t *positions;               /* [count]: addresses in the run */
     const uint64_t *records; /* [count]: indices in the data, for devices that keep them; NULL: not known */
-    const int32_t *partners; /* [count]: second labels, and what share the first have; for training that mixes */
+    /* For training that mixes: by output second targets, [count, ...], and what share the first have, [count]. */
+    const void *partners[LIANA__MAX_OUTPUTS];
     const float *shares;
     /* Where examples are missing (loader.h): the positions that the batch covers, of which `count` are there; the
      * shards are those of all positions, each of what is left of it. 0: none is missing. */

@@ -14,7 +14,7 @@ enum { LIANA__MAX_INPUTS = LIANA_MAX_COMPONENTS, LIANA__MAX_STEPS_PER_EXECUTION 
 /* How the data of an input of the model arrive. */
 typedef struct liana__trainer_input {
     liana_dtype dtype; /* of the data; the model's own dtype is made of them */
-    bool is_image;     /* u8 [height, width, channels], which enters by the scale of the options */
+    bool is_image;     /* [height, width, channels], which enters by the scale of the options: u8, or f32 as they say */
 } liana__trainer_input;
 
 typedef struct liana__trainer_options {
@@ -33,6 +33,7 @@ typedef struct liana__trainer_options {
     int64_t table_rows;              /* training examples that devices keep, by their records; 0: they are sent */
     uint64_t seed;                   /* of dropout */
     liana_scale scale;               /* how images enter the model */
+    bool fractions;                  /* pixels of images are f32, else u8 */
     bool mixes;                      /* training batches have partners and shares */
     bool weighted;                   /* batches have a weight for each example's loss */
     const double *class_weights;     /* that the loss of a training example is multiplied by; NULL: all 1 */

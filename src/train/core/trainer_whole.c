@@ -31,12 +31,12 @@ static liana_status build_round(void *user, size_t round, liana_graph **graph, l
 }
 
 /* What a loader makes of records; the rest is of positions, or of batches. */
-static uint32_t find_tables(const liana__trainer *trainer)
+static uint64_t find_tables(const liana__trainer *trainer)
 {
-    uint32_t found = 0;
+    uint64_t found = 0;
     for (size_t i = 0; i < LIANA__NUM_COMPONENTS; i++) {
         const bool of_record = i < LIANA__COMPONENT_POSITIONS || i == LIANA__COMPONENT_WEIGHTS;
-        if (of_record && *trainer->names[i].text) found |= (uint32_t)1 << i;
+        if (of_record && *trainer->names[i].text) found |= (uint64_t)1 << i;
     }
     return found;
 }

@@ -132,6 +132,28 @@ static void take_optimizer(liana__training *training, const liana__optimizer_cho
     wanted->adapted_rate = optimizer->learning_rate.schedule->adapt ? &training->learning_rate : NULL;
 }
 
+static void note_doubts(const liana__objective *objective, const liana__notes *notes)
+{
+    for (size_t i = 0; i < objective->num_metrics; i++) {
+        const liana__objective_metric *item = &objective->metrics[i];
+        const liana__metric *metric = item->choice.metric;
+        const liana_shape *output = &objective->outputs[item->output].shape;
+        const char *doubt = metric->doubt ? metric->doubt(item->choice.options, output) : NULL;
+        if (doubt) liana__note(notes, "the metric '%s': %s", item->name, doubt);
+    }
+}
+
+/* A softmax of one value inside of the model is most often a mistake, too. The outputs' are refused. */
+static void note_lone_softmax(const liana_model *model, const liana__notes *notes)
+{
+    for (size_t i = 0; i < model->num_nodes; i++) {
+        if (!liana__model_is_lone_softmax(model, i)) continue;
+        liana__note(notes,
+                    "layer '%s' is a softmax of one value, which is always 1: nothing before it is learnt through it",
+                    model->layers[model->nodes[i].layer].name);
+    }
+}
+
 liana_status liana__training_open(liana__training *training, const liana__training_options *options,
                                   liana__error *error)
 {
@@ -160,6 +182,8 @@ liana_status liana__training_open(liana__training *training, const liana__traini
     training->wanted_recompute = options->recompute;
     if (options->optimizer && !wanted.unprepared) note_recomputation(training, &options->notes, wanted.memory_limit);
     note_size(training, options);
+    if (options->optimizer) note_lone_softmax(training->model, &options->notes);
+    note_doubts(training->objective, &options->notes);
     return LIANA_OK;
 }
 

@@ -30,7 +30,7 @@ void liana__training_state_next_fit(liana__training_state *state, int64_t initia
     state->rate_factor = 1;
     state->best_checkpoint[0] = 0;
     state->keeps_checkpoint = false;
-    state->stage = state->stage_epoch = state->stage_updates = 0;
+    state->stage = state->stage_epoch = state->stage_updates = state->skipped_epochs = 0;
     state->ended = state->changed_after_update = false;
     state->stopped_by[0] = 0;
 }
@@ -83,9 +83,9 @@ static bool same_place(const liana__training_state *a, const liana__training_sta
 {
     return a->earlier_epochs == b->earlier_epochs && a->epoch == b->epoch && a->step == b->step &&
            a->stage == b->stage && a->stage_epoch == b->stage_epoch && a->stage_updates == b->stage_updates &&
-           a->iteration == b->iteration && a->taken_back == b->taken_back && a->rate_factor == b->rate_factor &&
-           a->adapted_rate == b->adapted_rate && a->averaged == b->averaged && a->ended == b->ended &&
-           same_totals(&a->running, &b->running);
+           a->skipped_epochs == b->skipped_epochs && a->iteration == b->iteration && a->taken_back == b->taken_back &&
+           a->rate_factor == b->rate_factor && a->adapted_rate == b->adapted_rate && a->averaged == b->averaged &&
+           a->ended == b->ended && same_totals(&a->running, &b->running);
 }
 
 static bool same_lists(const double *a, const double *b, size_t count)

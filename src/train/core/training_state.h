@@ -27,6 +27,7 @@ typedef struct liana__training_state {
     int64_t stage;          /* the one that is running, from 0 (training_stages.h) */
     int64_t stage_epoch;    /* where it began: its first epoch, and how many updates the weights had seen */
     int64_t stage_updates;
+    int64_t skipped_epochs; /* that earlier stages, and this one if it is over, did not train: a callback ended them */
     int64_t taken_back; /* of these: undone by going back to an earlier state. Optimizer and schedule count the rest */
     liana__totals running;        /* of the running epoch; made by liana__training_open */
     liana__span_counts gradients; /* of the running epoch, of workers that are not in step */
@@ -47,6 +48,9 @@ typedef struct liana__training_state {
     char isa[32];
     int64_t recompute_memory;       /* the MiB for whose sake parts are recomputed; 0: none are */
     struct liana__data_state *data; /* that it is trained on, which a checkpoint that is loaded must be of; NULL: any */
+    /* A mapping of the settings that make it this training and no other, which checkpoints record (NULL: nothing), and
+     * those of them that a checkpoint that is loaded must have too (NULL: any). Both are borrowed. */
+    const liana__value *settings, *matches;
     /* What makes the cluster's sums other numbers than those of one process (liana__strategy.describe_arithmetic), now and
      * in the checkpoint that was loaded; "": nothing does. */
     char exchange[96], loaded_exchange[96];

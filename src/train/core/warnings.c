@@ -31,6 +31,8 @@ static void warn_of_classes(const liana__warnings *own, const char *where)
         if (missing && missing < MOST_NAMED) liana__text_add(&names, ", ");
         if (missing++ < MOST_NAMED) name_class(own, c, &names);
     }
+    /* Where targets are no labels, nobody has looked. */
+    if (missing == own->num_classes) missing = 0;
     if (missing > MOST_NAMED) liana__text_add(&names, " and %lld more", (long long)missing - MOST_NAMED);
     bool counts_from_1 = missing == 1 && !own->seen[0] && own->num_classes > 1 && !own->num_class_names;
     if (counts_from_1) {

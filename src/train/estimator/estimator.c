@@ -2,6 +2,7 @@
 #include "train/estimator/estimator.h"
 
 #include "program/device.h"
+#include "train/checkpoint/folder_name.h"
 #include "train/checkpoint/remote_checkpoints.h"
 #include "train/core/shared_loader.h"
 #include "train/estimator/own_update.h"
@@ -99,6 +100,10 @@ static liana_status find_folder(liana_estimator *own, liana__error *error)
 {
     const char *temporary = getenv("TMPDIR");
     own->folder = own->options.config.model_dir;
+    if (own->folder) {
+        liana_status checked = liana__folder_name_check(own->folder, "a folder of checkpoints", error);
+        if (checked != LIANA_OK) return liana__fail_within(error, "%s: config.model_dir", own->options.name);
+    }
     if (own->folder && liana__path_is_remote(own->folder)) {
         const liana__outlet_options options = {.url = own->folder,
                                                .last = liana__checkpoint_state,
@@ -195,6 +200,7 @@ liana_status liana__fn_session_compile(liana__fn_session *own, const liana__fn_m
     liana_estimator *estimator = own->estimator;
     const liana_run_config *config = &estimator->options.config;
     liana__trainer_input inputs[LIANA_MAX_COMPONENTS];
+    bool fractions = false;
     LIANA_TRY(liana__function_model_make(estimator->context, &estimator->fn, &first->offered, modes, &own->arena,
                                          &own->model, error));
     if (modes->train && modes->train->update) {
@@ -203,6 +209,7 @@ liana_status liana__fn_session_compile(liana__fn_session *own, const liana__fn_m
     for (size_t i = 0; i < own->model.model->num_inputs; i++) {
         const liana__fn_component *component = &first->offered.items[own->model.ports[i]];
         inputs[i] = (liana__trainer_input){component->dtype, component->is_image};
+        fractions = fractions || (component->is_image && component->dtype == LIANA_F32);
     }
     liana__trainer_input *kept =
         liana__arena_copy(&own->arena, inputs, (own->model.model->num_inputs + 1) * sizeof *inputs);
@@ -219,7 +226,8 @@ liana_status liana__fn_session_compile(liana__fn_session *own, const liana__fn_m
                     .evaluation_batch_size = liana__estimator_batch_size(estimator, false),
                     .microbatch = config->microbatch,
                     .seed = config->seed,
-                    .scale = first->offered.scale},
+                    .scale = first->offered.scale,
+                    .fractions = fractions},
         .precision = precision,
         .recompute = config->recompute,
         .memory = config->memory,

@@ -5,6 +5,7 @@
 #include "formats/yaml.h"
 #include "train/callbacks/standard.h"
 #include "train/callbacks/user.h"
+#include "train/checkpoint/belongs.h"
 #include "train/checkpoint/data_agreement.h"
 #include "train/checkpoint/data_state.h"
 #include "train/checkpoint/resume.h"
@@ -200,6 +201,7 @@ static liana_status begin(job *own, liana__error *error)
     liana__data_state *data = liana__arena_allocate(&session->arena, sizeof *data);
     if (!data) return liana__fail_memory(error, "the state of the data");
     state->data = data;
+    LIANA_TRY(liana__checkpoint_note_seed(state, estimator->options.config.seed, &session->arena, error));
     LIANA_TRY(liana__data_state_find(session->train.source, &session->arena, data, error));
     liana_status status = liana__checkpoint_resume(estimator->checkpoints, NULL, &session->training, &own->notes,
                                                    &session->arena, &path, error);
@@ -331,6 +333,7 @@ static liana_status train(liana_estimator *estimator, const liana_train_spec *sp
     liana_status status = prepare(&own, error);
     if (status == LIANA_OK) status = send_after(estimator, fit(&own, error), error);
     own.session.training.state.data = NULL;
+    own.session.training.state.settings = own.session.training.state.matches = NULL;
     liana__fn_session_close(&own.session);
     liana__callback_list_free(&own.callbacks);
     return status;

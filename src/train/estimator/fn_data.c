@@ -29,11 +29,14 @@ static bool is_image(const liana_component *data)
 static void describe_image(const liana_estimator_input *given, liana__fn_component *made)
 {
     made->is_image = true;
-    made->dtype = LIANA_U8;
     made->shape = (liana_shape){4, {1}};
     const int64_t *dims = has_image_shape(given) ? given->image_shape : made->data.shape.dims;
     for (int i = 0; i < 3; i++) made->shape.dims[1 + i] = dims[i];
     bool known = has_image_shape(given) || made->data.dtype != LIANA_STRING;
+    /* Resized pixels have fractions; those of files may be of any size. */
+    bool exact =
+        made->data.dtype == LIANA_U8 && made->data.shape.dims[0] == dims[0] && made->data.shape.dims[1] == dims[1];
+    made->dtype = exact ? LIANA_U8 : LIANA_F32;
     if (!known)
         made->refusal = "holds image files, which may be of any size; say to which .image_shape they are resized";
     int64_t channels = made->shape.dims[3];
@@ -115,7 +118,8 @@ static liana_status check_component(const liana__fn_component *wanted, const lia
     }
     if (found->refusal)
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "the component '%s' %s", name, found->refusal);
-    bool same = found->is_image == wanted->is_image && found->dtype == wanted->dtype &&
+    bool widens = found->is_image && wanted->dtype == LIANA_F32;
+    bool same = found->is_image == wanted->is_image && (found->dtype == wanted->dtype || widens) &&
                 liana_shape_equal(&found->shape, &wanted->shape);
     if (same) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_ARGUMENT,
@@ -157,11 +161,13 @@ liana_status liana__fn_input_load(liana__fn_input *input, const liana__trainer_o
         LIANA_TRY(check_component(wanted, found, error));
         input->names[i] = liana__name_component(trainer, LIANA__FIRST_INPUT + i);
         add_component(input, i, found);
+        input->items[i].dtype = wanted->dtype;
         if (found->is_image) {
             options.image = (liana__decode_options){.height = found->shape.dims[1],
                                                     .width = found->shape.dims[2],
                                                     .channels = (int)found->shape.dims[3],
-                                                    .antialias = dataset->antialias};
+                                                    .antialias = dataset->antialias,
+                                                    .fractions = wanted->dtype == LIANA_F32};
         }
         if (input->items[i].maker == LIANA__MAKE_LABEL) {
             options.num_classes = liana__model_input(model->model, i).num_ids;

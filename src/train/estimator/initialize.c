@@ -79,9 +79,8 @@ static liana_status warm_variable(const liana__safetensors *file, const char *pr
                            liana__safetensors_dtype_name(tensor->dtype), liana__shape_print(&shape).text,
                            variable->name, liana__type_print(variable->buffer->dtype, &variable->buffer->shape).text);
     }
-    void *copy = liana__allocate_aligned(tensor->size);
-    if (!copy) return liana__fail_memory(error, "a warm start");
-    memcpy(copy, tensor->data, tensor->size);
+    void *copy;
+    LIANA_TRY(liana__safetensors_take(file, tensor, &copy, error));
     liana_status status = liana__variables_set(set, place, copy);
     free(copy);
     return status;

@@ -153,6 +153,12 @@ static liana_tensor own_sums(liana__fn_call *call, liana__metric_call *wanted, l
     const liana__metric *metric = made->choice.metric;
     liana_shape shape = liana_tensor_shape(wanted->output), one = shape;
     one.dims[0] = 1;
+    const char *misfit = metric->misfit ? metric->misfit(made->choice.options, &one) : NULL;
+    if (misfit) {
+        liana__graph_fail(call->graph, liana_tensor_location(wanted->output), LIANA_INVALID_CONFIG, "%s: %s: %s",
+                          call->fn->name, metric->name, misfit);
+        return (liana_tensor){call->graph, 0};
+    }
     made->num_sums = metric->size(made->choice.options, &one);
     made->num_values = metric->num_values ? metric->num_values(made->choice.options, &one) : 0;
     shape.rank--;

@@ -301,7 +301,7 @@ static liana_status train_epoch(liana__fit_run *fit)
 /* Whether the fit is as long as it was to be, after so many epochs. */
 static bool is_long_enough(const liana__fit_run *fit, int64_t epochs)
 {
-    const int64_t most = fit->options->length.epochs;
+    const int64_t most = liana__fit_most_epochs(fit->state, &fit->options->length);
     return (most && epochs >= most) || fit->state->iteration >= fit->plan.last_iteration;
 }
 
@@ -340,14 +340,19 @@ static liana_status take_averages(liana__fit_run *fit)
     return liana__averaged_weights_take(fit->training, fit->error);
 }
 
+/* The epoch before which the running stage is over. */
+static int64_t end_of_stage(const liana__fit_run *fit)
+{
+    return fit->training->stages->items[fit->state->stage].end - fit->state->skipped_epochs;
+}
+
 /* Whether another stage follows this epoch. */
 static bool ends_stage(const liana__fit_run *fit)
 {
     const liana__training_stages *stages = fit->training->stages;
     const liana__training_state *state = fit->state;
     const bool whole = state->step >= fit->steps_per_epoch;
-    return whole && stages && (size_t)state->stage + 1 < stages->count &&
-           state->epoch + 1 >= stages->items[state->stage].end;
+    return whole && stages && (size_t)state->stage + 1 < stages->count && state->epoch + 1 >= end_of_stage(fit);
 }
 
 /* The update is the last one of its kind: a control has its last word about it. */
@@ -408,6 +413,18 @@ static liana_status call_epoch_end(liana__fit_run *fit)
     return end_averages(fit, swapped, liana__fit_call_training(fit, LIANA__ON_EPOCH_END), fit->error);
 }
 
+/* The running stage is over with this epoch: a callback wants no more of it. */
+static void cut_stage(liana__fit_run *fit)
+{
+    liana_fit_context *context = &fit->context;
+    liana__training_state *state = fit->state;
+    liana__note(&fit->options->notes, "%s ended stage %lld in epoch %lld, after update %lld: %s", context->stopped_by,
+                (long long)state->stage + 1, (long long)context->epoch, (long long)state->iteration, context->reason);
+    state->skipped_epochs += end_of_stage(fit) - (state->epoch + 1);
+    context->stops_stage = false;
+    context->stopped_by[0] = context->reason[0] = '\0';
+}
+
 static liana_status finish_epoch(liana__fit_run *fit)
 {
     liana__training_state *state = fit->state;
@@ -417,6 +434,7 @@ static liana_status finish_epoch(liana__fit_run *fit)
     fit->context.is_best = false;
     LIANA_TRY(call_epoch_end(fit));
     if (fit->context.stopping || is_long_enough(fit, state->epoch + whole)) return end_training(fit, whole);
+    if (fit->context.stops_stage) cut_stage(fit);
     if (ends_stage(fit)) LIANA_TRY(end_updates(fit));
     next_epoch(state);
     if (!fit->context.wants_checkpoint) return LIANA_OK;
@@ -479,8 +497,7 @@ static void make_plan(liana__fit_run *fit)
     fit->plan = liana__fit_plan_make(fit->state, options->training, &options->length, &fit->learning_rate);
     fit->context.epochs = fit->plan.epochs;
     if (!training->stages) return;
-    const liana__training_stage *stage = &training->stages->items[fit->state->stage];
-    liana__fit_plan_stage(fit->state, options->training, stage->end, &fit->learning_rate);
+    liana__fit_plan_stage(fit->state, options->training, end_of_stage(fit), &fit->learning_rate);
 }
 
 /* Before an epoch: the next stage begins if the running one is over. */
@@ -489,7 +506,7 @@ static liana_status find_stage(liana__fit_run *fit)
     liana__training *training = fit->training;
     const liana__training_stages *stages = training->stages;
     const size_t stage = (size_t)fit->state->stage;
-    bool over = stages && fit->state->step == 0 && fit->state->epoch >= stages->items[stage].end;
+    bool over = stages && fit->state->step == 0 && fit->state->epoch >= end_of_stage(fit);
     if (!over || stage + 1 == stages->count) return LIANA_OK;
     /* As at the end of a fit, the weights become their averages. */
     LIANA_TRY(liana__averaged_weights_take(training, fit->error));
@@ -508,7 +525,7 @@ bool liana__fit_is_over(const liana__training_state *state, const liana__trainin
                         const liana__callback_list *callbacks)
 {
     const liana__training_length *before = &state->ended_length;
-    if (length->epochs && state->epoch >= length->epochs) return true;
+    if (length->epochs && state->epoch >= liana__fit_most_epochs(state, length)) return true;
     if (!state->ended) return false;
     bool longer = is_raised((double)length->epochs, (double)before->epochs) ||
                   is_raised((double)length->steps, (double)before->steps) ||

@@ -39,13 +39,19 @@ static int64_t find_epochs(const liana__training_state *state, const liana__load
     return 0;
 }
 
+int64_t liana__fit_most_epochs(const liana__training_state *state, const liana__training_length *length)
+{
+    return length->epochs ? length->epochs - state->skipped_epochs : 0;
+}
+
 liana__fit_plan liana__fit_plan_make(const liana__training_state *state, const liana__loader *loader,
                                      const liana__training_length *length, liana__learning_rate *learning_rate)
 {
     int64_t before = state->iteration - state->step - count_updates(state, loader, state->epoch);
-    int64_t updates = length->epochs ? count_updates(state, loader, length->epochs) : 0;
-    liana__fit_plan plan = {.epochs = length->epochs, .last_iteration = INT64_MAX};
-    if (length->steps && (!length->epochs || length->steps < updates)) {
+    const int64_t epochs = liana__fit_most_epochs(state, length);
+    int64_t updates = epochs ? count_updates(state, loader, epochs) : 0;
+    liana__fit_plan plan = {.epochs = epochs, .last_iteration = INT64_MAX};
+    if (length->steps && (!epochs || length->steps < updates)) {
         updates = length->steps;
         plan.epochs = find_epochs(state, loader, updates);
         plan.last_iteration = before + updates;

@@ -135,8 +135,9 @@ static char *make_key(const liana__compile_request *request)
     if (!request->optimizer && request->model->objective) {
         liana__value_write_json(request->model->objective, 0, &text);
     }
-    liana__text_add(&text, "%lld %lld %llu %d %d %d %d %d %lld %lld %llu", (long long)request->batch_size,
-                    (long long)request->microbatch, (unsigned long long)request->seed, (int)request->scale,
+    liana__text_add(&text, "%lld %lld %llu %d %d %d %d %d %d %lld %lld %llu",
+                    (long long)request->batch_size,
+                    (long long)request->microbatch, (unsigned long long)request->seed, (int)request->scale, (int)request->fractions,
                     (int)request->mixes, (int)request->precision, (int)request->recompute, (int)request->deterministic,
                     (long long)request->memory, (long long)request->data_memory,
                     (unsigned long long)request->model->structure_version);
@@ -175,7 +176,9 @@ static liana_status find_objective(const liana__compile_request *request, kept *
     if (!request->optimizer) liana__model_recall_objective(request->model, &item->asked);
     liana_status status = liana__objective_create(&item->asked, request->optimizer, &item->arena, objective, error);
     item->asked.targets = NULL;
-    return status;
+    const liana__place nowhere = {0};
+    if (status != LIANA_OK || !request->num_class_weights) return status;
+    return liana__objective_check_class_weights(objective, &nowhere, "class_weights", error);
 }
 
 static liana_status compile(const liana__compile_request *request, kept *item, liana__error *error)
@@ -201,6 +204,7 @@ static liana_status compile(const liana__compile_request *request, kept *item, l
                                                    .seed = request->seed,
                                                    .deterministic = request->deterministic,
                                                    .scale = request->scale,
+                                                   .fractions = request->fractions,
                                                    .mixes = request->mixes},
                                        .precision = request->precision,
                                        .recompute = request->recompute,

@@ -27,6 +27,7 @@ typedef struct liana__compile_request {
     int64_t num_class_weights;
     uint64_t seed;
     liana_scale scale;
+    bool fractions; /* of images: see liana__trainer_options */
     bool mixes;
     liana_precision precision;
     liana_recompute recompute;

@@ -1,5 +1,6 @@
 /* Checks of a fit's options that need no data to be opened. */
 #include "train/model/fit_checks.h"
+#include "train/checkpoint/folder_name.h"
 #include "train/model/compiled.h"
 #include "train/model/model_classes.h"
 
@@ -31,6 +32,10 @@ static liana_status check_counts(const liana_fit_options *options, liana__error 
     if (!(options->keep_every_hours >= 0)) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "keep_every_hours is %g, expected 0 or more",
                            options->keep_every_hours);
+    }
+    if (options->checkpoints) {
+        liana_status status = liana__folder_name_check(options->checkpoints, "a folder of checkpoints", error);
+        if (status != LIANA_OK) return liana__fail_within(error, "checkpoints");
     }
     if (options->resume_from && !options->checkpoints) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT,

@@ -83,6 +83,18 @@ liana_status liana__model_adapt(liana_model *model, size_t layer, const liana__m
     return LIANA_OK;
 }
 
+double liana__moments_divisor(const liana__moments *moments, int64_t channel)
+{
+    const double deviation = sqrt(moments->squares[channel] / (double)moments->count);
+    return deviation > 1e-7 ? deviation : 1e-7;
+}
+
+bool liana__moments_constant(const liana__moments *moments, int64_t channel)
+{
+    const double deviation = sqrt(moments->squares[channel] / (double)moments->count);
+    return deviation <= 1e-7 || deviation <= 1e-6 * fabs(moments->mean[channel]);
+}
+
 /* ---- datasets ---- */
 
 /* The component that the layer reads, unless one is named: that of the model's input before it. */

@@ -25,4 +25,10 @@ liana_status liana__moments_add(liana__moments *moments, liana_dtype dtype, cons
 liana_status liana__model_adapt(liana_model *model, size_t layer, const liana__moments *moments, liana__error *error)
     LIANA_MUST_USE;
 
+/* Whether a channel's values differ so little that a Normalization of them is no use: all are the same, or their
+ * deviation is lost in the rounding of float32 numbers of this size. Other data are then far outside. */
+bool liana__moments_constant(const liana__moments *moments, int64_t channel);
+/* What a Normalization divides such a channel by: its deviation, at least Keras's backend.epsilon(). */
+double liana__moments_divisor(const liana__moments *moments, int64_t channel);
+
 #endif

@@ -35,8 +35,10 @@ liana_status liana__model_data_find_preprocessing(liana__model_data *own, const 
     const liana_preprocessing *known = &own->model->preprocessing;
     bool is_known = known->scale != LIANA_SCALE_AUTO;
     if (is_known && !training) LIANA_TRY(check_scale(data, known->scale, "the model's images have", error));
-    own->scale = data->scale ? data->scale : is_known ? known->scale : LIANA_SCALE_ZERO_ONE;
+    own->assumes_scale = !data->scale && !is_known;
+    own->scale = data->scale ? data->scale : is_known ? known->scale : liana__scale_assumed(own->model);
     own->antialias = data->antialias || known->antialias;
+    own->round = known->round;
     own->fast_decode = known->fast_decode;
     return LIANA_OK;
 }
@@ -100,6 +102,16 @@ static bool has_images(const liana_model *model, const liana_dataset *data)
     if (!wanted || index < 0) return false;
     const int dtype = data->spec.components[index].dtype;
     return dtype == LIANA_STRING || dtype == LIANA_U8;
+}
+
+/* Whether pixels of the data need floats: images of files may be of any size, and resized ones have fractions. */
+static bool needs_fractions(const liana__model_data *own, const liana_dataset *data)
+{
+    if (own->round || !data || !has_images(own->model, data)) return false;
+    const liana_component *image = &data->spec.components[liana__spec_find(&data->spec, "image")];
+    const liana_shape input = liana__model_input(own->model, liana__image_input(own->model)).shape;
+    return image->dtype == LIANA_STRING || image->shape.rank != 3 || image->shape.dims[0] != input.dims[1] ||
+           image->shape.dims[1] != input.dims[2];
 }
 
 static liana_status open_view(const liana__model_data *own, const liana_dataset *data, const liana_fit_options *fit,
@@ -229,6 +241,10 @@ static liana_status split_data(liana__model_data *own, const liana_fit_options *
 
 liana_status liana__model_data_open_fit(liana__model_data *own, const liana_fit_options *options, liana__error *error)
 {
+    /* Augmented images are bytes again. */
+    bool augmented = options->augment && !options->validation_split;
+    own->fractions = (!augmented && needs_fractions(own, options->training)) ||
+                     needs_fractions(own, options->validation);
     LIANA_TRY(find_augmentation(own, options->augment, error));
     LIANA_TRY(split_data(own, options, error));
     if (!own->fitted.source) LIANA_TRY(open_view(own, options->training, options, &own->fitted.source, error));
@@ -278,6 +294,7 @@ liana_status liana__model_data_open_measured(liana__model_data *own, const liana
                                              const liana_evaluate_options *options, bool wants_targets,
                                              liana__error *error)
 {
+    own->fractions = needs_fractions(own, data);
     LIANA_TRY(open_view(own, data, NULL, &own->measured.source, error));
     LIANA_TRY(find_match(own, own->measured.source, options->inputs, options->targets, options->example_weight,
                          wants_targets, &own->match, error));

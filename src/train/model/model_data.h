@@ -30,8 +30,10 @@ typedef struct liana__model_data {
     uint64_t seed;
     size_t bytes; /* that reading, decoding and batches made ahead may take */
     liana__arena arena;
-    bool antialias, fast_decode;
+    bool antialias, fast_decode, round;
+    bool fractions; /* pixels are floats (liana__trainer_options.fractions); known once the data are open */
     liana_scale scale;
+    bool assumes_scale; /* nobody says it */
     bool skips_bad_records;
     liana__bad_records bad_records;
     liana__data_part fitted, measured;

@@ -4,6 +4,7 @@
 #include "formats/safetensors.h"
 #include "remote/outlet.h"
 #include "train/checkpoint/checkpoint.h"
+#include "train/checkpoint/folder_name.h"
 #include "train/checkpoint/remote_checkpoints.h"
 #include "train/core/precision.h"
 #include "train/model/model_objective.h"
@@ -58,6 +59,7 @@ static liana_status save_architecture(const liana_model *model, const char *path
 
 static liana_status save(liana_model *model, const char *folder, liana__arena *arena, liana__error *error)
 {
+    LIANA_TRY(liana__folder_name_check(folder, "a folder with model.json and weights.safetensors", error));
     LIANA_TRY(liana__model_check(model, error));
     LIANA_TRY(liana__model_values_complete(model, error));
     const char *architecture = liana__path_join(arena, folder, ARCHITECTURE);
@@ -132,16 +134,17 @@ liana_status liana_model_load_weights(liana_model *model, const char *path, bool
 }
 
 /* Those that liana_model_save wrote, or a run's; and what these were trained in, where that is recorded. */
-static liana_status find_weights(const char *folder, liana__arena *arena, const char **path, liana_precision *precision,
-                                 bool *is_run, liana__error *error)
+static liana_status find_weights(const char *folder, const char *checkpoint, liana__arena *arena, const char **path,
+                                 liana_precision *precision, bool *is_run, liana__error *error)
 {
     *path = liana__path_join(arena, folder, WEIGHTS);
     const char *checkpoints = liana__path_join(arena, folder, "checkpoints"), *newest;
     if (!*path || !checkpoints) return liana__fail_memory(error, folder);
-    *is_run = !liana__file_exists(*path);
+    *is_run = checkpoint || !liana__file_exists(*path);
     if (!*is_run) return LIANA_OK;
     *precision = liana__precision_named(liana__checkpoint_precision(checkpoints, arena));
-    LIANA_TRY(liana__checkpoint_newest(checkpoints, arena, &newest, error));
+    LIANA_TRY(checkpoint ? liana__checkpoint_find(checkpoints, checkpoint, arena, &newest, error)
+                         : liana__checkpoint_newest(checkpoints, arena, &newest, error));
     if (!newest) return liana__fail(error, LIANA_NOT_FOUND, "'%s' holds neither %s nor checkpoints", folder, WEIGHTS);
     *path = liana__path_join(arena, newest, "variables.safetensors");
     return *path ? LIANA_OK : liana__fail_memory(error, folder);
@@ -162,15 +165,39 @@ static liana_status load_remote_model(liana_model *model, const char *folder, li
     return load_weights(model, paths.items[1], model->num_layers, arena, error);
 }
 
-static liana_status load_local_model(liana_model *model, const char *folder, liana__arena *arena, liana__error *error)
+/* "run/checkpoints/best" is the run and the name of its checkpoint. False: the path is of another form. */
+static bool split_checkpoint(const char *path, liana__arena *arena, const char **folder, const char **checkpoint)
+{
+    static const char between[] = "/checkpoints/";
+    const size_t length = strlen(path), end = length && path[length - 1] == '/' ? length - 1 : length;
+    const char *trimmed = liana__arena_format(arena, "%.*s", (int)end, path);
+    const char *name = trimmed ? strrchr(trimmed, '/') : NULL;
+    const size_t before = name ? (size_t)(name - trimmed) + 1 : 0;
+    if (before == sizeof between - 2 && strncmp(trimmed, between + 1, before) == 0) {
+        *folder = "."; /* from within the run folder */
+        *checkpoint = name + 1;
+        return true;
+    }
+    if (before < sizeof between || strncmp(trimmed + before - (sizeof between - 1), between, sizeof between - 1) != 0) {
+        return false;
+    }
+    *folder = liana__arena_format(arena, "%.*s", (int)(before - (sizeof between - 1)), trimmed);
+    *checkpoint = name + 1;
+    return *folder && **checkpoint;
+}
+
+/* `checkpoint` NULL: what liana_model_save wrote, else the newest checkpoint of a run. */
+static liana_status load_local_model(liana_model *model, const char *folder, const char *checkpoint,
+                                     liana__arena *arena, liana__error *error)
 {
     const char *path = liana__path_join(arena, folder, ARCHITECTURE);
     if (!path) return liana__fail_memory(error, folder);
     liana__value *architecture;
+    LIANA_TRY(liana__preprocessing_load_plugins(model, folder, error));
     LIANA_TRY(liana__json_read(path, arena, &architecture, error));
     LIANA_TRY(liana__model_from_keras(model, architecture));
     bool is_run = false;
-    LIANA_TRY(find_weights(folder, arena, &path, &model->precision, &is_run, error));
+    LIANA_TRY(find_weights(folder, checkpoint, arena, &path, &model->precision, &is_run, error));
     LIANA_TRY(is_run ? liana__preprocessing_read_run(model, folder, error)
                      : liana__preprocessing_read_file(model, path, error));
     return load_weights(model, path, model->num_layers, arena, error);
@@ -181,11 +208,12 @@ static liana_status load_from(liana__remote *remote, liana_model *model, const c
                               liana__error *error)
 {
     liana__error none = {0};
-    const char *local;
+    const char *local, *run = folder, *checkpoint = NULL;
     liana_status status = load_remote_model(model, folder, remote, arena, error);
     if (status != LIANA_NOT_FOUND || liana__starts_with(folder, "http")) return status;
-    status = liana__remote_run(remote, folder, NULL, arena, &local, &none);
-    if (status == LIANA_OK) return load_local_model(model, local, arena, error);
+    split_checkpoint(folder, arena, &run, &checkpoint);
+    status = liana__remote_run(remote, run, checkpoint, arena, &local, &none);
+    if (status == LIANA_OK) return load_local_model(model, local, checkpoint, arena, error);
     /* Neither: then it is the file of a model that is missing. */
     if (status != LIANA_NOT_FOUND && error) *error = none;
     return status;
@@ -203,7 +231,13 @@ static liana_status fetch_model(liana_model *model, const char *folder, liana__a
 
 static liana_status load_model(liana_model *model, const char *folder, liana__arena *arena, liana__error *error)
 {
-    return (liana__path_is_remote(folder) ? fetch_model : load_local_model)(model, folder, arena, error);
+    const char *run, *checkpoint, *path = liana__path_join(arena, folder, ARCHITECTURE);
+    if (liana__path_is_remote(folder)) return fetch_model(model, folder, arena, error);
+    if (!path) return liana__fail_memory(error, folder);
+    if (!liana__file_exists(path) && split_checkpoint(folder, arena, &run, &checkpoint)) {
+        return load_local_model(model, run, checkpoint, arena, error);
+    }
+    return load_local_model(model, folder, NULL, arena, error);
 }
 
 static liana_status make_from_folder(liana_context *context, const char *folder, liana_model **out)

@@ -5,6 +5,7 @@
 #include "formats/yaml.h"
 #include "train/callbacks/standard.h"
 #include "train/callbacks/user.h"
+#include "train/checkpoint/belongs.h"
 #include "train/checkpoint/checkpoint_writer.h"
 #include "train/checkpoint/data_state.h"
 #include "train/checkpoint/folder_hold.h"
@@ -182,10 +183,12 @@ static liana_status prepare_checkpoints(session *own, const liana_fit_options *o
 {
     liana__training_state *state = &own->training->state;
     state->data = NULL;
+    state->settings = state->matches = NULL;
     if (!options->checkpoints) return LIANA_OK;
     liana__data_state *data = liana__arena_allocate(&own->arena, sizeof *data);
     if (!data) return liana__fail_memory(error, "the state of the data");
     state->data = data;
+    LIANA_TRY(liana__checkpoint_note_seed(state, options->seed, &own->arena, error));
     LIANA_TRY(liana__data_state_find(own->data.fitted.source, &own->arena, data, error));
     const char *path = NULL;
     const liana__notes notes = {options->on_note, options->user};
@@ -318,6 +321,7 @@ static liana_status run_fit(session *own, const liana_fit_options *options, lian
     liana_status status = liana__fit(own->training, &wanted, error);
     status = liana__checkpoint_writer_close(own->writer, status, error);
     own->training->state.data = NULL;
+    own->training->state.settings = own->training->state.matches = NULL;
     if (status != LIANA_OK && status != LIANA_CANCELLED) return status;
     LIANA_TRY(liana__model_data_learn(&own->data, options->training, liana__trainer_num_classes(own->training->trainer),
                                       error));
@@ -345,6 +349,7 @@ static liana_status compile_fit(session *own, const liana_fit_options *options, 
                                       .steps_per_execution = options->steps_per_execution,
                                       .seed = options->seed,
                                       .scale = own->data.scale,
+                                      .fractions = own->data.fractions,
                                       .mixes = own->data.augment && liana__augment_mixes(own->data.augment),
                                       .precision = options->precision,
                                       .recompute = options->recompute,
@@ -376,6 +381,13 @@ static liana_status open_fit(session *own, const liana_fit_options *options, lia
     LIANA_TRY(liana__model_check(own->model, error));
     LIANA_TRY(liana__model_data_find_preprocessing(&own->data, options->training, true, error));
     LIANA_TRY(liana__model_data_open_fit(&own->data, options, error));
+    if (own->data.assumes_scale && own->data.match.has_image) {
+        const bool scales = own->data.scale == LIANA_SCALE_NONE;
+        liana__note(&(liana__notes){options->on_note, options->user},
+                    scales ? "pixels enter as 0 to 255, since a layer of the model scales them"
+                           : "pixels are divided by 255, since nothing says how the model takes them "
+                             "(liana_dataset_set_scale)");
+    }
     LIANA_TRY(liana__strategy_cluster(own->model->context, &options->strategy, &own->cluster, error));
     LIANA_TRY(liana__fit_agree(own->model, options, &own->data, own->cluster, error));
     liana_status status = open_checkpoints(own, options, error);
@@ -427,8 +439,53 @@ static void close_session(session *own)
     liana__arena_free(&own->arena);
 }
 
-liana_status liana__fit_trial(liana_model *model, const liana_fit_options *options, liana__trial run, void *user,
-                              liana__error *error)
+/* A fit makes batches itself. Who comes from tf.data gives it batches: they are taken apart, and their size is what
+ * batch_size was not given for. */
+typedef struct taken_apart {
+    liana_fit_options options; /* with single examples */
+    liana_dataset *training, *validation;
+} taken_apart;
+
+static liana_status take_data_apart(const liana_dataset *given, const char *what, int64_t *batch_size,
+                                    const liana_fit_options *options, liana_dataset **examples)
+{
+    int64_t found = 0;
+    if (!given) return LIANA_OK;
+    liana__dataset_examples(given, examples, &found);
+    if (!*examples) return given->context->error.status;
+    if (!found) return LIANA_OK;
+    if (*batch_size == 0) *batch_size = found;
+    const liana__notes notes = {options->on_note, options->user};
+    liana__note(&notes,
+                "the %s data come in batches of %lld: they are taken apart, and batches of %lld are made of single "
+                "examples (leave out liana_dataset_batch)",
+                what, (long long)found, (long long)*batch_size);
+    return LIANA_OK;
+}
+
+static void close_apart(taken_apart *own)
+{
+    liana_dataset_close(own->training);
+    liana_dataset_close(own->validation);
+}
+
+static liana_status take_apart(const liana_fit_options *options, taken_apart *own)
+{
+    *own = (taken_apart){.options = *options};
+    liana_fit_options *made = &own->options;
+    liana_status status = take_data_apart(options->training, "training", &made->batch_size, options, &own->training);
+    if (status == LIANA_OK) {
+        status =
+            take_data_apart(options->validation, "validation", &made->validation_batch_size, options, &own->validation);
+    }
+    if (own->training) made->training = own->training;
+    if (own->validation) made->validation = own->validation;
+    if (status != LIANA_OK) close_apart(own);
+    return status;
+}
+
+static liana_status try_fit(liana_model *model, const liana_fit_options *options, liana__trial run, void *user,
+                            liana__error *error)
 {
     LIANA_TRY(liana__fit_check(model, options, error));
     session own = session_of(model, options);
@@ -442,7 +499,17 @@ liana_status liana__fit_trial(liana_model *model, const liana_fit_options *optio
     return status;
 }
 
-static liana_status fit_model(liana_model *model, const liana_fit_options *options)
+liana_status liana__fit_trial(liana_model *model, const liana_fit_options *options, liana__trial run, void *user,
+                              liana__error *error)
+{
+    taken_apart own;
+    LIANA_TRY(take_apart(options, &own));
+    liana_status status = try_fit(model, &own.options, run, user, error);
+    close_apart(&own);
+    return status;
+}
+
+static liana_status fit_examples(liana_model *model, const liana_fit_options *options)
 {
     liana__error *error = &model->context->error;
     LIANA_TRY(liana__fit_check(model, options, error));
@@ -455,6 +522,15 @@ static liana_status fit_model(liana_model *model, const liana_fit_options *optio
     }
     if (own.stages.count) end_stages(&own, status);
     close_session(&own);
+    return status;
+}
+
+static liana_status fit_model(liana_model *model, const liana_fit_options *options)
+{
+    taken_apart own;
+    LIANA_TRY(take_apart(options, &own));
+    liana_status status = fit_examples(model, &own.options);
+    close_apart(&own);
     return status;
 }
 

@@ -38,7 +38,9 @@ static liana_status open_data(const measurement *own, liana__model_data *data, l
     request->scale = data->scale;
     request->precision = request->model->precision;
     request->match = &data->match;
-    return liana__model_data_open_measured(data, own->data, own->options, !own->on_outputs, error);
+    LIANA_TRY(liana__model_data_open_measured(data, own->data, own->options, !own->on_outputs, error));
+    request->fractions = data->fractions;
+    return LIANA_OK;
 }
 
 static liana_status compile(const measurement *own, liana__model_data *data, liana__training **training,
@@ -88,6 +90,22 @@ static liana_status measure(const measurement *own, liana_results *results, lian
     return status;
 }
 
+/* Single examples of a dataset that is perhaps batched; its batch size, if none is asked for. */
+static liana_status take_apart(const liana_dataset *given, liana__compile_request *request, int64_t batch_size,
+                               liana_dataset **examples)
+{
+    int64_t found;
+    liana__dataset_examples(given, examples, &found);
+    if (!*examples) return given->context->error.status;
+    request->batch_size = batch_size ? batch_size : found ? found : LIANA__DEFAULT_BATCH_SIZE;
+    if (found) {
+        liana__log(given->context, LIANA__LOG_DATA,
+                   "the data come in batches of %lld: they are taken apart, and batches of %lld are made",
+                   (long long)found, (long long)request->batch_size);
+    }
+    return LIANA_OK;
+}
+
 static liana_status check_steps(int64_t steps, liana__error *error)
 {
     if (steps >= 0) return LIANA_OK;
@@ -103,14 +121,16 @@ static liana_status evaluate_model(liana_model *model, const liana_dataset *data
     liana__compile_request request = {.model = model,
                                       .device = options->device,
                                       .strategy = options->strategy,
-                                      .batch_size =
-                                          options->batch_size ? options->batch_size : LIANA__DEFAULT_BATCH_SIZE,
                                       .objective = {options->loss, options->losses, options->metrics,
                                                     options->output_metrics}};
-    if (dataset) LIANA_TRY(liana__classes_check_model(model, dataset, error));
+    liana_dataset *examples;
     LIANA_TRY(check_steps(options->steps, error));
-    const measurement own = {&request, dataset, options, options->steps, NULL, NULL};
-    return measure(&own, results, error);
+    LIANA_TRY(take_apart(dataset, &request, options->batch_size, &examples));
+    const measurement own = {&request, examples, options, options->steps, NULL, NULL};
+    liana_status status = liana__classes_check_model(model, examples, error);
+    if (status == LIANA_OK) status = measure(&own, results, error);
+    liana_dataset_close(examples);
+    return status;
 }
 
 liana_status liana_evaluate(liana_model *model, const liana_dataset *dataset, const liana_evaluate_options *options,
@@ -145,9 +165,7 @@ static liana_status predict_model(liana_model *model, const liana_dataset *datas
     liana__compile_request request = {.model = model,
                                       .device = options->device,
                                       .strategy = options->strategy,
-                                      .predicts = !model->objective && liana__model_num_outputs(model) > 1,
-                                      .batch_size =
-                                          options->batch_size ? options->batch_size : LIANA__DEFAULT_BATCH_SIZE};
+                                      .predicts = !model->objective && liana__model_num_outputs(model) > 1};
     liana_evaluate_options wanted = {0};
     memcpy(wanted.inputs, options->inputs, sizeof wanted.inputs);
     destination to = {outputs, 0};
@@ -155,9 +173,13 @@ static liana_status predict_model(liana_model *model, const liana_dataset *datas
         liana__model_port port = liana__model_output(model, i);
         to.row_size += (size_t)liana_shape_size(&port.shape);
     }
+    liana_dataset *examples;
     LIANA_TRY(check_steps(options->steps, error));
-    const measurement own = {&request, dataset, &wanted, options->steps, copy_outputs, &to};
-    return measure(&own, NULL, error);
+    LIANA_TRY(take_apart(dataset, &request, options->batch_size, &examples));
+    const measurement own = {&request, examples, &wanted, options->steps, copy_outputs, &to};
+    liana_status status = measure(&own, NULL, error);
+    liana_dataset_close(examples);
+    return status;
 }
 
 liana_status liana_predict_batches(liana_model *model, const liana_dataset *dataset,

@@ -13,7 +13,11 @@
 
 liana_preprocessing liana_model_preprocessing(const liana_model *model)
 {
-    return model ? model->preprocessing : (liana_preprocessing){0};
+    liana_preprocessing found = model ? model->preprocessing : (liana_preprocessing){0};
+    /* A layer of the model says how pixels enter, whether or not it was ever fitted. */
+    bool known = !model || found.scale != LIANA_SCALE_AUTO;
+    if (!known && liana__scaling_layer(model, liana__image_input(model))) found.scale = LIANA_SCALE_NONE;
+    return found;
 }
 
 static liana__strings names_of(const liana_preprocessing *preprocessing)
@@ -94,6 +98,7 @@ const char *liana__preprocessing_text(const liana_model *model, liana__arena *ar
         liana__value_add(arena, names, liana__value_string(arena, own->class_names[i]));
     }
     liana__value_set(arena, map, "scale", liana__value_string(arena, liana__scale_names[own->scale]));
+    liana__value_set(arena, map, "round", liana__value_bool(arena, own->round));
     liana__value_set(arena, map, "antialias", liana__value_bool(arena, own->antialias));
     liana__value_set(arena, map, "fast_decode", liana__value_bool(arena, own->fast_decode));
     /* No list: they are not known; an empty one: they are numbers. */
@@ -134,6 +139,8 @@ static liana_status read_line(liana_model *model, const char *line, liana__arena
     if (map->kind != LIANA__VALUE_MAP) map = liana__value_map(arena);
     if (!map) return liana__fail_memory(error, "the preprocessing");
     liana_preprocessing found = {.antialias = is_true(map, "antialias"), .fast_decode = is_true(map, "fast_decode")};
+    /* Models that were saved before there was a choice were trained on rounded pixels. */
+    found.round = is_true(map, "round") || !liana__value_get(map, "round");
     const liana__value *scale = liana__value_get(map, "scale");
     const char *name = scale && scale->kind == LIANA__VALUE_STRING ? scale->string : "";
     int index = 0;
@@ -189,6 +196,7 @@ static liana_status read_run(liana_model *model, const char *folder, liana__aren
     LIANA_TRY(liana__config_load(model->context, LIANA__PLUGINS_IGNORED, path, NULL, 0, arena, &config, error));
     const liana__data_config *data = &config.data;
     liana_preprocessing found = {.scale = (liana_scale)data->scale,
+                                 .round = data->resize.round,
                                  .antialias = data->resize.antialias,
                                  .fast_decode = data->decode == LIANA__DECODE_FAST,
                                  .class_names = data->class_names.items,
@@ -206,6 +214,20 @@ liana_status liana__preprocessing_read_run(liana_model *model, const char *folde
 {
     liana__arena arena = {0};
     liana_status status = read_run(model, folder, &arena, error);
+    liana__arena_free(&arena);
+    return status;
+}
+
+/* They may have parts of the model, so they are there before it is read. */
+liana_status liana__preprocessing_load_plugins(liana_model *model, const char *folder, liana__error *error)
+{
+    liana__arena arena = {0};
+    liana__config config;
+    const char *path = liana__path_join(&arena, folder, "config.yaml");
+    liana_status status = path ? LIANA_OK : liana__fail_memory(error, folder);
+    if (status == LIANA_OK && model->context->allow_plugins && liana__file_exists(path)) {
+        status = liana__config_load(model->context, LIANA__PLUGINS_LOADED, path, NULL, 0, &arena, &config, error);
+    }
     liana__arena_free(&arena);
     return status;
 }

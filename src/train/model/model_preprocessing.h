@@ -20,6 +20,11 @@ liana_status liana__preprocessing_read_file(liana_model *model, const char *weig
 /* Sets it from the config.yaml of a run folder, if there is one. Errors: those of reading it. */
 liana_status liana__preprocessing_read_run(liana_model *model, const char *folder, liana__error *error) LIANA_MUST_USE;
 
+/* Loads the plugins that the config.yaml of a run folder names, if the model's context allows that. Errors: those of
+ * reading and loading them. */
+liana_status liana__preprocessing_load_plugins(liana_model *model, const char *folder, liana__error *error)
+    LIANA_MUST_USE;
+
 /* liana_model_set_preprocessing with another error than the context's. `knows_classes`: classes without names are
  * numbers. */
 liana_status liana__preprocessing_set(liana_model *model, const liana_preprocessing *preprocessing, bool knows_classes,

@@ -32,13 +32,22 @@ liana__value *liana__loss_value(liana__arena *arena, const liana_loss *loss)
     return map;
 }
 
+/* Keras calls the option of these two in the plural. */
+static bool is_thresholded(const char *name)
+{
+    const liana__metric *metric = name ? liana__metric_find(NULL, name, NULL) : NULL;
+    return metric == &liana__metric_precision || metric == &liana__metric_recall;
+}
+
 liana__value *liana__metric_value(liana__arena *arena, const liana_metric *metric)
 {
     liana__value *map = liana__value_map(arena);
     set_text(arena, map, "name", metric->name);
     set_text(arena, map, "as", metric->as);
     set_count(arena, map, "k", metric->k);
-    set_number(arena, map, "threshold", metric->threshold);
+    set_number(arena, map, is_thresholded(metric->name) ? "thresholds" : "threshold", metric->threshold);
+    set_count(arena, map, "top_k", metric->top_k);
+    if (metric->class_id) liana__value_set(arena, map, "class_id", liana__value_int(arena, metric->class_id - 1));
     set_text(arena, map, "average", metric->average);
     set_number(arena, map, "beta", metric->beta);
     if (metric->multi_label) liana__value_set(arena, map, "multi_label", liana__value_bool(arena, true));

@@ -1,5 +1,6 @@
 /* Training, evaluation and prediction of one batch that a program made. */
 #include "ir/shape.h"
+#include "models/preprocessing.h"
 #include "train/core/averaged_weights.h"
 #include "train/core/program_agreement.h"
 #include "train/model/compiled.h"
@@ -83,6 +84,21 @@ static liana_status check_range(const liana_array *array, int64_t limit, const c
     return LIANA_OK;
 }
 
+/* Nor whether the loss is defined for them. */
+static liana_status check_values(const liana_array *array, const liana__objective_output *output, liana__error *error)
+{
+    const liana__loss *loss = output->choice.loss;
+    if (output->target != LIANA__TARGET_VALUES || output->masked) return LIANA_OK;
+    const int64_t count = array->shape.dims[0], each = liana_shape_size(&array->shape) / count;
+    const int64_t classes = output->shape.dims[output->shape.rank - 1];
+    for (int64_t i = 0; i < count; i++) {
+        const float *values = (const float *)array->data + i * each;
+        if (liana__target_check(loss->range, values, each, classes, array->name, loss->name, error) == LIANA_OK) continue;
+        return liana__fail_within(error, "example %lld", (long long)i);
+    }
+    return LIANA_OK;
+}
+
 static liana_status take_inputs(const liana_model *model, const liana__data_match *match, const liana_array *arrays,
                                 size_t count, liana__trainer_batch *batch, liana__error *error)
 {
@@ -110,6 +126,7 @@ static liana_status take_targets(const liana__objective *objective, const liana_
         if (output->target == LIANA__TARGET_CLASSES) {
             LIANA_TRY(check_range(array, output->shape.dims[output->shape.rank - 1], array->name, error));
         }
+        LIANA_TRY(check_values(array, output, error));
         batch->targets[i] = array->data;
     }
     return LIANA_OK;
@@ -176,7 +193,7 @@ static int64_t count_of(const liana_array *arrays, size_t num_arrays)
 static liana_scale scale_of(const liana_model *model)
 {
     liana_scale known = model->preprocessing.scale;
-    return known != LIANA_SCALE_AUTO ? known : LIANA_SCALE_ZERO_ONE;
+    return known != LIANA_SCALE_AUTO ? known : liana__scale_assumed(model);
 }
 
 static liana_status check_size(int64_t batch_size, int64_t count, liana__error *error)

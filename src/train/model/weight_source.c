@@ -159,13 +159,13 @@ liana_status liana__weight_source_open(const char *path, liana__weight_source *s
 {
     *source = (liana__weight_source){.path = path};
     static const uint8_t signature[8] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
-    liana__mapping mapping;
-    LIANA_TRY(liana__file_map(path, &mapping, error));
-    bool is_hdf5 = mapping.size >= sizeof signature && memcmp(mapping.data, signature, sizeof signature) == 0;
+    uint8_t head[LIANA__SNIFF_BYTES];
+    size_t size;
+    LIANA_TRY(liana__file_read_head(path, head, sizeof head, &size, error));
+    bool is_hdf5 = size >= sizeof signature && memcmp(head, signature, sizeof signature) == 0;
     /* A safetensors file begins with the size of its JSON header, and the header with '{'. */
-    bool is_safetensors = mapping.size > 8 && mapping.data[8] == '{';
-    const char *looks = is_hdf5 || is_safetensors ? NULL : liana__sniff(mapping.data, mapping.size);
-    liana__file_unmap(&mapping);
+    bool is_safetensors = size > 8 && head[8] == '{';
+    const char *looks = is_hdf5 || is_safetensors ? NULL : liana__sniff(head, size);
     if (!is_hdf5 && !is_safetensors) {
         return liana__fail(error, LIANA_INVALID_DATA, "%s: expected weights as Keras HDF5 or safetensors%s%s", path,
                            looks ? ", found " : "", looks ? looks : "");
@@ -238,6 +238,5 @@ liana_status liana__weight_source_read(const liana__weight_source *source, const
         return liana__fail(error, LIANA_UNIMPLEMENTED, "%s: the tensor '%s' is %s, expected F32", source->path,
                            tensor->name, liana__safetensors_dtype_name(tensor->dtype));
     }
-    memcpy(values, tensor->data, tensor->size);
-    return LIANA_OK;
+    return liana__safetensors_read(&source->safetensors, tensor, values, error);
 }

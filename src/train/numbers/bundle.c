@@ -203,16 +203,16 @@ static liana_status take_tensor(liana__incident *incident, const liana__safetens
     const size_t least = found->size < LIANA__ALIGNMENT ? LIANA__ALIGNMENT : found->size;
     void *copy = liana__arena_allocate(&incident->arena, least);
     if (!copy) return liana__fail_memory(error, name);
-    memcpy(copy, found->data, found->size);
     *data = copy;
-    return LIANA_OK;
+    return liana__safetensors_read(file, found, copy, error);
 }
 
 static liana_status take_tensors(liana__incident *incident, const liana__safetensors *file, int64_t checksum,
                                  liana__error *error)
 {
     const liana_graph *graph = incident->graph;
-    const uint32_t found = liana__safetensors_checksum(file);
+    uint32_t found;
+    LIANA_TRY(liana__safetensors_checksum(file, &found, error));
     if (found != (uint64_t)checksum) {
         return liana__fail(error, LIANA_DATA_LOSS, "damaged: it has the checksum 0x%08x, expected 0x%08llx", found,
                            (unsigned long long)checksum);

@@ -1,6 +1,8 @@
 /* The report of an incident, for people. */
 #include "train/numbers/incident.h"
 
+#include "base/format.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -21,7 +23,7 @@ static void add_number(liana__text *text, const liana__value *value)
 {
     const bool is_number = value && (value->kind == LIANA__VALUE_FLOAT || value->kind == LIANA__VALUE_INT);
     if (is_number) {
-        liana__text_add(text, "%.6g", value->number);
+        liana__text_add(text, "%.6g", liana__shown(value->number));
     } else {
         liana__text_add(text, "%s", value && value->kind == LIANA__VALUE_STRING ? value->string : "none");
     }

@@ -1,5 +1,6 @@
 /* Opens a run. */
 #include "train/checkpoint/data_state.h"
+#include "train/checkpoint/folder_name.h"
 #include "train/plan/tile_advice.h"
 #include "train/run/run_internal.h"
 
@@ -53,8 +54,7 @@ liana_status liana__run_make_trainer(liana__run *run, const liana__run_options *
                     .deterministic = train->deterministic,
                     .unprepared = options->unprepared,
                     .scale = run->scale,
-                    .class_weights = run->class_weights,
-                    .num_class_weights = run->num_classes,
+                    .fractions = run->fractions,
                     .mixes = run->training.augment && liana__augment_mixes(run->training.augment)},
         .precision = (liana_precision)train->precision,
         .recompute = (liana_recompute)train->recompute,
@@ -72,6 +72,10 @@ liana_status liana__run_make_trainer(liana__run *run, const liana__run_options *
         if (!wanted.trainer.inputs) return liana__fail_memory(error, "the model's inputs");
     }
     LIANA_TRY(liana__run_find_objective(run, options, &wanted.trainer.objective, error));
+    if (options->training) LIANA_TRY(liana__run_check_labels(run, wanted.trainer.objective, options, error));
+    if (options->training) LIANA_TRY(liana__run_find_class_weights(run, wanted.trainer.objective, options, error));
+    wanted.trainer.class_weights = run->class_weights;
+    wanted.trainer.num_class_weights = run->num_class_weights;
     if (options->training) LIANA_TRY(liana__run_find_optimizer(run, &optimizer, error));
     if (options->training && run->config->stages) {
         LIANA_TRY(liana__run_find_stages(run, error));
@@ -205,8 +209,23 @@ static liana_status resume(liana__run *run, const liana__run_options *options, l
     return LIANA_OK;
 }
 
+/* A run that goes on has the name that it has. */
+static liana_status check_folder_name(const liana__run *run, const liana__run_options *options, liana__error *error)
+{
+    const char *output = run->config->output;
+    if (!options->training || !options->folder || options->resume || options->resume_from) return LIANA_OK;
+    liana__error found = {0};
+    liana_status status = liana__folder_name_check(
+        options->folder, "a run folder with config.yaml, model.json and checkpoints", &found);
+    if (status == LIANA_OK) return LIANA_OK;
+    const bool is_key = output && strcmp(output, options->folder) == 0;
+    const liana__place place = is_key ? liana__config_place(run->config, "output") : (liana__place){0};
+    return liana__fail_at(error, &place, is_key ? "output" : "--out", "%s", found.message);
+}
+
 static liana_status open_model(liana__run *run, const liana__run_options *options, liana__error *error)
 {
+    LIANA_TRY(check_folder_name(run, options, error));
     LIANA_TRY(liana__run_make_remote(run, options, error));
     LIANA_TRY(liana__run_read_model(run, error));
     if (options->training && run->folder) {
@@ -216,6 +235,7 @@ static liana_status open_model(liana__run *run, const liana__run_options *option
         LIANA_TRY(liana__run_check_folder(run, options, error));
     }
     LIANA_TRY(liana__run_find_data(run, options, error));
+    liana__run_find_fractions(run, options);
     if (options->training) LIANA_TRY(liana__run_check_device_cache(run, error));
     return liana__run_build_model(run, error);
 }
@@ -283,7 +303,10 @@ static liana_status set_up(liana__run *run, const liana__run_options *options, l
     LIANA_TRY(liana__run_agree_to_go_on(run, options, status, error));
     LIANA_TRY(liana__run_agree_on_arithmetic(run, options, error));
     if (options->training && !has_weights(run)) LIANA_TRY(liana__warn_find_averages(&run->warnings, error));
-    if (options->training && run->folder) LIANA_TRY(liana__run_note_data(run, error));
+    if (options->training && run->folder) {
+        LIANA_TRY(liana__run_note_data(run, error));
+        LIANA_TRY(liana__run_note_settings(run, options, error));
+    }
     if (options->training) {
         liana__training_state_next_fit(&run->core.state, run->config->train.initial_epoch);
         LIANA_TRY(liana__run_find_callbacks(run, error));

@@ -13,6 +13,7 @@
 #include "train/checkpoint/resume.h"
 #include "train/config/config.h"
 #include "train/core/batch_components.h"
+#include "train/core/prediction_rows.h"
 #include "train/core/warnings.h"
 #include "train/core/worker_share.h"
 #include "train/fit/fit.h"
@@ -57,11 +58,15 @@ typedef struct liana__run {
     int64_t image_shape[3];  /* height, width, channels; zeros: the data have no images */
     liana_shape input_shape; /* of an only input, without the batch, where there are no images; rank 0: not known */
     liana_scale scale;
+    bool fractions; /* pixels of images are floats: resized ones have fractions */
     liana__bad_records bad_records; /* found so far, with data.on_bad_record: skip */
     const double *class_weights;    /* of the loss, by class; NULL: all 1 */
-    size_t num_backbone_layers;     /* the rest is a new head, which a weight file need not have */
-    const char *warm_listing;       /* what a warm start matched, for the run folder; NULL: there was none */
-    liana__remote *remote;          /* the local files of the configuration's URLs */
+    int64_t num_class_weights;
+    const double *drawn; /* training examples of each class in an epoch, about; NULL: the labels were not counted */
+    int64_t num_drawn;   /* their number; 0 where drawn is NULL */
+    size_t num_backbone_layers; /* the rest is a new head, which a weight file need not have */
+    const char *warm_listing;   /* what a warm start matched, for the run folder; NULL: there was none */
+    liana__remote *remote;      /* the local files of the configuration's URLs */
     struct liana__run_fetch *fetch;
     struct liana__checkpoint_writer *writer; /* while it is fitted; NULL: none */
     liana__folder_hold hold;                 /* of the folder; nothing: this process writes nothing that others see */
@@ -149,11 +154,27 @@ liana_status liana__run_warm_start(liana__run *run, const liana__run_options *op
  * that is its target. Empty: not known. */
 liana__strings liana__run_output_names(const liana__run *run, size_t output);
 
+/* What an output of the run's model says of classes. */
+liana__output_classes liana__run_output_classes(const liana__run *run, size_t output);
+
+/* Whether an only output says which class each example is: by a probability for each, or by one sigmoid, which is the
+ * probability of the second of two classes. */
+bool liana__run_predicts_classes(const liana__run *run);
+/* The probabilities of the classes in a row of outputs, in `both` where the row has only the second's. Returns their
+ * number in *count. */
+const float *liana__run_probabilities(const liana__run *run, const float *output, float both[2], size_t *count);
+/* Which class they say: the likeliest, the first of equals; of a sigmoid the second above train.threshold. */
+size_t liana__run_said_class(const liana__run *run, const float *probabilities, size_t count);
+
+/* The true class of an example of a batch, by the targets of the only output; -1: NULL, they are not known. */
+int liana__run_true_class(const liana__run *run, const void *targets, int64_t index);
+
 /* The columns of a predictions file. */
 typedef enum liana__prediction_columns {
-    LIANA__PREDICTIONS_SUBMISSION, /* id,label */
-    LIANA__PREDICTIONS_FULL,       /* id,label,class,confidence */
-    LIANA__PREDICTIONS_VALIDATION, /* id,label,predicted,confidence */
+    LIANA__PREDICTIONS_SUBMISSION,    /* id,label */
+    LIANA__PREDICTIONS_FULL,          /* id,label,class,confidence */
+    LIANA__PREDICTIONS_VALIDATION,    /* id,label,predicted,confidence */
+    LIANA__PREDICTIONS_PROBABILITIES, /* as FULL for classes, else id; and then all probabilities */
 } liana__prediction_columns;
 
 /* Predicts all of `data` into a CSV file (RFC 4180), in the order of the data. Examples without an id are named by
@@ -163,7 +184,7 @@ liana_status liana__run_predict(liana__run *run, const liana__run_data *data, li
                                 const char *path, const liana__run_options *options, liana__measured *measured,
                                 liana__error *error) LIANA_MUST_USE;
 
-/* Opens data for prediction: patterns, a folder or IDX images. Labels are not read. */
+/* Opens data for prediction: patterns, a folder or IDX images; the first data.take examples. Labels are not read. */
 liana_status liana__run_open_data(liana__run *run, const liana__source_config *where, liana__run_data *data,
                                   liana__error *error) LIANA_MUST_USE;
 void liana__run_close_data(liana__run_data *data);

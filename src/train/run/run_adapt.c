@@ -2,6 +2,7 @@
 #include "base/waiting.h"
 #include "train/run/adapt_through.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,6 +85,40 @@ static liana_status find_moments(liana__run *run, size_t index, liana__moments *
     return liana__adapt_through(run, node, moments, error);
 }
 
+/* The column of the file that a channel of a component is; NULL: it is none. */
+static const char *column_of(const liana__run *run, const char *component, int64_t channel, int64_t channels)
+{
+    const liana__column *column = liana__columns_get(&run->config->data.components, component);
+    if (!column || (int64_t)column->from.count != channels) return NULL;
+    return column->from.items[channel];
+}
+
+/* Names the channels that are the same in all examples: any other value is divided by next to nothing. */
+static void warn_of_constants(const liana__run *run, const char *layer, const char *from, const liana__moments *moments,
+                              const liana__run_options *options)
+{
+    enum { MOST_TOLD = 8 };
+    int64_t told = 0, found = 0;
+    for (int64_t i = 0; i < moments->channels; i++) {
+        if (!liana__moments_constant(moments, i)) continue;
+        if (++found > MOST_TOLD) continue;
+        const char *column = column_of(run, from, i, moments->channels);
+        char name[160];
+        if (column) snprintf(name, sizeof name, "the column '%.100s'", column);
+        if (!column) snprintf(name, sizeof name, "value %lld of '%.100s'", (long long)i, from);
+        liana__run_note(options,
+                        "layer '%s' (Normalization): %s is %s%g in all training examples; it divides by %.3g, as Keras "
+                        "does, so any other value becomes very large: leave it out, unless it never differs",
+                        layer, name, moments->squares[i] > 0 ? "almost " : "", moments->mean[i],
+                        liana__moments_divisor(moments, i));
+        told++;
+    }
+    if (found > told) {
+        liana__run_note(options, "layer '%s' (Normalization): %lld more values are the same in all training examples",
+                        layer, (long long)(found - told));
+    }
+}
+
 static liana_status adapt(liana__run *run, size_t index, const liana__run_options *options, liana__error *error)
 {
     const liana__layer *layer = &run->model->layers[index];
@@ -105,6 +140,7 @@ static liana_status adapt(liana__run *run, size_t index, const liana__run_option
     if (status == LIANA_OK) {
         liana__run_note(options, "layer '%s' (Normalization) is adapted to '%s' of %lld training examples", layer->name,
                         from, (long long)run->training.source->num_records);
+        warn_of_constants(run, layer->name, from, &moments, options);
     }
     liana__moments_free(&moments);
     return status == LIANA_OK ? status : liana__fail_within(error, "layer '%s' (Normalization)", layer->name);

@@ -22,9 +22,9 @@ static void drop_own_keys(liana__value *config)
 }
 
 /* The data may be in other folders on other machines: their files are compared by name and contents. */
-static void drop_folders(liana__value *tree)
+void liana__run_drop_folders(liana__value *tree)
 {
-    for (size_t i = 0; i < tree->count; i++) drop_folders(tree->items[i]);
+    for (size_t i = 0; i < tree->count; i++) liana__run_drop_folders(tree->items[i]);
     const char *slash = tree->kind == LIANA__VALUE_STRING ? strrchr(tree->string, '/') : NULL;
     if (slash) tree->string = slash + 1;
 }
@@ -35,7 +35,7 @@ static void drop_data_folders(const liana__value *config)
     const liana__value *data = liana__value_get(config, "data");
     for (size_t i = 0; data && data->kind == LIANA__VALUE_MAP && i < 3; i++) {
         const liana__value *part = liana__value_get(data, parts[i]);
-        if (part) drop_folders((liana__value *)(uintptr_t)part);
+        if (part) liana__run_drop_folders((liana__value *)(uintptr_t)part);
     }
 }
 
@@ -45,9 +45,9 @@ static void drop_weights_folders(const liana__value *config)
     const liana__value *model = liana__value_get(config, "model");
     if (!model || model->kind != LIANA__VALUE_MAP) return;
     const liana__value *weights = liana__value_get(model, "weights"), *warm = liana__value_get(model, "warm_start");
-    if (weights) drop_folders((liana__value *)(uintptr_t)weights);
+    if (weights) liana__run_drop_folders((liana__value *)(uintptr_t)weights);
     if (warm && warm->kind == LIANA__VALUE_MAP) warm = liana__value_get(warm, "from");
-    if (warm) drop_folders((liana__value *)(uintptr_t)warm);
+    if (warm) liana__run_drop_folders((liana__value *)(uintptr_t)warm);
 }
 
 static liana_status add_settings(const liana__run *run, liana__facts *facts, liana__error *error)

@@ -1,4 +1,5 @@
-/* How often the classes come, and how much they weigh: oversampling, weighted sampling, class weights. */
+/* How often the classes come: oversampling and weighted sampling. */
+#include "data/source/cast.h"
 #include "train/run/run_internal.h"
 
 #include <math.h>
@@ -13,83 +14,91 @@ typedef struct balance {
     int64_t *counts;
     uint64_t num_records;
     int64_t num_classes;
+    liana__strings names; /* of the classes; empty: they have none */
 } balance;
+
+/* ---- labels ---- */
+
+/* The component that is the label of a table; num_components: there is none. */
+static size_t label_component(const liana__source *source)
+{
+    size_t i = 0;
+    for (; i < source->num_components; i++) {
+        const liana_component *component = &source->components[i];
+        const bool fits = component->dtype != LIANA_STRING && liana_shape_size(&component->shape) == 1;
+        if (fits && strcmp(component->name, "label") == 0) break;
+    }
+    return i;
+}
+
+static bool has_labels(const liana__run *run)
+{
+    const liana__source *source = run->training.source;
+    return (source->has_labels && run->num_classes) || label_component(source) < source->num_components;
+}
+
+static liana_status read_component(const balance *own, size_t place, liana__error *error)
+{
+    const liana__source *source = own->run->training.source;
+    const liana_dtype dtype = (liana_dtype)source->components[place].dtype;
+    void *scratch = liana__source_scratch_create(source);
+    liana_status status = scratch ? LIANA_OK : liana__fail_memory(error, "reading labels");
+    for (uint64_t i = 0; status == LIANA_OK && i < own->num_records; i++) {
+        liana__record record;
+        own->labels[i] = -1;
+        status = liana__source_read(source, i, scratch, &record, error);
+        if (status == LIANA_OK) {
+            const bool fits = liana__cast_values(dtype, record.values[place], LIANA_S32, &own->labels[i], 1) < 0;
+            if (!fits || own->labels[i] < 0 || own->labels[i] >= LIANA__MAX_CLASSES) {
+                char found[40];
+                liana__cast_describe(dtype, record.values[place], 0, found, sizeof found);
+                liana__fail(error, LIANA_OUT_OF_RANGE, "the label is %s, expected the number of a class, from 0 to %d",
+                            found, LIANA__MAX_CLASSES - 1);
+                status = liana__source_fail_within(source, i, &record, error);
+                own->labels[i] = -1;
+            }
+        }
+        if (source->skip_damage && liana__source_is_bad_record(status)) status = LIANA_OK;
+    }
+    if (scratch) liana__source_scratch_destroy(source, scratch);
+    return status;
+}
+
+static liana_status read_labels(balance *own, liana__error *error)
+{
+    const liana__run *run = own->run;
+    const liana__source *source = run->training.source;
+    own->names = run->class_names;
+    own->num_classes = run->num_classes;
+    if (source->has_labels && run->num_classes) {
+        return liana__source_labels(source, run->config->data.label_offset, own->num_classes, own->labels, error);
+    }
+    LIANA_TRY(read_component(own, label_component(source), error));
+    const liana__column *column = liana__columns_get(&run->config->data.components, "label");
+    if (column && column->category) own->names = column->vocabulary;
+    own->num_classes = (int64_t)own->names.count;
+    for (uint64_t i = 0; i < own->num_records; i++) {
+        if (own->labels[i] >= own->num_classes) own->num_classes = (int64_t)own->labels[i] + 1;
+    }
+    return LIANA_OK;
+}
 
 static liana_status count_classes(balance *own, liana__error *error)
 {
     liana__run *run = own->run;
-    const liana__source *source = run->training.source;
-    own->num_records = source->num_records;
-    own->num_classes = run->num_classes;
+    own->num_records = run->training.source->num_records;
     own->labels = liana__arena_allocate(&run->arena, (size_t)(own->num_records + 1) * sizeof *own->labels);
+    if (!own->labels) return liana__fail_memory(error, "labels");
+    LIANA_TRY(read_labels(own, error));
     own->counts = liana__arena_allocate(&run->arena, (size_t)(own->num_classes + 1) * sizeof *own->counts);
-    if (!own->labels || !own->counts) return liana__fail_memory(error, "labels");
-    LIANA_TRY(liana__source_labels(source, run->config->data.label_offset, own->num_classes, own->labels, error));
+    if (!own->counts) return liana__fail_memory(error, "labels");
     liana__count_labels(own->labels, own->num_records, own->num_classes, own->counts);
+    if (own->num_classes != run->num_classes) return LIANA_OK;
     run->warnings.seen = liana__arena_allocate(&run->arena, (size_t)own->num_classes + 1);
     if (!run->warnings.seen) return liana__fail_memory(error, "the classes");
     for (int64_t c = 0; c < own->num_classes; c++) run->warnings.seen[c] = own->counts[c] > 0;
     run->warnings.knows_classes = true;
     return LIANA_OK;
-}
-
-/* ---- values by class ---- */
-
-/* The class of that name or number; -1 if there is none. */
-static int64_t find_class(const balance *own, const char *key)
-{
-    const liana__strings *names = &own->run->class_names;
-    for (size_t i = 0; i < names->count && (int64_t)i < own->num_classes; i++) {
-        if (strcmp(names->items[i], key) == 0) return (int64_t)i;
-    }
-    char *end;
-    long number = strtol(key, &end, 10);
-    return *key && !*end && number >= 0 && number < own->num_classes ? number : -1;
-}
-
-static liana_status fail_class(const balance *own, const liana__place *place, const char *where, const char *key,
-                               liana__error *error)
-{
-    const liana__strings *names = &own->run->class_names;
-    const char *nearest = names->count ? liana__nearest(key, names->items, names->count) : NULL;
-    if (nearest) {
-        return liana__fail_at(error, place, where, "there is no class '%.60s'%s", key, liana__hint(nearest).text);
-    }
-    return liana__fail_at(error, place, where, "there is no class '%.60s', expected a name or a number from 0 to %lld",
-                          key, (long long)own->num_classes - 1);
-}
-
-static liana_status read_map(const balance *own, const liana__value *map, const char *where, double *values,
-                             liana__error *error)
-{
-    char found[128];
-    for (size_t i = 0; i < map->count; i++) {
-        int64_t number = find_class(own, map->keys[i]);
-        if (number < 0) return fail_class(own, &map->key_places[i], where, map->keys[i], error);
-        const liana__value *value = map->items[i];
-        bool is_number = value->kind == LIANA__VALUE_INT || value->kind == LIANA__VALUE_FLOAT;
-        if (!is_number || !(value->number >= 0 && value->number <= 1e6)) {
-            return liana__fail_at(error, &value->place, where, "%.60s: found %s, expected a number from 0 to 1000000",
-                                  map->keys[i], liana__value_describe(value, found, sizeof found));
-        }
-        values[number] = value->number;
-    }
-    return LIANA_OK;
-}
-
-/* "balanced", whose values are given, or a map, in which classes not named have 1. */
-static liana_status read_values(const balance *own, const liana__value *value, const char *where,
-                                const double *balanced, double *values, liana__error *error)
-{
-    char found[128];
-    for (int64_t c = 0; c < own->num_classes; c++) values[c] = 1;
-    if (value->kind == LIANA__VALUE_MAP) return read_map(own, value, where, values, error);
-    if (value->kind == LIANA__VALUE_STRING && strcmp(value->string, "balanced") == 0) {
-        memcpy(values, balanced, (size_t)own->num_classes * sizeof *values);
-        return LIANA_OK;
-    }
-    return liana__fail_at(error, &value->place, where, "found %s, expected 'balanced' or {class: weight, ...}",
-                          liana__value_describe(value, found, sizeof found));
 }
 
 /* ---- what is told ---- */
@@ -98,8 +107,7 @@ enum { MAX_TOLD = 20 };
 
 static const char *class_name(const balance *own, int64_t number, char *buffer, size_t size)
 {
-    const liana__strings *names = &own->run->class_names;
-    if ((size_t)number < names->count) return names->items[number];
+    if ((size_t)number < own->names.count) return own->names.items[number];
     snprintf(buffer, size, "class %lld", (long long)number);
     return buffer;
 }
@@ -147,26 +155,7 @@ static liana_status make_sampler(const balance *own, const double *weights, lian
     return liana__fail_at(error, &place, key, "%s", message);
 }
 
-/* Balanced: all classes add up to the same, an average record to 1; scikit-learn's formula. Oversampled records count
- * as often as they come. */
-static liana_status find_weights(const balance *own, double *balanced, double *values, liana__error *error)
-{
-    const liana__config *config = own->run->config;
-    int64_t target = config->data.oversample.target_count;
-    double total = 0, present = 0;
-    for (int64_t c = 0; c < own->num_classes; c++) {
-        if (own->counts[c] == 0) continue;
-        total += fmax((double)own->counts[c], (double)target);
-        present++;
-    }
-    for (int64_t c = 0; c < own->num_classes; c++) {
-        double count = fmax((double)own->counts[c], (double)target);
-        balanced[c] = own->counts[c] ? total / (present * count) : 1;
-    }
-    return read_values(own, config->train.class_weights, "train.class_weights", balanced, values, error);
-}
-
-static liana_status find_sampling(const balance *own, double *balanced, double *values, liana__error *error)
+static liana_status find_sampling(const balance *own, double *values, liana__error *error)
 {
     const liana__data_config *data = &own->run->config->data;
     if (!data->sample_weights) return make_sampler(own, NULL, error);
@@ -174,34 +163,58 @@ static liana_status find_sampling(const balance *own, double *balanced, double *
         return liana__fail_at(error, &data->sample_weights->place, "data.sample_weights",
                               "weighted sampling and oversampling exclude each other; keep one of them");
     }
+    double *balanced = liana__arena_allocate(&own->run->arena, (size_t)(own->num_classes + 1) * sizeof *balanced);
+    if (!balanced) return liana__fail_memory(error, "weights of classes");
     for (int64_t c = 0; c < own->num_classes; c++) balanced[c] = own->counts[c] ? 1 / (double)own->counts[c] : 0;
-    LIANA_TRY(read_values(own, data->sample_weights, "data.sample_weights", balanced, values, error));
+    const liana__class_values classes = {&own->names, own->num_classes, balanced};
+    LIANA_TRY(liana__run_read_by_class(&classes, data->sample_weights, "data.sample_weights", values, error));
     return make_sampler(own, values, error);
+}
+
+/* How many examples of each class an epoch has, about. `values`: of weighted sampling. */
+static void find_drawn(const balance *own, const double *values, double *drawn)
+{
+    const liana__data_config *data = &own->run->config->data;
+    const double target = (double)data->oversample.target_count;
+    for (int64_t c = 0; c < own->num_classes; c++) {
+        const double count = (double)own->counts[c];
+        drawn[c] = data->sample_weights ? count * values[c] : count > 0 ? fmax(count, target) : 0;
+    }
+}
+
+/* Whose classes are sampled must be known, and by number. */
+static liana_status check_sampled(const liana__run *run, liana__error *error)
+{
+    const liana__data_config *data = &run->config->data;
+    const char *key = data->sample_weights ? "data.sample_weights" : "data.oversample";
+    liana__place place = liana__config_place(run->config, key);
+    if (!has_labels(run)) {
+        return liana__fail_at(error, &place, key, "the data have no label to sample by; remove this key");
+    }
+    if (!run->training.source->streams) return LIANA_OK;
+    return liana__fail_at(error, &place, key,
+                          "filtered or mixed examples cannot be sampled by weight; weight the classes with "
+                          "train.class_weights instead");
 }
 
 liana_status liana__run_find_balance(liana__run *run, const liana__run_options *options, liana__error *error)
 {
     const liana__config *config = run->config;
-    bool samples = config->data.oversample.target_count || config->data.sample_weights;
-    if (!samples && !config->train.class_weights) return LIANA_OK;
-    if (samples && run->training.source->streams) {
-        const char *key = config->data.sample_weights ? "data.sample_weights" : "data.oversample";
-        liana__place place = liana__config_place(config, key);
-        return liana__fail_at(error, &place, key,
-                              "filtered or mixed examples cannot be sampled by weight; weight the classes with "
-                              "train.class_weights instead");
-    }
+    const bool samples = config->data.oversample.target_count || config->data.sample_weights;
+    const bool weighs = config->train.class_weights && has_labels(run);
+    if (samples) LIANA_TRY(check_sampled(run, error));
+    if (!samples && !weighs) return LIANA_OK;
     balance own = {.run = run};
     LIANA_TRY(count_classes(&own, error));
     size_t size = (size_t)(own.num_classes + 1) * sizeof(double);
-    double *balanced = liana__arena_allocate(&run->arena, size), *values = liana__arena_allocate(&run->arena, size);
-    if (!balanced || !values) return liana__fail_memory(error, "weights of classes");
+    double *drawn = liana__arena_allocate(&run->arena, size), *values = liana__arena_allocate(&run->arena, size);
+    if (!drawn || !values) return liana__fail_memory(error, "weights of classes");
     if (samples) {
-        LIANA_TRY(find_sampling(&own, balanced, values, error));
+        LIANA_TRY(find_sampling(&own, values, error));
         LIANA_TRY(tell(&own, options, error));
     }
-    if (!config->train.class_weights) return LIANA_OK;
-    LIANA_TRY(find_weights(&own, balanced, values, error));
-    run->class_weights = values;
+    find_drawn(&own, values, drawn);
+    run->drawn = drawn;
+    run->num_drawn = own.num_classes;
     return LIANA_OK;
 }

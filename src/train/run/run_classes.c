@@ -2,8 +2,10 @@
 #include "train/run/run_internal.h"
 
 #include "data/source/class_list.h"
+#include "train/core/prediction_rows.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* Names that only the source knows outlive it in the run. */
 static liana_status take_names(liana__run *run, const liana__strings *names, liana__error *error)
@@ -72,4 +74,88 @@ liana_status liana__run_find_classes(liana__run *run, const liana__source *sourc
     data->num_classes = run->num_classes;
     data->class_names = run->class_names;
     return LIANA_OK;
+}
+
+/* ---- classes that a model learns ---- */
+
+/* Labels of more than two classes as the answers of one sigmoid would be found at the first record with a 2. */
+static liana_status check_output(const liana__run *run, const liana__objective_output *output, liana__error *error)
+{
+    const liana__place place = liana__config_place(run->config, "data.targets");
+    if (!output->choice.loss || output->target != LIANA__TARGET_VALUES || run->num_classes < 3) return LIANA_OK;
+    if (output->activation == LIANA__ACTIVATION_NONE || output->shape.dims[output->shape.rank - 1] > 1) return LIANA_OK;
+    return liana__fail_at(error, &place, "data.targets",
+                          "the output '%s' is compared with the label as one answer of no (0) or yes (1), but the data "
+                          "have %lld classes; end the model in %lld values with activation: softmax, and use the loss "
+                          "sparse_categorical_crossentropy",
+                          output->name, (long long)run->num_classes, (long long)run->num_classes);
+}
+
+liana_status liana__run_check_labels(const liana__run *run, const liana__objective *objective,
+                                     const liana__run_options *options, liana__error *error)
+{
+    bool of_labels = false;
+    for (size_t i = 0; i < objective->num_outputs; i++) {
+        const char *target = run->training.match.targets[i].name;
+        if (!target || strcmp(target, "label") != 0) continue;
+        of_labels = of_labels || objective->outputs[i].activation != LIANA__ACTIVATION_NONE;
+        LIANA_TRY(check_output(run, &objective->outputs[i], error));
+    }
+    if (of_labels && run->num_classes == 1) {
+        const bool named = run->class_names.count == 1;
+        liana__run_note(options, "the training data have one class%s%.60s%s: there is nothing to tell apart",
+                        named ? ", '" : "", named ? run->class_names.items[0] : "", named ? "'" : "");
+    }
+    return LIANA_OK;
+}
+
+/* ---- classes that a model predicts ---- */
+
+/* One sigmoid, with names for both of its classes, or with labels of two. */
+static bool says_yes_or_no(const liana__run *run)
+{
+    const liana__objective *objective = liana__trainer_objective(run->core.trainer);
+    const liana__objective_output *output = &objective->outputs[0];
+    if (objective->num_outputs != 1 || output->activation != LIANA__ACTIVATION_SIGMOID) return false;
+    if (output->shape.rank != 2 || output->shape.dims[1] != 1) return false;
+    return liana__run_output_names(run, 0).count == 2 || (run->num_classes == 2 && liana__run_compares_label(run, 0));
+}
+
+liana__output_classes liana__run_output_classes(const liana__run *run, size_t output)
+{
+    const liana__objective *objective = liana__trainer_objective(run->core.trainer);
+    const liana__strings names = liana__run_output_names(run, output);
+    if (says_yes_or_no(run)) return (liana__output_classes){2, true, names};
+    return liana__output_classes_of(objective, output, names);
+}
+
+bool liana__run_predicts_classes(const liana__run *run)
+{
+    return liana__predicts_classes(liana__trainer_objective(run->core.trainer)) || says_yes_or_no(run);
+}
+
+const float *liana__run_probabilities(const liana__run *run, const float *output, float both[2], size_t *count)
+{
+    *count = (size_t)liana__trainer_row_size(run->core.trainer);
+    if (*count != 1 || !says_yes_or_no(run)) return output;
+    both[0] = 1 - output[0];
+    both[1] = output[0];
+    *count = 2;
+    return both;
+}
+
+size_t liana__run_said_class(const liana__run *run, const float *probabilities, size_t count)
+{
+    if (count == 2 && liana__trainer_row_size(run->core.trainer) == 1) {
+        return (double)probabilities[1] > run->config->train.threshold;
+    }
+    return (size_t)liana__likeliest_class(probabilities, (int64_t)count);
+}
+
+int liana__run_true_class(const liana__run *run, const void *targets, int64_t index)
+{
+    const liana__objective *objective = liana__trainer_objective(run->core.trainer);
+    if (!targets) return -1;
+    if (objective->outputs[0].target == LIANA__TARGET_CLASSES) return ((const int32_t *)targets)[index];
+    return ((const float *)targets)[index] > 0.5f;
 }

@@ -83,6 +83,9 @@ static liana_status open_files(void *user, const liana__source_config *where, li
     LIANA_TRY(liana__source_open(patterns, count, &options, source, error));
     liana_status status = leave_out(run, source, error);
     if (status == LIANA_OK) status = tell_lost(run, *source, own->part, error);
+    if (status == LIANA_OK && (*source)->left_out) {
+        liana__run_tell(run, "%s", (*source)->left_out);
+    }
     /* Before other data are opened: a class that has no folder there must not shift those after it. */
     if (status == LIANA_OK && own->use == LABELS_NEEDED) {
         status = liana__run_meet_classes(run, *source, patterns[0], own->training, error);
@@ -312,11 +315,24 @@ static const liana__column *target_column(const liana__run *run, size_t output)
     return found && match.targets[output].name ? liana__columns_get(columns, match.targets[output].name) : NULL;
 }
 
+bool liana__run_compares_label(const liana__run *run, size_t output)
+{
+    liana__data_names names;
+    const size_t count = liana__model_num_outputs(run->model);
+    if (output >= count || output >= LIANA__MAX_OUTPUTS) return false;
+    find_names(run, &names);
+    if (names.targets[output]) return strcmp(names.targets[output], "label") == 0;
+    return count == 1 || strcmp(liana__model_output(run->model, output).name, "label") == 0;
+}
+
 liana__strings liana__run_output_names(const liana__run *run, size_t output)
 {
     const liana__column *column = output < LIANA__MAX_OUTPUTS ? target_column(run, output) : NULL;
-    if (column) return column->category ? column->vocabulary : (liana__strings){0};
-    return output == 0 ? run->class_names : (liana__strings){0};
+    if (column && column->category) return column->vocabulary;
+    /* Where no column is the label, data.class_names are the names of what the only output says. */
+    const liana__columns *columns = &run->config->data.components;
+    const bool only = liana__model_num_outputs(run->model) == 1 && column && !liana__columns_get(columns, "label");
+    return only || liana__run_compares_label(run, output) ? run->class_names : (liana__strings){0};
 }
 
 static liana_status find_match(liana__run *run, liana__run_data *part, liana__error *error)
@@ -382,6 +398,7 @@ static liana__decode_options decoding(const liana__run *run)
                                    .width = run->image_shape[1],
                                    .channels = (int)run->image_shape[2],
                                    .antialias = data->resize.antialias,
+                                   .fractions = run->fractions,
                                    .fast = data->decode == LIANA__DECODE_FAST};
 }
 
@@ -487,7 +504,8 @@ liana_status liana__run_open_data(liana__run *run, const liana__source_config *w
 {
     *data = (liana__run_data){0};
     if (!run->training.source) LIANA_TRY(check_vocabularies(run, false, error));
-    liana_status status = open_source(run, where, LABELS_IGNORED, 0, &data->source, error);
+    const int64_t take = run->config->data.take;
+    liana_status status = open_source(run, where, LABELS_IGNORED, take, &data->source, error);
     LIANA_TRY(liana__cluster_agree_status(liana__cluster_of(run->context), status, error));
     status = liana__run_agree_on_part(run, data->source, error);
     if (status == LIANA_OK) status = start_loader(run, data, error);

@@ -75,9 +75,13 @@ typedef struct differences {
 } differences;
 
 /* Settings of a training whose state fits whatever they are. They change results. */
-static const char *const SAFE_KEYS[] = {"train.optimizer",
+static const char *const SAFE_KEYS[] = {"model.training",
+                                        "train.device",
+                                        "train.deterministic",
+                                        "train.optimizer",
                                         "train.control",
                                         "train.class_weights",
+                                        "train.threshold",
                                         "train.validation_freq",
                                         "train.validation_steps",
                                         "train.validation_batch_size",
@@ -155,20 +159,19 @@ static const char *const FREE_KEYS[] = {"output",
                                         "train.recompute",
                                         "train.memory"};
 
+/* Of names with one dot at most. */
+static void drop_key(liana__value *config, const char *key, liana__arena *arena)
+{
+    const char *dot = strchr(key, '.');
+    const char *section = dot ? liana__arena_format(arena, "%.*s", (int)(dot - key), key) : NULL;
+    liana__value *map = section ? (liana__value *)(uintptr_t)liana__value_get(config, section) : config;
+    if (map && map->kind == LIANA__VALUE_MAP) liana__value_remove(map, dot ? dot + 1 : key);
+}
+
 static void drop_free_keys(liana__value *config, liana__arena *arena)
 {
-    for (size_t i = 0; i < sizeof FREE_KEYS / sizeof *FREE_KEYS; i++) {
-        const char *dot = strchr(FREE_KEYS[i], '.');
-        liana__value *map = config;
-        const char *key = FREE_KEYS[i];
-        if (dot) {
-            const char *section = liana__arena_format(arena, "%.*s", (int)(dot - key), key);
-            map = (liana__value *)liana__value_get(config, section);
-            key = dot + 1;
-        }
-        if (map && map->kind == LIANA__VALUE_MAP) liana__value_set(arena, map, key, liana__value_null(arena));
-    }
-    liana__value_set(arena, config, "checkpoint", liana__value_null(arena));
+    for (size_t i = 0; i < sizeof FREE_KEYS / sizeof *FREE_KEYS; i++) drop_key(config, FREE_KEYS[i], arena);
+    drop_key(config, "checkpoint", arena);
 }
 
 /* A configuration as a tree with every key: one that an older liana wrote lacks some, which are at their defaults. */
@@ -181,6 +184,35 @@ static liana_status complete_tree(const liana__config *config, liana__arena *are
                                       : liana__yaml_parse(text.data, text.length, "configuration", arena, tree, error);
     liana__text_free(&text);
     return status;
+}
+
+/* Data and weights may be in other folders on another machine, or be moved. */
+static void keep_settings(liana__value *config, liana__arena *arena)
+{
+    drop_free_keys(config, arena);
+    liana__run_drop_folders(config);
+}
+
+/* A checkpoint must be of the run whose config.yaml is in the folder. It is compared with that file as it is: what an older
+ * liana did not write there is not compared. */
+liana_status liana__run_note_settings(liana__run *run, const liana__run_options *options, liana__error *error)
+{
+    liana__value *settings, *matches;
+    const char *path = in_folder(&run->arena, run, "config.yaml");
+    if (!path) return liana__fail_memory(error, "the run folder");
+    LIANA_TRY(complete_tree(run->config, &run->arena, &settings, error));
+    keep_settings(settings, &run->arena);
+    matches = settings;
+    if (liana__file_exists(path)) {
+        LIANA_TRY(liana__yaml_read(path, &run->arena, &matches, error));
+        keep_settings(matches, &run->arena);
+    }
+    for (size_t i = 0; options->allow_changed && matches != settings && i < sizeof SAFE_KEYS / sizeof *SAFE_KEYS; i++) {
+        drop_key(matches, SAFE_KEYS[i], &run->arena);
+    }
+    run->core.state.settings = settings;
+    run->core.state.matches = matches;
+    return run->arena.failed ? liana__fail_memory(error, "the settings of the run") : LIANA_OK;
 }
 
 static liana_status check_same_config(const liana__run *run, const liana__run_options *options,
@@ -236,6 +268,13 @@ static void inherit(liana__config *config, const liana__config *old)
     if (!data->image_size[0]) memcpy(data->image_size, old->data.image_size, sizeof data->image_size);
     if (!data->channels) data->channels = old->data.channels;
     if (data->scale == LIANA_SCALE_AUTO) data->scale = old->data.scale;
+    if (!liana__config_gives(config, "data.resize.round")) data->resize.round = old->data.resize.round;
+    int *rescaling = &config->model.imagenet_rescaling;
+    if (*rescaling == LIANA__IMAGENET_RESCALING_AUTO) *rescaling = old->model.imagenet_rescaling;
+    if (old->is_older) {
+        config->is_older = true;
+        liana__config_keep_keras2(config->root);
+    }
     if (config->train.precision == LIANA_PRECISION_AUTO) config->train.precision = old->train.precision;
     if (config->train.recompute == LIANA_RECOMPUTE_AUTO && !config->train.memory) {
         config->train.recompute = old->train.recompute;

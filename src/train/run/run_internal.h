@@ -33,6 +33,14 @@ liana_status liana__run_meet_classes(liana__run *run, const liana__source *sourc
 /* Finds number and names of the classes, of the training data, or as configured (source NULL). */
 liana_status liana__run_find_classes(liana__run *run, const liana__source *source, liana__error *error);
 
+/* Whether the labels are what the losses can tell apart; notes data of one class. Errors: INVALID_CONFIG with the key. */
+liana_status liana__run_check_labels(const liana__run *run, const liana__objective *objective,
+                                     const liana__run_options *options, liana__error *error) LIANA_MUST_USE;
+
+/* run_data.c: whether an output's target is the label, as far as the configuration tells: it is called so, or is the only
+ * one, and the configuration names no other. */
+bool liana__run_compares_label(const liana__run *run, size_t output);
+
 /* run_imbalance.c: leaves out training examples as data.imbalance says. After the classes are found. Errors:
  * INVALID_CONFIG with the key (a stream, a class without enough examples), those of reading labels. */
 liana_status liana__run_thin_classes(liana__run *run, const liana__run_options *options, liana__error *error);
@@ -57,9 +65,28 @@ liana_status liana__run_fill_device(liana__run *run, const liana__run_options *o
 liana_status liana__run_visit_records(liana__run *run, liana__bad_records *bad_records, liana__batch_plan *plan,
                                       liana__loader **loader, liana__error *error) LIANA_MUST_USE;
 
-/* run_balance.c: reads the frequency and the weights of the classes: run->training.sampler, run->class_weights. Needs
- * the training data and the classes. */
+/* run_balance.c: reads how often the classes come: run->training.sampler, run->drawn. Needs the training data and the
+ * classes. */
 liana_status liana__run_find_balance(liana__run *run, const liana__run_options *options, liana__error *error);
+/* run_weights.c: reads train.class_weights, once it is known which output's target they are about: run->class_weights.
+ * Errors: INVALID_CONFIG with the key. */
+liana_status liana__run_find_class_weights(liana__run *run, const liana__objective *objective,
+                                           const liana__run_options *options, liana__error *error) LIANA_MUST_USE;
+
+/* Values by class: "balanced", whose values are given, or a map, in which classes that are not named have 1. */
+typedef struct liana__class_values {
+    const liana__strings *names; /* of the classes, by number; empty: they have none */
+    int64_t num_classes;
+    const double *balanced; /* [num_classes]; NULL: 'balanced' is refused before */
+} liana__class_values;
+/* Reads values[num_classes]. `where` is the key. Errors: INVALID_CONFIG (no such class; a class that two keys name; no
+ * number); OUT_OF_MEMORY. */
+liana_status liana__run_read_by_class(const liana__class_values *classes, const liana__value *value, const char *where,
+                                      double *values, liana__error *error) LIANA_MUST_USE;
+bool liana__run_is_balanced(const liana__value *value);
+
+/* run_fractions.c: whether pixels are floats: run->fractions. Needs the data. */
+void liana__run_find_fractions(liana__run *run, const liana__run_options *options);
 
 /* run_model.c: reads model.file, if there is one, and what it and the weights say of the images and classes: options
  * without a value get that. Before the data are opened. */
@@ -130,6 +157,14 @@ liana_status liana__run_agree_to_go_on(const liana__run *run, const liana__run_o
 liana_status liana__run_agree_on_arithmetic(liana__run *run, const liana__run_options *options, liana__error *error)
     LIANA_MUST_USE;
 
+/* run_agreement.c: leaves of each text only what is behind its last '/': the same data may be in other folders. */
+void liana__run_drop_folders(liana__value *tree);
+
+/* run_folder.c: what checkpoints record of the configuration, and what one must have that the run goes on from: all but
+ * what may change in a run. Errors: OUT_OF_MEMORY. */
+liana_status liana__run_note_settings(liana__run *run, const liana__run_options *options, liana__error *error)
+    LIANA_MUST_USE;
+
 /* run_folder.c: the files besides checkpoints. First checks the folder: it must not hold a run; on a resume, it must
  * hold one of the same configuration. What the first part of that run chose is then used. */
 liana_status liana__run_check_folder(liana__run *run, const liana__run_options *options, liana__error *error);
@@ -160,5 +195,9 @@ liana_status liana__run_read_bad_records(liana__run *run, liana__error *error);
 
 /* Tells options->on_note. */
 #define liana__run_note(options, ...) liana__note(&(liana__notes){(options)->on_note, (options)->user}, __VA_ARGS__)
+/* The same of what the user should know though only results are asked for: what is assumed, and what is left out. It goes
+ * where records that are left out are told. */
+#define liana__run_tell(run, ...) \
+    liana__note(&(liana__notes){(run)->bad_records.on_note, (run)->bad_records.user}, __VA_ARGS__)
 
 #endif

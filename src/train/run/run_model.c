@@ -3,9 +3,12 @@
 
 #include "formats/json.h"
 #include "models/models.h"
+#include "models/preprocessing.h"
 #include "train/model/model_preprocessing.h"
+#include "train/model/weight_source.h"
 #include "train/model/weights.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,21 +19,11 @@ static liana_status take_error(const liana__run *run, liana_status status, liana
     return status;
 }
 
-/* The resolved configuration records what `auto` means. */
-static void find_scale(liana__run *run, const liana__architecture *architecture)
-{
-    int *configured = &run->config->data.scale;
-    if (*configured == LIANA_SCALE_AUTO) {
-        *configured = (int)(architecture ? architecture->scale : LIANA_SCALE_ZERO_ONE);
-    }
-    run->scale = (liana_scale)*configured;
-}
-
-/* ---- a model from a file ---- */
+/* ---- how images enter ---- */
 
 /* The input that takes images: the one that data.inputs says, else the first one [batch, height, width, channels] of
- * floats. Rank 0: none does. */
-static liana_shape image_input(const liana__run *run)
+ * floats. The number of inputs: none does. */
+static size_t image_input(const liana__run *run)
 {
     const liana__component_map *named = &run->config->data.model_inputs;
     const size_t count = liana__model_num_inputs(run->model);
@@ -38,17 +31,41 @@ static liana_shape image_input(const liana__run *run)
         liana__model_port port = liana__model_input(run->model, i);
         const char *component = named->count ? liana__component_for(named, port.name, count == 1) : NULL;
         const bool meant = component ? strcmp(component, "image") == 0 : port.dtype == LIANA_F32;
-        if (meant && port.shape.rank == 4) return port.shape;
+        if (meant && port.shape.rank == 4) return i;
     }
-    return (liana_shape){0};
+    return count;
 }
+
+/* The resolved configuration records what `auto` means. What is assumed, since nothing says it, is told. */
+static void find_scale(liana__run *run, const liana__architecture *architecture)
+{
+    int *configured = &run->config->data.scale;
+    const size_t input = image_input(run);
+    const bool is_given = *configured != LIANA_SCALE_AUTO, has_images = input < liana__model_num_inputs(run->model);
+    if (!is_given && architecture) *configured = (int)architecture->scale;
+    if (*configured == LIANA_SCALE_AUTO) {
+        const char *layer = liana__scaling_layer(run->model, input);
+        *configured = layer ? LIANA_SCALE_NONE : LIANA_SCALE_ZERO_ONE;
+        if (layer && has_images) {
+            liana__run_tell(run, "pixels enter as 0 to 255 (data.scale: none), since the layer '%s' scales them",
+                            layer);
+        } else if (has_images) {
+            liana__run_tell(run, "pixels are divided by 255 (data.scale: 0..1), since nothing says how the model "
+                                     "takes them; set data.scale if it was trained otherwise");
+        }
+    }
+    run->scale = (liana_scale)*configured;
+}
+
+/* ---- a model from a file ---- */
 
 /* As its file says, unless the configuration says otherwise. */
 static liana_status take_shapes(liana__run *run, liana__error *error)
 {
     liana__data_config *data = &run->config->data;
-    const liana_shape input = image_input(run);
-    if (input.rank == 0) return LIANA_OK;
+    const size_t which = image_input(run);
+    if (which == liana__model_num_inputs(run->model)) return LIANA_OK;
+    const liana_shape input = liana__model_input(run->model, which).shape;
     if (!data->image_size[0]) memcpy(data->image_size, &input.dims[1], sizeof data->image_size);
     if (!data->channels) data->channels = input.dims[3];
     bool same =
@@ -73,6 +90,7 @@ static liana_status take_preprocessing(liana__run *run, liana__error *error)
     LIANA_TRY(liana__preprocessing_read_file(run->model, file, error));
     const liana_preprocessing *known = &run->model->preprocessing;
     if (data->scale == LIANA_SCALE_AUTO) data->scale = (int)known->scale;
+    if (known->round && !liana__config_gives(run->config, "data.resize.round")) data->resize.round = true;
     if (known->antialias) data->resize.antialias = true;
     if (known->fast_decode) data->decode = LIANA__DECODE_FAST;
     if (!data->class_names.count) data->class_names = (liana__strings){known->num_class_names, known->class_names};
@@ -107,7 +125,6 @@ static liana_status build_layers(liana__run *run, liana__error *error)
     liana_shape shape = run->image_shape[0]
                             ? liana_shape_of(run->image_shape[0], run->image_shape[1], run->image_shape[2])
                             : run->input_shape;
-    find_scale(run, NULL);
     liana_status status = liana__model_from_layers(run->model, run->config->model.layers, "model.layers", &shape);
     if (status == LIANA_OK) {
         status = liana__model_outputs_from(run->model, run->config->model.outputs, "model.outputs");
@@ -124,6 +141,51 @@ static void set_if_known(const liana__architecture *architecture, liana__value *
     if (liana__fields_find(architecture->options, key)) liana__value_set(arena, map, key, value);
 }
 
+static bool is_near(const float *values, const float *expected)
+{
+    for (int i = 0; i < 3; i++) {
+        if (!(values[i] > expected[i] - 1e-3f && values[i] < expected[i] + 1e-3f)) return false;
+    }
+    return true;
+}
+
+/* Whether weights are Keras's of ImageNet, or were trained from them: the variances of their Normalization are ImageNet's
+ * deviations. A file that cannot be read is told when it is loaded. */
+static bool are_imagenets(const char *path)
+{
+    static const float deviations[] = {0.229f, 0.224f, 0.225f};
+    liana__weight_source source;
+    if (liana__weight_source_open(path, &source, NULL) != LIANA_OK) return false;
+    bool found = false;
+    for (size_t i = 0; !found && i < source.num_layers; i++) {
+        const liana__source_layer *layer = &source.layers[i];
+        for (size_t k = 0; !found && strncmp(layer->name, "normalization", 13) == 0 && k < layer->num_weights; k++) {
+            const liana__source_weight *weight = &layer->weights[k];
+            float values[3];
+            bool fits = strstr(weight->short_name, "variance") && weight->rank == 1 && weight->shape[0] == 3;
+            found = fits && liana__weight_source_read(&source, weight, values, NULL) == LIANA_OK &&
+                    is_near(values, deviations);
+        }
+    }
+    liana__weight_source_close(&source);
+    return found;
+}
+
+/* The resolved configuration records what `auto` means. */
+static liana_status find_rescaling(liana__run *run, const liana__architecture *architecture, liana__error *error)
+{
+    liana__model_config *config = &run->config->model;
+    if (config->imagenet_rescaling != LIANA__IMAGENET_RESCALING_AUTO) return LIANA_OK;
+    bool is_there = false;
+    if (config->weights && liana__fields_find(architecture->options, "imagenet_rescaling")) {
+        const char *file;
+        LIANA_TRY(liana__remote_file(run->remote, config->weights, &run->arena, &file, error));
+        is_there = are_imagenets(file);
+    }
+    config->imagenet_rescaling = is_there ? LIANA__IMAGENET_RESCALING_YES : LIANA__IMAGENET_RESCALING_NO;
+    return LIANA_OK;
+}
+
 /* The architecture's options, as far as the configuration has them. */
 static liana__value *architecture_options(liana__run *run, const liana__architecture *architecture)
 {
@@ -134,6 +196,8 @@ static liana__value *architecture_options(liana__run *run, const liana__architec
     set_if_known(architecture, map, "input_shape", shape, arena);
     set_if_known(architecture, map, "alpha", liana__value_float(arena, config->alpha), arena);
     set_if_known(architecture, map, "include_top", liana__value_bool(arena, config->include_top), arena);
+    bool rescales = config->imagenet_rescaling == LIANA__IMAGENET_RESCALING_YES;
+    set_if_known(architecture, map, "imagenet_rescaling", liana__value_bool(arena, rescales), arena);
     set_if_known(architecture, map, "classes", liana__value_int(arena, run->num_classes), arena);
     if (map) map->place = liana__config_place(run->config, "model");
     return map;
@@ -155,7 +219,7 @@ static liana_status build_architecture(liana__run *run, liana__error *error)
         return liana__fail_at(error, &place, "model.alpha", "found %g, but %s has no width multiplier; remove this key",
                               config->alpha, architecture->name);
     }
-    find_scale(run, architecture);
+    LIANA_TRY(find_rescaling(run, architecture, error));
     liana_location here = {place.file, place.line};
     const liana__value *options = architecture_options(run, architecture);
     if (run->arena.failed) return liana__fail_memory(error, "the model");
@@ -163,6 +227,9 @@ static liana_status build_architecture(liana__run *run, liana__error *error)
     run->num_backbone_layers = run->model->num_layers;
     if (status == LIANA_OK && !config->trainable) {
         liana__model_set_trainable(run->model, 0, run->num_backbone_layers, false);
+    }
+    if (status == LIANA_OK && !config->training) {
+        liana__model_set_inference(run->model, 0, run->num_backbone_layers, true);
     }
     if (status == LIANA_OK && !config->include_top) {
         liana_pooling pooling = config->pooling == LIANA__POOLING_MAX ? LIANA_POOLING_MAX : LIANA_POOLING_AVG;
@@ -174,6 +241,28 @@ static liana_status build_architecture(liana__run *run, liana__error *error)
 
 /* ---- both ---- */
 
+/* One value tells two classes apart: a sigmoid's, compared with the label. */
+static liana_status fail_one_value(const liana__run *run, liana__error *error)
+{
+    const liana__strings *names = &run->class_names;
+    char meaning[160] = "";
+    if (names->count == 2) {
+        snprintf(meaning, sizeof meaning, " (0 is '%.50s', 1 is '%.50s')", names->items[0], names->items[1]);
+    }
+    if (run->num_classes == 2) {
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "the model's last layer gives 1 value, but the data have 2 classes: for one sigmoid set "
+                           "data.targets: label, which compares it with the label%s, and train.loss: "
+                           "binary_crossentropy; or end the model in 2 values with activation: softmax",
+                           meaning);
+    }
+    return liana__fail(
+        error, LIANA_INVALID_CONFIG,
+        "the model's last layer gives 1 value, but the data have %lld classes; end it in %lld values with "
+        "activation: softmax",
+        (long long)run->num_classes, (long long)run->num_classes);
+}
+
 static liana_status check_classes(const liana__run *run, liana__error *error)
 {
     liana_shape output = liana__model_output_shape(run->model);
@@ -181,6 +270,7 @@ static liana_status check_classes(const liana__run *run, liana__error *error)
     if (output.rank != 2 || !run->num_classes || found == run->num_classes) return LIANA_OK;
     /* With other targets the output is of something else. */
     if (run->config->data.model_targets.count || liana__model_num_outputs(run->model) > 1) return LIANA_OK;
+    if (found == 1) return fail_one_value(run, error);
     return liana__fail(error, LIANA_INVALID_CONFIG,
                        "the model's last layer gives %lld classes, but the data have %lld; make them equal",
                        (long long)found, (long long)run->num_classes);
@@ -189,12 +279,11 @@ static liana_status check_classes(const liana__run *run, liana__error *error)
 liana_status liana__run_build_model(liana__run *run, liana__error *error)
 {
     const liana__model_config *config = &run->config->model;
-    if (config->file) {
-        find_scale(run, NULL);
-    } else {
+    if (!config->file) {
         LIANA_TRY(liana_model_create(run->context, config->name, &run->model));
         LIANA_TRY(config->base ? build_architecture(run, error) : build_layers(run, error));
     }
+    find_scale(run, config->base ? liana__architecture_find(config->base, NULL) : NULL);
     if (config->trainable_from) LIANA_TRY(liana__model_train_from(run->model, config->trainable_from, error));
     bool momentum_given = config->batch_norm_momentum == config->batch_norm_momentum;
     if (momentum_given) LIANA_TRY(liana_model_set_batch_norm_momentum(run->model, config->batch_norm_momentum));

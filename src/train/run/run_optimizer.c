@@ -64,7 +64,8 @@ liana_status liana__run_find_objective(liana__run *run, const liana__run_options
                                         .loss_weights = train->loss_weights,
                                         .metrics = train->metrics,
                                         .where = "train",
-                                        .by_class = options->by_class};
+                                        .by_class = options->by_class,
+                                        .threshold = train->threshold};
     if (!options->training) find_untrained(run, options->validation, &request);
     liana__objective *made = liana__arena_allocate(&run->arena, sizeof *made);
     if (!made) return liana__fail_memory(error, "the loss");

@@ -3,6 +3,7 @@
 #include "train/core/prediction_rows.h"
 #include "train/run/run_internal.h"
 
+#include "base/format.h"
 #include "formats/csv.h"
 #include "remote/store.h"
 
@@ -11,8 +12,9 @@
 
 typedef struct predictions {
     const liana__run *run;
-    liana__strings class_names;
-    const liana__run_options *options; /* who may stop it; NULL: nobody */
+    const liana__objective *objective;
+    liana__output_classes classes[LIANA__MAX_OUTPUTS]; /* of each output */
+    const liana__run_options *options;                 /* who may stop it; NULL: nobody */
     liana__totals totals;
     int64_t batches;
     int64_t steps;
@@ -22,27 +24,52 @@ typedef struct predictions {
     liana__text text;
 } predictions;
 
-static void add_class(const predictions *own, liana__text *text, int64_t label)
+/* The class that is said, its name and its probability. */
+static void add_class(predictions *own, const float *probabilities, size_t said)
 {
-    if (label >= 0 && (size_t)label < own->class_names.count) liana__csv_add(text, own->class_names.items[label]);
+    const liana__strings *names = &own->classes[0].names;
+    liana__text_add(&own->text, ",%zu,", said);
+    if (said < names->count) liana__csv_add(&own->text, names->items[said]);
+    liana__text_add(&own->text, ",%.6f", liana__shown((double)probabilities[said]));
 }
 
-static void add_prediction(predictions *own, const liana__batch *batch, int64_t index, const float *output,
-                           const int32_t *truth)
+static void add_prediction(predictions *own, const liana__batch *batch, int64_t index, const float *output, int truth)
 {
-    int64_t best = liana__likeliest_class(output, liana__trainer_num_classes(own->run->core.trainer));
+    float both[2];
+    size_t count;
+    const float *probabilities = liana__run_probabilities(own->run, output, both, &count);
+    const size_t said = liana__run_said_class(own->run, probabilities, count);
     liana__text *text = &own->text;
     liana__add_example_id(batch, index, text);
     switch (own->columns) {
-    case LIANA__PREDICTIONS_SUBMISSION: liana__text_add(text, ",%lld\n", (long long)best); return;
-    case LIANA__PREDICTIONS_FULL:
-        liana__text_add(text, ",%lld,", (long long)best);
-        add_class(own, text, best);
-        liana__text_add(text, ",%.6f\n", (double)output[best]);
-        return;
+    case LIANA__PREDICTIONS_SUBMISSION: liana__text_add(text, ",%zu", said); break;
     case LIANA__PREDICTIONS_VALIDATION:
-        liana__text_add(text, ",%d,%lld,%.6f\n", truth ? truth[index] : -1, (long long)best, (double)output[best]);
-        return;
+        liana__text_add(text, ",%d,%zu,%.6f", truth, said, liana__shown((double)probabilities[said]));
+        break;
+    case LIANA__PREDICTIONS_FULL: add_class(own, probabilities, said); break;
+    case LIANA__PREDICTIONS_PROBABILITIES:
+        if (!own->of_values) add_class(own, probabilities, said);
+        liana__add_probabilities(own->objective, own->classes, output, text);
+        break;
+    }
+    liana__text_add(text, "\n");
+}
+
+static void add_header(predictions *own)
+{
+    static const char *const headers[] = {
+        [LIANA__PREDICTIONS_SUBMISSION] = "id,label",
+        [LIANA__PREDICTIONS_FULL] = "id,label,class,confidence",
+        [LIANA__PREDICTIONS_VALIDATION] = "id,label,predicted,confidence",
+        [LIANA__PREDICTIONS_PROBABILITIES] = "id,label,class,confidence",
+    };
+    if (own->columns == LIANA__PREDICTIONS_PROBABILITIES) {
+        const char *columns = own->of_values ? "id" : headers[own->columns];
+        liana__add_probability_header(own->objective, own->classes, columns, &own->text);
+    } else if (own->of_values) {
+        liana__add_value_header(own->objective, &own->text);
+    } else {
+        liana__text_add(&own->text, "%s\n", headers[own->columns]);
     }
 }
 
@@ -68,12 +95,17 @@ static bool report(predictions *own, const liana__batch *batch)
 static liana_status add_batch(void *user, const liana__batch *batch, const float *outputs, liana__error *error)
 {
     predictions *own = user;
-    int64_t row_size = liana__trainer_row_size(own->run->core.trainer);
-    const liana__trainer_batch data = liana__trainer_batch_of(own->run->core.trainer, batch);
+    const liana__run *run = own->run;
+    int64_t row_size = liana__trainer_row_size(run->core.trainer);
+    const liana__trainer_batch data = liana__trainer_batch_of(run->core.trainer, batch);
     for (int64_t i = 0; i < batch->count; i++) {
         const float *output = outputs + i * row_size;
-        if (own->of_values) liana__add_value_row(own->run->core.trainer, batch, i, output, &own->text);
-        if (!own->of_values) add_prediction(own, batch, i, output, data.targets[0]);
+        if (own->of_values && own->columns != LIANA__PREDICTIONS_PROBABILITIES) {
+            liana__add_value_row(run->core.trainer, batch, i, output, &own->text);
+        } else {
+            const int truth = own->of_values ? -1 : liana__run_true_class(run, data.targets[0], i);
+            add_prediction(own, batch, i, output, truth);
+        }
     }
     if (own->text.failed) return liana__fail_memory(error, "the predictions");
     if (report(own, batch)) return LIANA_OK;
@@ -91,23 +123,14 @@ liana_status liana__run_predict(liana__run *run, const liana__run_data *data, li
                                 const char *path, const liana__run_options *options, liana__measured *measured,
                                 liana__error *error)
 {
-    static const char *const headers[] = {
-        [LIANA__PREDICTIONS_SUBMISSION] = "id,label\n",
-        [LIANA__PREDICTIONS_FULL] = "id,label,class,confidence\n",
-        [LIANA__PREDICTIONS_VALIDATION] = "id,label,predicted,confidence\n",
-    };
     predictions own = {.run = run,
-                       .class_names = liana__run_output_names(run, 0),
+                       .objective = liana__trainer_objective(run->core.trainer),
                        .columns = columns,
                        .options = options,
                        .steps = (int64_t)liana__loader_steps_per_epoch(data->loader, 0)};
-    const liana__objective *objective = liana__trainer_objective(run->core.trainer);
-    own.of_values = !liana__predicts_classes(objective);
-    if (own.of_values) {
-        liana__add_value_header(objective, &own.text);
-    } else {
-        liana__text_add(&own.text, "%s", headers[columns]);
-    }
+    for (size_t i = 0; i < own.objective->num_outputs; i++) own.classes[i] = liana__run_output_classes(run, i);
+    own.of_values = !liana__run_predicts_classes(run);
+    add_header(&own);
     liana_status status = liana__evaluate(run->core.trainer, data->loader, 0, &own.totals, add_batch, &own, error);
     liana__cluster *cluster = run->core.cluster;
     status = liana__cluster_agree_status(cluster, status, error);

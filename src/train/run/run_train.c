@@ -271,7 +271,7 @@ static liana_status explain_device(liana__run *run, liana_status status, liana__
     const liana__error was = *error;
     const char *folder = liana__run_checkpoints(run, run->folder), *path = NULL;
     if (!folder || liana__checkpoint_newest(folder, &run->arena, &path, NULL) != LIANA_OK) return status;
-    if (!path || liana__checkpoint_verify(path, NULL) != LIANA_OK) {
+    if (!path || liana__checkpoint_verify(path, NULL, NULL) != LIANA_OK) {
         return liana__fail(error, status, "%.1800s; there is no checkpoint yet, so the run begins anew", was.message);
     }
     return liana__fail(error, status, "%.1800s; the checkpoint '%s' is whole: --resume goes on from it", was.message,

@@ -1,5 +1,6 @@
 /* Running a step, batch after batch, with workers in step. */
 #include "base/context.h"
+#include "base/format.h"
 #include "train/core/fault.h"
 #include "train/core/program_agreement.h"
 #include "train/step/step.h"
@@ -77,7 +78,7 @@ liana_status liana__step_check_scalars(const liana_step *step, const float *scal
     for (size_t i = 0; !step->options.allows_non_finite && i < step->num_scalars; i++) {
         if (isfinite(scalars[1 + i])) continue;
         return liana__fail(error, LIANA_OUT_OF_RANGE, "%s: the scalar '%.100s' is %g; %s", step->options.name,
-                           step->options.scalars[i], (double)scalars[1 + i], advice_of(step));
+                           step->options.scalars[i], liana__shown((double)scalars[1 + i]), advice_of(step));
     }
     return LIANA_OK;
 }
@@ -87,7 +88,7 @@ liana_status liana__step_check_first(const liana_step *step, const float *first,
     for (size_t i = 0; !step->options.allows_non_finite && i < step->sums.num_names; i++) {
         if (isfinite(first[i])) continue;
         return liana__fail(error, LIANA_OUT_OF_RANGE, "%s: the sum '%.100s' is %g; %s", step->options.name,
-                           step->sums.names[i], (double)first[i], advice_of(step));
+                           step->sums.names[i], liana__shown((double)first[i]), advice_of(step));
     }
     return LIANA_OK;
 }

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/named.h"
 #include "formats/yaml.h"
+#include "train/checkpoint/folder_name.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -342,6 +343,7 @@ liana_status liana__sweep_read(const char *path, const char *folder, liana__aren
         return liana__fail(error, LIANA_INVALID_CONFIG, "sweep: it has no folder: give --out DIR, or 'output' in '%s'",
                            path);
     }
+    LIANA_TRY(liana__folder_name_check(sweep->folder, "a folder of runs", error));
     if (liana__path_is_remote(sweep->folder)) {
         return liana__fail(error, LIANA_INVALID_CONFIG, "sweep: '%s' is no local folder", sweep->folder);
     }

@@ -55,6 +55,7 @@ typedef struct liana__sweep {
     size_t num_runs;
     liana__sweep_comparison *comparisons;
     size_t num_comparisons;
+    bool allow_plugins; /* of the contexts that read configurations; set by the caller */
 } liana__sweep;
 
 /* The table of the keys of a sweep's file, for lists. */
@@ -65,8 +66,8 @@ const liana__fields *liana__sweep_fields(void);
 liana_status liana__sweep_read(const char *path, const char *folder, liana__arena *arena, liana__sweep *sweep,
                                liana__error *error) LIANA_MUST_USE;
 
-/* The configuration of a run. The context loads the plugins that it names: a sweep's file is the user's own, as a
- * configuration is. Runs may name other plugins, so each has a context of its own. Errors: those of
+/* The configuration of a run. The context loads the plugins that it names, if it allows them. Runs may name other
+ * plugins, so each has a context of its own. Errors: those of
  * liana__config_load_changed. */
 liana_status liana__sweep_config(const liana__sweep *sweep, const liana__sweep_run *run, liana_context *context,
                                  liana__arena *arena, liana__config *config, liana__error *error) LIANA_MUST_USE;

@@ -26,7 +26,8 @@ liana_status liana__sweep_config(const liana__sweep *sweep, const liana__sweep_r
 /* For reading configurations; nothing runs in it. */
 static liana_status make_context(const liana__sweep *sweep, liana_context **context, liana__error *error)
 {
-    liana_status status = liana__context_make(NULL, context);
+    const liana_context_options wanted = {.allow_plugins = sweep->allow_plugins};
+    liana_status status = liana__context_make(&wanted, context);
     return status == LIANA_OK ? LIANA_OK : liana__fail_memory(error, sweep->file);
 }
 

@@ -1,0 +1,21 @@
+/* other_names.h - what Keras, TensorFlow and other libraries call what liana has under another name. */
+#ifndef LIANA_BASE_OTHER_NAMES_H
+#define LIANA_BASE_OTHER_NAMES_H
+
+#include "base/text.h"
+
+typedef enum liana__other_kind {
+    LIANA__OTHER_PART, /* a part of any kind, a key, an option, a subcommand */
+    LIANA__OTHER_STRATEGY,
+    LIANA__OTHER_DEVICE, /* without its number */
+} liana__other_kind;
+
+/* liana's name for it, or NULL. Case, underscores, dashes and what stands before the last point make no difference. */
+const char *liana__other_name(liana__other_kind kind, const char *name);
+
+/* The search for the name that was meant (base/text.h), among names of liana's own things: a name of others comes before
+ * what is near. Of several answers, one that is added wins. */
+liana__nearest_search liana__nearest_begin_known(const char *word);
+void liana__nearest_add_known(liana__nearest_search *search, const char *name);
+
+#endif

@@ -1,0 +1,16 @@
+/* utf8.h - characters of texts from files and servers. */
+#ifndef LIANA_BASE_UTF8_H
+#define LIANA_BASE_UTF8_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The length of the UTF-8 character at `bytes`, and its code point. 0: there is none (size 0, or bytes that are not
+ * well-formed: The Unicode Standard, table 3-7). */
+size_t liana__utf8_character(const char *bytes, size_t size, uint32_t *code);
+
+/* Replaces by '?', in place, what could disturb a terminal or is no text: control characters that are not in `kept`, and
+ * bytes that are not UTF-8. */
+void liana__make_visible(char *text, const char *kept);
+
+#endif

@@ -1,2 +1,0 @@
-/* The kernels of matmul for AMX. */
-#include "ops/linear/matmul.kernels.h"

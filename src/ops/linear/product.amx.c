@@ -1,0 +1,2 @@
+/* Matrix products for AMX. */
+#include "ops/linear/product.kernels.h"

@@ -1,0 +1,2 @@
+/* Matrix products for AVX2. */
+#include "ops/linear/product.kernels.h"

@@ -1,0 +1,2 @@
+/* Matrix products for AVX-512. */
+#include "ops/linear/product.kernels.h"

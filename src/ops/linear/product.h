@@ -1,0 +1,30 @@
+/* product.h - the ops that are products of two matrices, as their kernels see them: matmul, and the convolutions of
+ * single pixels (1x1), with strides or without, with their gradients. One kernel for each instruction set runs them. */
+#ifndef LIANA_OPS_PRODUCT_H
+#define LIANA_OPS_PRODUCT_H
+
+#include "kernels/geometry.h"
+#include "kernels/vector_kernels.h"
+
+/* C [rows, columns], a sum of `depth` products: A [rows, depth] times B [depth, columns], which is small compared with
+ * A and may be stored transposed; or A^T B with A stored as [depth, rows], a long sum. If `strided`, rows in memory are
+ * pixels of a grid in images: those of A, or of C if B is transposed; then the pixels in between are 0. */
+typedef struct liana__product {
+    bool transpose_a, transpose_b; /* not both */
+    int64_t rows, depth, columns;
+    bool strided;
+    liana__pixel_grid grid;
+    bool finished;  /* an epilogue follows, ... */
+    int activation; /* ... with this one: liana__fused_activation */
+    bool measured;  /* statistics of C's columns may be wanted */
+} liana__product;
+
+/* Whether a node of one of these ops is a product; else why not. */
+bool liana__is_product(const liana__node *node, const char **reason);
+
+/* Of a node that is one. */
+liana__product liana__product_of(const liana__node *node);
+
+LIANA__DECLARE_VECTOR_KERNELS(product);
+
+#endif

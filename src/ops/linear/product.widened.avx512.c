@@ -1,0 +1,3 @@
+/* Matrix products of bf16, multiplied as floats, for AVX-512. */
+#define LIANA__WIDENED
+#include "ops/linear/product.kernels.h"

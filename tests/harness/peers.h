@@ -1,0 +1,21 @@
+/* peers.h - what liana is compared with, where scripts/install-peers.sh has put it; and tests that are skipped. */
+#ifndef LIANA_TESTS_PEERS_H
+#define LIANA_TESTS_PEERS_H
+
+#include "harness/harness.h"
+
+/* Skips the running test. `make test` lists the reason at its end (scripts/run_tests.sh). */
+#define liana__test_skip(...)       \
+    do {                            \
+        print_message("skipped: "); \
+        print_message(__VA_ARGS__); \
+        print_message("\n");        \
+        skip();                     \
+    } while (0)
+
+/* The folder of a peer: "jax", "plugin" or "tfjs". NULL, and a line that says why, where it is not there, or where
+ * LIANA_PEERS is empty: `make test` leaves the peers to `make check-peers`. In a static buffer that the next call
+ * overwrites. */
+const char *liana__test_peer(const char *name);
+
+#endif

@@ -5,7 +5,7 @@
 #include "harness/wait_until.h"
 
 #include "base/file.h"
-#include "base/temporary.h"
+#include "train/checkpoint/temporary.h"
 
 #include <dirent.h>
 #include <signal.h>

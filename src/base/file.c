@@ -3,7 +3,6 @@
 
 #include "base/descriptor.h"
 #include "base/file_target.h"
-#include "base/temporary.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -477,15 +476,6 @@ liana_status liana__link_check(const char *path, liana__error *error)
                                           : ", which cannot be reached");
 }
 
-liana_status liana__folder_make_temporary(liana__arena *arena, const char **path, liana__error *error)
-{
-    char made[LIANA__TEMPORARY];
-    *path = NULL;
-    LIANA_TRY(liana__temporary_make(liana__temporary_parent(), made, error));
-    *path = liana__arena_string(arena, made);
-    return *path ? LIANA_OK : liana__fail_memory(error, "a temporary folder");
-}
-
 liana_status liana__folder_sync(const char *path, liana__error *error)
 {
     int descriptor = liana__open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
@@ -638,4 +628,12 @@ bool liana__folder_exists(const char *path)
 {
     struct stat info;
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+const char *liana__cache_folder(liana__arena *arena)
+{
+    const char *cache = getenv("LIANA_CACHE"), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    if (cache && *cache) return cache;
+    if (xdg && *xdg == '/') return liana__arena_format(arena, "%s/liana", xdg);
+    return home && *home ? liana__arena_format(arena, "%s/.cache/liana", home) : NULL;
 }

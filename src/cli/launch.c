@@ -1,10 +1,10 @@
 /* liana launch: starts the processes of a cluster, on this machine or by ssh. */
 #include "base/cpu.h"
 #include "base/file.h"
-#include "base/temporary.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/launched.h"
+#include "train/checkpoint/temporary.h"
 
 #include <errno.h>
 #include <stdlib.h>

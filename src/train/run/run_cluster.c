@@ -3,6 +3,7 @@
 
 #include "distribute/device_set.h"
 #include "distribute/transport/cluster_read.h"
+#include "train/checkpoint/temporary.h"
 
 /* ---- who we are ---- */
 
@@ -54,7 +55,7 @@ liana_status liana__run_cluster_meet(liana__cluster_place *place, const liana__n
 /* In a folder of its own, since a link takes its place when this process becomes the chief (run_takeover.c). */
 static liana_status make_folder(liana__run_cluster *joined, liana__error *error)
 {
-    LIANA_TRY(liana__folder_make_temporary(&joined->arena, &joined->above, error));
+    LIANA_TRY(liana__temporary_folder(&joined->arena, &joined->above, error));
     joined->folder = liana__path_join(&joined->arena, joined->above, "run");
     return joined->folder ? liana__folder_make(joined->folder, error) : liana__fail_memory(error, "the run folder");
 }
@@ -95,7 +96,6 @@ liana_status liana__run_cluster_join(liana_context *context, const liana__config
     place.round = joined->handover.round;
     joined->handover.round.number = 0;
     LIANA_TRY(liana__run_cluster_meet(&place, &notes, joined, error));
-    joined->cluster.advice = "start the training again: it goes on from its newest checkpoint";
     const bool is_known = liana__cluster_of(context) != NULL; /* from the round before */
     liana_status status = is_known ? LIANA_OK : liana__cluster_join(context, &joined->cluster);
     if (status != LIANA_OK && error != &context->error) *error = context->error;

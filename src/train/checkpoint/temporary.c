@@ -1,6 +1,6 @@
 /* Makes folders that are named after their process: "liana-NAMESPACE-PROCESS-START-RANDOM". Numbers of processes are used
  * again, so the name has the time when it started, and the namespace in which the number counts. */
-#include "base/temporary.h"
+#include "train/checkpoint/temporary.h"
 
 #include "base/descriptor.h"
 #include "base/file.h"
@@ -86,4 +86,13 @@ liana_status liana__temporary_make(const char *parent, char path[LIANA__TEMPORAR
     const int reason = length < LIANA__TEMPORARY ? errno : ENAMETOOLONG;
     path[0] = 0;
     return liana__fail(error, LIANA_IO_ERROR, "cannot make a temporary folder in '%s': %s", parent, strerror(reason));
+}
+
+liana_status liana__temporary_folder(liana__arena *arena, const char **path, liana__error *error)
+{
+    char made[LIANA__TEMPORARY];
+    *path = NULL;
+    LIANA_TRY(liana__temporary_make(liana__temporary_parent(), made, error));
+    *path = liana__arena_string(arena, made);
+    return *path ? LIANA_OK : liana__fail_memory(error, "a temporary folder");
 }

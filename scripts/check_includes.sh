@@ -82,7 +82,7 @@ function library_place(header) {
     if (header ~ /^mpi\.h/) return "src/distribute/transport/module/"
     if (header ~ /^zmq/) return "src/distribute/transport/zmq_calls."
     if (header ~ /^(jansson|libfyaml)/) return "src/formats/"
-    if (header ~ /^utf8proc/) return "src/base/name_key."
+    if (header ~ /^utf8proc/) return "src/data/source/name_key."
     return ""
 }
 

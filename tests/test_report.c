@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "formats/image.h"
+#include "report/class_matrix.h"
 #include "report/curves.h"
 #include "report/grid.h"
 
@@ -199,6 +200,51 @@ static void test_names_and_numbers_of_curves_fit(void **state)
     }
 }
 
+/* The column of the rightmost pixel with ink in the first `rows` of a picture. */
+static int64_t right_end(const liana__image *image, int64_t rows)
+{
+    for (int64_t x = image->width - 1; x >= 0; x--) {
+        for (int64_t y = 0; y < rows; y++) {
+            if (image->pixels[(y * image->width + x) * 3] < 128) return x;
+        }
+    }
+    return -1;
+}
+
+/* Titles of small pictures are as long as those of large ones: they are not cut at what is below them. */
+static void test_titles_of_small_pictures_fit(void **state)
+{
+    (void)state;
+    liana__error error = {0};
+    liana__test_folder();
+    static const char *const labels[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
+    static const double counts[64] = {1};
+    static const uint8_t pixels[4] = {255, 255, 255, 255};
+    liana__grid_item items[8];
+    for (size_t i = 0; i < 8; i++) items[i] = (liana__grid_item){pixels, 2, 2, 1, "a", NULL, 1, NULL};
+    int64_t ends[2][2];
+    for (int large = 0; large < 2; large++) {
+        const size_t count = large ? 8 : 2;
+        const liana__class_matrix matrix = {.title = "Validation: 50 of 60 are right",
+                                            .labels = labels,
+                                            .classes = count,
+                                            .counts = counts};
+        assert_ok(liana__class_matrix_write(liana__test_path("m.png"), &matrix, &error), &error);
+        liana__image image = read_picture(liana__test_path("m.png"));
+        ends[0][large] = right_end(&image, 66);
+        liana__image_free(&image);
+        const liana__grid_options options = {.title = "Validation images: 50 of these 60 are right",
+                                             .cell_size = 60,
+                                             .columns = (int)count};
+        assert_ok(liana__grid_write(liana__test_path("g.png"), items, count, &options, &error), &error);
+        image = read_picture(liana__test_path("g.png"));
+        ends[1][large] = right_end(&image, 66);
+        liana__image_free(&image);
+    }
+    assert_true(ends[0][0] > 200 && ends[0][0] == ends[0][1]);
+    assert_true(ends[1][0] > 300 && ends[1][0] == ends[1][1]);
+}
+
 /* Decisions lie where they were made, at what they measured. */
 static void test_decisions_are_drawn(void **state)
 {
@@ -306,6 +352,7 @@ int main(void)
         cmocka_unit_test(test_grid_shows_images_and_frames),
         cmocka_unit_test(test_grid_refuses_what_it_cannot_draw),
         cmocka_unit_test(test_names_and_numbers_of_curves_fit),
+        cmocka_unit_test(test_titles_of_small_pictures_fit),
         cmocka_unit_test(test_decisions_are_drawn),
         cmocka_unit_test(test_curves_follow_their_values),
         cmocka_unit_test(test_curves_take_odd_values),

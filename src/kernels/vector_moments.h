@@ -63,17 +63,21 @@ LIANA__INLINE void moments_start(vector_moments *m, vector_float row)
     m->started = true;
 }
 
+/* One row. */
+LIANA__INLINE void moments_add_shifted(vector_float x, vector_float shift, vector_float *sum, vector_float *square)
+{
+    const vector_float d = x - shift;
+    *sum += d;
+    *square = vector_fma(d, d, *square);
+}
+
 /* `rows` rows (a constant), `stride` vectors apart. */
 LIANA__INLINE void moments_add(const int rows, const vector_float *x, const int stride, vector_moments *m)
 {
     const vector_float shift = vector_load(m->shift);
     vector_float sum = vector_load(m->sum), square = vector_load(m->square);
 #pragma GCC unroll 8
-    for (int r = 0; r < rows; r++) {
-        const vector_float d = x[r * stride] - shift;
-        sum += d;
-        square = vector_fma(d, d, square);
-    }
+    for (int r = 0; r < rows; r++) moments_add_shifted(x[r * stride], shift, &sum, &square);
     vector_store(m->sum, sum);
     vector_store(m->square, square);
 }

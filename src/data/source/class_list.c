@@ -2,7 +2,7 @@
 #include "data/source/class_list.h"
 
 #include "base/format.h"
-#include "base/name_key.h"
+#include "data/source/name_key.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -36,7 +36,7 @@ typedef struct liana__alike {
     bool looks_same; /* they differ only in what is not seen */
 } liana__alike;
 
-/* Finds two names that are written differently but mean the same (base/name_key.h; numbers are compared by value).
+/* Finds two names that are written differently but mean the same (name_key.h; numbers are compared by value).
  * `listed`: somebody has written the list, so names that differ in what is seen are two classes: "a" and "A". Errors:
  * OUT_OF_MEMORY. */
 liana_status liana__class_list_find_alike(const liana__strings *names, bool listed, liana__alike *alike,
@@ -51,8 +51,8 @@ typedef struct liana__class_name_text {
 } liana__class_name_text;
 liana__class_name_text liana__class_name_show(const char *name, bool with_bytes);
 
-/* The end of a message about a name that is none of the list: the one that it is alike, or nearest to; empty if there is
- * none. */
+/* The end of a message about a name that is none of the list: the one that it is alike, or nearest to; empty if there
+ * is none. */
 typedef struct liana__class_hint_text {
     char text[640];
 } liana__class_hint_text;

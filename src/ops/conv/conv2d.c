@@ -2,7 +2,7 @@
 #include "ops/conv/conv2d.h"
 
 #include "ops/conv/conv2d.stablehlo.h"
-#include "ops/linear/product.h"
+#include "ops/linear/product_kernels.h"
 
 /* ---- what dense and depthwise convolutions share ---- */
 

@@ -99,7 +99,7 @@ LIANA__INLINE int gradient_tile(const int parts, const int taps)
     return (NUM_REGISTERS - 2 - parts) / parts >= taps + 8 ? 8 : 4;
 }
 
-/* One row of dy: whole tiles, then halves of them for the rest. */
+/* One row of dy: whole tiles inside the image, smaller ones at its borders and for the rest. */
 LIANA__INLINE void add_row_of_dy(const int parts, const int rows, const int window, const int stride,
                                  const gradient_run *run, int64_t in_row, int64_t x_at, int64_t dy_at,
                                  vector_float sums[MAX_SUMS][MAX_PARTS])
@@ -107,22 +107,23 @@ LIANA__INLINE void add_row_of_dy(const int parts, const int rows, const int wind
     const int tile = gradient_tile(parts, rows * window);
     tile_limits limits = {.first_row = -in_row, .end_row = run->height - in_row};
     bool whole = in_row >= 0 && in_row + rows <= run->height;
-    int64_t size = tile;
+    int64_t size;
     for (int64_t column = run->first_column; column < run->end_column; column += size) {
-        int64_t in = column * stride - run->padding, at = x_at + in * run->channels;
+        int64_t in = column * stride - run->padding, at = x_at + in * run->channels, left = run->end_column - column;
         int64_t dy = dy_at + column * run->channels;
         limits.first_column = -in;
         limits.end_column = run->width - in;
-        while (size > run->end_column - column) size /= 2;
-        if (size == tile && whole && in >= 0 && limits.end_column >= (tile - 1) * stride + window) {
+        if (whole && in >= 0 && left >= tile && limits.end_column >= (tile - 1) * stride + window) {
+            size = tile;
             add_tile(parts, rows, window, stride, tile, false, run, at, dy, &limits, sums);
-        } else if (size == 8 && tile == 8) {
-            add_tile(parts, rows, window, stride, 8, true, run, at, dy, &limits, sums);
-        } else if (size == 4) {
+        } else if (left >= 4) {
+            size = 4;
             add_tile(parts, rows, window, stride, 4, true, run, at, dy, &limits, sums);
-        } else if (size == 2) {
+        } else if (left >= 2) {
+            size = 2;
             add_tile(parts, rows, window, stride, 2, true, run, at, dy, &limits, sums);
         } else {
+            size = 1;
             add_tile(parts, rows, window, stride, 1, true, run, at, dy, &limits, sums);
         }
     }

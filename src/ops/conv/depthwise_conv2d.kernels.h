@@ -4,8 +4,13 @@
 #include "kernels/applicable.h"
 #include "kernels/vector_kernels.h"
 #include "kernels/widened.h"
-#include "ops/conv/depthwise_conv2d.kernel_gradient.kernels.h"
+#include "ops/conv/depthwise_conv2d.moments.kernels.h"
+#if !defined(LIANA__DOTS)
 #include "ops/conv/depthwise_conv2d.strided.kernels.h"
+#endif
+#if !defined(__AVX512BF16__)
+#include "ops/conv/depthwise_conv2d.kernel_gradient.kernels.h"
+#endif
 
 /* Whether the tiles know this window. */
 static bool has_tiles(const liana__geometry *g)
@@ -26,8 +31,12 @@ static size_t scratch_size_of(const liana__node *node)
 {
     const liana__geometry g = liana__depthwise_conv2d_geometry(node);
     if (node->op == &liana__op_depthwise_conv2d) return moments_size(&g);
-    if (node->op != &liana__op_depthwise_conv2d_kernel_gradient) return 0;
-    return (size_t)count_slots(&g) * (sizeof(double) + sizeof(float));
+#if !defined(__AVX512BF16__)
+    if (node->op == &liana__op_depthwise_conv2d_kernel_gradient) {
+        return (size_t)count_slots(&g) * (sizeof(double) + sizeof(float));
+    }
+#endif
+    return 0;
 }
 
 /* Where tiles overlap, pixels would count twice. */
@@ -62,16 +71,25 @@ static liana_status cut(const liana__node *node, liana__prepared *prepared, lian
     return LIANA_OK;
 }
 
-static void run_tiles(const liana__geometry *g, liana__conv_pass pass, const liana__call *call)
+#if !defined(LIANA__DOTS)
+
+static void run_tiles(const liana__geometry *g, liana__conv_pass pass, const liana__call *call,
+                      add_moments_function *add)
 {
     switch (pass) {
-    case LIANA__CONV_FORWARD: run_forward(g, call); break;
+    case LIANA__CONV_FORWARD: run_forward(g, call, add); break;
     case LIANA__CONV_INPUT_GRADIENT:
         g->strides[1] == 1 ? run_input_gradient(g, call) : run_strided_input_gradient(g, call);
         break;
-    case LIANA__CONV_KERNEL_GRADIENT: run_kernel_gradient(g, call); break;
+    case LIANA__CONV_KERNEL_GRADIENT:
+#if !defined(__AVX512BF16__)
+        run_kernel_gradient(g, call);
+#endif
+        break;
     }
 }
+
+#endif
 
 #if defined(LIANA__STORES_BF16)
 
@@ -95,15 +113,31 @@ static bool is_preferred(const liana__node *node, liana__isa isa, const char **r
 static bool is_applicable(const liana__node *node, const char **reason)
 {
     if (!liana__applicable_bf16(node, reason)) return false;
+#if defined(__AVX512BF16__)
+    *reason = "rounds nothing to bf16, as widened_avx512 does";
+    if (node->op == &liana__op_depthwise_conv2d_kernel_gradient) return false;
+#endif
     const liana__geometry g = liana__depthwise_conv2d_geometry(node);
     if (!has_tiles(&g)) *reason = "the window is not 3, 5 or 7 wide, undilated, of stride 1 or 2";
     return has_tiles(&g) && has_vectors(&g, reason);
 }
 
-static liana_status run(const liana__call *call)
+#if defined(__AVX512BF16__) && !defined(LIANA__DOTS)
+void liana__depthwise_conv2d_run_bf16(const liana__call *call, add_moments_function *add)
 {
     const liana__geometry g = liana__depthwise_conv2d_geometry(call->node);
-    run_tiles(&g, liana__conv_pass_of(&liana__depthwise_conv2d_family, call->node), call);
+    run_tiles(&g, liana__conv_pass_of(&liana__depthwise_conv2d_family, call->node), call, add);
+}
+#endif
+
+static liana_status run(const liana__call *call)
+{
+#if defined(__AVX512BF16__)
+    liana__depthwise_conv2d_run_bf16(call, add_moments);
+#else
+    const liana__geometry g = liana__depthwise_conv2d_geometry(call->node);
+    run_tiles(&g, liana__conv_pass_of(&liana__depthwise_conv2d_family, call->node), call, add_moments);
+#endif
     return LIANA_OK;
 }
 
@@ -146,7 +180,7 @@ static liana_status run(const liana__call *call)
 {
     const liana__geometry g = liana__depthwise_conv2d_geometry(call->node);
     liana__conv_pass pass = liana__conv_pass_of(&liana__depthwise_conv2d_family, call->node);
-    has_tiles(&g) ? run_tiles(&g, pass, call) : run_lines(&g, pass, call);
+    has_tiles(&g) ? run_tiles(&g, pass, call, add_moments) : run_lines(&g, pass, call);
     return LIANA_OK;
 }
 

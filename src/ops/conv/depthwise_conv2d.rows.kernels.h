@@ -19,7 +19,8 @@ typedef struct row_tile {
     int64_t kernel_row, kernel_column;
     int64_t target_column;
     int64_t num_rows;                 /* that meet the source */
-    int64_t first_column, end_column; /* the tile's columns of the source that are in the image */
+    bool border;                      /* some of the tile's columns of the source are not in the image, but only ... */
+    int64_t first_column, end_column; /* ... these; else they are not used */
     int64_t first_target, end_target; /* the tile's columns of the result that are in the image (stride 2's gradient) */
     int64_t channels;
     int64_t first_vector, end_vector;
@@ -53,6 +54,14 @@ LIANA__INLINE void add_row(const int parts, const int window, const int stride, 
     }
 }
 
+LIANA__INLINE void add_rows(const int parts, const int window, const int stride, const int tile, const bool border,
+                            const row_tile *t, int64_t at, int64_t kernel_at, vector_float sums[MAX_TILE][MAX_PARTS])
+{
+    for (int64_t row = 0; row < t->num_rows; row++, at += t->source_row, kernel_at += t->kernel_row) {
+        add_row(parts, window, stride, tile, border, t, at, kernel_at, sums);
+    }
+}
+
 /* The first channel of vector v, or of the two from v on. */
 LIANA__INLINE int64_t first_channel(const int parts, const row_tile *t, int64_t v)
 {
@@ -73,7 +82,7 @@ LIANA__INLINE void store_swish(const int parts, const row_tile *t, int tile, int
     }
 }
 
-static __attribute__((noinline)) void store_waiting(int parts, const row_tile *t, int tile, int64_t v, int64_t end)
+LIANA__ONE_COPY void store_waiting(int parts, const row_tile *t, int tile, int64_t v, int64_t end)
 {
     if (parts == MAX_PARTS) {
         store_swish(MAX_PARTS, t, tile, v, end);
@@ -83,8 +92,8 @@ static __attribute__((noinline)) void store_waiting(int parts, const row_tile *t
 }
 
 /* The channels from `c` on that `parts` vectors have. Not stored but left at `waiting`, unless that is NULL. */
-LIANA__INLINE void run_channels(const int parts, const int window, const int stride, const int tile, const bool border,
-                                const row_tile *t, int64_t c, float *waiting)
+LIANA__INLINE void run_channels(const int parts, const int window, const int stride, const int tile, const row_tile *t,
+                                int64_t c, float *waiting)
 {
     vector_float sums[MAX_TILE][MAX_PARTS];
 #pragma GCC unroll 8
@@ -93,8 +102,10 @@ LIANA__INLINE void run_channels(const int parts, const int window, const int str
         for (int p = 0; p < parts; p++) sums[i][p] = vector_set(0);
     }
     int64_t at = t->source_at + c, kernel_at = t->kernel_at + c, target_at = t->target_at + c;
-    for (int64_t row = 0; row < t->num_rows; row++, at += t->source_row, kernel_at += t->kernel_row) {
-        add_row(parts, window, stride, tile, border, t, at, kernel_at, sums);
+    if (t->border) {
+        add_rows(parts, window, stride, tile, true, t, at, kernel_at, sums);
+    } else {
+        add_rows(parts, window, stride, tile, false, t, at, kernel_at, sums);
     }
     if (t->after) finish_tile(parts, tile, t->after, c, sums);
     if (waiting) {
@@ -105,22 +116,20 @@ LIANA__INLINE void run_channels(const int parts, const int window, const int str
         }
         return;
     }
-    if (t->moments) {
-        vector_moments *moments = &t->moments->vectors[divide_up(c, VECTOR_LENGTH)];
-        store_measured(parts, tile, t->target + target_at, t->target_column, sums, moments);
-        return;
-    }
+#if !defined(LIANA__STORES_BF16)
+    if (t->moments) measure_sums(tile, sums, &t->moments->vectors[divide_up(c, VECTOR_LENGTH)]);
+#endif
 #pragma GCC unroll 8
     for (int i = 0; i < tile; i++) store_parts(parts, t->target + (target_at + i * t->target_column), sums[i]);
 }
 
 /* Vectors [v, end), `parts` at a time. */
-LIANA__INLINE void run_vectors(const int parts, const int window, const int stride, const int tile, const bool border,
-                               const row_tile *t, int64_t v, int64_t end)
+LIANA__INLINE void run_vectors(const int parts, const int window, const int stride, const int tile, const row_tile *t,
+                               int64_t v, int64_t end)
 {
     float *waiting = t->waiting;
     for (int64_t first = v; v < end; v += parts) {
-        run_channels(parts, window, stride, tile, border, t, first_channel(parts, t, v), waiting);
+        run_channels(parts, window, stride, tile, t, first_channel(parts, t, v), waiting);
         if (!waiting) continue;
         waiting += tile * parts * VECTOR_LENGTH;
         if (v + parts < end && v + parts < first + WAITING_STEPS * parts) continue;
@@ -130,36 +139,29 @@ LIANA__INLINE void run_vectors(const int parts, const int window, const int stri
     }
 }
 
-LIANA__INLINE void run_tile(const int window, const int stride, const int tile, const bool border,
-                            const row_tile *shared)
+LIANA__INLINE void run_tile(const int window, const int stride, const int tile, const row_tile *shared)
 {
     const row_tile own = *shared, *t = &own; /* that no store may change */
     const int64_t first = t->first_vector, whole = at_most(t->end_vector, t->channels / VECTOR_LENGTH);
     const int64_t paired = MAX_PARTS == 2 ? first + at_least(0, whole - first) / 2 * 2 : first;
-    if (MAX_PARTS == 2) run_vectors(MAX_PARTS, window, stride, tile, border, t, first, paired);
-    run_vectors(1, window, stride, tile, border, t, paired, t->end_vector);
+    if (MAX_PARTS == 2) run_vectors(MAX_PARTS, window, stride, tile, t, first, paired);
+    run_vectors(1, window, stride, tile, t, paired, t->end_vector);
 }
+
+typedef void tile_function(int tile, const row_tile *t);
 
 /* The constants make the sums registers. */
-LIANA__INLINE void run_tile_of(const int window, const int stride, const bool border, int tile, const row_tile *t)
-{
-    switch (tile) {
-    case 8: run_tile(window, stride, 8, border, t); break;
-    case 7: run_tile(window, stride, 7, border, t); break;
-    case 6: run_tile(window, stride, 6, border, t); break;
-    case 4: run_tile(window, stride, 4, border, t); break;
-    case 2: run_tile(window, stride, 2, border, t); break;
-    default: run_tile(window, stride, 1, border, t); break;
-    }
-}
-
-typedef void tile_function(int tile, bool border, const row_tile *t);
-
-#define TILE_FUNCTION(window, stride)                                                  \
-    static void run_tile_##window##_##stride(int tile, bool border, const row_tile *t) \
-    {                                                                                  \
-        if (border) run_tile_of(window, stride, true, tile, t);                        \
-        if (!border) run_tile_of(window, stride, false, tile, t);                      \
+#define TILE_FUNCTION(window, stride)                                     \
+    static void run_tile_##window##_##stride(int tile, const row_tile *t) \
+    {                                                                     \
+        switch (tile) {                                                   \
+        case 8: run_tile(window, stride, 8, t); break;                    \
+        case 7: run_tile(window, stride, 7, t); break;                    \
+        case 6: run_tile(window, stride, 6, t); break;                    \
+        case 4: run_tile(window, stride, 4, t); break;                    \
+        case 2: run_tile(window, stride, 2, t); break;                    \
+        default: run_tile(window, stride, 1, t); break;                   \
+        }                                                                 \
     }
 TILE_FUNCTION(3, 1)
 TILE_FUNCTION(3, 2)
@@ -201,8 +203,13 @@ static void run_row(const row_shape *shape, const row_tile *t)
         tile.target_at = t->target_at + target * t->target_column;
         tile.first_column = source < 0 ? -source : 0;
         tile.end_column = at_most(columns, shape->source_width - source);
-        shape->run(shape->tile, source < 0 || tile.end_column < columns, &tile);
+        tile.border = source < 0 || tile.end_column < columns;
+        shape->run(shape->tile, &tile);
         if (!t->moments) continue;
+#if defined(LIANA__STORES_BF16)
+        t->moments->add(t->moments, shape->tile, t->target + tile.target_at, t->target_column, t->channels,
+                        t->first_vector, t->end_vector);
+#endif
         t->moments->pending += shape->tile;
         if (t->moments->pending >= MOMENT_ROWS) close_moments(t->moments, t->first_vector, t->end_vector);
     }
@@ -286,7 +293,8 @@ static void run_rows(const liana__geometry *g, const row_shape *shape, set_rows_
     }
 }
 
-static void run_forward(const liana__geometry *g, const liana__call *call)
+/* `add`: how statistics are made, if they are wanted. */
+static void run_forward(const liana__geometry *g, const liana__call *call, add_moments_function *add)
 {
     row_shape shape = {.source_width = g->input[1],
                        .target_width = g->output[1],
@@ -304,7 +312,7 @@ static void run_forward(const liana__geometry *g, const liana__call *call)
         t.after = &after;
         if (after.swish) t.waiting = waiting;
     }
-    tile_moments moments = {.vectors = call->scratch};
+    tile_moments moments = {.vectors = call->scratch, .add = add};
     if (call->companion) {
         memset(moments.vectors, 0, moments_size(g));
         t.moments = &moments;

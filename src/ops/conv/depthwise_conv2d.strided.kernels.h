@@ -31,8 +31,7 @@ LIANA__INLINE void add_row_to_pairs(const int parts, const int window, const int
     }
 }
 
-LIANA__INLINE void run_pairs_channels(const int parts, const int window, const int tile, const bool border,
-                                      const row_tile *t, int64_t c)
+LIANA__INLINE void run_pairs_channels(const int parts, const int window, const int tile, const row_tile *t, int64_t c)
 {
     vector_float sums[2 * MAX_TILE][MAX_PARTS];
 #pragma GCC unroll 16
@@ -42,41 +41,43 @@ LIANA__INLINE void run_pairs_channels(const int parts, const int window, const i
     }
     int64_t at = t->source_at + c, kernel_at = t->kernel_at + c, target_at = t->target_at + c;
     for (int64_t row = 0; row < t->num_rows; row++, at += t->source_row, kernel_at += t->kernel_row) {
-        add_row_to_pairs(parts, window, tile, border, t, at, kernel_at, sums);
+        if (t->border) {
+            add_row_to_pairs(parts, window, tile, true, t, at, kernel_at, sums);
+        } else {
+            add_row_to_pairs(parts, window, tile, false, t, at, kernel_at, sums);
+        }
     }
 #pragma GCC unroll 16
     for (int i = 0; i < 2 * tile; i++, target_at += t->target_column) {
-        if (border && (i < t->first_target || i >= t->end_target)) continue;
+        if ((i == 0 && t->first_target > 0) || (i == 2 * tile - 1 && t->end_target < 2 * tile)) continue;
         store_parts(parts, t->target + target_at, sums[i]);
     }
 }
 
-LIANA__INLINE void run_pairs(const int window, const int tile, const bool border, const row_tile *shared)
+LIANA__INLINE void run_pairs(const int window, const int tile, const row_tile *shared)
 {
     const row_tile own = *shared, *t = &own; /* that no store may change */
     int64_t v = t->first_vector;
     for (; parts_at(v, t->end_vector, t->channels) > 1; v += MAX_PARTS) {
-        run_pairs_channels(MAX_PARTS, window, tile, border, t, v * VECTOR_LENGTH);
+        run_pairs_channels(MAX_PARTS, window, tile, t, v * VECTOR_LENGTH);
     }
-    for (; v < t->end_vector; v++) run_pairs_channels(1, window, tile, border, t, vector_start(v, t->channels));
+    for (; v < t->end_vector; v++) run_pairs_channels(1, window, tile, t, vector_start(v, t->channels));
 }
 
-LIANA__INLINE void run_pairs_of(const int window, const bool border, int tile, const row_tile *t)
-{
-    switch (tile) {
-    case 7: run_pairs(window, MAX_PAIRS, border, t); break;
-    case 6: run_pairs(window, MAX_PAIRS < 6 ? MAX_PAIRS : 6, border, t); break;
-    case 4: run_pairs(window, 4, border, t); break;
-    case 2: run_pairs(window, 2, border, t); break;
-    default: run_pairs(window, 1, border, t); break;
-    }
-}
-
-#define PAIRS_FUNCTION(window)                                               \
-    static void run_pairs_##window(int tile, bool border, const row_tile *t) \
-    {                                                                        \
-        if (border) run_pairs_of(window, true, tile, t);                     \
-        if (!border) run_pairs_of(window, false, tile, t);                   \
+#define PAIRS_FUNCTION(window)                                  \
+    static void run_pairs_##window(int tile, const row_tile *t) \
+    {                                                           \
+        switch (tile) {                                         \
+        case 7:                                                 \
+            if (MAX_PAIRS >= 7) run_pairs(window, 7, t);        \
+            break;                                              \
+        case 6:                                                 \
+            if (MAX_PAIRS >= 6) run_pairs(window, 6, t);        \
+            break;                                              \
+        case 4: run_pairs(window, 4, t); break;                 \
+        case 2: run_pairs(window, 2, t); break;                 \
+        default: run_pairs(window, 1, t); break;                \
+        }                                                       \
     }
 PAIRS_FUNCTION(3)
 PAIRS_FUNCTION(5)
@@ -99,9 +100,8 @@ static void run_row_of_pairs(const row_shape *shape, const row_tile *t)
         tile.end_column = at_most(columns, shape->source_width - source);
         tile.first_target = target < 0 ? -target : 0;
         tile.end_target = at_most(2 * shape->tile, shape->target_width - target);
-        bool border = tile.first_column > 0 || tile.end_column < columns || tile.first_target > 0 ||
-                      tile.end_target < 2 * shape->tile;
-        shape->run(shape->tile, border, &tile);
+        tile.border = tile.first_column > 0 || tile.end_column < columns;
+        shape->run(shape->tile, &tile);
     }
 }
 

@@ -3,7 +3,7 @@
 #include "stablehlo/lowering.h"
 
 #include "ops/conv/depthwise_conv2d.h"
-#include "ops/linear/product.h"
+#include "ops/linear/product_kernels.h"
 
 #include <math.h>
 

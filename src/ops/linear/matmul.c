@@ -1,7 +1,7 @@
 /* The matrix product of the last two axes. */
 #include "ops/linear/matmul.h"
 
-#include "ops/linear/product.h"
+#include "ops/linear/product_kernels.h"
 #include "stablehlo/lowering.h"
 
 static const liana__field fields[] = {

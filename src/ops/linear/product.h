@@ -3,8 +3,8 @@
 #ifndef LIANA_OPS_PRODUCT_H
 #define LIANA_OPS_PRODUCT_H
 
+#include "ir/op.h"
 #include "kernels/geometry.h"
-#include "kernels/vector_kernels.h"
 
 /* C [rows, columns], a sum of `depth` products: A [rows, depth] times B [depth, columns], which is small compared with
  * A and may be stored transposed; or A^T B with A stored as [depth, rows], a long sum. If `strided`, rows in memory are
@@ -24,7 +24,5 @@ bool liana__is_product(const liana__node *node, const char **reason);
 
 /* Of a node that is one. */
 liana__product liana__product_of(const liana__node *node);
-
-LIANA__DECLARE_VECTOR_KERNELS(product);
 
 #endif

@@ -11,6 +11,7 @@
 #include "kernels/vector_kernels.h"
 #include "ops/conv/conv2d.h"
 #include "ops/linear/product.h"
+#include "ops/linear/product_kernels.h"
 #include "ops/norm/batch_norm.h"
 
 static bool product_dtype_applicable(const liana__node *node, const char **reason)

@@ -27,7 +27,7 @@ liana_status liana__checkpoints_complete(const liana__paths *names, const char *
                                          liana__paths *complete, liana__error *error) LIANA_MUST_USE;
 
 /* Makes a run folder on gs:// or s3:// a local one, in the view of `remote`: the files beside the checkpoints, and one
- * checkpoint. `checkpoint` is its name, NULL for the newest, "" for none. *folder is in the arena. Errors: NOT_FOUND (no
+ * checkpoint. `checkpoint` is its name or "best", NULL for the newest, "" for none. *folder is in the arena. Errors: NOT_FOUND (no
  * run, no such checkpoint), INVALID_ARGUMENT (a web server), and those of liana__remote_resolve. */
 liana_status liana__remote_run(liana__remote *remote, const char *url, const char *checkpoint, liana__arena *arena,
                                const char **folder, liana__error *error) LIANA_MUST_USE;

@@ -1,5 +1,5 @@
 /* Makes keys of names with utf8proc. */
-#include "base/name_key.h"
+#include "data/source/name_key.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

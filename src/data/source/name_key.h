@@ -1,6 +1,6 @@
 /* name_key.h - keys of names: two names that mean the same have the same key, however they are written. */
-#ifndef LIANA_BASE_NAME_KEY_H
-#define LIANA_BASE_NAME_KEY_H
+#ifndef LIANA_DATA_NAME_KEY_H
+#define LIANA_DATA_NAME_KEY_H
 
 typedef enum liana__name_rule {
     /* Names that look the same: composed and decomposed accents, all kinds of spaces, several spaces, spaces at the ends,

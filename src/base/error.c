@@ -29,13 +29,19 @@ const char *liana_status_text(liana_status status)
     return index < sizeof texts / sizeof *texts ? texts[index] : "an unknown status code";
 }
 
+/* Whatever it quotes: a message is one line, and no control characters or bytes that are no text reach a terminal. */
+static void make_plain(liana__error *error)
+{
+    liana__escape_controls(error->message, sizeof error->message);
+    liana__make_visible(error->message, "\t");
+}
+
 liana_status liana__fail_list(liana__error *error, liana_status status, const char *format, va_list arguments)
 {
     if (error) {
         error->status = status;
         liana__format_list(error->message, sizeof error->message, format, arguments);
-        /* Whatever it quotes. */
-        liana__make_visible(error->message, "\n\t");
+        make_plain(error);
     }
     return status;
 }
@@ -65,7 +71,7 @@ liana_status liana__fail_within(liana__error *error, const char *format, ...)
         memcpy(end + 2, inner, kept);
         end[2 + kept] = 0;
     }
-    liana__make_visible(error->message, "\n\t");
+    make_plain(error);
     return error->status;
 }
 

@@ -462,15 +462,18 @@ liana_status liana__folder_make_in(const char *path, liana__error *error)
     return fail_errno(error, "make the folder", path);
 }
 
-liana_status liana__folder_make_temporary(liana__arena *arena, const char **path, liana__error *error)
+liana_status liana__link_check(const char *path, liana__error *error)
 {
-    const char *parent = getenv("TMPDIR");
-    char *made = liana__arena_format(arena, "%s/liana-XXXXXX", parent && *parent ? parent : "/tmp");
-    *path = NULL;
-    if (!made) return liana__fail_memory(error, "a temporary folder");
-    if (!mkdtemp(made)) return fail_errno(error, "make the temporary folder", made);
-    *path = made;
-    return LIANA_OK;
+    struct stat info;
+    char target[1024];
+    if (lstat(path, &info) != 0 || !S_ISLNK(info.st_mode) || stat(path, &info) == 0) return LIANA_OK;
+    const int reason = errno;
+    const ssize_t length = readlink(path, target, sizeof target);
+    const int shown = length > 0 ? (int)length : 0;
+    return liana__fail(error, LIANA_NOT_FOUND, "'%s' is a link to '%.*s'%s", path, shown, target,
+                       reason == ELOOP    ? ", which leads back to itself: make it lead to a file or a folder"
+                       : reason == ENOENT ? ", which is not there: make it lead to a file or a folder, or remove it"
+                                          : ", which cannot be reached");
 }
 
 liana_status liana__folder_sync(const char *path, liana__error *error)
@@ -625,4 +628,12 @@ bool liana__folder_exists(const char *path)
 {
     struct stat info;
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+const char *liana__cache_folder(liana__arena *arena)
+{
+    const char *cache = getenv("LIANA_CACHE"), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    if (cache && *cache) return cache;
+    if (xdg && *xdg == '/') return liana__arena_format(arena, "%s/liana", xdg);
+    return home && *home ? liana__arena_format(arena, "%s/.cache/liana", home) : NULL;
 }

@@ -117,8 +117,9 @@ void liana__file_abandon(liana__file_writer *writer);
 liana_status liana__folder_make(const char *path, liana__error *error) LIANA_MUST_USE;
 /* The same in a folder that must be there. */
 liana_status liana__folder_make_in(const char *path, liana__error *error) LIANA_MUST_USE;
-/* Makes a new folder for this user alone, in TMPDIR or /tmp. *path is in the arena. */
-liana_status liana__folder_make_temporary(liana__arena *arena, const char **path, liana__error *error) LIANA_MUST_USE;
+/* Whether a path's link leads somewhere. True of what is no link. Errors: NOT_FOUND, that say what is wrong with the link. */
+liana_status liana__link_check(const char *path, liana__error *error) LIANA_MUST_USE;
+
 /* Syncs a folder, so that renames in it survive a power cut. */
 liana_status liana__folder_sync(const char *path, liana__error *error) LIANA_MUST_USE;
 /* Renames a folder that was written and synced. Syncs its parent folder. */
@@ -156,5 +157,10 @@ char *liana__path_folder(liana__arena *arena, const char *path);
 const char *liana__path_name(const char *path);
 bool liana__file_exists(const char *path);
 bool liana__folder_exists(const char *path);
+
+/* The folder for what can be made again - copies of remote files, compiled programs: LIANA_CACHE, else liana in
+ * XDG_CACHE_HOME, else ~/.cache/liana. In the arena, or the environment's. NULL: HOME is not set either, or arena->failed. It
+ * need not be there. */
+const char *liana__cache_folder(liana__arena *arena);
 
 #endif

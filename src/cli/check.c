@@ -252,7 +252,11 @@ static void print_findings(const checker *own)
         bool last = i + 1 == own->result.num_findings || finding[1].kind != finding->kind;
         shown = first ? 1 : shown + 1;
         const char *name = liana__finding_names[finding->kind];
-        if (shown <= MAX_SHOWN) fprintf(out, "%s (%s): %s\n", name, finding->record.part, finding->record.reason);
+        if (shown <= MAX_SHOWN) {
+            fprintf(out, "%s (%s): ", name, finding->record.part);
+            liana__print_plainly(out, finding->record.reason);
+            fputc('\n', out);
+        }
         if (last && shown > MAX_SHOWN)
             fprintf(out, "%s: and %" PRIu64 " more (--json lists all)\n", name, shown - MAX_SHOWN);
     }
@@ -295,7 +299,9 @@ static void print_report(checker *own)
     liana__inspect_print(report, invocation->out);
     print_findings(own);
     for (size_t i = 0; warnings && i < warnings->count; i++) {
-        fprintf(invocation->out, "warning: %s\n", warnings->items[i]->string);
+        fputs("warning: ", invocation->out);
+        liana__print_plainly(invocation->out, warnings->items[i]->string);
+        fputc('\n', invocation->out);
     }
 }
 

@@ -1,6 +1,8 @@
 /* Tables of metrics by class. */
 #include "cli/class_table.h"
 
+#include "base/format.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,9 +54,20 @@ static void add_left(liana__text *text, const char *word, int most)
     liana__text_add(text, "%*s", most - shown, "");
 }
 
+/* Without control characters. */
+static const char *plain_name(table *own, const char *name)
+{
+    const size_t size = 4 * strlen(name) + 1;
+    char *plain = liana__arena_allocate(&own->arena, size);
+    if (!plain) return "";
+    memcpy(plain, name, strlen(name) + 1);
+    liana__escape_controls(plain, size);
+    return plain;
+}
+
 static const char *name_of(table *own, size_t class)
 {
-    if (class < own->names.count) return own->names.items[class];
+    if (class < own->names.count) return plain_name(own, own->names.items[class]);
     const char *number = liana__arena_format(&own->arena, "%zu", class);
     return number ? number : "";
 }

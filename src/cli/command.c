@@ -2,6 +2,7 @@
 #include "cli/command.h"
 
 #include "base/descriptor.h"
+#include "base/format.h"
 #include "base/named.h"
 #include "remote/remote.h"
 
@@ -9,6 +10,7 @@
 #include <liana/context.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_REQUEUE = 75, EXIT_SIGNAL = 128 };
@@ -84,6 +86,18 @@ void liana__command_print_help(const liana__command *command, FILE *out)
     fprintf(out, "  --help%*s  print this help\n", widest - (int)strlen("--help"), "");
 }
 
+void liana__print_plainly(FILE *out, const char *text)
+{
+    enum { MOST_BYTES = 4 }; /* that one becomes */
+    const size_t size = MOST_BYTES * strlen(text) + 1;
+    char *plain = malloc(size);
+    if (!plain) return;
+    memcpy(plain, text, strlen(text) + 1);
+    liana__escape_controls(plain, size);
+    fputs(plain, out);
+    free(plain);
+}
+
 bool liana__output_is_unread(FILE *stream)
 {
     struct pollfd asked = {.fd = fileno(stream), .events = POLLOUT};
@@ -116,10 +130,12 @@ static int report(liana__invocation *invocation, liana_status status)
     }
     if (status == LIANA_UNAVAILABLE && invocation->requeues) return EXIT_REQUEUE;
     bool resumable = status == LIANA_CANCELLED || status == LIANA_UNAVAILABLE;
+    const bool stopped = status == LIANA_CANCELLED && (liana__signals_caught() || invocation->stopped);
+    /* `liana launch` starts those again that could not go on, and not those that were stopped: it says 75 itself. */
+    if (stopped && getenv("LIANA_LAUNCHED")) resumable = false;
     if (resumable && invocation->command && liana__invocation_has(invocation, "requeue")) return EXIT_REQUEUE;
-    if (status == LIANA_CANCELLED && liana__signals_caught()) return EXIT_SIGNAL + liana__signals_caught();
     /* Whichever process hears first: all end alike. */
-    if (status == LIANA_CANCELLED && invocation->stopped) return EXIT_SIGNAL + SIGTERM;
+    if (stopped) return EXIT_SIGNAL + (liana__signals_caught() ? liana__signals_caught() : SIGTERM);
     return status == LIANA_INVALID_CONFIG ? EXIT_USAGE : EXIT_FAILED;
 }
 

@@ -171,4 +171,8 @@ int liana__signals_caught(void);
 /* Forgets that signal: in a process that was copied. */
 void liana__signals_forget(void);
 
+/* Prints what may hold any bytes - a file's or a class's name, what stands in a file - without its control characters
+ * (liana__escape_controls). */
+void liana__print_plainly(FILE *out, const char *text);
+
 #endif

@@ -15,7 +15,8 @@ static void print_note(void *user, const char *note)
 {
     liana__invocation *invocation = user;
     if (!liana__invocation_has(invocation, "json")) {
-        fprintf(invocation->out, "%s\n", note);
+        liana__print_plainly(invocation->out, note);
+        fputc('\n', invocation->out);
         return;
     }
     liana__value *event = liana__session_event(invocation, "note");

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/launched.h"
+#include "train/checkpoint/temporary.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,18 +14,20 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST_PROCESSES = 4096, DEFAULT_PORT = 29400 };
+enum { MOST_PROCESSES = 4096, DEFAULT_PORT = 29400, EXIT_REQUEUE = 75 };
 
 typedef struct launch {
     liana__invocation *invocation;
     liana__arena *arena;
     int64_t count, num_servers, port, restarts;
     bool resumes; /* it was started before */
+    bool prints;  /* the commands, for a shell */
+    const char *file;
     const char *keys;
-    const char *here;   /* the working folder */
-    const char **hosts; /* by rank; NULL: this machine */
-    int64_t *slots;     /* by rank: processes on its host */
-    char folder[256];   /* of the sockets; empty: there is none */
+    const char *here;              /* the working folder */
+    const char **hosts;            /* by rank; NULL: this machine */
+    int64_t *slots;                /* by rank: processes on its host */
+    char folder[LIANA__TEMPORARY]; /* of the sockets; empty: there is none */
     char id[32];
 } launch;
 
@@ -74,7 +77,9 @@ static liana_status place_processes(launch *own)
 static liana_status make_folder(launch *own)
 {
     const char *base = getenv("XDG_RUNTIME_DIR");
-    if (!base || !*base || strlen(base) > 60 || access(base, W_OK) != 0) base = "/tmp";
+    if (!base || !*base || strlen(base) > 50 || access(base, W_OK) != 0) base = "/tmp";
+    if (!own->prints) return liana__temporary_make(base, own->folder, &own->invocation->error);
+    /* For processes that this one does not wait for. */
     snprintf(own->folder, sizeof own->folder, "%s/liana-XXXXXX", base);
     if (mkdtemp(own->folder)) return LIANA_OK;
     own->folder[0] = '\0';
@@ -128,6 +133,8 @@ static const char *const *make_environment(const launch *own, int64_t rank, bool
     if (!variables) return NULL;
     for (size_t i = 0; i < sizeof unset / sizeof *unset; i++) variables[count++] = unset[i];
     variables[count++] = describe_place(own, rank, returns);
+    /* Whether a process was stopped, or could not go on, is told by its code. */
+    if (!own->prints) variables[count++] = "LIANA_LAUNCHED=1";
     variables[count] = describe_threads(own, rank);
     return variables;
 }
@@ -180,7 +187,7 @@ static const char *const *make_words(const launch *own)
     if (program) {
         words[used++] = program;
     } else {
-        words[used++] = "/proc/self/exe";
+        words[used++] = "liana";
         words[used++] = command ? command : "train";
         const bool resumes = own->resumes && is_training(own);
         if (resumes || liana__invocation_has(invocation, "resume")) words[used++] = "--resume";
@@ -212,9 +219,7 @@ static void add_command(liana__text *text, const char *const *environment, const
         if (!strchr(*variable, '=')) liana__text_add(text, " -u");
         add_quoted(text, *variable);
     }
-    for (const char *const *word = words; *word; word++) {
-        add_quoted(text, strcmp(*word, "/proc/self/exe") == 0 ? "liana" : *word);
-    }
+    for (const char *const *word = words; *word; word++) add_quoted(text, *word);
 }
 
 /* ssh -tt: the processes there end when ssh does. */
@@ -256,9 +261,21 @@ static const char *const *make_command(const launch *own, int64_t rank, bool ret
     return own->hosts[rank] ? wrap_in_ssh(own, own->hosts[rank], words, *environment) : words;
 }
 
+/* This program, as it is called in its folder. One that was replaced or removed meanwhile runs on. */
+static const char *find_program(launch *own)
+{
+    static const char self[] = "/proc/self/exe";
+    char path[4096] = "";
+    const ssize_t length = readlink(self, path, sizeof path - 1);
+    if (length <= 0 || (size_t)length == sizeof path - 1 || access(path, X_OK) != 0) return self;
+    const char *copy = liana__arena_string(own->arena, path);
+    return copy ? copy : self;
+}
+
 static liana_status make_processes(launch *own, liana__launched **processes)
 {
     make_id(own);
+    own->file = find_program(own);
     *processes = liana__arena_allocate(own->arena, (size_t)own->count * sizeof **processes);
     for (int64_t rank = 0; *processes && rank < own->count; rank++) {
         liana__launched *item = &(*processes)[rank];
@@ -270,6 +287,7 @@ static liana_status make_processes(launch *own, liana__launched **processes)
             item->again_words = make_command(&again, rank, true, &item->again);
         }
         item->far = own->hosts[rank] != NULL;
+        item->file = item->far || liana__invocation_has(own->invocation, "program") ? NULL : own->file;
         /* A training's other processes say nothing, until one of them becomes the chief. */
         item->speaks = !liana__invocation_has(own->invocation, "program");
         if (!item->words) own->arena->failed = true;
@@ -347,6 +365,7 @@ static liana_status run_processes(launch *own, bool print)
 {
     liana__launched *processes = NULL;
     liana__error *error = &own->invocation->error;
+    own->prints = print;
     if (!own->hosts[0]) LIANA_TRY(make_folder(own));
     if (print) {
         LIANA_TRY(make_processes(own, &processes));
@@ -361,7 +380,8 @@ static liana_status run_processes(launch *own, bool print)
         LIANA_TRY(make_processes(own, &processes));
         LIANA_TRY(liana__launched_run(processes, (size_t)own->count, &left, &end, error));
     }
-    own->invocation->exit_code = end.code;
+    const bool requeues = end.stopped && liana__invocation_has(own->invocation, "requeue");
+    own->invocation->exit_code = requeues ? EXIT_REQUEUE : end.code;
     return LIANA_OK;
 }
 
@@ -371,7 +391,8 @@ static liana_status run(liana__invocation *invocation)
     liana__error error = {0};
     LIANA_TRY(read_options(&own));
     liana_status status = run_processes(&own, liana__invocation_has(invocation, "print"));
-    /* Sockets of processes that were killed. */
+    /* What processes that were killed have left, and their sockets. */
+    liana__temporary_sweep(liana__temporary_parent());
     if (*own.folder && liana__folder_remove(own.folder, &error) != LIANA_OK) {
         fprintf(invocation->err, "liana: %s\n", error.message);
     }

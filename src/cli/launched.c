@@ -44,7 +44,9 @@ static void become(const liana__launched *own, size_t rank, int errors, pid_t pa
             unsetenv(*variable);
         }
     }
-    execvp(own->words[0], (char *const *)(uintptr_t)own->words);
+    char *const *words = (char *const *)(uintptr_t)own->words;
+    if (own->file) execv(own->file, words);
+    if (!own->file) execvp(own->words[0], words);
     fprintf(stderr, "liana: %s cannot be run: %s\n", own->words[0], strerror(errno));
     _exit(NOT_FOUND);
 }
@@ -129,6 +131,7 @@ typedef struct group {
     size_t count, num_running;
     int failure, requeue, death; /* codes, the first of each */
     int passed_on;               /* the signal that was passed on */
+    int stop;                    /* the code of a process that a signal has stopped, ours or its own */
     double stopped;              /* when the rest was told to stop */
     bool killed;
     double done; /* when a process that speaks ended well: the work is done */
@@ -178,6 +181,14 @@ static void note_failed_return(const group *own, const liana__launched *item, si
             rank, item->code, own->num_running, own->count);
 }
 
+/* A process of liana that was asked to stop says with its code by which signal. Others are ended by it. */
+static bool is_stop(const group *own, const liana__launched *item, int status)
+{
+    const int number = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status) - 128;
+    const bool tells = WIFEXITED(status) && item->speaks;
+    return (tells || own->passed_on) && (number == SIGINT || number == SIGTERM || number == SIGHUP);
+}
+
 static void note_end(group *own, size_t rank, int status)
 {
     liana__launched *item = &own->items[rank];
@@ -191,7 +202,10 @@ static void note_end(group *own, size_t rank, int status)
     /* What follows from stopping them is no cause. */
     if (item->code == 0 || own->stopped > 0) return;
     const bool out_of_reach = item->far && item->code >= 128;
-    if ((WIFSIGNALED(status) || out_of_reach) && !own->passed_on) {
+    if (is_stop(own, item, status)) {
+        /* They agree on it, so the others stop by themselves, and save first. */
+        if (!own->stop) own->stop = item->code;
+    } else if (WIFSIGNALED(status) || out_of_reach) {
         tell_death(own, rank, status);
         if (!own->death) own->death = item->code;
         item->died = true;
@@ -244,7 +258,7 @@ static liana_status start_again(group *own, size_t rank, liana__error *error)
 
 static liana_status start_those_due(group *own, liana__error *error)
 {
-    for (size_t i = 0; own->stopped == 0 && !own->passed_on && own->done == 0 && i < own->count; i++) {
+    for (size_t i = 0; own->stopped == 0 && !own->passed_on && !own->stop && own->done == 0 && i < own->count; i++) {
         const double due = own->items[i].again_at;
         if (due == 0 || *own->restarts == 0 || liana__clock_seconds() < due) continue;
         LIANA_TRY(start_again(own, i, error));
@@ -266,9 +280,10 @@ static void wait_for_output(const group *own)
 static int code_of(const group *own)
 {
     if (own->failure) return own->failure;
-    if (own->done > 0 && !own->passed_on) return 0;
+    if (own->done > 0) return 0;
+    /* Whichever process heard of it first, and whatever it was doing. */
+    if (own->stop) return own->passed_on ? 128 + own->passed_on : own->stop;
     if (own->requeue) return own->requeue;
-    if (own->passed_on) return own->items[0].code;
     /* The others went on without those that died. */
     return own->items[0].died ? own->death : own->items[0].code;
 }
@@ -312,6 +327,7 @@ liana_status liana__launched_run(liana__launched *processes, size_t count, int64
                 "liana: the processes that were left could not go on without the dead; --resume goes on from the "
                 "newest checkpoint\n");
     }
-    end->resumable = end->code != 0 && !own.failure && !own.passed_on && (own.death || own.requeue);
+    end->stopped = end->code != 0 && !own.failure && own.stop;
+    end->resumable = end->code != 0 && !own.failure && !own.passed_on && !own.stop && (own.death || own.requeue);
     return status;
 }

@@ -11,6 +11,7 @@
 
 typedef struct liana__launched {
     const char *const *words;       /* the command, NULL-terminated; the first one is looked for in PATH */
+    const char *file;               /* what is run under the name of the first word; NULL: what that names */
     const char *const *environment; /* NAME=value to set, or NAME to unset; NULL-terminated */
     bool far;    /* the command is ssh: codes from 128 on say that the process died, or its machine */
     bool speaks; /* its standard output is ours, though it is not the first one */
@@ -33,7 +34,8 @@ typedef struct liana__launched_end {
     /* That of the process that failed first; 75 (run again) if none failed and one said so; if some died, 0 if a process
      * that speaks ended well, else the chief's. */
     int code;
-    bool resumable; /* some died or said 75, and none failed, and no signal was passed on */
+    bool stopped;   /* a signal has stopped them, ours or one that reached one of them alone; the code says which */
+    bool resumable; /* some died or said 75, and none failed or was stopped */
 } liana__launched_end;
 
 /* Starts the processes, the chief first, and waits for all. The chief's output is this process's; of the others only

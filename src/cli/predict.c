@@ -163,8 +163,10 @@ static void print_lines(const printer *own, const float *output)
     for (size_t i = 0; i < count; i++) {
         const size_t label = own->top[i];
         char number[24];
-        fprintf(own->invocation->out, "  %.4f  %s%s\n", liana__shown((double)values[label]),
-                label < classes->names.count ? "" : "class ", liana__class_name(classes, label, number));
+        fprintf(own->invocation->out, "  %.4f  %s", liana__shown((double)values[label]),
+                label < classes->names.count ? "" : "class ");
+        liana__print_plainly(own->invocation->out, liana__class_name(classes, label, number));
+        fputc('\n', own->invocation->out);
     }
 }
 
@@ -176,8 +178,8 @@ static void print_named(const printer *own, const liana__output_classes *classes
     const size_t count = find_shown(own, classes, values);
     for (size_t i = 0; i < count; i++) {
         const size_t label = own->top[i];
-        fprintf(own->invocation->out, "%s %.4f %s", i ? "," : "", liana__shown((double)values[label]),
-                liana__class_name(classes, label, number));
+        fprintf(own->invocation->out, "%s %.4f ", i ? "," : "", liana__shown((double)values[label]));
+        liana__print_plainly(own->invocation->out, liana__class_name(classes, label, number));
     }
 }
 
@@ -211,7 +213,8 @@ static liana_status print_batch(void *user, const liana__batch *batch, const flo
             LIANA_TRY(print_event(own, id, output, error));
             continue;
         }
-        fprintf(own->invocation->out, "%s\n", id);
+        liana__print_plainly(own->invocation->out, id);
+        fputc('\n', own->invocation->out);
         (own->objective->num_outputs == 1 && own->classes[0].count ? print_lines : print_outputs)(own, output);
     }
     return LIANA_OK;

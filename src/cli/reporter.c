@@ -88,6 +88,7 @@ void liana__reporter_note(liana__reporter *reporter, const char *format, ...)
     va_start(arguments, format);
     liana__format_list(message, sizeof message, format, arguments);
     va_end(arguments);
+    liana__escape_controls(message, sizeof message);
     end_line(reporter);
     if (reporter->mode == LIANA__REPORTER_JSON) {
         liana__arena arena = {0};

@@ -233,7 +233,9 @@ liana_status liana__session_load(const liana__session *session, const char *fold
 
 void liana__session_bad_record(void *user, const char *note)
 {
-    fprintf(((liana__invocation *)user)->err, "%s\n", note);
+    FILE *err = ((liana__invocation *)user)->err;
+    liana__print_plainly(err, note);
+    fputc('\n', err);
 }
 
 liana__value *liana__session_event(liana__invocation *invocation, const char *name)

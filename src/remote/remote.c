@@ -1,7 +1,7 @@
 /* Turns names of remote files, patterns and folders into local paths. */
 #include "remote/remote.h"
 
-#include "base/cache_folder.h"
+#include "base/file.h"
 #include "base/named.h"
 #include "remote/query.h"
 #include "remote/remote_internal.h"

@@ -1,7 +1,6 @@
 /* Programs on disk. */
 #include "backends/pjrt/program_cache.h"
 
-#include "base/cache_folder.h"
 #include "base/crc32c.h"
 #include "base/file.h"
 #include "base/text.h"

@@ -52,7 +52,9 @@ static void add_cell(liana__text *line, const liana__value *value, int width)
 static void print_line(liana__text *line, FILE *out)
 {
     while (line->length > 0 && line->data[line->length - 1] == ' ') line->length--;
-    fprintf(out, "%.*s\n", (int)line->length, line->data ? line->data : "");
+    if (line->data) line->data[line->length] = 0;
+    liana__print_plainly(out, line->data ? line->data : "");
+    fputc('\n', out);
     line->length = 0;
 }
 
@@ -145,7 +147,9 @@ static void print_scalar(const char *key, const liana__value *value, int indent,
     const size_t most = is_list ? LONGEST_LIST : LONGEST_TEXT;
     size_t length = text.length < most ? text.length : most;
     while (length < text.length && length && ((unsigned char)shown[length] & 0xc0) == 0x80) length--;
-    fprintf(out, "%*s%s: %.*s", indent, "", key, (int)length, shown);
+    fprintf(out, "%*s", indent, "");
+    liana__print_plainly(out, key);
+    fprintf(out, ": %.*s", (int)length, shown);
     if (length < text.length && is_list) fprintf(out, "... (%zu values)", value->count);
     if (length < text.length && !is_list) fprintf(out, "... (%zu bytes)", text.length);
     fprintf(out, "\n");

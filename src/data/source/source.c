@@ -150,6 +150,7 @@ static liana_status recognise_all(const liana_context *context, const liana__pat
         } else {
             found = recognise(context, paths->items[i]);
         }
+        if (!found) LIANA_TRY(liana__link_check(paths->items[i], error));
         if (!found) return fail_unknown_kind(paths->items[i], error);
         if (*kind && found != *kind) {
             return liana__fail(error, LIANA_INVALID_DATA,

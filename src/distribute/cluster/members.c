@@ -187,6 +187,11 @@ static liana_status hear(liana__cluster *cluster, bool *changed, liana__error *e
 
 /* ---- a new generation ---- */
 
+static const char *advice_of(const liana__cluster *cluster)
+{
+    return cluster->advice ? cluster->advice : "start it again";
+}
+
 static liana_status check_left(const liana__cluster *cluster, liana__error *error)
 {
     const liana__recovery *own = cluster->recovery;
@@ -199,10 +204,8 @@ static liana_status check_left(const liana__cluster *cluster, liana__error *erro
     for (size_t i = 0; i < cluster->place.num_workers; i++) {
         if (!own->is_dead[i]) return LIANA_OK;
     }
-    return liana__fail(error, LIANA_UNAVAILABLE,
-                       "no worker is left of %zu: start the training again, it goes on from "
-                       "its newest checkpoint",
-                       cluster->place.num_workers);
+    return liana__fail(error, LIANA_UNAVAILABLE, "no worker is left of %zu; %s", cluster->place.num_workers,
+                       advice_of(cluster));
 }
 
 static liana_status begin_generation(liana__cluster *cluster, liana__error *error)
@@ -235,10 +238,9 @@ static void ask_chief(liana__cluster *cluster, bool takes_over, answer *said)
     if (hooks->lead) {
         status = hooks->lead(hooks->user, takes_over, &error);
     } else if (takes_over) {
-        status = liana__fail(&error, LIANA_UNAVAILABLE,
-                             "the chief (rank %zu) is gone, and nobody can take its place; start the training again: "
-                             "it goes on from its newest checkpoint",
-                             cluster->chief);
+        status =
+            liana__fail(&error, LIANA_UNAVAILABLE, "the chief (rank %zu) is gone, and nobody can take its place; %s",
+                        cluster->chief, advice_of(cluster));
     }
     said->status = (int32_t)status;
     if (status != LIANA_OK) snprintf(said->text, sizeof said->text, "%.1000s", error.message);

@@ -25,9 +25,7 @@ static const char *text_at(const liana__value *map, const char *key)
 
 static liana_status fail_changed(const char *what, liana__error *error)
 {
-    return liana__fail(
-        error, LIANA_INVALID_DATA,
-        "the training data have changed since the checkpoint: %s; restore the old data, or begin another run", what);
+    return liana__fail(error, LIANA_INVALID_DATA, "the training data have changed since the checkpoint: %s", what);
 }
 
 /* A time for people. */
@@ -183,6 +181,9 @@ liana_status liana__data_state_check(const liana__value *recorded, liana__data_s
     if (status == LIANA_INVALID_DATA && now->may_change) {
         snprintf(now->note, sizeof now->note, "other training data, which is allowed: %.400s", changed.message);
         return LIANA_OK;
+    }
+    if (status == LIANA_INVALID_DATA) {
+        return liana__fail(error, status, "%.1800s; restore the old data, or begin another run", changed.message);
     }
     if (status != LIANA_OK && error) *error = changed;
     return status;

@@ -2,6 +2,7 @@
 #include "train/checkpoint/shared_checkpoint.h"
 
 #include "train/checkpoint/checkpoint.h"
+#include "train/checkpoint/temporary.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +18,7 @@ liana_status liana__checkpoint_verify(const char *path, const liana__value *matc
 static liana_status make_folder(const char *name, liana__arena *arena, const char **path, liana__error *error)
 {
     const char *folder;
-    LIANA_TRY(liana__folder_make_temporary(arena, &folder, error));
+    LIANA_TRY(liana__temporary_folder(arena, &folder, error));
     *path = liana__path_join(arena, folder, name);
     if (!*path) return liana__fail_memory(error, "the name of a checkpoint");
     return liana__folder_make_in(*path, error);

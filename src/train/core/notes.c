@@ -11,5 +11,6 @@ void liana__note(const liana__notes *notes, const char *format, ...)
     va_start(arguments, format);
     liana__format_list(note, sizeof note, format, arguments);
     va_end(arguments);
+    liana__escape_controls(note, sizeof note);
     notes->tell(notes->user, note);
 }

@@ -3,6 +3,7 @@
 
 #include "distribute/device_set.h"
 #include "distribute/transport/cluster_read.h"
+#include "train/checkpoint/temporary.h"
 
 /* ---- who we are ---- */
 
@@ -54,7 +55,7 @@ liana_status liana__run_cluster_meet(liana__cluster_place *place, const liana__n
 /* In a folder of its own, since a link takes its place when this process becomes the chief (run_takeover.c). */
 static liana_status make_folder(liana__run_cluster *joined, liana__error *error)
 {
-    LIANA_TRY(liana__folder_make_temporary(&joined->arena, &joined->above, error));
+    LIANA_TRY(liana__temporary_folder(&joined->arena, &joined->above, error));
     joined->folder = liana__path_join(&joined->arena, joined->above, "run");
     return joined->folder ? liana__folder_make(joined->folder, error) : liana__fail_memory(error, "the run folder");
 }

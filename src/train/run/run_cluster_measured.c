@@ -1,5 +1,6 @@
 /* Joins a cluster to measure a run that is there, or a model: what the chief reads, it sends. */
 #include "distribute/transport/cluster_read.h"
+#include "train/checkpoint/temporary.h"
 #include "train/config/config_internal.h"
 #include "train/run/run_cluster.h"
 
@@ -47,7 +48,7 @@ enum { MOST_CONFIG = 1 << 26 };
 /* Only its configuration: weights come as values (liana__training_share_variables). */
 static liana_status write_folder(liana__run_cluster *joined, const char *text, size_t size, liana__error *error)
 {
-    LIANA_TRY(liana__folder_make_temporary(&joined->arena, &joined->folder, error));
+    LIANA_TRY(liana__temporary_folder(&joined->arena, &joined->folder, error));
     const char *config = liana__path_join(&joined->arena, joined->folder, "config.yaml");
     if (!config) return liana__fail_memory(error, "the run folder");
     return liana__file_replace(config, text, size, error);

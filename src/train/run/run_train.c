@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "train/checkpoint/checkpoint_writer.h"
 #include "train/checkpoint/shared_checkpoint.h"
+#include "train/checkpoint/temporary.h"
 #include "train/core/chief_task.h"
 #include "train/numbers/watch.h"
 
@@ -60,7 +61,7 @@ static liana_status save_handover(const watcher *own, liana__error *error)
     liana__handover *handover = own->options->handover;
     const char *folder;
     LIANA_TRY(liana__checkpoint_writer_finish(run->writer, error));
-    LIANA_TRY(liana__folder_make_temporary(handover->arena, &folder, error));
+    LIANA_TRY(liana__temporary_folder(handover->arena, &folder, error));
     LIANA_TRY(liana__checkpoint_save(folder, &run->core.variables, &run->core.state, 0, error));
     return liana__checkpoint_newest(folder, handover->arena, &handover->checkpoint, error);
 }

@@ -22,7 +22,8 @@ static void set_up(void)
     snprintf(second, sizeof second, "%s", liana__test_path("second"));
     assert_code(liana__test_command("train", config, "--out", first, "train.epochs=2"), 0);
     assert_code(liana__test_command("train", config, "--out", second, "train.epochs=4",
-                                    "train.optimizer.learning_rate=0.01", "train.metrics=[accuracy, {name: F1Score, average: macro}]"),
+                                    "train.optimizer.learning_rate=0.01",
+                                    "train.metrics=[accuracy, {name: F1Score, average: macro}]"),
                 0);
 }
 

@@ -306,7 +306,9 @@ static void test_other_bytes_are_named(void **state)
         const char *says;
     } cases[] = {
         {"", 0, "empty"},
-        {"\0\0\0\x18" "ftypheic....", 16, "an HEIC image"},
+        {"\0\0\0\x18"
+         "ftypheic....",
+         16, "an HEIC image"},
         {"BM is no image", 14, "text ('BM is no image')"},
         {"<html><body>404 not found", 25, "a web page (HTML) ('<html><body>404 ...')"},
         {"\0\0\0\0\0", 5, "5 zero bytes"},

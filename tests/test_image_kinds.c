@@ -119,8 +119,8 @@ static void put_u32(uint8_t *to, uint32_t value)
 /* Appends a chunk eXIf with this orientation to a PNG, at `at`. */
 static void insert_exif(liana__text *png, size_t at, int orientation, bool damaged)
 {
-    uint8_t chunk[12 + 26] = {0, 0, 0, 26, 'e', 'X', 'I', 'f', 'M', 'M', 0, 42, 0, 0, 0, 8, 0, 1,
-                              1, 0x12, 0, 3, 0, 0, 0, 1, 0, (uint8_t)orientation};
+    uint8_t chunk[12 + 26] = {0, 0, 0, 26, 'e', 'X',  'I', 'f', 'M', 'M', 0, 42, 0, 0,
+                              0, 8, 0, 1,  1,   0x12, 0,   3,   0,   0,   0, 1,  0, (uint8_t)orientation};
     put_u32(chunk + 34, (uint32_t)crc32(0, chunk + 4, 30) ^ damaged);
     liana__text whole = {0};
     liana__text_add_bytes(&whole, png->data, at);
@@ -135,7 +135,8 @@ static void place_of(int orientation, int row, int column, int *y, int *x)
 {
     int rows = 2, columns = 3;
     int r = orientation == 3 || orientation == 4 || orientation == 7 || orientation == 6 ? rows - 1 - row : row;
-    int c = orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8 ? columns - 1 - column : column;
+    int c =
+        orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8 ? columns - 1 - column : column;
     *y = orientation >= 5 ? c : r;
     *x = orientation >= 5 ? r : c;
 }

@@ -32,6 +32,7 @@ static void test_control_characters_are_shown(void **state)
     assert_shown("tab\there, \xc3\xa9, \xe2\x82\xac, \xc2\xa0", 64, "tab\there, \xc3\xa9, \xe2\x82\xac, \xc2\xa0");
     assert_shown("\\n", 64, "\\n"); /* done twice is done once */
     assert_shown("", 64, "");
+    assert_shown("\xff\xd8\xff JFIF \xe2\x82", 64, "??? JFIF ??"); /* no text */
     /* What does not fit is cut off, and never half of an escape. */
     assert_shown("ab\x1b", 6, "ab");
     assert_shown("ab\x1b", 7, "ab\\x1b");

@@ -2,7 +2,6 @@
 #include "base/error.h"
 
 #include "base/format.h"
-#include "base/utf8.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -29,19 +28,13 @@ const char *liana_status_text(liana_status status)
     return index < sizeof texts / sizeof *texts ? texts[index] : "an unknown status code";
 }
 
-/* Whatever it quotes: a message is one line, and no control characters or bytes that are no text reach a terminal. */
-static void make_plain(liana__error *error)
-{
-    liana__escape_controls(error->message, sizeof error->message);
-    liana__make_visible(error->message, "\t");
-}
-
 liana_status liana__fail_list(liana__error *error, liana_status status, const char *format, va_list arguments)
 {
     if (error) {
         error->status = status;
         liana__format_list(error->message, sizeof error->message, format, arguments);
-        make_plain(error);
+        /* Whatever it quotes, a message is one line of text. */
+        liana__escape_controls(error->message, sizeof error->message);
     }
     return status;
 }
@@ -71,7 +64,7 @@ liana_status liana__fail_within(liana__error *error, const char *format, ...)
         memcpy(end + 2, inner, kept);
         end[2 + kept] = 0;
     }
-    make_plain(error);
+    liana__escape_controls(error->message, sizeof error->message);
     return error->status;
 }
 

@@ -1,7 +1,10 @@
 /* Numbers as text and back, in the C locale. */
 #include "base/format.h"
 
+#include "base/utf8.h"
+
 #include <locale.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,39 +29,43 @@ int liana__format(char *buffer, size_t size, const char *format, ...)
     return length;
 }
 
-/* Bytes of the control character at `at`, and its number; 0: it is none. In UTF-8 those from 128 to 159 have two bytes. */
-static size_t control_at(const unsigned char *at, unsigned *number)
+/* Puts `replacement` for `taken` bytes at `at`. False: there is no room for it, and the text ends there. */
+static bool replace(char *text, size_t size, size_t at, size_t taken, const char *replacement)
 {
-    *number = *at;
-    if (*at == 0 || *at == '\t') return 0;
-    if (*at < ' ' || *at == 127) return 1;
-    *number = at[1];
-    return *at == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0 ? 2 : 0;
+    const size_t length = strlen(replacement);
+    if (at + length >= size) {
+        text[at] = 0;
+        return false;
+    }
+    size_t left = strlen(text + at + taken);
+    if (at + length + left >= size) left = size - at - length - 1;
+    memmove(text + at + length, text + at + taken, left);
+    memcpy(text + at, replacement, length);
+    text[at + length + left] = 0;
+    return true;
 }
 
 void liana__escape_controls(char *text, size_t size)
 {
-    enum { ESCAPED = 5 }; /* with the 0 */
-    unsigned number;
-    for (size_t at = 0; text[at]; at++) {
-        const size_t taken = control_at((const unsigned char *)text + at, &number);
-        if (taken == 0) continue;
-        char escaped[ESCAPED + 8];
-        const size_t written = (size_t)snprintf(escaped, sizeof escaped,
-                                                number == '\n'   ? "\\n"
-                                                : number == '\r' ? "\\r"
-                                                                 : "\\x%02x",
-                                                number);
-        if (at + written >= size) {
-            text[at] = 0;
-            return;
+    enum { LONGEST = 4 }; /* bytes of a character */
+    for (size_t at = 0; text[at];) {
+        uint32_t code;
+        const size_t taken = liana__utf8_character(text + at, strnlen(text + at, LONGEST), &code);
+        const bool control = code != '\t' && (code < ' ' || (code >= 127 && code < 160));
+        char shown[16] = "?";
+        if (taken && !control) {
+            at += taken;
+            continue;
         }
-        size_t left = strlen(text + at + taken);
-        if (at + written + left >= size) left = size - at - written - 1;
-        memmove(text + at + written, text + at + taken, left);
-        memcpy(text + at, escaped, written);
-        text[at + written + left] = 0;
-        at += written - 1;
+        if (taken && code == '\n') {
+            strcpy(shown, "\\n");
+        } else if (taken && code == '\r') {
+            strcpy(shown, "\\r");
+        } else if (taken) {
+            snprintf(shown, sizeof shown, "\\x%02x", (unsigned)code);
+        }
+        if (!replace(text, size, at, taken ? taken : 1, shown)) return;
+        at += strlen(shown);
     }
 }
 

@@ -24,14 +24,14 @@ size_t liana__utf8_character(const char *bytes, size_t size, uint32_t *code)
     return *code < smallest[length] || surrogate || *code > 0x10FFFF ? 0 : length;
 }
 
-void liana__make_visible(char *text, const char *kept)
+void liana__make_visible(char *text)
 {
     size_t length = strlen(text);
     for (size_t i = 0; i < length;) {
         uint32_t code;
         size_t step = liana__utf8_character(text + i, length - i, &code);
         bool control = code < 0x20 || (code >= 0x7F && code < 0xA0);
-        if (!step || (control && !(code < 0x20 && strchr(kept, (char)code)))) memset(text + i, '?', step ? step : 1);
+        if (!step || control) memset(text + i, '?', step ? step : 1);
         i += step ? step : 1;
     }
 }

@@ -37,9 +37,10 @@ static liana_status fail_short(const bitmap *own, liana__error *error)
 
 static liana_status fail_kind(liana__error *error, const char *what, long long found)
 {
-    return liana__fail(error, LIANA_INVALID_DATA,
-                       "the BMP image has %s %lld, which cannot be read; save it as PNG, or as a BMP without compression",
-                       what, found);
+    return liana__fail(
+        error, LIANA_INVALID_DATA,
+        "the BMP image has %s %lld, which cannot be read; save it as PNG, or as a BMP without compression", what,
+        found);
 }
 
 static liana_status read_header(bitmap *own, size_t *header, size_t *num_colours, liana__error *error)

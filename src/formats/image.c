@@ -152,14 +152,17 @@ liana_status liana__image_place(liana__image *image, const liana__image_options 
 typedef liana_status decoder(const uint8_t *bytes, size_t size, const liana__image_options *options, bool probe,
                              liana__image *image, liana__error *error);
 static decoder *const decoders[] = {
-    [LIANA__IMAGE_UNKNOWN] = NULL,           [LIANA__IMAGE_JPEG] = liana__jpeg_decode,
-    [LIANA__IMAGE_PNG] = liana__png_decode,  [LIANA__IMAGE_BMP] = liana__bmp_decode,
-    [LIANA__IMAGE_GIF] = liana__gif_decode,  [LIANA__IMAGE_WEBP] = liana__webp_decode,
+    [LIANA__IMAGE_UNKNOWN] = NULL,
+    [LIANA__IMAGE_JPEG] = liana__jpeg_decode,
+    [LIANA__IMAGE_PNG] = liana__png_decode,
+    [LIANA__IMAGE_BMP] = liana__bmp_decode,
+    [LIANA__IMAGE_GIF] = liana__gif_decode,
+    [LIANA__IMAGE_WEBP] = liana__webp_decode,
     [LIANA__IMAGE_TIFF] = liana__tiff_decode,
 };
 
 static liana_status decode_known(const void *bytes, size_t size, const liana__image_options *options, bool probe,
-                           liana__image *image, liana__error *error)
+                                 liana__image *image, liana__error *error)
 {
     static const liana__image_options defaults;
     char buffer[160];

@@ -279,8 +279,8 @@ static void read_pixels(reader *state, int channels, int orientation, const uint
     }
     /* The place of the region in the upright image, by the inverse turn. */
     int back = orientation == 6 ? 8 : orientation == 8 ? 6 : orientation;
-    liana__image_region upright =
-        liana__image_turn_region(&region, transposed ? full_width : full_height, transposed ? full_height : full_width, back);
+    liana__image_region upright = liana__image_turn_region(&region, transposed ? full_width : full_height,
+                                                           transposed ? full_height : full_width, back);
     image->top = upright.top;
     image->left = upright.left;
 }

@@ -84,8 +84,8 @@ liana_status liana__image_finish(liana__image *image, const liana__image_options
     int wanted = options->channels ? options->channels : channels;
     bool transposed = liana__orientation_transposes(orientation);
     int64_t count = height * width;
-    LIANA_TRY(liana__image_place(image, options, transposed ? width : height, transposed ? height : width, wanted,
-                                 error));
+    LIANA_TRY(
+        liana__image_place(image, options, transposed ? width : height, transposed ? height : width, wanted, error));
     convert(image->spare, count, channels, wanted);
     int turned = channels < wanted ? channels : wanted;
     liana__image_turn(image->spare, height, width, turned, orientation, image->pixels);

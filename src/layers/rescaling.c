@@ -10,7 +10,8 @@ static const liana__field rows[] = {
                      .doc = "factor, such as 0.00392156862745098"),
     LIANA__FIELD_ROW(liana_rescaling_options, offset, FLOAT, .doc = "added after scaling"),
     LIANA__FIELD_ROW(liana_rescaling_options, scales, VALUE, .doc = "a list of further factors, one for each channel"),
-    LIANA__FIELD_ROW(liana_rescaling_options, offsets, VALUE, .doc = "a list of numbers that are added too, one for each channel"),
+    LIANA__FIELD_ROW(liana_rescaling_options, offsets, VALUE,
+                     .doc = "a list of numbers that are added too, one for each channel"),
 };
 static const liana__fields options = LIANA__FIELD_TABLE("Rescaling", liana_rescaling_options, rows);
 

@@ -42,10 +42,17 @@ const char *const liana__scale_names[LIANA__NUM_SCALES + 1] = {
 static bool passes_pixels(const liana__layer_type *type)
 {
     static const liana__layer_type *const types[] = {
-        &liana__layer_input_layer,          &liana__layer_zero_padding2d,           &liana__layer_flatten,
-        &liana__layer_reshape,              &liana__layer_concatenate,              &liana__layer_dropout,
-        &liana__layer_max_pooling2d,        &liana__layer_average_pooling2d,        &liana__layer_activity_regularization,
-        &liana__layer_global_max_pooling2d, &liana__layer_global_average_pooling2d,
+        &liana__layer_input_layer,
+        &liana__layer_zero_padding2d,
+        &liana__layer_flatten,
+        &liana__layer_reshape,
+        &liana__layer_concatenate,
+        &liana__layer_dropout,
+        &liana__layer_max_pooling2d,
+        &liana__layer_average_pooling2d,
+        &liana__layer_activity_regularization,
+        &liana__layer_global_max_pooling2d,
+        &liana__layer_global_average_pooling2d,
     };
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         if (type == types[i]) return true;

@@ -20,7 +20,7 @@ static void add_scalar(liana__text *text, const liana__value *value)
     default: liana__value_write_json(value, 0, text); break;
     }
     /* Text from files must not control the terminal. */
-    if (text->data) liana__make_visible(text->data, "");
+    if (text->data) liana__make_visible(text->data);
 }
 
 /* Letters on the screen, for alignment: bytes that do not continue a UTF-8 character. */

@@ -29,7 +29,7 @@ typedef struct liana__example_maker {
     uint8_t *decoded; /* memory for an image before the augmenter, which begins after LIANA__IMAGE_OFFSET bytes; behind
                        * it room for values from a cache */
     uint8_t *augmented; /* memory for an image that the augmenter made, where batches have floats */
-    uint8_t *values;  /* room for the values of an example, for the cache */
+    uint8_t *values;    /* room for the values of an example, for the cache */
     liana__decoder decoder;
     liana__memory_share share;
     liana__record record;                /* the last record, as far as it could be read */

@@ -131,18 +131,20 @@ static int raw_dtype(const liana__column *column, const liana__feature *feature)
     return size == count ? LIANA_U8 : LIANA_STRING;
 }
 
-static liana_status read_raw(const liana__column *column, void *values, int dtype,
-                             const liana__feature *feature, liana__error *error)
+static liana_status read_raw(const liana__column *column, void *values, int dtype, const liana__feature *feature,
+                             liana__error *error)
 {
     const ProtobufCBinaryData *bytes = &feature->bytes[0];
     if (dtype == column->dtype) {
         memcpy(values, bytes->data, bytes->len);
         return LIANA_OK;
     }
-    int64_t bad = liana__cast_values((liana_dtype)dtype, bytes->data, (liana_dtype)column->dtype, values, column->length);
+    int64_t bad =
+        liana__cast_values((liana_dtype)dtype, bytes->data, (liana_dtype)column->dtype, values, column->length);
     if (bad < 0) return LIANA_OK;
-    return liana__fail(error, LIANA_OUT_OF_RANGE, "the feature '%.100s', number %" PRId64 " of its bytes: %s cannot hold it",
-                       feature->name, bad, liana_dtype_name((liana_dtype)column->dtype));
+    return liana__fail(error, LIANA_OUT_OF_RANGE,
+                       "the feature '%.100s', number %" PRId64 " of its bytes: %s cannot hold it", feature->name, bad,
+                       liana_dtype_name((liana_dtype)column->dtype));
 }
 
 /* Bytes that are neither as many numbers as the column has nor text. */

@@ -19,8 +19,8 @@ typedef struct folder_source {
     size_t classes_capacity;
     const liana__paths *paths; /* while it is opened */
     liana__unread_images unread;
-    size_t num_direct;         /* images in a class folder itself, not below it */
-    bool knows_classes;        /* the options list them */
+    size_t num_direct;  /* images in a class folder itself, not below it */
+    bool knows_classes; /* the options list them */
     bool ignore_labels;
     bool skip_damage;
 } folder_source;
@@ -343,7 +343,8 @@ static liana_status check_level(const folder_source *source, const liana__source
     for (size_t i = 0; i < source->num_classes; i++) parts = parts && names_part(source->classes[i]);
     if (source->num_classes > 1 && !parts) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_DATA,
-                       "no image (" LIANA__IMAGE_KINDS ") in the folder of class '%s' itself, only in folders below it; "
+                       "no image (" LIANA__IMAGE_KINDS
+                       ") in the folder of class '%s' itself, only in folders below it; "
                        "is the named folder, '%s', one level too high? (If not, list the classes in data.class_names)",
                        source->classes[0], source->paths->items[0]);
 }
@@ -354,13 +355,14 @@ static liana_status tell_unread(folder_source *source, liana__error *error)
     if (!unread->total) return LIANA_OK;
     const char *list = liana__unread_images_list(unread, &source->files.arena);
     const char *text =
-        list ? liana__arena_format(&source->files.arena,
-                                   "%llu of %llu image files in '%s' are of kinds that are not read (%s), and left out; "
-                                   "convert them, to PNG for example",
-                                   (unsigned long long)unread->total,
-                                   (unsigned long long)(unread->total + source->files.count), source->paths->items[0],
-                                   list)
-             : NULL;
+        list
+            ? liana__arena_format(&source->files.arena,
+                                  "%llu of %llu image files in '%s' are of kinds that are not read (%s), and left out; "
+                                  "convert them, to PNG for example",
+                                  (unsigned long long)unread->total,
+                                  (unsigned long long)(unread->total + source->files.count), source->paths->items[0],
+                                  list)
+            : NULL;
     source->base.left_out = text;
     return text ? LIANA_OK : liana__fail_memory(error, "a list of images");
 }
@@ -405,7 +407,8 @@ static liana_status open_source(const liana__paths *paths, const liana__source_o
 
 const liana__source_kind liana__source_folder = {
     .name = "folder",
-    .doc = "Image files (" LIANA__IMAGE_KINDS "): folders with a folder for each class (with images in its subfolders), plain folders, "
+    .doc = "Image files (" LIANA__IMAGE_KINDS
+           "): folders with a folder for each class (with images in its subfolders), plain folders, "
            "or files.",
     .recognises = recognises,
     .takes_folders = true,

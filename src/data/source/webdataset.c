@@ -32,7 +32,8 @@ typedef struct webdataset_source {
 } webdataset_source;
 
 /* Extensions as WebDataset's own tools write them, unless data.features names others. */
-static const char *const IMAGE_NAMES[] = {"jpg", "jpeg", "jpe", "jfif", "png", "bmp", "gif", "webp", "tif", "tiff", "img", "image"};
+static const char *const IMAGE_NAMES[] = {"jpg", "jpeg", "jpe", "jfif", "png", "bmp",
+                                          "gif", "webp", "tif", "tiff", "img", "image"};
 static const char *const LABEL_NAMES[] = {"cls", "index", "target", "label"};
 #define COUNT(names) (sizeof(names) / sizeof *(names))
 

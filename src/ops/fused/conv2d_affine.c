@@ -228,9 +228,8 @@ const liana__op liana__op_conv2d_affine = {
     .kernels =
         (const liana__kernel *const[]){
 #if defined(LIANA_X86)
-            &liana__product_amx, &liana__product_avx512_bf16,
-            &liana__product_of_bf16_avx512_bf16_storage, &liana__product_of_bf16_avx512,
-            &liana__product_of_bf16_avx2, &liana__product_avx512, &liana__product_avx2,
+            &liana__product_amx, &liana__product_avx512_bf16, &liana__product_of_bf16_avx512_bf16_storage,
+            &liana__product_of_bf16_avx512, &liana__product_of_bf16_avx2, &liana__product_avx512, &liana__product_avx2,
             &liana__conv2d_window_amx, &liana__conv2d_winograd_avx512, &liana__conv2d_winograd_avx2,
 #endif
             &dense_reference, NULL},

@@ -9,11 +9,20 @@ static const struct {
     const char *ending;
     const char *what;
 } formats[] = {
-    {".h5", "a Keras HDF5 file"},     {".hdf5", "a Keras HDF5 file"},         {".keras", "a Keras file"},
-    {".onnx", "an ONNX file"},        {".tflite", "a TensorFlow Lite file"},  {".pb", "a TensorFlow graph"},
-    {".pbtxt", "a TensorFlow graph"}, {".safetensors", "a safetensors file"}, {".pt", "a PyTorch file"},
-    {".pth", "a PyTorch file"},       {".ckpt", "a checkpoint file"},         {".json", "a JSON file"},
-    {".yaml", "a YAML file"},         {".yml", "a YAML file"},
+    {".h5", "a Keras HDF5 file"},
+    {".hdf5", "a Keras HDF5 file"},
+    {".keras", "a Keras file"},
+    {".onnx", "an ONNX file"},
+    {".tflite", "a TensorFlow Lite file"},
+    {".pb", "a TensorFlow graph"},
+    {".pbtxt", "a TensorFlow graph"},
+    {".safetensors", "a safetensors file"},
+    {".pt", "a PyTorch file"},
+    {".pth", "a PyTorch file"},
+    {".ckpt", "a checkpoint file"},
+    {".json", "a JSON file"},
+    {".yaml", "a YAML file"},
+    {".yml", "a YAML file"},
 };
 
 liana_status liana__folder_name_check(const char *folder, const char *written, liana__error *error)

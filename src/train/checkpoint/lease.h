@@ -28,9 +28,9 @@ typedef struct liana__lease_options {
     /* The job that this process belongs to. With it only a lease of that job is taken, in place of its dead holder: any
      * other one, or none, is UNAVAILABLE. NULL: a new job begins. */
     const char *job;
-    size_t rank;          /* of this process in its job's cluster: a holder that goes on without it is not waited for */
-    const char *advice;       /* ends the message of a refusal: "choose another folder with --out" */
-    liana__notes notes;       /* is told before a wait */
+    size_t rank;        /* of this process in its job's cluster: a holder that goes on without it is not waited for */
+    const char *advice; /* ends the message of a refusal: "choose another folder with --out" */
+    liana__notes notes; /* is told before a wait */
     bool (*stop)(void *user); /* asked while waiting; true ends the wait with CANCELLED. NULL: never */
     void *user;
 } liana__lease_options;

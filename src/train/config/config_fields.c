@@ -435,8 +435,9 @@ static const liana__field model_items[] = {
      AT(imagenet_rescaling),
      .default_text = "auto",
      .names = imagenet_rescalings,
-     .doc = "of an EfficientNet: the second Rescaling that Keras (2.9 and later) puts behind the Normalization with its "
-            "ImageNet weights; auto: if model.weights are these"},
+     .doc =
+         "of an EfficientNet: the second Rescaling that Keras (2.9 and later) puts behind the Normalization with its "
+         "ImageNet weights; auto: if model.weights are these"},
     {.name = "weights",
      .kind = LIANA__FIELD_PATH,
      AT(weights),

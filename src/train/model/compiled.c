@@ -135,11 +135,10 @@ static char *make_key(const liana__compile_request *request)
     if (!request->optimizer && request->model->objective) {
         liana__value_write_json(request->model->objective, 0, &text);
     }
-    liana__text_add(&text, "%lld %lld %llu %d %d %d %d %d %d %lld %lld %llu",
-                    (long long)request->batch_size,
-                    (long long)request->microbatch, (unsigned long long)request->seed, (int)request->scale, (int)request->fractions,
-                    (int)request->mixes, (int)request->precision, (int)request->recompute, (int)request->deterministic,
-                    (long long)request->memory, (long long)request->data_memory,
+    liana__text_add(&text, "%lld %lld %llu %d %d %d %d %d %d %lld %lld %llu", (long long)request->batch_size,
+                    (long long)request->microbatch, (unsigned long long)request->seed, (int)request->scale,
+                    (int)request->fractions, (int)request->mixes, (int)request->precision, (int)request->recompute,
+                    (int)request->deterministic, (long long)request->memory, (long long)request->data_memory,
                     (unsigned long long)request->model->structure_version);
     return text.data;
 }

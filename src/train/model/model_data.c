@@ -243,8 +243,8 @@ liana_status liana__model_data_open_fit(liana__model_data *own, const liana_fit_
 {
     /* Augmented images are bytes again. */
     bool augmented = options->augment && !options->validation_split;
-    own->fractions = (!augmented && needs_fractions(own, options->training)) ||
-                     needs_fractions(own, options->validation);
+    own->fractions =
+        (!augmented && needs_fractions(own, options->training)) || needs_fractions(own, options->validation);
     LIANA_TRY(find_augmentation(own, options->augment, error));
     LIANA_TRY(split_data(own, options, error));
     if (!own->fitted.source) LIANA_TRY(open_view(own, options->training, options, &own->fitted.source, error));

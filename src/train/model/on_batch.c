@@ -93,7 +93,8 @@ static liana_status check_values(const liana_array *array, const liana__objectiv
     const int64_t classes = output->shape.dims[output->shape.rank - 1];
     for (int64_t i = 0; i < count; i++) {
         const float *values = (const float *)array->data + i * each;
-        if (liana__target_check(loss->range, values, each, classes, array->name, loss->name, error) == LIANA_OK) continue;
+        if (liana__target_check(loss->range, values, each, classes, array->name, loss->name, error) == LIANA_OK)
+            continue;
         return liana__fail_within(error, "example %lld", (long long)i);
     }
     return LIANA_OK;

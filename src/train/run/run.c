@@ -215,8 +215,8 @@ static liana_status check_folder_name(const liana__run *run, const liana__run_op
     const char *output = run->config->output;
     if (!options->training || !options->folder || options->resume || options->resume_from) return LIANA_OK;
     liana__error found = {0};
-    liana_status status = liana__folder_name_check(
-        options->folder, "a run folder with config.yaml, model.json and checkpoints", &found);
+    liana_status status =
+        liana__folder_name_check(options->folder, "a run folder with config.yaml, model.json and checkpoints", &found);
     if (status == LIANA_OK) return LIANA_OK;
     const bool is_key = output && strcmp(output, options->folder) == 0;
     const liana__place place = is_key ? liana__config_place(run->config, "output") : (liana__place){0};

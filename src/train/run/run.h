@@ -58,7 +58,7 @@ typedef struct liana__run {
     int64_t image_shape[3];  /* height, width, channels; zeros: the data have no images */
     liana_shape input_shape; /* of an only input, without the batch, where there are no images; rank 0: not known */
     liana_scale scale;
-    bool fractions; /* pixels of images are floats: resized ones have fractions */
+    bool fractions;                 /* pixels of images are floats: resized ones have fractions */
     liana__bad_records bad_records; /* found so far, with data.on_bad_record: skip */
     const double *class_weights;    /* of the loss, by class; NULL: all 1 */
     int64_t num_class_weights;

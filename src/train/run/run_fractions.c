@@ -51,7 +51,7 @@ void liana__run_find_fractions(liana__run *run, const liana__run_options *option
     if (!run->image_shape[0] && !data->image_size[0]) return;
     if (data->resize.round && run->config->is_older) {
         liana__run_tell(run, "resized pixels are rounded to whole numbers, as they were when this run began "
-                                 "(data.resize.round: true)");
+                             "(data.resize.round: true)");
     }
     /* What a run without training reads is opened later. */
     run->fractions = !data->resize.round && (!options->training || needs_fractions(run));

@@ -51,7 +51,7 @@ static void find_scale(liana__run *run, const liana__architecture *architecture)
                             layer);
         } else if (has_images) {
             liana__run_tell(run, "pixels are divided by 255 (data.scale: 0..1), since nothing says how the model "
-                                     "takes them; set data.scale if it was trained otherwise");
+                                 "takes them; set data.scale if it was trained otherwise");
         }
     }
     run->scale = (liana_scale)*configured;

@@ -52,7 +52,7 @@ static toff_t get_size(thandle_t handle)
 }
 
 /* The messages of libtiff, which it would print. */
-static int on_error(TIFF *file, void *user, const char *module, const char *format, va_list values)
+static LIANA__PRINTF(4, 0) int on_error(TIFF *file, void *user, const char *module, const char *format, va_list values)
 {
     reader *own = user;
     (void)file;

@@ -72,7 +72,7 @@ typedef struct liana__cluster {
     /* Variables in slices that were read so far, and reads that failed, which fail for all. */
     uint64_t held_reads, held_failures;
     liana__cluster_hooks hooks;
-    const char *advice; /* what to do when the cluster cannot go on; it stays the caller's. NULL: start it again */
+    const char *advice; /* what to do when the cluster cannot go on; it stays the caller's. NULL: not known yet */
     volatile liana__phases *phases; /* for tests; NULL: nobody asked */
     liana__recovery *recovery;      /* NULL: the death of a process ends the job */
     liana__cluster_counters counters;

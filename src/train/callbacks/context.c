@@ -78,7 +78,7 @@ bool liana__fit_metric_of(const liana_fit_context *context, const char *name, co
     return true;
 }
 
-static void keep_reason(liana_fit_context *context, const char *format, va_list arguments)
+static LIANA__PRINTF(2, 0) void keep_reason(liana_fit_context *context, const char *format, va_list arguments)
 {
     const char *name = context->running ? context->running->name : "";
     snprintf(context->stopped_by, sizeof context->stopped_by, "%s", *name ? name : "a callback");

@@ -108,7 +108,7 @@ static liana_status open_devices(liana__training *training, const liana__trainin
         LIANA_TRY(liana__cluster_require(training->context, choice.strategy->name, &training->cluster, error));
         wanted->cluster = training->cluster;
         training->cluster->advice =
-            options->optimizer ? "start the training again: it goes on from its newest checkpoint" : NULL;
+            options->optimizer ? "start the training again: it goes on from its newest checkpoint" : "start it again";
     }
     LIANA_TRY(liana__device_set_open(training->context, options->device, &choice, NULL, devices, error));
     training->device = devices->items[0];

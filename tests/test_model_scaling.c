@@ -171,7 +171,7 @@ static void test_runs_say_what_they_assume(void **state)
               "(data.scale: none), since the layer 'rescaling' scales them", "scale: none");
     check_run("{ZeroPadding2D: {padding: 1}}, {Rescaling: {scale: 0.0078125}}",
               "since the layer 'rescaling' scales them", "scale: none");
-    check_run("BatchNormalization", "pixels are divided by 255 (data.scale: 0..1), since nothing says", "0..1");
+    check_run("BatchNormalization", "pixels are divided by 255 (data.scale: 0..1)", "0..1");
     check_run("{Conv2D: {filters: 2, kernel_size: 3}}", "pixels are divided by 255", "0..1");
 }
 

@@ -155,7 +155,7 @@ static void test_advice_at_the_start(void **state)
     assert_non_null(strstr(plan.out, lines[2]));
     assert_code(plan, 0);
     /* An evaluation trains nothing. */
-    result = liana__test_command("evaluate", liana__test_path("advised"));
+    result = liana__test_command("evaluate", liana__test_path("advised"), "--allow-plugins");
     assert_null(strstr(result.out, "features cost as much"));
     assert_code(result, 0);
     end();

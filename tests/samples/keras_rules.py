@@ -226,4 +226,5 @@ def models():
         yield name, json.loads(keras.Model(*MODELS[name](), name=name).to_json())
 
 
-keras_lists.main(lists, models)
+LOST = "JAX's trainer counts one of two penalties of a layer's results that is called twice"
+keras_lists.main(lists, models, {"jax": {"shared_*": LOST}})

@@ -50,8 +50,11 @@ static void find_scale(liana__run *run, const liana__architecture *architecture)
             liana__run_tell(run, "pixels enter as 0 to 255 (data.scale: none), since the layer '%s' scales them",
                             layer);
         } else if (has_images) {
-            liana__run_tell(run, "pixels are divided by 255 (data.scale: 0..1), since nothing says how the model "
-                                 "takes them; set data.scale if it was trained otherwise");
+            const bool comes_trained = run->config->model.file || run->config->model.weights;
+            liana__run_tell(run, "pixels are divided by 255 (data.scale: 0..1)%s",
+                            comes_trained ? ", since nothing says how the model takes them; set data.scale if it was "
+                                            "trained otherwise"
+                                          : "");
         }
     }
     run->scale = (liana_scale)*configured;

@@ -48,6 +48,7 @@ if [ -z "$mirror" ]; then
 fi
 [ -n "$folder" ] || folder=$(mktemp -d /var/tmp/liana-bare-XXXXXX)
 mkdir -p "$folder"
+folder=$(cd "$folder" && pwd)
 finish() {
     if [ -z "$keep" ]; then rm -rf "$folder/base" "$folder/debian" "$folder/peers"; fi
 }
@@ -77,10 +78,13 @@ bare() {
 }
 
 # inside NAME COMMAND: as root in that Debian's clone. The mounts live in a namespace of their own and end with the command.
+# The root is a mount, as `ip netns` needs it; pseudo terminals are its own.
 inside() {
     unshare --mount --propagation private /bin/sh -c '
         root=$1 folders=$2 && shift 2 &&
-        mount -t proc proc "$root/proc" && mount -t sysfs sysfs "$root/sys" && mount -t tmpfs tmpfs "$root/dev/shm" &&
+        mount --bind "$root" "$root" && cd "$root" &&
+        mount -t proc proc "$root/proc" && mount -t devpts -o newinstance,ptmxmode=0666,mode=0620,gid=5 devpts "$root/dev/pts" &&
+        ln -sfn pts/ptmx "$root/dev/ptmx" && mount -t sysfs sysfs "$root/sys" && mount -t tmpfs tmpfs "$root/dev/shm" &&
         for place in $folders; do mkdir -p "$root$place" && mount --bind "$place" "$root$place" || exit 1; done &&
         exec chroot "$root" "$@"' sh "$folder/$1" "$mounted" \
         /usr/bin/env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C \

@@ -19,11 +19,10 @@ fail() {
     exit 1
 }
 
-if ! command -v ip >/dev/null || ! ip netns add "$first" 2>"$folder/why"; then
+if ! command -v ip >/dev/null || ! ip netns add "$first" 2>"$folder/why" || ! ip netns add "$second" 2>"$folder/why"; then
     echo "skipped: no network namespaces can be made (Debian: iproute2; root): $(cat "$folder/why" 2>/dev/null)"
     exit 77
 fi
-ip netns add "$second"
 ip link add cable netns "$first" type veth peer name cable netns "$second" || {
     echo "skipped: no pair of connected interfaces can be made"
     exit 77

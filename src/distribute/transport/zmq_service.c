@@ -30,6 +30,8 @@ struct liana__service {
     service_client *clients;
     size_t num_clients, capacity;
     uint64_t num_ever;
+    int *ended; /* file descriptors of connections that have ended; what they have sent may still wait */
+    size_t num_ended, ended_capacity;
 };
 
 /* ---- open and close ---- */
@@ -99,6 +101,7 @@ void liana__service_close(liana__service *service)
     if (!service) return;
     for (size_t i = 0; i < service->num_clients; i++) liana__assembly_free(&service->clients[i].assembly);
     free(service->clients);
+    free(service->ended);
     close_zmq(&service->zmq);
     free(service);
 }
@@ -170,18 +173,48 @@ static void refuse_client(liana__service *service, service_client *client, const
     service->calls.gone(service->calls.user, number);
 }
 
-/* Connections that have ended. */
-static void look_at_connections(liana__service *service)
+static void lose_clients(liana__service *service, int file)
+{
+    for (size_t i = service->num_clients; i-- > 0;) {
+        if (service->clients[i].file == file) lose_client(service, &service->clients[i]);
+    }
+}
+
+static void note_end(liana__service *service, int file)
+{
+    if (liana__grow(&service->ended, service->num_ended, &service->ended_capacity, sizeof *service->ended)) {
+        service->ended[service->num_ended++] = file;
+    } else {
+        lose_clients(service, file);
+    }
+}
+
+/* A new connection has the number of one that has ended. */
+static void note_reuse(liana__service *service, int file)
+{
+    for (size_t i = service->num_ended; i-- > 0;) {
+        if (service->ended[i] != file) continue;
+        lose_clients(service, file);
+        service->ended[i] = service->ended[--service->num_ended];
+    }
+}
+
+static void note_connections(liana__service *service)
 {
     int event;
     uint32_t file = 0;
     while ((event = liana__zmq_next_event(service->zmq.router_monitor, &file)) != 0) {
         liana__zmq_door_note(&service->zmq.door, event, file);
-        if (event != ZMQ_EVENT_DISCONNECTED) continue;
-        for (size_t i = service->num_clients; i-- > 0;) {
-            if (service->clients[i].file == (int)file) lose_client(service, &service->clients[i]);
-        }
+        if (event == ZMQ_EVENT_ACCEPTED) note_reuse(service, (int)file);
+        if (event == ZMQ_EVENT_DISCONNECTED) note_end(service, (int)file);
     }
+}
+
+/* When all that has come is taken: what is left of a client's frames would make a new client of it. */
+static void look_at_connections(liana__service *service)
+{
+    note_connections(service);
+    while (service->num_ended) lose_clients(service, service->ended[--service->num_ended]);
     liana__zmq_door_tidy(&service->zmq.door);
 }
 
@@ -190,11 +223,9 @@ static void refuse(liana__service *service, zmq_msg_t *id, const char *text)
     liana__zmq_send_refusal(&service->zmq, zmq_msg_data(id), zmq_msg_size(id), text);
 }
 
-/* A connection from which something has come for the first time. Ends of older ones are looked at before, so that a
- * file descriptor that is used again is not taken for the old one. */
+/* A connection from which something has come for the first time. */
 static service_client *add_client(liana__service *service, zmq_msg_t *id, zmq_msg_t *body)
 {
-    look_at_connections(service);
     bool fits = service->num_clients < MOST_CLIENTS && zmq_msg_size(id) <= ROUTING_ID;
     if (!fits || !liana__grow(&service->clients, service->num_clients, &service->capacity, sizeof *service->clients)) {
         refuse(service, id, "the server has too many connections");
@@ -275,7 +306,7 @@ static bool take_one(liana__service *service)
         more = zmq_msg_recv(&body, service->zmq.router, ZMQ_DONTWAIT) >= 0 && zmq_msg_more(&body);
     }
     if (found && parts == 2) {
-        look_at_connections(service); /* one of them has begun before its first frame came */
+        note_connections(service); /* one of them has begun before its first frame came */
         liana__zmq_door_hear(&service->zmq.door, zmq_msg_get(&body, ZMQ_SRCFD));
         take_bytes(service, &id, &body);
     }

@@ -491,12 +491,7 @@ static void test_a_death_while_all_meet(void **state)
 static int make_data(void **state)
 {
     (void)state;
-    liana__test_folder();
-    liana__test_tiny_run(COUNT);
-    assert_code(liana__test_command("cluster", "keys", liana__test_path("keys")), 0);
-    assert_code(liana__test_command("train", liana__test_path("config.yaml"), "--out", liana__test_path("alone"),
-                                    epochs, "train.microbatch=4", "train.threads=1"),
-                0);
+    liana__job_make_data(COUNT, epochs);
     return 0;
 }
 

@@ -79,11 +79,7 @@ static void test_of_two_workers_and_a_server(void **state)
 static int make_data(void **state)
 {
     (void)state;
-    liana__test_folder();
-    liana__test_tiny_run(COUNT);
-    assert_code(liana__test_command("train", liana__test_path("config.yaml"), "--out", liana__test_path("alone"),
-                                    LIANA__JOB_EPOCHS, "train.microbatch=4", "train.threads=1"),
-                0);
+    liana__job_make_data(COUNT, LIANA__JOB_EPOCHS);
     return 0;
 }
 

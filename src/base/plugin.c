@@ -28,7 +28,7 @@ bool liana__plugin_is_loaded(const liana_context *context, const char *path)
 liana_status liana__plugin_gate(const liana_context *context, const liana__place *place, const char *key,
                                 const char *path, liana__error *error)
 {
-    const bool own = place->file && strcmp(place->file, "command line") == 0 && !place->line;
+    const bool own = place->file && strcmp(place->file, LIANA__COMMAND_LINE) == 0 && !place->line;
     if (own || context->allow_plugins || liana__plugin_is_loaded(context, path)) return LIANA_OK;
     return liana__fail_at(error, place, key,
                           "the plugin '%.200s' is not loaded: its code would run in this program, and a file names it. "

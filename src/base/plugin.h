@@ -5,6 +5,9 @@
 #include "base/context.h"
 #include "base/field.h"
 
+/* The file of a place on the command line. */
+#define LIANA__COMMAND_LINE "command line"
+
 /* The one gate for code that something written names. `path` is a shared library that would be loaded into this
  * process, `place` where its name stands, `key` the dotted key there. What stands on the command line is the user's own
  * word; what stands in a file needs the context's permission (liana_context_options.allow_plugins). Errors:

@@ -147,3 +147,13 @@ bool liana__job_have_said(const liana__test_job *own, const char *text)
     }
     return found;
 }
+
+void liana__job_make_data(uint32_t count, const char *epochs)
+{
+    liana__test_folder();
+    liana__test_tiny_run(count);
+    assert_code(liana__test_command("cluster", "keys", liana__test_path("keys")), 0);
+    assert_code(liana__test_command("train", liana__test_path("config.yaml"), "--out", liana__test_path("alone"),
+                                    epochs, "train.microbatch=4", "train.threads=1"),
+                0);
+}

@@ -45,4 +45,8 @@ void liana__job_assert_ends(const liana__test_job *job, size_t rank, int expecte
 
 void liana__job_pause(double seconds);
 
+/* The test folder with `count` tiny examples and their config.yaml, keys in `keys`, and in `alone` the run of one process
+ * with which jobs are compared. `epochs`: train.epochs=N. */
+void liana__job_make_data(uint32_t count, const char *epochs);
+
 #endif

@@ -4,9 +4,6 @@
 
 #include "train/config/config.h"
 
-/* The file of the places of overrides. */
-#define LIANA__COMMAND_LINE "command line"
-
 /* config_override.c: sets what "dotted.key=value" says in the tree. Copies what it changes first, so an alias in YAML
  * keeps its value. Errors: INVALID_CONFIG, "command line: ...". */
 liana_status liana__config_override(liana__value **root, const char *text, liana__arena *arena, liana__error *error)

@@ -2,6 +2,7 @@
 #include "train/config/config_internal.h"
 
 #include "base/format.h"
+#include "base/plugin.h"
 #include "formats/yaml.h"
 
 #include <stdio.h>

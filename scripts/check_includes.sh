@@ -53,7 +53,8 @@ function rules(    lines, count, i, parts) {
         "remote: formats;" \
         "data: remote batch;" \
         "distribute: exec formats;" \
-        "train: distribute program models losses metrics optimizers data;" \
+        "step: distribute program batch;" \
+        "train: step models losses metrics data;" \
         "report: train;" \
         "cli: report", lines, /; */)
     for (i = 1; i <= count; i++) {

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/format.h"
-#include "train/core/notes.h"
+#include "step/notes.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #include "harness/one_context.h"
 #include "harness/pjrt_plugin.h"
 #include "harness/run_files.h"
-#include "train/replicas/replicas.h"
+#include "step/replicas/replicas.h"
 
 #include <liana/liana.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* One update of a linear model. */
 #include "harness/linear_rows.h"
 
-#include "train/core/worker_share.h"
+#include "step/worker_share.h"
 
 #include <math.h>
 

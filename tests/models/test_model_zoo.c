@@ -106,14 +106,15 @@ static void assert_step_agrees_with_reference(liana_scale scale)
                                       .objective = liana__test_objective(model, "[]"),
                                       .seed = 3,
                                       .scale = scale};
-    liana__leaf_sums sums;
-    assert_ok(liana__leaf_sums_create(model, &sums, &context->error), &context->error);
+    const liana__shard_rows rows = {BATCH, 1, false};
+    liana__step_sums sums;
+    assert_ok(liana__model_sums_create(model, &sums, &context->error), &context->error);
     float **weights = liana__test_weights(model, 1);
     calm_residuals(weights);
     liana_graph *graph;
     liana__device *reference;
     assert_ok(liana__device_open(context, "reference", &reference, &error), &error);
-    assert_ok(liana__build_training_leaf(context, &options, BATCH, false, &sums, &graph), &context->error);
+    assert_ok(liana__build_model_shard(context, &options, LIANA__STEP_TRAINING, &rows, &sums, &graph), &context->error);
     assert_true(graph->num_outputs > 100);
     float **found = train_shard(cpu, graph, weights), **expected = train_shard(reference, graph, weights);
     assert_true(found[0][0] > 0 && isfinite(found[0][0]));
@@ -140,7 +141,7 @@ static void assert_step_agrees_with_reference(liana_scale scale)
     liana__test_free_arrays(weights, model->num_weights);
     liana_graph_destroy(graph);
     liana__device_close(reference);
-    liana__leaf_sums_free(&sums);
+    liana__model_sums_free(&sums);
 }
 
 static void test_resnet_step(void **state)

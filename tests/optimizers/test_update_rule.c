@@ -399,11 +399,13 @@ static void test_patterns_that_match_nothing(void **state)
     (void)state;
     optimizer_case c = read_case("{name: AdamW, exclude_from_weight_decay: [bias, gama]}");
     liana__error error = {0};
+    liana__arena arena = {0};
     liana__update_items items;
     liana__average averages[LIANA__TEST_MAX_WEIGHTS] = {{0}};
     bool updated[LIANA__TEST_MAX_WEIGHTS] = {false};
-    assert_fails(liana__update_items_create(c.model, &c.rule, averages, updated, &items, &error), LIANA_INVALID_CONFIG,
+    assert_fails(liana__test_update_items(c.model, &c.rule, averages, updated, &arena, &items, &error), LIANA_INVALID_CONFIG,
                  &error, "exclude_from_weight_decay", "'gama' matches no weight", "conv2d/kernel");
+    liana__arena_free(&arena);
     free_case(&c);
 }
 

@@ -326,11 +326,12 @@ static liana_graph *training_graph(const liana_model *model, bool mixed_precisio
                                       .objective = liana__test_objective(model, "[]"),
                                       .scale = LIANA_SCALE_MINUS_ONE_ONE,
                                       .mixed_precision = mixed_precision};
-    liana__leaf_sums sums;
-    assert_ok(liana__leaf_sums_create(model, &sums, &context->error), &context->error);
+    const liana__shard_rows rows = {NUM_IMAGES, 1, false};
+    liana__step_sums sums;
+    assert_ok(liana__model_sums_create(model, &sums, &context->error), &context->error);
     liana_graph *graph;
-    assert_ok(liana__build_training_leaf(context, &options, NUM_IMAGES, false, &sums, &graph), &context->error);
-    liana__leaf_sums_free(&sums);
+    assert_ok(liana__build_model_shard(context, &options, LIANA__STEP_TRAINING, &rows, &sums, &graph), &context->error);
+    liana__model_sums_free(&sums);
     return graph;
 }
 

@@ -114,14 +114,14 @@ static void test_networks_of_the_zoo_train_to_the_same_bits(void **state)
         trained whole, limited;
         liana_status status = make_trainer(&whole, names[i / 2], i % 2, 0);
         assert_ok(status, &whole.context->error);
-        liana__trainer_memory free_of_limit = liana__trainer_memory_of(whole.trainer);
+        liana__step_memory free_of_limit = liana__step_memory_of(whole.trainer->step);
         train_steps(&whole);
         assert_int_equal(free_of_limit.num_segments, 0);
         size_t workspaces = free_of_limit.bytes - (size_t)whole.device->bytes_held;
         size_t limit = free_of_limit.bytes - workspaces / 25;
         status = make_trainer(&limited, names[i / 2], i % 2, limit);
         assert_ok(status, &limited.context->error);
-        liana__trainer_memory memory = liana__trainer_memory_of(limited.trainer);
+        liana__step_memory memory = liana__step_memory_of(limited.trainer->step);
         /* Images and labels of each worker's shard come on top. */
         assert_true(memory.num_segments > 0 && memory.bytes <= limit + (1 << 20));
         assert_true(memory.bytes < memory.bytes_before);

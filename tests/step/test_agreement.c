@@ -7,7 +7,7 @@
 #include "formats/yaml.h"
 #include "train/checkpoint/checkpoint_image.h"
 #include "train/config/config.h"
-#include "train/core/agreement.h"
+#include "train/core/training_agreement.h"
 #include "train/run/run_internal.h"
 
 #include <pthread.h>

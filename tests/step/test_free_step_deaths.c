@@ -2,7 +2,7 @@
 #include "harness/cluster/free_steps.h"
 #include "harness/cluster/hub_death.h"
 
-#include "train/core/worker_share.h"
+#include "step/worker_share.h"
 
 #include <string.h>
 

@@ -310,7 +310,7 @@ static void test_whole_variables_of_rules(void **state)
     for (size_t i = 0; i < f.items.num_variables; i++) {
         const char *name = f.items.items[i].name;
         bool is_whole = strcmp(name, "dense_1/kernel") == 0 || strcmp(name, "dense_2/kernel") == 0;
-        bool is_variable = liana__weight_trainable(f.model, f.items.weights[i]);
+        bool is_variable = !liana__update_item_variable(&f.items, i)->is_average;
         if (is_variable) assert_int_equal(f.items.items[i].whole, is_whole);
         if (!is_whole || !is_variable) continue;
         const liana__slice_piece piece = {i, 0, LIANA__CHUNK};
@@ -539,10 +539,10 @@ static void test_declarations_that_cannot_be(void **state)
                  "1 rounds", "not round 1");
     liana__update_items_free(&f.items);
     optimizer.reads = too_many_rounds;
-    assert_fails(liana__update_items_create(f.model, &f.rule, f.averages, f.updated, &f.items, &error),
+    assert_fails(liana__test_update_items(f.model, &f.rule, f.averages, f.updated, &f.arena, &f.items, &error),
                  LIANA_INVALID_CONFIG, &error, "'Clip' declares 3 rounds", "0 to 2");
     optimizer.reads = no_terms;
-    assert_fails(liana__update_items_create(f.model, &f.rule, f.averages, f.updated, &f.items, &error),
+    assert_fails(liana__test_update_items(f.model, &f.rule, f.averages, f.updated, &f.arena, &f.items, &error),
                  LIANA_INVALID_CONFIG, &error, "'Clip' declares 2 sums in round 0", "terms");
     liana__array_update_free(&f);
 }

@@ -381,7 +381,7 @@ static const char *who_asked(int index)
 {
     Dl_info here, liana, at;
     assert_true(dladdr((void *)(uintptr_t)who_asked, &here) != 0);
-    assert_true(dladdr((void *)(uintptr_t)liana__trainer_prepare, &liana) != 0);
+    assert_true(dladdr((void *)(uintptr_t)liana__step_prepare, &liana) != 0);
     for (int i = 0; i < allocations.depth[index]; i++) {
         if (!dladdr(allocations.frames[index][i], &at) || !at.dli_fname) continue;
         if (strcmp(at.dli_fname, here.dli_fname) == 0) continue;
@@ -402,7 +402,7 @@ static void count_allocations(void (*wanted)(liana_model *model), int64_t full, 
                                                          .batch_size = full,
                                                          .microbatch = 8,
                                                          .num_threads = 2});
-    assert_ok(liana__trainer_prepare(own.trainer, partial, true, &error), &error);
+    assert_ok(liana__step_prepare(own.trainer->step, partial, true, &error), &error);
     void *warm[4];
     backtrace(warm, 4); /* allocates when it is called first */
     liana__tiny_step(&own, full, 0.01, 1);

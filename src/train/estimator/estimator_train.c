@@ -9,7 +9,7 @@
 #include "train/checkpoint/data_agreement.h"
 #include "train/checkpoint/data_state.h"
 #include "train/checkpoint/resume.h"
-#include "train/core/program_agreement.h"
+#include "train/core/training_agreement.h"
 #include "train/estimator/estimator.h"
 #include "train/fit/fit.h"
 #include "train/model/compiled.h"

@@ -3,7 +3,7 @@
 #include "program/device.h"
 #include "program/variables_file.h"
 #include "train/checkpoint/checkpoint.h"
-#include "train/core/precision.h"
+#include "step/precision.h"
 #include "train/estimator/estimator.h"
 
 #include <liana/program.h>

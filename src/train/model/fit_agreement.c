@@ -3,7 +3,7 @@
 #include "train/model/fit_agreement.h"
 
 #include "train/checkpoint/data_agreement.h"
-#include "train/core/program_agreement.h"
+#include "train/core/training_agreement.h"
 #include "train/model/named_objective.h"
 
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #include "train/checkpoint/checkpoint.h"
 #include "train/checkpoint/folder_name.h"
 #include "train/checkpoint/remote_checkpoints.h"
-#include "train/core/precision.h"
+#include "step/precision.h"
 #include "train/model/model_objective.h"
 #include "train/model/model_preprocessing.h"
 #include "train/model/model_values.h"

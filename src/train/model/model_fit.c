@@ -12,7 +12,7 @@
 #include "train/checkpoint/remote_checkpoints.h"
 #include "train/checkpoint/resume.h"
 #include "train/checkpoint/shared_checkpoint.h"
-#include "train/core/program_agreement.h"
+#include "train/core/training_agreement.h"
 #include "train/core/warnings.h"
 #include "train/fit/fit.h"
 #include "train/model/compiled.h"

@@ -15,7 +15,7 @@
 #include "train/core/batch_components.h"
 #include "train/core/prediction_rows.h"
 #include "train/core/warnings.h"
-#include "train/core/worker_share.h"
+#include "step/worker_share.h"
 #include "train/fit/fit.h"
 
 #include <liana/dataset.h>

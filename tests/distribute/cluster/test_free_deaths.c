@@ -7,7 +7,7 @@
 
 #include "base/file.h"
 #include "train/checkpoint/checkpoint.h"
-#include "train/core/worker_share.h"
+#include "step/worker_share.h"
 
 #include <signal.h>
 #include <stdlib.h>

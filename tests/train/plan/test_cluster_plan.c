@@ -6,7 +6,7 @@
 
 #include "base/context.h"
 #include "train/core/batch_components.h"
-#include "train/core/trainer_internal.h"
+#include "train/core/trainer.h"
 #include "train/plan/plan_measure.h"
 
 #include <jansson.h>
@@ -430,7 +430,7 @@ static void test_sums_are_heard_of_when_they_are_made(void **state)
     open_plan(&own, (const char *const[]){"train.batch_size=16", "train.microbatch=16", MODEL, NULL});
     liana__trainer *trainer = own.training.run.core.trainer;
     liana__loader *loader = own.training.run.training.loader;
-    liana__trainer_watch_sums(trainer, &watch);
+    liana__step_watch_sums(trainer->step, &watch);
     assert_ok(liana__loader_begin(loader, 0, 0, &error), &error);
     assert_ok(liana__loader_next(loader, &batch, &error), &error);
     assert_ok(liana__trainer_step(trainer, batch, 0.1, 1, &sums, &error), &error);

@@ -3,7 +3,7 @@
 
 #include "base/context.h"
 #include "base/cpu.h"
-#include "train/core/precision.h"
+#include "step/precision.h"
 
 #include <errno.h>
 #include <jansson.h>

@@ -273,7 +273,8 @@ static void test_all_workers_are_missed(void **state)
         liana__hub_kill(hub, 1, at);
         liana__hub_fit_over(hub, &wanted, 2, 1, results);
         assert_int_equal(results[2].status, LIANA_UNAVAILABLE);
-        assert_non_null(strstr(results[2].message, "newest checkpoint"));
+        /* Before the training is open nobody knows that it has checkpoints. */
+        assert_non_null(strstr(results[2].message, "again"));
         assert_true(results[2].cluster_changed);
         liana__hub_free_results(results, 3);
         liana__hub_destroy(hub);

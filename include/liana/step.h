@@ -127,7 +127,7 @@ typedef struct liana_step_options {
     /* On a GPU or TPU too, the same bits on any number of devices: updates are computed shard by shard. false: an update
      * with `update` is one program, whose sums agree up to rounding. On the CPU they always are the same. */
     bool deterministic;
-    bool allows_non_finite;    /* NaN and infinity in sums, gradients and new values are no errors */
+    bool allows_non_finite; /* NaN and infinity in sums, gradients and new values are no errors */
     /* Told why results are not reproducible, and who is gone; NULL: nobody. */
     void (*on_note)(void *user, const char *note);
     /* Its first device is the one that the step is made on, with its threads; a context's are split by opening the

@@ -4,8 +4,8 @@
 #ifndef LIANA_STEP_AGREEMENT_H
 #define LIANA_STEP_AGREEMENT_H
 
-#include "base/value.h"
 #include "base/text.h"
+#include "base/value.h"
 #include "distribute/cluster/cluster.h"
 #include "exec/program.h"
 #include "step/notes.h"

@@ -68,7 +68,7 @@ typedef struct liana__shard_builder {
     liana__step_component components[LIANA__MAX_COMPONENTS];
     size_t num_components;
     size_t num_sums;
-    size_t num_losses; /* of the vector's first sums: they must be finite */
+    size_t num_losses;         /* of the vector's first sums: they must be finite */
     size_t num_leaf_variables; /* all that shards read are among the first so many variables */
     /* Of COUNTING: what losses divide by is known once the whole batch was counted. It then sets the rows of a component
      * that training reads. */

@@ -20,7 +20,8 @@ typedef enum liana__fault_kind {
 
 typedef struct liana__fault {
     liana__fault_kind kind;
-    char name[512]; /* of the variable whose gradient or value it is; of the output whose loss it is; of a scalar; or "" */
+    char name
+        [512]; /* of the variable whose gradient or value it is; of the output whose loss it is; of a scalar; or "" */
     bool of_validation;
     double value;  /* of a loss, a sum with a name or a scalar */
     int64_t count; /* numbers that are not finite */

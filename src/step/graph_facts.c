@@ -4,8 +4,8 @@
 #include "base/crc32c.h"
 #include "distribute/cluster/held.h"
 
-#include <stdlib.h>
 #include "ir/graph.h"
+#include <stdlib.h>
 
 static void add_named(liana__facts *facts, const char *key, const char *kind, const char *name, const liana__node *node)
 {

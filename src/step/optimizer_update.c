@@ -102,8 +102,7 @@ static liana_status build_round(void *user, size_t slice, size_t round, liana_gr
     *graph = NULL;
     LIANA_TRY(liana__optimizer_update_prepare(update, error));
     const liana__update_slice pieces = pieces_of(update, slice);
-    const liana_status status =
-        liana__build_slice_sums(update->plan.context, &update->items, &pieces, round, graph);
+    const liana_status status = liana__build_slice_sums(update->plan.context, &update->items, &pieces, round, graph);
     return take_error(update, status, error);
 }
 
@@ -113,8 +112,7 @@ static liana_status build_finished(void *user, size_t round, liana_graph **graph
     *graph = NULL;
     LIANA_TRY(liana__optimizer_update_prepare(update, error));
     const liana__update_slice pieces = pieces_of(update, LIANA__WHOLE_UPDATE);
-    const liana_status status =
-        liana__build_finished_sums(update->plan.context, &update->items, &pieces, round, graph);
+    const liana_status status = liana__build_finished_sums(update->plan.context, &update->items, &pieces, round, graph);
     return take_error(update, status, error);
 }
 
@@ -163,8 +161,9 @@ static liana_status add_slots(liana__optimizer_update *update, liana__error *err
         for (size_t i = 0; i < plan->num_trained; i++) {
             char name[512];
             liana__rule_slot_variable(&plan->rule, slot, plan->trained[i].name, name, sizeof name);
-            slots[update->builder.num_variables++] = (liana__update_variable){
-                liana__arena_string(&update->arena, name), LIANA_F32, plan->trained[i].shape, begins_at};
+            slots[update->builder.num_variables++] =
+                (liana__update_variable){liana__arena_string(&update->arena, name), LIANA_F32, plan->trained[i].shape,
+                                         begins_at};
         }
     }
     return update->arena.failed ? liana__fail_memory(error, "the optimizer's slots") : LIANA_OK;

@@ -31,8 +31,7 @@ static void add_variable(liana__update_items *items, size_t index)
 {
     const liana__updated_variable *variable = &items->variables[index];
     const int64_t size = liana_shape_size(&variable->shape);
-    items->items[items->num_items] =
-        (liana__slice_item){variable->name, size, items->reads.whole || variable->whole};
+    items->items[items->num_items] = (liana__slice_item){variable->name, size, items->reads.whole || variable->whole};
     items->firsts[items->num_items++] = index;
     items->num_variables++;
     items->num_chunks += liana__num_chunks(size);
@@ -55,8 +54,7 @@ static void add_average(liana__update_items *items, size_t index)
 }
 
 liana_status liana__update_items_create(const liana__updated_variable *variables, size_t count,
-                                        const liana__update_rule *rule, liana__update_items *items,
-                                        liana__error *error)
+                                        const liana__update_rule *rule, liana__update_items *items, liana__error *error)
 {
     *items = (liana__update_items){.variables = variables, .count = count, .rule = *rule};
     LIANA_TRY(check_reads(rule, error));
@@ -499,7 +497,8 @@ static void update_variable(const builder *b, size_t index, int64_t row)
     liana__optimizer_step step = step_of(b, index, row);
     liana__rule_update(&items->rule, &step);
     const liana__constraint *constraint = variable_of(items, &b->slice->pieces[index])->constraint;
-    if (constraint && constraint->type) step.new_variable = constraint->type->build(constraint->arguments, step.new_variable);
+    if (constraint && constraint->type)
+        step.new_variable = constraint->type->build(constraint->arguments, step.new_variable);
     liana_graph_assign(step.variable, step.new_variable);
     size_t num_slots = liana__rule_num_slots(&items->rule);
     for (size_t slot = 0; slot < num_slots; slot++) liana_graph_assign(step.slots[slot], step.new_slots[slot]);

@@ -53,8 +53,8 @@ typedef struct liana__update_items {
 /* Lists what changes. The variables are borrowed. Errors: OUT_OF_MEMORY; INVALID_CONFIG for an optimizer that declares
  * more sums than there may be. */
 liana_status liana__update_items_create(const liana__updated_variable *variables, size_t count,
-                                        const liana__update_rule *rule, liana__update_items *items,
-                                        liana__error *error) LIANA_MUST_USE;
+                                        const liana__update_rule *rule, liana__update_items *items, liana__error *error)
+    LIANA_MUST_USE;
 /* The trained variable of an item, or the first average. */
 const liana__updated_variable *liana__update_item_variable(const liana__update_items *items, size_t item);
 void liana__update_items_free(liana__update_items *items);

@@ -4,7 +4,7 @@
 #include "base/recorder.h"
 #include "batch/cut.h"
 #include "distribute/cluster/cluster.h"
-#include "step/spans.h"
+#include "step/exchange.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -179,8 +179,8 @@ static liana_status make_room(liana__step *step, liana__error *error)
     const liana__shard_builder *shards = plan->shards;
     const int64_t trained = largest_batch(step, true), evaluated = largest_batch(step, false);
     const struct liana__cluster *cluster = plan->strategy->needs_cluster ? plan->devices.cluster : NULL;
-    LIANA_TRY(liana__shards_create(trained > evaluated ? trained : evaluated, plan->microbatch, cluster, &step->shards,
-                                   error));
+    LIANA_TRY(liana__shard_list_create(trained > evaluated ? trained : evaluated, plan->microbatch, cluster,
+                                       &step->shards, error));
     step->first_sum = calloc(shards->num_sums + 1, sizeof *step->first_sum);
     step->counts = calloc(shards->num_counts + 1, sizeof *step->counts);
     step->penalties = calloc((size_t)plan->steps_per_execution + 1, sizeof *step->penalties);
@@ -234,7 +234,7 @@ void liana__step_destroy(liana__step *step)
     if (!step) return;
     if (step->instance) step->plan.strategy->functions->destroy(step->instance);
     liana__program_destroy(step->penalty);
-    liana__shards_free(&step->shards);
+    liana__shard_list_free(&step->shards);
     free(step->first_sum);
     free(step->counts);
     free(step->penalties);
@@ -246,7 +246,7 @@ void liana__step_destroy(liana__step *step)
 static liana_status prepare(liana__step *step, int64_t count, bool training, liana__error *error)
 {
     const liana__strategy_functions *functions = step->plan.strategy->functions;
-    liana__leaf_batch batch = liana__shards_whole(&step->shards, count);
+    liana__leaf_batch batch = liana__shard_list_whole(&step->shards, count);
     if (training && step->plan.shards->num_counts) {
         LIANA_TRY(functions->prepare(step->instance, LIANA__STEP_COUNTING, &batch, error));
     }
@@ -284,7 +284,7 @@ liana__step_memory liana__step_memory_of(const liana__step *step)
 {
     liana__replica_memory needed;
     liana__step *own = (liana__step *)(uintptr_t)step;
-    liana__leaf_batch batch = liana__shards_whole(&own->shards, step->plan.batch_size);
+    liana__leaf_batch batch = liana__shard_list_whole(&own->shards, step->plan.batch_size);
     step->plan.strategy->functions->memory(step->instance, LIANA__STEP_TRAINING, &batch, &needed);
     size_t held = atomic_load(&step->device->bytes_held);
     return (liana__step_memory){.bytes = held + needed.workspace,
@@ -336,7 +336,7 @@ liana_status liana__step_check_batch(const liana__step *step, const liana__batch
 liana__leaf_batch liana__step_shards(liana__step *step, const liana__batch *batch)
 {
     const liana__shard_builder *shards = step->plan.shards;
-    liana__leaf_batch leaves = liana__shards_of(&step->shards, batch);
+    liana__leaf_batch leaves = liana__shard_list_of(&step->shards, batch);
     leaves.records = batch->records;
     for (size_t i = 0; i < shards->num_components; i++) {
         const void *rows = liana__batch_rows_of(batch, shards->components[i].name.text);

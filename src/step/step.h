@@ -22,9 +22,9 @@ typedef struct liana__step_plan {
     int64_t evaluation_batch_size;       /* the same for evaluations; 0: batch_size */
     int64_t microbatch;                  /* the largest number of examples of a shard */
     int64_t steps_per_execution;         /* updates that a device may do in one execution of its program; 0: 1 */
-    int64_t table_rows;  /* training examples that devices keep, by their records; 0: they are sent */
-    bool deterministic;  /* the same bits on any number of devices: updates shard by shard */
-    size_t memory_limit; /* bytes that a step may take; 0: any (liana__device.memory_limit) */
+    int64_t table_rows;                  /* training examples that devices keep, by their records; 0: they are sent */
+    bool deterministic;                  /* the same bits on any number of devices: updates shard by shard */
+    size_t memory_limit;                 /* bytes that a step may take; 0: any (liana__device.memory_limit) */
     const liana__strategy *strategy;
     /* Its items are not kept. The first one is that of the variables. */
     liana__strategy_devices devices;

@@ -3,7 +3,7 @@
 #define LIANA_STEP_STEP_INTERNAL_H
 
 #include "exec/program.h"
-#include "step/shards.h"
+#include "step/shard_list.h"
 #include "step/step.h"
 
 struct liana__step {
@@ -11,16 +11,16 @@ struct liana__step {
     liana__device *device; /* the first one */
     liana__variables *variables;
     liana__strategy_instance *instance;
-    liana__whole_plan whole;         /* the strategy borrows it */
-    size_t num_staged, num_launched; /* updates of an execution */
-    float *penalties;                /* [whole.most_steps]: of those that were launched last */
-    liana__program *penalty;         /* of the variables; NULL: there is none */
-    float *first_sum;                /* on the host: the vector */
-    float *counts;                   /* [num_counts] */
-    float *scalars;                  /* [1 + num_scalars] of the running update */
-    double *given;                   /* [num_scalars] the same, as they were given */
-    liana__fault fault;              /* of the last update */
-    liana__shards shards;            /* of the running batch: those that have examples */
+    liana__whole_plan whole;           /* the strategy borrows it */
+    size_t num_staged, num_launched;   /* updates of an execution */
+    float *penalties;                  /* [whole.most_steps]: of those that were launched last */
+    liana__program *penalty;           /* of the variables; NULL: there is none */
+    float *first_sum;                  /* on the host: the vector */
+    float *counts;                     /* [num_counts] */
+    float *scalars;                    /* [1 + num_scalars] of the running update */
+    double *given;                     /* [num_scalars] the same, as they were given */
+    liana__fault fault;                /* of the last update */
+    liana__shard_list shards;          /* of the running batch: those that have examples */
     const liana__sum_watch *sum_watch; /* hears of the sums of training batches; NULL: nobody does */
 };
 

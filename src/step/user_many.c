@@ -1,8 +1,8 @@
 /* Many steps in one call. */
 #include "base/context.h"
 #include "batch/cut.h"
-#include "step/worker_share.h"
 #include "step/user_step.h"
+#include "step/worker_share.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,9 +6,9 @@
 #include "ir/graph.h"
 #include "ir/shape.h"
 #include "program/device.h"
+#include "step/exchange.h"
 #include "step/graph_facts.h"
 #include "step/precision.h"
-#include "step/spans.h"
 
 #include <math.h>
 #include <stdio.h>

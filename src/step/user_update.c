@@ -1,11 +1,11 @@
 /* The graph of a step's update: the sums that it reads, and the moving averages that it moves. */
+#include "step/user_update.h"
 #include "base/named.h"
 #include "ir/device_scope.h"
 #include "ir/given.h"
 #include "ir/graph.h"
 #include "ir/shape.h"
 #include "step/slice_update.h"
-#include "step/user_update.h"
 
 #include <string.h>
 

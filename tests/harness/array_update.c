@@ -88,7 +88,8 @@ liana__array_update liana__array_update_create(liana_model *model, const liana__
 void liana__array_update_begin(liana__array_update *f)
 {
     liana__error error = {0};
-    assert_ok(liana__test_update_items(f->model, &f->rule, f->averages, f->updated, &f->arena, &f->items, &error), &error);
+    assert_ok(liana__test_update_items(f->model, &f->rule, f->averages, f->updated, &f->arena, &f->items, &error),
+              &error);
     f->items.rate_multipliers = f->multipliers;
     assert_true(f->items.num_items <= MAX_ITEMS);
 }

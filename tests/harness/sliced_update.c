@@ -138,7 +138,8 @@ liana__sliced_update *liana__sliced_update_create(liana__device *device, const l
     u->device = device;
     u->num_slices = num_slices;
     for (size_t i = 0; i < model->num_weights; i++) u->updated[i] = liana__weight_trainable(model, i);
-    assert_ok(liana__test_update_items(model, rule, u->averages, u->updated, &u->arena, &u->items, error_of(u)), error_of(u));
+    assert_ok(liana__test_update_items(model, rule, u->averages, u->updated, &u->arena, &u->items, error_of(u)),
+              error_of(u));
     liana__variables_init(&u->variables, device);
     assert_ok(liana__slices_choose(u->items.items, u->items.num_items, num_slices, ends, error_of(u)), error_of(u));
     for (size_t i = 0; i < num_slices; i++) make_slice(u, &ends[i], &u->slices[i], begin);

@@ -400,9 +400,11 @@ static void check_training(training *own)
     for (int mixed = 0; mixed < 2; mixed++) {
         liana_graph *shard, *evaluation, *update;
         own->options.mixed_precision = mixed;
-        assert_ok(liana__build_model_shard(context, &own->options, LIANA__STEP_TRAINING, &rows, &sums, &shard), &context->error);
+        assert_ok(liana__build_model_shard(context, &own->options, LIANA__STEP_TRAINING, &rows, &sums, &shard),
+                  &context->error);
         assert_true(shard->first_gradient > 0 && shard->mixed_precision == (bool)mixed);
-        assert_ok(liana__build_model_shard(context, &own->options, LIANA__STEP_EVALUATION, &rows, &sums, &evaluation), &context->error);
+        assert_ok(liana__build_model_shard(context, &own->options, LIANA__STEP_EVALUATION, &rows, &sums, &evaluation),
+                  &context->error);
         update = update_graph(&own->options, &sums);
         assert_true(update->num_assignments >= own->model->num_weights);
         check_optimized(shard);

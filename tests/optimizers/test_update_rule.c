@@ -403,8 +403,9 @@ static void test_patterns_that_match_nothing(void **state)
     liana__update_items items;
     liana__average averages[LIANA__TEST_MAX_WEIGHTS] = {{0}};
     bool updated[LIANA__TEST_MAX_WEIGHTS] = {false};
-    assert_fails(liana__test_update_items(c.model, &c.rule, averages, updated, &arena, &items, &error), LIANA_INVALID_CONFIG,
-                 &error, "exclude_from_weight_decay", "'gama' matches no weight", "conv2d/kernel");
+    assert_fails(liana__test_update_items(c.model, &c.rule, averages, updated, &arena, &items, &error),
+                 LIANA_INVALID_CONFIG, &error, "exclude_from_weight_decay", "'gama' matches no weight",
+                 "conv2d/kernel");
     liana__arena_free(&arena);
     free_case(&c);
 }

@@ -11,9 +11,9 @@
 #define LIANA_TRAIN_OBJECTIVE_H
 
 #include "layers/model.h"
-#include "step/builders.h"
 #include "losses/loss.h"
 #include "metrics/metric.h"
+#include "step/builders.h"
 
 #include <liana/element.h>
 

@@ -3,8 +3,8 @@
 #include "batch/cut.h"
 #include "data/dataset/dataset.h"
 #include "data/dataset/packed_element.h"
-#include "train/core/part_dataset.h"
 #include "step/replicas/per_replica.h"
+#include "train/core/part_dataset.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -73,8 +73,7 @@ static void name_layer(void *user, liana__error *error)
 
 static void add_component(liana__trainer *trainer, liana__component_name name, const void *stand_in, bool of_record)
 {
-    trainer->shards.components[trainer->shards.num_components++] =
-        (liana__step_component){name, stand_in, of_record};
+    trainer->shards.components[trainer->shards.num_components++] = (liana__step_component){name, stand_in, of_record};
 }
 
 static void list_components(liana__trainer *trainer)

@@ -48,8 +48,8 @@ liana_status liana__trainer_build_update(liana__trainer *trainer, liana_graph **
  * inputs are those of the update with the finished sums "sums/0", ... of the rounds before, and what its output comes to,
  * borrowed. A round may change the learning rate. */
 size_t liana__trainer_num_rounds(const liana__trainer *trainer);
-liana_status liana__trainer_build_round(liana__trainer *trainer, size_t round, liana_graph **graph,
-                                        liana__error *error) LIANA_MUST_USE;
+liana_status liana__trainer_build_round(liana__trainer *trainer, size_t round, liana_graph **graph, liana__error *error)
+    LIANA_MUST_USE;
 const float *liana__trainer_finish_round(liana__trainer *trainer, size_t round, const float *chunk_sums,
                                          float *learning_rate);
 

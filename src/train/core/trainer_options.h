@@ -2,8 +2,8 @@
 #ifndef LIANA_TRAIN_TRAINER_OPTIONS_H
 #define LIANA_TRAIN_TRAINER_OPTIONS_H
 
-#include "step/step.h"
 #include "optimizers/update_rule.h"
+#include "step/step.h"
 #include "train/core/leaf_function.h"
 #include "train/core/objective.h"
 

@@ -3,9 +3,9 @@
 #ifndef LIANA_TRAIN_ESTIMATOR_FUNCTION_MODEL_H
 #define LIANA_TRAIN_ESTIMATOR_FUNCTION_MODEL_H
 
-#include "train/estimator/model_fn.h"
 #include "step/user_update.h"
 #include "train/core/leaf_function.h"
+#include "train/estimator/model_fn.h"
 
 /* The ways in which leaves are built. NULL: not for that. */
 typedef struct liana__fn_modes {

@@ -1,6 +1,6 @@
 /* Groups of updates (steps_per_execution). */
-#include "train/core/batch_components.h"
 #include "step/optimizer_update.h"
+#include "train/core/batch_components.h"
 #include "train/fit/fit_internal.h"
 
 #include <stdlib.h>

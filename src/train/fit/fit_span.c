@@ -1,10 +1,10 @@
 /* Updates of workers that are not in step. */
 #include "train/fit/fit_span.h"
 
+#include "step/spans.h"
 #include "train/core/batch_components.h"
 #include "train/core/shared_loader.h"
 #include "train/fit/fit_plan.h"
-#include "step/spans.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -47,8 +47,7 @@ liana_status liana__fit_span_create(liana__training *training, liana__loader *lo
     own->span_steps = liana__span_steps_of(strategy, options->strategy_options, training->cluster);
     if (own->span_steps == 0) return LIANA_OK;
     LIANA_TRY(check(loader, recovers, error));
-    liana__input_workers workers =
-        liana__share_input(training->cluster, liana__trainer_microbatch(training->trainer));
+    liana__input_workers workers = liana__share_input(training->cluster, liana__trainer_microbatch(training->trainer));
     workers.apart = true;
     own->generation = liana__cluster_generation(training->cluster);
     workers.owner = strategy->is_asynchronous(options->strategy_options) ? find_owner : NULL;

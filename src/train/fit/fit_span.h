@@ -15,7 +15,7 @@ typedef struct liana__fit_span {
     liana__loader *loader;
     bool *seen_classes; /* by class; NULL: nobody asks */
     liana__learning_rate *schedule;
-    size_t span_steps; /* 0: the workers are in step */
+    size_t span_steps;    /* 0: the workers are in step */
     uint64_t generation;  /* of the cluster, in which the loader was begun */
     liana__notes notes;   /* zeros: nobody reads them */
     float *sums;          /* of the last span: loss and metrics, of all its examples */

@@ -1,13 +1,13 @@
 /* Training, evaluation and prediction of one batch that a program made. */
 #include "ir/shape.h"
 #include "models/preprocessing.h"
+#include "program/array_text.h"
+#include "step/spans.h"
 #include "train/core/averaged_weights.h"
 #include "train/core/training_agreement.h"
 #include "train/model/compiled.h"
-#include "program/array_text.h"
 #include "train/model/model_preprocessing.h"
 #include "train/numbers/watch.h"
-#include "step/spans.h"
 
 #include <liana/train.h>
 #include <stdlib.h>

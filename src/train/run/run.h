@@ -8,6 +8,7 @@
 
 #include "data/augment/augment.h"
 #include "remote/outlet.h"
+#include "step/worker_share.h"
 #include "train/callbacks/standard.h"
 #include "train/checkpoint/folder_hold.h"
 #include "train/checkpoint/resume.h"
@@ -15,7 +16,6 @@
 #include "train/core/batch_components.h"
 #include "train/core/prediction_rows.h"
 #include "train/core/warnings.h"
-#include "step/worker_share.h"
 #include "train/fit/fit.h"
 
 #include <liana/dataset.h>

@@ -6,8 +6,8 @@
 #include "harness/cluster/hub_death.h"
 
 #include "base/file.h"
-#include "train/checkpoint/checkpoint.h"
 #include "step/worker_share.h"
+#include "train/checkpoint/checkpoint.h"
 
 #include <signal.h>
 #include <stdlib.h>

@@ -1,32 +1,32 @@
 /* Lists the leaves of a batch. */
-#include "step/shards.h"
+#include "step/shard_list.h"
 
 #include "batch/cut.h"
 #include "distribute/cluster/cluster.h"
 
 #include <stdlib.h>
 
-liana_status liana__shards_create(int64_t largest, int64_t microbatch, const liana__cluster *cluster,
-                                     liana__shards *list, liana__error *error)
+liana_status liana__shard_list_create(int64_t largest, int64_t microbatch, const liana__cluster *cluster,
+                                      liana__shard_list *list, liana__error *error)
 {
-    *list = (liana__shards){.microbatch = microbatch,
-                               .cluster = cluster,
-                               .num_workers = cluster ? cluster->place.num_workers : 0};
+    *list = (liana__shard_list){.microbatch = microbatch,
+                                .cluster = cluster,
+                                .num_workers = cluster ? cluster->place.num_workers : 0};
     list->leaves = calloc((size_t)liana__cut_batch(largest, microbatch).count, sizeof *list->leaves);
     list->shards = calloc(list->num_workers + 1, sizeof *list->shards);
     list->ends = calloc(list->num_workers + 1, sizeof *list->ends);
     return list->leaves && list->shards && list->ends ? LIANA_OK : liana__fail_memory(error, "the leaves of a batch");
 }
 
-void liana__shards_free(liana__shards *list)
+void liana__shard_list_free(liana__shard_list *list)
 {
     free(list->leaves);
     free(list->shards);
     free(list->ends);
-    *list = (liana__shards){0};
+    *list = (liana__shard_list){0};
 }
 
-static liana__leaf_batch batch_of(const liana__shards *list, size_t count)
+static liana__leaf_batch batch_of(const liana__shard_list *list, size_t count)
 {
     return (liana__leaf_batch){.leaves = list->leaves,
                                .num_leaves = count,
@@ -35,7 +35,7 @@ static liana__leaf_batch batch_of(const liana__shards *list, size_t count)
 }
 
 /* Who has which of `num_shards` shards. */
-static void share(liana__shards *list, int64_t num_shards)
+static void share(liana__shard_list *list, int64_t num_shards)
 {
     if (list->num_workers == 0) return;
     /* Without memory nobody has any. */
@@ -43,7 +43,7 @@ static void share(liana__shards *list, int64_t num_shards)
     for (size_t i = 0; i < list->num_workers; i++) list->ends[i] = status == LIANA_OK ? list->shards[i].end : 0;
 }
 
-liana__leaf_batch liana__shards_whole(liana__shards *list, int64_t count)
+liana__leaf_batch liana__shard_list_whole(liana__shard_list *list, int64_t count)
 {
     const liana__cut cut = liana__cut_batch(count, list->microbatch);
     for (int64_t i = 0; i < cut.count; i++) {
@@ -54,7 +54,7 @@ liana__leaf_batch liana__shards_whole(liana__shards *list, int64_t count)
 }
 
 /* All examples are here, but not at all positions. */
-static liana__leaf_batch with_gaps(liana__shards *list, const liana__batch *batch)
+static liana__leaf_batch with_gaps(liana__shard_list *list, const liana__batch *batch)
 {
     const liana__cut cut = liana__cut_batch(batch->num_positions, list->microbatch);
     size_t count = 0, worker = 0;
@@ -70,7 +70,7 @@ static liana__leaf_batch with_gaps(liana__shards *list, const liana__batch *batc
 }
 
 /* Each process has the examples of its own shards; those of others begin nowhere here. */
-static liana__leaf_batch of_processes(liana__shards *list, const liana__step_workers *workers)
+static liana__leaf_batch of_processes(liana__shard_list *list, const liana__step_workers *workers)
 {
     int64_t row = 0;
     size_t count = 0;
@@ -88,11 +88,11 @@ static liana__leaf_batch of_processes(liana__shards *list, const liana__step_wor
     return batch;
 }
 
-liana__leaf_batch liana__shards_of(liana__shards *list, const liana__batch *batch)
+liana__leaf_batch liana__shard_list_of(liana__shard_list *list, const liana__batch *batch)
 {
     if (batch->workers) return of_processes(list, batch->workers);
     if (batch->num_positions == 0 || batch->num_positions == batch->count) {
-        return liana__shards_whole(list, batch->count);
+        return liana__shard_list_whole(list, batch->count);
     }
     return with_gaps(list, batch);
 }

@@ -215,7 +215,7 @@ static void check(liana_graph *graph)
     assert_ok(liana_graph_status(graph), &context->error);
     liana_graph *copy = round_trip(graph);
     liana__text expected = run(graph), found = run(copy);
-    assert_true(expected.length > 0);
+    assert_compare(expected.length, >, 0);
     assert_int_equal(expected.length, found.length);
     assert_memory_equal(expected.data, found.data, expected.length);
     liana__text_free(&expected);
@@ -287,7 +287,7 @@ static void test_all_that_a_graph_knows(void **state)
     liana_graph_output(graph, "y once more", y);
     liana_graph_assign(w, gradient);
     graph->mixed_precision = true;
-    assert_true(graph->first_gradient > 0);
+    assert_compare(graph->first_gradient, >, 0);
     liana_graph *copy = round_trip(graph);
     assert_true(copy->mixed_precision && liana__tensor_node(y)->keep_wide);
     liana_graph_destroy(copy);
@@ -399,10 +399,11 @@ static void check_training(training *own)
         liana_graph *shard, *evaluation, *update;
         own->options.mixed_precision = mixed;
         assert_ok(liana__build_training_leaf(context, &own->options, SHARD, false, &sums, &shard), &context->error);
-        assert_true(shard->first_gradient > 0 && shard->mixed_precision == (bool)mixed);
+        assert_compare(shard->first_gradient, >, 0);
+        assert_compare(shard->mixed_precision, ==, (bool)mixed, mixed);
         assert_ok(liana__build_evaluation_leaf(context, &own->options, SHARD, false, &evaluation), &context->error);
         update = update_graph(&own->options, &sums);
-        assert_true(update->num_assignments >= own->model->num_weights);
+        assert_compare(update->num_assignments, >=, own->model->num_weights);
         check_optimized(shard);
         check_optimized(evaluation);
         check(shard);

@@ -156,7 +156,7 @@ static void check_rows(const liana__batch *batch, const table *values)
     for (int64_t i = 0; i < batch->count; i++) {
         uint64_t record = batch->records[i];
         assert_memory_equal((const float *)batch->rows[0] + 3 * i, values->features[record], 3 * sizeof(float));
-        assert_true(((const float *)batch->rows[1])[i] == (float)values->price[record]);
+        assert_compare(((const float *)batch->rows[1])[i], ==, (float)values->price[record], i);
         for (int k = 0; k < 4; k++) {
             assert_int_equal(((const int32_t *)batch->rows[2])[4 * i + k], 100 * (int)record + k);
         }
@@ -368,9 +368,9 @@ static void test_cached_values(void **state)
             assert_ptr_equal(batch->labels, batch->rows[3]);
             for (int64_t i = 0; i < batch->count; i++) {
                 uint64_t record = batch->records[i];
-                assert_true(((float *)batch->rows[0])[i] == weights[record]);
+                assert_compare(((float *)batch->rows[0])[i], ==, weights[record], i);
                 assert_memory_equal(batch->images + i * PIXELS, images[record], PIXELS);
-                assert_true(((float *)batch->rows[2])[i] == (float)labels[record]);
+                assert_compare(((float *)batch->rows[2])[i], ==, (float)labels[record], i);
                 assert_int_equal(batch->labels[i], labels[record]);
             }
             liana__loader_release(loader, batch);

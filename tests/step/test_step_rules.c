@@ -186,7 +186,7 @@ static void test_no_penalty_is_zero(void **state)
     liana_dense(m, .units = 2, .kernel_regularizer = "l2(0.5)", .trainable = false);
     liana_dense(m, .units = 2);
     done(liana_graph_create(own.context, &graph));
-    assert_true(liana_number(liana_model_penalty(m, graph)) == 0);
+    assert_compare(liana_number(liana_model_penalty(m, graph)), ==, 0);
     const float ones[2] = {1, 1};
     liana_tensor x = liana_graph_constant(graph, LIANA_F32, liana_shape_of(1, 2), ones), y;
     liana_call_effects effects;

@@ -90,7 +90,7 @@ static void assert_stopped_by(size_t which)
     int codes[PROCESSES];
     pid_t processes[PROCESSES];
     for (int tries = 1; !stop_one(which, codes); tries++) {
-        assert_true(tries < TRIES);
+        assert_compare(tries, <, TRIES);
         assert_ok(liana__folder_remove(liana__test_path("run"), &error), &error);
     }
     assert_codes(codes, 75);

@@ -51,7 +51,8 @@ static void test_pixels_are_pillows(void **state)
         for (size_t k = 0; k < count / 3 && tolerance_of(i) == 0; k++) {
             const uint8_t *pixel = pixels + 3 * k;
             double luma = 0.299 * pixel[0] + 0.587 * pixel[1] + 0.114 * pixel[2];
-            assert_true(image.pixels[k] > luma - 0.51 && image.pixels[k] < luma + 0.51);
+            assert_compare(image.pixels[k], >, luma - 0.51, k);
+            assert_compare(image.pixels[k], <, luma + 0.51, k);
         }
         liana__image_free(&image);
         free(bytes);

@@ -36,12 +36,13 @@ function rules(    lines, count, i, parts) {
         "formats: base;" \
         "distribute/transport: formats;" \
         "ir: base;" \
+        "batch: base;" \
         "kernels: ir;" \
         "stablehlo: ir;" \
         "ops: kernels stablehlo;" \
         "passes: ops;" \
         "plan: passes;" \
-        "backends: plan distribute/transport;" \
+        "backends: plan distribute/transport batch;" \
         "exec: backends;" \
         "layers: ops;" \
         "models: layers;" \
@@ -50,7 +51,7 @@ function rules(    lines, count, i, parts) {
         "optimizers: ops;" \
         "program: exec layers optimizers formats;" \
         "remote: formats;" \
-        "data: remote;" \
+        "data: remote batch;" \
         "distribute: exec formats;" \
         "train: distribute program models losses metrics optimizers data;" \
         "report: train;" \

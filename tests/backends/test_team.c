@@ -143,10 +143,7 @@ static answer run(const problem *p, int num_threads)
     assert_non_null(images);
     for (size_t i = 0; i < (size_t)p->batch * size; i++) images[i] = (uint8_t)((i * 2654435761u) >> 13);
     for (int64_t i = 0; i < p->batch; i++) labels[i] = (int32_t)(i % CLASSES), positions[i] = (uint64_t)i;
-    const liana__trainer_batch batch = {.count = p->batch,
-                                        .inputs = {images},
-                                        .targets = {labels},
-                                        .positions = positions};
+    const liana__batch batch = liana__test_batch(own.trainer, p->batch, images, labels, positions);
     liana__error error = {0};
     answer given = {0};
     if (p->training) {

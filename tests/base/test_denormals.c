@@ -406,7 +406,7 @@ static void take_steps(fixture *own, int count)
         labels[i] = i % CLASSES;
         positions[i] = (uint64_t)i;
     }
-    liana__trainer_batch batch = {.count = BATCH, .inputs = {images}, .targets = {labels}, .positions = positions};
+    const liana__batch batch = liana__test_batch(own->trainer, BATCH, images, labels, positions);
     for (int i = 1; i <= count; i++) {
         liana__test_sums sums = {{0}};
         liana__error error = {0};

@@ -12,8 +12,8 @@
 enum { PIXELS = LIANA__TINY_PIXELS, CLASSES = LIANA__TINY_CLASSES, MAX_REPLICAS = LIANA__TINY_MAX_REPLICAS };
 
 /* The first `count` examples without those at `gaps` (ascending): what is left of a batch of so many positions. */
-static liana__trainer_batch with_gaps(const liana__tiny_trainer *own, liana__tiny_trainer *left, int64_t count,
-                                      const int64_t *gaps, size_t num_gaps)
+static liana__batch with_gaps(const liana__tiny_trainer *own, liana__tiny_trainer *left, int64_t count,
+                              const int64_t *gaps, size_t num_gaps)
 {
     int64_t there = 0;
     for (int64_t i = 0, gap = 0; i < count; i++) {
@@ -25,11 +25,9 @@ static liana__trainer_batch with_gaps(const liana__tiny_trainer *own, liana__tin
         left->labels[there] = own->labels[i];
         left->positions[there++] = own->positions[i];
     }
-    return (liana__trainer_batch){.count = there,
-                                  .inputs = {left->images},
-                                  .targets = {left->labels},
-                                  .positions = left->positions,
-                                  .num_positions = count};
+    liana__batch batch = liana__test_batch(own->trainer, there, left->images, left->labels, left->positions);
+    batch.num_positions = count;
+    return batch;
 }
 
 /* Full batches, partial ones, and batches with missing examples; then an evaluation. */
@@ -41,11 +39,11 @@ static void train_for_comparison(liana__tiny_trainer *own, float *outputs, liana
     assert_non_null(left);
     liana__error error = {0};
     for (int i = 0; i < 6; i++) {
-        liana__trainer_batch batch = liana__tiny_first(own, counts[i]);
+        liana__batch batch = liana__tiny_first(own, counts[i]);
         if (i % 2 == 0) batch = with_gaps(own, left, counts[i], gaps, sizeof gaps / sizeof *gaps);
         assert_ok(liana__test_step(own->trainer, &batch, 0.01, i + 1, &sums[i], &error), &error);
     }
-    liana__trainer_batch batch = liana__tiny_first(own, 23);
+    liana__batch batch = liana__tiny_first(own, 23);
     assert_ok(liana__test_evaluate(own->trainer, &batch, outputs, &sums[6], &error), &error);
     free(left);
 }

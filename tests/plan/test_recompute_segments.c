@@ -84,7 +84,7 @@ static void train_steps(trained *t)
             labels[i] = (i + step) % CLASSES;
             positions[i] = (uint64_t)(step * BATCH + i);
         }
-        liana__trainer_batch batch = {.count = BATCH, .inputs = {images}, .targets = {labels}, .positions = positions};
+        const liana__batch batch = liana__test_batch(t->trainer, BATCH, images, labels, positions);
         liana__test_sums sums;
         assert_ok(liana__test_step(t->trainer, &batch, 1e-3, step + 1, &sums, &t->context->error), &t->context->error);
     }

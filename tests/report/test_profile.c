@@ -178,8 +178,7 @@ static void train_plainly(fixture *own, int64_t steps)
         liana__batch *batch;
         const float *sums;
         assert_ok(liana__loader_next(loader, &batch, &error), &error);
-        liana__trainer_batch data = liana__trainer_batch_of(own->run.core.trainer, batch);
-        assert_ok(liana__trainer_step(own->run.core.trainer, &data, liana__learning_rate_at(&rate, i), i + 1, &sums,
+        assert_ok(liana__trainer_step(own->run.core.trainer, batch, liana__learning_rate_at(&rate, i), i + 1, &sums,
                                       &error),
                   &error);
         liana__loader_release(loader, batch);

@@ -90,7 +90,7 @@ static void test_mixed_labels_and_class_weights_against_formulas(void **state)
                                                          .class_weights = weights});
     int32_t partners[COUNT];
     float shares[COUNT];
-    liana__trainer_batch batch = liana__tiny_first(&own, COUNT);
+    liana__batch batch = liana__tiny_first(&own, COUNT);
     liana__test_sums sums;
     liana__error error = {0};
     assert_fails(liana__test_step(own.trainer, &batch, 1, 1, &sums, &error), LIANA_INVALID_ARGUMENT, &error,
@@ -112,8 +112,9 @@ static void test_mixed_labels_and_class_weights_against_formulas(void **state)
             for (int c = 0; c < CLASSES; c++) bias_gradient[c] += factor * ((double)row[c] - (c == both[k])) / COUNT;
         }
     }
-    batch.partners[0] = partners;
-    batch.shares = shares;
+    const liana__component_name name = liana__partner_component(liana__trainer_objective(own.trainer), 0);
+    liana__batch_add(&batch, name.text, LIANA_S32, &LIANA_SCALAR, partners);
+    liana__batch_add(&batch, LIANA__SHARES, LIANA_F32, &LIANA_SCALAR, shares);
     assert_ok(liana__test_step(own.trainer, &batch, 1, 1, &sums, &error), &error);
     assert_near(sums.values[0], loss, 1e-4 * loss);
     assert_near(sums.values[1], right, 1e-4);
@@ -169,7 +170,7 @@ static void test_evaluation_sums_its_outputs(void **state)
     for (int i = 0; i < 5; i++) liana__tiny_step(&own, 32, 0.01, i + 1);
     enum { COUNT = 29 };
     static float outputs[COUNT * CLASSES];
-    liana__trainer_batch batch = liana__tiny_first(&own, COUNT);
+    liana__batch batch = liana__tiny_first(&own, COUNT);
     liana__test_sums sums;
     liana__error error = {0};
     assert_ok(liana__test_evaluate(own.trainer, &batch, outputs, &sums, &error), &error);

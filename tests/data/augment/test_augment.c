@@ -384,11 +384,6 @@ typedef struct mixed_batch {
     liana__batch batch;
 } mixed_batch;
 
-static const liana__batch_component mixed_size = {.name = "size",
-                                                  .dtype = LIANA_F32,
-                                                  .shape = {1, {2}},
-                                                  .is_target = true};
-
 static void mix(const liana__augment *augment, mixed_batch *own, uint64_t first)
 {
     for (int i = 0; i < MIXED; i++) {
@@ -400,17 +395,19 @@ static void mix(const liana__augment *augment, mixed_batch *own, uint64_t first)
         own->sizes[2 * i + 1] = (float)-i;
     }
     own->batch = (liana__batch){.count = MIXED,
-                                .num_components = 1,
-                                .components = &mixed_size,
-                                .rows = {own->sizes},
-                                .partner_rows = {own->partner_sizes},
                                 .num_positions = MIXED,
                                 .images = own->images,
                                 .labels = own->labels,
-                                .partners = own->partners,
-                                .shares = own->shares,
                                 .positions = own->positions,
                                 .records = own->records};
+    const liana_shape pair = liana_shape_of(2);
+    liana__batch *batch = &own->batch;
+    liana__batch_add(batch, "size", LIANA_F32, &pair, own->sizes);
+    liana__batch_add(batch, "label", LIANA_S32, &LIANA_SCALAR, own->labels);
+    liana__batch_add(batch, LIANA__SHARES, LIANA_F32, &LIANA_SCALAR, own->shares);
+    liana__batch_add(batch, "partner sizes", LIANA_F32, &pair, own->partner_sizes);
+    liana__batch_add(batch, "partners", LIANA_S32, &LIANA_SCALAR, own->partners);
+    for (int i = 0; i < 2; i++) batch->components[3 + i].partner_of = &batch->components[i];
     liana__mixer mixer = liana__augment_mixer(augment, MICROBATCH);
     void *scratch = liana__allocate_aligned(mixer.scratch_size);
     mixer.apply(&mixer, &own->batch, SEED, scratch);

@@ -114,9 +114,10 @@ static void take_batch(epoch_images *all, const liana__batch *batch)
         memcpy(all->images + at * IMAGE, batch->images + i * IMAGE, IMAGE);
         all->labels[at] = batch->labels[i];
         all->records[at] = batch->records[i];
-        if (!batch->partners) continue;
-        all->partners[at] = batch->partners[i];
-        all->shares[at] = batch->shares[i];
+        const int32_t *partners = liana__batch_rows_of(batch, "partners");
+        if (!partners) continue;
+        all->partners[at] = partners[i];
+        all->shares[at] = ((const float *)liana__batch_rows_of(batch, LIANA__SHARES))[i];
     }
 }
 

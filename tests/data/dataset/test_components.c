@@ -136,7 +136,7 @@ static liana_dataset *open_table(liana_context *context, const table *values)
     return liana_dataset_from_tensor_slices(context, arrays, 4);
 }
 
-static const liana__batch_component WANTED[] = {
+static const liana__wanted_component WANTED[] = {
     {.name = "x", .from = "features", .dtype = LIANA_F32, .shape = {1, {3}}},
     {.name = "price", .dtype = LIANA_F32, .shape = {1, {1}}}, /* [] in the data */
     {.name = "words", .dtype = LIANA_S32, .shape = {2, {2, 2}}},
@@ -151,16 +151,17 @@ static void check_rows(const liana__batch *batch, const table *values)
     assert_null(batch->labels);
     for (size_t k = 0; k < NUM_WANTED; k++) {
         assert_string_equal(batch->components[k].name, WANTED[k].name);
-        assert_int_equal((uintptr_t)batch->rows[k] % LIANA__ALIGNMENT, 0);
+        assert_int_equal((uintptr_t)batch->components[k].rows % LIANA__ALIGNMENT, 0);
     }
     for (int64_t i = 0; i < batch->count; i++) {
         uint64_t record = batch->records[i];
-        assert_memory_equal((const float *)batch->rows[0] + 3 * i, values->features[record], 3 * sizeof(float));
-        assert_compare(((const float *)batch->rows[1])[i], ==, (float)values->price[record], i);
+        assert_memory_equal((const float *)batch->components[0].rows + 3 * i, values->features[record],
+                            3 * sizeof(float));
+        assert_compare(((const float *)batch->components[1].rows)[i], ==, (float)values->price[record], i);
         for (int k = 0; k < 4; k++) {
-            assert_int_equal(((const int32_t *)batch->rows[2])[4 * i + k], 100 * (int)record + k);
+            assert_int_equal(((const int32_t *)batch->components[2].rows)[4 * i + k], 100 * (int)record + k);
         }
-        assert_int_equal(((const uint8_t *)batch->rows[3])[i], values->flag[record]);
+        assert_int_equal(((const uint8_t *)batch->components[3].rows)[i], values->flag[record]);
     }
 }
 
@@ -259,7 +260,7 @@ static void test_bad_values(void **state)
     liana_context_destroy(context);
 }
 
-static void check_refused(const liana__source *source, const liana__batch_component *wanted, size_t count,
+static void check_refused(const liana__source *source, const liana__wanted_component *wanted, size_t count,
                           const char *text, const char *other)
 {
     liana__error error = {0};
@@ -279,16 +280,16 @@ static void test_refused_components(void **state)
     liana__error error = {0};
     liana__source *source;
     assert_ok(liana__dataset_view_values(dataset, 0, &source, &error), &error);
-    check_refused(source, &(liana__batch_component){.name = "prise", .dtype = LIANA_F32}, 1,
+    check_refused(source, &(liana__wanted_component){.name = "prise", .dtype = LIANA_F32}, 1,
                   "no component 'prise'; did you mean 'price'?", "there are: features, price, words, flag");
-    check_refused(source, &(liana__batch_component){.name = "features", .dtype = LIANA_F32, .shape = {1, {4}}}, 1,
+    check_refused(source, &(liana__wanted_component){.name = "features", .dtype = LIANA_F32, .shape = {1, {4}}}, 1,
                   "the component 'features' is f32 [3], expected f32 [4]", "change the data's or the model's shape");
-    check_refused(source, &(liana__batch_component){.name = "words", .dtype = LIANA_S32, .shape = {1, {4}}}, 1,
+    check_refused(source, &(liana__wanted_component){.name = "words", .dtype = LIANA_S32, .shape = {1, {4}}}, 1,
                   "the component 'words' is s64 [2, 2], expected s32 [4]", "'words'");
-    check_refused(source, &(liana__batch_component){.maker = LIANA__MAKE_IMAGE, .name = "image"}, 1,
+    check_refused(source, &(liana__wanted_component){.maker = LIANA__MAKE_IMAGE, .name = "image"}, 1,
                   "no component 'image'", "there are: features");
-    const liana__batch_component twice[] = {{.maker = LIANA__MAKE_LABEL, .name = "a"},
-                                            {.maker = LIANA__MAKE_LABEL, .name = "b"}};
+    const liana__wanted_component twice[] = {{.maker = LIANA__MAKE_LABEL, .name = "a"},
+                                             {.maker = LIANA__MAKE_LABEL, .name = "b"}};
     check_refused(source, twice, 2, "'a' and 'b' are both made of the label", "expected one");
     check_refused(source, twice, LIANA_MAX_COMPONENTS + 1, "17 components", "at most 16");
     /* The view for images says what it lacks. */
@@ -302,7 +303,7 @@ static void test_refused_components(void **state)
     const liana_array array = {"name", LIANA_STRING, liana_shape_of(2), texts};
     dataset = liana_dataset_from_tensor_slices(context, &array, 1);
     assert_ok(liana__dataset_view_values(dataset, 0, &source, &error), &error);
-    check_refused(source, &(liana__batch_component){.name = "name", .dtype = LIANA_S32}, 1,
+    check_refused(source, &(liana__wanted_component){.name = "name", .dtype = LIANA_S32}, 1,
                   "the component 'name' is string [], expected numbers (s32 [])", "categories of a CSV table");
     liana__dataset_close_view(source);
     liana_dataset_close(dataset);
@@ -336,7 +337,7 @@ static void test_cached_values(void **state)
     const liana_array arrays[] = {{"image", LIANA_U8, liana_shape_of(NUM, SIDE, SIDE, 1), images},
                                   {"label", LIANA_S64, liana_shape_of(NUM), labels},
                                   {"weight", LIANA_F32, liana_shape_of(NUM), weights}};
-    const liana__batch_component wanted[] = {
+    const liana__wanted_component wanted[] = {
         {.name = "weight", .dtype = LIANA_F32},
         {.maker = LIANA__MAKE_IMAGE, .name = "image"},
         {.name = "float_label", .from = "label", .dtype = LIANA_F32, .shape = {1, {1}}},
@@ -364,13 +365,13 @@ static void test_cached_values(void **state)
         for (int step = 0; step < 9; step++) {
             liana__batch *batch;
             assert_ok(liana__loader_next(loader, &batch, &error), &error);
-            assert_ptr_equal(batch->images, batch->rows[1]);
-            assert_ptr_equal(batch->labels, batch->rows[3]);
+            assert_ptr_equal(batch->images, batch->components[1].rows);
+            assert_ptr_equal(batch->labels, batch->components[3].rows);
             for (int64_t i = 0; i < batch->count; i++) {
                 uint64_t record = batch->records[i];
-                assert_compare(((float *)batch->rows[0])[i], ==, weights[record], i);
+                assert_compare(((float *)batch->components[0].rows)[i], ==, weights[record], i);
                 assert_memory_equal(batch->images + i * PIXELS, images[record], PIXELS);
-                assert_compare(((float *)batch->rows[2])[i], ==, (float)labels[record], i);
+                assert_compare(((float *)batch->components[2].rows)[i], ==, (float)labels[record], i);
                 assert_int_equal(batch->labels[i], labels[record]);
             }
             liana__loader_release(loader, batch);

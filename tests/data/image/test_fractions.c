@@ -109,7 +109,7 @@ static void check_batches(const liana__loader_options *options, bool augmented)
     liana__source_close(source);
 }
 
-static const liana__batch_component image_only[] = {{.maker = LIANA__MAKE_IMAGE, .name = "image"}};
+static const liana__wanted_component image_only[] = {{.maker = LIANA__MAKE_IMAGE, .name = "image"}};
 
 static liana__loader_options loading(void)
 {

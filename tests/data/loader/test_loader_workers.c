@@ -3,8 +3,8 @@
 #include "harness/harness.h"
 
 #include "base/message.h"
+#include "batch/cut.h"
 #include "data/augment/augment.h"
-#include "data/loader/cut.h"
 #include "data/loader/loader.h"
 #include "formats/json.h"
 #include "harness/cluster/input_hub.h"
@@ -207,8 +207,10 @@ static void take_step(outcome *to, const liana__batch *batch)
     memcpy(rows->images, batch->images, (size_t)batch->count * IMAGE);
     for (int64_t i = 0; i < batch->count; i++) {
         rows->labels[i] = batch->labels[i];
-        rows->partners[i] = batch->partners ? batch->partners[i] : -7;
-        rows->shares[i] = batch->shares ? batch->shares[i] : 0;
+        const int32_t *partners = liana__batch_rows_of(batch, "partners");
+        const float *shares = liana__batch_rows_of(batch, LIANA__SHARES);
+        rows->partners[i] = partners ? partners[i] : -7;
+        rows->shares[i] = shares ? shares[i] : 0;
         rows->positions[i] = batch->positions[i];
         rows->records[i] = batch->records[i];
         snprintf(rows->ids[i], sizeof rows->ids[i], "%s", batch->ids[i] ? batch->ids[i] : "");

@@ -255,7 +255,7 @@ static void test_bad_rows(void **state)
     assert_int_equal(source->num_records, 4);
     assert_true(source->lacks_images);
     liana__bad_records bad = {0};
-    const liana__batch_component wanted[] = {{.name = "a", .dtype = LIANA_F32}, {.name = "b", .dtype = LIANA_S32}};
+    const liana__wanted_component wanted[] = {{.name = "a", .dtype = LIANA_F32}, {.name = "b", .dtype = LIANA_S32}};
     liana__loader_options loading = {
         .components = wanted, .num_components = 2, .batch_size = 4, .bad_records = &bad, .num_threads = 1};
     liana__loader *loader;
@@ -266,8 +266,8 @@ static void test_bad_rows(void **state)
     assert_int_equal(batch->count, 2);
     assert_int_equal(batch->records[0], 0);
     assert_int_equal(batch->records[1], 3);
-    assert_compare(((float *)batch->rows[0])[1], ==, 6);
-    assert_compare(((int32_t *)batch->rows[1])[1], ==, 7);
+    assert_compare(((float *)batch->components[0].rows)[1], ==, 6);
+    assert_compare(((int32_t *)batch->components[1].rows)[1], ==, 7);
     assert_int_equal(bad.count, 2);
     assert_says(bad.items[0].reason, "line 3, column 'b'");
     assert_says(bad.items[1].reason, "line 4, column 'a'");
@@ -300,10 +300,10 @@ static void test_images_with_columns(void **state)
     check_components(dataset, "image string []; label s64 []; id string []; price f32 []; tags u8 [3]");
     liana__source *source;
     assert_ok(liana__dataset_view(dataset, 0, &source, &error), &error);
-    const liana__batch_component wanted[] = {{.maker = LIANA__MAKE_IMAGE, .name = "image"},
-                                             {.maker = LIANA__MAKE_LABEL, .name = "label"},
-                                             {.name = "price", .dtype = LIANA_F32},
-                                             {.name = "tags", .dtype = LIANA_F32, .shape = {1, {3}}}};
+    const liana__wanted_component wanted[] = {{.maker = LIANA__MAKE_IMAGE, .name = "image"},
+                                              {.maker = LIANA__MAKE_LABEL, .name = "label"},
+                                              {.name = "price", .dtype = LIANA_F32},
+                                              {.name = "tags", .dtype = LIANA_F32, .shape = {1, {3}}}};
     liana__loader_options loading = {.components = wanted,
                                      .num_components = 4,
                                      .batch_size = 3,
@@ -320,8 +320,8 @@ static void test_images_with_columns(void **state)
             assert_int_equal(batch->images[4 * i], 50 * i);
             assert_int_equal(batch->labels[i], i != 1);
         }
-        assert_memory_equal(batch->rows[2], prices, sizeof prices);
-        assert_memory_equal(batch->rows[3], tags, sizeof tags);
+        assert_memory_equal(batch->components[2].rows, prices, sizeof prices);
+        assert_memory_equal(batch->components[3].rows, tags, sizeof tags);
         liana__loader_release(loader, batch);
     }
     liana__loader_destroy(loader);

@@ -78,7 +78,12 @@ static void try_findings(const message *tried)
 static void try_rows(const message *tried)
 {
     static const size_t sizes[] = {12, 4};
-    liana__batch_rows rows = {.count = 2};
+    const liana_shape triple = liana_shape_of(3);
+    liana__batch_rows rows = {.count = 2,
+                              .image = -1,
+                              .label = -1,
+                              .components = {{.name = "a", .dtype = LIANA_F32, .shape = triple},
+                                             {.name = "b", .dtype = LIANA_S32}}};
     liana__ring_slot slot = {0};
     liana__error error = {0};
     memcpy(rows.sizes, sizes, sizeof sizes);
@@ -86,7 +91,7 @@ static void try_rows(const message *tried)
     const size_t skipped = tried->size > 0;
     const liana__told told = {(char *)(uintptr_t)(tried->bytes + skipped), tried->size - skipped};
     if (liana__ring_slot_make(&slot, BATCH, &rows, false, &error) == LIANA_OK) {
-        const liana_status status = liana__row_message_read(&slot, &rows, &told, count, &error);
+        const liana_status status = liana__row_message_read(&slot, &told, count, &error);
         demand(status == LIANA_OK || *error.message, "an error has a message", &error);
     }
     liana__ring_slot_free(&slot, BATCH);
@@ -97,18 +102,17 @@ static void try_rows(const message *tried)
 /* Of as many examples as the first byte says, with a target of 4 bytes and 3 numbers each. */
 static void try_predictions(const message *tried)
 {
-    enum { TARGET = 4, OUTPUTS = 3 };
+    enum { OUTPUTS = 3 };
     uint64_t positions[BATCH], records[BATCH];
     char *ids[BATCH];
     const char unknown = 0;
     float outputs[BATCH * OUTPUTS];
-    int32_t targets[BATCH];
-    liana__gathered_rows rows = {.outputs = outputs, .sizes = {TARGET}, .capacity = BATCH};
+    int32_t targets[BATCH] = {0};
+    liana__gathered_rows rows = {.outputs = outputs, .capacity = BATCH};
     rows.batch.positions = positions;
     rows.batch.records = records;
     rows.batch.ids = ids;
-    rows.batch.num_components = 1;
-    rows.batch.rows[0] = targets;
+    liana__batch_add(&rows.batch, "target", LIANA_S32, &LIANA_SCALAR, targets);
     const size_t skipped = tried->size > 0;
     const int64_t count = skipped ? tried->bytes[0] % (BATCH + 1) : 0;
     const liana__told told = {(char *)(uintptr_t)(tried->bytes + skipped), tried->size - skipped};

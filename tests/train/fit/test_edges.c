@@ -43,7 +43,7 @@ typedef struct fixture {
     liana__variables variables;
     liana__trainer *trainer;
     liana__arena arena;
-    liana__trainer_batch batch;
+    liana__batch batch;
     uint8_t images[MAX_BATCH * MAX_PIXELS];
     int32_t labels[MAX_BATCH];
     uint64_t positions[MAX_BATCH];
@@ -102,10 +102,7 @@ static liana_status set_up(fixture *own, const recipe *wanted, const char *devic
         own->labels[i] = i % CLASSES;
         own->positions[i] = (uint64_t)i;
     }
-    own->batch = (liana__trainer_batch){.count = wanted->batch_size,
-                                        .inputs = {own->images},
-                                        .targets = {own->labels},
-                                        .positions = own->positions};
+    own->batch = liana__test_batch(own->trainer, wanted->batch_size, own->images, own->labels, own->positions);
     return LIANA_OK;
 }
 

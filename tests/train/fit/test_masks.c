@@ -336,12 +336,13 @@ static parameters train_on(int threads, const char *device, size_t num_devices)
     for (uint64_t i = 0; i < COUNT; i++) positions[i] = i < 10 ? i : i + 4;
     for (int update = 1; update <= 3; update++) {
         const float *sums;
-        liana__trainer_batch batch = {.count = update == 2 ? 7 : COUNT - 4 * (update == 3),
-                                      .inputs = {words},
-                                      .targets = {sizes, goods},
-                                      .weights = shares,
-                                      .positions = positions,
-                                      .num_positions = update == 3 ? COUNT : 0};
+        liana__batch batch =
+            liana__test_batch(trainer, update == 2 ? 7 : COUNT - 4 * (update == 3), words, sizes, positions);
+        const liana__objective *objective = liana__trainer_objective(trainer);
+        liana__batch_add(&batch, liana__test_name(liana__target_component(objective, 1)), LIANA_F32, &LIANA_SCALAR,
+                         goods);
+        liana__batch_add(&batch, LIANA__WEIGHTS, LIANA_F32, &LIANA_SCALAR, shares);
+        batch.num_positions = update == 3 ? COUNT : 0;
         assert_ok(liana__trainer_step(trainer, &batch, 0.1, update, &sums, &error), &error);
     }
     for (size_t i = 0; i < model->num_weights; i++) {

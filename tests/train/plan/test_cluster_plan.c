@@ -434,8 +434,7 @@ static void test_sums_are_heard_of_when_they_are_made(void **state)
     liana__trainer_watch_sums(trainer, &watch);
     assert_ok(liana__loader_begin(loader, 0, 0, &error), &error);
     assert_ok(liana__loader_next(loader, &batch, &error), &error);
-    const liana__trainer_batch data = liana__trainer_batch_of(trainer, batch);
-    assert_ok(liana__trainer_step(trainer, &data, 0.1, 1, &sums, &error), &error);
+    assert_ok(liana__trainer_step(trainer, batch, 0.1, 1, &sums, &error), &error);
     liana__loader_release(loader, batch);
     const size_t first = place_of(&own, &heard, "first/kernel");
     static const char *const statistics[] = {"a/moving_mean", "a/moving_variance", "b/moving_mean",

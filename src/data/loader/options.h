@@ -1,7 +1,8 @@
-/* batch.h - what a loader gives, a batch of named components, and what it is told to make it by. */
-#ifndef LIANA_DATA_BATCH_H
-#define LIANA_DATA_BATCH_H
+/* options.h - what a loader is told to make batches by. */
+#ifndef LIANA_DATA_LOADER_OPTIONS_H
+#define LIANA_DATA_LOADER_OPTIONS_H
 
+#include "batch/batch.h"
 #include "data/cache/image_cache.h"
 #include "data/check/bad_records.h"
 #include "data/loader/sampler.h"
@@ -35,12 +36,10 @@ typedef struct liana__augmenter {
                         liana__image_region *region);
 } liana__augmenter;
 
-struct liana__batch;
-
 /* Mixing: what happens to a batch when all its examples are there. `apply` sets partners and shares. It is a function
  * of the seed and the batch's positions. */
 typedef struct liana__mixer {
-    void (*apply)(const struct liana__mixer *mixer, struct liana__batch *batch, uint64_t seed, void *scratch);
+    void (*apply)(const struct liana__mixer *mixer, liana__batch *batch, uint64_t seed, void *scratch);
     const void *options;
     int64_t microbatch; /* examples in a shard: an example is only mixed with one of its shard */
     size_t scratch_size;
@@ -54,8 +53,8 @@ typedef enum liana__component_maker {
     LIANA__MAKE_LABEL,  /* its label with label_offset, checked against num_classes: s32 [], -1 without labels */
 } liana__component_maker;
 
-/* One wanted component. Of MAKE_IMAGE and MAKE_LABEL there is one each at most. */
-typedef struct liana__batch_component {
+/* A component that batches are to have. Of MAKE_IMAGE and MAKE_LABEL there is one each at most. */
+typedef struct liana__wanted_component {
     liana__component_maker maker;
     const char *name; /* in the batch, and in messages; must outlive the loader, like `from` */
     /* For MAKE_VALUES: */
@@ -63,17 +62,20 @@ typedef struct liana__batch_component {
                         * NULL: the same as `name` */
     liana_dtype dtype; /* numbers are converted; a value that this dtype cannot hold is the record's error */
     liana_shape shape; /* of one example; must be that of the data, except for dimensions of 1 */
-    bool is_target;    /* where examples are mixed, the batch has the values of their partners, too */
+    /* Where examples are mixed, the batch has the values of their partners, too: as a component of this name. NULL: they
+     * are not compared with anything. Of MAKE_LABEL the usual name is
+     * "partners". */
+    const char *partners;
     /* Checks the values of an example, as they are in the batch; an error is the record's. NULL: all are good. */
-    liana_status (*check)(const struct liana__batch_component *component, const void *values, liana__error *error);
+    liana_status (*check)(const struct liana__wanted_component *component, const void *values, liana__error *error);
     const void *check_options;
     const char *check_name; /* of what is checked, for caches that keep values */
-} liana__batch_component;
+} liana__wanted_component;
 
 typedef struct liana__loader_options {
-    liana__decode_options image;              /* the shape of every image; not used without one */
-    const liana__batch_component *components; /* what a batch consists of; not kept */
-    size_t num_components;                    /* 0: a MAKE_IMAGE "image" and a MAKE_LABEL "label" */
+    liana__decode_options image;               /* the shape of every image; not used without one */
+    const liana__wanted_component *components; /* what a batch consists of; not kept */
+    size_t num_components;                     /* 0: a MAKE_IMAGE "image" and a MAKE_LABEL "label" */
     int64_t batch_size;
     int64_t steps_per_epoch; /* 0: each record once in an epoch */
     int64_t num_epochs;      /* 0: endless */
@@ -98,47 +100,5 @@ typedef struct liana__loader_options {
     const char *part;                    /* the name of these data in the list: "train" */
     const liana__input_workers *workers; /* NULL: this process makes whole steps; must outlive the loader */
 } liana__loader_options;
-
-/* A batch covers num_positions positions. Its examples are those whose records can be used, without gaps between them;
- * there may be none. Each knows its position, so neither its order nor its draws depend on missing examples. */
-typedef struct liana__batch {
-    int64_t count;           /* of examples */
-    int64_t num_positions;   /* batch_size, or fewer at the end of an epoch */
-    uint64_t first_position; /* in the endless stream */
-    size_t num_components;
-    const liana__batch_component *components; /* as in the options, with dtype and shape for all makers */
-    void *rows[LIANA_MAX_COMPONENTS];         /* [count, shape...] of each, aligned to LIANA__ALIGNMENT */
-    uint8_t *images;                          /* the rows of the image, if they are u8; else NULL */
-    float *fractions;                         /* ... if they are f32; else NULL */
-    int32_t *labels;                          /* the rows of the label; NULL without one */
-    int32_t *partners; /* [count] labels of the partners with which examples were mixed; NULL: no mixer or no label */
-    /* [count, shape...]: the values of the partners, of each component that is a target by MAKE_VALUES; else NULL. */
-    void *partner_rows[LIANA_MAX_COMPONENTS];
-    float *shares;       /* [count] share of an example's own image and label, 0 to 1; the rest is the partner's */
-    uint64_t *positions; /* [count] in the endless stream, ascending */
-    uint64_t *records;   /* [count] indices in the source */
-    char **ids;          /* [count], NULL where the data have no ids */
-    uint64_t epoch;      /* from 0 */
-    uint64_t step;       /* in the epoch, from 0 */
-    double wait_seconds; /* seconds that liana__loader_next waited for this batch */
-    /* Where several processes share the step: `count` and all rows are of our shards, num_positions and first_position of
-     * the whole step. NULL: all of it is here. */
-    const liana__step_workers *workers;
-} liana__batch;
-
-/* Copies the image of example i, of `size` values, as u8: fractions are rounded. */
-static inline void liana__batch_pixels(const liana__batch *batch, int64_t i, size_t size, uint8_t *pixels)
-{
-    for (size_t k = 0; k < size; k++) {
-        size_t at = (size_t)i * size + k;
-        pixels[k] = batch->fractions ? (uint8_t)(batch->fractions[at] + 0.5f) : batch->images[at];
-    }
-}
-
-/* The examples of the whole step, in all processes. */
-static inline int64_t liana__batch_step_count(const liana__batch *batch)
-{
-    return batch->workers ? batch->workers->num_examples : batch->count;
-}
 
 #endif

@@ -1,6 +1,6 @@
 /* cut.h - the cut of a batch into shards, a function of its size and the microbatch only. */
-#ifndef LIANA_DATA_CUT_H
-#define LIANA_DATA_CUT_H
+#ifndef LIANA_BATCH_CUT_H
+#define LIANA_BATCH_CUT_H
 
 #include <stdint.h>
 

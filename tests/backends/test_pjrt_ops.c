@@ -145,7 +145,7 @@ static void test_nothing_is_left(void **state)
     assert_string_equal(counted->wrong, "");
     assert_compare(counted->made[COUNTED_BUFFERS], >, 1000);
     for (int kind = COUNTED_PROGRAMS; kind < NUM_COUNTED; kind++) {
-        assert_int_equal(counted->made[kind], counted->freed[kind]);
+        assert_compare(counted->made[kind], ==, counted->freed[kind], kind);
     }
 }
 

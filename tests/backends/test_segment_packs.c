@@ -243,8 +243,8 @@ static void expect_packed(int executions)
 {
     for (int i = 0; i < num_watched; i++) {
         assert_int_equal(list[i].num_packed, executions);
-        assert_int_equal(list[i].num_runs, executions * (int)list[i].num_slices);
-        assert_int_equal(list[i].num_given, list[i].num_runs);
+        assert_compare(list[i].num_runs, ==, executions * (int)list[i].num_slices, i);
+        assert_compare(list[i].num_given, ==, list[i].num_runs, i);
     }
 }
 
@@ -299,8 +299,8 @@ static void test_kept_weights_stay_so(void **state)
     for (int i = 0; i < 3; i++) run(&net);
     for (int i = 0; i < num_watched; i++) {
         assert_int_equal(list[i].num_packed, 1);
-        assert_int_equal(list[i].num_runs, 3 * (int)list[i].num_slices);
-        assert_int_equal(list[i].num_given, list[i].num_runs);
+        assert_compare(list[i].num_runs, ==, 3 * (int)list[i].num_slices, i);
+        assert_compare(list[i].num_given, ==, list[i].num_runs, i);
     }
     assert_int_equal(net.executable->packed_size, 0);
     destroy(&net);

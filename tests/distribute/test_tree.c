@@ -246,8 +246,8 @@ static void assert_blocks(size_t num_leaves, size_t begin, size_t end, size_t co
     liana__tree_block blocks[LIANA__TREE_MAX_BLOCKS];
     assert_int_equal(liana__tree_blocks(num_leaves, (liana__leaf_range){begin, end}, blocks), count);
     for (size_t i = 0; i < count; i++) {
-        assert_int_equal(blocks[i].level, expected[i][0]);
-        assert_int_equal(blocks[i].index, expected[i][1]);
+        assert_compare(blocks[i].level, ==, expected[i][0], i);
+        assert_compare(blocks[i].index, ==, expected[i][1], i);
     }
 }
 
@@ -303,7 +303,7 @@ static void test_weights_balance(void **state)
         assert_ok(liana__tree_assign(num_leaves, num_replicas, weights, tolerance, ranges, &error), &error);
         for (size_t i = 0; i < num_replicas; i++) {
             size_t count = ranges[i].end - ranges[i].begin;
-            assert_int_equal(ranges[i].begin, i ? ranges[i - 1].end : 0);
+            assert_compare(ranges[i].begin, ==, i ? ranges[i - 1].end : 0, i);
             if (weights[i] <= 0) assert_int_equal(count, 0);
             if (count > 0 && (double)count / weights[i] > time) time = (double)count / weights[i];
         }
@@ -318,7 +318,7 @@ static void assert_ranges(size_t num_leaves, size_t num_replicas, const double *
     liana__error error = {0};
     liana__leaf_range ranges[16];
     assert_ok(liana__tree_assign(num_leaves, num_replicas, weights, tolerance, ranges, &error), &error);
-    for (size_t i = 0; i < num_replicas; i++) assert_int_equal(ranges[i].end, ends[i]);
+    for (size_t i = 0; i < num_replicas; i++) assert_compare(ranges[i].end, ==, ends[i], i);
 }
 
 static void test_ranges_are_aligned_and_balanced(void **state)

@@ -120,8 +120,8 @@ static void assert_ends(const liana__slice_item *items, size_t num_items, size_t
     assert_ok(liana__slices_choose(items, num_items, num_slices, ends, &error), &error);
     check_slices(items, num_items, ends, num_slices);
     for (size_t i = 0; i + 1 < num_slices; i++) {
-        assert_int_equal(ends[i + 1].item, expected[i][0]);
-        assert_int_equal(ends[i + 1].element, expected[i][1]);
+        assert_compare(ends[i + 1].item, ==, expected[i][0], i);
+        assert_compare(ends[i + 1].element, ==, expected[i][1], i);
     }
 }
 

@@ -93,7 +93,7 @@ static bool same_node(const liana__node *a, const liana__node *b)
 
 static void assert_same_leaves(liana__node *const *a, liana__node *const *b, size_t count)
 {
-    for (size_t i = 0; i < count; i++) assert_int_equal(a[i]->id, b[i]->id);
+    for (size_t i = 0; i < count; i++) assert_compare(a[i]->id, ==, b[i]->id, i);
 }
 
 static void assert_same_graph(const liana_graph *a, const liana_graph *b)
@@ -111,12 +111,12 @@ static void assert_same_graph(const liana_graph *a, const liana_graph *b)
     assert_int_equal(a->num_outputs, b->num_outputs);
     for (size_t i = 0; i < a->num_outputs; i++) {
         assert_string_equal(a->outputs[i].name, b->outputs[i].name);
-        assert_int_equal(a->outputs[i].node->id, b->outputs[i].node->id);
+        assert_compare(a->outputs[i].node->id, ==, b->outputs[i].node->id, i);
     }
     assert_int_equal(a->num_assignments, b->num_assignments);
     for (size_t i = 0; i < a->num_assignments; i++) {
-        assert_int_equal(a->assignments[i].variable->id, b->assignments[i].variable->id);
-        assert_int_equal(a->assignments[i].value->id, b->assignments[i].value->id);
+        assert_compare(a->assignments[i].variable->id, ==, b->assignments[i].variable->id, i);
+        assert_compare(a->assignments[i].value->id, ==, b->assignments[i].value->id, i);
     }
 }
 

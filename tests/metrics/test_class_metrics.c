@@ -273,7 +273,7 @@ static void test_predictions_of_training_examples(void **state)
         assert_int_equal(other_id, i);
         assert_in_range(truth, 0, CLASSES - 1);
         assert_int_equal(predicted, other_predicted);
-        assert_float_equal(confidence, other_confidence, 2e-6);
+        assert_near(confidence, other_confidence, 2e-6);
         line = strchr(line, '\n') + 1;
         other = strchr(other, '\n') + 1;
     }
@@ -300,7 +300,7 @@ static void check_matrix(const char *name, double accuracy, int examples)
         right += counts[row][row];
     }
     assert_int_equal(sum, examples);
-    assert_float_equal((double)right / sum, accuracy, 1e-9);
+    assert_near((double)right / sum, accuracy, 1e-9);
     free(text);
 }
 
@@ -444,10 +444,10 @@ static void test_values_of_epochs(void **state)
     assert_int_equal(measured.calls, 2);
     assert_memory_equal(measured.matrix, seen.validation.matrix, sizeof measured.matrix);
     double sum = 0;
-    for (int i = 0; i < CLASSES; i++) assert_float_equal(measured.f1[i], seen.validation.f1[i], 1e-12);
+    for (int i = 0; i < CLASSES; i++) assert_near(measured.f1[i], seen.validation.f1[i], 1e-12, i);
     for (int i = 0; i < CLASSES * CLASSES; i++) sum += seen.training.matrix[i];
-    assert_float_equal(sum, EXAMPLES, 1e-9);
-    assert_float_equal(seen.f1, (seen.training.f1[0] + seen.training.f1[1] + seen.training.f1[2]) / CLASSES, 1e-12);
+    assert_near(sum, EXAMPLES, 1e-9);
+    assert_near(seen.f1, (seen.training.f1[0] + seen.training.f1[1] + seen.training.f1[2]) / CLASSES, 1e-12);
     liana_model_destroy(model);
     liana_dataset_close(data);
     liana_context_destroy(context);

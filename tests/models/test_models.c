@@ -316,7 +316,7 @@ static void assert_every_weight_is_in(const char *file_name)
             assert_string_equal(found->weights[k].name, name);
             assert_int_equal(found->weights[k].rank, weight->shape.rank);
             for (int d = 0; d < weight->shape.rank; d++) {
-                assert_int_equal(found->weights[k].shape[d], weight->shape.dims[d]);
+                assert_compare(found->weights[k].shape[d], ==, weight->shape.dims[d], k, d);
             }
             in_model++;
         }

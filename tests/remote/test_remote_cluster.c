@@ -34,7 +34,7 @@ static liana__test_result run_in_processes(const char *const *words)
     liana__test_result got = liana__test_wait_as(NAMES[0], processes[0]);
     for (int rank = 1; rank < NUM_PROCESSES; rank++) {
         int status;
-        assert_int_equal(waitpid(processes[rank], &status, 0), processes[rank]);
+        assert_compare(waitpid(processes[rank], &status, 0), ==, processes[rank], rank);
         assert_int_equal(WIFEXITED(status) ? WEXITSTATUS(status) : -1, got.code);
     }
     return got;

@@ -342,9 +342,9 @@ static int run_epoch(const char *file, const char *folder, const char *settings,
             char id[16];
             snprintf(id, sizeof id, "n%d", (int)batch->records[i]);
             assert_string_equal(batch->ids[i], id);
-            assert_int_equal(batch->labels[i], batch->records[i]);
+            assert_compare(batch->labels[i], ==, batch->records[i], i);
             for (int k = 0; k < side * side; k++) {
-                assert_int_equal(batch->images[i * side * side + k], (uint8_t)(batch->records[i] * 5));
+                assert_compare(batch->images[i * side * side + k], ==, (uint8_t)(batch->records[i] * 5), i, k);
             }
         }
         liana__loader_release(loader, batch);

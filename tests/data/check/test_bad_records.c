@@ -217,15 +217,15 @@ static void test_other_examples_stay(void **state)
                 assert_compare(bad->there[at], ==, !is_bad(clean->records[at]), at);
                 missing += !bad->there[at];
                 if (!bad->there[at]) continue;
-                assert_int_equal(bad->records[at], clean->records[at]);
-                assert_int_equal(bad->labels[at], clean->labels[at]);
+                assert_compare(bad->records[at], ==, clean->records[at], at);
+                assert_compare(bad->labels[at], ==, clean->labels[at], at);
                 /* Who is mixed with whom is decided within a shard. */
                 if (mixes && beside_gap(clean, at)) {
                     mixed_elsewhere++;
                     continue;
                 }
                 assert_memory_equal(bad->images + at * IMAGE, clean->images + at * IMAGE, IMAGE);
-                assert_int_equal(bad->partners[at], clean->partners[at]);
+                assert_compare(bad->partners[at], ==, clean->partners[at], at);
                 assert_compare(bad->shares[at], ==, clean->shares[at], at);
             }
             assert_int_equal(missing, 2 * NUM_BAD);
@@ -239,7 +239,7 @@ static void test_other_examples_stay(void **state)
                 int record = BAD_FLOWERS[i] < 201 ? BAD_FLOWERS[i] : BAD_FLOWERS[i] - 201;
                 assert_int_equal(list.items[i].record, record);
                 assert_says(list.items[i].file, BAD_FLOWERS[i] < 201 ? "bad-0.tfrec" : "bad-1.tfrec");
-                assert_int_equal(list.items[i].offset, liana__test_record_offset(list.items[i].file, record));
+                assert_compare(list.items[i].offset, ==, liana__test_record_offset(list.items[i].file, record), i);
             }
             assert_says(list.items[0].reason, "checksum");
             assert_says(list.items[1].reason, "label 1003");

@@ -207,7 +207,7 @@ static void test_values(void **state)
         liana__batch *batch;
         assert_ok(liana__loader_next(loader, &batch, &error), &error);
         for (int64_t i = 0; i < batch->count; i++) {
-            assert_int_equal(batch->records[i], order[run][1][3 * BATCH + i]);
+            assert_compare(batch->records[i], ==, order[run][1][3 * BATCH + i], run, i);
         }
         liana__loader_release(loader, batch);
         liana__loader_destroy(loader);

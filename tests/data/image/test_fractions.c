@@ -46,7 +46,7 @@ static void test_decoded_pixels_are_kerass(void **state)
         for (int k = 0; k < count; k++) assert_near(found[k], KERAS_RESIZE[i].pixels[k], 1e-3, i, k);
         options.fractions = false;
         assert_ok(liana__decode_record(&decoder, &options, &record, NULL, rounded, &error), &error);
-        for (int k = 0; k < count; k++) assert_int_equal(rounded[k], (int)(KERAS_RESIZE[i].pixels[k] + 0.5));
+        for (int k = 0; k < count; k++) assert_compare(rounded[k], ==, (int)(KERAS_RESIZE[i].pixels[k] + 0.5), i, k);
     }
     liana__decoder_free(&decoder);
 }
@@ -101,7 +101,7 @@ static void check_batches(const liana__loader_options *options, bool augmented)
             assert_compare((double)batch->fractions[36 + k], ==, exact[k], k);
             uint8_t pixels[36];
             liana__batch_pixels(batch, 0, 36, pixels);
-            assert_int_equal(pixels[k], (int)(KERAS_RESIZE[0].pixels[k] + 0.5));
+            assert_compare(pixels[k], ==, (int)(KERAS_RESIZE[0].pixels[k] + 0.5), k);
         }
         liana__loader_release(loader, batch);
     }

@@ -166,7 +166,7 @@ static void load_labels(const liana__source *source, int threads, uint64_t epoch
             char id[16];
             snprintf(id, sizeof id, "n%d", (int)batch->labels[k]);
             assert_string_equal(batch->ids[k], id);
-            assert_int_equal(batch->images[k * SIDE * SIDE * 3], batch->labels[k]);
+            assert_compare(batch->images[k * SIDE * SIDE * 3], ==, batch->labels[k], k);
             labels[i++] = batch->labels[k];
         }
         liana__loader_release(loader, batch);
@@ -242,7 +242,7 @@ static void check_shuffle(liana_dataset *input, const uint64_t *starts, size_t n
             uint64_t start = threads < 0 ? 0 : (uint64_t)(threads * count / 5);
             iterate(dataset, epoch, start, threads, found, count);
             for (int i = (int)start; i < count; i++) {
-                assert_int_equal(found[i], expected[liana__block_order_record(order, epoch, (uint64_t)i)]);
+                assert_compare(found[i], ==, expected[liana__block_order_record(order, epoch, (uint64_t)i)], epoch, i);
             }
         }
         liana__block_order_destroy(order);

@@ -559,7 +559,7 @@ static void test_mnist_becomes_colour_when_asked(void **state)
     assert_memory_equal(one->images, record.pixels, 784);
     assert_null(one->ids[0]);
     for (int i = 0; i < 100 * 784; i++) {
-        for (int c = 0; c < 3; c++) assert_int_equal(three->images[3 * i + c], one->images[i]);
+        for (int c = 0; c < 3; c++) assert_compare(three->images[3 * i + c], ==, one->images[i], i, c);
     }
     assert_memory_equal(one->labels, three->labels, 100 * sizeof *one->labels);
     liana__loader_release(grey, one);

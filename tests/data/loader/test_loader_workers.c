@@ -337,11 +337,11 @@ static void check_lists(const liana__bad_records *a, const liana__bad_records *b
 {
     assert_int_equal(a->count, b->count);
     for (size_t i = 0; i < a->count; i++) {
-        assert_int_equal(a->items[i].record, b->items[i].record);
+        assert_compare(a->items[i].record, ==, b->items[i].record, i);
         assert_string_equal(a->items[i].part, b->items[i].part);
         assert_string_equal(a->items[i].file, b->items[i].file);
         assert_string_equal(a->items[i].reason, b->items[i].reason);
-        assert_int_equal(a->items[i].id == NULL, b->items[i].id == NULL);
+        assert_compare(a->items[i].id == NULL, ==, b->items[i].id == NULL, i);
         if (a->items[i].id) assert_string_equal(a->items[i].id, b->items[i].id);
     }
 }
@@ -356,7 +356,7 @@ static void check_counts(const reading *how, const outcome *alone, const outcome
         planned += (uint64_t)shared[i].planned;
         /* A stream is read by the first one. */
         if (how->streams) assert_int_equal(shared[i].counts.records_read, i ? 0 : alone->counts.records_read);
-        if (!how->caches && !how->streams) assert_int_equal(shared[i].counts.records_read, shared[i].planned);
+        if (!how->caches && !how->streams) assert_compare(shared[i].counts.records_read, ==, shared[i].planned, i);
         if (!how->streams) assert_compare(shared[i].counts.records_read, <=, shared[i].planned, i);
         assert_compare(shared[i].counts.images_decoded, <=, shared[i].counts.records_read, i);
     }

@@ -420,7 +420,7 @@ static void test_several_processes_make_one_file(void **state)
     int makers = 0;
     for (int i = 0; i < NUM_PROCESSES; i++) {
         int result;
-        assert_int_equal(waitpid(children[i], &result, 0), children[i]);
+        assert_compare(waitpid(children[i], &result, 0), ==, children[i], i);
         assert_true(WIFEXITED(result));
         assert_compare(WEXITSTATUS(result), <=, 1);
         makers += WEXITSTATUS(result);

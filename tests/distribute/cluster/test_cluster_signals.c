@@ -44,7 +44,7 @@ static void wait_for_all(const pid_t *processes, int *codes)
 {
     for (size_t i = 0; i < PROCESSES; i++) {
         int status;
-        assert_int_equal(waitpid(processes[i], &status, 0), processes[i]);
+        assert_compare(waitpid(processes[i], &status, 0), ==, processes[i], i);
         codes[i] = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     }
 }

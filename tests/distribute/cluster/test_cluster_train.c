@@ -48,7 +48,7 @@ static void train_in(const char *cluster, size_t num_workers, size_t num_servers
     }
     for (size_t i = 0; i < num_workers + num_servers; i++) {
         int status;
-        assert_int_equal(waitpid(processes[i], &status, 0), processes[i]);
+        assert_compare(waitpid(processes[i], &status, 0), ==, processes[i], i);
         codes[i] = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     }
 }

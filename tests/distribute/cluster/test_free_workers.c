@@ -120,7 +120,7 @@ static void test_one_worker_gives_the_synchronous_bits(void **state)
             liana__run_cluster(&one, 1, servers, in_step);
             liana__run_cluster(&other, 1, servers, free_running);
             for (size_t i = 0; i <= servers; i++) {
-                assert_int_equal(in_step[i].size, free_running[i].size);
+                assert_compare(in_step[i].size, ==, free_running[i].size, i);
                 assert_memory_equal(in_step[i].weights, free_running[i].weights, in_step[i].size);
                 assert_compare(in_step[i].loss, ==, free_running[i].loss, i);
                 assert_int_equal(free_running[i].num_epochs, 3);

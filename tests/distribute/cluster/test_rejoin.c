@@ -159,7 +159,7 @@ static bool replace_two(job *own)
     liana__job_wait_for_checkpoint(own);
     for (size_t rank = 0; rank < 3; rank += 2) {
         kill(own->processes[rank], SIGKILL);
-        assert_int_equal(waitpid(own->processes[rank], NULL, 0), own->processes[rank]);
+        assert_compare(waitpid(own->processes[rank], NULL, 0), ==, own->processes[rank], rank);
     }
     kill(own->processes[1], SIGSTOP);
     liana__job_start(own, 2, "again");

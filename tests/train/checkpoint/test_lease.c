@@ -233,7 +233,7 @@ static void only_one_gets_it(void)
     int won = 0, refused = 0;
     for (int i = 0; i < RACERS; i++) {
         int status;
-        assert_int_equal(waitpid(racers[i], &status, 0), racers[i]);
+        assert_compare(waitpid(racers[i], &status, 0), ==, racers[i], i);
         won += WEXITSTATUS(status) == 0;
         refused += WEXITSTATUS(status) == 1;
     }

@@ -391,7 +391,7 @@ static void check_rates(const char *run)
         /* The last of 4 and of 8 updates of the decay. */
         if (i == 2) wanted = 0.01 * 0.5 * (1 + cos(3.14159265358979 * 3 / 8));
         if (i == 3) wanted = 0.01 * 0.5 * (1 + cos(3.14159265358979 * 7 / 8));
-        assert_float_equal(rate, wanted, 1e-9);
+        assert_near(rate, wanted, 1e-9);
     }
     liana__arena_free(&arena);
 }

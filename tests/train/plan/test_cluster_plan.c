@@ -156,7 +156,7 @@ static void assert_planned_with(const char *const *overrides, size_t num_leaves,
         assert_ok(liana__cluster_bytes_of(&own.training.update, num_leaves, workers[i], &bytes, planned, &error),
                   &error);
         for (size_t rank = 0; rank < workers[i]; rank++) {
-            assert_int_equal(planned[rank], sent[rank]);
+            assert_compare(planned[rank], ==, sent[rank], rank);
             if (sent[rank] > most) most = sent[rank];
         }
         assert_int_equal(bytes.most_sent, most);

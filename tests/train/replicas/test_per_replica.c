@@ -140,7 +140,7 @@ static void assert_same_everywhere(body run_body)
         for (size_t i = 0; i < count; i++) {
             if (reports[i].status != LIANA_OK) print_error("setting %zu, %zu: %s\n", k, i, reports[i].message);
             assert_int_equal(reports[i].status, LIANA_OK);
-            assert_int_equal(reports[i].num_replicas, SETTINGS[k].num_replicas);
+            assert_compare(reports[i].num_replicas, ==, SETTINGS[k].num_replicas, k, i);
             assert_int_equal(reports[i].size, one.size);
             assert_memory_equal(reports[i].bytes, one.bytes, one.size);
         }
@@ -682,7 +682,7 @@ static void test_an_error_of_one_is_that_of_all(void **state)
         report reports[MAX_PROCESSES];
         const size_t count = run(&three, cases[k].body, reports);
         for (size_t i = 0; i < count; i++) {
-            assert_int_equal(reports[i].status, cases[k].status);
+            assert_compare(reports[i].status, ==, cases[k].status, k, i);
             assert_says(reports[i].message, cases[k].text);
         }
         free_reports(reports, count);

@@ -46,7 +46,7 @@ liana_model *liana__test_sliced_model(liana_context *context)
     liana_dense(model, .units = 200);
     liana_dense(model, .units = 30);
     assert_ok(liana__model_check(model, &context->error), &context->error);
-    assert_true(model->num_weights <= LIANA__TEST_MAX_WEIGHTS);
+    assert_compare(model->num_weights, <=, LIANA__TEST_MAX_WEIGHTS);
     return model;
 }
 
@@ -133,7 +133,7 @@ liana__sliced_update *liana__sliced_update_create(liana__device *device, const l
     liana__slice_end ends[MAX_SLICES + 1];
     liana__sliced_update *u = calloc(1, sizeof *u);
     assert_non_null(u);
-    assert_true(num_slices <= MAX_SLICES);
+    assert_compare(num_slices, <=, MAX_SLICES);
     u->model = model;
     u->device = device;
     u->num_slices = num_slices;

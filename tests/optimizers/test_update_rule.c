@@ -285,7 +285,7 @@ static void check(const char *yaml, formula what)
         }
     }
     bool adapts = what.additive > 0 || what.multiplicative > 0;
-    assert_true(adapts == (fabs(rates[UPDATES - 1] / rates[0] - 1) > 0.05));
+    assert_compare(adapts, ==, fabs(rates[UPDATES - 1] / rates[0] - 1) > 0.05);
     compare(&c, &h, &whole);
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         run_in_slices(&c, counts[i], &cut, cut_rates);
@@ -341,8 +341,8 @@ static void test_adapted_rates_have_bounds(void **state)
                     &arena, &choice, &error),
         &error);
     const liana__learning_rate *rate = &choice.learning_rate;
-    assert_true(rate->schedule->adapt(rate->options, 0.1, (const float[]){100, 1, 1}) == 0.5);
-    assert_true(rate->schedule->adapt(rate->options, 0.1, (const float[]){-100, 1, 1}) == 0.01);
+    assert_compare(rate->schedule->adapt(rate->options, 0.1, (const float[]){100, 1, 1}), ==, 0.5);
+    assert_compare(rate->schedule->adapt(rate->options, 0.1, (const float[]){-100, 1, 1}), ==, 0.01);
     assert_true(isnan(rate->schedule->adapt(rate->options, 0.1, (const float[]){NAN, 1, 1})));
     liana__arena_free(&arena);
 }

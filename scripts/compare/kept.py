@@ -6,6 +6,8 @@ import re
 
 import files
 
+LARGE = 8 << 20  # bytes; of larger files only the checksum is kept
+
 
 def gather(folder, target, masks):
     """Moves what was kept in a folder, masked, to TARGET/NAME~CHECKSUM."""
@@ -17,7 +19,7 @@ def gather(folder, target, masks):
         target_path = os.path.join(target, f"{name}~{hashlib.sha256(contents).hexdigest()[:16]}")
         if not os.path.exists(target_path):
             with open(target_path, "wb") as file:
-                file.write(contents)
+                file.write(contents if len(contents) <= LARGE else b"(a large file)\n")
         os.remove(path)
     os.rmdir(folder)
 

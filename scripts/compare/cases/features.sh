@@ -168,6 +168,6 @@ model: {base: $base}
 train: {epochs: 1, steps_per_epoch: 2, batch_size: 12, microbatch: 6, optimizer: Adam, seed: 2}
 YAML
         say $base liana train $base.yaml data.test=null --out run-$base data.validation.take=8
-        rm -r run-$base/checkpoints/*/state.json
+        rm -r run-$base/checkpoints # large; the weights are compared by their checksum
     done
 }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Compares what two commits produce, to the byte: graphs, weights, histories, predictions, configurations, messages.
 #   scripts/compare_commits.sh [--base COMMIT] [--build FOLDER] [--folder FOLDER] [--anew] [--jobs N] [SECTION|CASE ...]
-#   scripts/compare_commits.sh --list | --numbers | --speed [ROUNDS]
+#   scripts/compare_commits.sh --list | --numbers | --speed [ROUNDS [WORD OF A ROW ...]]
 # --base     the commit that today's tree is compared with (default: the commit before one engine was made of many)
 # --build    the build of today's tree (default: build); the base is built with the same options
 # --folder   where the base's copy, its build and all results lie (default: FOLDER/compare below the build); they are kept,
@@ -80,31 +80,38 @@ fi
 
 # ---- what is needed of both ----
 
+# Test programs are needed where nothing is chosen, or they are.
+tests=no
+case " $* " in "  " | *" tests "*) [ $mode = speed ] || tests=yes ;; esac
+
 # Programs of a tree: the command, modules for MPI, the examples, and those of tests.txt that the tree has.
 targets() {
     echo liana
     for library in openmpi mpich; do
         ! cmake --build "$2" --target help | grep -q "\bliana_$library\b" || echo liana_$library
     done
-    sed -n 's/^foreach(example \(.*\))$/\1/p' "$1/cmake/tests.cmake" | tr ' ' '\n' | sed 's/^/example_/'
-    grep -v '^#' "$tools/tests.txt" | tr ' ' '\n' | while read -r name; do
+    for file in "$1"/examples/*.c; do echo "example_$(basename "$file" .c)"; done
+    [ $tests = no ] || grep -v '^#' "$tools/tests.txt" | tr ' ' '\n' | while read -r name; do
         [ -z "$(find "$1/tests" -name "$name.c")" ] || echo "$name"
     done
 }
 jobs=${COMPARE_BUILD_JOBS:-$(nproc)}
-if [ $mode = speed ]; then
-    for each in "$base_build" "$build"; do cmake --build "$each" --parallel "$jobs" --target liana bench_step >/dev/null; done
-    exec python3 "$tools/speed.py" "$base_build" "$build" "$@"
-fi
 for each in base today; do
     [ $each = base ] && source=$base_tree in=$base_build || source=$tree in=$build
     log=$folder/$each.log
-    # shellcheck disable=SC2046
-    cmake --build "$in" --parallel "$jobs" --target $(targets "$source" "$in") >"$log" 2>&1 || {
+    more=
+    [ $mode != speed ] || more="bench_step bench_program"
+    # shellcheck disable=SC2046,SC2086
+    cmake --build "$in" --parallel "$jobs" --target $(targets "$source" "$in") $more >"$log" 2>&1 || {
         tail -n 20 "$log" >&2
         fail "the build of $each failed ($log)"
     }
 done
-# shellcheck disable=SC2086
-exec python3 "$tools/compare.py" --base-build "$base_build" --base-tree "$base_tree" --build "$build" --tree "$tree" \
-    --folder "$folder" $options "$@"
+compare() {
+    # shellcheck disable=SC2086
+    python3 "$tools/compare.py" --base-build "$base_build" --base-tree "$base_tree" --build "$build" --tree "$tree" \
+        --folder "$folder" $options "$@"
+}
+[ $mode = speed ] || { compare "$@" && exit 0 || exit $?; }
+compare --draw
+exec python3 "$tools/speed.py" "$base_build" "$build" "$folder/drawn" "$@"

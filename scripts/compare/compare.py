@@ -187,6 +187,7 @@ def read_options():
     parser.add_argument("--limit", type=int, default=300, help="seconds that a case may take with one build")
     parser.add_argument("--shown", type=int, default=5, help="differences that are printed of each case")
     parser.add_argument("--anew", action="store_true", help="run the base's cases again")
+    parser.add_argument("--draw", action="store_true", help="only draw the data")
     parser.add_argument("wanted", nargs="*", help="sections or cases")
     return parser.parse_args()
 
@@ -195,8 +196,10 @@ def main():
     options = read_options()
     setting = Setting(options)
     chosen, with_tests = choose(options.wanted)
-    build_keeper(setting)
     draw(setting)
+    if options.draw:
+        return 0
+    build_keeper(setting)
     results = []
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         for done in pool.map(lambda pair: compare_case(setting, *pair), chosen):

@@ -43,7 +43,7 @@ class Setting:
 
     def environment(self, side, keep, dump, temporary):
         own = {name: value for name, value in os.environ.items() if not name.startswith("LIANA_")}
-        own.update(PATH=side.build + ":" + own["PATH"], BIN=side.build, BASE_BIN=self.base.build, TREE=side.tree,
+        own.update(PATH=side.build + ":" + own["PATH"], BIN=side.build, BASE_BIN=self.base.build, BASE_TREE=self.base.tree, TOOLS=HERE, TREE=side.tree,
                    DRAWN=self.drawn, SHARED=self.shared, TMPDIR=temporary, LC_ALL="C.UTF-8", LIANA_THREADS="2",
                    XDG_CACHE_HOME=os.path.join(temporary, "cache"), LIANA_PEERS="", COMPARE_KEEP=keep, LIANA_DUMP=dump,
                    LD_PRELOAD=self.keeper)

@@ -33,7 +33,8 @@ static void copy_file(const char *from, const char *to)
 {
     static const size_t SIZE = 1 << 16;
     char *piece = malloc(SIZE);
-    const int source = open(from, O_RDONLY | O_CLOEXEC), target = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    const int source = open(from, O_RDONLY | O_CLOEXEC),
+              target = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     ssize_t got = 0;
     while (piece && source >= 0 && target >= 0 && (got = read(source, piece, SIZE)) > 0) {
         if (write(target, piece, (size_t)got) != got) abort();
@@ -68,7 +69,8 @@ int rename(const char *from, const char *to)
     const char *folder = getenv("COMPARE_KEEP"), *name = strrchr(to, '/');
     if (folder && is_kept(to)) {
         char kept[4096];
-        snprintf(kept, sizeof kept, "%s/%d-%d-%s", folder, (int)getpid(), atomic_fetch_add(&number, 1), name ? name + 1 : to);
+        snprintf(kept, sizeof kept, "%s/%d-%d-%s", folder, (int)getpid(), atomic_fetch_add(&number, 1),
+                 name ? name + 1 : to);
         if (link(from, kept) != 0) copy_file(from, kept);
     }
     return next(from, to);

@@ -91,7 +91,7 @@ targets() {
         ! cmake --build "$2" --target help | grep -q "\bliana_$library\b" || echo liana_$library
     done
     for file in "$1"/examples/*.c; do echo "example_$(basename "$file" .c)"; done
-    [ $tests = no ] || grep -v '^#' "$tools/tests.txt" | tr ' ' '\n' | while read -r name; do
+    [ $tests = no ] || grep -v '^#' "$tools/tests.txt" | sed 's/:graphs//g' | tr ' ' '\n' | while read -r name; do
         [ -z "$(find "$1/tests" -name "$name.c")" ] || echo "$name"
     done
 }

@@ -21,7 +21,7 @@ static bool ends_with(const char *text, const char *ending)
 static bool is_kept(const char *path)
 {
     static const char *const endings[] = {".safetensors", "/history.json", "/epochs.csv", "_predictions.csv"};
-    const char *dump = secure_getenv("LIANA_DUMP");
+    const char *dump = secure_getenv("COMPARE_DUMP");
     if (dump && strncmp(path, dump, strlen(dump)) == 0) return ends_with(path, ".txt") || ends_with(path, ".mlir");
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
         if (ends_with(path, endings[i])) return true;
@@ -50,7 +50,8 @@ char *getenv(const char *name)
     static atomic_int number;
     char *(*next)(const char *) = (char *(*)(const char *))dlsym(RTLD_NEXT, "getenv"), *own = NULL;
     const char *dump = next(name);
-    if (!dump || strcmp(name, "LIANA_DUMP") != 0 || !next("COMPARE_KEEP")) return (char *)dump;
+    const char *given = next("COMPARE_DUMP"); /* what the comparison has set; a test may set another folder */
+    if (!dump || strcmp(name, "LIANA_DUMP") != 0 || !given || strcmp(dump, given) != 0) return (char *)dump;
     if (asprintf(&own, "%s/%d-%d", dump, (int)getpid(), atomic_fetch_add(&number, 1)) < 0) abort();
     return own; /* for as long as the process lives, as with the real one */
 }

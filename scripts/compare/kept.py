@@ -38,8 +38,9 @@ def by_name(entries):
     return named
 
 
-def pair(missing, more, ours, theirs):
-    """Differences of contents that only one side has: by name, the first with the first."""
+def pair(missing, more, ours, theirs, only_base=False):
+    """Differences of contents that only one side has: by name, the first with the first. only_base: what today has more
+    is none."""
     differences = []
     left, right = by_name(missing), by_name(more)
     for name in sorted(set(left) | set(right)):
@@ -51,7 +52,7 @@ def pair(missing, more, ours, theirs):
                 differences.append((f"{paths[0]}\n  and   {paths[1]}", lines))
             elif i < len(a):
                 differences.append((ours[name, a[i]], ["only base has this"]))
-            else:
+            elif not only_base:
                 differences.append((theirs[name, b[i]], ["only today has this"]))
     return differences
 

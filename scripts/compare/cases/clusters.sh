@@ -75,7 +75,7 @@ case_refused() {
     refused servers liana launch -n 2 --servers 2 problem.yaml --out run
     refused strategy liana launch -n 2 problem.yaml train.strategy=mirrored --out run
     refused wire liana launch -n 2 problem.yaml 'train.strategy={name: multi_worker, wire: float8}' --out run
-    for name in servers strategy wire; do sed -i 's/^\[rank [0-9]\] //' $name.err && LC_ALL=C sort -u -o $name.err $name.err; done
+    for name in servers strategy wire; do sed -i 's/^\[rank [0-9]\] //; s/rank [0-9]/rank N/' $name.err && LC_ALL=C sort -u -o $name.err $name.err; done
 }
 
 # ---- deaths ----

@@ -160,12 +160,12 @@ YAML
     liana train words.yaml --out run >train.out 2>train.err || echo $? >code
 }
 case_architecture() {
-    for base in MobileNetV2 ResNet50 EfficientNetB0; do
+    for base in MobileNetV2 ResNet50 EfficientNetB0 MobileNet ResNet50V2 DenseNet121; do
         flowers >$base.yaml
         cat >>$base.yaml <<YAML
   image_size: [32, 32]
 model: {base: $base}
-train: {epochs: 1, steps_per_epoch: 2, batch_size: 12, microbatch: 6, optimizer: Adam, seed: 2}
+train: {epochs: 1, steps_per_epoch: 2, batch_size: 6, microbatch: 3, optimizer: Adam, seed: 2}
 YAML
         say $base liana train $base.yaml data.test=null --out run-$base data.validation.take=8
         rm -r run-$base/checkpoints # large; the weights are compared by their checksum

@@ -4,7 +4,8 @@
 #   scripts/compare_commits.sh --list | --numbers | --speed [ROUNDS [WORD OF A ROW ...]]
 # --base     the commit that today's tree is compared with (default: the commit before one engine was made of many)
 # --build    the build of today's tree (default: build); the base is built with the same options
-# --folder   where the base's copy, its build and all results lie (default: FOLDER/compare below the build); they are kept,
+# --folder   where the base's copy, its build and all results lie (default: FOLDER/compare below the build); they are
+# kept,
 #            and used again
 # --anew     runs the base's cases again
 # --list     lists sections and cases
@@ -65,17 +66,17 @@ if [ ! -d "$base_tree" ]; then
 fi
 # Data beside the tree are beside the copy too.
 [ ! -d "$tree/../shared" ] || ln -sfn "$(cd "$tree/../shared" && pwd)" "$folder/shared"
-[ $mode != numbers ] || exec python3 "$tools/numbers.py" "$base_tree" "$tree"
+[ $mode != numbers ] || exec python3 "$tools/count.py" "$base_tree" "$tree"
 
 # An option of today's build.
 option() { sed -n "s/^$1:[A-Z]*=//p" "$build/CMakeCache.txt"; }
 if [ ! -f "$base_build/build.ninja" ] && [ ! -f "$base_build/Makefile" ]; then
-    for name in CMAKE_BUILD_TYPE CMAKE_C_COMPILER CMAKE_C_FLAGS CMAKE_C_COMPILER_LAUNCHER LIANA_X86 LIANA_HDF5 LIANA_REMOTE \
-        LIANA_ZMQ LIANA_MPI LIANA_SANITIZE; do
+    for name in CMAKE_BUILD_TYPE CMAKE_C_COMPILER CMAKE_C_FLAGS CMAKE_C_COMPILER_LAUNCHER LIANA_X86 LIANA_HDF5 \
+        LIANA_REMOTE LIANA_ZMQ LIANA_MPI LIANA_SANITIZE; do
         printf 'set(%s "%s" CACHE STRING "")\n' $name "$(option $name)"
     done >"$folder/options.cmake"
-    cmake -C "$folder/options.cmake" -S "$base_tree" -B "$base_build" -G "$(option CMAKE_GENERATOR)" --log-level=WARNING \
-        -Wno-dev >/dev/null
+    cmake -C "$folder/options.cmake" -S "$base_tree" -B "$base_build" -G "$(option CMAKE_GENERATOR)" \
+        --log-level=WARNING -Wno-dev >/dev/null
 fi
 
 # ---- what is needed of both ----

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Runs the cases with two builds, and compares all that they leave. Called by compare_commits.sh, which says how.
 
-A case runs in the same folder for both builds, one after the other, so that paths in files and messages are equal. What the
-base gives is kept, and used again while the case, its helpers and the drawn data are the same."""
+A case runs in the same folder for both builds, one after the other, so that paths in files and messages are equal. What
+the base gives is kept, and used again while the case, its helpers and the drawn data are the same."""
 import argparse
 import concurrent.futures
 import hashlib
@@ -43,7 +43,8 @@ class Setting:
 
     def environment(self, side, keep, dump, temporary):
         own = {name: value for name, value in os.environ.items() if not name.startswith("LIANA_")}
-        own.update(PATH=side.build + ":" + own["PATH"], BIN=side.build, BASE_BIN=self.base.build, BASE_TREE=self.base.tree, TOOLS=HERE, TREE=side.tree,
+        own.update(PATH=side.build + ":" + own["PATH"], BIN=side.build, TREE=side.tree, BASE_BIN=self.base.build,
+                   BASE_TREE=self.base.tree, TOOLS=HERE,
                    DRAWN=self.drawn, SHARED=self.shared, TMPDIR=temporary, LC_ALL="C.UTF-8", LIANA_THREADS="2",
                    XDG_CACHE_HOME=os.path.join(temporary, "cache"), LIANA_PEERS="", COMPARE_KEEP=keep, LIANA_DUMP=dump,
                    COMPARE_DUMP=dump,                   LD_PRELOAD=self.keeper)
@@ -75,7 +76,7 @@ def digest_of(section, case):
 
 
 def run_shell(setting, side, name, script, limit):
-    """Runs a script in an empty folder; (status, what it printed, seconds). What it leaves goes to the side's results."""
+    """Runs a script in an empty folder; (status, what it said, seconds). What it leaves becomes the side's results."""
     work, extra = os.path.join(setting.folder, "work", name), os.path.join(setting.folder, "work", name + ".more")
     make_empty(work)
     make_empty(extra)

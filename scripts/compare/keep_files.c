@@ -1,6 +1,6 @@
-/* A library that is loaded before others (LD_PRELOAD): it keeps what a process puts in its place. liana writes each file
- * under another name and then renames it; before that happens the file is linked into the folder COMPARE_KEEP, with a
- * number. So all graphs of a process are kept, also where the next one has the same name. */
+/* A library that is loaded before others (LD_PRELOAD): it keeps what a process puts in its place. liana writes each
+ * file under another name and then renames it. Before that happens the file is linked into the folder COMPARE_KEEP,
+ * with a number. So all graphs of a process are kept, also where the next one has the same name. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>

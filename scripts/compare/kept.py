@@ -1,5 +1,5 @@
-"""Sets of files that were kept while something ran (keep_files.c): graphs, weights, histories. Order and number say nothing,
-since processes and threads compile in any order; so each content is kept once, under its name and its checksum."""
+"""Sets of files that were kept while something ran (keep_files.c): graphs, weights, histories. Order and number say
+nothing, since processes and threads compile in any order. So each content is kept once, under its name and checksum."""
 import hashlib
 import os
 import re

@@ -38,7 +38,8 @@ def read(path):
                 raise SystemExit(f"{path}:{number}: a row has files, find and put, files and drop, or files and skip")
             row[key] = value[1:] if value.startswith(" ") else value
         elif row:
-            masks.append(Mask(row["files"].split(), row.get("find"), row.get("put", ""), row.get("drop"), "skip" in row))
+            masks.append(Mask(row["files"].split(), row.get("find"), row.get("put", ""), row.get("drop"),
+                              "skip" in row))
             row = {}
     return masks
 

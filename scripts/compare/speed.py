@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Measures two builds in turn: speed.py BASE_BUILD TODAY_BUILD DATA [ROUNDS]. Nothing else should run.
 
-Each round runs a row once with each build, one right after the other, and the other way round in the next round; so a machine
-that slows down slows both. A row's number is the median, over the rounds, of today's speed divided by the base's: above 1
-is faster. DATA is the folder with drawn data (cases/draw.sh).
+Each round runs a row once with each build, one right after the other, and the other way round in the next round. So a
+machine that slows down slows both. A row's number is the median, over the rounds, of today's speed divided by the
+base's: above 1 is faster. DATA is the folder with drawn data (cases/draw.sh).
 
-Rows of steps: bench_step on one batch that is always there (updates of networks, inference), microseconds of small calls
-(bench_program), and epochs of small networks by each door, where what is beside the arithmetic counts. Then rows that have
-no part in the mean: compiling the graphs of a network, and processes from their start to their first update."""
+Rows of steps: bench_step on one batch that is always there (updates of networks, inference), microseconds of small
+calls (bench_program), and epochs of small networks by each door, where what is beside the arithmetic counts. Then rows
+that have no part in the mean: compiling the graphs of a network, and processes from their start to their first
+update."""
 import json
 import math
 import os
@@ -23,7 +24,8 @@ SMALL = """data:
   train: {drawn}/flowers/train/*.tfrec
   validation: {drawn}/flowers/val/*.tfrec
   class_names: {drawn}/flowers/classes.txt
-model: {{layers: [{{Conv2D: {{filters: 4, kernel_size: 3, strides: 4}}}}, Flatten, {{Dense: {{units: 5, activation: softmax}}}}]}}
+model:
+  layers: [Conv2D: {{filters: 4, kernel_size: 3, strides: 4}}, Flatten, Dense: {{units: 5, activation: softmax}}]
 train: {{epochs: {epochs}, batch_size: 8, microbatch: {microbatch}, validation_freq: {epochs}}}
 checkpoint: {{every_epoch: false, best: val_loss}}
 """
@@ -73,7 +75,8 @@ def step_rows():
         size = ["--batch", "16", "--microbatch", "8", "--image-size", "96"] if net in NETWORKS else []
         base = ["{build}/bench_step", net, *size, "--steps", "3", "--seconds", "1", "--warmup", "1"]
         rows.append(Row(f"update of {net}", base, images_per_second))
-        rows.append(Row(f"update of {net}, mixed_bfloat16", base + ["--precision", "mixed_bfloat16"], images_per_second))
+        mixed = base + ["--precision", "mixed_bfloat16"]
+        rows.append(Row(f"update of {net}, mixed_bfloat16", mixed, images_per_second))
         rows.append(Row(f"inference of {net}", base + ["--infer"], images_per_second))
     tiny = ["{build}/bench_step", "mlp", "--batch", "8", "--microbatch", "2", "--seconds", "1"]
     return rows + [Row("update of mlp, 8 examples in 4 shards", tiny, images_per_second)]
@@ -83,8 +86,8 @@ def call_rows(base, folder):
     """One row for each number that bench_program prints."""
     command = ["{build}/bench_program", "40000"]
     said, _ = run(base, command, folder)
-    lines = [line.split("  ")[0].strip() or line for line in said.splitlines() if re.search(r"\d+\.\d+", line)]
-    return [Row(f"call: {line[:60]}", command, per_microsecond(i)) for i, line in enumerate(lines)]
+    names = [line.split(":")[0] for line in said.splitlines() if re.search(r"\d+\.\d+", line)]
+    return [Row(f"call: {name}", command, per_microsecond(i)) for i, name in enumerate(names)]
 
 
 def door_rows(folder, drawn):
@@ -98,16 +101,17 @@ def door_rows(folder, drawn):
             train("fit, groups of 4 updates", "liana", "train", "small.yaml", "train.steps_per_execution=4"),
             train("fit, 4 shards", "liana", "train", "shards.yaml"),
             train("2 workers", "liana", "launch", "-n", "2", "shards.yaml", "train.epochs=30"),
-            train("1 worker and 1 server", "liana", "launch", "-n", "2", "--servers", "1", "shards.yaml", "train.epochs=30"),
+            train("worker, server", "liana", "launch", "-n", "2", "--servers", "1", "shards.yaml", "train.epochs=30"),
             Row("steps of a program's own, on replicas", ["{build}/example_replicas"], per_second),
             Row("steps of a program's own, many", ["{build}/example_free_workers"], per_second),
             Row("programs with gradients", ["{build}/example_gan", "150"], per_second)]
 
 
 def start_rows(folder):
-    compiling = [Row(f"compile seconds of {net}", ["{build}/bench_step", net, "--image-size", "96", "--batch", "4", "--steps",
+    # bench_step says seconds with two digits: networks that take long.
+    compiling = [Row(f"compiling {net}", ["{build}/bench_step", net, "--image-size", "96", "--batch", "4", "--steps",
                                                    "1", "--warmup", "0", "--seconds", "0"], per_compile_second, False)
-                 for net in NETWORKS]
+                 for net in ("ResNet50", "EfficientNetB4", "DenseNet201")]
     first = ["liana", "train", "small.yaml", "train.epochs=1", "train.steps=1"]
     return compiling + [Row("start to first update, fit", first + ["--out", folder + "/first"], per_second, False),
                         Row("start to first update, program", ["{build}/example_gan", "1"], per_second, False)]
@@ -135,7 +139,8 @@ def report(rows):
     for row in rows:
         medians = [statistics.median(pair[side] for pair in row.pairs) for side in (0, 1)]
         ratios = [today / base for base, today in row.pairs]
-        print(f"{row.name:<66} {medians[0]:>10.4g} {medians[1]:>10.4g} {ratio_of(row):>7.3f}   {min(ratios):.3f} {max(ratios):.3f}")
+        print(f"{row.name:<66} {medians[0]:>10.4g} {medians[1]:>10.4g} {ratio_of(row):>7.3f}   "
+              f"{min(ratios):.3f} {max(ratios):.3f}")
     steps = [ratio_of(row) for row in rows if row.is_step]
     mean = math.exp(sum(math.log(ratio) for ratio in steps) / len(steps))
     print(f"geometric mean of {len(steps)} rows of steps: {mean:.3f}; the least: {min(steps):.3f}")

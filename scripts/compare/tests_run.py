@@ -1,5 +1,5 @@
-"""Test programs of both builds: what they compile and save is compared as sets, since tests may be moved, joined and added
-to. Each graph, weights file and history that the base's programs make must be made by one of today's as well."""
+"""Test programs of both builds: what they compile and save is compared as sets, since tests may be moved, joined and
+added to. Each graph, weights file and history that the base's programs make must be made by one of today's as well."""
 import concurrent.futures
 import os
 import shutil
@@ -64,8 +64,8 @@ def note_failures(names, base, today):
 
 
 def compare_tests(setting, jobs, run_shell):
-    """One result for each program of the base: what it makes and none of today's makes. Programs that fail, or that one of
-    both lacks, are listed."""
+    """One result for each program of the base: what it makes and none of today's makes. Programs that fail, or that one
+    of both lacks, are listed."""
     names, graphs_only = read_names()
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         base, today = (list(pool.map(lambda name, side=side: run_test(setting, side, name, run_shell), names))

@@ -43,7 +43,8 @@ case_other_parts() {
     launch weighted -n 2 problem.yaml data.cache=none
     problem "" "stages: [{epochs: 1, trainable_from: dense}, {epochs: 1, train_all: true}]"
     launch stages -n 2 problem.yaml train.epochs=2
-    problem "control: {name: annealing, monitor: val_loss, every_steps: 2, energy: 0.001, factor_low: 0.1, factor_high: 0.5}"
+    problem "control: {name: annealing, monitor: val_loss, every_steps: 2, energy: 0.001, factor_low: 0.1,
+        factor_high: 0.5}"
     launch annealing -n 2 problem.yaml
 }
 # Over TCP with a key, found by the variables of torchrun.
@@ -75,13 +76,18 @@ case_refused() {
     refused servers liana launch -n 2 --servers 2 problem.yaml --out run
     refused strategy liana launch -n 2 problem.yaml train.strategy=mirrored --out run
     refused wire liana launch -n 2 problem.yaml 'train.strategy={name: multi_worker, wire: float8}' --out run
-    for name in servers strategy wire; do sed -i 's/^\[rank [0-9]\] //; s/rank [0-9]/rank N/' $name.err && LC_ALL=C sort -u -o $name.err $name.err; done
+    # Who is the first to fail is chance.
+    for name in servers strategy wire; do
+        sed -i 's/^\[rank [0-9]\] //; s/rank [0-9]/rank N/' $name.err
+        LC_ALL=C sort -u -o $name.err $name.err
+    done
 }
 
 # ---- deaths ----
 
-# die NAME WHICH OPTIONS ...: a training of which one process is killed when the first checkpoint is there. The run folder is
-# compared, and the words that say who died; when it was is not, so nothing else is kept. A training that was over before is tried again.
+# die NAME WHICH OPTIONS ...: a training of which one process is killed when the first checkpoint is there. The run
+# folder is compared, and the words that say who died; when it was is not, so nothing else is kept. A training that
+# was over before is tried again.
 die() {
     name=$1 which=$2
     shift 2
@@ -97,7 +103,8 @@ die() {
         [ $try -lt 5 ] || { echo "the training was over before the death" && return 1; } >&2
     done
     echo $code >"$name.code"
-    cat "$name.out" "$name.err" | grep 'died\|gone\|failed\|without' | sed 's/[0-9][0-9]*/N/g' | LC_ALL=C sort >"$name.words"
+    cat "$name.out" "$name.err" | grep 'died\|gone\|failed\|without' | sed 's/[0-9][0-9]*/N/g' |
+        LC_ALL=C sort >"$name.words"
     rm "$name.out" "$name.err"
     rm -rf "run-$name"/*.log
 }

@@ -48,8 +48,8 @@ case_lists() {
     liana list train >unknown.out 2>unknown.err || true
     say layer liana list layers Conv2D
     say help liana help
-    for command in train find-lr sweep evaluate predict report compare plot summary check data replay profile plan inspect \
-        convert synth devices compare-devices launch cluster server list; do
+    for command in train find-lr sweep evaluate predict report compare plot summary check data replay profile plan \
+        inspect convert synth devices compare-devices launch cluster server list; do
         say "help_$command" liana $command --help
     done
 }

@@ -20,7 +20,8 @@ by() {
 by_processes() {
     mkdir "$2"
     # shellcheck disable=SC2086
-    (cd "$2" && say said liana launch -n "$3" ${6:-} --program "$TMPDIR/ranked" -- "$1" "$4" ${5:+"$5"} && in_any_order said)
+    (cd "$2" && say said liana launch -n "$3" ${6:-} --program "$TMPDIR/ranked" -- "$1" "$4" ${5:+"$5"} &&
+        in_any_order said)
 }
 # everywhere DOOR [MORE]: under each strategy.
 everywhere() {

@@ -18,23 +18,26 @@ case_mnist() { example mnist train.epochs=2 train.steps_per_epoch=5 data.validat
 case_mnist_fast() { example mnist_fast train.epochs=2 train.steps_per_epoch=5 data.validation.take=300; }
 case_fashion_mnist() { example fashion_mnist train.epochs=2 train.steps_per_epoch=5 data.validation.take=300; }
 case_flowers() {
-    example flowers train.epochs=2 train.steps_per_epoch=2 train.batch_size=24 data.validation.take=24 data.test.take=10 \
-        train.precision=float32
+    example flowers train.epochs=2 train.steps_per_epoch=2 train.batch_size=24 data.validation.take=24 \
+        data.test.take=10 train.precision=float32
 }
 case_flowers_mixed() {
-    example flowers train.epochs=1 train.steps_per_epoch=2 train.batch_size=24 data.validation.take=24 data.test.take=10 \
-        train.precision=mixed_bfloat16
+    example flowers train.epochs=1 train.steps_per_epoch=2 train.batch_size=24 data.validation.take=24 \
+        data.test.take=10 train.precision=mixed_bfloat16
 }
 case_demo() {
     tree
     mkdir -p tree/runs
     ln -s "$DRAWN/flowers" tree/runs/demo-flowers
-    say train liana train tree/examples/demo.yaml train.epochs=2 train.batch_size=32 --out run model.layers.17.Dense.units=5
+    say train liana train tree/examples/demo.yaml train.epochs=2 train.batch_size=32 model.layers.17.Dense.units=5 \
+        --out run
 }
 case_annealing() {
     tree
-    sed "s/^seeds:.*/seeds: [1]/; s/^output:.*/output: sweep/; s,^base: ,base: tree/examples/," tree/examples/annealing.yaml |
-        sed "s/data.test: null/&\n  train.epochs: 2\n  train.steps_per_epoch: 3\n  train.batch_size: 24\n  data.validation.take: 24/; s/every_steps: 8/every_steps: 2/" >annealing.yaml
+    shorter="data.test: null\n  train.epochs: 2\n  train.steps_per_epoch: 3\n  train.batch_size: 24"
+    sed "s/^seeds:.*/seeds: [1]/; s/^output:.*/output: sweep/; s,^base: ,base: tree/examples/,
+        s/data.test: null/$shorter\n  data.validation.take: 24/; s/every_steps: 8/every_steps: 2/" \
+        tree/examples/annealing.yaml >annealing.yaml
     say sweep liana sweep annealing.yaml --jobs 1
 }
 

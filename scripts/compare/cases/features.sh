@@ -12,16 +12,20 @@ case_shards() {
     train uneven "epochs: 2, batch_size: 22, microbatch: 6, seed: 3, remainder: drop, threads: 3"
 }
 case_optimizers() {
-    for name in SGD Adam AdamW RMSprop Adagrad Adadelta Adamax Nadam Ftrl Lion Lamb Adafactor LossScaleOptimizer; do
+    for name in SGD Adam AdamW RMSprop Adagrad Adadelta Adamax Nadam Ftrl Lion Lamb LARS; do
         configure $name "epochs: 1, steps_per_epoch: 3, batch_size: 20, optimizer: {name: $name, learning_rate: 0.01}"
         liana train $name.yaml --out "run-$name" >$name.out 2>$name.err || echo $? >$name.code
     done
 }
 case_optimizer_options() {
-    train momentum "epochs: 2, batch_size: 20, optimizer: {name: SGD, momentum: 0.9, nesterov: true, learning_rate: {name: ExponentialDecay, initial_learning_rate: 0.1, decay_steps: 4, decay_rate: 0.9}}"
-    train clipped "epochs: 1, batch_size: 20, optimizer: {name: Adam, global_clipnorm: 0.1, weight_decay: 0.01, amsgrad: true}"
-    train averaged "epochs: 2, batch_size: 20, optimizer: {name: SGD, learning_rate: 0.05, use_ema: true, ema_momentum: 0.9, ema_overwrite_frequency: 4}"
-    train warmed "epochs: 2, batch_size: 20, optimizer: {name: Adam, learning_rate: {name: CosineDecay, initial_learning_rate: 2.0e-3, warmup_epochs: 0.5}}"
+    train momentum "epochs: 2, batch_size: 20, optimizer: {name: SGD, momentum: 0.9, nesterov: true,
+        learning_rate: {name: ExponentialDecay, initial_learning_rate: 0.1, decay_steps: 4, decay_rate: 0.9}}"
+    train clipped "epochs: 1, batch_size: 20, optimizer: {name: Adam, global_clipnorm: 0.1, weight_decay: 0.01,
+        amsgrad: true}"
+    train averaged "epochs: 2, batch_size: 20, optimizer: {name: SGD, learning_rate: 0.05, use_ema: true,
+        ema_momentum: 0.9, ema_overwrite_frequency: 4}"
+    train warmed "epochs: 2, batch_size: 20, optimizer: {name: Adam, learning_rate: {name: CosineDecay,
+        initial_learning_rate: 2.0e-3, warmup_epochs: 0.5}}"
 }
 case_steps_per_execution() {
     train groups "epochs: 2, batch_size: 8, steps_per_execution: 4, seed: 2"
@@ -37,7 +41,8 @@ case_precision() {
     train auto "epochs: 1, batch_size: 20, precision: auto"
 }
 case_metrics() {
-    train many "epochs: 2, batch_size: 20, metrics: [accuracy, {name: top_k_accuracy, k: 2}, class_f1_score, {name: class_recall, as: macro_recall}, cohen_kappa, confusion_matrix]"
+    train many "epochs: 2, batch_size: 20, metrics: [accuracy, {name: top_k_accuracy, k: 2}, class_f1_score,
+        {name: class_recall, as: macro_recall}, cohen_kappa, confusion_matrix]"
 }
 case_validation() {
     train often "epochs: 3, batch_size: 20, validation_freq: 2, validation_batch_size: 7, validation_steps: 2"
@@ -53,14 +58,20 @@ case_length() {
     refused too_long liana train per_epoch.yaml train.steps_per_epoch=8 --out run-refused
 }
 case_callbacks() {
-    configure callbacks "epochs: 6, batch_size: 20, metrics: [accuracy], optimizer: {name: Adam, learning_rate: 0.02}, callbacks: [{EarlyStopping: {monitor: val_loss, patience: 2, restore_best_weights: true}}, {ReduceLROnPlateau: {monitor: val_loss, patience: 1, factor: 0.5}}, CSVLogger, {ConfusionMatrixLogger: {}}, {PredictionsLogger: {training: true}}]"
+    configure callbacks "epochs: 6, batch_size: 20, metrics: [accuracy], optimizer: {name: Adam,
+        learning_rate: 0.02}, callbacks: [{EarlyStopping: {monitor: val_loss, patience: 2,
+        restore_best_weights: true}}, {ReduceLROnPlateau: {monitor: val_loss, patience: 1, factor: 0.5}}, CSVLogger,
+        {ConfusionMatrixLogger: {}}, {PredictionsLogger: {training: true}}]"
     sed -i 's/metrics: .accuracy./metrics: [accuracy, confusion_matrix]/' callbacks.yaml
     say train liana train callbacks.yaml --out run
-    train averages "epochs: 3, batch_size: 20, optimizer: {name: Adam, use_ema: true, ema_momentum: 0.8}, callbacks: [CSVLogger, SwapEMAWeights]"
+    train averages "epochs: 3, batch_size: 20, optimizer: {name: Adam, use_ema: true, ema_momentum: 0.8},
+        callbacks: [CSVLogger, SwapEMAWeights]"
     train best "epochs: 4, batch_size: 20" "checkpoint: {best: val_loss, keep: 2}"
 }
 case_annealing() {
-    train annealing "epochs: 4, batch_size: 20, optimizer: {name: Adam, learning_rate: 0.05}, control: {name: annealing, monitor: val_loss, every_steps: 2, energy: 0.001, factor_low: 0.1, factor_high: 0.5}"
+    train annealing "epochs: 4, batch_size: 20, optimizer: {name: Adam, learning_rate: 0.05},
+        control: {name: annealing, monitor: val_loss, every_steps: 2, energy: 0.001, factor_low: 0.1,
+        factor_high: 0.5}"
 }
 case_stages() {
     train stages "batch_size: 20, optimizer: {name: Adam, learning_rate: 1.0e-3}" "stages:
@@ -69,7 +80,8 @@ case_stages() {
   - {epochs: 1, train_all: true, optimizer: {name: SGD, learning_rate: 1.0e-2}}"
 }
 case_augmented() {
-    configure augmented "epochs: 2, batch_size: 22, microbatch: 4, optimizer: {name: Adam, learning_rate: 3.0e-3}, seed: 5"
+    configure augmented "epochs: 2, batch_size: 22, microbatch: 4, optimizer: {name: Adam, learning_rate: 3.0e-3},
+        seed: 5"
     cat >augment.yaml <<'YAML'
   oversample: {target_count: 30}
   augment:
@@ -97,7 +109,9 @@ case_bad_records() {
 case_bad_numbers() {
     configure numbers "epochs: 2, batch_size: 20, optimizer: {name: SGD, learning_rate: 1.0e30}"
     refused fail liana train numbers.yaml --out run-fail
-    for bundle in run-fail/bad-numbers-*; do liana replay "$bundle" >replay.out 2>replay.err || echo $? >replay.code; done
+    for bundle in run-fail/bad-numbers-*; do
+        liana replay "$bundle" >replay.out 2>replay.err || echo $? >replay.code
+    done
     for policy in skip restore; do
         liana train numbers.yaml train.on_bad_numbers=$policy --out "run-$policy" >$policy.out 2>$policy.err ||
             echo $? >$policy.code
@@ -106,8 +120,8 @@ case_bad_numbers() {
 case_recompute() {
     configure recompute "epochs: 1, batch_size: 20"
     for memory in 1 2 30; do
-        liana train recompute.yaml train.recompute=auto train.memory=$memory --out run-$memory >$memory.out 2>$memory.err ||
-            echo $? >$memory.code
+        liana train recompute.yaml train.recompute=auto train.memory=$memory --out run-$memory \
+            >$memory.out 2>$memory.err || echo $? >$memory.code
     done
 }
 case_strategies() {
@@ -118,11 +132,12 @@ case_strategies() {
 case_warm_start() {
     train first "epochs: 1, batch_size: 20"
     say second liana train first.yaml model.warm_start.from=run-first train.epochs=2 --out run-second
-    say weights liana train first.yaml model.weights="$PWD/run-first/checkpoints/step-0000000006/variables.safetensors" \
-        --out run-weights
+    say weights liana train first.yaml --out run-weights \
+        model.weights="$PWD/run-first/checkpoints/step-0000000006/variables.safetensors"
 }
 case_frozen() {
-    train frozen "epochs: 1, batch_size: 20" && say from liana train frozen.yaml model.trainable_from=dense --out run-from
+    train frozen "epochs: 1,
+        batch_size: 20" && say from liana train frozen.yaml model.trainable_from=dense --out run-from
 }
 # Tables: numbers, categories, weights of examples; several targets; sequences with masks.
 case_table() {

@@ -1,6 +1,6 @@
-# What the cases use. A case is a function `case_NAME` in a file of this folder; it runs in an empty folder, once with each
-# build, and all that it leaves there is compared. Variables: BIN (the build), BASE_BIN (the build of the base), TREE (the
-# source of the build), DRAWN (drawn data, the same for all), SHARED (the test data; may be missing).
+# What the cases use. A case is a function `case_NAME` in a file of this folder; it runs in an empty folder, once with
+# each build, and all that it leaves there is compared. Variables: BIN (the build), BASE_BIN (the build of the base),
+# TREE (the source of the build), DRAWN (drawn data, the same for all), SHARED (the test data; may be missing).
 
 # say NAME COMMAND ...: keeps what a command prints, and fails where it fails.
 say() {

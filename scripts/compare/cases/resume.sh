@@ -1,4 +1,5 @@
-# Runs that the base has written, cut, are gone on with by each build: the bits must be those that the base itself gives.
+# Runs that the base has written, cut, are gone on with by each build: the bits must be those that the base itself
+# gives.
 
 # begun NAME TRAIN [MORE]: the base trains, and saves after every third update.
 begun() {
@@ -19,12 +20,15 @@ case_between_epochs() {
     say more liana train run --resume train.epochs=4
 }
 case_in_an_epoch() {
-    begun flowers "epochs: 3, batch_size: 20, callbacks: [CSVLogger, {EarlyStopping: {monitor: val_loss, patience: 9}}, {ReduceLROnPlateau: {monitor: val_loss, patience: 0, factor: 0.5}}], seed: 3" "$every"
+    begun flowers "epochs: 3, batch_size: 20, callbacks: [CSVLogger, {EarlyStopping: {monitor: val_loss,
+        patience: 9}}, {ReduceLROnPlateau: {monitor: val_loss, patience: 0, factor: 0.5}}], seed: 3" "$every"
     cut_run run 9
     say resume liana train flowers.yaml --resume --out run
 }
 case_with_slots() {
-    begun flowers "epochs: 2, batch_size: 16, microbatch: 4, optimizer: {name: Adam, amsgrad: true, use_ema: true, ema_momentum: 0.9, learning_rate: {name: CosineDecay, initial_learning_rate: 3.0e-3, warmup_epochs: 0.5}}, metrics: [accuracy, auc, confusion_matrix], class_weights: balanced, precision: mixed_bfloat16" "$every"
+    begun flowers "epochs: 2, batch_size: 16, microbatch: 4, optimizer: {name: Adam, amsgrad: true, use_ema: true,
+        ema_momentum: 0.9, learning_rate: {name: CosineDecay, initial_learning_rate: 3.0e-3, warmup_epochs: 0.5}},
+        metrics: [accuracy, auc, confusion_matrix], class_weights: balanced, precision: mixed_bfloat16" "$every"
     cut_run run 9
     say resume liana train flowers.yaml --resume --out run
 }
@@ -42,7 +46,8 @@ stages: [{epochs: 1, trainable_from: dense}, {epochs: 2, train_all: true}]"
     say resume liana train flowers.yaml --resume --out run
 }
 case_annealing() {
-    begun flowers "epochs: 3, batch_size: 20, control: {name: annealing, monitor: val_loss, every_steps: 2, energy: 0.001, factor_low: 0.1, factor_high: 0.5}" "$every"
+    begun flowers "epochs: 3, batch_size: 20, control: {name: annealing, monitor: val_loss, every_steps: 2,
+        energy: 0.001, factor_low: 0.1, factor_high: 0.5}" "$every"
     cut_run run 9
     say resume liana train flowers.yaml --resume --out run
 }
@@ -50,7 +55,8 @@ case_rewound() {
     begun flowers "epochs: 2, batch_size: 20" "$every"
     say branch liana train flowers.yaml train.epochs=3 --out branch --resume-from run/checkpoints/step-0000000003
     say rewind liana train flowers.yaml --out run --resume-from step-0000000009
-    say changed liana train flowers.yaml train.epochs=3 train.optimizer.learning_rate=0.01 --resume --allow-changed --out run
+    say changed liana train flowers.yaml train.epochs=3 train.optimizer.learning_rate=0.01 --out run \
+        --resume --allow-changed
     refused other liana train flowers.yaml train.batch_size=10 --resume --out run
 }
 # A run is looked at, and used, with the other build.
@@ -81,7 +87,8 @@ case_signal() {
     configure flowers "epochs: 60, batch_size: 8, microbatch: 2, callbacks: [CSVLogger]" "$every"
     for try in 1 2 3 4 5; do
         rm -rf run
-        (PATH=$BASE_BIN:$PATH && unset COMPARE_KEEP LIANA_DUMP && exec liana train flowers.yaml --out run) >begin.out 2>&1 &
+        (PATH=$BASE_BIN:$PATH && unset COMPARE_KEEP LIANA_DUMP &&
+            exec liana train flowers.yaml --out run) >begin.out 2>&1 &
         until [ -n "$(ls run/checkpoints 2>/dev/null)" ]; do sleep 0.01; done
         kill -TERM $!
         code=0

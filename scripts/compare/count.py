@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints numbers of two trees side by side: numbers.py BASE TODAY. How each is counted stands beside it and below."""
+"""Prints numbers of two trees side by side: count.py BASE TODAY. How each is counted stands beside it and below."""
 import collections
 import os
 import re
@@ -57,7 +57,7 @@ def without_directives(text):
 
 
 def statements(text):
-    """(what stands outside of braces, what ends it: ';' or '{') of a file, its tokens joined without spaces but for words."""
+    """(what stands outside of braces, what ends it: ';' or '{') of a file. Spaces stand only between two words."""
     depth, words = 0, []
     for token in re.findall(r'"(?:\\.|[^"\\])*"|[A-Za-z_]\w*|[^\s]', text):
         if depth == 0 and token in ";{":
@@ -148,7 +148,7 @@ def take_component(stack, on_stack, node):
 def definitions(text):
     """Names with external linkage that a .c file defines: functions, and variables with an initialiser."""
     for statement, end in statements(without_directives(text)):
-        if end == "{" and not re.match(r"(static|typedef|struct|enum|union)\b", statement.replace("static const", "static")):
+        if end == "{" and not re.match(r"(static|typedef|struct|enum|union)\b", statement):
             name = re.search(r"(liana_\w+)(?:\(|=|\[)", statement)
             if name:
                 yield name.group(1)

@@ -34,7 +34,7 @@ static liana_graph *build(int64_t leaves, bool gradients)
                                                        .epsilon = EPSILON,
                                                        .center = true,
                                                        .scale = true};
-    liana__layer_call call = {.here = LIANA_HERE,
+    liana_layer_call call = {.here = LIANA_HERE,
                               .options = &options,
                               .inputs = &x,
                               .num_inputs = 1,

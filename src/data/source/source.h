@@ -6,7 +6,7 @@
 #ifndef LIANA_DATA_SOURCE_H
 #define LIANA_DATA_SOURCE_H
 
-#include "base/context.h"
+#include "base/part.h"
 #include "base/error.h"
 #include "base/field.h"
 #include "base/file.h"
@@ -107,8 +107,7 @@ typedef struct liana__source liana__source;
 typedef struct liana__source_kind {
     const char *name;
     const char *doc; /* one sentence */
-    const struct liana__own_part
-        *own; /* of a program's own kind, which has neither recognises nor open (own_source.c) */
+    const liana_source_type *own; /* a program's own kind, which has neither recognises nor open (own_source.c) */
     /* Whether a file with this path, which begins with these bytes, is of this kind. */
     bool (*recognises)(const char *path, const uint8_t *head, size_t head_size);
     /* Whether `open` takes folders. Otherwise it gets the files in them that it recognises. */
@@ -154,6 +153,8 @@ typedef struct liana__source_kind {
     void (*take_memory)(const liana__source *source, size_t bytes);
 } liana__source_kind;
 
+/* The kinds of a context: liana_source_type of <liana/parts.h>. */
+extern const liana__kind liana__own_source_kind;
 /* What a built-in kind's functions of these names do, for an own kind. */
 bool liana__own_source_recognises(const liana__source_kind *kind, const char *path, const uint8_t *head, size_t size);
 liana_status liana__own_source_open(const liana__source_kind *kind, const liana__paths *paths, liana__source **source,

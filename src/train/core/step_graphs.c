@@ -88,14 +88,14 @@ static liana_tensor build_target(const liana__trainer_options *options, liana_gr
     return component(options, graph, first + index, output->target_dtype, shape);
 }
 
-static liana__activation_kind activation_of(liana__logits_kind kind)
+static liana_logits_kind activation_of(liana_logits_kind kind)
 {
     switch (kind) {
-    case LIANA__LOGITS_SOFTMAX: return LIANA__ACTIVATION_SOFTMAX;
-    case LIANA__LOGITS_SIGMOID: return LIANA__ACTIVATION_SIGMOID;
-    case LIANA__LOGITS_NONE: break;
+    case LIANA_LOGITS_SOFTMAX: return LIANA_LOGITS_SOFTMAX;
+    case LIANA_LOGITS_SIGMOID: return LIANA_LOGITS_SIGMOID;
+    case LIANA_LOGITS_NONE: break;
     }
-    return LIANA__ACTIVATION_NONE;
+    return LIANA_LOGITS_NONE;
 }
 
 /* What the batch says of the examples of a leaf beside inputs and targets. */
@@ -327,7 +327,7 @@ bool liana__leaves_stand_side_by_side(const liana__trainer_options *options)
 {
     if (options->function) return false;
     for (size_t i = 0; i < options->model->num_layers; i++) {
-        if (options->model->layers[i].type->own) return false;
+        if (!options->model->layers[i].type->keeps_shards_apart) return false;
     }
     return true;
 }
@@ -391,5 +391,5 @@ liana_status liana__build_counting_leaf(liana_context *context, const liana__tra
 void liana__slot_name(const liana__trainer_options *options, size_t slot, const char *weight, char *name, size_t size)
 {
     const liana__update_rule rule = liana__trainer_rule(options);
-    snprintf(name, size, "optimizer/%s/%s/%s", rule.optimizer->name, liana__rule_slot_name(&rule, slot), weight);
+    snprintf(name, size, "optimizer/%s/%s/%s", rule.optimizer->part.name, liana__rule_slot_name(&rule, slot), weight);
 }

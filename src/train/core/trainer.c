@@ -488,7 +488,7 @@ liana_status liana__trainer_create(liana__device *device, const liana__trainer_o
 int64_t liana__trainer_num_classes(const liana__trainer *trainer)
 {
     const liana__objective_output *output = &trainer->options.objective->outputs[0];
-    return output->target == LIANA__TARGET_CLASSES ? output->shape.dims[output->shape.rank - 1] : 0;
+    return output->target == LIANA_TARGET_CLASSES ? output->shape.dims[output->shape.rank - 1] : 0;
 }
 
 int64_t liana__trainer_row_size(const liana__trainer *trainer)

@@ -11,7 +11,7 @@ liana__update_rule liana__trainer_rule(const liana__trainer_options *options)
 void liana__trainer_update_free(liana__trainer_update *update)
 {
     liana__update_items_free(&update->items);
-    for (size_t round = 0; round < LIANA__MAX_SUM_ROUNDS; round++) free(update->finished[round]);
+    for (size_t round = 0; round < LIANA_MAX_SUM_ROUNDS; round++) free(update->finished[round]);
     free(update->updated);
     free(update->pieces);
     free(update->cut_pieces);
@@ -113,7 +113,7 @@ const float *liana__trainer_update_finish(liana__trainer_update *update, size_t 
     float *finished = update->finished[round];
     liana__finish_sums(&update->items, round, chunk_sums, finished);
     if (round != liana__rule_rate_round(&update->items.rule)) return finished;
-    const liana__learning_rate *rate = update->options->adapted_rate;
+    const liana_learning_rate *rate = update->options->adapted_rate;
     update->learning_rate = rate->schedule->adapt(rate->options, update->learning_rate, finished);
     scalars[LIANA__UPDATE_RATE] = (float)update->learning_rate;
     return finished;

@@ -22,7 +22,7 @@ typedef struct liana__trainer_update {
     liana__slice_piece *cut_pieces;
     size_t *first_pieces;
     size_t num_slices; /* 0: it was not cut */
-    float *finished[LIANA__MAX_SUM_ROUNDS];
+    float *finished[LIANA_MAX_SUM_ROUNDS];
     double learning_rate; /* of the last update */
 } liana__trainer_update;
 

@@ -31,7 +31,7 @@ static liana_status check_options(const liana__architecture_options *options, co
     liana_check check = {.map = map, .where = where, .error = error};
     if (options->input_shape.count != 3) {
         return liana_option_refuse(&check, "input_shape", "found %lld numbers, expected height, width and channels",
-                                  (long long)options->input_shape.count);
+                                   (long long)options->input_shape.count);
     }
     return liana__check_activation(&check, "classifier_activation", options->classifier_activation);
 }

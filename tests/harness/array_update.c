@@ -70,7 +70,8 @@ void liana__update_arrays_draw(const liana__array_update *f, liana__update_array
     }
 }
 
-liana__array_update liana__array_update_create(liana_model *model, const liana_optimizer_type *optimizer, const char *yaml)
+liana__array_update liana__array_update_create(liana_model *model, const liana_optimizer_type *optimizer,
+                                               const char *yaml)
 {
     liana__array_update f = {.model = model};
     liana__error error = {0};
@@ -78,7 +79,8 @@ liana__array_update liana__array_update_create(liana_model *model, const liana_o
     f.options = calloc(1, optimizer->part.options.size);
     assert_non_null(f.options);
     assert_ok(liana__yaml_parse(yaml, strlen(yaml), "test.yaml", &f.arena, &map, &error), &error);
-    assert_ok(liana__fields_read(&optimizer->part.options, map, "optimizer", NULL, &f.arena, f.options, &error), &error);
+    assert_ok(liana__fields_read(&optimizer->part.options, map, "optimizer", NULL, &f.arena, f.options, &error),
+              &error);
     f.rule = (liana__update_rule){.optimizer = optimizer, .options = f.options};
     f.num_slots = liana__rule_num_slots(&f.rule);
     find_updated(&f);

@@ -109,7 +109,7 @@ static liana_update_reads both_reads(const void *options)
     (void)options;
     return (
         liana_update_reads){.num_rounds = 2,
-                             .rounds = {{LIANA_SUM_OF_ALL, 1, square_terms}, {LIANA_SUM_OF_VARIABLE, 2, both_terms}}};
+                            .rounds = {{LIANA_SUM_OF_ALL, 1, square_terms}, {LIANA_SUM_OF_VARIABLE, 2, both_terms}}};
 }
 
 const liana_optimizer_type liana__test_clip_and_trust = {

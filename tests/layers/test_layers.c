@@ -115,7 +115,8 @@ static void test_builders_have_the_tables_defaults(void **state)
     size_t tried = 0;
     for (size_t i = 0; liana__layer_kind.builtin[i]; i++) {
         bool found = false;
-        for (size_t k = 0; k < model->num_layers; k++) found = found || &model->layers[k].type->part == liana__layer_kind.builtin[i];
+        for (size_t k = 0; k < model->num_layers; k++)
+            found = found || &model->layers[k].type->part == liana__layer_kind.builtin[i];
         if (!found) fail_msg("%s is missing in this test", liana__layer_kind.builtin[i]->name);
         tried++;
     }

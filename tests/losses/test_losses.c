@@ -31,7 +31,7 @@ enum { MAX_BATCH = 16, MAX_CLASSES = 40 };
 
 /* Losses whose targets are classes. */
 static const liana_loss_type *const of_classes[] = {&liana__loss_sparse_categorical_crossentropy,
-                                                &liana__loss_categorical_crossentropy};
+                                                    &liana__loss_categorical_crossentropy};
 enum { NUM_OF_CLASSES = sizeof of_classes / sizeof *of_classes };
 
 /* A batch, and what a loss makes of it. */
@@ -71,9 +71,9 @@ static void try_loss(trial *t, const liana_loss_type *loss, bool from_logits, li
     void *options = liana__arena_allocate(&graph->arena, loss->part.options.size + 1);
     assert_ok(liana__fields_default(&loss->part.options, &graph->arena, options, &context->error), &context->error);
     const liana_loss_call call = {.options = options,
-                                   .output = output,
-                                   .logits = from_logits ? scores : (liana_tensor){0},
-                                   .target = {LIANA_TARGET_CLASSES, labels}};
+                                  .output = output,
+                                  .logits = from_logits ? scores : (liana_tensor){0},
+                                  .target = {LIANA_TARGET_CLASSES, labels}};
     liana_tensor each = loss->elements(&call);
     liana_gradients(each, &scores, 1, &gradient);
     liana_graph_output(graph, "loss", each);
@@ -265,8 +265,8 @@ static void check_metric(const liana_metric_type *metric, int64_t batch, int64_t
         liana_tensor output = liana_graph_input(graph, "output", LIANA_F32, liana_shape_of(batch, classes));
         liana_tensor truth = liana_graph_input(graph, "labels", LIANA_S32, liana_shape_of(batch));
         const liana_metric_call call = {.output = output,
-                                         .activation = LIANA_LOGITS_SOFTMAX,
-                                         .target = {LIANA_TARGET_CLASSES, truth}};
+                                        .activation = LIANA_LOGITS_SOFTMAX,
+                                        .target = {LIANA_TARGET_CLASSES, truth}};
         liana_tensor each = metric->elements(&call);
         assert_int_equal(liana_tensor_dtype(each), LIANA_F32);
         liana_graph_output(graph, "metric", each);

@@ -365,8 +365,7 @@ static void test_agreement(void **state)
         }
         const measurement yes = {"cohen_kappa", LIANA_LOGITS_SIGMOID, LIANA_TARGET_VALUES, weighted, 1};
         check(&yes, kappa(&all, &yes, 0));
-        const measurement m = {"matthews_correlation", LIANA_LOGITS_SOFTMAX, LIANA_TARGET_CLASSES, weighted,
-                               CLASSES};
+        const measurement m = {"matthews_correlation", LIANA_LOGITS_SOFTMAX, LIANA_TARGET_CLASSES, weighted, CLASSES};
         check(&m, correlation(&all, &m));
         const measurement both = {"matthews_correlation", LIANA_LOGITS_SIGMOID, LIANA_TARGET_VALUES, weighted, 1};
         check(&both, correlation(&all, &both));

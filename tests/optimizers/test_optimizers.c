@@ -50,7 +50,8 @@ static void *options_of(const liana_optimizer_type *optimizer, const char *yaml)
     void *options = calloc(1, optimizer->part.options.size);
     assert_non_null(options);
     assert_ok(liana__yaml_parse(yaml, strlen(yaml), "test.yaml", &arena, &map, &error), &error);
-    assert_ok(liana__fields_read(&optimizer->part.options, map, "train.optimizer", NULL, &arena, options, &error), &error);
+    assert_ok(liana__fields_read(&optimizer->part.options, map, "train.optimizer", NULL, &arena, options, &error),
+              &error);
     liana__arena_free(&arena);
     return options;
 }

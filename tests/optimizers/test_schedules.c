@@ -259,8 +259,8 @@ static void test_names_and_options(void **state)
     double options[32];
     assert_true(liana__schedule_ExponentialDecay.part.options.size <= sizeof options);
     assert_ok(liana__yaml_parse(yaml, sizeof yaml - 1, "run.yaml", &arena, &map, &error), &error);
-    assert_fails(liana__fields_read(&liana__schedule_ExponentialDecay.part.options, map, "train.optimizer.learning_rate",
-                                    NULL, &arena, options, &error),
+    assert_fails(liana__fields_read(&liana__schedule_ExponentialDecay.part.options, map,
+                                    "train.optimizer.learning_rate", NULL, &arena, options, &error),
                  LIANA_INVALID_CONFIG, &error, "run.yaml:1:2", "decay_step", "did you mean 'decay_steps'");
     liana__arena_free(&arena);
 }

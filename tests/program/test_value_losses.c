@@ -164,9 +164,9 @@ static void run(const trial *t, liana__device *device, liana_dtype dtype, const 
     liana_tensor given = liana_graph_input(graph, "x", dtype, shape), gradient;
     liana_tensor truth = liana_graph_input(graph, "target", dtype, shape);
     const liana_loss_call call = {.options = choice.options,
-                                   .output = output_of(t, choice.loss, given),
-                                   .logits = t->of_logits ? given : (liana_tensor){0},
-                                   .target = {LIANA_TARGET_VALUES, truth}};
+                                  .output = output_of(t, choice.loss, given),
+                                  .logits = t->of_logits ? given : (liana_tensor){0},
+                                  .target = {LIANA_TARGET_VALUES, truth}};
     liana_tensor each = choice.loss->elements(&call);
     liana_gradients(each, &given, 1, &gradient);
     liana_graph_output(graph, "loss", each);

@@ -280,7 +280,7 @@ static void test_options_of_every_optimizer(void **state)
         "{global_clipnorm: 0.25, use_ema: true, ema_momentum: 0.5, ema_overwrite_frequency: 2}",
     };
     static const liana_optimizer_type *const some[] = {&liana__optimizer_SGD, &liana__optimizer_RMSprop,
-                                                   &liana__optimizer_Lamb, &liana__optimizer_LARS};
+                                                       &liana__optimizer_Lamb, &liana__optimizer_LARS};
     for (size_t i = 0; i < sizeof some / sizeof *some; i++) {
         for (size_t k = 0; k < sizeof yamls / sizeof *yamls; k++) {
             check_optimizer(some[i], yamls[k], (formula){0}, false);
@@ -294,7 +294,7 @@ static void test_regularizers_and_constraints(void **state)
 {
     (void)state;
     const liana_optimizer_type *const chosen[] = {&liana__optimizer_SGD, &liana__optimizer_Adam,
-                                              &liana__test_clip_and_trust, &liana__test_centre};
+                                                  &liana__test_clip_and_trust, &liana__test_centre};
     for (size_t i = 0; i < sizeof chosen / sizeof *chosen; i++) {
         liana__array_update f = make_update_of(build_ruled_model(), chosen[i], "{}");
         f.multipliers =
@@ -374,10 +374,10 @@ static void update_alone(const liana__array_update *f, liana__update_arrays *n, 
     const liana_shape shape = f->model->weights[weight].shape;
     float scalars[3] = {COUNT, (float)RATE, (float)iteration};
     liana__test_value inputs[5 + LIANA_MAX_SLOTS] = {{LIANA_F32, LIANA_SCALAR, &scalars[0]},
-                                                      {LIANA_F32, LIANA_SCALAR, &scalars[1]},
-                                                      {LIANA_F32, LIANA_SCALAR, &scalars[2]},
-                                                      {LIANA_F32, shape, n->values[weight]},
-                                                      {LIANA_F32, shape, n->sums[weight]}};
+                                                     {LIANA_F32, LIANA_SCALAR, &scalars[1]},
+                                                     {LIANA_F32, LIANA_SCALAR, &scalars[2]},
+                                                     {LIANA_F32, shape, n->values[weight]},
+                                                     {LIANA_F32, shape, n->sums[weight]}};
     liana__test_value outputs[1 + LIANA_MAX_SLOTS];
     liana_tensor count = liana_graph_input(graph, "count", LIANA_F32, LIANA_SCALAR);
     liana_optimizer_step step = {.options = f->options};

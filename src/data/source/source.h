@@ -6,10 +6,10 @@
 #ifndef LIANA_DATA_SOURCE_H
 #define LIANA_DATA_SOURCE_H
 
-#include "base/part.h"
 #include "base/error.h"
 #include "base/field.h"
 #include "base/file.h"
+#include "base/part.h"
 #include "base/text.h"
 #include "data/source/columns.h"
 #include "data/source/fingerprint.h"
@@ -106,7 +106,7 @@ typedef struct liana__source liana__source;
 /* A kind of source. Every function except `recognises` gets what `open` returned. */
 typedef struct liana__source_kind {
     const char *name;
-    const char *doc; /* one sentence */
+    const char *doc;              /* one sentence */
     const liana_source_type *own; /* a program's own kind, which has neither recognises nor open (own_source.c) */
     /* Whether a file with this path, which begins with these bytes, is of this kind. */
     bool (*recognises)(const char *path, const uint8_t *head, size_t head_size);

@@ -424,7 +424,7 @@ typedef struct liana_optimizer_type {
 } liana_optimizer_type;
 
 typedef enum liana_schedule_by { LIANA_BY_STEP, LIANA_BY_EPOCH } liana_schedule_by;
-LIANA_API extern const char *const liana_schedule_by_names[];
+static const char *const liana_schedule_by_names[] = {"step", "epoch", NULL};
 
 /* The options of all schedules: those of a schedule begin with this, and its table has LIANA_SCHEDULE_ROWS. Lengths may be
  * given in updates or in epochs. */

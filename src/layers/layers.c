@@ -178,7 +178,7 @@ liana_status liana__check_initializer(liana_check *check, const char *option, co
 
 liana_status liana_layer_refuse(liana_layer_build *build, size_t index, const char *expected)
 {
-    if (!build || !expected) return LIANA_INVALID_ARGUMENT;
+    if (!build || !build->model || !expected) return LIANA_INVALID_ARGUMENT;
     if (build->status != LIANA_OK) return build->status;
     liana_shape shape = build->inputs[index < build->num_inputs ? index : 0];
     liana__text text = {0};

@@ -115,7 +115,7 @@ static liana_status new_weight(liana_layer_build *build, const char *name, const
 void liana_layer_add_weight(liana_layer_build *build, const char *name, liana_shape shape, const char *initializer,
                             bool trainable)
 {
-    if (!build || build->status != LIANA_OK) return;
+    if (!build || !build->model || build->status != LIANA_OK) return;
     const liana__layer *layer = &build->model->layers[build->layer];
     const size_t count = build->is_reuse ? build->checked : layer->num_weights;
     if (!name || !*name || strchr(name, '/') || !initializer) {

@@ -5,8 +5,6 @@
 #include <math.h>
 #include <stdio.h>
 
-const char *const liana_schedule_by_names[] = {"step", "epoch", NULL};
-
 static liana_status accept(liana_context *context, liana_part *part)
 {
     static const liana_option common[] = {LIANA_SCHEDULE_ROWS};

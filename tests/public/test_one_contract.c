@@ -359,6 +359,89 @@ static void test_ids_out_of_range(void **state)
 
 /* ---- what is looked at ---- */
 
+typedef struct watcher_options {
+    LIANA_LAYER_OPTIONS;
+    int64_t weight; /* that is moved in training */
+    bool whole;     /* by a statistic of another shape */
+} watcher_options;
+
+static const liana_option watcher_rows[] = {
+    LIANA_OPTION_ROW(watcher_options, weight, INT),
+    LIANA_OPTION_ROW(watcher_options, whole, BOOL),
+};
+
+static bool saw_training;
+
+static liana_status watcher_weights(liana_layer_build *build)
+{
+    const liana_shape shape = liana_shape_of(build->inputs[0].dims[1]);
+    liana_layer_add_weight(build, "scale", shape, "ones", true);
+    liana_layer_add_weight(build, "mean", shape, "zeros", false);
+    return LIANA_OK;
+}
+
+static liana_tensor watcher_call(liana_layer_call *call)
+{
+    const watcher_options *options = call->options;
+    liana_tensor x = liana_op_multiply(call->inputs[0], call->weights[0]);
+    saw_training = saw_training || call->training;
+    if (!call->training) return x;
+    const liana_axes axes = options->whole ? LIANA_AXES(1) : LIANA_AXES(0);
+    call->updates[call->num_updates++] = (liana_layer_update){.weight = (size_t)options->weight,
+                                                              .statistic = liana_op_reduce_mean(x, axes, false),
+                                                              .momentum = 0.5};
+    return x;
+}
+
+static const liana_layer_type watcher_layer = {
+    LIANA_PART(LAYER, liana_layer_type, "Watcher", NULL, LIANA_PART_OPTIONS(watcher_options, watcher_rows)),
+    .reads_training = true,
+    .weights = watcher_weights,
+    .call = watcher_call,
+};
+
+static liana_status fit_watcher(const fixture *own, const char *name, int64_t weight, bool whole, float *mean)
+{
+    liana_model *m;
+    assert_int_equal(liana_model_create(own->context, NULL, &m), LIANA_OK);
+    liana_input(m, .shape = LIANA_INTS(FEATURES));
+    liana_own_layer(m, name, watcher_options, .name = "watcher", .weight = weight, .whole = whole);
+    liana_dense(m, .units = CLASSES);
+    const liana_fit_options options = {.training = own->data, .epochs = 1, .batch_size = 8, .loss = "mse"};
+    liana_array values;
+    liana_status status = liana_fit(m, &options);
+    if (status == LIANA_OK) assert_int_equal(liana_model_get_weights(m, "watcher/mean", &values), LIANA_OK);
+    if (status == LIANA_OK) *mean = ((const float *)values.data)[0];
+    liana_model_destroy(m);
+    return status;
+}
+
+/* A layer that does not say that it reads `training` is never told; averages are of untrainable weights, in their shape. */
+static void test_layers_are_held_to_what_they_say(void **state)
+{
+    (void)state;
+    fixture own = begin("");
+    float mean = 0;
+    liana_layer_type calm = watcher_layer;
+    calm.part.name = "Calm";
+    calm.reads_training = false;
+    done(liana_register(own.context, &watcher_layer.part));
+    done(liana_register(own.context, &calm.part));
+    saw_training = false;
+    done(fit_watcher(&own, "Calm", 1, false, &mean));
+    assert_false(saw_training);
+    assert_true(mean == 0);
+    done(fit_watcher(&own, "Watcher", 1, false, &mean));
+    assert_true(saw_training);
+    assert_true(mean != 0);
+    refused(fit_watcher(&own, "Watcher", 0, false, &mean), LIANA_INVALID_ARGUMENT,
+            "the layer 'Watcher': an average is of weight 0 with momentum 0.5, expected an untrainable weight");
+    refused(fit_watcher(&own, "Watcher", 2, false, &mean), LIANA_INVALID_ARGUMENT, "an average is of weight 2");
+    refused(fit_watcher(&own, "Watcher", 1, true, &mean), LIANA_INVALID_ARGUMENT,
+            "the layer 'Watcher': its function 'call' gave f32");
+    end(&own);
+}
+
 static const liana_option odd_rows[] = {
     LIANA_OPTION_ROW(liana_optimizer_common, weight_decay, FLOAT, .default_text = "null"),
 };
@@ -396,6 +479,7 @@ int main(void)
         cmocka_unit_test(test_aliases),
         cmocka_unit_test(test_targets_out_of_range),
         cmocka_unit_test(test_ids_out_of_range),
+        cmocka_unit_test(test_layers_are_held_to_what_they_say),
         cmocka_unit_test(test_tables_without_the_rows_of_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -94,8 +94,8 @@ typedef struct liana_part {
     liana_status (*check)(liana_check *check);
 } liana_part;
 
-/* The first member of a designated initialiser: the kind, the struct, the name, the doc. Further members of liana_part may
- * follow, such as its options from an array of rows. */
+/* The first member of a designated initialiser: the kind, the struct, the name, the doc. Further members of liana_part
+ * may follow, such as its options from an array of rows. */
 #define LIANA_PART(part_kind, type, part_name, ...) \
     .part = {.size = sizeof(type),                  \
              .version = LIANA_PARTS_VERSION,        \
@@ -293,9 +293,9 @@ typedef enum liana_metric_takes {
     LIANA_METRIC_OF_CLASSES, /* the same, but one class for each element: not several answers of yes and no */
 } liana_metric_takes;
 
-/* A metric is an accumulator: a mean (elements), or made of sums (sums, add, finish). On the device a shard adds numbers
- * to sums. The host adds the sums of all batches in f64, and finishes them. So a metric is the same however the data are
- * split, and after a resume. */
+/* A metric is an accumulator: a mean (elements), or made of sums (sums, add, finish). On the device a shard adds
+ * numbers to sums. The host adds the sums of all batches in f64, and finishes them. So a metric is the same however the
+ * data are split, and after a resume. */
 typedef struct liana_metric_type {
     liana_part part;
     unsigned targets; /* as of a loss */
@@ -331,8 +331,8 @@ enum {
     LIANA_MAX_ROUND_SUMS = 4,
 };
 
-/* What every optimizer does besides its update, as Keras's do: the options of an optimizer begin with this, and its table
- * has LIANA_OPTIMIZER_ROWS. */
+/* What every optimizer does besides its update, as Keras's do: the options of an optimizer begin with this, and its
+ * table has LIANA_OPTIMIZER_ROWS. */
 typedef struct liana_optimizer_common {
     double weight_decay; /* NaN: none */
     liana_strings exclude_from_weight_decay;
@@ -364,8 +364,8 @@ typedef struct liana_optimizer_common {
                          .maximum = 16777216,                                                                          \
                          .doc = "Every so many updates the weights become their averages; 0: only after training.")
 
-/* The update of one trainable variable, or of the range of its elements that a slice has. A range is flat, [n]; a complete
- * variable has its shape. */
+/* The update of one trainable variable, or of the range of its elements that a slice has. A range is flat, [n]; a
+ * complete variable has its shape. */
 typedef struct liana_optimizer_step {
     const void *options;
     double weight_decay; /* of this variable; 0: none */
@@ -388,16 +388,16 @@ typedef struct liana_optimizer_step {
 /* What the sums of a round are over: the elements of each variable, or those of all trainable variables. */
 typedef enum liana_sum_scope { LIANA_SUM_OF_VARIABLE, LIANA_SUM_OF_ALL } liana_sum_scope;
 
-/* Sums that an update needs at once. `terms` builds, for each sum, what is added up: one f32 number for each element, in
- * the variable's shape. It sees the step without results, and the sums of earlier rounds. */
+/* Sums that an update needs at once. `terms` builds, for each sum, what is added up: one f32 number for each element,
+ * in the variable's shape. It sees the step without results, and the sums of earlier rounds. */
 typedef struct liana_sum_round {
     liana_sum_scope scope;
     size_t num_sums; /* 1 to LIANA_MAX_ROUND_SUMS */
     void (*terms)(const liana_optimizer_step *step, liana_tensor *terms);
 } liana_sum_round;
 
-/* What an update reads beyond an element of the variable, its gradient and its slots. Zeros: nothing, and any cut through
- * a variable gives the same bits. */
+/* What an update reads beyond an element of the variable, its gradient and its slots. Zeros: nothing, and any cut
+ * through a variable gives the same bits. */
 typedef struct liana_update_reads {
     bool whole; /* all elements of the variable, in its shape */
     size_t num_rounds;
@@ -426,8 +426,8 @@ typedef struct liana_optimizer_type {
 typedef enum liana_schedule_by { LIANA_BY_STEP, LIANA_BY_EPOCH } liana_schedule_by;
 static const char *const liana_schedule_by_names[] = {"step", "epoch", NULL};
 
-/* The options of all schedules: those of a schedule begin with this, and its table has LIANA_SCHEDULE_ROWS. Lengths may be
- * given in updates or in epochs. */
+/* The options of all schedules: those of a schedule begin with this, and its table has LIANA_SCHEDULE_ROWS. Lengths may
+ * be given in updates or in epochs. */
 typedef struct liana_schedule_common {
     double initial_learning_rate; /* NaN: the optimizer's default */
     double warmup_steps;
@@ -480,8 +480,8 @@ typedef struct liana_learning_rate {
     int64_t batch_size;
 } liana_learning_rate;
 
-/* Sums over all weights for a schedule whose rate follows the training: of gradient * direction, and the squares of both.
- * The direction is what the last update subtracted, over its learning rate. */
+/* Sums over all weights for a schedule whose rate follows the training: of gradient * direction, and the squares of
+ * both. The direction is what the last update subtracted, over its learning rate. */
 enum { LIANA_RATE_PRODUCT, LIANA_RATE_GRADIENT, LIANA_RATE_DIRECTION, LIANA_NUM_RATE_SUMS };
 
 /* A learning-rate schedule: a function of the update's number, so a resumed run needs only that number. */
@@ -511,9 +511,9 @@ typedef struct liana_initializer_call {
     uint32_t key[2]; /* liana's: the address of the weight's draws */
 } liana_initializer_call;
 
-/* The random numbers of element `index` (from 0) of this weight: in [0, 1), and of the standard normal distribution, where
- * each `attempt` (from 0) is another one. 0 if the call is NULL. They depend on the run's seed and on which weight it
- * is. */
+/* The random numbers of element `index` (from 0) of this weight: in [0, 1), and of the standard normal distribution,
+ * where each `attempt` (from 0) is another one. 0 if the call is NULL. They depend on the run's seed and on which
+ * weight it is. */
 LIANA_API double liana_initializer_uniform(const liana_initializer_call *call, uint64_t index);
 LIANA_API double liana_initializer_normal(const liana_initializer_call *call, uint64_t index, uint32_t attempt);
 
@@ -553,8 +553,8 @@ typedef struct liana_regularizer_call {
 
 typedef struct liana_regularizer_type {
     liana_part part;
-    /* The penalty is a sum over elements, each by itself. Then x may be a flat range of a weight, and the regulariser can
-     * be an activity_regularizer. Otherwise it is of a whole weight in its shape. */
+    /* The penalty is a sum over elements, each by itself. Then x may be a flat range of a weight, and the regulariser
+     * can be an activity_regularizer. Otherwise it is of a whole weight in its shape. */
     bool is_by_element;
     /* Refuses weights by their shape: returns what is expected, such as "a matrix", or NULL. NULL: takes all. */
     const char *(*refuse)(const void *options, const liana_shape *shape);
@@ -570,8 +570,8 @@ typedef struct liana_constraint_call {
 /* A constraint: what becomes of a weight after each update. */
 typedef struct liana_constraint_type {
     liana_part part;
-    /* The result of an element depends on this element alone. Then `apply` may be given a flat range of the weight; else
-     * it gets the whole weight in its shape. */
+    /* The result of an element depends on this element alone. Then `apply` may be given a flat range of the weight;
+     * else it gets the whole weight in its shape. */
     bool is_by_element;
     /* Refuses what the options cannot be for weights of a shape, with liana_option_refuse. NULL: nothing. */
     liana_status (*fits)(liana_check *check, const liana_shape *shape);
@@ -608,8 +608,8 @@ typedef struct liana_callback_item {
 /* A status other than LIANA_OK ends the training with it; its message is that of liana_fit_fail. */
 typedef liana_status liana_event_function(liana_callback_item *own, liana_fit_context *context);
 
-/* A callback by name, for train.callbacks and liana_fit_options.named_callbacks. Callbacks run in every process, with the
- * same values, and must come to the same decisions (callback.h). */
+/* A callback by name, for train.callbacks and liana_fit_options.named_callbacks. Callbacks run in every process, with
+ * the same values, and must come to the same decisions (callback.h). */
 typedef struct liana_callback_type {
     liana_part part;
     size_t self_size; /* of self, in bytes */
@@ -658,8 +658,8 @@ typedef struct liana_source_record {
 /* A kind of data, for data.train.kind. It has no options. Records are read in any order, on several threads. */
 typedef struct liana_source_type {
     liana_part part;
-    /* Whether a file of this path that begins with these bytes is of this kind. Asked after liana's own kinds. NULL: only
-     * files are whose kind the configuration names. */
+    /* Whether a file of this path that begins with these bytes is of this kind. Asked after liana's own kinds. NULL:
+     * only files are whose kind the configuration names. */
     bool (*recognises)(const char *path, const uint8_t *head, size_t head_size);
     /* Errors: any status; INVALID_DATA and DATA_LOSS for damaged files. */
     liana_status (*open)(liana_source_opening *opening);
@@ -693,10 +693,10 @@ typedef struct liana_plugin {
     const liana_plugin liana_plugin_entry = {sizeof(liana_plugin), LIANA_PARTS_VERSION, (plugin_name), \
                                              (enter_function), liana_version}
 
-/* Loads a plugin: a path of a shared library. It stays loaded until the context is destroyed. A second call with the same
- * file does nothing. The program must be linked with the shared libliana, as the plugin is. Errors: NOT_FOUND (no such
- * file), INVALID_ARGUMENT (not a plugin; built for another version; linked with another liana), those of its parts. The
- * file's own code runs in the program: load only what you trust. */
+/* Loads a plugin: a path of a shared library. It stays loaded until the context is destroyed. A second call with the
+ * same file does nothing. The program must be linked with the shared libliana, as the plugin is. Errors: NOT_FOUND (no
+ * such file), INVALID_ARGUMENT (not a plugin; built for another version; linked with another liana), those of its
+ * parts. The file's own code runs in the program: load only what you trust. */
 LIANA_API LIANA_MUST_USE liana_status liana_load_plugin(liana_context *context, const char *path);
 
 #ifdef __cplusplus

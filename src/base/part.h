@@ -1,5 +1,5 @@
-/* part.h - what parts of all kinds have in common (<liana/parts.h>): finding one by its name among those that liana brings
- * and those that a context has, checking its options, and registering one.
+/* part.h - what parts of all kinds have in common (<liana/parts.h>): finding one by its name among those that liana
+ * brings and those that a context has, checking its options, and registering one.
  *
  * A room that has parts of a kind defines its liana__kind, with the list of those that it brings. */
 #ifndef LIANA_BASE_PART_H
@@ -43,8 +43,8 @@ const char *liana__part_word(liana_part_kind kind);
 liana_status liana__part_register(liana_context *context, const liana__kind *kind, const liana_part *given)
     LIANA_MUST_USE;
 
-/* For a kind's `accept`. Refuses the part with "the loss 'x': REASON". Returns INVALID_ARGUMENT. And with "its function 'x'
- * is NULL" unless it is there. */
+/* For a kind's `accept`. Refuses the part with "the loss 'x': REASON". Returns INVALID_ARGUMENT. And with "its function
+ * 'x' is NULL" unless it is there. */
 liana_status liana__part_refuse(liana_context *context, const liana_part *part, const char *format, ...)
     LIANA__PRINTF(3, 4);
 liana_status liana__part_needs(liana_context *context, const liana_part *part, bool is_there, const char *function)

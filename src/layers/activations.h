@@ -1,5 +1,5 @@
-/* activations.h - activations, which are liana_activation_type of <liana/parts.h>. To add one: its function and a row in
- * activations.c. */
+/* activations.h - activations, which are liana_activation_type of <liana/parts.h>. To add one: its function and a row
+ * in activations.c. */
 #ifndef LIANA_LAYERS_ACTIVATIONS_H
 #define LIANA_LAYERS_ACTIVATIONS_H
 
@@ -16,8 +16,8 @@ typedef struct liana__activation {
     const void *options;
 } liana__activation;
 
-/* Reads "relu", or "leaky(slope=0.1)" of the context's own ones (NULL: there are none). NULL and "" are "linear". The options
- * are in the arena. Errors: INVALID_CONFIG without a place; OUT_OF_MEMORY. */
+/* Reads "relu", or "leaky(slope=0.1)" of the context's own ones (NULL: there are none). NULL and "" are "linear". The
+ * options are in the arena. Errors: INVALID_CONFIG without a place; OUT_OF_MEMORY. */
 liana_status liana__activation_read(const liana_context *context, const char *text, liana__arena *arena,
                                     liana__activation *activation, liana__error *error) LIANA_MUST_USE;
 

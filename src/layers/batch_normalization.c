@@ -108,8 +108,9 @@ static liana_tensor sum_places(liana_layer_call *call, liana_tensor x)
     return places.count ? liana_op_reduce_sum_at(call->here, x, places, false) : x;
 }
 
-/* The mean of each channel over the examples of each leaf that are there: [leaves, channels]. First come the sums in each
- * example. So x keeps its shape, which a TPU may have to copy for another one, and only small tensors are masked. */
+/* The mean of each channel over the examples of each leaf that are there: [leaves, channels]. First come the sums in
+ * each example. So x keeps its shape, which a TPU may have to copy for another one, and only small tensors are
+ * masked. */
 static liana_tensor mean_by_leaf(liana_layer_call *call, liana_tensor x, liana_tensor count)
 {
     liana_tensor sums = sum_places(call, x);
@@ -119,7 +120,8 @@ static liana_tensor mean_by_leaf(liana_layer_call *call, liana_tensor x, liana_t
     return liana_op_divide_at(call->here, liana_op_reduce_sum_at(call->here, sums, LIANA_AXES(1), false), count);
 }
 
-/* The leaf's row of [leaves, channels] for each example: [batch, 1, ..., channels]; of one leaf [1, 1, ..., channels]. */
+/* The leaf's row of [leaves, channels] for each example: [batch, 1, ..., channels]; of one leaf [1, 1, ...,
+ * channels]. */
 static liana_tensor row_of_leaf(liana_layer_call *call, liana_tensor each)
 {
     const int64_t leaves = num_leaves(call), channels = liana_tensor_shape(each).dims[1];
@@ -154,8 +156,8 @@ static present_statistics measure_present(liana_layer_call *call)
     return made;
 }
 
-/* beta for each leaf: [leaves, channels]. The mean's gradient comes with beta's, since both need the same sum over x, which
- * then is made once. */
+/* beta for each leaf: [leaves, channels]. The mean's gradient comes with beta's, since both need the same sum over x,
+ * which then is made once. */
 static liana_tensor shift_of(liana_layer_call *call, liana_tensor mean, liana_tensor factor, liana_tensor beta)
 {
     liana_tensor fixed = liana_op_stop_gradient_at(call->here, factor);

@@ -28,8 +28,8 @@ typedef struct liana__loss_choice {
     bool from_logits; /* the model gives logits, of which the loss's activation makes predictions */
 } liana__loss_choice;
 
-/* Reads NAME or {name: NAME, from_logits: true, ...} and finds all errors in it. The name may be one of the context's own
- * (NULL: there are none). `where` is its dotted key; the choice is in the arena. Errors: INVALID_CONFIG;
+/* Reads NAME or {name: NAME, from_logits: true, ...} and finds all errors in it. The name may be one of the context's
+ * own (NULL: there are none). `where` is its dotted key; the choice is in the arena. Errors: INVALID_CONFIG;
  * OUT_OF_MEMORY. */
 liana_status liana__loss_read(const liana_context *context, const liana__value *value, const char *where,
                               liana__arena *arena, liana__loss_choice *choice, liana__error *error) LIANA_MUST_USE;

@@ -1,7 +1,8 @@
-/* Keras's Precision, Recall, FBetaScore and F1Score: keras/src/metrics/confusion_metrics.py and f_score_metrics.py, 3.15.
+/* Keras's Precision, Recall, FBetaScore and F1Score: keras/src/metrics/confusion_metrics.py and f_score_metrics.py,
+ * 3.15.
  *
- * Precision and recall are of all values together, each compared with a threshold, whatever class it is of. F scores are
- * of each class. Classes given by their index count as the one-hot rows that Keras asks for. */
+ * Precision and recall are of all values together, each compared with a threshold, whatever class it is of. F scores
+ * are of each class. Classes given by their index count as the one-hot rows that Keras asks for. */
 #include "metrics/answers.h"
 
 #include <math.h>

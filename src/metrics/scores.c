@@ -1,9 +1,10 @@
-/* Scores of classes by their counts of right and wrong answers: precision, recall, F-beta and F1 score, support. A class
- * is predicted where it is the most likely one. A single answer of yes or no is of two classes. keras_scores.c has Keras's metrics, which count otherwise.
+/* Scores of classes by their counts of right and wrong answers: precision, recall, F-beta and F1 score, support. A
+ * class is predicted where it is the most likely one. A single answer of yes or no is of two classes. keras_scores.c
+ * has Keras's metrics, which count otherwise.
  *
- * A class's precision is its right predictions / all predictions of it, its recall its right predictions / its examples,
- * its F-beta score (1 + beta^2) precision recall / (beta^2 precision + recall); 0 where nothing is counted (van
- * Rijsbergen 1979; scikit-learn's precision_recall_fscore_support with labels of all classes and
+ * A class's precision is its right predictions / all predictions of it, its recall its right predictions / its
+ * examples, its F-beta score (1 + beta^2) precision recall / (beta^2 precision + recall); 0 where nothing is counted
+ * (van Rijsbergen 1979; scikit-learn's precision_recall_fscore_support with labels of all classes and
  * zero_division=0). */
 #include "metrics/answers.h"
 

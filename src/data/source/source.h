@@ -180,8 +180,8 @@ struct liana__source {
     bool streams; /* records have an order of their own: the record at a position is read */
     /* Files and folders in folders of images that are no images, and were left out. */
     uint64_t num_ignored;
-    /* What of the data is not read though it looks as if it should be, as a sentence: image files of kinds that liana does
-     * not read. NULL: nothing. */
+    /* What of the data is not read though it looks as if it should be, as a sentence: image files of kinds that liana
+     * does not read. NULL: nothing. */
     const char *left_out;
     liana__remote *remote; /* the local files of its URLs */
     bool owns_remote;

@@ -22,9 +22,8 @@ typedef struct liana__constraint {
     const char *text; /* as it was read; borrowed */
 } liana__constraint;
 
-/* Reads "non_neg", "max_norm(2)", "max_norm(max_value=2, axis=[0, 1, 2])". The name may be one of the context's own (NULL: there are none). The
- * arguments are in the arena. Errors:
- * INVALID_CONFIG without a place; OUT_OF_MEMORY. */
+/* Reads "non_neg", "max_norm(2)", "max_norm(max_value=2, axis=[0, 1, 2])". The name may be one of the context's own
+ * (NULL: there are none). The arguments are in the arena. Errors: INVALID_CONFIG without a place; OUT_OF_MEMORY. */
 liana_status liana__constraint_read(const liana_context *context, const char *text, liana__arena *arena,
                                     liana__constraint *constraint, liana__error *error) LIANA_MUST_USE;
 /* Finds what is wrong with the options for variables of a shape. Errors: INVALID_CONFIG, without a place. */

@@ -1,5 +1,5 @@
-/* Regularisers and constraints of a model: the options X_regularizer and X_constraint of its layers, where X is a weight
- * ("kernel", "depthwise" for depthwise_kernel) or "activity". */
+/* Regularisers and constraints of a model: the options X_regularizer and X_constraint of its layers, where X is a
+ * weight ("kernel", "depthwise" for depthwise_kernel) or "activity". */
 #include "layers/model.h"
 
 #include "ir/graph.h"

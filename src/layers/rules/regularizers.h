@@ -1,6 +1,6 @@
-/* regularizers.h - the contract of regularisers: what is added to the loss for the size of weights or activations. To add
- * one: src/layers/rules/regularizer/<stem>.c with the struct, and a row in regularizers.def. Names, formulas and defaults are
- * Keras's. */
+/* regularizers.h - the contract of regularisers: what is added to the loss for the size of weights or activations. To
+ * add one: src/layers/rules/regularizer/<stem>.c with the struct, and a row in regularizers.def. Names, formulas and
+ * defaults are Keras's. */
 #ifndef LIANA_LAYERS_REGULARIZERS_H
 #define LIANA_LAYERS_REGULARIZERS_H
 
@@ -21,9 +21,8 @@ typedef struct liana__regularizer {
     const void *options;
 } liana__regularizer;
 
-/* Reads "l2", "l2(0.01)", "l1_l2(l1=0.01, l2=0.001)". The name may be one of the context's own (NULL: there are none). The
- * arguments are in the arena. Errors: INVALID_CONFIG without a
- * place; OUT_OF_MEMORY. */
+/* Reads "l2", "l2(0.01)", "l1_l2(l1=0.01, l2=0.001)". The name may be one of the context's own (NULL: there are none).
+ * The arguments are in the arena. Errors: INVALID_CONFIG without a place; OUT_OF_MEMORY. */
 liana_status liana__regularizer_read(const liana_context *context, const char *text, liana__arena *arena,
                                      liana__regularizer *regularizer, liana__error *error) LIANA_MUST_USE;
 /* The penalty of a variable, a scalar; that of each example of an activation [batch, ...], [batch]. */

@@ -33,8 +33,8 @@ static const char *home_of(const char *key)
         const liana__field *section = &config->items[i];
         if (section->kind == LIANA__FIELD_SECTION && liana__fields_find(section->section, key)) return section->name;
     }
-    for (const liana__optimizer *const *one = liana__optimizers; *one; one++) {
-        if (liana__fields_find((*one)->options, key)) return "train.optimizer";
+    for (const liana_part *const *one = liana__optimizer_kind.builtin; *one; one++) {
+        if (liana__fields_find(&(*one)->options, key)) return "train.optimizer";
     }
     return NULL;
 }
@@ -242,7 +242,7 @@ static liana_status check_length(const liana__config *config, liana__error *erro
 }
 
 /* A decay to the end of a run needs to know the end. */
-static liana_status check_decay(const liana__config *config, const liana__learning_rate *rate, liana__error *error)
+static liana_status check_decay(const liana__config *config, const liana_learning_rate *rate, liana__error *error)
 {
     const liana__train_config *train = &config->train;
     if (train->epochs || train->steps || liana__learning_rate_has_length(rate)) return LIANA_OK;
@@ -250,7 +250,7 @@ static liana_status check_decay(const liana__config *config, const liana__learni
         config, error, "train.optimizer.learning_rate",
         "%s decays to the end of the run, which is not known with %s alone; give decay_steps or decay_epochs, "
         "or train.epochs or train.steps as well",
-        rate->schedule->name, train->stop_at ? "train.stop_at" : "train.max_minutes");
+        rate->schedule->part.name, train->stop_at ? "train.stop_at" : "train.max_minutes");
 }
 
 static liana_status check_train(const liana__config *config, liana__error *error)

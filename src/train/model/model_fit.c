@@ -247,13 +247,13 @@ static liana__training_length length_of(const session *own, const liana_fit_opti
 /* A decay to the end of a fit needs to know the end. */
 static liana_status check_decay(const session *own, const liana__training_length *length, liana__error *error)
 {
-    const liana__learning_rate *rate = &own->training->learning_rate;
+    const liana_learning_rate *rate = &own->training->learning_rate;
     if (length->epochs || length->steps || liana__learning_rate_has_length(rate)) return LIANA_OK;
     return liana__fail(
         error, LIANA_INVALID_CONFIG,
         "%s decays to the end of the fit, which is not known with %s alone; give decay_steps or decay_epochs, or "
         "epochs or steps as well",
-        rate->schedule->name, length->stop_at ? "stop_at" : "max_minutes");
+        rate->schedule->part.name, length->stop_at ? "stop_at" : "max_minutes");
 }
 
 /* Those by name, then the program's own. */

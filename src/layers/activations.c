@@ -94,13 +94,12 @@ APPLY(softsign, build_softsign)
 APPLY(exp, liana_op_exp_at)
 #undef APPLY
 
-#define ACTIVATION(name, doc, function, logits)                                                         \
-    {                                                                                                   \
-        LIANA_PART(ACTIVATION, liana_activation_type, name, doc), .logits_kind = LIANA_LOGITS_##logits, \
-                                                                  .apply = function                     \
-    }
+#define ACTIVATION(name, doc, function, logits)                                               \
+    &((const liana_activation_type){LIANA_PART(ACTIVATION, liana_activation_type, name, doc), \
+                                    .logits_kind = LIANA_LOGITS_##logits, .apply = function}) \
+         .part
 
-static const liana_activation_type types[] = {
+static const liana_part *const list[] = {
     ACTIVATION("linear", "x", apply_linear, NONE),
     ACTIVATION("relu", "max(x, 0)", apply_relu, NONE),
     ACTIVATION("relu6", "min(max(x, 0), 6)", apply_relu6, NONE),
@@ -117,14 +116,9 @@ static const liana_activation_type types[] = {
     ACTIVATION("softplus", "log(1 + e^x)", apply_softplus, NONE),
     ACTIVATION("softsign", "x / (1 + |x|)", apply_softsign, NONE),
     ACTIVATION("exponential", "e^x", apply_exp, NONE),
+    NULL,
 };
-enum { NUM_TYPES = sizeof types / sizeof *types };
-
-static const liana_part *const list[] = {
-    &types[0].part,  &types[1].part,  &types[2].part,  &types[3].part, &types[4].part,  &types[5].part,
-    &types[6].part,  &types[7].part,  &types[8].part,  &types[9].part, &types[10].part, &types[11].part,
-    &types[12].part, &types[13].part, &types[14].part, NULL,
-};
+#undef ACTIVATION
 
 static liana_status accept(liana_context *context, liana_part *part)
 {
@@ -145,7 +139,7 @@ liana_status liana__activation_read(const liana_context *context, const char *te
                                     liana__activation *activation, liana__error *error)
 {
     const liana_part *part;
-    if (!text || !*text) text = types[0].part.name;
+    if (!text || !*text) text = list[0]->name;
     LIANA_TRY(liana__call_text_read(text, &liana__activation_kind, context, arena, &part, &activation->options, error));
     activation->type = (const liana_activation_type *)part;
     return LIANA_OK;

@@ -186,44 +186,29 @@ static void fill_lecun_normal(const liana_initializer_call *to)
 
 /* ---- the kind ---- */
 
-static const liana_initializer_type types[] = {
-    {LIANA_PART(INITIALIZER, liana_initializer_type, "zeros", NULL, .aliases = {"Zeros"}), .draws_nothing = true,
-     .fill = fill_zeros},
-    {LIANA_PART(INITIALIZER, liana_initializer_type, "ones", NULL, .aliases = {"Ones"}), .draws_nothing = true,
-     .fill = fill_ones},
-    {LIANA_PART(INITIALIZER, liana_initializer_type, "constant", NULL, .aliases = {"Constant"},
-                LIANA_PART_OPTIONS(constant_options, constant_rows)),
-     .draws_nothing = true, .fill = fill_constant},
-    {LIANA_PART(INITIALIZER, liana_initializer_type, "random_uniform", NULL, .aliases = {"RandomUniform"},
-                LIANA_PART_OPTIONS(range_options, range_rows)),
-     .fill = fill_random_uniform},
-    {LIANA_PART(INITIALIZER, liana_initializer_type, "random_normal", NULL, .aliases = {"RandomNormal"},
-                LIANA_PART_OPTIONS(normal_options, normal_rows)),
-     .fill = fill_random_normal},
-    {LIANA_PART(INITIALIZER, liana_initializer_type, "truncated_normal", NULL, .aliases = {"TruncatedNormal"},
-                LIANA_PART_OPTIONS(normal_options, normal_rows)),
-     .fill = fill_truncated_normal},
-    {LIANA_PART(INITIALIZER, liana_initializer_type, "variance_scaling", NULL, .aliases = {"VarianceScaling"},
-                LIANA_PART_OPTIONS(scaling_options, scaling_rows)),
-     .fill = fill_variance_scaling},
-    {LIANA_PART(INITIALIZER, liana_initializer_type, "glorot_uniform", NULL, .aliases = {"GlorotUniform"}),
-     .fill = fill_glorot_uniform},
-    {LIANA_PART(INITIALIZER, liana_initializer_type, "glorot_normal", NULL, .aliases = {"GlorotNormal"}),
-     .fill = fill_glorot_normal},
-    {LIANA_PART(INITIALIZER, liana_initializer_type, "he_uniform", NULL, .aliases = {"HeUniform"}),
-     .fill = fill_he_uniform},
-    {LIANA_PART(INITIALIZER, liana_initializer_type, "he_normal", NULL, .aliases = {"HeNormal"}),
-     .fill = fill_he_normal},
-    {LIANA_PART(INITIALIZER, liana_initializer_type, "lecun_uniform", NULL, .aliases = {"LecunUniform"}),
-     .fill = fill_lecun_uniform},
-    {LIANA_PART(INITIALIZER, liana_initializer_type, "lecun_normal", NULL, .aliases = {"LecunNormal"}),
-     .fill = fill_lecun_normal},
-};
+#define INITIALIZER(initializer, class_name, is_constant, ...)                                           \
+    &((const liana_initializer_type){LIANA_PART(INITIALIZER, liana_initializer_type, #initializer, NULL, \
+                                                .aliases = {class_name}, __VA_ARGS__),                   \
+                                     .draws_nothing = (is_constant), .fill = fill_##initializer})        \
+         .part
 
 static const liana_part *const list[] = {
-    &types[0].part, &types[1].part, &types[2].part, &types[3].part,  &types[4].part,  &types[5].part,  &types[6].part,
-    &types[7].part, &types[8].part, &types[9].part, &types[10].part, &types[11].part, &types[12].part, NULL,
+    INITIALIZER(zeros, "Zeros", true, .options = {0}),
+    INITIALIZER(ones, "Ones", true, .options = {0}),
+    INITIALIZER(constant, "Constant", true, LIANA_PART_OPTIONS(constant_options, constant_rows)),
+    INITIALIZER(random_uniform, "RandomUniform", false, LIANA_PART_OPTIONS(range_options, range_rows)),
+    INITIALIZER(random_normal, "RandomNormal", false, LIANA_PART_OPTIONS(normal_options, normal_rows)),
+    INITIALIZER(truncated_normal, "TruncatedNormal", false, LIANA_PART_OPTIONS(normal_options, normal_rows)),
+    INITIALIZER(variance_scaling, "VarianceScaling", false, LIANA_PART_OPTIONS(scaling_options, scaling_rows)),
+    INITIALIZER(glorot_uniform, "GlorotUniform", false, .options = {0}),
+    INITIALIZER(glorot_normal, "GlorotNormal", false, .options = {0}),
+    INITIALIZER(he_uniform, "HeUniform", false, .options = {0}),
+    INITIALIZER(he_normal, "HeNormal", false, .options = {0}),
+    INITIALIZER(lecun_uniform, "LecunUniform", false, .options = {0}),
+    INITIALIZER(lecun_normal, "LecunNormal", false, .options = {0}),
+    NULL,
 };
+#undef INITIALIZER
 
 static liana_status accept(liana_context *context, liana_part *part)
 {

@@ -165,11 +165,34 @@ liana_status liana__control_read(liana__callback_list *list, const liana__value 
 
 /* ---- running ---- */
 
-/* What failed left its message in `error`, or it left none. */
-static liana_status tell(liana_status status, const char *what, liana__error *error)
+/* Before a function of a callback is called: no message, so that one of its own is known. A message that was there
+ * comes back after it, if all is well. */
+typedef struct kept_message {
+    liana_status status;
+    char first;
+} kept_message;
+
+static kept_message forget_message(liana__error *error)
 {
-    bool told = error && error->status == status && error->message[0];
-    return told ? status : liana__fail(error, status, "%s %s", what, liana_status_name(status));
+    if (!error) return (kept_message){0};
+    const kept_message kept = {error->status, error->message[0]};
+    error->status = LIANA_OK;
+    error->message[0] = 0;
+    return kept;
+}
+
+/* What failed left its message in `error`, or it left none. */
+static liana_status tell(liana_status status, kept_message kept, const char *what, liana__error *error)
+{
+    if (status != LIANA_OK) {
+        bool told = error && error->status == status && error->message[0];
+        return told ? status : liana__fail(error, status, "%s %s", what, liana_status_name(status));
+    }
+    if (error && error->status == LIANA_OK) {
+        error->status = kept.status;
+        error->message[0] = kept.first;
+    }
+    return LIANA_OK;
 }
 
 liana_status liana__callback_list_call(liana__callback_list *list, liana_callback_event event,
@@ -181,10 +204,9 @@ liana_status liana__callback_list_call(liana__callback_list *list, liana_callbac
         liana_callback_item *item = &list->items[i];
         liana_event_function *function = item->type->on[event];
         if (!function) continue;
-        if (error) *error = (liana__error){0};
+        const kept_message kept = forget_message(error);
         context->running = item;
-        status = function(item, context);
-        if (status != LIANA_OK) tell(status, "it returned", error);
+        status = tell(function(item, context), kept, "it returned", error);
         if (status != LIANA_OK && *item->name) {
             status = liana__fail_within(error, "the callback %s", item->name);
         }
@@ -234,10 +256,8 @@ liana_status liana__callback_list_load(liana__callback_list *list, liana_fit_con
         liana_callback_item *item = &list->items[i];
         liana_callback_state state = {states, item->name};
         if (!item->type->load || !*item->name) continue;
-        if (error) *error = (liana__error){0};
-        liana_status status = item->type->load(item, context, &state);
-        if (status == LIANA_OK) continue;
-        tell(status, "load returned", error);
+        const kept_message kept = forget_message(error);
+        if (tell(item->type->load(item, context, &state), kept, "load returned", error) == LIANA_OK) continue;
         return liana__fail_within(error, "the state of the callback %s", item->name);
     }
     return LIANA_OK;

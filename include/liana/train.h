@@ -37,6 +37,7 @@ typedef struct liana_results {
 typedef struct liana_epoch {
     int64_t epoch; /* from 1 */
     int64_t epochs;
+    int64_t global_step;    /* updates done in all: over all stages, and fits that this one goes on from */
     liana_results training; /* measured while the weights changed */
     liana_results validation;
     double learning_rate; /* of the epoch's last update */

@@ -83,6 +83,7 @@ static bool watch(void *user, const liana__fit_event *event)
     if (event->kind != LIANA__FIT_EPOCH || !options->on_epoch) return true;
     liana_epoch epoch = {.epoch = event->epoch,
                          .epochs = event->epochs,
+                         .global_step = event->global_step,
                          .training = liana__results_of(event->training),
                          .validation = liana__results_of(event->validation),
                          .learning_rate = event->learning_rate,

@@ -291,7 +291,7 @@ static liana_status augment_once(reporter *own, const originals *from, uint64_t 
                           .records = records,
                           .epoch = variant};
     for (uint64_t i = 0; i < from->count; i++) {
-        liana_example_address address = {.seed = (uint64_t)run->config->train.seed,
+        liana_example_address address = {.seed = (uint64_t)run->config->job.seed,
                                          .epoch = variant,
                                          .position = variant * NUM_ORIGINALS + i,
                                          .record = from->records[i]};
@@ -306,7 +306,7 @@ static liana_status augment_once(reporter *own, const originals *from, uint64_t 
         if (!memory) return liana__fail_memory(own->error, "mixed images");
         batch.partners = partners;
         batch.shares = shares;
-        mixer.apply(&mixer, &batch, (uint64_t)run->config->train.seed, memory);
+        mixer.apply(&mixer, &batch, (uint64_t)run->config->job.seed, memory);
     }
     for (uint64_t i = 0; i < from->count; i++) {
         liana__grid_item *item = &items[i * (1 + NUM_VARIANTS) + 1 + variant];

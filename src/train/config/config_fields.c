@@ -13,7 +13,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-enum { MAX_SIDE = 16384, MAX_BATCH = 1048576, MAX_THREADS = 1024 };
+enum { MAX_SIDE = 16384, MAX_THREADS = 1024 };
 
 #define AT(member) .offset = offsetof(liana__shard_config, member)
 static const liana__field shard_items[] = {
@@ -493,262 +493,19 @@ static const liana__field model_items[] = {
 static const liana__fields model_fields = {"model", sizeof(liana__model_config), COUNT(model_items), model_items};
 #undef AT
 
-static const char *const bad_numbers_policies[] = {"fail", "skip", "restore", NULL};
-static const char *const remainders[] = {"keep", "drop", "refuse", NULL};
-
-#define AT(member) .offset = offsetof(liana__train_config, member)
-static const liana__field train_items[] = {
-    {.name = "epochs",
-     .kind = LIANA__FIELD_INT,
-     AT(epochs),
-     .default_text = "1",
-     .maximum = 1000000,
-     .doc =
-         "number of passes over the training examples (with steps, max_minutes or stop_at the default is 0: no limit)"},
-    {.name = "steps",
-     .kind = LIANA__FIELD_INT,
-     AT(steps),
-     .maximum = 1e12,
-     .doc = "number of updates in all, after which training ends (0: no limit)"},
-    {.name = "max_minutes",
-     .kind = LIANA__FIELD_FLOAT,
-     AT(max_minutes),
-     .maximum = 1e7,
-     .doc = "minutes of training with validation, over all parts of a run, after which it ends (0: no limit)"},
-    {.name = "stop_at",
-     .kind = LIANA__FIELD_STRING,
-     AT(stop_at),
-     .doc = "when training ends: 2026-11-23T06:00 (with Z or +01:00 behind it: in that zone), or 06:00, the next one "
-            "after "
-            "it begins or goes on (null: not by the clock)"},
-    {.name = "initial_epoch",
-     .kind = LIANA__FIELD_INT,
-     AT(initial_epoch),
-     .maximum = 1000000,
-     .doc = "number of epochs that count as done when a run begins: epochs is counted with them"},
-    {.name = "steps_per_epoch",
-     .kind = LIANA__FIELD_INT,
-     AT(steps_per_epoch),
-     .maximum = 1e12,
-     .doc = "number of updates in an epoch (0: as many as the data give)"},
-    {.name = "steps_per_execution",
-     .kind = LIANA__FIELD_INT,
-     AT(steps_per_execution),
-     .default_text = "1",
-     .minimum = 1,
-     .maximum = LIANA__MAX_STEPS_PER_EXECUTION,
-     .doc =
-         "number of updates that a GPU or TPU does in one execution of its program; on any device callbacks look after "
-         "so many updates"},
-    {.name = "batch_size",
-     .kind = LIANA__FIELD_INT,
-     AT(batch_size),
-     .default_text = "32",
-     .minimum = 1,
-     .maximum = MAX_BATCH,
-     .doc = "number of examples in one update"},
-    {.name = "validation_freq",
-     .kind = LIANA__FIELD_INT,
-     AT(validation_freq),
-     .default_text = "1",
-     .minimum = 1,
-     .maximum = 1000000,
-     .doc = "validate after every N epochs"},
-    {.name = "validation_batch_size",
-     .kind = LIANA__FIELD_INT,
-     AT(validation_batch_size),
-     .maximum = MAX_BATCH,
-     .doc = "number of examples in a batch of the validation (0: batch_size)"},
-    {.name = "validation_steps",
-     .kind = LIANA__FIELD_INT,
-     AT(validation_steps),
-     .maximum = 1e12,
-     .doc = "largest number of batches in a validation (0: all validation examples)"},
-    {.name = "prediction_batch_size",
-     .kind = LIANA__FIELD_INT,
-     AT(prediction_batch_size),
-     .maximum = MAX_BATCH,
-     .doc = "number of examples in a batch of predictions (0: validation_batch_size)"},
-    {.name = "microbatch",
-     .kind = LIANA__FIELD_INT,
-     AT(microbatch),
-     .maximum = MAX_BATCH,
-     .doc = "number of examples computed together, at most batch_size (0: chosen from model and batch_size)"},
-    {.name = "remainder",
-     .kind = LIANA__FIELD_ENUM,
-     AT(remainder),
-     .default_text = "keep",
-     .names = remainders,
-     .doc = "what happens to the examples that do not fill the last batch of an epoch: keep: a smaller batch; drop; "
-            "refuse: an error"},
-    {.name = "optimizer",
-     .kind = LIANA__FIELD_VALUE,
-     AT(optimizer),
-     .default_text = "Adam",
-     .doc = "a name, or {name: NAME, learning_rate: RATE or {name: SCHEDULE, ...}, ...}"},
-    {.name = "loss",
-     .kind = LIANA__FIELD_VALUE,
-     AT(loss),
-     .default_text = "sparse_categorical_crossentropy",
-     .doc =
-         "the loss that training minimises: a name, {name: NAME, from_logits: true, ...}, or {OUTPUT: loss, ...} for "
-         "a model with several outputs"},
-    {.name = "loss_weights",
-     .kind = LIANA__FIELD_VALUE,
-     AT(loss_weights),
-     .doc = "{OUTPUT: number}: how much the loss of each output counts; 1 for the others"},
-    {.name = "metrics",
-     .kind = LIANA__FIELD_VALUE,
-     AT(metrics),
-     .doc =
-         "the metrics that are reported for each epoch: a list of names, or of {name: NAME, ...}; {OUTPUT: list, ...} "
-         "for a model with several outputs; null: accuracy, unless the loss is of plain numbers"},
-    {.name = "class_weights",
-     .kind = LIANA__FIELD_VALUE,
-     AT(class_weights),
-     .doc = "factors of the examples' losses: balanced, or {class: weight}; 1 for classes without a weight"},
-    {.name = "threshold",
-     .kind = LIANA__FIELD_FLOAT,
-     AT(threshold),
-     .default_text = "0.5",
-     .minimum = 1e-9,
-     .maximum = 1,
-     .doc = "for a model that ends in one sigmoid: a probability above it is the second class, in predictions and in "
-            "what is measured by class; it does not change the training"},
-    {.name = "on_bad_numbers",
-     .kind = LIANA__FIELD_ENUM,
-     AT(on_bad_numbers),
-     .default_text = "fail",
-     .names = bad_numbers_policies,
-     .doc = "what happens when a loss, a gradient or a weight is not finite: fail: the run ends; skip: the update is "
-            "left out; restore: the last good state comes back, with a smaller learning rate"},
-    {.name = "max_bad_numbers",
-     .kind = LIANA__FIELD_INT,
-     AT(max_bad_numbers),
-     .default_text = "10",
-     .minimum = 1,
-     .maximum = 1e9,
-     .doc = "with skip: updates left out in a row after which the run ends; with restore: restores within 100 updates"},
-    {.name = "bad_numbers_factor",
-     .kind = LIANA__FIELD_FLOAT,
-     AT(bad_numbers_factor),
-     .default_text = "0.5",
-     .minimum = 1e-6,
-     .maximum = 0.999999,
-     .doc = "with restore: the learning rate is multiplied by this, below 1"},
-    {.name = "callbacks",
-     .kind = LIANA__FIELD_VALUE,
-     AT(callbacks),
-     .doc = "what runs after epochs and updates: a list of NAME or {NAME: {option: value}} (liana list callbacks)"},
-    {.name = "control",
-     .kind = LIANA__FIELD_VALUE,
-     AT(control),
-     .doc = "what decides after some updates whether to go on or back to an earlier state: NAME or {name: NAME, ...} "
-            "(liana list controls); null: nothing"},
-    {.name = "seed", .kind = LIANA__FIELD_INT, AT(seed), .maximum = INFINITY, .doc = "the seed of all random choices"},
-    {.name = "device",
-     .kind = LIANA__FIELD_STRING,
-     AT(device),
-     .default_text = "cpu",
-     .doc = "the device that computes: cpu, gpu, gpu:1, tpu, auto, pjrt:/path/plugin.so, or /job:worker/task:1/cpu:0 "
-            "of a server (liana devices; docs/devices.md); "
-            "reference is slow and simple, for checking"},
-    {.name = "deterministic",
-     .kind = LIANA__FIELD_BOOL,
-     AT(deterministic),
-     .default_text = "false",
-     .doc = "true: on GPUs and TPUs too the results are the same bits on any number of devices; an update is then many "
-            "programs in place of one. On cpu they always are"},
-    {.name = "strategy",
-     .kind = LIANA__FIELD_VALUE,
-     AT(strategy),
-     .default_text = "one_device",
-     .doc =
-         "how training is shared out over devices: a name, or {name: mirrored, replicas: 2} (liana list strategies)"},
-    {.name = "precision",
-     .kind = LIANA__FIELD_ENUM,
-     AT(precision),
-     .default_text = "float32",
-     .names = liana__precision_names,
-     .doc = "precision of the computation: float32, products too on every device; float32_default: products as the "
-            "device does them by itself (TF32 on GPUs, bfloat16 on TPUs; on a CPU as float32); mixed_bfloat16: matrix "
-            "products and activations in bfloat16, the rest in float32; auto: mixed_bfloat16 if the device has "
-            "instructions for it"},
-    {.name = "recompute",
-     .kind = LIANA__FIELD_ENUM,
-     AT(recompute),
-     .default_text = "none",
-     .names = liana__recompute_names,
-     .doc = "auto: if training does not fit into memory, as little as possible of the forward pass is computed twice "
-            "instead of being kept; results on a CPU are bit-identical, behind plugins up to rounding"},
-    {.name = "memory",
-     .kind = LIANA__FIELD_INT,
-     AT(memory),
-     .maximum = 1 << 24,
-     .doc = "limit for training without the data in MiB, for recompute: auto (0: three quarters of what the machine, "
-            "or the process's control group, leaves; of a plugin's device all that is free)"},
-    {.name = "threads",
-     .kind = LIANA__FIELD_INT,
-     AT(threads),
-     .maximum = MAX_THREADS,
-     .doc = "number of threads that compute (0: LIANA_THREADS, else the number of usable cores); results do not depend "
-            "on it"},
-};
-static const liana__fields train_fields = {"train", sizeof(liana__train_config), COUNT(train_items), train_items};
-#undef AT
-
-#define AT(member) .offset = offsetof(liana__checkpoint_config, member)
-static const liana__field checkpoint_items[] = {
-    {.name = "every_epoch",
-     .kind = LIANA__FIELD_BOOL,
-     AT(every_epoch),
-     .default_text = "true",
-     .doc = "save at the end of each epoch"},
-    {.name = "every_steps",
-     .kind = LIANA__FIELD_INT,
-     AT(every_steps),
-     .maximum = 1e12,
-     .doc = "save after every N updates (0: not by updates)"},
-    {.name = "every_minutes",
-     .kind = LIANA__FIELD_FLOAT,
-     AT(every_minutes),
-     .maximum = 1e6,
-     .doc = "save after every N minutes (0: not by time)"},
-    {.name = "keep",
-     .kind = LIANA__FIELD_INT,
-     AT(keep),
-     .default_text = "3",
-     .maximum = 1e9,
-     .doc = "number of newest checkpoints to keep (0: all)"},
-    {.name = "keep_every_hours",
-     .kind = LIANA__FIELD_FLOAT,
-     AT(keep_every_hours),
-     .maximum = 1e6,
-     .doc = "after every N hours, save a checkpoint that is kept for good (0: none)"},
-    {.name = "best",
-     .kind = LIANA__FIELD_STRING,
-     AT(best),
-     .doc = "the metric that tells the best checkpoint, such as val_accuracy: it is saved after its epoch, and kept"},
-    {.name = "best_mode",
-     .kind = LIANA__FIELD_ENUM,
-     AT(best_mode),
-     .default_text = "auto",
-     .names = liana__monitor_modes,
-     .doc = "which values of it are better: min, max, or auto: smaller losses and errors, greater other metrics"},
-};
-static const liana__fields checkpoint_fields = {"checkpoint", sizeof(liana__checkpoint_config), COUNT(checkpoint_items),
-                                                checkpoint_items};
-#undef AT
-
 #define AT(member) .offset = offsetof(liana__config, member)
 static const liana__field config_items[] = {
     {.name = "data", .kind = LIANA__FIELD_SECTION, AT(data), .section = &data_fields, .doc = "the examples"},
     {.name = "model", .kind = LIANA__FIELD_SECTION, AT(model), .section = &model_fields, .doc = "the network"},
-    {.name = "train", .kind = LIANA__FIELD_SECTION, AT(train), .section = &train_fields, .doc = "how it is trained"},
+    {.name = "train",
+     .kind = LIANA__FIELD_SECTION,
+     AT(job),
+     .section = &liana__job_train_fields,
+     .doc = "how it is trained"},
     {.name = "checkpoint",
      .kind = LIANA__FIELD_SECTION,
-     AT(checkpoint),
-     .section = &checkpoint_fields,
+     AT(job.checkpoint),
+     .section = &liana__job_checkpoint_fields,
      .doc = "when the state is saved"},
     {.name = "cluster",
      .kind = LIANA__FIELD_SECTION,
@@ -759,10 +516,12 @@ static const liana__field config_items[] = {
      .kind = LIANA__FIELD_PATHS,
      AT(plugins),
      .doc = "shared libraries with layers, losses, ... of your own"},
-    {.name = "stages",
-     .kind = LIANA__FIELD_VALUE,
-     AT(stages),
-     .doc = "parts of the training with an optimizer and trained layers of their own (null: one part)"},
+#define FIELD(...) __VA_ARGS__
+#define LIANA__JOB_TRAIN(member, kind, field, row)
+#define LIANA__JOB_CHECKPOINT(key, member, kind, field, row)
+#define LIANA__JOB_TOP(member, field_kind, field, row) \
+    {.name = #member, .kind = LIANA__FIELD_##field_kind, AT(job.member), field},
+#include "train/job/options.def"
     {.name = "output", .kind = LIANA__FIELD_PATH, AT(output), .doc = "the folder that the run is written to"},
 };
 static const liana__fields config_fields = {"configuration", sizeof(liana__config), COUNT(config_items), config_items};

@@ -4,15 +4,10 @@
 
 liana_status liana__run_find_optimizer(liana__run *run, liana__optimizer_choice *choice, liana__error *error)
 {
-    return liana__optimizer_read(run->context, run->config->train.optimizer, "train.optimizer", &run->arena, choice,
-                                 error);
-}
-
-liana_status liana__run_find_stages(liana__run *run, liana__error *error)
-{
-    LIANA_TRY(liana__config_read_stages(run->config, &run->arena, &run->stages, error));
-    LIANA_TRY(liana__training_stages_bind(&run->stages, run->model, "stages", &run->arena, error));
-    liana__training_stage_apply(&run->stages, 0, run->model);
+    LIANA_TRY(
+        liana__optimizer_read(run->context, run->config->job.optimizer, "train.optimizer", &run->arena, choice, error));
+    LIANA_TRY(liana__job_begin_stages(&run->job, run->model, error));
+    if (run->job.stages.count) *choice = run->job.stages.items[0].optimizer;
     return LIANA_OK;
 }
 
@@ -20,7 +15,7 @@ liana_status liana__run_find_strategy(liana__run *run, bool training, liana__str
                                       liana__error *error)
 {
     const liana__cluster *cluster = liana__cluster_of(run->context);
-    LIANA_TRY(liana__strategy_read(run->config->train.strategy, "train.strategy", &run->arena, choice, error));
+    LIANA_TRY(liana__strategy_read(run->config->job.strategy, "train.strategy", &run->arena, choice, error));
     /* Who trained the run does not say who measures it. */
     if (!training && (cluster || choice->strategy->needs_cluster)) {
         *choice = (liana__strategy_choice){&liana__strategy_one_device, NULL};
@@ -52,7 +47,7 @@ static void find_untrained(const liana__run *run, bool measures, liana__objectiv
 liana_status liana__run_find_objective(liana__run *run, const liana__run_options *options,
                                        const liana__objective **objective, liana__error *error)
 {
-    const liana__train_config *train = &run->config->train;
+    const liana__job_options *train = &run->config->job;
     const liana__run_data *data = run->training.source ? &run->training : &run->validation;
     const liana_component *targets[LIANA__MAX_OUTPUTS] = {0};
     for (size_t i = 0; data->source && i < LIANA__MAX_OUTPUTS; i++) {

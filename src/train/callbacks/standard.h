@@ -20,19 +20,4 @@ typedef struct liana__checkpointing_options {
 extern const liana__callback liana__callback_history, liana__callback_max_minutes, liana__callback_stop_at,
     liana__callback_checkpointing, liana__callback_bad_numbers, liana__callback_best_checkpoint;
 
-/* Options may be NULL where nobody asks for them. */
-typedef struct liana__standard_callbacks {
-    const liana__checkpointing_options *checkpointing;
-    const double *max_minutes; /* of training and validation, over all parts of a run; 0: no limit */
-    const int64_t *stop_at;    /* when it ends, in seconds since 1970; 0: no such limit */
-    const liana__progress_options *progress;
-    const struct liana__numbers_options *numbers; /* what bad numbers lead to (train/numbers/watch.h) */
-} liana__standard_callbacks;
-
-/* Adds the history before the list's callbacks are added, and the others after them: what they ask for at an event is
- * then seen by progress and by checkpoints of the same event. Errors: OUT_OF_MEMORY. */
-liana_status liana__callbacks_begin(liana__callback_list *list, liana__error *error) LIANA_MUST_USE;
-liana_status liana__callbacks_finish(liana__callback_list *list, const liana__standard_callbacks *options,
-                                     liana__error *error) LIANA_MUST_USE;
-
 #endif

@@ -49,7 +49,7 @@ static liana_status take_options(liana_estimator *own, liana__error *error)
     if (!prefix) return liana__fail_memory(error, "an estimator");
     own->door = (liana__job_door){LIANA__DOOR_ESTIMATOR, prefix, "training", NULL, NULL};
     LIANA_TRY(check_numbers(own, error));
-    LIANA_TRY(liana__job_take(&own->door, config, &own->arena, job, error));
+    LIANA_TRY(liana__job_take(&own->door, config, NULL, &own->arena, job, error));
     if (!job->validation_batch_size) job->validation_batch_size = job->batch_size;
     if (!config->keep_checkpoint_max) job->checkpoint.keep = KEPT_CHECKPOINTS;
     return LIANA_OK;

@@ -4,8 +4,6 @@
 #include "formats/safetensors.h"
 #include "train/checkpoint/belongs.h"
 #include "train/checkpoint/data_agreement.h"
-#include "train/checkpoint/data_state.h"
-#include "train/checkpoint/resume.h"
 #include "train/core/program_agreement.h"
 #include "train/estimator/estimator.h"
 #include "train/model/compiled.h"
@@ -190,14 +188,10 @@ static liana_status begin(run *own, liana__error *error)
     liana__fn_session *session = &own->session;
     liana_estimator *estimator = own->estimator;
     liana__training_state *state = &session->training.state;
-    const char *path = NULL;
-    liana__data_state *data = liana__arena_allocate(&session->arena, sizeof *data);
-    if (!data) return liana__fail_memory(error, "the state of the data");
-    state->data = data;
+    const char *path;
     LIANA_TRY(liana__checkpoint_note_seed(state, estimator->options.config.seed, &session->arena, error));
-    LIANA_TRY(liana__data_state_find(session->train.source, &session->arena, data, error));
-    liana_status status = liana__checkpoint_resume(estimator->checkpoints, NULL, &session->training, &own->job.notes,
-                                                   &session->arena, &path, error);
+    LIANA_TRY(liana__job_note_data(&own->job, session->train.source, error));
+    liana_status status = liana__job_resume(&own->job, estimator->checkpoints, NULL, NULL, &path, error);
     if (status == LIANA_OK && path) {
         /* The others' copies are gone by now. */
         liana__cluster *cluster = session->training.cluster;
@@ -206,10 +200,8 @@ static liana_status begin(run *own, liana__error *error)
     }
     if (status == LIANA_INVALID_DATA) return liana__estimator_blame(estimator, error);
     LIANA_TRY(status);
-    own->job.resumed = path != NULL;
     estimator->global_step = state->iteration;
-    if (*data->note) liana__note(&own->job.notes, "%s", data->note);
-    liana__data_state_read_contents(data);
+    liana__job_note_contents(&own->job);
     return path ? LIANA_OK : liana__estimator_initialize(session, error);
 }
 
@@ -285,17 +277,6 @@ static liana_status fit(run *own, liana__error *error)
     return liana__job_fit(&own->job, &unwatched, &options, error);
 }
 
-/* A training that ended, and one that failed, leave in the bucket what they leave here. */
-static liana_status send_after(const liana_estimator *estimator, liana_status status, liana__error *error)
-{
-    liana__error unsent = {0};
-    if (!estimator->outlet) return status;
-    liana_status sent = liana__outlet_flush(estimator->outlet, &unsent);
-    if (sent == LIANA_OK || (status != LIANA_OK && status != LIANA_CANCELLED)) return status;
-    *error = unsent;
-    return sent;
-}
-
 static liana_status train(liana_estimator *estimator, const liana_train_spec *spec, const liana_eval_spec *eval)
 {
     liana__error *error = &estimator->context->error;
@@ -308,7 +289,7 @@ static liana_status train(liana_estimator *estimator, const liana_train_spec *sp
                            .arena = &own.session.arena,
                            .training = &own.session.training};
     liana_status status = prepare(&own, error);
-    if (status == LIANA_OK) status = send_after(estimator, fit(&own, error), error);
+    if (status == LIANA_OK) status = liana__job_send(estimator->outlet, fit(&own, error), error);
     own.session.training.state.data = NULL;
     own.session.training.state.settings = own.session.training.state.matches = NULL;
     liana__fn_session_close(&own.session);

@@ -4,6 +4,8 @@
 #include "base/wall_clock.h"
 #include "distribute/cluster/cluster.h"
 #include "train/callbacks/user.h"
+#include "train/checkpoint/data_state.h"
+#include "train/checkpoint/resume.h"
 #include "train/numbers/watch.h"
 #include "train/plan/tile_advice.h"
 
@@ -179,8 +181,52 @@ liana_status liana__job_fit(liana__job *job, const liana__job_watch *watch, lian
     return status;
 }
 
+/* ---- checkpoints ---- */
+
+liana_status liana__job_note_data(liana__job *job, const liana__source *source, liana__error *error)
+{
+    liana__data_state *data = liana__arena_allocate(job->arena, sizeof *data);
+    if (!data) return liana__fail_memory(error, "the state of the data");
+    job->training->state.data = data;
+    return liana__data_state_find(source, job->arena, data, error);
+}
+
+void liana__job_note_contents(const liana__job *job)
+{
+    liana__data_state *data = job->training->state.data;
+    if (!data) return;
+    if (*data->note) liana__note(&job->notes, "%s", data->note);
+    liana__data_state_read_contents(data);
+}
+
+liana_status liana__job_resume(liana__job *job, const char *folder, const char *newer, const char *from,
+                               const char **path, liana__error *error)
+{
+    liana__cluster *cluster = job->training->cluster;
+    *path = from;
+    if (from) {
+        liana_status status = LIANA_OK;
+        if (liana__cluster_is_chief(cluster)) status = liana__checkpoint_find(folder, from, job->arena, path, error);
+        LIANA_TRY(liana__cluster_agree_status(cluster, status, error));
+        LIANA_TRY(liana__checkpoint_resume_from(folder, *path, job->training, &job->notes, job->arena, error));
+    } else {
+        LIANA_TRY(liana__checkpoint_resume(folder, newer, job->training, &job->notes, job->arena, path, error));
+    }
+    job->resumed = *path != NULL;
+    return LIANA_OK;
+}
+
 liana_status liana__job_open_writer(liana__job *job, const char *folder, liana__outlet *outlet, liana__error *error)
 {
     const liana__checkpoint_writer_options options = {folder, job->options->checkpoint.keep, outlet};
     return liana__checkpoint_writer_create(&options, &job->training->variables, &job->writer, error);
+}
+
+liana_status liana__job_send(liana__outlet *outlet, liana_status status, liana__error *error)
+{
+    liana__error unsent = {0};
+    liana_status sent = outlet ? liana__outlet_flush(outlet, &unsent) : LIANA_OK;
+    if (sent == LIANA_OK || (status != LIANA_OK && status != LIANA_CANCELLED)) return status;
+    *error = unsent;
+    return sent;
 }

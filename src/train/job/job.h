@@ -74,8 +74,20 @@ typedef struct liana__job_watch {
 liana_status liana__job_fit(liana__job *job, const liana__job_watch *watch, liana__fit_options *wanted,
                             liana__error *error) LIANA_MUST_USE;
 
+/* ---- checkpoints ---- */
+
+/* What checkpoints record of the data, before one is loaded; and their contents, as far as they are not known, after that. */
+liana_status liana__job_note_data(liana__job *job, const liana__source *source, liana__error *error) LIANA_MUST_USE;
+void liana__job_note_contents(const liana__job *job);
+/* Goes on from the checkpoint `from` (liana__checkpoint_find), or from the newest one that is whole, `newer` among them
+ * (NULL: there is no other). *path is NULL where there is none. Errors: those of liana__checkpoint_resume. */
+liana_status liana__job_resume(liana__job *job, const char *folder, const char *newer, const char *from,
+                               const char **path, liana__error *error) LIANA_MUST_USE;
 /* Opens the writer of a folder of checkpoints. `outlet` may be NULL. */
 liana_status liana__job_open_writer(liana__job *job, const char *folder, liana__outlet *outlet, liana__error *error)
     LIANA_MUST_USE;
+/* Whatever ended a job, what it wrote is sent (NULL: nowhere). Returns `status`, or the failure to send where the job did not
+ * fail. */
+liana_status liana__job_send(liana__outlet *outlet, liana_status status, liana__error *error) LIANA_MUST_USE;
 
 #endif

@@ -73,7 +73,7 @@ typedef struct door_member {
 typedef struct job_row {
     door_member doors[LIANA__NUM_DOORS];
     bool compared, own, compiled;
-    liana__job_resume resume;
+    liana__resume_rule resume;
     bool is_unsigned;      /* programs give a uint64_t */
     bool negative_is_zero; /* programs, whose 0 is the default, say 0 so */
     double unit;           /* the number of a program's units in one of the table's; 0: 1 */
@@ -272,15 +272,22 @@ static liana_status take_structs(liana__job_door_kind door, const void *given, l
     }
 }
 
-liana_status liana__job_take(const liana__job_door *door, const void *given, liana__arena *arena,
-                             liana__job_options *options, liana__error *error)
+liana_status liana__job_defaults(liana__arena *arena, liana__job_options *options, liana__error *error)
 {
-    *options = (liana__job_options){.is_of_program = true};
+    *options = (liana__job_options){0};
     LIANA_TRY(liana__fields_default(&liana__job_train_fields, arena, options, error));
     LIANA_TRY(liana__fields_default(&liana__job_checkpoint_fields, arena, &options->checkpoint, error));
     options->is_of_program = true;
     options->loss = options->strategy = NULL;
     options->epochs = 0; /* liana__job_find_epochs */
+    return LIANA_OK;
+}
+
+liana_status liana__job_take(const liana__job_door *door, const void *given, const liana__job_options *defaults,
+                             liana__arena *arena, liana__job_options *options, liana__error *error)
+{
+    if (!defaults) LIANA_TRY(liana__job_defaults(arena, options, error));
+    if (defaults) *options = *defaults;
     for (size_t i = 0; i < COUNT(rows); i++) {
         const option one = option_at(i);
         const door_member *from = &one.row->doors[door->kind];
@@ -406,21 +413,22 @@ void liana__job_add_facts(const liana__job_options *options, liana__job_door_kin
     liana__text_free(&text);
 }
 
+static void add_text(liana__text *text, const char *added)
+{
+    liana__text_add_bytes(text, added ? added : "", added ? strlen(added) + 1 : 1);
+}
+
 static void describe_member(const liana__field *field, const void *member, liana__text *text)
 {
     const liana__value *value;
     switch (field->kind) {
-    case LIANA__FIELD_BOOL: liana__text_add(text, "%d", *(const bool *)member); break;
-    case LIANA__FIELD_INT: liana__text_add(text, "%lld", (long long)*(const int64_t *)member); break;
-    case LIANA__FIELD_FLOAT: liana__text_add_double(text, *(const double *)member); break;
-    case LIANA__FIELD_ENUM: liana__text_add(text, "%d", *(const int *)member); break;
-    case LIANA__FIELD_STRING: liana__text_add(text, "%s", *(const char *const *)member); break;
-    default:
-        value = *(const liana__value *const *)member;
-        if (value) liana__value_write_json(value, 0, text);
-        break;
+    case LIANA__FIELD_BOOL: liana__text_add_bytes(text, member, sizeof(bool)); return;
+    case LIANA__FIELD_INT: liana__text_add_bytes(text, member, sizeof(int64_t)); return;
+    case LIANA__FIELD_FLOAT: liana__text_add_bytes(text, member, sizeof(double)); return;
+    case LIANA__FIELD_ENUM: liana__text_add_bytes(text, member, sizeof(int)); return;
+    case LIANA__FIELD_STRING: add_text(text, *(const char *const *)member); return;
+    default: value = *(const liana__value *const *)member; add_text(text, value ? value->string : NULL);
     }
-    liana__text_add(text, "\n");
 }
 
 void liana__job_describe(const liana__job_options *options, liana__text *text)
@@ -430,10 +438,10 @@ void liana__job_describe(const liana__job_options *options, liana__text *text)
         if (one.row->compiled) describe_member(one.field, (const char *)options + one.offset, text);
     }
     liana__strategy_print(&options->own_strategy, text);
-    liana__text_add(text, "\n");
-    for (int64_t i = 0; i < options->num_weights; i++) {
-        liana__text_add_double(text, options->weights[i]);
-        liana__text_add(text, " ");
+    liana__text_add_bytes(text, (const char *)&options->num_weights, sizeof options->num_weights);
+    if (options->num_weights) {
+        size_t size = (size_t)options->num_weights * sizeof *options->weights;
+        liana__text_add_bytes(text, (const char *)options->weights, size);
     }
     liana__describe_objective(&options->objective, text);
 }

@@ -88,10 +88,12 @@ typedef struct liana__job_door {
 
 extern const liana__job_door liana__job_fit_door, liana__job_evaluate_door;
 
-/* Fills in the options from the struct of a program's door; 0 and NULL are the defaults. Texts are borrowed. Errors:
- * INVALID_ARGUMENT with the option, its value and what is expected. */
-liana_status liana__job_take(const liana__job_door *door, const void *given, liana__arena *arena,
-                             liana__job_options *options, liana__error *error) LIANA_MUST_USE;
+/* Fills in the options from the struct of a program's door; 0 and NULL are the defaults (liana__job_defaults; NULL: made
+ * anew). Texts are borrowed. Errors: INVALID_ARGUMENT with the option, its value and what is expected. */
+liana_status liana__job_take(const liana__job_door *door, const void *given, const liana__job_options *defaults,
+                             liana__arena *arena, liana__job_options *options, liana__error *error) LIANA_MUST_USE;
+/* What programs begin with; values in the arena. Errors: OUT_OF_MEMORY. */
+liana_status liana__job_defaults(liana__arena *arena, liana__job_options *options, liana__error *error) LIANA_MUST_USE;
 /* Checks what the options say together. Errors: INVALID_ARGUMENT; of a configuration INVALID_CONFIG with the place. */
 liana_status liana__job_check(const liana__job_options *options, const liana__job_door *door, liana__error *error)
     LIANA_MUST_USE;
@@ -120,21 +122,21 @@ int64_t liana__job_evaluation_batch_size(const liana__job_options *options);
 
 /* The options that processes must have in common, as a door calls them; of an evaluation those that it gives. */
 void liana__job_add_facts(const liana__job_options *options, liana__job_door_kind door, liana__facts *facts);
-/* Everything of them that what is compiled depends on, so that two can be compared. */
+/* Everything of them that what is compiled depends on, as bytes that can be compared. */
 void liana__job_describe(const liana__job_options *options, liana__text *text);
 
-typedef enum liana__job_resume {
+typedef enum liana__resume_rule {
     LIANA__RESUME_SAME, /* what a run goes on with is what it began with */
     LIANA__RESUME_SAFE,
     LIANA__RESUME_FREE,
-} liana__job_resume;
+} liana__resume_rule;
 
 /* What is asked about an option: its dotted key in a configuration, whether processes of one run may differ in it, and
  * whether a run that goes on may change it. */
 typedef struct liana__job_key {
     char name[64];
     bool own;
-    liana__job_resume resume;
+    liana__resume_rule resume;
 } liana__job_key;
 
 size_t liana__job_num_keys(void);

@@ -14,7 +14,7 @@
 enum { OF_FIT, OF_EVALUATION, NUM_KEPT };
 
 typedef struct kept {
-    char *key; /* what was asked for; NULL: nothing is kept */
+    liana__text key; /* what was asked for; empty: nothing is kept */
     liana__arena arena;
     liana__training training;
     liana__objective_request asked; /* values in the arena */
@@ -23,14 +23,16 @@ typedef struct kept {
 
 typedef struct compiled {
     kept items[NUM_KEPT];
+    liana__job_options defaults; /* batch_size 0: not made */
+    liana__arena arena;          /* of the defaults */
 } compiled;
 
 static void drop(kept *item)
 {
-    if (!item->key) return;
+    if (!item->key.length) return;
     liana__training_close(&item->training);
     liana__arena_free(&item->arena);
-    free(item->key);
+    liana__text_free(&item->key);
     *item = (kept){0};
 }
 
@@ -38,6 +40,7 @@ static void destroy(void *user)
 {
     compiled *own = user;
     for (int i = 0; i < NUM_KEPT; i++) drop(&own->items[i]);
+    liana__arena_free(&own->arena);
     free(own);
 }
 
@@ -75,8 +78,8 @@ static void describe_match(const liana__compile_request *request, liana__text *t
     liana__text_add(text, "\n");
 }
 
-/* Everything that what is compiled depends on, as text. NULL: out of memory. */
-static char *make_key(const liana__compile_request *request)
+/* Everything that what is compiled depends on, as bytes. */
+static liana__text make_key(const liana__compile_request *request)
 {
     liana__text text = {0};
     liana__job_describe(request->job, &text);
@@ -86,7 +89,7 @@ static char *make_key(const liana__compile_request *request)
     }
     liana__text_add(&text, "%d %d %d %lld %llu", (int)request->scale, (int)request->fractions, (int)request->mixes,
                     (long long)request->data_memory, (unsigned long long)request->model->structure_version);
-    return text.data;
+    return text;
 }
 
 /* ---- compiling ---- */
@@ -153,30 +156,46 @@ static liana_status compile(const liana__compile_request *request, kept *item, l
     return liana__job_compile(&job, request->match, &options, arena, &item->training, error);
 }
 
-static liana_status get_item(const liana__compile_request *request, kept **item, liana__error *error)
+static liana_status get_compiled(liana_model *model, compiled **own, liana__error *error)
 {
-    liana_model *model = request->model;
     if (!model->compiled) {
         model->compiled = calloc(1, sizeof(compiled));
         if (!model->compiled) return liana__fail_memory(error, "the model's programs");
         model->destroy_compiled = destroy;
     }
-    *item = &((compiled *)model->compiled)->items[request->job->optimizer ? OF_FIT : OF_EVALUATION];
+    *own = model->compiled;
+    return LIANA_OK;
+}
+
+liana_status liana__compiled_defaults(liana_model *model, const liana__job_options **defaults, liana__error *error)
+{
+    compiled *own = NULL;
+    LIANA_TRY(get_compiled(model, &own, error));
+    if (!own->defaults.batch_size) {
+        liana__job_options made;
+        LIANA_TRY(liana__job_defaults(&own->arena, &made, error));
+        own->defaults = made;
+    }
+    *defaults = &own->defaults;
     return LIANA_OK;
 }
 
 liana_status liana__compiled_get(const liana__compile_request *request, liana__training **training, liana__error *error)
 {
     liana_model *model = request->model;
-    kept *item = NULL;
+    compiled *own = NULL;
     LIANA_TRY(liana__model_values_complete(model, error));
-    LIANA_TRY(get_item(request, &item, error));
-    char *key = make_key(request);
-    if (!key) return liana__fail_memory(error, "the model's programs");
-    bool same = item->key && strcmp(item->key, key) == 0;
+    LIANA_TRY(get_compiled(model, &own, error));
+    kept *item = &own->items[request->job->optimizer ? OF_FIT : OF_EVALUATION];
+    liana__text key = make_key(request);
+    bool same = item->key.length == key.length && memcmp(item->key.data, key.data, key.length) == 0;
     liana_status status = LIANA_OK;
+    if (key.failed) {
+        liana__text_free(&key);
+        return liana__fail_memory(error, "the model's programs");
+    }
     if (same) {
-        free(key);
+        liana__text_free(&key);
     } else {
         drop(item);
         item->key = key;

@@ -23,6 +23,9 @@ typedef struct liana__compile_request {
     liana__notes notes;
 } liana__compile_request;
 
+/* The defaults of jobs, which the model keeps. Errors: OUT_OF_MEMORY. */
+liana_status liana__compiled_defaults(liana_model *model, const liana__job_options **defaults, liana__error *error)
+    LIANA_MUST_USE;
 /* The training for a request: the kept one if the request, the model's layers and what of them trains are the same,
  * else a new one in its place. Its variables have the model's weights. Borrowed until the model is compiled again.
  * Errors: those of names and options (INVALID_CONFIG), and of compiling. */

@@ -2,10 +2,8 @@
 #include "train/model/model_fit.h"
 #include "data/dataset/dataset_source.h"
 #include "train/checkpoint/belongs.h"
-#include "train/checkpoint/data_state.h"
 #include "train/checkpoint/folder_hold.h"
 #include "train/checkpoint/remote_checkpoints.h"
-#include "train/checkpoint/resume.h"
 #include "train/checkpoint/shared_checkpoint.h"
 #include "train/core/program_agreement.h"
 #include "train/core/warnings.h"
@@ -146,30 +144,18 @@ static liana_status open_checkpoints(session *own, const liana_fit_options *opti
 /* What a checkpoint records of the data, and the newest one if the fit goes on from it. */
 static liana_status prepare_checkpoints(session *own, const liana_fit_options *options, liana__error *error)
 {
-    liana__training_state *state = &own->job.training->state;
+    liana__job *job = &own->job;
+    liana__training_state *state = &job->training->state;
+    const char *path;
     state->data = NULL;
     state->settings = state->matches = NULL;
     if (!options->checkpoints) return LIANA_OK;
-    liana__data_state *data = liana__arena_allocate(&own->arena, sizeof *data);
-    if (!data) return liana__fail_memory(error, "the state of the data");
-    state->data = data;
     LIANA_TRY(liana__checkpoint_note_seed(state, options->seed, &own->arena, error));
-    LIANA_TRY(liana__data_state_find(own->data.fitted.source, &own->arena, data, error));
-    const char *path = NULL;
-    const liana__notes notes = {options->on_note, options->user};
-    if (options->resume_from) {
-        liana_status status =
-            own->checkpoints ? liana__checkpoint_find(own->checkpoints, options->resume_from, &own->arena, &path, error)
-                             : LIANA_OK;
-        LIANA_TRY(liana__cluster_agree_status(own->cluster, status, error));
-        LIANA_TRY(liana__checkpoint_resume_from(own->checkpoints, path, own->job.training, &notes, &own->arena, error));
-    } else if (options->resume) {
-        LIANA_TRY(
-            liana__checkpoint_resume(own->checkpoints, NULL, own->job.training, &notes, &own->arena, &path, error));
+    LIANA_TRY(liana__job_note_data(job, own->data.fitted.source, error));
+    if (resumes(options)) {
+        LIANA_TRY(liana__job_resume(job, own->checkpoints, NULL, options->resume_from, &path, error));
     }
-    own->job.resumed = path != NULL;
-    if (*data->note && options->on_note) options->on_note(options->user, data->note);
-    liana__data_state_read_contents(data);
+    liana__job_note_contents(job);
     return LIANA_OK;
 }
 
@@ -260,16 +246,6 @@ static liana_status open_fit(session *own, const liana_fit_options *options, lia
     return compile_fit(own, options, error);
 }
 
-/* Whatever ended the fit, its checkpoints are sent. */
-static liana_status send_checkpoints(const session *own, liana_status status, liana__error *error)
-{
-    liana__error unsent = {0};
-    liana_status sent = own->outlet ? liana__outlet_flush(own->outlet, &unsent) : LIANA_OK;
-    if (sent == LIANA_OK || (status != LIANA_OK && status != LIANA_CANCELLED)) return status;
-    *error = unsent;
-    return sent;
-}
-
 /* The model trains again what it says itself, so that the next fit compiles it again. */
 static void end_stages(session *own, liana_status status)
 {
@@ -290,7 +266,7 @@ static liana_status begin_session(session *own, liana_model *model, const liana_
                              .door = liana__job_fit_door,
                              .notes = {options->on_note, options->user},
                              .arena = &own->arena}};
-    LIANA_TRY(liana__job_take(&liana__job_fit_door, options, &own->arena, taken, error));
+    LIANA_TRY(liana__job_take(&liana__job_fit_door, options, NULL, &own->arena, taken, error));
     LIANA_TRY(liana__job_check(taken, &own->job.door, error));
     LIANA_TRY(liana__fit_check(model, options, error));
     if (!taken->validation_batch_size) taken->validation_batch_size = taken->batch_size;
@@ -390,7 +366,7 @@ static liana_status fit_examples(liana_model *model, const liana_fit_options *op
     if (status == LIANA_OK) {
         status = run_fit(&own, options, error);
         if (status != LIANA_OK && status != LIANA_CANCELLED) liana__compiled_forget(model);
-        status = send_checkpoints(&own, status, error);
+        status = liana__job_send(own.outlet, status, error);
     }
     if (own.job.stages.count) end_stages(&own, status);
     close_session(&own);

@@ -99,7 +99,7 @@ static liana_status measure_examples(measurement *own, liana_results *results, l
     liana__arena arena = {0};
     liana_dataset *examples = NULL;
     int64_t found = 0;
-    liana_status status = liana__job_take(&liana__job_evaluate_door, options, &arena, &job, error);
+    liana_status status = liana__job_take(&liana__job_evaluate_door, options, NULL, &arena, &job, error);
     if (status == LIANA_OK) {
         liana__dataset_examples(given, &examples, &found);
         if (!examples) status = given->context->error.status;

@@ -357,6 +357,7 @@ static liana_status train_on_arrays(liana_model *model, const liana_fit_options 
                                     size_t num_arrays, liana_results *results)
 {
     static const liana_fit_options defaults;
+    const liana__job_options *job_defaults;
     const liana_fit_options *options = given ? given : &defaults;
     liana__error *error = &model->context->error;
     int64_t count = count_of(arrays, num_arrays);
@@ -364,7 +365,8 @@ static liana_status train_on_arrays(liana_model *model, const liana_fit_options 
     liana__job_options job;
     LIANA_TRY(check_options(options, error));
     LIANA_TRY(check_size(options->batch_size, count, error));
-    liana_status status = liana__job_take(&liana__job_fit_door, options, &arena, &job, error);
+    LIANA_TRY(liana__compiled_defaults(model, &job_defaults, error));
+    liana_status status = liana__job_take(&liana__job_fit_door, options, job_defaults, &arena, &job, error);
     if (!options->batch_size) job.batch_size = count;
     job.validation_batch_size = job.batch_size;
     job.steps_per_execution = 1;
@@ -434,12 +436,14 @@ static liana_status evaluate(liana__compile_request *request, const liana_evalua
                              const liana_array *arrays, size_t num_arrays, float *outputs, liana_results *results)
 {
     static const liana_evaluate_options defaults;
+    const liana__job_options *job_defaults;
     const liana_evaluate_options *options = given ? given : &defaults;
     liana__error *error = &request->model->context->error;
     liana__arena arena = {0};
     liana__job_options job;
     LIANA_TRY(check_size(options->batch_size, count_of(arrays, num_arrays), error));
-    liana_status status = liana__job_take(&liana__job_evaluate_door, options, &arena, &job, error);
+    LIANA_TRY(liana__compiled_defaults(request->model, &job_defaults, error));
+    liana_status status = liana__job_take(&liana__job_evaluate_door, options, job_defaults, &arena, &job, error);
     if (status == LIANA_OK) {
         status = compile_and_measure(request, &job, options, arrays, num_arrays, outputs, results, error);
     }

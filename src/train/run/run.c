@@ -67,22 +67,6 @@ liana_status liana__run_make_trainer(liana__run *run, const liana__run_options *
     return LIANA_OK;
 }
 
-liana_status liana__run_note_data(liana__run *run, liana__error *error)
-{
-    liana__data_state *data = liana__arena_allocate(&run->arena, sizeof *data);
-    if (!data) return liana__fail_memory(error, "the state of the data");
-    run->core.state.data = data;
-    return liana__data_state_find(run->training.source, &run->arena, data, error);
-}
-
-void liana__run_note_contents(liana__run *run, const liana__run_options *options)
-{
-    liana__data_state *data = run->core.state.data;
-    if (!data) return;
-    if (*data->note) liana__run_note(options, "%s", data->note);
-    liana__data_state_read_contents(data);
-}
-
 static liana_status fetch_checkpoint(liana__run *run, const char *url, const char **path, liana__error *error)
 {
     liana__paths found;
@@ -130,21 +114,9 @@ static liana_status resume(liana__run *run, const liana__run_options *options, l
 {
     const char *checkpoints = liana__run_checkpoints(run, run->folder), *path;
     if (!checkpoints) return liana__fail_memory(error, "the run folder");
-    const liana__notes notes = {options->on_note, options->user};
+    const char *newer = options->handover ? options->handover->checkpoint : NULL;
     if (run->core.state.data) run->core.state.data->may_change = options->allow_changed;
-    if (options->resume_from) {
-        liana__cluster *cluster = run->core.cluster;
-        path = options->resume_from;
-        liana_status status = liana__cluster_is_chief(cluster)
-                                  ? liana__checkpoint_find(checkpoints, options->resume_from, &run->arena, &path, error)
-                                  : LIANA_OK;
-        LIANA_TRY(liana__cluster_agree_status(cluster, status, error));
-        LIANA_TRY(liana__checkpoint_resume_from(checkpoints, path, &run->core, &notes, &run->arena, error));
-    } else {
-        const char *newer = options->handover ? options->handover->checkpoint : NULL;
-        LIANA_TRY(liana__checkpoint_resume(checkpoints, newer, &run->core, &notes, &run->arena, &path, error));
-    }
-    run->job.resumed = path != NULL;
+    LIANA_TRY(liana__job_resume(&run->job, checkpoints, newer, options->resume_from, &path, error));
     const bool meets_again = liana__cluster_is_later_round(run->core.cluster);
     liana__run_handover_end(options->handover);
     if (!path) {
@@ -242,7 +214,7 @@ static liana_status set_up(liana__run *run, const liana__run_options *options, l
     LIANA_TRY(liana__run_agree_on_arithmetic(run, options, error));
     if (options->training && !has_weights(run)) LIANA_TRY(liana__warn_find_averages(&run->warnings, error));
     if (options->training && run->folder) {
-        LIANA_TRY(liana__run_note_data(run, error));
+        LIANA_TRY(liana__job_note_data(&run->job, run->training.source, error));
         LIANA_TRY(liana__run_note_settings(run, options, error));
     }
     if (options->training) {
@@ -254,7 +226,7 @@ static liana_status set_up(liana__run *run, const liana__run_options *options, l
     if (options->training && resumes && run->folder) LIANA_TRY(resume(run, options, error));
     if (options->training) {
         LIANA_TRY(liana__job_check_stop(&run->job, error));
-        liana__run_note_contents(run, options);
+        liana__job_note_contents(&run->job);
     }
     if (options->training && !run->job.resumed) {
         liana__phase_part("adapt");

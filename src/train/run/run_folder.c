@@ -80,7 +80,7 @@ typedef struct differences {
  * (Until a record is bad, a run that would skip it is one that would fail at it.) */
 static const struct {
     const char *key;
-    liana__job_resume resume;
+    liana__resume_rule resume;
 } CHANGES[] = {{"model.training", LIANA__RESUME_SAFE},
                {"data.validation", LIANA__RESUME_SAFE},
                {"data.test", LIANA__RESUME_SAFE},
@@ -118,7 +118,7 @@ static bool is_safe(const char *key)
     return false;
 }
 
-static void drop_keys(liana__value *config, liana__job_resume resume)
+static void drop_keys(liana__value *config, liana__resume_rule resume)
 {
     for (size_t i = 0; i < NUM_CHANGES + liana__job_num_keys(); i++) {
         const liana__job_key known = key_at(i);

@@ -20,11 +20,6 @@ liana_status liana__run_find_data(liana__run *run, const liana__run_options *opt
 liana_status liana__run_open_examples(liana__run *run, liana__loader **loader, liana__error *error) LIANA_MUST_USE;
 liana_status liana__run_start_loaders(liana__run *run, const liana__run_options *options, liana__error *error);
 
-/* run.c: stores the state of the training data in run->state, for checkpoints. Before a checkpoint is loaded. */
-liana_status liana__run_note_data(liana__run *run, liana__error *error);
-/* The same for their contents, as far as they are not known. After a checkpoint is loaded, or none. */
-void liana__run_note_contents(liana__run *run, const liana__run_options *options);
-
 /* run_classes.c: the classes of a labelled source. The first training data define the run's classes, unless the
  * configuration does. INVALID_DATA: later data have names where the run has numbers. `pattern` names the data in
  * messages. */

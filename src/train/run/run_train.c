@@ -208,19 +208,6 @@ static liana_status explain(const liana__run *run, liana_status status, liana__e
     return gone.status;
 }
 
-/* Whatever ended the run, what it wrote is sent. */
-static liana_status send_results(const liana__run *run, const liana__run_options *options, liana_status status,
-                                 liana__error *error)
-{
-    liana__error own = {0};
-    if (!run->outlet) return status;
-    liana__run_note(options, "sending the results to '%s'", liana__outlet_url(run->outlet));
-    liana_status sent = liana__run_send_all(run, &own);
-    if (sent == LIANA_OK || (status != LIANA_OK && status != LIANA_CANCELLED)) return status;
-    *error = own;
-    return sent;
-}
-
 /* A device that has failed takes nothing with it that a checkpoint has. */
 static liana_status explain_device(liana__run *run, liana_status status, liana__error *error)
 {
@@ -279,5 +266,6 @@ liana_status liana__run_train(liana__run *run, const liana__run_options *options
     if (held != LIANA_OK) return well ? held : status;
     /* The error that ended the run is reported first. */
     liana_status listed = liana__run_write_bad_records(run, status == LIANA_OK ? error : NULL);
-    return send_results(run, options, status == LIANA_OK ? listed : status, error);
+    if (run->outlet) liana__run_note(options, "sending the results to '%s'", liana__outlet_url(run->outlet));
+    return liana__job_send(run->outlet, status == LIANA_OK ? listed : status, error);
 }

@@ -11,7 +11,7 @@ static const liana__option options[] = {
     {"resume-from", "CHECKPOINT",
      "go on from this checkpoint: best, a name in the run, or a folder; newer ones are set aside"},
     {"allow-changed", NULL, "resume with other settings or data, where the state still fits"},
-    {"log-every", "N", "print a line after every N updates, counted from the beginning of the training"},
+    LIANA__OPTION_LOG_EVERY,
     {"requeue", NULL, "exit with 75 when it is stopped and could go on, so that a scheduler starts it again"},
     LIANA__OPTION_PLUGINS,
     LIANA__OPTION_JSON,

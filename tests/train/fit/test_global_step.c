@@ -214,6 +214,11 @@ static void test_a_line_after_every_n_updates(void **state)
     got = liana__test_command("train", config, "--out", run, "--log-every", "7", "train.epochs=2");
     assert_non_null(strstr(got.out, "global step 7, epoch 2/2: step 3/4, "));
     assert_code(got, 0);
+    /* Of a cluster the chief says it, once. */
+    got = liana__test_process(NULL, "launch", "-n", "2", "--json", "--log-every", "4", "--out",
+                              liana__test_path("both"), config, "train.epochs=2", "train.microbatch=4");
+    assert_logged(got.out, (const int64_t[]){4, 8, 0});
+    assert_code(got, 0);
     static const char *const wrong[] = {"0", "-1", "often"};
     for (size_t i = 0; i < 3; i++) {
         got = liana__test_command("train", config, "--out", liana__test_path("wrong"), "--log-every", wrong[i]);

@@ -269,8 +269,6 @@ static const liana__field config_items[] = {
      AT(plugins),
      .doc = "shared libraries with layers, losses, ... of your own"},
 #define FIELD(...) __VA_ARGS__
-#define LIANA__JOB_TRAIN(member, kind, field, row)
-#define LIANA__JOB_CHECKPOINT(key, member, kind, field, row)
 #define LIANA__JOB_TOP(member, field_kind, field, row) \
     {.name = #member, .kind = LIANA__FIELD_##field_kind, AT(job.member), field},
 #include "train/job/options.def"

@@ -27,33 +27,18 @@ static const char *const remainders[] = {"keep", "drop", "refuse", NULL};
 
 static const liana__field train_items[] = {
 #define LIANA__JOB_TRAIN(member, kind, field, row) MEMBER(liana__job_options, member, member, kind, field)
-#define LIANA__JOB_CHECKPOINT(key, member, kind, field, row)
-#define LIANA__JOB_TOP(member, kind, field, row)
 #include "train/job/options.def"
-#undef LIANA__JOB_TRAIN
-#undef LIANA__JOB_CHECKPOINT
-#undef LIANA__JOB_TOP
 };
 
 static const liana__field checkpoint_items[] = {
-#define LIANA__JOB_TRAIN(member, kind, field, row)
 #define LIANA__JOB_CHECKPOINT(key, member, kind, field, row) \
     MEMBER(liana__checkpointing_options, key, member, kind, field)
-#define LIANA__JOB_TOP(member, kind, field, row)
 #include "train/job/options.def"
-#undef LIANA__JOB_TRAIN
-#undef LIANA__JOB_CHECKPOINT
-#undef LIANA__JOB_TOP
 };
 
 static const liana__field top_items[] = {
-#define LIANA__JOB_TRAIN(member, kind, field, row)
-#define LIANA__JOB_CHECKPOINT(key, member, kind, field, row)
 #define LIANA__JOB_TOP(member, kind, field, row) MEMBER(liana__job_options, member, member, kind, field)
 #include "train/job/options.def"
-#undef LIANA__JOB_TRAIN
-#undef LIANA__JOB_CHECKPOINT
-#undef LIANA__JOB_TOP
 };
 #undef MEMBER
 

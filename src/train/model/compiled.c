@@ -100,26 +100,6 @@ static size_t data_bytes(int64_t mebibytes)
     return ((size_t)(mebibytes ? mebibytes : LIANA__DEFAULT_DATA_MEMORY) << 20) + liana__machine_memory() / 4;
 }
 
-/* What is minimised and measured: as it is named, else as the model was trained. */
-static liana_status find_objective(const liana__compile_request *request, kept *item, liana__objective *objective,
-                                   liana__error *error)
-{
-    const liana_component *targets[LIANA__MAX_OUTPUTS] = {0};
-    for (size_t i = 0; request->match && i < LIANA__MAX_OUTPUTS; i++) {
-        if (request->match->targets[i].name) targets[i] = &request->match->targets[i];
-    }
-    item->asked =
-        (liana__objective_request){.model = request->model, .targets = targets, .predicts = request->predicts};
-    const liana__job_options *job = request->job;
-    LIANA_TRY(liana__read_objective(&job->objective, &item->arena, &item->asked, error));
-    if (!job->optimizer) liana__model_recall_objective(request->model, &item->asked);
-    liana_status status = liana__objective_create(&item->asked, job->optimizer, &item->arena, objective, error);
-    item->asked.targets = NULL;
-    const liana__place nowhere = {0};
-    if (status != LIANA_OK || !job->num_weights) return status;
-    return liana__objective_check_class_weights(objective, &nowhere, "class_weights", error);
-}
-
 static liana_status find_optimizer(const liana__compile_request *request, liana__arena *arena,
                                    liana__optimizer_choice *choice, liana__error *error)
 {
@@ -136,13 +116,11 @@ static liana_status compile(const liana__compile_request *request, kept *item, l
     liana__arena *arena = &item->arena;
     liana__optimizer_choice optimizer;
     liana__job_options job = *request->job;
-    liana__objective *objective = liana__arena_allocate(arena, sizeof *objective);
     job.device = liana__arena_string(arena, job.device);
     if (job.weights) job.weights = liana__arena_copy(arena, job.weights, (size_t)job.num_weights * sizeof *job.weights);
     if (arena->failed) return liana__fail_memory(error, "the model's programs");
     liana__training_options options = {.optimizer = job.optimizer ? &optimizer : NULL,
                                        .trainer = {.model = request->model,
-                                                   .objective = objective,
                                                    .class_weights = job.weights,
                                                    .num_class_weights = job.num_weights,
                                                    .scale = request->scale,
@@ -151,7 +129,13 @@ static liana_status compile(const liana__compile_request *request, kept *item, l
                                        .data_memory = data_bytes(request->data_memory),
                                        .notes = request->notes};
     LIANA_TRY(find_optimizer(request, arena, &optimizer, error));
-    LIANA_TRY(find_objective(request, item, objective, error));
+    const liana__objective **objective = &options.trainer.objective;
+    item->asked = (liana__objective_request){.model = request->model, .predicts = request->predicts};
+    LIANA_TRY(liana__model_find_objective(&job, request->match, job.optimizer, arena, &item->asked, objective, error));
+    if (job.num_weights) {
+        const liana__place nowhere = {0};
+        LIANA_TRY(liana__objective_check_class_weights(*objective, &nowhere, "class_weights", error));
+    }
     LIANA_TRY(liana__strategy_of(&job.own_strategy, arena, &options.strategy, error));
     return liana__job_compile(&job, request->match, &options, arena, &item->training, error);
 }

@@ -117,6 +117,23 @@ liana__job_key liana__job_key_at(size_t index)
     return key;
 }
 
+const char *liana__job_names_in_c(const char *key, liana__arena *arena)
+{
+    static const char *const structs[] = {[LIANA__DOOR_FIT] = "liana_fit_options",
+                                          [LIANA__DOOR_EVALUATE] = "liana_evaluate_options",
+                                          [LIANA__DOOR_ESTIMATOR] = "liana_run_config"};
+    const char *names = NULL;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        if (strcmp(liana__job_key_at(i).name, key) != 0) continue;
+        for (size_t door = 0; door < LIANA__NUM_DOORS; door++) {
+            const char *name = rows[i].doors[door].name, *before = names ? names : "";
+            if (!name) continue;
+            names = liana__arena_format(arena, "%s%s%s.%s", before, *before ? ", " : "", structs[door], name);
+        }
+    }
+    return names;
+}
+
 /* ---- messages ---- */
 
 const liana__job_door liana__job_fit_door = {LIANA__DOOR_FIT, "", "fit", NULL, NULL};

@@ -139,6 +139,10 @@ typedef struct liana__job_key {
     liana__resume_rule resume;
 } liana__job_key;
 
+/* What programs call the option of a key: "liana_fit_options.epochs, ..."; NULL: it is none, or they do not have it. In the
+ * arena. */
+const char *liana__job_names_in_c(const char *key, liana__arena *arena);
+
 size_t liana__job_num_keys(void);
 liana__job_key liana__job_key_at(size_t index);
 

@@ -68,7 +68,7 @@ typedef struct liana_binding {
     const char *component; /* of the data */
 } liana_binding;
 
-/* Zeros are the defaults. Names and options are those of the configuration; `liana list` shows them. */
+/* Zeros are the defaults. Names, options and bounds are those of the configuration; `liana list` shows them. */
 typedef struct liana_fit_options {
     const liana_dataset *training; /* of single examples; batches are taken apart, with a note */
     /* Which component of the data is which input of the model, and which is compared with which output; ended by the

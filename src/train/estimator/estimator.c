@@ -29,8 +29,7 @@ static liana_status check_numbers(const liana_estimator *own, liana__error *erro
         const char *name;
         int64_t value, least, most;
     } numbers[] = {{"keep_checkpoint_max", config->keep_checkpoint_max, -1, INT64_MAX},
-                   {"log_step_count_steps", config->log_step_count_steps, 0, INT64_MAX},
-                   {"data_memory", config->data_memory, 0, 1 << 24}};
+                   {"log_step_count_steps", config->log_step_count_steps, 0, INT64_MAX}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         if (numbers[i].value >= numbers[i].least && numbers[i].value <= numbers[i].most) continue;
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "%s: config.%s is %lld, expected %lld to %lld",

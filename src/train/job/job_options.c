@@ -251,26 +251,36 @@ static liana_status check_weights(const double *weights, int64_t count, liana__e
     return LIANA_OK;
 }
 
-/* The members that are structs of the interface. */
-static liana_status take_structs(liana__job_door_kind door, const void *given, liana__job_options *options,
-                                 liana__error *error)
+static liana_status check_data_memory(const liana__job_door *door, int64_t mebibytes, liana__error *error)
+{
+    char found[32];
+    if (mebibytes >= 0 && mebibytes <= 1 << 24) return LIANA_OK;
+    snprintf(found, sizeof found, "%lld", (long long)mebibytes);
+    return liana__job_refuse(door, error, "data_memory", found, "0 to %d MiB", 1 << 24);
+}
+
+/* The members that are structs of the interface, and those that are data's in a configuration. */
+static liana_status take_others(const liana__job_door *door, const void *given, liana__job_options *options,
+                                liana__error *error)
 {
     const liana_fit_options *fit = given;
     const liana_evaluate_options *evaluate = given;
-    switch (door) {
+    const liana_run_config *config = given;
+    switch (door->kind) {
     case LIANA__DOOR_FIT:
         options->own_strategy = fit->strategy;
         options->objective = (liana__named_objective){fit->loss, fit->losses, fit->metrics, fit->output_metrics};
         options->weights = fit->class_weights;
         options->num_weights = fit->class_weights ? fit->num_class_weights : 0;
-        return check_weights(fit->class_weights, fit->num_class_weights, error);
+        LIANA_TRY(check_weights(fit->class_weights, fit->num_class_weights, error));
+        return check_data_memory(door, fit->data_memory, error);
     case LIANA__DOOR_EVALUATE:
         options->own_strategy = evaluate->strategy;
         options->objective =
             (liana__named_objective){evaluate->loss, evaluate->losses, evaluate->metrics, evaluate->output_metrics};
         options->optimizer = NULL;
         return LIANA_OK;
-    default: options->own_strategy = ((const liana_run_config *)given)->strategy; return LIANA_OK;
+    default: options->own_strategy = config->strategy; return check_data_memory(door, config->data_memory, error);
     }
 }
 
@@ -297,7 +307,7 @@ liana_status liana__job_take(const liana__job_door *door, const void *given, con
         LIANA_TRY(
             take_member(door, &one, (const char *)given + from->offset, (char *)options + one.offset, arena, error));
     }
-    return take_structs(door->kind, given, options, error);
+    return take_others(door, given, options, error);
 }
 
 /* ---- checks ---- */

@@ -3,6 +3,7 @@
 #include "data/dataset/dataset_source.h"
 #include "train/checkpoint/belongs.h"
 #include "train/checkpoint/folder_hold.h"
+#include "train/checkpoint/folder_name.h"
 #include "train/checkpoint/remote_checkpoints.h"
 #include "train/checkpoint/shared_checkpoint.h"
 #include "train/core/program_agreement.h"
@@ -11,7 +12,7 @@
 #include "train/model/compiled.h"
 #include "train/model/epoch_values.h"
 #include "train/model/fit_agreement.h"
-#include "train/model/fit_checks.h"
+#include "train/model/model_classes.h"
 #include "train/model/model_data.h"
 
 #include <liana/train.h>
@@ -31,6 +32,37 @@ typedef struct session {
 } session;
 
 /* ---- options ---- */
+
+static liana_status check_checkpoints(const liana_fit_options *options, liana__error *error)
+{
+    if (options->checkpoints) {
+        liana_status status = liana__folder_name_check(options->checkpoints, "a folder of checkpoints", error);
+        if (status != LIANA_OK) return liana__fail_within(error, "checkpoints");
+    }
+    if (!options->resume_from || options->checkpoints) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                       "resume_from is '%s', but no folder for checkpoints is given; set checkpoints",
+                       options->resume_from);
+}
+
+/* What the table of the job does not check. */
+static liana_status check_fit(const liana_model *model, const liana_fit_options *options, liana__error *error)
+{
+    if (options->max_bad_records < 0) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "max_bad_records is %lld, expected 0 or more",
+                           (long long)options->max_bad_records);
+    }
+    LIANA_TRY(check_checkpoints(options, error));
+    if (options->validation && options->validation_split) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "validation and validation_split exclude each other; keep one of them");
+    }
+    if (options->training && options->validation) {
+        LIANA_TRY(liana__classes_check_validation(options->training, options->validation, error));
+    }
+    if (options->training) LIANA_TRY(liana__classes_check_model(model, options->training, error));
+    return LIANA_OK;
+}
 
 /* What is resumed keeps its precision. */
 static liana_status find_precision(const char *resumed_from, const liana__recorded *recorded,
@@ -268,7 +300,7 @@ static liana_status begin_session(session *own, liana_model *model, const liana_
                              .arena = &own->arena}};
     LIANA_TRY(liana__job_take(&liana__job_fit_door, options, NULL, &own->arena, taken, error));
     LIANA_TRY(liana__job_check(taken, &own->job.door, error));
-    LIANA_TRY(liana__fit_check(model, options, error));
+    LIANA_TRY(check_fit(model, options, error));
     if (!taken->validation_batch_size) taken->validation_batch_size = taken->batch_size;
     own->data = (liana__model_data){.model = model,
                                     .batch_size = taken->batch_size,

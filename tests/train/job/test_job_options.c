@@ -160,6 +160,7 @@ static void test_bounds_are_those_of_the_table(void **state)
         {{.recompute = (liana_recompute)-1}, "recompute is -1, expected none or auto"},
         {{.checkpoint_steps = -4}, "checkpoint_steps is -4, expected 0 to 1000000000000"},
         {{.num_class_weights = -1}, "num_class_weights is -1"},
+        {{.data_memory = -2}, "data_memory is -2, expected 0 to 16777216 MiB"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         liana__arena arena = {0};

@@ -36,6 +36,7 @@ typedef struct entry {
     const char *doc;             /* "": the name is enough */
     const char *default_text;    /* of configuration keys; else NULL */
     const liana__fields *fields; /* its options; NULL: none */
+    const char *in_c;            /* what programs call a configuration key; NULL: nothing */
 } entry;
 
 enum { MAX_ENTRIES = 256 };
@@ -49,7 +50,7 @@ typedef struct entries {
 
 static void add(entries *list, const char *name, const char *doc, const liana__fields *fields)
 {
-    if (list->count < MAX_ENTRIES) list->items[list->count++] = (entry){name, doc, NULL, fields};
+    if (list->count < MAX_ENTRIES) list->items[list->count++] = (entry){name, doc, NULL, fields, NULL};
 }
 
 /* liana's own, with their options or without them; then those that the context has. */
@@ -235,7 +236,8 @@ static void list_keys(entries *list, const liana__fields *fields, const char *pr
         if (field->kind == LIANA__FIELD_SECTION) {
             list_keys(list, field->section, key);
         } else if (list->count < MAX_ENTRIES) {
-            list->items[list->count++] = (entry){key, field->doc, default_of(field), NULL};
+            list->items[list->count++] =
+                (entry){key, field->doc, default_of(field), NULL, liana__job_names_in_c(key, list->arena)};
         }
     }
 }
@@ -389,6 +391,7 @@ static void print_json(liana__invocation *invocation, const kind *which, const e
         if (item->default_text) {
             liana__value_set(arena, map, "default", liana__value_string(arena, item->default_text));
         }
+        if (item->in_c) liana__value_set(arena, map, "in_c", liana__value_string(arena, item->in_c));
         add_options(item->fields, own, arena);
         add_options(which->common, own, arena);
         if (own->count) liana__value_set(arena, map, "options", own);
@@ -447,6 +450,7 @@ static void print_entries(liana__invocation *invocation, const entries *list)
         if (item->default_text) fprintf(invocation->out, "  %-*s", defaults, item->default_text);
         fprintf(invocation->out, "%s%s\n", *item->doc ? "  " : "", item->doc);
     }
+    if (list->count == 1 && list->items[0].in_c) fprintf(invocation->out, "    in C: %s\n", list->items[0].in_c);
 }
 
 static liana_status list_kinds(liana__invocation *invocation, const liana_context *context)
@@ -493,7 +497,8 @@ const liana__command liana__subcommand_list = {
     .operands = "[KIND [NAME]]",
     .summary = "List the names that a configuration may use",
     .help = "Without a KIND, lists the kinds. 'liana list layers Conv2D' explains the options of a layer,\n"
-            "'liana list configuration train' the keys of a section with their defaults.\n",
+            "'liana list configuration train' the keys of a section with their defaults,\n"
+            "'liana list configuration train.epochs' one of them, and what programs in C call it.\n",
     .options = options,
     .max_operands = 2,
     .run = run,

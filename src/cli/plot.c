@@ -75,7 +75,7 @@ static liana_status find_rates(liana__invocation *invocation, liana__session *se
 {
     liana__error *error = &invocation->error;
     liana__data_config *data = &session->config.data;
-    const liana__train_config *train = &session->config.train;
+    const liana__job_options *train = &session->config.job;
     LIANA_TRY(liana__config_require_training_data(&session->config, error));
     data->validation = data->test = (liana__source_config){0};
     liana__run run;

@@ -220,10 +220,7 @@ liana_status liana__report_curves(const char *history_path, const char *path, li
     const liana__value *first = epochs->items[0];
     for (size_t i = 0; i < first->count && num_panels < MAX_PANELS; i++) {
         const char *key = first->keys[i];
-        bool drawn = strcmp(key, "epoch") != 0 && strcmp(key, "learning_rate") != 0 &&
-                     strcmp(key, "bad_records") != 0 && strcmp(key, "skipped_updates") != 0 &&
-                     strcmp(key, "restores") != 0;
-        if (!drawn || strncmp(key, "val_", 4) == 0) continue;
+        if (!liana__history_is_measure(key) || strncmp(key, "val_", 4) == 0) continue;
         const char *validation_key = liana__arena_format(arena, "val_%s", key);
         if (!validation_key) break;
         const double *train = curve(epochs, key, arena);

@@ -48,7 +48,7 @@ static void compare(fixture *own)
               &error);
     assert_int_equal(liana_context_create(&(liana_context_options){.num_threads = 2}, &own->context), LIANA_OK);
     for (int i = 0; i < NUM_RUNS; i++) {
-        own->config.train.device = devices[i];
+        own->config.job.device = devices[i];
         const liana__run_options options = {.training = true};
         assert_ok(liana__run_open(own->context, &own->config, &options, &own->runs[i], &error), &error);
     }

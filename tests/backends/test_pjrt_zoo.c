@@ -107,7 +107,7 @@ static void compare(const zoo_options *options, zoo_run *own)
             const liana__isa isa = own->contexts[0]->isa;
             own->contexts[i]->isa = isa > LIANA__ISA_AVX2 ? LIANA__ISA_AVX2 : LIANA__ISA_BASELINE;
         }
-        own->config.train.device = devices[i];
+        own->config.job.device = devices[i];
         const liana__run_options opened = {.training = true, .unprepared = true};
         assert_ok(liana__run_open(own->contexts[i], &own->config, &opened, &own->runs[i], &error), &error);
     }

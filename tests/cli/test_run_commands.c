@@ -320,6 +320,21 @@ static void test_list(void **state)
     assert_says(one.out, "checkpoint.keep");
     assert_never_says(one.out, "train.epochs");
     assert_code(one, 0);
+    /* One key with what programs call it; where they do not have it, nothing. */
+    static const char *const in_c[][2] = {
+        {"checkpoint.every_steps",
+         "in C: liana_fit_options.checkpoint_steps, liana_run_config.save_checkpoints_steps\n"},
+        {"train.batch_size",
+         "in C: liana_fit_options.batch_size, liana_evaluate_options.batch_size, liana_run_config.batch_size\n"},
+        {"stages", "in C: liana_fit_options.stages\n"}};
+    for (size_t i = 0; i < sizeof in_c / sizeof *in_c; i++) {
+        one = liana__test_command("list", "configuration", in_c[i][0]);
+        assert_non_null(strstr(one.out, in_c[i][1]));
+        assert_code(one, 0);
+    }
+    one = liana__test_command("list", "configuration", "train.threads");
+    assert_null(strstr(one.out, "in C"));
+    assert_code(one, 0);
     assert_refused(liana__test_command("list", "layer"), 2, "layer", "did you mean 'layers'");
     assert_refused(liana__test_command("list", "layers", "Conv3D"), 2, "Conv3D", "did you mean 'Conv2D'");
 }

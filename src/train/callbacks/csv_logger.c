@@ -5,6 +5,7 @@
 #include "train/core/chief_task.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct csv_options {
     const char *filename;
@@ -71,7 +72,15 @@ static void add_header(const csv_options *options, csv_logger *own, const liana_
             liana__text_add(&own->text, "%s%s%s", options->separator, part ? "val_" : "", value_name(training, i));
         }
     }
-    liana__text_add(&own->text, "%slearning_rate\n", options->separator);
+    liana__text_add(&own->text, "%slearning_rate%sglobal_step\n", options->separator, options->separator);
+}
+
+/* A table that an older liana began keeps its columns, so that all its rows have as many cells. */
+static bool has_global_step(const csv_logger *own)
+{
+    static const char name[] = "global_step";
+    const size_t length = own->text.data ? strcspn(own->text.data, "\n") : 0;
+    return length >= strlen(name) && memcmp(own->text.data + length - strlen(name), name, strlen(name)) == 0;
 }
 
 /* A cell is empty where nothing was measured. */
@@ -121,6 +130,9 @@ static liana_status epoch_end(liana_callback_item *item, liana_fit_context *cont
     if (context->validates) add_means(options, own, context->validation, count);
     liana__text_add(&own->text, "%s", options->separator);
     liana__text_add_double(&own->text, context->learning_rate);
+    if (has_global_step(own)) {
+        liana__text_add(&own->text, "%s%lld", options->separator, (long long)context->training->state.iteration);
+    }
     liana__text_add(&own->text, "\n");
     return write_text(own, context, error);
 }

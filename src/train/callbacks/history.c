@@ -16,7 +16,8 @@ static liana_status epoch_end(liana_callback_item *own, liana_fit_context *conte
     liana__error *error = context->error;
     (void)own;
     liana__history *history = &context->training->state.history;
-    liana__history_epoch epoch = {.learning_rate = context->learning_rate,
+    liana__history_epoch epoch = {.global_step = context->training->state.iteration,
+                                  .learning_rate = context->learning_rate,
                                   .gradients = context->training->state.gradients};
     const liana__timing_epoch timing = {context->seconds, context->images, context->wait};
     bool added = liana__history_measure(history, context->totals, &epoch.training, &epoch.training_lists) &&

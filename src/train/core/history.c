@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 liana__measured liana__totals_finish(const liana__totals *totals)
 {
@@ -64,6 +65,12 @@ static void set_bad_updates(const liana__history_epoch *epoch, liana__value *map
     if (epoch->restores) liana__value_set(arena, map, "restores", liana__value_int(arena, epoch->restores));
 }
 
+/* Nothing, where an older liana trained. */
+static void set_global_step(const liana__history_epoch *epoch, liana__value *map, liana__arena *arena)
+{
+    if (epoch->global_step) liana__value_set(arena, map, "global_step", liana__value_int(arena, epoch->global_step));
+}
+
 static liana__value *list_of(const double *numbers, size_t count, liana__arena *arena)
 {
     liana__value *list = liana__value_list(arena);
@@ -91,6 +98,7 @@ liana__value *liana__history_value(const liana__history *history, const liana__o
         const liana__history_epoch *epoch = &history->epochs[i];
         liana__value *map = liana__value_map(arena);
         liana__value_set(arena, map, "epoch", liana__value_int(arena, history->first_epoch + (int64_t)i + 1));
+        set_global_step(epoch, map, arena);
         set_values(&epoch->training, "", objective, map, arena);
         if (epoch->validation.count) set_values(&epoch->validation, "val_", objective, map, arena);
         set_lists(epoch->training_lists, "", objective, map, arena);
@@ -106,6 +114,16 @@ liana__value *liana__history_value(const liana__history *history, const liana__o
     }
     liana__value_set(arena, root, "epochs", epochs);
     return root;
+}
+
+bool liana__history_is_measure(const char *key)
+{
+    static const char *const others[] = {"epoch",           "global_step",     "learning_rate", "bad_records",
+                                         "val_bad_records", "skipped_updates", "restores"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        if (strcmp(key, others[i]) == 0) return false;
+    }
+    return true;
 }
 
 liana__value *liana__timing_value(const liana__history *history, liana__arena *arena)
@@ -203,6 +221,7 @@ liana__value *liana__history_state(const liana__history *history, const liana__o
         const liana__history_epoch *epoch = &history->epochs[i];
         const liana__timing_epoch *timing = &history->timings[i];
         liana__value *map = liana__value_map(arena);
+        set_global_step(epoch, map, arena);
         liana__value_set(arena, map, "training", measured_value(&epoch->training, objective, arena));
         liana__value_set(arena, map, "validation", measured_value(&epoch->validation, objective, arena));
         set_state_list(map, "training_lists", epoch->training_lists, objective, arena);
@@ -264,7 +283,8 @@ liana_status liana__history_read(const liana__value *value, const liana__objecti
     }
     for (size_t i = 0; i < value->count; i++) {
         const liana__value *map = value->items[i];
-        liana__history_epoch epoch = {.learning_rate = number_of(map, "learning_rate"),
+        liana__history_epoch epoch = {.global_step = (int64_t)number_of(map, "global_step"),
+                                      .learning_rate = number_of(map, "learning_rate"),
                                       .skipped_updates = (int64_t)number_of(map, "skipped_updates"),
                                       .restores = (int64_t)number_of(map, "restores"),
                                       .gradients = liana__gradient_counts_read(map)};

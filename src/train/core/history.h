@@ -16,6 +16,7 @@ typedef struct liana__measured {
 liana__measured liana__totals_finish(const liana__totals *totals);
 
 typedef struct liana__history_epoch {
+    int64_t global_step; /* updates done in all by its end, over all stages; 0: an older liana did not record it */
     liana__measured training;
     liana__measured validation; /* count 0: there was none */
     double learning_rate;       /* of the epoch's last update */
@@ -50,11 +51,13 @@ bool liana__history_measure(liana__history *history, const liana__totals *totals
 void liana__history_free(liana__history *history);
 bool liana__history_add(liana__history *history, const liana__history_epoch *epoch, const liana__timing_epoch *timing);
 
-/* {"epochs": [{"epoch", "loss", "accuracy", "val_loss", "val_accuracy", "learning_rate", "bad_records",
- * "val_bad_records"}, ...]}; keys with val_ only if there was a validation. Metrics with a number for each class are
+/* {"epochs": [{"epoch", "global_step", "loss", "accuracy", "val_loss", "val_accuracy", "learning_rate", "bad_records",
+ * "val_bad_records"}, ...]}; keys with val_ only if there was a validation, "global_step" only where it is known. Metrics with a number for each class are
  * lists. `objective` has the names. */
 liana__value *liana__history_value(const liana__history *history, const liana__objective *objective,
                                    liana__arena *arena);
+/* Whether a key of an epoch is something that was measured: a loss or a metric, of the validation too. */
+bool liana__history_is_measure(const char *key);
 /* {"epochs": [{"epoch", "seconds", "examples_per_second", "input_wait", "images_per_second"}, ...]}; the last is an older
  * name of the third */
 liana__value *liana__timing_value(const liana__history *history, liana__arena *arena);

@@ -3,7 +3,7 @@
 
 #include "ir/graph.h"
 #include "ir/shape.h"
-#include "train/model/named_objective.h"
+#include "train/job/named_objective.h"
 
 #include <string.h>
 

@@ -101,7 +101,8 @@ static bool same_history(const liana__history *a, const liana__history *b, size_
         const liana__history_epoch *left = &a->epochs[i], *right = &b->epochs[i];
         if (!same_measured(&left->training, &right->training) ||
             !same_measured(&left->validation, &right->validation) || left->learning_rate != right->learning_rate ||
-            left->skipped_updates != right->skipped_updates || left->restores != right->restores) {
+            left->global_step != right->global_step || left->skipped_updates != right->skipped_updates ||
+            left->restores != right->restores) {
             return false;
         }
         if (!same_lists(left->training_lists, right->training_lists, num_listed)) return false;

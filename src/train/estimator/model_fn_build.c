@@ -2,7 +2,7 @@
 #include "ir/graph.h"
 #include "train/core/objective_calls.h"
 #include "train/estimator/model_fn_internal.h"
-#include "train/model/named_objective.h"
+#include "train/job/named_objective.h"
 
 #include <math.h>
 #include <string.h>

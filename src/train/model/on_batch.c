@@ -356,54 +356,56 @@ static liana_status check_options(const liana_fit_options *options, liana__error
                        unread);
 }
 
-static liana_status train_on_arrays(liana_model *model, const liana_fit_options *given, const liana_array *arrays,
-                                    size_t num_arrays, liana_results *results)
+static liana_status compile_and_train(liana__compile_request *request, const liana_fit_options *options,
+                                      const liana_array *arrays, size_t num_arrays, liana_results *results,
+                                      liana__error *error)
 {
-    static const liana_fit_options defaults;
-    const liana_fit_options *options = given ? given : &defaults;
-    liana__error *error = &model->context->error;
-    int64_t count = count_of(arrays, num_arrays);
-    LIANA_TRY(check_options(options, error));
-    LIANA_TRY(check_size(options->batch_size, count, error));
-    int64_t batch_size = options->batch_size ? options->batch_size : count;
-    LIANA_TRY(liana__compiled_check_sizes(batch_size, options->microbatch, options->data_memory, error));
-    LIANA_TRY(liana__compiled_check_modes(options->precision, options->recompute, options->memory, error));
-    LIANA_TRY(liana__compiled_check_weights(options->class_weights, options->num_class_weights, error));
-    liana__compile_request request = {.model = model,
-                                      .device = options->device,
-                                      .strategy = options->strategy,
-                                      .optimizer = options->optimizer ? options->optimizer : "Adam",
-                                      .objective = {options->loss, options->losses, options->metrics,
-                                                    options->output_metrics},
-                                      .batch_size = batch_size,
-                                      .evaluation_batch_size = batch_size,
-                                      .class_weights = options->class_weights,
-                                      .num_class_weights = options->class_weights ? options->num_class_weights : 0,
-                                      .microbatch = options->microbatch,
-                                      .seed = options->seed,
-                                      .scale = scale_of(model),
-                                      .precision = options->precision,
-                                      .recompute = options->recompute,
-                                      .memory = options->memory,
-                                      .data_memory = options->data_memory,
-                                      .notes = {options->on_note, options->user}};
     arrays_batch made;
-    LIANA_TRY(make_batch(model, arrays, num_arrays, options->example_weight, true, &made, error));
-    request.match = &made.match;
+    liana_model *model = request->model;
     liana__training *training = NULL;
-    liana_status status = liana__compiled_get(&request, &training, error);
+    const uint64_t batch_size = (uint64_t)request->job->batch_size;
+    LIANA_TRY(make_batch(model, arrays, num_arrays, options->example_weight, true, &made, error));
+    request->match = &made.match;
+    liana_status status = liana__compiled_get(request, &training, error);
     if (status == LIANA_OK && !training->has_agreed) status = liana__agree_on_training(training, error);
     if (status == LIANA_OK) {
         status = take_targets(training->objective, arrays, num_arrays, &made, error);
     }
     if (status == LIANA_OK) {
-        uint64_t first = (uint64_t)training->state.iteration * (uint64_t)batch_size;
+        uint64_t first = (uint64_t)training->state.iteration * batch_size;
         made.batch.first_position = first;
-        for (int64_t i = 0; i < count; i++) made.positions[i] += first;
+        for (int64_t i = 0; i < made.batch.count; i++) made.positions[i] += first;
         status = train(model, training, options, &made.batch, results, error);
         if (status != LIANA_OK) liana__compiled_forget(model);
     }
     free(made.positions);
+    return status;
+}
+
+static liana_status train_on_arrays(liana_model *model, const liana_fit_options *given, const liana_array *arrays,
+                                    size_t num_arrays, liana_results *results)
+{
+    static const liana_fit_options defaults;
+    const liana__job_options *job_defaults;
+    const liana_fit_options *options = given ? given : &defaults;
+    liana__error *error = &model->context->error;
+    int64_t count = count_of(arrays, num_arrays);
+    liana__arena arena = {0};
+    liana__job_options job;
+    LIANA_TRY(check_options(options, error));
+    LIANA_TRY(check_size(options->batch_size, count, error));
+    LIANA_TRY(liana__compiled_defaults(model, &job_defaults, error));
+    liana_status status = liana__job_take(&liana__job_fit_door, options, job_defaults, &arena, &job, error);
+    if (!options->batch_size) job.batch_size = count;
+    job.validation_batch_size = job.batch_size;
+    job.steps_per_execution = 1;
+    liana__compile_request request = {.model = model,
+                                      .job = &job,
+                                      .scale = scale_of(model),
+                                      .data_memory = options->data_memory,
+                                      .notes = {options->on_note, options->user}};
+    if (status == LIANA_OK) status = compile_and_train(&request, options, arrays, num_arrays, results, error);
+    liana__arena_free(&arena);
     return status;
 }
 
@@ -417,15 +419,16 @@ liana_status liana_train_on_batch(liana_model *model, const liana_fit_options *g
 
 /* ---- evaluation and prediction ---- */
 
-static liana_status evaluate(liana__compile_request *request, const liana_array *arrays, size_t num_arrays,
-                             const char *weight, float *outputs, liana_results *results, liana__error *error)
+static liana_status compile_and_measure(liana__compile_request *request, liana__job_options *job,
+                                        const liana_evaluate_options *options, const liana_array *arrays,
+                                        size_t num_arrays, float *outputs, liana_results *results, liana__error *error)
 {
     arrays_batch made;
-    LIANA_TRY(check_size(request->batch_size, count_of(arrays, num_arrays), error));
-    LIANA_TRY(make_batch(request->model, arrays, num_arrays, weight, !outputs, &made, error));
-    if (!request->batch_size) request->batch_size = made.batch.count;
+    LIANA_TRY(make_batch(request->model, arrays, num_arrays, options->example_weight, !outputs, &made, error));
+    if (!options->batch_size) job->batch_size = made.batch.count;
+    job->precision = (int)request->model->precision;
+    request->job = job;
     request->scale = scale_of(request->model);
-    request->precision = request->model->precision;
     request->match = &made.match;
     if (outputs) memset(made.match.targets, 0, sizeof made.match.targets);
     const float *sums;
@@ -446,18 +449,23 @@ static liana_status evaluate(liana__compile_request *request, const liana_array 
     return status;
 }
 
-static liana_status test_on_arrays(liana_model *model, const liana_evaluate_options *options, const liana_array *arrays,
-                                   size_t num_arrays, liana_results *results)
+static liana_status evaluate(liana__compile_request *request, const liana_evaluate_options *given,
+                             const liana_array *arrays, size_t num_arrays, float *outputs, liana_results *results)
 {
     static const liana_evaluate_options defaults;
-    if (!options) options = &defaults;
-    liana__compile_request request = {.model = model,
-                                      .device = options->device,
-                                      .strategy = options->strategy,
-                                      .batch_size = options->batch_size,
-                                      .objective = {options->loss, options->losses, options->metrics,
-                                                    options->output_metrics}};
-    return evaluate(&request, arrays, num_arrays, options->example_weight, NULL, results, &model->context->error);
+    const liana__job_options *job_defaults;
+    const liana_evaluate_options *options = given ? given : &defaults;
+    liana__error *error = &request->model->context->error;
+    liana__arena arena = {0};
+    liana__job_options job;
+    LIANA_TRY(check_size(options->batch_size, count_of(arrays, num_arrays), error));
+    LIANA_TRY(liana__compiled_defaults(request->model, &job_defaults, error));
+    liana_status status = liana__job_take(&liana__job_evaluate_door, options, job_defaults, &arena, &job, error);
+    if (status == LIANA_OK) {
+        status = compile_and_measure(request, &job, options, arrays, num_arrays, outputs, results, error);
+    }
+    liana__arena_free(&arena);
+    return status;
 }
 
 liana_status liana_test_on_batch(liana_model *model, const liana_evaluate_options *options, const liana_array *arrays,
@@ -465,15 +473,8 @@ liana_status liana_test_on_batch(liana_model *model, const liana_evaluate_option
 {
     LIANA__REQUIRE(NULL, model);
     LIANA__REQUIRE_AS(&model->context->error, arrays || !num_arrays, "arrays");
-    LIANA__CONTEXT_CALL(model->context, test_on_arrays(model, options, arrays, num_arrays, results));
-}
-
-static liana_status predict_on_arrays(liana_model *model, const liana_array *arrays, size_t num_arrays, float *outputs)
-{
-    liana__error *error = &model->context->error;
-    liana__compile_request request = {.model = model,
-                                      .predicts = !model->objective && liana__model_num_outputs(model) > 1};
-    return evaluate(&request, arrays, num_arrays, NULL, outputs, NULL, error);
+    liana__compile_request request = {.model = model};
+    LIANA__CONTEXT_CALL(model->context, evaluate(&request, options, arrays, num_arrays, NULL, results));
 }
 
 liana_status liana_predict_on_batch(liana_model *model, const liana_array *arrays, size_t num_arrays, float *outputs)
@@ -481,5 +482,7 @@ liana_status liana_predict_on_batch(liana_model *model, const liana_array *array
     LIANA__REQUIRE(NULL, model);
     LIANA__REQUIRE_AS(&model->context->error, arrays || !num_arrays, "arrays");
     LIANA__REQUIRE(&model->context->error, outputs);
-    LIANA__CONTEXT_CALL(model->context, predict_on_arrays(model, arrays, num_arrays, outputs));
+    liana__compile_request request = {.model = model,
+                                      .predicts = !model->objective && liana__model_num_outputs(model) > 1};
+    LIANA__CONTEXT_CALL(model->context, evaluate(&request, NULL, arrays, num_arrays, outputs, NULL));
 }

@@ -36,14 +36,14 @@ static liana_status open_run(liana_context *context, const liana__config *config
                              liana__run *run, liana__error *error)
 {
     liana__config alone = *config;
-    alone.train.strategy = NULL;
-    alone.train.deterministic = true;
+    alone.job.strategy = NULL;
+    alone.job.deterministic = true;
     if (alone.data.cache == LIANA__CACHE_DEVICE) alone.data.cache = LIANA__CACHE_MEMORY;
     if (batch) {
-        alone.train.batch_size = batch;
-        alone.train.microbatch = microbatch;
+        alone.job.batch_size = batch;
+        alone.job.microbatch = microbatch;
         /* An epoch may have fewer batches of this size. */
-        if (!alone.data.repeat) alone.train.steps_per_epoch = 0;
+        if (!alone.data.repeat) alone.job.steps_per_epoch = 0;
     }
     return liana__run_open(context, &alone, &(liana__run_options){.training = true}, run, error);
 }
@@ -55,7 +55,7 @@ liana_status liana__plan_open(liana_context *context, const liana__config *confi
     LIANA_TRY(open_run(context, config, 0, 0, &training->run, error));
     const liana__run *run = &training->run;
     const liana__objective *objective = run->core.objective;
-    training->batch_size = run->config->train.batch_size;
+    training->batch_size = run->config->job.batch_size;
     training->microbatch = liana__trainer_microbatch(run->core.trainer);
     training->num_examples = (int64_t)liana__loader_epoch_length(run->training.loader, 0);
     training->update = (liana__plan_update){.items = liana__trainer_update_items(run->core.trainer),
@@ -112,7 +112,7 @@ static liana_status train_step(steps *own, liana__error *error)
     const double begin = liana__clock_seconds();
     LIANA_TRY(liana__loader_next(run->training.loader, &batch, error));
     own->wait[own->count] = liana__clock_seconds() - begin;
-    own->filled = batch->count == run->config->train.batch_size;
+    own->filled = batch->count == run->config->job.batch_size;
     const double rate = liana__learning_rate_at(&own->learning_rate, own->iteration);
     const float *sums;
     liana_status status = liana__trainer_step(run->core.trainer, batch, rate, ++own->iteration, &sums, error);
@@ -142,7 +142,7 @@ static liana_status train_steps(steps *own, double seconds, liana__error *error)
         error, LIANA_INVALID_DATA,
         "of %d batches of %lld examples none had all its examples, since records are missing: nothing can "
         "be measured",
-        MOST_STEPS, (long long)own->run.config->train.batch_size);
+        MOST_STEPS, (long long)own->run.config->job.batch_size);
 }
 
 static liana_status begin_steps(steps *own, liana__error *error)
@@ -163,8 +163,8 @@ static liana_status begin_steps(steps *own, liana__error *error)
     liana__step_watch_sums(run->core.trainer->step, &own->watch);
     own->learning_rate = run->core.learning_rate;
     own->learning_rate.steps_per_epoch = (int64_t)liana__loader_steps_per_epoch(loader, 0);
-    own->learning_rate.total_steps = own->learning_rate.steps_per_epoch * run->config->train.epochs;
-    const int64_t left = (int64_t)(liana__loader_epoch_length(loader, 0) % (uint64_t)run->config->train.batch_size);
+    own->learning_rate.total_steps = own->learning_rate.steps_per_epoch * run->config->job.epochs;
+    const int64_t left = (int64_t)(liana__loader_epoch_length(loader, 0) % (uint64_t)run->config->job.batch_size);
     if (left) LIANA_TRY(liana__step_prepare(run->core.trainer->step, left, true, error));
     /* What workers record of nodes finds no room, and is dropped. */
     LIANA_TRY(liana__recorder_create((size_t)device->num_tracks + 1, EVENTS, &own->recorder, error));

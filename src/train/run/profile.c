@@ -139,10 +139,10 @@ static liana_status prepare(profiler *own)
 {
     const liana__run *run = own->run;
     const liana__loader *loader = run->training.loader;
-    int64_t left = (int64_t)(liana__loader_epoch_length(loader, 0) % (uint64_t)run->config->train.batch_size);
+    int64_t left = (int64_t)(liana__loader_epoch_length(loader, 0) % (uint64_t)run->config->job.batch_size);
     own->learning_rate = run->core.learning_rate;
     own->learning_rate.steps_per_epoch = (int64_t)liana__loader_steps_per_epoch(loader, 0);
-    own->learning_rate.total_steps = own->learning_rate.steps_per_epoch * run->config->train.epochs;
+    own->learning_rate.total_steps = own->learning_rate.steps_per_epoch * run->config->job.epochs;
     return left ? liana__step_prepare(run->core.trainer->step, left, true, own->error) : LIANA_OK;
 }
 

@@ -147,7 +147,7 @@ const float *liana__run_probabilities(const liana__run *run, const float *output
 size_t liana__run_said_class(const liana__run *run, const float *probabilities, size_t count)
 {
     if (count == 2 && liana__trainer_row_size(run->core.trainer) == 1) {
-        return (double)probabilities[1] > run->config->train.threshold;
+        return (double)probabilities[1] > run->config->job.threshold;
     }
     return (size_t)liana__likeliest_class(probabilities, (int64_t)count);
 }

@@ -39,13 +39,13 @@ liana_status liana__run_check_device_cache(const liana__run *run, liana__error *
     if (source->num_records > INT32_MAX) {
         return refuse(run, "there are more than 2147483647 training examples: set data.cache to memory", error);
     }
-    if (run->config->train.deterministic) {
+    if (run->config->job.deterministic) {
         return refuse(run,
                       "train.deterministic sends the examples of each shard: set data.cache to memory, or leave "
                       "train.deterministic out",
                       error);
     }
-    if (run->config->stages) {
+    if (run->config->job.stages) {
         return refuse(run, "each of the stages has a program of its own: set data.cache to memory", error);
     }
     if (!liana__cluster_of(run->context)) return LIANA_OK;

@@ -128,7 +128,7 @@ static void balance(const liana__run *run, double *balanced, int64_t num_classes
 static liana_status check_balanced(const liana__run *run, const liana__objective_output *output, size_t index,
                                    liana__error *error)
 {
-    const liana__value *value = run->config->train.class_weights;
+    const liana__value *value = run->config->job.class_weights;
     if (!liana__run_is_balanced(value) || (is_label(run, index) && run->drawn)) return LIANA_OK;
     const char *target = run->training.match.targets[index].name;
     return liana__fail_at(error, &value->place, key,
@@ -148,7 +148,7 @@ static void note_rule(const liana__objective_output *output, const liana__run_op
 liana_status liana__run_find_class_weights(liana__run *run, const liana__objective *objective,
                                            const liana__run_options *options, liana__error *error)
 {
-    const liana__value *value = run->config->train.class_weights;
+    const liana__value *value = run->config->job.class_weights;
     if (!value) return LIANA_OK;
     LIANA_TRY(liana__objective_check_class_weights(objective, &value->place, key, error));
     const size_t index = weighed_output(objective);

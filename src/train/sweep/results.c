@@ -47,22 +47,15 @@ static void find_values(const liana__value *epochs, const char *metric, double *
 
 /* ---- which metrics ---- */
 
-static bool is_measure(const char *key)
-{
-    static const char *const others[] = {"epoch", "learning_rate", "bad_records", "val_bad_records"};
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        if (strcmp(key, others[i]) == 0) return false;
-    }
-    return true;
-}
-
 static size_t list_metrics(const liana__value *epochs, bool validation, const char **names)
 {
     const liana__value *epoch = epochs->items[epochs->count - 1];
     size_t count = 0;
     for (size_t i = 0; i < epoch->count; i++) {
         const char *key = epoch->keys[i];
-        if (!is_measure(key) || liana__starts_with(key, "val_") != validation || isnan(number_of(epoch, key))) continue;
+        if (!liana__history_is_measure(key) || liana__starts_with(key, "val_") != validation ||
+            isnan(number_of(epoch, key)))
+            continue;
         names[count++] = key;
     }
     return count;

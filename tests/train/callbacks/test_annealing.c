@@ -101,7 +101,7 @@ static played play(int num_threads, const char *const *overrides, size_t count)
     assert_ok(liana__run_open(context, &config, &options, &run, &error), &error);
     onlooker seen = {.run = &run};
     const liana_callback callback = {.size = sizeof callback, .step_begin = look, .user = &seen};
-    assert_ok(liana__user_callback_add(&run.callbacks, &callback, &error), &error);
+    assert_ok(liana__user_callback_add(&run.job.callbacks, &callback, &error), &error);
     result.status = liana__run_train(&run, &options, &error);
     snprintf(result.message, sizeof result.message, "%.500s", error.message);
     const liana__training_state *state = &run.core.state;

@@ -209,9 +209,9 @@ static bool add_row(void *user, const liana_epoch *epoch)
 {
     table *own = user;
     size_t length = strlen(own->text);
-    snprintf(own->text + length, sizeof own->text - length, "%lld;%.17g;%.17g;%.17g;%.17g;%.17g\n",
+    snprintf(own->text + length, sizeof own->text - length, "%lld;%.17g;%.17g;%.17g;%.17g;%.17g;%lld\n",
              (long long)epoch->epoch, epoch->training.loss, epoch->training.metrics[0], epoch->validation.loss,
-             epoch->validation.metrics[0], epoch->learning_rate);
+             epoch->validation.metrics[0], epoch->learning_rate, (long long)epoch->global_step);
     return true;
 }
 
@@ -235,11 +235,11 @@ static void test_the_log_is_the_history(void **state)
     liana__error error = {0};
     assert_ok(liana__file_read(path, 1 << 20, &text, &size, &error), &error);
     const char *line = text, *row = expected.text;
-    static const char header[] = "epoch;loss;accuracy;val_loss;val_accuracy;learning_rate\n";
+    static const char header[] = "epoch;loss;accuracy;val_loss;val_accuracy;learning_rate;global_step\n";
     assert_memory_equal(line, header, sizeof header - 1);
     line += sizeof header - 1;
     /* The same numbers, to the last bit. */
-    for (int i = 0; i < 2 * 6; i++) {
+    for (int i = 0; i < 2 * 7; i++) {
         char *end, *expected_end;
         double left = strtod(line, &end), right = strtod(row, &expected_end);
         assert_compare(left, ==, right);

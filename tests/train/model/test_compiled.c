@@ -250,9 +250,13 @@ static liana__training *compile_for(const fixture *own, liana_model *model)
 {
     liana__error error = {0};
     liana__training *training;
-    const liana__compile_request request = {
-        .model = model, .optimizer = "Adam", .batch_size = 32, .microbatch = 8, .seed = 4};
+    liana__arena arena = {0};
+    liana__job_options job;
+    const liana_fit_options options = {.batch_size = 32, .microbatch = 8, .seed = 4};
+    const liana__compile_request request = {.model = model, .job = &job};
+    assert_ok(liana__job_take(&liana__job_fit_door, &options, NULL, &arena, &job, &error), &error);
     assert_ok(liana__compiled_get(&request, &training, &error), &error);
+    liana__arena_free(&arena);
     (void)own;
     return training;
 }

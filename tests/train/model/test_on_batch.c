@@ -201,7 +201,7 @@ static void test_batches_that_do_not_fit(void **state)
                                  arrays, 2, NULL),
             LIANA_INVALID_CONFIG, "set steps_per_epoch");
     refused(liana_train_on_batch(model, &(liana_fit_options){.precision = (liana_precision)9}, arrays, 2, NULL),
-            LIANA_INVALID_ARGUMENT, "found the precision 9");
+            LIANA_INVALID_ARGUMENT, "precision is 9, expected float32, ");
     refused(liana_train_on_batch(model, &(liana_fit_options){.class_weights = (double[]){-1}, .num_class_weights = 1},
                                  arrays, 2, NULL),
             LIANA_INVALID_ARGUMENT, "class_weights[0] is -1");

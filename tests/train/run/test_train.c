@@ -98,14 +98,18 @@ static void test_what_a_run_leaves(void **state)
     json_t *json = read_json("run", "history.json"), *epochs = json_object_get(json, "epochs");
     assert_int_equal(json_object_size(json), 1);
     assert_int_equal(json_array_size(epochs), 3);
-    static const char *const keys[] = {"epoch",       "loss",           "accuracy",      "top_5_accuracy",
-                                       "val_loss",    "val_accuracy",   "learning_rate", "val_top_5_accuracy",
-                                       "bad_records", "val_bad_records"};
+    static const char *const keys[] = {"epoch",         "loss",
+                                       "accuracy",      "top_5_accuracy",
+                                       "val_loss",      "val_accuracy",
+                                       "learning_rate", "val_top_5_accuracy",
+                                       "bad_records",   "val_bad_records",
+                                       "global_step"};
     for (size_t i = 0; i < 3; i++) {
         const json_t *epoch = json_array_get(epochs, i);
-        assert_int_equal(json_object_size(epoch), 10);
-        for (size_t k = 0; k < 10; k++) assert_true(json_is_number(json_object_get(epoch, keys[k])));
+        assert_int_equal(json_object_size(epoch), 11);
+        for (size_t k = 0; k < 11; k++) assert_true(json_is_number(json_object_get(epoch, keys[k])));
         assert_int_equal(json_integer_value(json_object_get(epoch, "epoch")), i + 1);
+        assert_int_equal(json_integer_value(json_object_get(epoch, "global_step")), 4 * (i + 1));
         assert_compare(json_real_value(json_object_get(epoch, "learning_rate")), ==, 0.003);
         assert_compare(json_number_value(json_object_get(epoch, "top_5_accuracy")), ==, 1);
         /* Each example counts once, in 4 updates of 32, 32, 32 and 4 and in 2 batches of validation. */

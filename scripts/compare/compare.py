@@ -22,6 +22,14 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 CASES = os.path.join(HERE, "cases")
 
 
+ATTEMPTS = 4  # of a case that fails
+SKIPPED = 77
+
+
+class Skipped(Exception):
+    """A case cannot run here."""
+
+
 class Side:
     def __init__(self, name, build, tree, folder):
         self.name, self.build, self.tree = name, os.path.abspath(build), os.path.abspath(tree)
@@ -111,12 +119,14 @@ def run_case(setting, side, section, case):
     if os.path.exists(stamp):
         os.remove(stamp)
     script = f'. "{CASES}/helpers.sh"; . "{CASES}/{section}.sh"; case_{case}'
-    for last in (False, False, True):
+    for attempt in range(ATTEMPTS):
         status, said, seconds = run_shell(setting, side, name, script, setting.limit)
+        if status == SKIPPED:
+            raise Skipped(said.strip())
         if status == 0:
             break
         failure = [f"{side.name} fails with {status}"] + said.splitlines()[-12:]
-        if last:
+        if attempt == ATTEMPTS - 1:
             return failure, seconds
         print(f"note: {name}: {' | '.join(failure)}; it is tried again", flush=True)
     with open(stamp, "w", encoding="utf-8") as file:
@@ -125,11 +135,15 @@ def run_case(setting, side, section, case):
 
 
 def compare_case(setting, section, case):
-    """(name, files that are equal, differences, seconds of both sides)."""
+    """(name, files that are equal, differences, seconds of both sides), or None where the case is left out."""
     name = f"{section}.{case}"
     seconds = []
     for side in (setting.base, setting.today):
-        failure, spent = run_case(setting, side, section, case)
+        try:
+            failure, spent = run_case(setting, side, section, case)
+        except Skipped as reason:
+            print(f"{name}: skipped: {reason}", flush=True)
+            return None
         seconds.append(spent)
         if failure:
             return name, 0, [(name, failure)], seconds
@@ -208,7 +222,7 @@ def main():
     build_keeper(setting)
     results = []
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for done in pool.map(lambda pair: compare_case(setting, *pair), chosen):
+        for done in filter(None, pool.map(lambda pair: compare_case(setting, *pair), chosen)):
             report(done, options.shown)
             results.append(done)
     if with_tests:

@@ -79,7 +79,7 @@ tsan: ## run the tests under ThreadSanitizer, in $(BUILD)-tsan
 	$(call TEST,$(BUILD)-tsan)
 
 kills: ## kill, halt and cut trainings in several processes, KILLS times (docs/reliability.md)
-	python3 tests/kills.py $(BUILD) --kills $(KILLS)
+	python3 tests/checks/kills.py $(BUILD) --kills $(KILLS)
 
 fuzz: ## run each reader of files on inputs that libFuzzer makes, FUZZ_SECONDS each
 	$(call CONFIGURE,$(BUILD)-fuzz,-DCMAKE_C_COMPILER=clang-14 -DLIANA_FUZZ=ON)

@@ -19,6 +19,7 @@
 #include "bench_models.h"
 #include "stablehlo_program.h"
 #include "train/core/precision.h"
+#include "train/core/step_graphs.h"
 #include "train/core/trainer.h"
 
 #include <getopt.h>
@@ -45,8 +46,9 @@ typedef struct bench {
     liana__variables variables;
     liana__trainer *trainer;
     liana__objective objective;
-    liana__trainer_batch batch;
-    float *outputs; /* [batch, classes] */
+    liana__batch batch;
+    liana__component_name input, target; /* of the batch */
+    float *outputs;                      /* [batch, classes] */
     liana__arena arena;
     double *seconds;         /* of each step */
     int steps, steps_before; /* that are measured, and those that are not */
@@ -92,10 +94,11 @@ static bool draw_batch(bench *b)
         size_t image = size / count, same = (size_t)labels[i];
         if (b->converged && same != i) memcpy(images + i * image, images + same * image, image);
     }
-    b->batch = (liana__trainer_batch){.count = what->batch_size,
-                                      .inputs = {images},
-                                      .targets = {b->infer ? NULL : labels},
-                                      .positions = positions};
+    b->batch = (liana__batch){.count = what->batch_size, .positions = positions};
+    b->input = liana__input_component(b->model, 0);
+    b->target = liana__target_component(&b->objective, 0);
+    liana__batch_add(&b->batch, b->input.text, LIANA_U8, &LIANA_SCALAR, images);
+    if (!b->infer) liana__batch_add(&b->batch, b->target.text, LIANA_S32, &LIANA_SCALAR, labels);
     return true;
 }
 

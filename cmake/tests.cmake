@@ -1,11 +1,12 @@
-# Each tests/**/test_*.c is one cmocka program, and one ctest. Tests see liana's insides: they link liana_internal.
+# Each tests/ROOM/**/test_*.c is one cmocka program, and one ctest, both of its name. Tests see liana's insides: they link
+# liana_internal.
 liana_find_package(CMOCKA cmocka REQUIRED)
-file(GLOB_RECURSE LIANA_TEST_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/test_*.c)
+file(GLOB_RECURSE LIANA_TEST_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/*/test_*.c)
 list(FILTER LIANA_TEST_SOURCES EXCLUDE REGEX "/harness/")
 if(NOT LIANA_REMOTE)
   list(FILTER LIANA_TEST_SOURCES EXCLUDE REGEX "/test_(remote.*|sigv4|listing)\\.c$")
 endif()
-file(GLOB LIANA_TEST_HARNESS CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/harness/*.c)
+file(GLOB_RECURSE LIANA_TEST_HARNESS CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/harness/*.c)
 liana_choose_instruction_sets(${LIANA_TEST_HARNESS})
 if(NOT LIANA_X86)
   list(FILTER LIANA_TEST_HARNESS EXCLUDE REGEX "\\.avx512_bf16\\.c$")
@@ -24,21 +25,21 @@ endif()
 # `make test` needs nothing but Debian: what needs a peer (harness/peers.h) is left to the tests with the label peers.
 set(LIANA_TEST_ENVIRONMENT ${LIANA_PEERS_ENVIRONMENT} "LIANA_PEERS=")
 # The PJRT plugin that counts and fails on purpose; it hands calls to a real one.
-add_library(liana_counting_plugin MODULE ${PROJECT_SOURCE_DIR}/tests/pjrt/counting_plugin.c)
+add_library(liana_counting_plugin MODULE ${PROJECT_SOURCE_DIR}/tests/modules/counting_plugin.c)
 target_link_libraries(liana_counting_plugin PRIVATE liana_options)
 target_compile_definitions(liana_test_harness PUBLIC LIANA_COUNTING_PLUGIN="$<TARGET_FILE:liana_counting_plugin>")
 add_dependencies(liana_test_harness liana_counting_plugin)
 # A clock that is wrong, for one process of several.
-add_library(liana_other_clock MODULE ${PROJECT_SOURCE_DIR}/tests/clock/other_clock.c)
+add_library(liana_other_clock MODULE ${PROJECT_SOURCE_DIR}/tests/modules/other_clock.c)
 target_link_libraries(liana_other_clock PRIVATE liana_options)
-set_property(SOURCE ${PROJECT_SOURCE_DIR}/tests/test_cluster_refused.c APPEND PROPERTY COMPILE_DEFINITIONS
-  LIANA_OTHER_CLOCK="$<TARGET_FILE:liana_other_clock>")
+set_property(SOURCE ${PROJECT_SOURCE_DIR}/tests/distribute/cluster/test_cluster_refused.c
+  APPEND PROPERTY COMPILE_DEFINITIONS LIANA_OTHER_CLOCK="$<TARGET_FILE:liana_other_clock>")
 add_dependencies(liana_test_harness liana_other_clock)
 # The one that compiles for devices that are not there.
-add_library(liana_ahead_plugin MODULE ${PROJECT_SOURCE_DIR}/tests/pjrt/ahead_plugin.c)
+add_library(liana_ahead_plugin MODULE ${PROJECT_SOURCE_DIR}/tests/modules/ahead_plugin.c)
 target_link_libraries(liana_ahead_plugin PRIVATE liana_options)
-set_property(SOURCE ${PROJECT_SOURCE_DIR}/tests/test_tile_plan.c APPEND PROPERTY COMPILE_DEFINITIONS
-  LIANA_AHEAD_PLUGIN="$<TARGET_FILE:liana_ahead_plugin>")
+set_property(SOURCE ${PROJECT_SOURCE_DIR}/tests/train/plan/test_tile_plan.c
+  APPEND PROPERTY COMPILE_DEFINITIONS LIANA_AHEAD_PLUGIN="$<TARGET_FILE:liana_ahead_plugin>")
 add_dependencies(liana_test_harness liana_ahead_plugin)
 # Tests without arithmetic on arrays and images: what they do depends on no instruction set. `make test-levels` runs them
 # once.
@@ -81,7 +82,7 @@ endif()
 
 # Its calls are written from the public headers.
 file(GLOB LIANA_PUBLIC_HEADERS CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/liana/*.h)
-set(LIANA_NULL_ARGUMENTS ${PROJECT_SOURCE_DIR}/tests/null_arguments)
+set(LIANA_NULL_ARGUMENTS ${PROJECT_SOURCE_DIR}/tests/public/null_arguments)
 set(LIANA_NULL_ARGUMENTS_MADE ${PROJECT_BINARY_DIR}/null_arguments)
 file(MAKE_DIRECTORY ${LIANA_NULL_ARGUMENTS_MADE})
 add_custom_command(OUTPUT ${LIANA_NULL_ARGUMENTS_MADE}/null_arguments.inc

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Checks what keeps the house in order: which room may include which, that files do not include each other in circles,
 # what public headers may include, where a library may be named, how long files and functions may be, how many stems a
-# folder may have, that each file says first what it is, and that no path of somebody's machine is in the tree.
+# folder may have, that tests lie as the source does, that each file says first what it is, and that no path of
+# somebody's machine is in the tree.
 # A stem is a module: x.c, x.h, x_internal.h, x.avx2.c and x.part.kernels.h are one.
 #   scripts/check_includes.sh [ROOT]
 set -eu
@@ -35,12 +36,13 @@ function rules(    lines, count, i, parts) {
         "formats: base;" \
         "distribute/transport: formats;" \
         "ir: base;" \
+        "batch: base;" \
         "kernels: ir;" \
         "stablehlo: ir;" \
         "ops: kernels stablehlo;" \
         "passes: ops;" \
         "plan: passes;" \
-        "backends: plan distribute/transport;" \
+        "backends: plan distribute/transport batch;" \
         "exec: backends;" \
         "layers: ops;" \
         "models: layers;" \
@@ -49,7 +51,7 @@ function rules(    lines, count, i, parts) {
         "optimizers: ops;" \
         "program: exec layers optimizers formats;" \
         "remote: formats;" \
-        "data: remote;" \
+        "data: remote batch;" \
         "distribute: exec formats;" \
         "train: distribute program models losses metrics optimizers data;" \
         "report: train;" \
@@ -127,7 +129,7 @@ function check_include(file, line, text,    quoted, header, room, target, place)
         fail(file ":" line ": " room " must not include " target " (\"" header "\"); see the table in scripts/check_includes.sh")
 }
 
-# src/base/text.avx2.c and src/base/text_internal.h to base/text.
+# src/base/text.avx2.c and src/base/text_internal.h to base/text; tests/base/test_text.c to tests/base/test_text.
 function stem_of(file,    folder, name) {
     sub(/^src\//, "", file)
     folder = name = file
@@ -143,6 +145,16 @@ function note_stem(file,    stem, folder) {
     if (stem in is_stem) return
     is_stem[stem] = 1
     stems_of[folder]++
+}
+
+# Tests lie as the source does: tests/ROOM/test_x.c tests src/ROOM. Three folders are no rooms: public (the public
+# interface as a whole), docs (the code in documents), and step (updates, wherever their code is).
+function check_place_of_test(file,    room) {
+    room = file
+    if (!sub(/^tests\//, "", room) || room !~ /(^|\/)test_[^\/]*\.c$/) return
+    if (!sub(/\/.*/, "", room)) fail(file ": lies in no room of tests; src/x is tested in tests/x")
+    else if (!(room in known) && room !~ /^(public|docs|step)$/)
+        fail(file ": tests/" room " is like no room of src; src/x is tested in tests/x")
 }
 
 # Circles that are known: those within this folder.
@@ -226,14 +238,15 @@ BEGIN { rules() }
     }
     close(file)
     checked++
-    if (in_source) note_stem(file)
+    if (in_source || file ~ /^tests\//) note_stem(file)
+    check_place_of_test(file)
     if (line > 900) fail(file ": " line " lines; at most 900, better 800: is it one thing?")
     else if (line > 800) print file ": " line " lines, more than 800: is it one thing?"
 }
 END {
     check_circles()
     for (folder in stems_of) if (stems_of[folder] > 40)
-        fail("src/" folder " has " stems_of[folder] " stems; at most 40: which rooms are in it?")
+        fail((folder ~ /^tests/ ? "" : "src/") folder " has " stems_of[folder] " stems; at most 40: which rooms are in it?")
     if (failures) exit 1
     print checked " files: includes go one way"
 }'

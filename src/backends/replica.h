@@ -9,9 +9,10 @@
 #define LIANA_BACKENDS_REPLICA_H
 
 #include "backends/variables.h"
+#include "batch/batch.h"
 
-/* Components of a batch, and sums of a leaf that gives rows. */
-enum { LIANA__MAX_COMPONENTS = 40, LIANA__MAX_ROW_SUMS = 8 };
+/* Sums of a leaf that gives rows. */
+enum { LIANA__MAX_ROW_SUMS = 8 };
 
 /* What a replica computes for a leaf. The strings and arrays must outlive the replica. */
 struct liana__leaf_plan {

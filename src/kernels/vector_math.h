@@ -1,7 +1,7 @@
 /* vector_math.h - exp, log, tanh and the logistic function of vectors of floats.
  *
  * Each result differs from the true value by less than 2 units in its last place, over all floats. Measured by
- * tests/test_vector_math.c:
+ * tests/kernels/test_vector_math.c:
  *
  *            with fused multiply-add   without
  *   exp      0.86                      0.89

@@ -266,9 +266,11 @@ typedef struct originals {
 /* "+ 30% roses", or nothing for an image that was not mixed. */
 static const char *mix_note(reporter *own, const liana__batch *batch, uint64_t i)
 {
-    double share = batch->partners ? (double)batch->shares[i] : 1;
+    const float *shares = liana__batch_rows_of(batch, LIANA__SHARES);
+    const int32_t *partners = liana__batch_rows_of(batch, "partners");
+    const double share = shares ? (double)shares[i] : 1;
     if (share >= 1) return NULL;
-    return liana__arena_format(&own->arena, "+ %.0f%% %s", 100 * (1 - share), class_name(own, batch->partners[i]));
+    return liana__arena_format(&own->arena, "+ %.0f%% %s", 100 * (1 - share), class_name(own, partners[i]));
 }
 
 static liana_status augment_once(reporter *own, const originals *from, uint64_t variant, void *scratch,
@@ -304,8 +306,10 @@ static liana_status augment_once(reporter *own, const originals *from, uint64_t 
         liana__mixer mixer = liana__augment_mixer(augment, NUM_ORIGINALS);
         void *memory = liana__arena_allocate(&own->arena, mixer.scratch_size);
         if (!memory) return liana__fail_memory(own->error, "mixed images");
-        batch.partners = partners;
-        batch.shares = shares;
+        liana__batch_add(&batch, "label", LIANA_S32, &LIANA_SCALAR, labels);
+        liana__batch_add(&batch, "partners", LIANA_S32, &LIANA_SCALAR, partners);
+        batch.components[1].partner_of = &batch.components[0];
+        liana__batch_add(&batch, LIANA__SHARES, LIANA_F32, &LIANA_SCALAR, shares);
         mixer.apply(&mixer, &batch, (uint64_t)run->config->train.seed, memory);
     }
     for (uint64_t i = 0; i < from->count; i++) {

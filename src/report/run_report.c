@@ -39,8 +39,7 @@ static const char *class_name(gathering *own, int64_t label)
 static void add_image(gathering *own, const liana__batch *batch, int64_t index)
 {
     const liana__run *run = own->run;
-    const liana__trainer_batch data = liana__trainer_batch_of(run->core.trainer, batch);
-    const int truth = liana__run_true_class(run, data.targets[0], index);
+    const int truth = liana__run_true_class(run, liana__trainer_targets(run->core.trainer, batch, 0), index);
     const float *output = own->outputs + index * liana__trainer_row_size(run->core.trainer);
     float both[2];
     size_t num_classes;
@@ -65,10 +64,8 @@ static void add_image(gathering *own, const liana__batch *batch, int64_t index)
 static liana_status evaluate_batch(gathering *own, const liana__batch *batch)
 {
     if (batch->count == 0) return LIANA_OK; /* no record of it can be read */
-    const liana__trainer *trainer = own->run->core.trainer;
-    const liana__trainer_batch data = liana__trainer_batch_of(trainer, batch);
     const float *sums;
-    return liana__trainer_evaluate(own->run->core.trainer, &data, own->outputs, &sums, own->error);
+    return liana__trainer_evaluate(own->run->core.trainer, batch, own->outputs, &sums, own->error);
 }
 
 /* Records that cannot be read have no row in the batch. */

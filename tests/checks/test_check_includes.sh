@@ -22,7 +22,7 @@ start_clean() {
     write src/train/fit.c '#include "data/source.h"' '#include "optimizers/adam.h"' '#include "base/text.h"'
     write src/kernels/onednn.c '#include <oneapi/dnnl/dnnl.h>' '#include "ir/shape.h"'
     write src/ops/relu.samples.c '#include "harness/op_samples.h"'
-    write tests/test_text.c '#include "cli/anything.h"'
+    write tests/base/test_text.c '#include "cli/anything.h"'
     write docs/guide.md 'Look into /tmp/liana and src/home/ and $HOME/home/.'
 }
 must_fail() { # TEXT: what the message must say
@@ -112,8 +112,22 @@ for stem in $(seq 39); do write "src/base/s$stem.c" ''; done
 must_fail 'src/base has 41 stems'
 printf '#include <stdio.h>\n' >"$tree/src/base/bad.c"
 must_fail 'src/base/bad.c:1: opens with no comment'
-printf '/* */\n' >"$tree/tests/test_bad.c"
-must_fail 'tests/test_bad.c:1: opens with no comment'
+printf '/* */\n' >"$tree/tests/base/test_bad.c"
+must_fail 'tests/base/test_bad.c:1: opens with no comment'
+
+# Where tests lie, and how many in one folder.
+write tests/test_bad.c ''
+must_fail 'tests/test_bad.c: lies in no room of tests'
+write tests/extra/test_bad.c ''
+must_fail 'tests/extra/test_bad.c: tests/extra is like no room of src'
+write tests/extra/inner/test_bad.c ''
+must_fail 'tests/extra is like no room of src'
+write tests/public/test_good.c ''
+write tests/data/loader/test_good.c ''
+write tests/harness/good.c ''
+"$check" "$tree" >/dev/null
+for stem in $(seq 41); do write "tests/data/loader/test_s$stem.c" ''; done
+must_fail 'tests/data/loader has 42 stems'
 
 # shellcheck disable=SC2046
 write src/base/long.c $(seq 800)

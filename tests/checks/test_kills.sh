@@ -5,4 +5,4 @@
 set -eu
 . "$(dirname "$0")/needs.sh"
 has_program python3 || exit 77
-exec python3 "$(dirname "$0")/../kills.py" "$1" --kills 4 --seed 5 --epochs 15 --seconds 1 --kinds kill,kill,halt
+exec python3 "$(dirname "$0")/kills.py" "$1" --kills 4 --seed 5 --epochs 15 --seconds 1 --kinds kill,kill,halt

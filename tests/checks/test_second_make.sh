@@ -41,7 +41,7 @@ grep -q ' -isystem ' "$folder/build/build.ninja" || fail "no folder of a package
 same "make after make" all
 same "make test after make" test
 # As ninja sees it, too, which also looks at the files of the configuration.
-objects="CMakeFiles/liana_objects.dir/src/base/crc32c.c.o CMakeFiles/liana_other_clock.dir/tests/clock/other_clock.c.o"
+objects="CMakeFiles/liana_objects.dir/src/base/crc32c.c.o CMakeFiles/liana_other_clock.dir/tests/modules/other_clock.c.o"
 # shellcheck disable=SC2086 # words are meant
 ninja -C "$folder/build" $objects >"$folder/log" || fail "$(cat "$folder/log")"
 run test

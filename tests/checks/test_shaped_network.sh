@@ -92,7 +92,7 @@ train_far() {
     seconds=$(awk -v ms="$3" 'BEGIN { print ms / 1000 }')
     for number in 0 1; do
         space=liana-worker-$number-$$
-        ip netns exec "$space" python3 "$source/tests/delay_relay.py" 127.0.0.1:29497 \
+        ip netns exec "$space" python3 "$source/tests/checks/delay_relay.py" 127.0.0.1:29497 \
             "10.78.0.$((2 - number)):29498" "$seconds" &
         relays="$relays $!"
         addresses='"127.0.0.1:29497", "10.78.0.2:29498"'

@@ -1,5 +1,5 @@
 /* Fuzzes what the processes of a cluster tell each other in collective operations, and about deaths and rounds. */
-#include "harness/try_cluster.h"
+#include "harness/try/try_cluster.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 

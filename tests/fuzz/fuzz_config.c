@@ -1,5 +1,5 @@
 /* Fuzzes the reader of configurations. */
-#include "harness/try_values.h"
+#include "harness/try/try_values.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 

@@ -1,5 +1,5 @@
 /* Fuzzes the readers of files of credentials. */
-#include "harness/try_remote.h"
+#include "harness/try/try_remote.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 

@@ -1,5 +1,5 @@
 /* Fuzzes the readers of the names of devices. */
-#include "harness/try_place.h"
+#include "harness/try/try_place.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 

@@ -1,5 +1,5 @@
 /* Fuzzes the readers of what comes from other processes of a cluster: frames and greetings. */
-#include "harness/try_frame.h"
+#include "harness/try/try_frame.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 

@@ -1,5 +1,5 @@
 /* Serialised graphs: as they are, and with header and checksums put right. */
-#include "harness/try_graph.h"
+#include "harness/try/try_graph.h"
 
 #include <stdlib.h>
 #include <string.h>

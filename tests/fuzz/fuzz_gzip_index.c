@@ -1,5 +1,5 @@
 /* Fuzzes reading from the middle of gzip files. */
-#include "harness/try_bytes.h"
+#include "harness/try/try_bytes.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 

@@ -1,5 +1,5 @@
 /* Fuzzes the reader of IDX files. */
-#include "harness/try_bytes.h"
+#include "harness/try/try_bytes.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 

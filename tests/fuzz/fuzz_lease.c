@@ -1,5 +1,5 @@
 /* Fuzzes the reader of leases. */
-#include "harness/try_place.h"
+#include "harness/try/try_place.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 

@@ -1,5 +1,5 @@
 /* Fuzzes the readers of messages between the processes of a training. */
-#include "harness/try_message.h"
+#include "harness/try/try_message.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 

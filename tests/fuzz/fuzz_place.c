@@ -1,5 +1,5 @@
 /* Fuzzes what finds out who a process is in a cluster: the environment, TF_CONFIG, cluster.workers. */
-#include "harness/try_place.h"
+#include "harness/try/try_place.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 

@@ -1,5 +1,5 @@
 /* Fuzzes what a server of devices does for a client: requests in any order, with anything in them. */
-#include "harness/try_requests.h"
+#include "harness/try/try_requests.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 

@@ -1,5 +1,5 @@
 /* Fuzzes the reader of safetensors files. */
-#include "harness/try_weights.h"
+#include "harness/try/try_weights.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 

@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 #include "base/random.h"
-#include "harness/emulated_kernels.h"
+#include "harness/emulated/emulated_kernels.h"
 #include "harness/harness.h"
 
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #ifndef LIANA_TESTS_LINEAR_ROWS_H
 #define LIANA_TESTS_LINEAR_ROWS_H
 
-#include "harness/cluster_fit.h"
+#include "harness/cluster/cluster_fit.h"
 
 enum { LIANA__LINEAR_ROWS = 24, LIANA__LINEAR_SHARD = 2, LIANA__LINEAR_FEATURES = 3 };
 

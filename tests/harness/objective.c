@@ -44,7 +44,7 @@ static liana_status copy(liana_status status, const liana__trainer *trainer, con
     return status;
 }
 
-liana_status liana__test_step(liana__trainer *trainer, const liana__trainer_batch *batch, double learning_rate,
+liana_status liana__test_step(liana__trainer *trainer, const liana__batch *batch, double learning_rate,
                               int64_t iteration, liana__test_sums *sums, liana__error *error)
 {
     const float *from = NULL;
@@ -52,10 +52,35 @@ liana_status liana__test_step(liana__trainer *trainer, const liana__trainer_batc
     return copy(status, trainer, from, sums);
 }
 
-liana_status liana__test_evaluate(liana__trainer *trainer, const liana__trainer_batch *batch, float *outputs,
+liana_status liana__test_evaluate(liana__trainer *trainer, const liana__batch *batch, float *outputs,
                                   liana__test_sums *sums, liana__error *error)
 {
     const float *from = NULL;
     liana_status status = liana__trainer_evaluate(trainer, batch, outputs, &from, error);
     return copy(status, trainer, from, sums);
+}
+
+const char *liana__test_name(liana__component_name name)
+{
+    static liana__component_name known[64];
+    static size_t count;
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(known[i].text, name.text) == 0) return known[i].text;
+    }
+    assert_in_range(count, 0, sizeof known / sizeof *known - 1);
+    known[count] = name;
+    return known[count++].text;
+}
+
+liana__batch liana__test_batch(const liana__trainer *trainer, int64_t count, const void *inputs, const void *targets,
+                               const uint64_t *positions)
+{
+    const liana__trainer_options *options = liana__trainer_options_of(trainer);
+    liana__batch batch = {.count = count, .positions = (uint64_t *)(uintptr_t)positions};
+    liana__batch_add(&batch, liana__test_name(liana__input_component(options->model, 0)), LIANA_F32, &LIANA_SCALAR,
+                     inputs);
+    if (!targets) return batch;
+    liana__batch_add(&batch, liana__test_name(liana__target_component(options->objective, 0)), LIANA_F32, &LIANA_SCALAR,
+                     targets);
+    return batch;
 }

@@ -2,7 +2,7 @@
 #ifndef LIANA_TESTS_PJRT_PLUGIN_H
 #define LIANA_TESTS_PJRT_PLUGIN_H
 
-#include "pjrt/counting_plugin.h"
+#include "modules/counting_plugin.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -108,17 +108,14 @@ void liana__tiny_trainer_close(liana__tiny_trainer *own)
     liana__arena_free(&own->arena);
 }
 
-liana__trainer_batch liana__tiny_first(const liana__tiny_trainer *own, int64_t count)
+liana__batch liana__tiny_first(const liana__tiny_trainer *own, int64_t count)
 {
-    return (liana__trainer_batch){.count = count,
-                                  .inputs = {own->images},
-                                  .targets = {own->labels},
-                                  .positions = own->positions};
+    return liana__test_batch(own->trainer, count, own->images, own->labels, own->positions);
 }
 
 liana__test_sums liana__tiny_step(liana__tiny_trainer *own, int64_t count, double rate, int64_t iteration)
 {
-    liana__trainer_batch batch = liana__tiny_first(own, count);
+    liana__batch batch = liana__tiny_first(own, count);
     liana__test_sums sums = {{0}};
     liana__error error = {0};
     assert_ok(liana__test_step(own->trainer, &batch, rate, iteration, &sums, &error), &error);

@@ -55,7 +55,7 @@ void liana__tiny_trainer_open(liana__tiny_trainer *own, const liana__tiny_recipe
 void liana__tiny_trainer_close(liana__tiny_trainer *own);
 
 /* The first `count` examples. */
-liana__trainer_batch liana__tiny_first(const liana__tiny_trainer *own, int64_t count);
+liana__batch liana__tiny_first(const liana__tiny_trainer *own, int64_t count);
 /* One update with them; iterations count from 1. Returns its sums. */
 liana__test_sums liana__tiny_step(liana__tiny_trainer *own, int64_t count, double rate, int64_t iteration);
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes keras_metrics.h: what Keras's metrics are of numbers that are formulas of their index. `python3
 tests/samples/keras_metrics.py > tests/samples/keras_metrics.h` with Keras 3.15 (scripts/install-peers.sh tensorflow installs
-it); the header holds its output. tests/test_metrics.c has the same formulas."""
+it); the header holds its output. tests/metrics/test_metrics.c has the same formulas."""
 import os
 
 os.environ.setdefault("KERAS_BACKEND", "tensorflow")

@@ -3,7 +3,7 @@
 Keras 3, and what Keras computes with them. `python3 tests/samples/keras_models.py > tests/samples/keras_models.h` with
 Keras 3.15 (scripts/install-peers.sh tensorflow installs it); the header holds its output. With a folder as argument it also
 writes each model as HDF5: keras_pairs.h5 and keras_sequence.h5 are two of these. Weights and inputs are formulas
-of their names and indices, which tests/test_model_samples.c has as well."""
+of their names and indices, which tests/layers/test_model_samples.c has as well."""
 import json
 import os
 import sys

@@ -5,7 +5,7 @@ tensorflow installs it); the header holds its output. With `--check tests/sample
 header's numbers with those of the Keras that is installed.
 
 Keras computes in float64 here. First weights, gradients and rates are formulas of names and indices, which
-tests/test_keras_optimizers.c has as well. Of each weight the header has three elements and the sum of absolute values;
+tests/optimizers/test_keras_optimizers.c has as well. Of each weight the header has three elements and the sum of absolute values;
 with use_ema the same of its average."""
 import os
 import re

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes keras_resize.h: what tf.image.resize and keras.layers.Resizing make of small images. `python3
 tests/samples/keras_resize.py > tests/samples/keras_resize.h`, with TensorFlow 2.21 and Keras 3.15. The images are formulas,
-which tests/test_fractions.c has as well."""
+which tests/data/image/test_fractions.c has as well."""
 import os
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")

@@ -1,7 +1,7 @@
 /* Reading a list of stages, and running it on an image. */
 #include "base/choice.h"
+#include "batch/cut.h"
 #include "data/augment/adjust.h"
-#include "data/loader/cut.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -534,13 +534,11 @@ static liana_example_address address_of(const liana__batch *batch, int64_t i, ui
 /* Example `at` is compared with the targets of example `partner`, too. */
 static void copy_targets(liana__batch *batch, int64_t at, int64_t partner)
 {
-    if (batch->partners) batch->partners[at] = batch->labels[partner];
     for (size_t i = 0; i < batch->num_components; i++) {
-        const liana__batch_component *component = &batch->components[i];
-        if (!batch->partner_rows[i]) continue;
-        const size_t size = (size_t)liana_shape_size(&component->shape) * liana_dtype_size(component->dtype);
-        memcpy((char *)batch->partner_rows[i] + (size_t)at * size,
-               (const char *)batch->rows[i] + (size_t)partner * size, size);
+        const liana__batch_component *component = &batch->components[i], *own = component->partner_of;
+        if (!own) continue;
+        const size_t size = liana__batch_row_size(own);
+        memcpy((char *)component->rows + (size_t)at * size, (const char *)own->rows + (size_t)partner * size, size);
     }
 }
 
@@ -551,6 +549,7 @@ static void mix_shard(const liana__augment *augment, liana__batch *batch, int64_
     const bool fractions = batch->fractions != NULL;
     const size_t size = liana__augment_size(&augment->last) * (fractions ? sizeof(float) : 1);
     uint8_t *images = fractions ? (uint8_t *)batch->fractions : batch->images;
+    float *shares = batch->components[liana__batch_find(batch, LIANA__SHARES)].rows;
     liana_example_address first = address_of(batch, begin, seed);
     liana__draws draws = liana__draws_begin(&first, LIANA__DRAWS_PARTNERS);
     uint64_t order = (uint64_t)liana__draw_word(&draws) << 32;
@@ -560,8 +559,8 @@ static void mix_shard(const liana__augment *augment, liana__batch *batch, int64_
         int64_t partner = (int64_t)liana__permute(order, 0, (uint64_t)i, (uint64_t)count), at = begin + i;
         liana_example_address address = address_of(batch, at, seed);
         copy_targets(batch, at, begin + partner);
-        batch->shares[at] = (float)mix_example(augment, &address, fractions, copies + (size_t)i * size,
-                                               copies + (size_t)partner * size, images + (size_t)at * size);
+        shares[at] = (float)mix_example(augment, &address, fractions, copies + (size_t)i * size,
+                                        copies + (size_t)partner * size, images + (size_t)at * size);
     }
 }
 

@@ -10,7 +10,7 @@
 
 /* ---- finding ---- */
 
-static liana_component described(const liana__batch_component *wanted)
+static liana_component described(const liana__wanted_component *wanted)
 {
     return (liana_component){wanted->name, (int)wanted->dtype, wanted->shape};
 }
@@ -55,7 +55,7 @@ static bool same_values(const liana_shape *a, const liana_shape *b)
     }
 }
 
-static liana_status check_values(const liana__batch_component *wanted, const liana_component *found,
+static liana_status check_values(const liana__wanted_component *wanted, const liana_component *found,
                                  liana__error *error)
 {
     liana_component expected = described(wanted);
@@ -76,7 +76,7 @@ static liana_status check_values(const liana__batch_component *wanted, const lia
 static liana_status find_values(const liana__source *source, liana__batch_rows *rows, size_t i, liana__error *error)
 {
     static const liana_component label = {.name = "label", .dtype = LIANA_S64};
-    const liana__batch_component *wanted = &rows->components[i];
+    const liana__wanted_component *wanted = &rows->components[i];
     const char *name = wanted->from ? wanted->from : wanted->name;
     bool is_label = source->has_labels && strcmp(name, label.name) == 0;
     int found = is_label ? LIANA__FROM_LABEL : find_component(source, name);
@@ -91,7 +91,7 @@ static liana_status find_values(const liana__source *source, liana__batch_rows *
 static liana_status find_component_of_batch(const liana__source *source, const liana__loader_options *options,
                                             liana__batch_rows *rows, size_t i, liana__error *error)
 {
-    liana__batch_component *wanted = &rows->components[i];
+    liana__wanted_component *wanted = &rows->components[i];
     const liana__decode_options *image = &options->image;
     int *only = wanted->maker == LIANA__MAKE_IMAGE ? &rows->image : &rows->label;
     if (wanted->maker == LIANA__MAKE_VALUES) return find_values(source, rows, i, error);
@@ -101,7 +101,7 @@ static liana_status find_component_of_batch(const liana__source *source, const l
     }
     *only = (int)i;
     if (wanted->maker == LIANA__MAKE_LABEL) {
-        wanted->is_target = true;
+        if (!wanted->partners) wanted->partners = "partners";
         wanted->dtype = LIANA_S32;
         wanted->shape = LIANA_SCALAR;
         return LIANA_OK;
@@ -114,8 +114,8 @@ static liana_status find_component_of_batch(const liana__source *source, const l
 liana_status liana__batch_rows_find(const liana__source *source, const liana__loader_options *options,
                                     liana__batch_rows *rows, liana__error *error)
 {
-    static const liana__batch_component usual[] = {{.maker = LIANA__MAKE_IMAGE, .name = "image"},
-                                                   {.maker = LIANA__MAKE_LABEL, .name = "label"}};
+    static const liana__wanted_component usual[] = {{.maker = LIANA__MAKE_IMAGE, .name = "image"},
+                                                    {.maker = LIANA__MAKE_LABEL, .name = "label"}};
     bool given = options->num_components > 0;
     *rows = (liana__batch_rows){.count = given ? options->num_components : 2, .image = -1, .label = -1};
     if (rows->count > LIANA_MAX_COMPONENTS) {
@@ -138,10 +138,10 @@ liana_status liana__batch_rows_find(const liana__source *source, const liana__lo
 
 static uint8_t *row_of(const liana__batch_rows *rows, const liana__batch *batch, size_t component, int64_t i)
 {
-    return (uint8_t *)batch->rows[component] + (size_t)i * rows->sizes[component];
+    return (uint8_t *)batch->components[component].rows + (size_t)i * rows->sizes[component];
 }
 
-static liana_status fail_value(const liana__batch_component *wanted, liana_dtype from, const void *values, int64_t at,
+static liana_status fail_value(const liana__wanted_component *wanted, liana_dtype from, const void *values, int64_t at,
                                liana__error *error)
 {
     char found[40];
@@ -159,7 +159,7 @@ liana_status liana__batch_rows_put(const liana__batch_rows *rows, const liana__r
                                    liana__batch *batch, int64_t i, liana__error *error)
 {
     for (size_t k = 0; k < rows->count; k++) {
-        const liana__batch_component *wanted = &rows->components[k];
+        const liana__wanted_component *wanted = &rows->components[k];
         if (wanted->maker != LIANA__MAKE_VALUES) continue;
         int origin = rows->origins[k];
         liana_dtype from = rows->dtypes[k];
@@ -201,7 +201,7 @@ void liana__batch_rows_unpack(const liana__batch_rows *rows, const uint8_t *valu
 void liana__batch_rows_describe(const liana__batch_rows *rows, int64_t label_offset, liana__text *text)
 {
     for (size_t k = 0; k < rows->count; k++) {
-        const liana__batch_component *wanted = &rows->components[k];
+        const liana__wanted_component *wanted = &rows->components[k];
         if (wanted->maker != LIANA__MAKE_VALUES) continue;
         liana_component component = described(wanted);
         liana__text_add(text, "values %s %s offset %" PRId64 "\n", wanted->from ? wanted->from : wanted->name,

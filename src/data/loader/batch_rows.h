@@ -2,12 +2,12 @@
 #ifndef LIANA_DATA_BATCH_ROWS_H
 #define LIANA_DATA_BATCH_ROWS_H
 
-#include "data/loader/batch.h"
+#include "data/loader/options.h"
 
 /* The wanted components, as a source has them. */
 typedef struct liana__batch_rows {
     size_t count;
-    liana__batch_component components[LIANA_MAX_COMPONENTS];
+    liana__wanted_component components[LIANA_MAX_COMPONENTS];
     size_t sizes[LIANA_MAX_COMPONENTS];       /* bytes of one example */
     int origins[LIANA_MAX_COMPONENTS];        /* MAKE_VALUES: the source's component, or LIANA__FROM_LABEL */
     liana_dtype dtypes[LIANA_MAX_COMPONENTS]; /* ... and its dtype there */

@@ -178,7 +178,7 @@ liana_status liana__example_make(liana__example_maker *self, liana__ring_slot *s
     const liana__augmenter *augmenter = plan->options->augmenter;
     liana__batch *batch = &slot->batch;
     uint64_t position = batch->positions[i], index = batch->records[i], seed = plan->options->seed;
-    uint8_t *rows = plan->rows.image >= 0 ? batch->rows[plan->rows.image] : NULL;
+    uint8_t *rows = plan->rows.image >= 0 ? batch->components[plan->rows.image].rows : NULL;
     uint8_t *pixels = rows ? rows + (size_t)i * plan->image_size : NULL,
             *decoded = augmenter ? self->decoded + LIANA__IMAGE_OFFSET : pixels;
     liana__cached_image cached = {.pixels = decoded};

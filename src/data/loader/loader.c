@@ -353,7 +353,7 @@ static liana_status check_rows(const liana__batch_rows *rows, const liana__loade
                            options->augmenter->name);
     }
     bool has_target = rows->label >= 0;
-    for (size_t i = 0; i < rows->count; i++) has_target = has_target || rows->components[i].is_target;
+    for (size_t i = 0; i < rows->count; i++) has_target = has_target || rows->components[i].partners;
     if (!options->mixer || (rows->image >= 0 && has_target)) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_ARGUMENT,
                        "images are mixed with their targets, but the batches have no %s; leave mixing out",
@@ -718,7 +718,7 @@ static liana_status meet_workers(const liana__loader *loader, liana__ring_slot *
 /* Of a stream, which process 0 reads. */
 static liana_status share_rows(const liana__loader *loader, liana__ring_slot *slot, liana__error *error)
 {
-    return liana__row_message_share(slot, &loader->plan.rows, loader->options.workers, error);
+    return liana__row_message_share(slot, loader->options.workers, error);
 }
 
 /* What is left to do for a batch that is ready; no other thread uses it. An error stays. */

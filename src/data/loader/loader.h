@@ -19,7 +19,7 @@
 #define LIANA_DATA_LOADER_H
 
 #include "base/recorder.h"
-#include "data/loader/batch.h"
+#include "data/loader/options.h"
 
 typedef struct liana__loader liana__loader;
 

@@ -13,51 +13,52 @@ enum { MIN_BATCHES = 2, ENOUGH_BATCHES = 4, MAX_BATCHES = 32 };
 /* Images are the part that is worth huge pages. */
 static bool make_rows(liana__batch *batch, size_t batch_size, const liana__batch_rows *rows)
 {
-    batch->num_components = rows->count;
-    batch->components = rows->components;
     for (size_t i = 0; i < rows->count; i++) {
-        size_t size = batch_size * rows->sizes[i];
-        batch->rows[i] = (int)i == rows->image ? liana__allocate_large(size) : liana__allocate_zeroed(size);
-        if (!batch->rows[i]) return false;
+        const liana__wanted_component *wanted = &rows->components[i];
+        const size_t size = batch_size * rows->sizes[i];
+        void *data = (int)i == rows->image ? liana__allocate_large(size) : liana__allocate_zeroed(size);
+        liana__batch_add(batch, wanted->name, wanted->dtype, &wanted->shape, data);
+        if (!data) return false;
     }
     if (rows->image >= 0 && rows->components[rows->image].dtype == LIANA_F32) {
-        batch->fractions = batch->rows[rows->image];
+        batch->fractions = batch->components[rows->image].rows;
     } else if (rows->image >= 0) {
-        batch->images = batch->rows[rows->image];
+        batch->images = batch->components[rows->image].rows;
     }
-    if (rows->label >= 0) batch->labels = batch->rows[rows->label];
+    if (rows->label >= 0) batch->labels = batch->components[rows->label].rows;
     return true;
 }
 
 /* Where examples are mixed. */
 static bool make_partners(liana__batch *batch, size_t batch_size, const liana__batch_rows *rows)
 {
-    batch->shares = liana__allocate_zeroed(batch_size * sizeof *batch->shares);
-    if (!batch->shares) return false;
-    if (rows->label >= 0) {
-        batch->partners = liana__allocate_zeroed(batch_size * sizeof *batch->partners);
-        if (!batch->partners) return false;
-    }
+    void *shares = liana__allocate_zeroed(batch_size * sizeof(float));
+    liana__batch_add(batch, LIANA__SHARES, LIANA_F32, &LIANA_SCALAR, shares);
     for (size_t i = 0; i < rows->count; i++) {
-        if (!rows->components[i].is_target || (int)i == rows->label) continue;
-        batch->partner_rows[i] = liana__allocate_zeroed(batch_size * rows->sizes[i]);
-        if (!batch->partner_rows[i]) return false;
+        const liana__wanted_component *wanted = &rows->components[i];
+        if (!wanted->partners) continue;
+        void *data = liana__allocate_zeroed(batch_size * rows->sizes[i]);
+        liana__batch_add(batch, wanted->partners, wanted->dtype, &wanted->shape, data);
+        batch->components[batch->num_components - 1].partner_of = &batch->components[i];
+        if (!data) return false;
     }
-    return true;
+    return shares;
 }
 
 liana_status liana__ring_slot_make(liana__ring_slot *slot, size_t batch_size, const liana__batch_rows *rows, bool mixed,
                                    liana__error *error)
 {
     liana__batch *batch = &slot->batch;
-    if (mixed && !make_partners(batch, batch_size, rows)) return liana__fail_memory(error, "targets of mixed images");
     batch->positions = liana__allocate_zeroed(batch_size * sizeof *batch->positions);
     batch->records = liana__allocate_zeroed(batch_size * sizeof *batch->records);
     batch->ids = calloc(batch_size, sizeof *batch->ids);
     slot->id_memory = calloc(batch_size, sizeof *slot->id_memory);
     slot->id_capacities = calloc(batch_size, sizeof *slot->id_capacities);
-    if (make_rows(batch, batch_size, rows) && batch->positions && batch->records && batch->ids && slot->id_memory &&
-        slot->id_capacities) {
+    const bool has_rows = make_rows(batch, batch_size, rows);
+    if (has_rows && mixed && !make_partners(batch, batch_size, rows)) {
+        return liana__fail_memory(error, "targets of mixed images");
+    }
+    if (has_rows && batch->positions && batch->records && batch->ids && slot->id_memory && slot->id_capacities) {
         return LIANA_OK;
     }
     return liana__fail(error, LIANA_OUT_OF_MEMORY,
@@ -73,12 +74,7 @@ void liana__ring_slot_free(liana__ring_slot *slot, int64_t batch_size)
     for (int64_t i = 0; slot->id_memory && i < batch_size; i++) free(slot->id_memory[i]);
     free(slot->id_memory);
     free(slot->id_capacities);
-    for (size_t i = 0; i < slot->batch.num_components; i++) {
-        free(slot->batch.rows[i]);
-        free(slot->batch.partner_rows[i]);
-    }
-    free(slot->batch.partners);
-    free(slot->batch.shares);
+    for (size_t i = 0; i < slot->batch.num_components; i++) free(slot->batch.components[i].rows);
     free(slot->batch.positions);
     free(slot->batch.records);
     free(slot->batch.ids);
@@ -106,7 +102,7 @@ static void move_example(liana__ring_slot *slot, const liana__batch_rows *rows, 
 {
     liana__batch *batch = &slot->batch;
     for (size_t i = 0; i < rows->count; i++) {
-        uint8_t *row = batch->rows[i];
+        uint8_t *row = batch->components[i].rows;
         size_t size = rows->sizes[i];
         memcpy(row + (size_t)to * size, row + (size_t)from * size, size);
     }

@@ -13,18 +13,15 @@ static void put(liana__text *message, const void *items, size_t size, int64_t be
     liana__message_put_bytes(message, (const char *)items + (size_t)begin * size, (size_t)count * size);
 }
 
-void liana__row_message_write(const liana__batch *batch, const liana__batch_rows *rows, int64_t begin, int64_t count,
-                              liana__text *message)
+void liana__row_message_write(const liana__batch *batch, int64_t begin, int64_t count, liana__text *message)
 {
     put(message, batch->positions, sizeof *batch->positions, begin, count);
     put(message, batch->records, sizeof *batch->records, begin, count);
     for (int64_t i = begin; i < begin + count; i++) liana__message_put_text(message, batch->ids[i]);
-    for (size_t i = 0; i < rows->count; i++) put(message, batch->rows[i], rows->sizes[i], begin, count);
-    for (size_t i = 0; i < rows->count; i++) {
-        if (batch->partner_rows[i]) put(message, batch->partner_rows[i], rows->sizes[i], begin, count);
+    for (size_t i = 0; i < batch->num_components; i++) {
+        const liana__batch_component *component = &batch->components[i];
+        put(message, component->rows, liana__batch_row_size(component), begin, count);
     }
-    if (batch->partners) put(message, batch->partners, sizeof *batch->partners, begin, count);
-    if (batch->shares) put(message, batch->shares, sizeof *batch->shares, begin, count);
 }
 
 static void take(liana__message_reader *reader, void *items, size_t size, int64_t count)
@@ -35,8 +32,8 @@ static void take(liana__message_reader *reader, void *items, size_t size, int64_
     if (bytes && !reader->failed && found) memcpy(items, bytes, found);
 }
 
-liana_status liana__row_message_read(liana__ring_slot *slot, const liana__batch_rows *rows, const liana__told *message,
-                                     int64_t count, liana__error *error)
+liana_status liana__row_message_read(liana__ring_slot *slot, const liana__told *message, int64_t count,
+                                     liana__error *error)
 {
     liana__batch *batch = &slot->batch;
     liana__message_reader reader = {.data = message->data, .size = message->size};
@@ -46,12 +43,10 @@ liana_status liana__row_message_read(liana__ring_slot *slot, const liana__batch_
         const char *id = liana__message_get_text(&reader);
         LIANA_TRY(liana__ring_slot_keep_id(slot, i, id, id ? strlen(id) : 0, error));
     }
-    for (size_t i = 0; i < rows->count; i++) take(&reader, batch->rows[i], rows->sizes[i], count);
-    for (size_t i = 0; i < rows->count; i++) {
-        if (batch->partner_rows[i]) take(&reader, batch->partner_rows[i], rows->sizes[i], count);
+    for (size_t i = 0; i < batch->num_components; i++) {
+        const liana__batch_component *component = &batch->components[i];
+        take(&reader, component->rows, liana__batch_row_size(component), count);
     }
-    if (batch->partners) take(&reader, batch->partners, sizeof *batch->partners, count);
-    if (batch->shares) take(&reader, batch->shares, sizeof *batch->shares, count);
     batch->count = count;
     if (liana__message_is_read(&reader)) return LIANA_OK;
     return liana__fail(error, LIANA_INTERNAL, "the rows of a stream that another process sent cannot be read");
@@ -68,14 +63,14 @@ static int64_t count_of(const liana__step_workers *step, size_t process)
 
 /* The reader writes a message for each of the others. Its own rows are the first ones, and stay where they are: those
  * before it are gone, and have none. */
-static bool write_all(const liana__ring_slot *slot, const liana__batch_rows *rows, size_t count, liana__told *messages)
+static bool write_all(const liana__ring_slot *slot, size_t count, liana__told *messages)
 {
     const size_t reader = slot->workers.reader;
     int64_t begin = count_of(&slot->workers, reader);
     for (size_t i = reader + 1; i < count; i++) {
         const int64_t examples = count_of(&slot->workers, i);
         liana__text message = {0};
-        liana__row_message_write(&slot->batch, rows, begin, examples, &message);
+        liana__row_message_write(&slot->batch, begin, examples, &message);
         messages[i] = (liana__told){message.data, message.length};
         if (message.failed) return false;
         begin += examples;
@@ -83,12 +78,11 @@ static bool write_all(const liana__ring_slot *slot, const liana__batch_rows *row
     return true;
 }
 
-static liana_status send_all(liana__ring_slot *slot, const liana__batch_rows *rows, const liana__input_workers *workers,
-                             liana__error *error)
+static liana_status send_all(liana__ring_slot *slot, const liana__input_workers *workers, liana__error *error)
 {
     liana__told *messages = calloc(workers->count, sizeof *messages);
     const size_t reader = slot->workers.reader;
-    bool enough = messages && write_all(slot, rows, workers->count, messages);
+    bool enough = messages && write_all(slot, workers->count, messages);
     liana_status status = enough ? workers->scatter(workers->user, reader, messages, NULL, error)
                                  : liana__fail_memory(error, "the rows of a stream");
     for (size_t i = 0; messages && i < workers->count; i++) free(messages[i].data);
@@ -97,14 +91,13 @@ static liana_status send_all(liana__ring_slot *slot, const liana__batch_rows *ro
     return status;
 }
 
-liana_status liana__row_message_share(liana__ring_slot *slot, const liana__batch_rows *rows,
-                                      const liana__input_workers *workers, liana__error *error)
+liana_status liana__row_message_share(liana__ring_slot *slot, const liana__input_workers *workers, liana__error *error)
 {
     const size_t reader = slot->workers.reader;
-    if (workers->self == reader) return send_all(slot, rows, workers, error);
+    if (workers->self == reader) return send_all(slot, workers, error);
     liana__told own = {0};
     LIANA_TRY(workers->scatter(workers->user, reader, NULL, &own, error));
-    liana_status status = liana__row_message_read(slot, rows, &own, count_of(&slot->workers, workers->self), error);
+    liana_status status = liana__row_message_read(slot, &own, count_of(&slot->workers, workers->self), error);
     free(own.data);
     return status;
 }

@@ -2,7 +2,7 @@
 #include "data/loader/step_workers.h"
 
 #include "base/message.h"
-#include "data/loader/cut.h"
+#include "batch/cut.h"
 
 #include <stdlib.h>
 

@@ -13,6 +13,7 @@
 #define LIANA_DATA_WORKERS_H
 
 #include "base/error.h"
+#include "batch/batch.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,17 +52,5 @@ typedef struct liana__input_workers {
     size_t (*owner)(void *user, uint64_t step);
     void *user;
 } liana__input_workers;
-
-/* What is known of a whole step of which a batch has only some shards. */
-typedef struct liana__step_workers {
-    size_t count; /* of processes */
-    size_t self;
-    bool one_reader; /* one process makes all of the step ... */
-    size_t reader;   /* ... this one */
-    int64_t num_shards;
-    int64_t *bounds;       /* [count + 1]: process w has the shards bounds[w] to before bounds[w + 1] */
-    int64_t *shard_counts; /* [num_shards]: the examples that are there, of all processes */
-    int64_t num_examples;  /* their sum */
-} liana__step_workers;
 
 #endif

@@ -189,7 +189,7 @@ static liana_status hear(liana__cluster *cluster, bool *changed, liana__error *e
 
 static const char *advice_of(const liana__cluster *cluster)
 {
-    return cluster->advice ? cluster->advice : "start it again; a training goes on from its newest checkpoint";
+    return cluster->advice ? cluster->advice : "start it again";
 }
 
 static liana_status check_left(const liana__cluster *cluster, liana__error *error)

@@ -1,4 +1,5 @@
-/* Samples of stop_gradient for the generated tests of ops. tests/test_autodiff.c tests that it stops gradients. */
+/* Samples of stop_gradient for the generated tests of ops. tests/ops/test_masked_normalization.c tests that it
+ * stops gradients. */
 #include "ops/samples.h"
 
 static liana_tensor build_some(liana_graph *graph, liana_dtype dtype)

@@ -1,5 +1,5 @@
 /* Samples of straight_through for the generated tests of ops. Its path is a constant here: the gradient that goes there is not
- * the derivative of the value. tests/test_masked_normalization.c tests that one. */
+ * the derivative of the value. tests/ops/test_masked_normalization.c tests that one. */
 #include "ops/samples.h"
 
 static liana_tensor constant_path(liana_graph *graph, liana_dtype dtype, liana_shape shape)

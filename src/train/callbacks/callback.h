@@ -103,7 +103,7 @@ struct liana_fit_context {
     int64_t images;                  /* in that time */
     /* In a validation: the batch that was evaluated, and what the model predicts for it,
      * [batch->count, liana__trainer_row_size]. NULL elsewhere. */
-    const struct liana__batch *batch;
+    const liana__batch *batch;
     const float *outputs;
     const char *folder; /* for files of the training; NULL: none */
     liana__notes notes;
@@ -144,7 +144,7 @@ liana_status liana__fit_validate(liana_fit_context *context, const liana__totals
     LIANA_MUST_USE;
 
 /* Receives what the model predicts for a batch: [batch->count, liana__trainer_row_size]. */
-typedef liana_status (*liana__on_predictions)(void *user, const struct liana__batch *batch, const float *outputs,
+typedef liana_status (*liana__on_predictions)(void *user, const liana__batch *batch, const float *outputs,
                                               liana__error *error);
 /* What the model predicts for each training example, once each, in the order of the data and without augmentation. At the
  * end of an epoch. Callbacks get its steps as those of a validation. Errors: UNIMPLEMENTED where the data cannot be read

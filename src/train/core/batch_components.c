@@ -209,7 +209,7 @@ static liana_shape example_shape(liana_shape shape)
     return shape;
 }
 
-static liana_status add(liana__batch_plan *plan, liana__component_name name, liana__batch_component item,
+static liana_status add(liana__batch_plan *plan, liana__component_name name, liana__wanted_component item,
                         liana__error *error)
 {
     if (plan->count == LIANA_MAX_COMPONENTS) {
@@ -222,7 +222,7 @@ static liana_status add(liana__batch_plan *plan, liana__component_name name, lia
 }
 
 /* What the loss is not defined for is found where the record is known. Steps that a mask leaves out may have anything. */
-static liana_status check_target(const liana__batch_component *component, const void *values, liana__error *error)
+static liana_status check_target(const liana__wanted_component *component, const void *values, liana__error *error)
 {
     const liana__loss *loss = component->check_options;
     const liana_shape *shape = &component->shape;
@@ -246,15 +246,16 @@ static liana_status add_target(const liana__trainer *trainer, const liana__data_
         index == 0 && match->has_label && output->target == LIANA__TARGET_CLASSES && output->target_shape.rank == 1;
     const liana__loss *loss = output->choice.loss;
     const bool checked = output->target == LIANA__TARGET_VALUES && loss->range != LIANA__RANGE_ANY && !output->masked;
-    return add(plan, liana__name_component(options, LIANA__FIRST_TARGET + index),
-               (liana__batch_component){.maker = is_label ? LIANA__MAKE_LABEL : LIANA__MAKE_VALUES,
-                                        .from = match->targets[index].name,
-                                        .dtype = output->target_dtype,
-                                        .shape = example_shape(output->target_shape),
-                                        .is_target = true,
-                                        .check = checked ? check_target : NULL,
-                                        .check_options = loss,
-                                        .check_name = loss->name},
+    plan->partners[index] = liana__partner_component(options->objective, index);
+    return add(plan, liana__target_component(options->objective, index),
+               (liana__wanted_component){.maker = is_label ? LIANA__MAKE_LABEL : LIANA__MAKE_VALUES,
+                                         .from = match->targets[index].name,
+                                         .dtype = output->target_dtype,
+                                         .shape = example_shape(output->target_shape),
+                                         .partners = plan->partners[index].text,
+                                         .check = checked ? check_target : NULL,
+                                         .check_options = loss,
+                                         .check_name = loss->name},
                error);
 }
 
@@ -267,11 +268,11 @@ liana_status liana__batch_plan_make(const liana__trainer *trainer, const liana__
     for (size_t i = 0; i < liana__model_num_inputs(options->model); i++) {
         liana__model_port port = liana__model_input(options->model, i);
         bool image = is_image(options->model, match, i);
-        LIANA_TRY(add(plan, liana__name_component(options, LIANA__FIRST_INPUT + i),
-                      (liana__batch_component){.maker = image ? LIANA__MAKE_IMAGE : LIANA__MAKE_VALUES,
-                                               .from = match->inputs[i].name,
-                                               .dtype = port.dtype,
-                                               .shape = example_shape(port.shape)},
+        LIANA_TRY(add(plan, liana__input_component(options->model, i),
+                      (liana__wanted_component){.maker = image ? LIANA__MAKE_IMAGE : LIANA__MAKE_VALUES,
+                                                .from = match->inputs[i].name,
+                                                .dtype = port.dtype,
+                                                .shape = example_shape(port.shape)},
                       error));
     }
     for (size_t i = 0; i < options->objective->num_outputs; i++) {
@@ -279,8 +280,8 @@ liana_status liana__batch_plan_make(const liana__trainer *trainer, const liana__
         LIANA_TRY(add_target(trainer, match, i, plan, error));
     }
     if (options->weighted && match->weight) {
-        LIANA_TRY(add(plan, liana__name_component(options, LIANA__COMPONENT_WEIGHTS),
-                      (liana__batch_component){.maker = LIANA__MAKE_VALUES, .from = match->weight, .dtype = LIANA_F32},
+        LIANA_TRY(add(plan, (liana__component_name){LIANA__WEIGHTS},
+                      (liana__wanted_component){.maker = LIANA__MAKE_VALUES, .from = match->weight, .dtype = LIANA_F32},
                       error));
     }
     loader->components = plan->items;
@@ -289,51 +290,6 @@ liana_status liana__batch_plan_make(const liana__trainer *trainer, const liana__
 }
 
 /* ---- batches ---- */
-
-/* Where a component is among those of the batch; num_components: nowhere. */
-static size_t place_of(const liana__trainer *trainer, const liana__batch *batch, size_t component)
-{
-    const char *name = liana__trainer_component_name(trainer, component);
-    size_t i = 0;
-    while (i < batch->num_components && strcmp(batch->components[i].name, name) != 0) i++;
-    return i;
-}
-
-/* The rows of a component; NULL: the batch has none. */
-static const void *rows_of(const liana__trainer *trainer, const liana__batch *batch, size_t component)
-{
-    const size_t place = place_of(trainer, batch, component);
-    return place < batch->num_components ? batch->rows[place] : NULL;
-}
-
-/* What the partners of mixed examples have for a target. */
-static const void *partners_of(const liana__trainer *trainer, const liana__batch *batch, size_t output)
-{
-    const size_t place = place_of(trainer, batch, LIANA__FIRST_TARGET + output);
-    if (place == batch->num_components) return NULL;
-    return batch->rows[place] == batch->labels ? batch->partners : batch->partner_rows[place];
-}
-
-liana__trainer_batch liana__trainer_batch_of(const liana__trainer *trainer, const liana__batch *batch)
-{
-    const liana__trainer_options *options = liana__trainer_options_of(trainer);
-    liana__trainer_batch given = {.count = batch->count,
-                                  .positions = batch->positions,
-                                  .records = batch->records,
-                                  .shares = batch->shares,
-                                  .num_positions = batch->num_positions,
-                                  .first_position = batch->first_position,
-                                  .workers = batch->workers};
-    for (size_t i = 0; i < liana__model_num_inputs(options->model); i++) {
-        given.inputs[i] = rows_of(trainer, batch, LIANA__FIRST_INPUT + i);
-    }
-    for (size_t i = 0; i < options->objective->num_outputs; i++) {
-        given.targets[i] = rows_of(trainer, batch, LIANA__FIRST_TARGET + i);
-        given.partners[i] = partners_of(trainer, batch, i);
-    }
-    if (options->weighted) given.weights = rows_of(trainer, batch, LIANA__COMPONENT_WEIGHTS);
-    return given;
-}
 
 /* The first value outside [0, limit), or -1. */
 static int64_t first_outside(const int32_t *values, int64_t count, int64_t limit)
@@ -362,14 +318,16 @@ liana_status liana__batch_check(const liana__trainer *trainer, const liana__batc
     const liana__trainer_options *options = liana__trainer_options_of(trainer);
     for (size_t i = 0; i < liana__model_num_inputs(options->model); i++) {
         liana__model_port port = liana__model_input(options->model, i);
-        const int32_t *ids =
-            port.num_ids && port.dtype == LIANA_S32 ? rows_of(trainer, batch, LIANA__FIRST_INPUT + i) : NULL;
+        const int32_t *ids = port.num_ids && port.dtype == LIANA_S32
+                                 ? liana__batch_rows_of(batch, liana__input_component(options->model, i).text)
+                                 : NULL;
         if (ids) LIANA_TRY(check_values(batch, source, ids, &port.shape, port.num_ids, "input", port.name, error));
     }
     for (size_t i = 0; i < options->objective->num_outputs; i++) {
         const liana__objective_output *output = &options->objective->outputs[i];
-        const int32_t *classes =
-            output->target == LIANA__TARGET_CLASSES ? rows_of(trainer, batch, LIANA__FIRST_TARGET + i) : NULL;
+        const int32_t *classes = output->target == LIANA__TARGET_CLASSES
+                                     ? liana__batch_rows_of(batch, liana__target_component(options->objective, i).text)
+                                     : NULL;
         int64_t limit = output->shape.dims[output->shape.rank - 1];
         /* Data to predict may have no label: -1. */
         if (!classes || (i == 0 && batch->labels == classes)) continue;

@@ -44,18 +44,15 @@ void liana__data_match_inputs(const liana_model *model, const liana__data_match 
 
 /* The components of a loader's batches. */
 typedef struct liana__batch_plan {
-    liana__batch_component items[LIANA_MAX_COMPONENTS];
+    liana__wanted_component items[LIANA_MAX_COMPONENTS];
     size_t count;
-    liana__component_name names[LIANA_MAX_COMPONENTS];
+    liana__component_name names[LIANA_MAX_COMPONENTS], partners[LIANA__MAX_OUTPUTS];
 } liana__batch_plan;
 
 /* Sets the components of a loader's options; the plan must outlive the loader. Errors: INVALID_ARGUMENT (too many). */
 liana_status liana__batch_plan_make(const liana__trainer *trainer, const liana__data_match *match,
                                     liana__batch_plan *plan, liana__loader_options *options, liana__error *error)
     LIANA_MUST_USE;
-
-/* What a trainer reads of a batch of such a loader. */
-liana__trainer_batch liana__trainer_batch_of(const liana__trainer *trainer, const liana__batch *batch);
 
 /* Classes and ids of a batch must be in their range: the device does not look. Errors: OUT_OF_RANGE with record,
  * component, value and range. */

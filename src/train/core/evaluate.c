@@ -52,12 +52,11 @@ static liana_status gather_rows(evaluation *own, const liana__batch *batch, lian
 
 static liana_status measure_batch(evaluation *own, const liana__batch *batch, liana__error *error)
 {
-    const liana__trainer_batch data = liana__trainer_batch_of(own->trainer, batch);
     const int64_t count = liana__batch_step_count(batch);
     const float *sums;
     LIANA_TRY(reserve(own, batch->count, error));
     LIANA_TRY(liana__batch_check(own->trainer, batch, liana__loader_source(own->loader), error));
-    LIANA_TRY(liana__trainer_evaluate(own->trainer, &data, own->wants_outputs ? own->outputs : NULL, &sums, error));
+    LIANA_TRY(liana__trainer_evaluate(own->trainer, batch, own->wants_outputs ? own->outputs : NULL, &sums, error));
     LIANA_TRY(gather_rows(own, batch, error));
     LIANA_TRY(liana__cluster_section_end(liana__trainer_cluster(own->trainer), error));
     liana__totals_add(own->totals, sums, count, batch->num_positions - count);

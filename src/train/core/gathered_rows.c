@@ -24,7 +24,7 @@ static void free_arrays(liana__gathered_rows *rows)
     free(batch->records);
     free(batch->ids);
     free(rows->outputs);
-    for (size_t i = 0; i < batch->num_components; i++) free(batch->rows[i]);
+    for (size_t i = 0; i < batch->num_components; i++) free(batch->components[i].rows);
     *batch = (liana__batch){0};
     rows->outputs = NULL;
     rows->capacity = 0;
@@ -39,13 +39,11 @@ void liana__gathered_rows_free(liana__gathered_rows *rows)
 /* The targets among the components of a batch; calls them component 0, 1, ... */
 static size_t find_targets(const liana__trainer *trainer, const liana__batch *batch, size_t found[LIANA__MAX_OUTPUTS])
 {
-    const liana__objective *objective = liana__trainer_objective(trainer);
+    const liana__trainer_options *options = liana__trainer_options_of(trainer);
     size_t count = 0;
-    for (size_t i = 0; i < objective->num_outputs; i++) {
-        const char *name = liana__trainer_component_name(trainer, LIANA__FIRST_TARGET + i);
-        for (size_t k = 0; k < batch->num_components; k++) {
-            if (strcmp(batch->components[k].name, name) == 0) found[count++] = k;
-        }
+    for (size_t i = 0; i < options->objective->num_outputs; i++) {
+        const size_t place = liana__batch_find(batch, liana__target_component(options->objective, i).text);
+        if (place < batch->num_components) found[count++] = place;
     }
     return count;
 }
@@ -59,20 +57,19 @@ static liana_status reserve(liana__gathered_rows *rows, const liana__trainer *tr
     free_arrays(rows);
     const size_t count = (size_t)needed + 1;
     size_t targets[LIANA__MAX_OUTPUTS];
-    batch->num_components = find_targets(trainer, from, targets);
+    const size_t num_targets = find_targets(trainer, from, targets);
     batch->positions = malloc(count * sizeof *batch->positions);
     batch->records = malloc(count * sizeof *batch->records);
     batch->ids = malloc(count * sizeof *batch->ids);
     rows->outputs = malloc(count * (size_t)liana__trainer_row_size(trainer) * sizeof *rows->outputs);
     bool enough = batch->positions && batch->records && batch->ids && rows->outputs;
-    for (size_t i = 0; i < batch->num_components; i++) {
-        rows->components[i] = from->components[targets[i]];
-        rows->sizes[i] = liana__byte_size(rows->components[i].dtype, &rows->components[i].shape);
-        batch->rows[i] = malloc(count * rows->sizes[i]);
-        enough = enough && batch->rows[i];
-        if (from->labels && from->rows[targets[i]] == from->labels) batch->labels = batch->rows[i];
+    for (size_t i = 0; i < num_targets; i++) {
+        const liana__batch_component *target = &from->components[targets[i]];
+        void *made = malloc(count * liana__batch_row_size(target));
+        liana__batch_add(batch, target->name, target->dtype, &target->shape, made);
+        enough = enough && made;
+        if (from->labels && target->rows == from->labels) batch->labels = made;
     }
-    batch->components = rows->components;
     rows->capacity = needed;
     return enough ? LIANA_OK : liana__fail_memory(error, "the model's outputs");
 }
@@ -89,7 +86,8 @@ static void write_rows(const liana__gathered_rows *rows, const liana__trainer *t
     liana__message_put_bytes(message, batch->records, count * sizeof *batch->records);
     for (size_t i = 0; i < count; i++) liana__message_put_text(message, batch->ids[i]);
     for (size_t i = 0; i < rows->batch.num_components; i++) {
-        liana__message_put_bytes(message, batch->rows[targets[i]], count * rows->sizes[i]);
+        const liana__batch_component *target = &batch->components[targets[i]];
+        liana__message_put_bytes(message, target->rows, count * liana__batch_row_size(target));
     }
     const size_t row_size = (size_t)liana__trainer_row_size(trainer) * sizeof *outputs;
     liana__message_put_bytes(message, outputs, count * row_size);
@@ -113,7 +111,8 @@ bool liana__gathered_rows_read(liana__gathered_rows *rows, size_t row_size, cons
     copy(&reader, batch->records + at, size * sizeof *batch->records);
     for (size_t i = 0; i < size; i++) batch->ids[at + i] = (char *)(uintptr_t)liana__message_get_text(&reader);
     for (size_t i = 0; i < batch->num_components; i++) {
-        copy(&reader, (char *)batch->rows[i] + at * rows->sizes[i], size * rows->sizes[i]);
+        const size_t row = liana__batch_row_size(&batch->components[i]);
+        copy(&reader, (char *)batch->components[i].rows + at * row, size * row);
     }
     copy(&reader, rows->outputs + at * row_size, size * row_size * sizeof *rows->outputs);
     batch->count += count;

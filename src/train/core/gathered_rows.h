@@ -3,7 +3,7 @@
 #ifndef LIANA_TRAIN_GATHERED_ROWS_H
 #define LIANA_TRAIN_GATHERED_ROWS_H
 
-#include "data/loader/batch.h"
+#include "data/loader/options.h"
 #include "train/core/trainer.h"
 
 /* Zero-initialise; free with liana__gathered_rows_free. */
@@ -11,11 +11,9 @@ typedef struct liana__gathered_rows {
     /* Of the whole step: positions, records, ids and the rows of targets; of components there are no others. Borrowed
      * until the next step. */
     liana__batch batch;
-    float *outputs; /* [batch.count, liana__trainer_row_size] */
-    liana__batch_component components[LIANA__MAX_OUTPUTS];
-    size_t sizes[LIANA__MAX_OUTPUTS]; /* bytes of one example */
-    int64_t capacity;                 /* examples for which there is room */
-    liana__told *told;                /* the messages that ids lie in */
+    float *outputs;    /* [batch.count, liana__trainer_row_size] */
+    int64_t capacity;  /* examples for which there is room */
+    liana__told *told; /* the messages that ids lie in */
     size_t num_told;
 } liana__gathered_rows;
 

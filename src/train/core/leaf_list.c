@@ -1,7 +1,7 @@
 /* Lists the leaves of a batch. */
 #include "train/core/leaf_list.h"
 
-#include "data/loader/cut.h"
+#include "batch/cut.h"
 #include "distribute/cluster/cluster.h"
 
 #include <stdlib.h>
@@ -54,7 +54,7 @@ liana__leaf_batch liana__leaf_list_whole(liana__leaf_list *list, int64_t count)
 }
 
 /* All examples are here, but not at all positions. */
-static liana__leaf_batch with_gaps(liana__leaf_list *list, const liana__trainer_batch *batch)
+static liana__leaf_batch with_gaps(liana__leaf_list *list, const liana__batch *batch)
 {
     const liana__cut cut = liana__cut_batch(batch->num_positions, list->microbatch);
     size_t count = 0, worker = 0;
@@ -88,7 +88,7 @@ static liana__leaf_batch of_processes(liana__leaf_list *list, const liana__step_
     return batch;
 }
 
-liana__leaf_batch liana__leaf_list_of(liana__leaf_list *list, const liana__trainer_batch *batch)
+liana__leaf_batch liana__leaf_list_of(liana__leaf_list *list, const liana__batch *batch)
 {
     if (batch->workers) return of_processes(list, batch->workers);
     if (batch->num_positions == 0 || batch->num_positions == batch->count) {

@@ -2,7 +2,8 @@
 #ifndef LIANA_TRAIN_LEAF_LIST_H
 #define LIANA_TRAIN_LEAF_LIST_H
 
-#include "train/core/trainer_batch.h"
+#include "batch/batch.h"
+#include "distribute/strategy.h"
 #include "train/core/worker_share.h"
 
 /* Memory for the leaves of one batch. Zero-initialise; free it. */
@@ -23,6 +24,6 @@ void liana__leaf_list_free(liana__leaf_list *list);
 /* The leaves of a batch in which none of `count` examples is missing. */
 liana__leaf_batch liana__leaf_list_whole(liana__leaf_list *list, int64_t count);
 /* The leaves of a batch: those of all its positions, each of the examples of it that are there. */
-liana__leaf_batch liana__leaf_list_of(liana__leaf_list *list, const liana__trainer_batch *batch);
+liana__leaf_batch liana__leaf_list_of(liana__leaf_list *list, const liana__batch *batch);
 
 #endif

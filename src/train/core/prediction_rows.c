@@ -152,7 +152,7 @@ void liana__add_prediction_rows(const liana__trainer *trainer, const liana__batc
 {
     int64_t row_size = liana__trainer_row_size(trainer);
     bool classes = liana__predicts_classes(liana__trainer_objective(trainer));
-    const int32_t *truth = liana__trainer_batch_of(trainer, batch).targets[0];
+    const int32_t *truth = liana__trainer_targets(trainer, batch, 0);
     for (int64_t i = 0; i < batch->count; i++) {
         const float *output = outputs + i * row_size;
         if (!classes) {

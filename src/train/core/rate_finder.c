@@ -21,9 +21,8 @@ static liana_status update(sweep *own, const liana__batch *batch, liana__error *
     double rate = liana__rate_curve_rate(&options->range, index);
     LIANA_TRY(liana__batch_check(trainer, batch, liana__loader_source(options->loader), error));
     LIANA_TRY(liana__trainer_prepare(trainer, batch->num_positions, true, error));
-    liana__trainer_batch data = liana__trainer_batch_of(trainer, batch);
     const float *sums;
-    liana_status status = liana__trainer_step(trainer, &data, rate, index + 1, &sums, error);
+    liana_status status = liana__trainer_step(trainer, batch, rate, index + 1, &sums, error);
     /* Whatever is not finite, the sweep has diverged. */
     const bool diverged = status == LIANA_OUT_OF_RANGE && liana__trainer_fault(trainer)->kind != LIANA__FAULT_NONE;
     if (!diverged) LIANA_TRY(status);

@@ -2,7 +2,7 @@
 #ifndef LIANA_TRAIN_SHARED_LOADER_H
 #define LIANA_TRAIN_SHARED_LOADER_H
 
-#include "data/loader/batch.h"
+#include "data/loader/options.h"
 #include "train/core/trainer.h"
 
 /* In a cluster, the loader makes this process's shards only. `workers` is the caller's memory, and must outlive the

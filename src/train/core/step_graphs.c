@@ -17,26 +17,38 @@ liana__trainer_input liana__trainer_input_of(const liana__trainer_options *optio
     return found;
 }
 
-liana__component_name liana__name_component(const liana__trainer_options *options, size_t component)
+static liana__component_name name_component(const char *kind, const char *name)
 {
-    static const char *const others[] = {"positions", "weights", "shares", "scales"};
-    liana__component_name name = {""};
-    const size_t outputs = options->objective->num_outputs;
-    if (component < LIANA__FIRST_TARGET) {
-        if (component >= liana__model_num_inputs(options->model)) return name;
-        snprintf(name.text, sizeof name.text, "inputs/%.200s", liana__model_input(options->model, component).name);
-    } else if (component < LIANA__COMPONENT_POSITIONS) {
-        size_t output = component - LIANA__FIRST_TARGET;
-        if (output >= outputs) return name;
-        snprintf(name.text, sizeof name.text, "targets/%.200s", options->objective->outputs[output].name);
-    } else if (component >= LIANA__FIRST_PARTNER) {
-        size_t output = component - LIANA__FIRST_PARTNER;
-        if (output >= outputs) return name;
-        snprintf(name.text, sizeof name.text, "partners/%.200s", options->objective->outputs[output].name);
-    } else {
-        snprintf(name.text, sizeof name.text, "%s", others[component - LIANA__COMPONENT_POSITIONS]);
-    }
-    return name;
+    liana__component_name made;
+    snprintf(made.text, sizeof made.text, "%s%.200s", kind, name);
+    return made;
+}
+
+liana__component_name liana__input_component(const liana_model *model, size_t input)
+{
+    return name_component("inputs/", liana__model_input(model, input).name);
+}
+
+liana__component_name liana__target_component(const liana__objective *objective, size_t output)
+{
+    return name_component("targets/", objective->outputs[output].name);
+}
+
+liana__component_name liana__partner_component(const liana__objective *objective, size_t output)
+{
+    return name_component("partners/", objective->outputs[output].name);
+}
+
+size_t liana__list_components(const liana__trainer_options *options, liana__component_name names[LIANA__MAX_COMPONENTS])
+{
+    static const char *const others[] = {"positions", LIANA__WEIGHTS, LIANA__SHARES, LIANA__SCALES};
+    const size_t num_inputs = liana__model_num_inputs(options->model), num_outputs = options->objective->num_outputs;
+    size_t count = 0;
+    for (size_t i = 0; i < num_inputs; i++) names[count++] = liana__input_component(options->model, i);
+    for (size_t i = 0; i < num_outputs; i++) names[count++] = liana__target_component(options->objective, i);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) names[count++] = name_component(others[i], "");
+    for (size_t i = 0; i < num_outputs; i++) names[count++] = liana__partner_component(options->objective, i);
+    return count;
 }
 
 liana_status liana__leaf_sums_create(const liana_model *model, liana__leaf_sums *sums, liana__error *error)
@@ -61,31 +73,26 @@ typedef struct shard {
     liana_tensor rows; /* [size, values]: predictions; invalid: there are none */
 } shard;
 
-static liana_tensor component(const liana__trainer_options *options, liana_graph *graph, size_t which,
-                              liana_dtype dtype, liana_shape shape)
-{
-    return liana_graph_input(graph, liana__name_component(options, which).text, dtype, shape);
-}
-
 static liana_tensor build_input(const liana__trainer_options *options, liana_graph *graph, size_t index, int64_t size)
 {
     liana__model_port port = liana__model_input(options->model, index);
     liana__trainer_input data = liana__trainer_input_of(options, index);
     port.shape.dims[0] = size;
-    liana_tensor x = component(options, graph, LIANA__FIRST_INPUT + index, data.dtype, port.shape);
+    liana_tensor x =
+        liana_graph_input(graph, liana__input_component(options->model, index).text, data.dtype, port.shape);
     if (data.is_image) return liana__preprocess(x, options->scale);
     return data.dtype == port.dtype ? x : liana_op_cast(x, port.dtype);
 }
 
-/* Its target, or as `first` says that of its partner. */
-static liana_tensor build_target(const liana__trainer_options *options, liana_graph *graph, size_t first, size_t index,
-                                 int64_t size)
+/* Its target, or that of its partner: the component of this name. */
+static liana_tensor build_target(const liana__trainer_options *options, liana_graph *graph, liana__component_name name,
+                                 size_t index, int64_t size)
 {
     const liana__objective_output *output = &options->objective->outputs[index];
     liana_shape shape = output->target_shape;
     shape.dims[0] = size;
     if (!output->choice.loss) return (liana_tensor){0};
-    return component(options, graph, first + index, output->target_dtype, shape);
+    return liana_graph_input(graph, name.text, output->target_dtype, shape);
 }
 
 static liana__activation_kind activation_of(liana__logits_kind kind)
@@ -106,14 +113,14 @@ static void add_components(const liana__trainer_options *options, liana_graph *g
     const liana__objective *objective = options->objective;
     if (training && options->mixes) {
         for (size_t i = 0; i < objective->num_outputs; i++) {
-            call->partners[i] = build_target(options, graph, LIANA__FIRST_PARTNER, i, size);
+            call->partners[i] = build_target(options, graph, liana__partner_component(options->objective, i), i, size);
         }
-        call->shares = component(options, graph, LIANA__COMPONENT_SHARES, LIANA_F32, column);
+        call->shares = liana_graph_input(graph, LIANA__SHARES, LIANA_F32, column);
     }
-    if (options->weighted) call->loss_weights = component(options, graph, LIANA__COMPONENT_WEIGHTS, LIANA_F32, column);
+    if (options->weighted) call->loss_weights = liana_graph_input(graph, LIANA__WEIGHTS, LIANA_F32, column);
     if (training && objective->num_masked) {
         liana_shape shape = liana_shape_of(size, (int64_t)objective->num_outputs);
-        call->scales = component(options, graph, LIANA__COMPONENT_SCALES, LIANA_F32, shape);
+        call->scales = liana_graph_input(graph, LIANA__SCALES, LIANA_F32, shape);
     }
     /* As in Keras, weights of classes are for the loss that is trained on, and not for metrics. */
     for (size_t i = 0; training && options->class_weights && i < objective->num_outputs; i++) {
@@ -197,9 +204,9 @@ static shard build_shard(const liana__trainer_options *options, liana_graph *gra
         inputs[i] = build_input(options, graph, i, size);
     }
     for (size_t i = 0; i < options->objective->num_outputs; i++) {
-        call->targets[i] = build_target(options, graph, LIANA__FIRST_TARGET, i, size);
+        call->targets[i] = build_target(options, graph, liana__target_component(options->objective, i), i, size);
     }
-    liana_tensor positions = component(options, graph, LIANA__COMPONENT_POSITIONS, LIANA_U64, liana_shape_of(size));
+    liana_tensor positions = liana_graph_input(graph, "positions", LIANA_U64, liana_shape_of(size));
     add_components(options, graph, size, training, call);
     if (rows.masked) made.present = liana_graph_input(graph, "present", LIANA_F32, liana_shape_of(size));
     call->present = made.present;
@@ -356,7 +363,7 @@ static liana_tensor count_in_model(const liana__trainer_options *options, const 
 static liana_tensor count_in_function(const liana__trainer_options *options, liana_graph *graph,
                                       const liana_tensor *inputs, liana_tensor present, int64_t size)
 {
-    liana_tensor positions = component(options, graph, LIANA__COMPONENT_POSITIONS, LIANA_U64, liana_shape_of(size));
+    liana_tensor positions = liana_graph_input(graph, "positions", LIANA_U64, liana_shape_of(size));
     liana__function_call call = {.graph = graph,
                                  .size = size,
                                  .training = true,

@@ -4,24 +4,24 @@
 
 #include "train/core/trainer_options.h"
 
-/* The parts of a batch that a leaf reads: inputs, targets, and these. */
-enum {
-    LIANA__FIRST_INPUT,
-    LIANA__FIRST_TARGET = LIANA__MAX_INPUTS,
-    LIANA__COMPONENT_POSITIONS = LIANA__FIRST_TARGET + LIANA__MAX_OUTPUTS,
-    LIANA__COMPONENT_WEIGHTS, /* of the examples' losses, in a trainer that is weighted */
-    LIANA__COMPONENT_SHARES,  /* of training whose examples are mixed, with the partners */
-    LIANA__COMPONENT_SCALES,  /* liana__objective_call.scales, in training with masked outputs */
-    LIANA__FIRST_PARTNER,     /* the targets of the partners, by output */
-    LIANA__NUM_COMPONENTS = LIANA__FIRST_PARTNER + LIANA__MAX_OUTPUTS,
-};
-
-/* The name of a component as an input of the graphs, in `name`: "inputs/NAME", "targets/NAME", "positions"... Empty: the
- * model has no such input or output. */
+/* The name of a component that a leaf reads, which is an input of its graph. */
 typedef struct liana__component_name {
     char text[256];
 } liana__component_name;
-liana__component_name liana__name_component(const liana__trainer_options *options, size_t component);
+
+/* "inputs/NAME", "targets/NAME", and those of the partners of mixed examples: "partners/NAME". */
+liana__component_name liana__input_component(const liana_model *model, size_t input);
+liana__component_name liana__target_component(const liana__objective *objective, size_t output);
+liana__component_name liana__partner_component(const liana__objective *objective, size_t output);
+/* The weights of the examples' losses, in a trainer that is weighted; liana__objective_call.scales, in training with
+ * masked outputs. LIANA__SHARES: of training whose examples are mixed. */
+#define LIANA__WEIGHTS "weights"
+#define LIANA__SCALES "scales"
+
+/* All components that leaves may read, in this order: those of inputs and targets, "positions", weights, shares, scales,
+ * those of partners. Returns their number. */
+size_t liana__list_components(const liana__trainer_options *options,
+                              liana__component_name names[LIANA__MAX_COMPONENTS]);
 
 /* How a moving average follows its statistic; see liana__model_update. */
 typedef struct liana__average {

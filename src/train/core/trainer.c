@@ -1,7 +1,7 @@
 /* One update, or one batch of an evaluation, as a strategy computes it. */
 #include "train/core/trainer_internal.h"
 
-#include "data/loader/cut.h"
+#include "batch/cut.h"
 #include "layers/model_place.h"
 #include "train/core/penalty.h"
 #include "train/spans/span_job.h"
@@ -210,7 +210,7 @@ static liana__leaf_plan plan_leaves(liana__trainer *trainer, liana__step_kind ki
                  : kind == LIANA__STEP_EVALUATION ? build_evaluation
                                                   : build_counting,
         .user = trainer,
-        .num_components = LIANA__NUM_COMPONENTS,
+        .num_components = trainer->num_names,
         .leaf_size = trainer->microbatch,
         .max_leaves = (size_t)liana__cut_batch(largest, trainer->microbatch).count,
         .gives_rows =
@@ -434,10 +434,17 @@ static liana_status make_stand_ins(liana__trainer *trainer, liana__error *error)
         return liana__fail_memory(error, "the trainer");
     }
     LIANA_TRY(make_scales(trainer, error));
-    if (!options->weighted) return LIANA_OK;
-    trainer->no_weights = malloc((size_t)rows * sizeof *trainer->no_weights);
-    if (!trainer->no_weights) return liana__fail_memory(error, "the trainer");
-    for (int64_t i = 0; i < rows; i++) trainer->no_weights[i] = 1;
+    if (options->weighted) {
+        trainer->no_weights = malloc((size_t)rows * sizeof *trainer->no_weights);
+        if (!trainer->no_weights) return liana__fail_memory(error, "the trainer");
+        for (int64_t i = 0; i < rows; i++) trainer->no_weights[i] = 1;
+    }
+    for (size_t i = 0; i < trainer->num_names; i++) {
+        const char *name = trainer->names[i].text;
+        if (strncmp(name, "targets/", 8) == 0) trainer->stand_ins[i] = trainer->no_targets;
+        if (strcmp(name, LIANA__WEIGHTS) == 0) trainer->stand_ins[i] = trainer->no_weights;
+        if (strcmp(name, LIANA__SCALES) == 0) trainer->stand_ins[i] = trainer->scales;
+    }
     return LIANA_OK;
 }
 
@@ -445,7 +452,7 @@ static liana_status set_up(liana__trainer *trainer, liana__error *error)
 {
     const liana__trainer_options *options = &trainer->options;
     LIANA_TRY(check_model(options, error));
-    for (size_t i = 0; i < LIANA__NUM_COMPONENTS; i++) trainer->names[i] = liana__name_component(options, i);
+    trainer->num_names = liana__list_components(options, trainer->names);
     trainer->microbatch =
         options->microbatch ? options->microbatch : liana__default_microbatch(options->model, options->batch_size);
     if (trainer->microbatch > options->batch_size) trainer->microbatch = options->batch_size;
@@ -509,14 +516,14 @@ const liana__trainer_options *liana__trainer_options_of(const liana__trainer *tr
     return &trainer->options;
 }
 
-const char *liana__trainer_component_name(const liana__trainer *trainer, size_t component)
-{
-    return trainer->names[component].text;
-}
-
 double liana__trainer_learning_rate(const liana__trainer *trainer)
 {
     return trainer->update.learning_rate;
+}
+
+const void *liana__trainer_targets(const liana__trainer *trainer, const liana__batch *batch, size_t output)
+{
+    return liana__batch_rows_of(batch, liana__target_component(trainer->options.objective, output).text);
 }
 
 const liana__objective *liana__trainer_objective(const liana__trainer *trainer)
@@ -565,19 +572,20 @@ int64_t liana__default_microbatch(const liana_model *model, int64_t batch_size)
 
 /* ---- running ---- */
 
-liana_status liana__trainer_check_batch(const liana__trainer *trainer, const liana__trainer_batch *batch, bool training,
+liana_status liana__trainer_check_batch(const liana__trainer *trainer, const liana__batch *batch, bool training,
                                         liana__error *error)
 {
-    int64_t largest = largest_batch(trainer, training), count = liana__step_count(batch);
+    int64_t largest = largest_batch(trainer, training), count = liana__batch_step_count(batch);
     if (count < 1 || count > largest || batch->count > largest || batch->num_positions > largest) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "a batch of %lld examples, expected 1 to %lld",
                            (long long)count, (long long)largest);
     }
     if (batch->count == 0 || !training || !trainer->options.mixes) return LIANA_OK;
     const liana__objective *objective = trainer->options.objective;
-    bool has_partners = batch->shares;
+    bool has_partners = liana__batch_rows_of(batch, LIANA__SHARES);
     for (size_t i = 0; i < objective->num_outputs; i++) {
-        has_partners = has_partners && (batch->partners[i] || !objective->outputs[i].choice.loss);
+        const liana__component_name name = liana__partner_component(trainer->options.objective, i);
+        has_partners = has_partners && (liana__batch_rows_of(batch, name.text) || !objective->outputs[i].choice.loss);
     }
     if (has_partners) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_ARGUMENT, "the trainer mixes, but a batch comes without partners");
@@ -585,10 +593,10 @@ liana_status liana__trainer_check_batch(const liana__trainer *trainer, const lia
 
 /* Counts the elements of masked outputs, and sets the scales so that dividing by the number of examples, as the update
  * does, divides each of these losses by its own count. A loss of which nothing counts is 0. */
-static liana_status scale_losses(liana__trainer *trainer, const liana__leaf_batch *leaves,
-                                 const liana__trainer_batch *batch, liana__error *error)
+static liana_status scale_losses(liana__trainer *trainer, const liana__leaf_batch *leaves, const liana__batch *batch,
+                                 liana__error *error)
 {
-    const int64_t count = liana__step_count(batch);
+    const int64_t count = liana__batch_step_count(batch);
     const liana__objective *objective = trainer->options.objective;
     LIANA_TRY(
         trainer->strategy->functions->sum(trainer->instance, LIANA__STEP_COUNTING, leaves, trainer->counts, error));
@@ -601,24 +609,26 @@ static liana_status scale_losses(liana__trainer *trainer, const liana__leaf_batc
     return LIANA_OK;
 }
 
-liana__leaf_batch liana__trainer_leaves(liana__trainer *trainer, const liana__trainer_batch *batch)
+liana__leaf_batch liana__trainer_leaves(liana__trainer *trainer, const liana__batch *batch)
 {
-    const liana__objective *objective = trainer->options.objective;
     liana__leaf_batch leaves = liana__leaf_list_of(&trainer->leaves, batch);
-    for (size_t i = 0; i < LIANA__MAX_INPUTS; i++) leaves.rows[LIANA__FIRST_INPUT + i] = batch->inputs[i];
-    for (size_t i = 0; i < objective->num_outputs; i++) {
-        leaves.rows[LIANA__FIRST_TARGET + i] = batch->targets[i] ? batch->targets[i] : trainer->no_targets;
-        leaves.rows[LIANA__FIRST_PARTNER + i] = batch->partners[i];
-    }
     leaves.records = batch->records;
-    leaves.rows[LIANA__COMPONENT_POSITIONS] = batch->positions;
-    leaves.rows[LIANA__COMPONENT_WEIGHTS] = batch->weights ? batch->weights : trainer->no_weights;
-    leaves.rows[LIANA__COMPONENT_SHARES] = batch->shares;
-    leaves.rows[LIANA__COMPONENT_SCALES] = trainer->scales;
+    for (size_t i = 0; i < trainer->num_names; i++) {
+        const void *rows = liana__batch_rows_of(batch, trainer->names[i].text);
+        leaves.rows[i] = rows ? rows : trainer->stand_ins[i];
+    }
     return leaves;
 }
 
-liana_status liana__trainer_begin_batch(liana__trainer *trainer, const liana__trainer_batch *batch, bool training,
+const void *liana__trainer_rows(const liana__trainer *trainer, const liana__leaf_batch *leaves, const char *component)
+{
+    for (size_t i = 0; i < trainer->num_names; i++) {
+        if (strcmp(trainer->names[i].text, component) == 0) return leaves->rows[i];
+    }
+    return NULL;
+}
+
+liana_status liana__trainer_begin_batch(liana__trainer *trainer, const liana__batch *batch, bool training,
                                         liana__leaf_batch *leaves, liana__error *error)
 {
     LIANA_TRY(liana__trainer_check_batch(trainer, batch, training, error));
@@ -626,7 +636,7 @@ liana_status liana__trainer_begin_batch(liana__trainer *trainer, const liana__tr
     return training && trainer->counts ? scale_losses(trainer, leaves, batch, error) : LIANA_OK;
 }
 
-static liana_status sum_batch(liana__trainer *trainer, const liana__trainer_batch *batch, bool training, float *outputs,
+static liana_status sum_batch(liana__trainer *trainer, const liana__batch *batch, bool training, float *outputs,
                               size_t *num_leaves, liana__error *error)
 {
     liana__leaf_batch leaves;
@@ -638,7 +648,7 @@ static liana_status sum_batch(liana__trainer *trainer, const liana__trainer_batc
     LIANA_TRY(trainer->strategy->functions->sum(trainer->instance, kind, &leaves, trainer->first_sum, error));
     if (!trainer->penalty) return LIANA_OK;
     float *penalty = &trainer->first_sum[trainer->options.objective->penalty_sum];
-    return liana__penalty_add(trainer->penalty, liana__step_count(batch), penalty, error);
+    return liana__penalty_add(trainer->penalty, liana__batch_step_count(batch), penalty, error);
 }
 
 void liana__trainer_watch_sums(liana__trainer *trainer, const liana__sum_watch *watch)
@@ -659,9 +669,9 @@ uint64_t liana__trainer_clock(const liana__trainer *trainer)
 }
 
 /* Whether a batch has no example left; then its sums are of nothing. */
-static bool all_missing(liana__trainer *trainer, const liana__trainer_batch *batch)
+static bool all_missing(liana__trainer *trainer, const liana__batch *batch)
 {
-    if (liana__step_count(batch) > 0 || batch->num_positions == 0) return false;
+    if (liana__batch_step_count(batch) > 0 || batch->num_positions == 0) return false;
     memset(trainer->first_sum, 0, trainer->options.objective->num_sums * sizeof *trainer->first_sum);
     return true;
 }
@@ -683,8 +693,8 @@ liana__fault_check liana__trainer_check(const liana__trainer *trainer)
                                 trainer->update.learning_rate};
 }
 
-liana_status liana__trainer_step_by_parts(liana__trainer *trainer, const liana__trainer_batch *batch,
-                                          const float *scalars, liana__error *error)
+liana_status liana__trainer_step_by_parts(liana__trainer *trainer, const liana__batch *batch, const float *scalars,
+                                          liana__error *error)
 {
     size_t num_leaves;
     uint64_t begin = liana__trainer_clock(trainer);
@@ -699,29 +709,29 @@ liana_status liana__trainer_step_by_parts(liana__trainer *trainer, const liana__
     return LIANA_OK;
 }
 
-static liana_status step(liana__trainer *trainer, const liana__trainer_batch *batch, double learning_rate,
-                         int64_t iteration, bool by_parts, liana__error *error)
+static liana_status step(liana__trainer *trainer, const liana__batch *batch, double learning_rate, int64_t iteration,
+                         bool by_parts, liana__error *error)
 {
     trainer->fault = (liana__fault){0};
     trainer->update.learning_rate = learning_rate;
     LIANA_TRY(check_in_step(trainer, error));
     if (all_missing(trainer, batch)) return LIANA_OK;
-    const float scalars[LIANA__NUM_UPDATE_SCALARS] = {[LIANA__UPDATE_COUNT] = (float)liana__step_count(batch),
+    const float scalars[LIANA__NUM_UPDATE_SCALARS] = {[LIANA__UPDATE_COUNT] = (float)liana__batch_step_count(batch),
                                                       [LIANA__UPDATE_RATE] = (float)learning_rate,
                                                       [LIANA__UPDATE_ITERATION] = (float)iteration};
     const bool whole = !by_parts && liana__trainer_whole(trainer);
     return (whole ? liana__trainer_step_as_a_whole : liana__trainer_step_by_parts)(trainer, batch, scalars, error);
 }
 
-liana_status liana__trainer_step(liana__trainer *trainer, const liana__trainer_batch *batch, double learning_rate,
+liana_status liana__trainer_step(liana__trainer *trainer, const liana__batch *batch, double learning_rate,
                                  int64_t iteration, const float **sums, liana__error *error)
 {
     *sums = trainer->first_sum;
     return liana__trainer_name_layer(trainer, step(trainer, batch, learning_rate, iteration, false, error), error);
 }
 
-liana_status liana__trainer_step_with_sums(liana__trainer *trainer, const liana__trainer_batch *batch,
-                                           double learning_rate, int64_t iteration, liana__error *error)
+liana_status liana__trainer_step_with_sums(liana__trainer *trainer, const liana__batch *batch, double learning_rate,
+                                           int64_t iteration, liana__error *error)
 {
     return liana__trainer_name_layer(trainer, step(trainer, batch, learning_rate, iteration, true, error), error);
 }
@@ -731,7 +741,7 @@ const liana__fault *liana__trainer_fault(const liana__trainer *trainer)
     return &trainer->fault;
 }
 
-liana_status liana__trainer_evaluate(liana__trainer *trainer, const liana__trainer_batch *batch, float *outputs,
+liana_status liana__trainer_evaluate(liana__trainer *trainer, const liana__batch *batch, float *outputs,
                                      const float **sums, liana__error *error)
 {
     size_t num_leaves;

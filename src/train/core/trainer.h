@@ -8,7 +8,6 @@
 
 #include "backends/variables.h"
 #include "train/core/fault.h"
-#include "train/core/trainer_batch.h"
 #include "train/core/trainer_options.h"
 
 typedef struct liana__trainer liana__trainer;
@@ -29,12 +28,12 @@ liana_status liana__trainer_prepare(liana__trainer *trainer, int64_t count, bool
  * next call. After liana__trainer_prepare for this count nothing is allocated,
  * unless examples are missing: then shards of other sizes may have to be compiled. A batch without any example changes
  * nothing. Errors: OUT_OF_RANGE for numbers that are not finite, which liana__trainer_fault then describes. */
-liana_status liana__trainer_step(liana__trainer *trainer, const liana__trainer_batch *batch, double learning_rate,
+liana_status liana__trainer_step(liana__trainer *trainer, const liana__batch *batch, double learning_rate,
                                  int64_t iteration, const float **sums, liana__error *error) LIANA_MUST_USE;
 
 /* The same, leaf by leaf, so that liana__trainer_read_sum has its sums on any device. */
-liana_status liana__trainer_step_with_sums(liana__trainer *trainer, const liana__trainer_batch *batch,
-                                           double learning_rate, int64_t iteration, liana__error *error) LIANA_MUST_USE;
+liana_status liana__trainer_step_with_sums(liana__trainer *trainer, const liana__batch *batch, double learning_rate,
+                                           int64_t iteration, liana__error *error) LIANA_MUST_USE;
 
 /* Examples that the devices keep, for trainers with table_rows: each is given once, in any batches of at most batch_size
  * that have records, then all are sent, before the first update. Updates then send records only. */
@@ -42,7 +41,7 @@ liana_status liana__trainer_step_with_sums(liana__trainer *trainer, const liana_
 /* Whether the devices can do that. */
 bool liana__trainer_has_tables(const liana__trainer *trainer);
 /* Its rows are copied. Errors: INVALID_ARGUMENT, OUT_OF_MEMORY, INTERNAL (a record that is none). */
-liana_status liana__trainer_keep(liana__trainer *trainer, const liana__trainer_batch *batch, liana__error *error)
+liana_status liana__trainer_keep(liana__trainer *trainer, const liana__batch *batch, liana__error *error)
     LIANA_MUST_USE;
 /* Errors: those of an upload. */
 liana_status liana__trainer_send_kept(liana__trainer *trainer, liana__error *error) LIANA_MUST_USE;
@@ -52,7 +51,7 @@ liana_status liana__trainer_send_kept(liana__trainer *trainer, liana__error *err
 /* How many can be staged; 0: updates are no programs of a device. */
 size_t liana__trainer_most_staged(const liana__trainer *trainer);
 /* Takes the next update's batch, which has examples; its rows are copied. Errors: those of liana__trainer_step. */
-liana_status liana__trainer_stage(liana__trainer *trainer, const liana__trainer_batch *batch, liana__error *error)
+liana_status liana__trainer_stage(liana__trainer *trainer, const liana__batch *batch, liana__error *error)
     LIANA_MUST_USE;
 /* Begins to do what is staged; `scalars` [staged, LIANA__NUM_UPDATE_SCALARS] are copied. */
 liana_status liana__trainer_launch(liana__trainer *trainer, const float *scalars, liana__error *error) LIANA_MUST_USE;
@@ -71,7 +70,7 @@ typedef struct liana__trainer_span {
     size_t num_steps;
     uint64_t generation; /* of the cluster, in which the shares of batches were divided */
     /* The batch of a step, which `workers` says to be ours, or whose share of it is; in ascending order. */
-    liana_status (*next)(void *user, size_t step, liana__trainer_batch *batch, liana__error *error);
+    liana_status (*next)(void *user, size_t step, const liana__batch **batch, liana__error *error);
     /* Its gradients were used: the vector of sums of the objective, over the own examples, and how many these are. */
     liana_status (*computed)(void *user, size_t step, const float *sums, int64_t count, liana__error *error);
     /* Of batches that every process has whole: asynchronously, added to the number of a step to find its worker. */
@@ -94,7 +93,9 @@ const liana__fault *liana__trainer_fault(const liana__trainer *trainer);
  * with another batch; the graph of a leaf of `size` examples, and that of the update, whose inputs are sums by the names
  * of their weights and "count", "learning_rate" and "iteration"; and such a sum of the last step, which was one with
  * sums. */
-liana__leaf_batch liana__trainer_leaves(liana__trainer *trainer, const liana__trainer_batch *batch);
+liana__leaf_batch liana__trainer_leaves(liana__trainer *trainer, const liana__batch *batch);
+/* The rows of a component of such leaves; NULL: they read none of that name. */
+const void *liana__trainer_rows(const liana__trainer *trainer, const liana__leaf_batch *leaves, const char *component);
 liana_status liana__trainer_build_leaf(liana__trainer *trainer, int64_t size, liana_graph **graph, liana__error *error)
     LIANA_MUST_USE;
 /* The leaf of devices with static leaves: it has the input "present". */
@@ -123,7 +124,7 @@ double liana__trainer_learning_rate(const liana__trainer *trainer);
 
 /* Runs the model as in inference. `outputs` [count, liana__trainer_row_size] receives the predictions; NULL if not
  * wanted. *sums is as above. */
-liana_status liana__trainer_evaluate(liana__trainer *trainer, const liana__trainer_batch *batch, float *outputs,
+liana_status liana__trainer_evaluate(liana__trainer *trainer, const liana__batch *batch, float *outputs,
                                      const float **sums, liana__error *error) LIANA_MUST_USE;
 
 /* In which the trainer computes; NULL: in this process. */
@@ -132,12 +133,12 @@ struct liana__cluster *liana__trainer_cluster(const liana__trainer *trainer);
 int64_t liana__trainer_row_size(const liana__trainer *trainer);
 /* The number of classes that the first output's targets are of; 0: they are no classes. */
 int64_t liana__trainer_num_classes(const liana__trainer *trainer);
+/* What a batch says of an output; NULL: nothing. */
+const void *liana__trainer_targets(const liana__trainer *trainer, const liana__batch *batch, size_t output);
 const liana__objective *liana__trainer_objective(const liana__trainer *trainer);
 /* What updates change (slice_update.h), borrowed; NULL: the update is a function's own, or the trainer makes none. */
 const struct liana__update_items *liana__trainer_update_items(const liana__trainer *trainer);
 const liana__trainer_options *liana__trainer_options_of(const liana__trainer *trainer);
-/* Of step_graphs.h; without making it again. */
-const char *liana__trainer_component_name(const liana__trainer *trainer, size_t component);
 int64_t liana__trainer_microbatch(const liana__trainer *trainer);
 
 /* What a full batch needs, and what it would need if there were no limit: bytes of weights, sums and

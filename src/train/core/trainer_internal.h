@@ -13,7 +13,10 @@ struct liana__trainer {
     const liana__strategy *strategy;
     liana__strategy_instance *instance;
     int64_t microbatch;
-    liana__component_name names[LIANA__NUM_COMPONENTS];
+    liana__component_name names[LIANA__MAX_COMPONENTS]; /* that leaves may read */
+    const void
+        *stand_ins[LIANA__MAX_COMPONENTS]; /* the rows of such a component where a batch has none; NULL: nothing */
+    size_t num_names;
     liana__leaf_sums sums;
     liana__whole_plan whole;         /* the strategy borrows it */
     size_t num_staged, num_launched; /* updates of an execution */
@@ -24,18 +27,18 @@ struct liana__trainer {
     char *no_targets;        /* zeros for a batch: predictions come without targets, and nobody reads their sums */
     float *no_weights;       /* ones for a batch */
     float *counts;           /* of masked outputs: how many elements of the batch count; NULL: no output is masked */
-    float *scales;           /* LIANA__COMPONENT_SCALES */
+    float *scales;           /* LIANA__SCALES */
     liana__fault fault;      /* of the last step */
     liana__leaf_list leaves; /* of the running batch: those that have examples */
     const liana__sum_watch *sum_watch; /* hears of the sums of training batches; NULL: nobody does */
 };
 
 /* Whether a batch is what the trainer takes. Errors: INVALID_ARGUMENT. */
-liana_status liana__trainer_check_batch(const liana__trainer *trainer, const liana__trainer_batch *batch, bool training,
+liana_status liana__trainer_check_batch(const liana__trainer *trainer, const liana__batch *batch, bool training,
                                         liana__error *error) LIANA_MUST_USE;
 
 /* Checks a batch, and lists its leaves. */
-liana_status liana__trainer_begin_batch(liana__trainer *trainer, const liana__trainer_batch *batch, bool training,
+liana_status liana__trainer_begin_batch(liana__trainer *trainer, const liana__batch *batch, bool training,
                                         liana__leaf_batch *leaves, liana__error *error) LIANA_MUST_USE;
 
 /* Returns `status`. The error of a failure gets the name of the layer whose place it names (layers/model_place.h). */
@@ -60,8 +63,8 @@ uint64_t liana__trainer_clock(const liana__trainer *trainer);
 liana__fault_check liana__trainer_check(const liana__trainer *trainer);
 
 /* An update in three parts: leaves and their sum, checks, the update. */
-liana_status liana__trainer_step_by_parts(liana__trainer *trainer, const liana__trainer_batch *batch,
-                                          const float *scalars, liana__error *error) LIANA_MUST_USE;
+liana_status liana__trainer_step_by_parts(liana__trainer *trainer, const liana__batch *batch, const float *scalars,
+                                          liana__error *error) LIANA_MUST_USE;
 
 /* ---- trainer_whole.c ---- */
 
@@ -71,7 +74,7 @@ bool liana__trainer_plan_whole(liana__trainer *trainer, size_t num_sum_rounds, l
 liana__whole *liana__trainer_whole(const liana__trainer *trainer);
 /* An update as one program. If its sums are not finite it has changed nothing: it is done again by its parts, which say
  * what is wrong. */
-liana_status liana__trainer_step_as_a_whole(liana__trainer *trainer, const liana__trainer_batch *batch,
-                                            const float *scalars, liana__error *error) LIANA_MUST_USE;
+liana_status liana__trainer_step_as_a_whole(liana__trainer *trainer, const liana__batch *batch, const float *scalars,
+                                            liana__error *error) LIANA_MUST_USE;
 
 #endif

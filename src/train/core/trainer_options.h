@@ -2,6 +2,7 @@
 #ifndef LIANA_TRAIN_TRAINER_OPTIONS_H
 #define LIANA_TRAIN_TRAINER_OPTIONS_H
 
+#include "batch/batch.h"
 #include "distribute/strategy.h"
 #include "optimizers/update_rule.h"
 #include "train/core/leaf_function.h"

@@ -23,7 +23,7 @@ static void take_leaves(span_run *own, size_t first, size_t end, liana__span_sha
 }
 
 /* Every process has the whole batch. Asynchronously it is one worker's; else each computes its share. */
-static liana_status begin_whole(span_run *own, const liana__trainer_batch *batch, size_t step, liana__span_share *share,
+static liana_status begin_whole(span_run *own, const liana__batch *batch, size_t step, liana__span_share *share,
                                 liana__error *error)
 {
     const liana__trainer_options *options = &own->trainer->options;
@@ -51,17 +51,17 @@ static liana_status begin_whole(span_run *own, const liana__trainer_batch *batch
 static liana_status begin_share(void *user, size_t step, liana__span_share *share, liana__error *error)
 {
     span_run *own = user;
-    liana__trainer_batch batch;
+    const liana__batch *batch;
     *share = (liana__span_share){0};
     LIANA_TRY(own->span->next(own->span->user, step, &batch, error));
-    if (!batch.workers) return begin_whole(own, &batch, step, share, error);
-    const liana__step_workers *workers = batch.workers;
+    if (!batch->workers) return begin_whole(own, batch, step, share, error);
+    const liana__step_workers *workers = batch->workers;
     const size_t self = workers->self;
-    own->count = batch.count;
+    own->count = batch->count;
     if (workers->bounds[self] == workers->bounds[self + 1]) return LIANA_OK;
     for (size_t i = 0; i < workers->count; i++) share->num_sharing += workers->bounds[i] < workers->bounds[i + 1];
-    LIANA_TRY(liana__trainer_check_batch(own->trainer, &batch, true, error));
-    share->leaves = liana__trainer_leaves(own->trainer, &batch);
+    LIANA_TRY(liana__trainer_check_batch(own->trainer, batch, true, error));
+    share->leaves = liana__trainer_leaves(own->trainer, batch);
     const size_t first = self ? share->leaves.worker_ends[self - 1] : 0, end = share->leaves.worker_ends[self];
     take_leaves(own, first, end, share);
     return LIANA_OK;

@@ -34,9 +34,10 @@ static liana_status build_round(void *user, size_t round, liana_graph **graph, l
 static uint64_t find_tables(const liana__trainer *trainer)
 {
     uint64_t found = 0;
-    for (size_t i = 0; i < LIANA__NUM_COMPONENTS; i++) {
-        const bool of_record = i < LIANA__COMPONENT_POSITIONS || i == LIANA__COMPONENT_WEIGHTS;
-        if (of_record && *trainer->names[i].text) found |= (uint64_t)1 << i;
+    const size_t num_ports = liana__model_num_inputs(trainer->options.model) + trainer->options.objective->num_outputs;
+    for (size_t i = 0; i < trainer->num_names; i++) {
+        const bool of_record = i < num_ports || strcmp(trainer->names[i].text, LIANA__WEIGHTS) == 0;
+        if (of_record) found |= (uint64_t)1 << i;
     }
     return found;
 }
@@ -78,7 +79,7 @@ bool liana__trainer_has_tables(const liana__trainer *trainer)
     return trainer->options.table_rows > 0 && liana__trainer_whole(trainer);
 }
 
-liana_status liana__trainer_keep(liana__trainer *trainer, const liana__trainer_batch *batch, liana__error *error)
+liana_status liana__trainer_keep(liana__trainer *trainer, const liana__batch *batch, liana__error *error)
 {
     LIANA_TRY(liana__trainer_check_batch(trainer, batch, false, error));
     const liana__leaf_batch leaves = liana__trainer_leaves(trainer, batch);
@@ -97,7 +98,7 @@ size_t liana__trainer_most_staged(const liana__trainer *trainer)
     return liana__trainer_whole(trainer) ? trainer->whole.most_steps : 0;
 }
 
-liana_status liana__trainer_stage(liana__trainer *trainer, const liana__trainer_batch *batch, liana__error *error)
+liana_status liana__trainer_stage(liana__trainer *trainer, const liana__batch *batch, liana__error *error)
 {
     liana__leaf_batch leaves;
     LIANA_TRY(liana__trainer_begin_batch(trainer, batch, true, &leaves, error));
@@ -147,10 +148,10 @@ liana_status liana__trainer_find_fault(liana__trainer *trainer, const float *sum
 
 /* ---- one update ---- */
 
-liana_status liana__trainer_step_as_a_whole(liana__trainer *trainer, const liana__trainer_batch *batch,
-                                            const float *scalars, liana__error *error)
+liana_status liana__trainer_step_as_a_whole(liana__trainer *trainer, const liana__batch *batch, const float *scalars,
+                                            liana__error *error)
 {
-    const int64_t count = liana__step_count(batch);
+    const int64_t count = liana__batch_step_count(batch);
     int status;
     const uint64_t begin = liana__trainer_clock(trainer);
     const liana__fault_check check = liana__trainer_check(trainer);

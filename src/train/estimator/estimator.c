@@ -245,7 +245,7 @@ liana_status liana__fn_session_load(liana__fn_session *own, liana__fn_input *inp
                                      .memory = data_bytes(config) / 2,
                                      .cache_memory = trains ? (size_t)1 << 30 : 0};
     liana__share_loader(own->training.trainer, &input->workers, &options);
-    return liana__fn_input_load(input, liana__trainer_options_of(own->training.trainer), &own->model, options, error);
+    return liana__fn_input_load(input, &own->model, options, error);
 }
 
 void liana__fn_session_close(liana__fn_session *own)

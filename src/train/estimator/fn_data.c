@@ -137,11 +137,11 @@ static bool is_file_label(const liana__fn_input *input, const liana__fn_componen
 
 static void add_component(liana__fn_input *input, size_t index, const liana__fn_component *component)
 {
-    liana__batch_component *item = &input->items[index];
-    *item = (liana__batch_component){.name = input->names[index].text,
-                                     .from = component->data.name,
-                                     .dtype = component->dtype,
-                                     .shape = component->shape};
+    liana__wanted_component *item = &input->items[index];
+    *item = (liana__wanted_component){.name = input->names[index].text,
+                                      .from = component->data.name,
+                                      .dtype = component->dtype,
+                                      .shape = component->shape};
     for (int i = 1; i < item->shape.rank; i++) item->shape.dims[i - 1] = item->shape.dims[i];
     item->shape.rank--;
     item->maker = component->is_image               ? LIANA__MAKE_IMAGE
@@ -149,9 +149,8 @@ static void add_component(liana__fn_input *input, size_t index, const liana__fn_
                                                     : LIANA__MAKE_VALUES;
 }
 
-liana_status liana__fn_input_load(liana__fn_input *input, const liana__trainer_options *trainer,
-                                  const liana__function_model *model, liana__loader_options options,
-                                  liana__error *error)
+liana_status liana__fn_input_load(liana__fn_input *input, const liana__function_model *model,
+                                  liana__loader_options options, liana__error *error)
 {
     const liana_dataset *dataset = input->given->dataset;
     const size_t count = model->model->num_inputs;
@@ -159,7 +158,7 @@ liana_status liana__fn_input_load(liana__fn_input *input, const liana__trainer_o
         const liana__fn_component *wanted = &model->data->items[model->ports[i]];
         const liana__fn_component *found = find(input, wanted->data.name);
         LIANA_TRY(check_component(wanted, found, error));
-        input->names[i] = liana__name_component(trainer, LIANA__FIRST_INPUT + i);
+        input->names[i] = liana__input_component(model->model, i);
         add_component(input, i, found);
         input->items[i].dtype = wanted->dtype;
         if (found->is_image) {

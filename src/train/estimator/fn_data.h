@@ -14,7 +14,7 @@ typedef struct liana__fn_input {
     bool has_images; /* among the components */
     liana__source *source;
     liana__loader *loader;
-    liana__batch_component items[LIANA_MAX_COMPONENTS];
+    liana__wanted_component items[LIANA_MAX_COMPONENTS];
     liana__component_name names[LIANA_MAX_COMPONENTS];
     liana__input_workers workers; /* that share its steps, in a cluster */
 } liana__fn_input;
@@ -27,9 +27,8 @@ liana_status liana__fn_input_describe(const liana_estimator_input *given, const 
 /* Opens the source; then the loader, of what a model function asks for. Errors: those of the data; INVALID_ARGUMENT if
  * they lack a component. */
 liana_status liana__fn_input_open(liana__fn_input *input, liana__error *error) LIANA_MUST_USE;
-liana_status liana__fn_input_load(liana__fn_input *input, const liana__trainer_options *trainer,
-                                  const liana__function_model *model, liana__loader_options options,
-                                  liana__error *error) LIANA_MUST_USE;
+liana_status liana__fn_input_load(liana__fn_input *input, const liana__function_model *model,
+                                  liana__loader_options options, liana__error *error) LIANA_MUST_USE;
 void liana__fn_input_close(liana__fn_input *input);
 
 #endif

@@ -91,7 +91,6 @@ static liana_status add_batch(liana__fit_run *fit, const liana__batch *batch, li
     liana__fit_group *own = &fit->group;
     liana__trainer *trainer = fit->training->trainer;
     LIANA_TRY(liana__batch_check(trainer, batch, liana__loader_source(fit->options->training), error));
-    const liana__trainer_batch data = liana__trainer_batch_of(trainer, batch);
     liana__group_update *update = &own->filled[own->next].updates[own->filled[own->next].count];
     update->made = (liana__update_sums){.count = batch->count, .bad_records = batch->num_positions - batch->count};
     update->wait = batch->wait_seconds;
@@ -99,7 +98,7 @@ static liana_status add_batch(liana__fit_run *fit, const liana__batch *batch, li
     update->num_seen = update->seen && batch->labels ? batch->count : 0;
     if (update->num_seen) memcpy(update->seen, batch->labels, (size_t)batch->count * sizeof *update->seen);
     if (!update->is_empty) {
-        LIANA_TRY(liana__trainer_stage(trainer, &data, error));
+        LIANA_TRY(liana__trainer_stage(trainer, batch, error));
         own->filled[own->next].num_staged++;
     }
     own->filled[own->next].count++;

@@ -1,7 +1,7 @@
 /* Updates of workers that are not in step. */
 #include "train/fit/fit_span.h"
 
-#include "data/loader/cut.h"
+#include "batch/cut.h"
 #include "train/core/batch_components.h"
 #include "train/core/worker_share.h"
 #include "train/fit/fit_plan.h"
@@ -121,7 +121,7 @@ static liana_status follow_cluster(span_run *own, liana__error *error)
     return liana__loader_begin(span->loader, liana__fit_data_epoch(state, state->epoch), (uint64_t)state->step, error);
 }
 
-static liana_status next_batch(void *user, size_t step, liana__trainer_batch *batch, liana__error *error)
+static liana_status next_batch(void *user, size_t step, const liana__batch **batch, liana__error *error)
 {
     span_run *own = user;
     const liana__fit_span *span = own->span;
@@ -130,7 +130,7 @@ static liana_status next_batch(void *user, size_t step, liana__trainer_batch *ba
     if (own->batch->count > 0) {
         LIANA_TRY(liana__batch_check(trainer, own->batch, liana__loader_source(span->loader), error));
     }
-    *batch = liana__trainer_batch_of(trainer, own->batch);
+    *batch = own->batch;
     return LIANA_OK;
 }
 

@@ -87,12 +87,11 @@ liana_status liana__fit_step_with(liana__fit_run *fit, const liana__batch *batch
     const liana__training_state *state = fit->state;
     const liana__trainer *trainer = fit->training->trainer;
     LIANA_TRY(liana__batch_check(trainer, batch, liana__loader_source(options->training), fit->error));
-    liana__trainer_batch data = liana__trainer_batch_of(trainer, batch);
     const float *sums;
     const int64_t applied = liana__training_state_applied(state);
     liana__fit_set_rate(fit, applied);
     liana_status status =
-        liana__trainer_step(fit->training->trainer, &data, fit->context.learning_rate, applied + 1, &sums, fit->error);
+        liana__trainer_step(fit->training->trainer, batch, fit->context.learning_rate, applied + 1, &sums, fit->error);
     const bool went_bad = liana__trainer_fault(trainer)->kind != LIANA__FAULT_NONE;
     if (status == LIANA_OK || went_bad) status = liana__cluster_section_leave(cluster, status, fit->error);
     if (status == LIANA_OUT_OF_RANGE && went_bad) return liana__fit_meet_bad_numbers(fit, batch);

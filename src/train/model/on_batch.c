@@ -16,7 +16,8 @@
 
 /* A program's arrays as a batch. */
 typedef struct arrays_batch {
-    liana__trainer_batch batch;
+    liana__batch batch;
+    liana__component_name names[LIANA_MAX_COMPONENTS];
     liana__data_match match; /* names are the arrays' */
     uint64_t *positions;
 } arrays_batch;
@@ -100,46 +101,54 @@ static liana_status check_values(const liana_array *array, const liana__objectiv
     return LIANA_OK;
 }
 
-static liana_status take_inputs(const liana_model *model, const liana__data_match *match, const liana_array *arrays,
-                                size_t count, liana__trainer_batch *batch, liana__error *error)
+/* An array becomes a component of the batch. */
+static void add(arrays_batch *made, liana__component_name name, const liana_array *array)
+{
+    liana__component_name *kept = &made->names[made->batch.num_components];
+    liana_shape shape = {.rank = array->shape.rank - 1};
+    for (int i = 0; i < shape.rank; i++) shape.dims[i] = array->shape.dims[i + 1];
+    *kept = name;
+    liana__batch_add(&made->batch, kept->text, (liana_dtype)array->dtype, &shape, array->data);
+}
+
+static liana_status take_inputs(const liana_model *model, const liana_array *arrays, size_t count, arrays_batch *made,
+                                liana__error *error)
 {
     liana__trainer_input inputs[LIANA__MAX_INPUTS];
-    liana__data_match_inputs(model, match, inputs);
+    liana__data_match_inputs(model, &made->match, inputs);
     for (size_t i = 0; i < liana__model_num_inputs(model); i++) {
-        const liana_array *array = find_array(arrays, count, match->inputs[i].name);
+        const liana_array *array = find_array(arrays, count, made->match.inputs[i].name);
         liana__model_port port = liana__model_input(model, i);
         LIANA_TRY(check_array(array, inputs[i].dtype, port.shape, error));
         if (port.num_ids && port.dtype == LIANA_S32) LIANA_TRY(check_range(array, port.num_ids, "id", error));
-        batch->inputs[i] = array->data;
+        add(made, liana__input_component(model, i), array);
     }
     return LIANA_OK;
 }
 
-static liana_status take_targets(const liana__objective *objective, const liana__data_match *match,
-                                 const liana_array *arrays, size_t count, liana__trainer_batch *batch,
-                                 liana__error *error)
+static liana_status take_targets(const liana__objective *objective, const liana_array *arrays, size_t count,
+                                 arrays_batch *made, liana__error *error)
 {
     for (size_t i = 0; i < objective->num_outputs; i++) {
         const liana__objective_output *output = &objective->outputs[i];
-        const liana_array *array = find_array(arrays, count, match->targets[i].name);
+        const liana_array *array = find_array(arrays, count, made->match.targets[i].name);
         if (!array || !output->choice.loss) continue;
         LIANA_TRY(check_array(array, output->target_dtype, output->target_shape, error));
         if (output->target == LIANA__TARGET_CLASSES) {
             LIANA_TRY(check_range(array, output->shape.dims[output->shape.rank - 1], array->name, error));
         }
         LIANA_TRY(check_values(array, output, error));
-        batch->targets[i] = array->data;
+        add(made, liana__target_component(objective, i), array);
     }
     return LIANA_OK;
 }
 
-static liana_status take_weights(const liana__data_match *match, const liana_array *arrays, size_t count,
-                                 liana__trainer_batch *batch, liana__error *error)
+static liana_status take_weights(const liana_array *arrays, size_t count, arrays_batch *made, liana__error *error)
 {
-    const liana_array *array = find_array(arrays, count, match->weight);
+    const liana_array *array = find_array(arrays, count, made->match.weight);
     if (!array) return LIANA_OK;
     LIANA_TRY(check_array(array, LIANA_F32, liana_shape_of(1), error));
-    batch->weights = array->data;
+    add(made, (liana__component_name){LIANA__WEIGHTS}, array);
     return LIANA_OK;
 }
 
@@ -174,8 +183,8 @@ static liana_status make_batch(const liana_model *model, const liana_array *arra
     LIANA_TRY(liana__model_check(model, error));
     LIANA_TRY(liana__data_match_list(model, components, num_arrays, &names, has_targets, &made->match, error));
     if (has_targets) LIANA_TRY(check_all_used(&made->match, arrays, num_arrays, error));
-    LIANA_TRY(take_inputs(model, &made->match, arrays, num_arrays, &made->batch, error));
-    LIANA_TRY(take_weights(&made->match, arrays, num_arrays, &made->batch, error));
+    LIANA_TRY(take_inputs(model, arrays, num_arrays, made, error));
+    LIANA_TRY(take_weights(arrays, num_arrays, made, error));
     int64_t count = arrays[0].shape.dims[0];
     made->positions = malloc((size_t)count * sizeof *made->positions);
     if (!made->positions) return liana__fail_memory(error, "a batch");
@@ -242,8 +251,8 @@ static liana_status find_rate(const liana__training *training, const liana_fit_o
 }
 
 /* An update. Once more if a process of the cluster dies meanwhile. */
-static liana_status step(const liana__training *training, const liana__trainer_batch *batch, double rate,
-                         const float **sums, liana__error *error)
+static liana_status step(const liana__training *training, const liana__batch *batch, double rate, const float **sums,
+                         liana__error *error)
 {
     liana__cluster *cluster = training->cluster;
     liana_status status;
@@ -257,7 +266,7 @@ static liana_status step(const liana__training *training, const liana__trainer_b
 }
 
 /* With workers in step. */
-static liana_status train_in_step(liana__training *training, const liana__trainer_batch *batch, double *rate,
+static liana_status train_in_step(liana__training *training, const liana__batch *batch, double *rate,
                                   liana_results *results, liana__error *error)
 {
     const float *sums;
@@ -271,7 +280,7 @@ static liana_status train_in_step(liana__training *training, const liana__traine
     return results ? set_results(training->objective, sums, batch->count, results, error) : LIANA_OK;
 }
 
-static liana_status train_apart(liana__training *training, const liana__trainer_batch *batch, double rate,
+static liana_status train_apart(liana__training *training, const liana__batch *batch, double rate,
                                 const liana__notes *notes, liana_results *results, liana__error *error)
 {
     liana__batch_span made = {0};
@@ -284,7 +293,7 @@ static liana_status train_apart(liana__training *training, const liana__trainer_
 }
 
 static liana_status train(liana_model *model, liana__training *training, const liana_fit_options *options,
-                          const liana__trainer_batch *batch, liana_results *results, liana__error *error)
+                          const liana__batch *batch, liana_results *results, liana__error *error)
 {
     double rate = 0;
     const liana__trainer_options *compiled = liana__trainer_options_of(training->trainer);
@@ -356,7 +365,7 @@ static liana_status train_on_arrays(liana_model *model, const liana_fit_options 
     liana_status status = liana__compiled_get(&request, &training, error);
     if (status == LIANA_OK && !training->has_agreed) status = liana__agree_on_training(training, error);
     if (status == LIANA_OK) {
-        status = take_targets(training->objective, &made.match, arrays, num_arrays, &made.batch, error);
+        status = take_targets(training->objective, arrays, num_arrays, &made, error);
     }
     if (status == LIANA_OK) {
         uint64_t first = (uint64_t)training->state.iteration * (uint64_t)batch_size;
@@ -380,7 +389,7 @@ liana_status liana_train_on_batch(liana_model *model, const liana_fit_options *g
 /* ---- evaluation and prediction ---- */
 
 /* As `step`. */
-static liana_status measure(const liana__training *training, const liana__trainer_batch *batch, float *outputs,
+static liana_status measure(const liana__training *training, const liana__batch *batch, float *outputs,
                             const float **sums, liana__error *error)
 {
     liana__cluster *cluster = training->cluster;
@@ -409,7 +418,7 @@ static liana_status evaluate(liana__compile_request *request, const liana_array 
     liana_status status = liana__compiled_get(request, &training, error);
     if (status == LIANA_OK && !training->has_agreed) status = liana__agree_on_training(training, error);
     if (status == LIANA_OK) {
-        status = take_targets(training->objective, &made.match, arrays, num_arrays, &made.batch, error);
+        status = take_targets(training->objective, arrays, num_arrays, &made, error);
     }
     if (status == LIANA_OK) status = liana__trainer_prepare(training->trainer, made.batch.count, false, error);
     if (status == LIANA_OK) status = measure(training, &made.batch, outputs, &sums, error);

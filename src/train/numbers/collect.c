@@ -119,15 +119,6 @@ static liana_status read_variables(const liana__bad_step *step, bool before, lia
     return LIANA_OK;
 }
 
-/* The rows of a component that are a leaf's; NULL: the batch has no such component. */
-static const char *rows_of(const liana__trainer *trainer, const liana__leaf_batch *leaves, const char *name)
-{
-    for (size_t i = 0; i < LIANA__NUM_COMPONENTS; i++) {
-        if (strcmp(liana__trainer_component_name(trainer, i), name) == 0) return leaves->rows[i];
-    }
-    return NULL;
-}
-
 static liana_status read_rows(const liana__bad_step *step, const liana__leaf_batch *leaves, size_t number,
                               liana__incident *incident, liana__error *error)
 {
@@ -140,7 +131,7 @@ static liana_status read_rows(const liana__bad_step *step, const liana__leaf_bat
             for (int64_t row = 0; row < leaf->size; row++) present[row] = 1;
             continue;
         }
-        const char *rows = rows_of(step->training->trainer, leaves, node->name);
+        const char *rows = liana__trainer_rows(step->training->trainer, leaves, node->name);
         const size_t size = liana__byte_size(node->dtype, &node->shape), each = size / (size_t)leaf->size;
         if (!rows) return liana__fail(error, LIANA_INTERNAL, "the batch has no component '%s'", node->name);
         memcpy((void *)incident->inputs[i], rows + (size_t)leaf->begin * each, size);
@@ -197,10 +188,9 @@ static liana__value *example_value(const liana__bad_step *step, int64_t index, l
     liana__value *map = liana__value_map(arena);
     const uint64_t *positions = step->batch->positions;
     liana__value_set(arena, map, "position", liana__value_int(arena, positions ? (int64_t)positions[index] : index));
-    if (!step->examples) return map;
-    const char *id = step->examples->ids ? step->examples->ids[index] : NULL;
+    const char *id = step->batch->ids ? step->batch->ids[index] : NULL;
     if (step->source && step->source->kind->address) {
-        const liana__record_address address = liana__source_address(step->source, step->examples->records[index]);
+        const liana__record_address address = liana__source_address(step->source, step->batch->records[index]);
         const char *file = address.file ? liana__path_shown(arena, address.file) : NULL;
         if (file) liana__value_set(arena, map, "file", liana__value_string(arena, file));
         if (address.record >= 0) liana__value_set(arena, map, "record", liana__value_int(arena, address.record));

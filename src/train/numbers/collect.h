@@ -9,7 +9,7 @@
 /* The step. */
 typedef struct liana__bad_step {
     const liana__training *training;
-    const liana__trainer_batch *batch;
+    const liana__batch *batch;
     int64_t epoch, step, update; /* from 1; updates in all, those that were taken back among them */
     int64_t applied;             /* the update's number for the optimizer */
     double learning_rate;
@@ -17,9 +17,7 @@ typedef struct liana__bad_step {
     bool masked;          /* leaves of training are those of devices with static leaves */
     const double *losses; /* of the last good updates, the newest last */
     size_t num_losses;
-    /* Where the examples come from; NULL: positions are all that is known. */
-    const liana__batch *examples;
-    const liana__source *source;
+    const liana__source *source; /* of the examples; NULL: positions are all that is known */
     /* The value of a variable before the update, for FAULT_UPDATE: host data by the variable's index; NULL: as it is on
      * the device. */
     const void *(*before)(const void *user, size_t variable);

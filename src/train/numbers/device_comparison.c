@@ -232,7 +232,7 @@ static liana_status run_incident(liana__device *device, liana__incident *inciden
 }
 
 /* Makes the graph with what it reads: the leaf that this device trains with. */
-static liana_status prepare_leaf(const liana__device_comparison_options *options, const liana__trainer_batch *batch,
+static liana_status prepare_leaf(const liana__device_comparison_options *options, const liana__batch *batch,
                                  const liana__device *device, watched_leaf *leaf, liana__error *error)
 {
     const liana__bad_step step = {.training = options->first, .batch = batch, .masked = device->backend->static_leaves};
@@ -243,7 +243,7 @@ static liana_status prepare_leaf(const liana__device_comparison_options *options
 }
 
 /* `draw` 0: nothing is moved. */
-static liana_status compute_leaf(const liana__device_comparison_options *options, const liana__trainer_batch *batch,
+static liana_status compute_leaf(const liana__device_comparison_options *options, const liana__batch *batch,
                                  liana__device *device, uint32_t draw, watched_leaf *leaf, void ***values,
                                  liana__error *error)
 {
@@ -308,7 +308,7 @@ static liana_status add_leaf(const liana__training *training, const watched_leaf
     return LIANA_OK;
 }
 
-static liana_status compare_leaf(const liana__device_comparison_options *options, const liana__trainer_batch *batch,
+static liana_status compare_leaf(const liana__device_comparison_options *options, const liana__batch *batch,
                                  liana__device_comparison *comparison, liana__error *error)
 {
     watched_leaf leaf = {0};
@@ -357,9 +357,8 @@ static liana_status train(liana__training *training, const char *device, const l
     liana__totals totals;
     liana__trainer *trainer = training->trainer;
     const double rate = liana__training_rate(training, &training->learning_rate, update - 1);
-    const liana__trainer_batch data = liana__trainer_batch_of(trainer, batch);
     liana_status status = liana__trainer_prepare(trainer, batch->num_positions, true, error);
-    if (status == LIANA_OK) status = liana__trainer_step(trainer, &data, rate, update, &sums, error);
+    if (status == LIANA_OK) status = liana__trainer_step(trainer, batch, rate, update, &sums, error);
     if (status != LIANA_OK) {
         return liana__fail_within(error, "%s, update %lld", device, (long long)update);
     }
@@ -380,8 +379,7 @@ static liana_status update(const liana__device_comparison_options *options, cons
     const int64_t number = comparison->num_updates + 1;
     LIANA_TRY(liana__batch_check(training->trainer, batch, liana__loader_source(options->loader), error));
     if (number == 1) {
-        const liana__trainer_batch data = liana__trainer_batch_of(training->trainer, batch);
-        LIANA_TRY(compare_leaf(options, &data, comparison, error));
+        LIANA_TRY(compare_leaf(options, batch, comparison, error));
     }
     if (!options->updates) return LIANA_OK;
     LIANA_TRY(train(training, options->names[0], batch, number, &first, error));

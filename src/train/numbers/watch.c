@@ -208,8 +208,7 @@ void liana__watch_after_step(liana__watch *watch, int64_t update, double learnin
 static liana_status train_with_sums(const liana__watched_step *step, const liana__batch *batch, liana__error *error)
 {
     liana__trainer *trainer = step->training->trainer;
-    const liana__trainer_batch data = liana__trainer_batch_of(trainer, batch);
-    return liana__trainer_step_with_sums(trainer, &data, step->learning_rate, step->update, error);
+    return liana__trainer_step_with_sums(trainer, batch, step->learning_rate, step->update, error);
 }
 
 /* What was found out about a bad step, as a sentence. */
@@ -288,13 +287,12 @@ static explanation explain(const liana__bad_step *bad, const liana__fault *fault
     return made;
 }
 
-static liana__bad_step bad_step_of(const liana__watched_step *step, const liana__batch *batch,
-                                   const liana__trainer_batch *data)
+static liana__bad_step bad_step_of(const liana__watched_step *step, const liana__batch *batch)
 {
     const liana__training_state *state = &step->training->state;
     const liana__watch *watch = step->watch;
     return (liana__bad_step){.training = step->training,
-                             .batch = data,
+                             .batch = batch,
                              .epoch = state->epoch + 1,
                              .step = state->step + 1,
                              .update = state->iteration + 1,
@@ -302,7 +300,6 @@ static liana__bad_step bad_step_of(const liana__watched_step *step, const liana_
                              .learning_rate = step->learning_rate,
                              .losses = watch ? watch->losses : NULL,
                              .num_losses = watch ? watch->num_losses : 0,
-                             .examples = batch,
                              .source = liana__loader_source(step->loader)};
 }
 
@@ -395,9 +392,8 @@ static const void *value_before(const void *user, size_t variable)
 liana_status liana__watch_meet(const liana__watched_step *step, const liana__batch *batch, liana__error *error)
 {
     const liana__trainer *trainer = step->training->trainer;
-    const liana__trainer_batch data = liana__trainer_batch_of(trainer, batch);
     const liana__fault fault = *liana__trainer_fault(trainer);
-    liana__bad_step bad = bad_step_of(step, batch, &data);
+    liana__bad_step bad = bad_step_of(step, batch);
     const bool unfit = step->watch && step->watch->unfit;
     if (fault.kind == LIANA__FAULT_UPDATE) {
         const explanation none = {.hint = DIVERGED};
@@ -416,8 +412,7 @@ liana_status liana__watch_meet(const liana__watched_step *step, const liana__bat
 static explanation explain_validation(const liana__watched_step *step, const liana__batch *batch,
                                       const liana__fault *fault, int64_t number)
 {
-    const liana__trainer_batch data = liana__trainer_batch_of(step->training->trainer, batch);
-    liana__bad_step bad = bad_step_of(step, batch, &data);
+    liana__bad_step bad = bad_step_of(step, batch);
     bad.of_validation = true;
     bad.step = number;
     bad.update = step->training->state.iteration;
@@ -449,7 +444,7 @@ liana_status liana__watch_meet_validation(const liana__watched_step *step, const
     return status;
 }
 
-liana_status liana__watch_explain(liana__training *training, const liana__trainer_batch *batch, double learning_rate,
+liana_status liana__watch_explain(liana__training *training, const liana__batch *batch, double learning_rate,
                                   liana__error *error)
 {
     const liana__fault fault = *liana__trainer_fault(training->trainer);
@@ -482,9 +477,8 @@ static liana_status train_again(const liana__watched_step *step, const liana__ba
                                 int64_t update, liana__error *error)
 {
     liana__trainer *trainer = step->training->trainer;
-    const liana__trainer_batch data = liana__trainer_batch_of(trainer, batch);
     const float *sums;
-    return liana__trainer_step(trainer, &data, learning_rate, update, &sums, error);
+    return liana__trainer_step(trainer, batch, learning_rate, update, &sums, error);
 }
 
 /* From the snapshot to the weights before the bad step. */
@@ -516,8 +510,7 @@ static liana_status meet_again(const liana__watched_step *step, const liana__bat
                            "steps since the last snapshot were done again; do the data differ from time to time?",
                            (long long)step->training->state.epoch + 1, (long long)step->training->state.step + 1);
     }
-    const liana__trainer_batch data = liana__trainer_batch_of(trainer, batch);
-    liana__bad_step bad = bad_step_of(step, batch, &data);
+    liana__bad_step bad = bad_step_of(step, batch);
     bad.before = value_before;
     bad.user = before;
     return explain_and_apply(step, &bad, &fault, error);

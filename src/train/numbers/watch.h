@@ -102,7 +102,7 @@ liana_status liana__watch_meet_validation(const liana__watched_step *step, const
 
 /* The error for a single batch, outside of a fit; an update that gave bad weights is not run again. Errors:
  * OUT_OF_RANGE. */
-liana_status liana__watch_explain(liana__training *training, const liana__trainer_batch *batch, double learning_rate,
+liana_status liana__watch_explain(liana__training *training, const liana__batch *batch, double learning_rate,
                                   liana__error *error) LIANA_MUST_USE;
 
 #endif

@@ -113,10 +113,9 @@ static liana_status train_step(steps *own, liana__error *error)
     LIANA_TRY(liana__loader_next(run->training.loader, &batch, error));
     own->wait[own->count] = liana__clock_seconds() - begin;
     own->filled = batch->count == run->config->train.batch_size;
-    const liana__trainer_batch data = liana__trainer_batch_of(run->core.trainer, batch);
     const double rate = liana__learning_rate_at(&own->learning_rate, own->iteration);
     const float *sums;
-    liana_status status = liana__trainer_step(run->core.trainer, &data, rate, ++own->iteration, &sums, error);
+    liana_status status = liana__trainer_step(run->core.trainer, batch, rate, ++own->iteration, &sums, error);
     liana__loader_release(run->training.loader, batch);
     LIANA_TRY(status);
     take_events(own);

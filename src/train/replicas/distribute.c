@@ -1,8 +1,8 @@
 /* Distributed datasets: batches by replica, of which each process makes or is sent its own examples. */
 #include "base/context.h"
+#include "batch/cut.h"
 #include "data/dataset/dataset.h"
 #include "data/dataset/packed_element.h"
-#include "data/loader/cut.h"
 #include "train/replicas/part_dataset.h"
 #include "train/replicas/per_replica.h"
 

@@ -3,7 +3,7 @@
 
 #include "base/context.h"
 #include "base/named.h"
-#include "data/loader/cut.h"
+#include "batch/cut.h"
 #include "ir/shape.h"
 #include "train/model/model_arrays.h"
 

@@ -46,10 +46,9 @@ static liana_status step(profiler *own, int64_t number)
     uint64_t begin = liana__clock();
     LIANA_TRY(liana__loader_next(run->training.loader, &batch, own->error));
     note_step(own, LIANA__EVENT_WAIT, begin, number);
-    liana__trainer_batch data = liana__trainer_batch_of(run->core.trainer, batch);
     const float *sums;
     double rate = liana__learning_rate_at(&own->learning_rate, own->iteration);
-    liana_status status = liana__trainer_step(run->core.trainer, &data, rate, ++own->iteration, &sums, own->error);
+    liana_status status = liana__trainer_step(run->core.trainer, batch, rate, ++own->iteration, &sums, own->error);
     own->profile->examples += batch->count;
     liana__loader_release(run->training.loader, batch);
     note_step(own, LIANA__EVENT_STEP, begin, number);

@@ -79,8 +79,7 @@ static liana_status keep_all(liana__run *run, liana__loader *loader, int64_t *co
     for (uint64_t i = 0; i < steps; i++) {
         liana__batch *batch;
         LIANA_TRY(liana__loader_next(loader, &batch, error));
-        const liana__trainer_batch data = liana__trainer_batch_of(trainer, batch);
-        const liana_status status = batch->count ? liana__trainer_keep(trainer, &data, error) : LIANA_OK;
+        const liana_status status = batch->count ? liana__trainer_keep(trainer, batch, error) : LIANA_OK;
         *count += batch->count;
         liana__loader_release(loader, batch);
         LIANA_TRY(status);

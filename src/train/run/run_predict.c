@@ -97,13 +97,13 @@ static liana_status add_batch(void *user, const liana__batch *batch, const float
     predictions *own = user;
     const liana__run *run = own->run;
     int64_t row_size = liana__trainer_row_size(run->core.trainer);
-    const liana__trainer_batch data = liana__trainer_batch_of(run->core.trainer, batch);
+    const void *targets = liana__trainer_targets(run->core.trainer, batch, 0);
     for (int64_t i = 0; i < batch->count; i++) {
         const float *output = outputs + i * row_size;
         if (own->of_values && own->columns != LIANA__PREDICTIONS_PROBABILITIES) {
             liana__add_value_row(run->core.trainer, batch, i, output, &own->text);
         } else {
-            const int truth = own->of_values ? -1 : liana__run_true_class(run, data.targets[0], i);
+            const int truth = own->of_values ? -1 : liana__run_true_class(run, targets, i);
             add_prediction(own, batch, i, output, truth);
         }
     }

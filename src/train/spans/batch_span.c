@@ -8,18 +8,18 @@
 
 typedef struct span_run {
     liana__training *training;
-    const liana__trainer_batch *batch;
+    const liana__batch *batch;
     double rate;
     liana__span_job job;
     liana__batch_span *result;
     char *record; /* memory for one */
 } span_run;
 
-static liana_status next_batch(void *user, size_t step, liana__trainer_batch *batch, liana__error *error)
+static liana_status next_batch(void *user, size_t step, const liana__batch **batch, liana__error *error)
 {
     (void)step;
     (void)error;
-    *batch = *((const span_run *)user)->batch;
+    *batch = ((const span_run *)user)->batch;
     return LIANA_OK;
 }
 
@@ -88,7 +88,7 @@ static liana_status run_and_share(span_run *own, liana__error *error)
     return LIANA_OK;
 }
 
-liana_status liana__batch_span_run(liana__training *training, const liana__trainer_batch *batch, double rate,
+liana_status liana__batch_span_run(liana__training *training, const liana__batch *batch, double rate,
                                    const liana__notes *notes, liana__batch_span *own, liana__error *error)
 {
     const liana__trainer_options *options = liana__trainer_options_of(training->trainer);

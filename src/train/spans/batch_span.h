@@ -13,7 +13,7 @@ typedef struct liana__batch_span {
 
 /* The update of the state's next iteration. Adds to the state's counts of gradients. All processes meet after it. Errors:
  * those of liana__trainer_run_span. */
-liana_status liana__batch_span_run(liana__training *training, const liana__trainer_batch *batch, double rate,
+liana_status liana__batch_span_run(liana__training *training, const liana__batch *batch, double rate,
                                    const liana__notes *notes, liana__batch_span *own, liana__error *error)
     LIANA_MUST_USE;
 void liana__batch_span_free(liana__batch_span *own);

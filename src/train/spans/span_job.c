@@ -1,7 +1,7 @@
 /* Spans of updates, until all their steps are done. */
 #include "train/spans/span_job.h"
 
-#include "data/loader/cut.h"
+#include "batch/cut.h"
 #include "distribute/cluster/exchange_options.h"
 #include "train/core/worker_share.h"
 

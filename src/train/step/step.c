@@ -3,7 +3,7 @@
 
 #include "backends/pjrt/platform.h"
 #include "base/context.h"
-#include "data/loader/cut.h"
+#include "batch/cut.h"
 #include "ir/graph.h"
 #include "ir/shape.h"
 #include "program/device.h"

@@ -1,6 +1,6 @@
 /* What a batch gives a step: leaves, positions and scalars. */
 #include "base/named.h"
-#include "data/loader/cut.h"
+#include "batch/cut.h"
 #include "ir/shape.h"
 #include "train/model/model_arrays.h"
 #include "train/step/step.h"

@@ -1,6 +1,6 @@
 /* Many steps in one call. */
 #include "base/context.h"
-#include "data/loader/cut.h"
+#include "batch/cut.h"
 #include "train/core/worker_share.h"
 #include "train/step/step_span.h"
 

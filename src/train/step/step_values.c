@@ -1,5 +1,5 @@
 /* Batches by replica for steps: each process has the examples of its own leaves only. */
-#include "data/loader/cut.h"
+#include "batch/cut.h"
 #include "ir/shape.h"
 #include "train/replicas/per_replica.h"
 #include "train/step/step.h"

@@ -1,4 +1,0 @@
-/* Products of matrices on emulated tiles, in plain C. */
-#include "harness/emulated_kernels.h"
-
-#include "ops/linear/product.kernels.h"

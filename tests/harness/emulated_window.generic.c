@@ -1,4 +1,0 @@
-/* Convolutions of windows on emulated tiles, in plain C. */
-#include "harness/emulated_kernels.h"
-
-#include "ops/conv/conv2d.window.kernels.h"

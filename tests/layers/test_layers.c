@@ -1,0 +1,500 @@
+/* Layers: options, weights, shapes, initialisers and activations. Results are compared with tfjs elsewhere
+ * (tests/layers/tfjs_compare.js); here with plain formulas where tfjs has no counterpart. */
+#include "harness/harness.h"
+
+#include "harness/graph_run.h"
+#include "layers/activations.h"
+#include "layers/model.h"
+#include "ops/ops.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static liana_context *context;
+static liana_model *model;
+
+static int set_up(void **state)
+{
+    (void)state;
+    if (liana_context_create(&(liana_context_options){.num_threads = 1}, &context) != LIANA_OK) return -1;
+    return liana_model_create(context, NULL, &model) == LIANA_OK ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    liana_model_destroy(model);
+    liana_context_destroy(context);
+    return 0;
+}
+
+static void assert_model_ok(void)
+{
+    assert_ok(liana_model_status(model), &context->error);
+}
+
+static void assert_shape(liana_layer layer, liana_shape expected)
+{
+    liana_shape found = liana_layer_shape(layer);
+    if (!liana_shape_equal(&found, &expected)) {
+        fail_msg("shape %s, expected %s", liana__shape_print(&found).text, liana__shape_print(&expected).text);
+    }
+}
+
+/* ---- the builders' defaults are the tables' ---- */
+
+/* The options struct that a builder gave when only what is required was said, against the table's own defaults. */
+static void assert_defaults(liana_layer layer, const char *const *given)
+{
+    assert_model_ok();
+    const liana__layer *added = &model->layers[model->nodes[layer.id - 1].layer];
+    const liana__fields *fields = added->type->options;
+    liana__arena arena = {0};
+    liana__error error = {0};
+    void *defaults = liana__arena_allocate(&arena, fields->size);
+    assert_ok(liana__fields_default(fields, &arena, defaults, &error), &error);
+    if (added->type->check) {
+        /* Completes what depends on other options, as adding a layer does. */
+        liana__layer_check check = {.options = defaults, .where = added->type->name, .error = &error};
+        bool complete = true;
+        for (size_t i = 0; i < fields->count; i++) complete = complete && !fields->items[i].required;
+        if (complete) assert_ok(added->type->check(&check), &error);
+    }
+    liana__value *expected = liana__fields_write(fields, &arena, defaults);
+    liana__value *found = liana__fields_write(fields, &arena, added->options);
+    for (size_t i = 0; i < fields->count; i++) {
+        const char *name = fields->items[i].name;
+        bool skip = false;
+        for (size_t k = 0; given[k]; k++) skip = skip || strcmp(given[k], name) == 0;
+        assert_int_equal(skip, fields->items[i].required);
+        if (skip || liana__value_equal(liana__value_get(expected, name), liana__value_get(found, name))) continue;
+        fail_msg("%s.%s: the builder's default is not the table's", added->type->name, name);
+    }
+    assert_true(added->trainable);
+    liana__arena_free(&arena);
+}
+#define assert_builder_defaults(layer, ...) assert_defaults(layer, (const char *const[]){__VA_ARGS__})
+
+static void test_builders_have_the_tables_defaults(void **state)
+{
+    (void)state;
+    liana_layer image = liana_input(model, .shape = LIANA_INTS(12, 12, 4));
+    assert_builder_defaults(image, "shape", NULL);
+    assert_builder_defaults(liana_conv2d(model, .filters = 3, .kernel_size = 2), "filters", "kernel_size", NULL);
+    assert_builder_defaults(liana_depthwise_conv2d(model, .kernel_size = 3), "kernel_size", NULL);
+    assert_builder_defaults(liana_separable_conv2d(model, .filters = 3, .kernel_size = 1), "filters", "kernel_size",
+                            NULL);
+    assert_builder_defaults(liana_batch_normalization(model), NULL);
+    assert_builder_defaults(liana_activation(model, .activation = "relu"), "activation", NULL);
+    assert_builder_defaults(liana_relu(model), NULL);
+    assert_builder_defaults(liana_softmax(model), NULL);
+    assert_builder_defaults(liana_dropout(model, .rate = 0.5), "rate", NULL);
+    assert_builder_defaults(liana_activity_regularization(model), NULL);
+    assert_builder_defaults(liana_max_pooling2d(model), NULL);
+    assert_builder_defaults(liana_average_pooling2d(model), NULL);
+    assert_builder_defaults(liana_zero_padding2d(model), NULL);
+    liana_layer a = liana_rescaling(model, .scale = 2);
+    assert_builder_defaults(a, "scale", NULL);
+    assert_builder_defaults(liana_normalization(model), NULL);
+    assert_builder_defaults(liana_add(model, .inputs = {a, a}), NULL);
+    assert_builder_defaults(liana_multiply(model, .inputs = {a, a}), NULL);
+    assert_builder_defaults(liana_concatenate(model, .inputs = {a, a}), NULL);
+    assert_builder_defaults(liana_global_average_pooling2d(model, .input = a), NULL);
+    assert_builder_defaults(liana_global_max_pooling2d(model, .input = a), NULL);
+    assert_builder_defaults(liana_flatten(model, .input = a), NULL);
+    assert_builder_defaults(liana_reshape(model, .target_shape = LIANA_INTS(1, -1)), "target_shape", NULL);
+    assert_builder_defaults(liana_global_average_pooling1d(model), NULL);
+    assert_builder_defaults(liana_reshape(model, .target_shape = LIANA_INTS(1, -1)), "target_shape", NULL);
+    assert_builder_defaults(liana_global_max_pooling1d(model), NULL);
+    liana_layer ids = liana_input(model, .shape = LIANA_INTS(3), .dtype = LIANA_S32);
+    assert_builder_defaults(liana_embedding(model, .input_dim = 5, .output_dim = 2, .input = ids), "input_dim",
+                            "output_dim", NULL);
+    assert_builder_defaults(liana_category_encoding(model, .num_tokens = 5, .input = ids), "num_tokens", NULL);
+    assert_builder_defaults(liana_dense(model, .units = 3), "units", NULL);
+    size_t tried = 0;
+    for (size_t i = 0; liana__layer_types[i]; i++) {
+        bool found = false;
+        for (size_t k = 0; k < model->num_layers; k++) found = found || model->layers[k].type == liana__layer_types[i];
+        if (!found) fail_msg("%s is missing in this test", liana__layer_types[i]->name);
+        tried++;
+    }
+    assert_true(tried >= 25);
+}
+
+/* ---- shapes and weights; the numbers are Keras's rules worked out by hand ---- */
+
+static void assert_weight(const char *name, liana_shape shape, bool trainable)
+{
+    int index = liana__model_find_weight(model, name);
+    if (index < 0) fail_msg("no weight '%s'", name);
+    assert_true(liana_shape_equal(&model->weights[index].shape, &shape));
+    assert_int_equal(model->weights[index].trainable, trainable);
+}
+
+static void test_shapes_and_weights(void **state)
+{
+    (void)state;
+    liana_input(model, .shape = LIANA_INTS(13, 10, 6));
+    liana_layer x =
+        liana_conv2d(model, .filters = 8, .kernel_size = {3, 5}, .strides = {2, 1}, .groups = 2, .name = "c");
+    assert_shape(x, liana_shape_of(-1, 6, 6, 8));
+    x = liana_conv2d(model, .filters = 4, .kernel_size = 3, .strides = 2, .padding = LIANA_PADDING_SAME,
+                     .use_bias = false, .name = "s");
+    assert_shape(x, liana_shape_of(-1, 3, 3, 4));
+    x = liana_depthwise_conv2d(model, .kernel_size = 2, .depth_multiplier = 3, .name = "d");
+    assert_shape(x, liana_shape_of(-1, 2, 2, 12));
+    x = liana_zero_padding2d(model, .padding = LIANA_INTS(0, 1, 2, 3));
+    assert_shape(x, liana_shape_of(-1, 3, 7, 12));
+    x = liana_separable_conv2d(model, .filters = 5, .kernel_size = {1, 3}, .depth_multiplier = 2, .name = "p");
+    assert_shape(x, liana_shape_of(-1, 3, 5, 5));
+    x = liana_batch_normalization(model, .scale = false, .name = "b");
+    x = liana_zero_padding2d(model, .padding = LIANA_INTS(1, 0));
+    assert_shape(x, liana_shape_of(-1, 5, 5, 5));
+    x = liana_max_pooling2d(model, .pool_size = 3, .strides = 2, .padding = LIANA_PADDING_SAME);
+    assert_shape(x, liana_shape_of(-1, 3, 3, 5));
+    x = liana_average_pooling2d(model);
+    assert_shape(x, liana_shape_of(-1, 1, 1, 5));
+    x = liana_global_max_pooling2d(model, .keepdims = true);
+    assert_shape(x, liana_shape_of(-1, 1, 1, 5));
+    x = liana_reshape(model, .target_shape = LIANA_INTS(5, -1));
+    assert_shape(x, liana_shape_of(-1, 5, 1));
+    x = liana_dense(model, .units = 7, .name = "n");
+    assert_shape(x, liana_shape_of(-1, 5, 7));
+    x = liana_concatenate(model, .inputs = {x, x, x}, .axis = 1);
+    assert_shape(x, liana_shape_of(-1, 15, 7));
+    x = liana_flatten(model);
+    assert_shape(x, liana_shape_of(-1, 105));
+    assert_model_ok();
+    assert_weight("c/kernel", liana_shape_of(3, 5, 3, 8), true);
+    assert_weight("c/bias", liana_shape_of(8), true);
+    assert_weight("s/kernel", liana_shape_of(3, 3, 8, 4), true);
+    assert_int_equal(liana__model_find_weight(model, "s/bias"), -1);
+    assert_weight("d/depthwise_kernel", liana_shape_of(2, 2, 4, 3), true);
+    assert_weight("p/depthwise_kernel", liana_shape_of(1, 3, 12, 2), true);
+    assert_weight("p/pointwise_kernel", liana_shape_of(1, 1, 24, 5), true);
+    assert_weight("b/beta", liana_shape_of(5), true);
+    assert_weight("b/moving_mean", liana_shape_of(5), false);
+    assert_weight("b/moving_variance", liana_shape_of(5), false);
+    assert_int_equal(liana__model_find_weight(model, "b/gamma"), -1);
+    assert_weight("n/kernel", liana_shape_of(1, 7), true);
+    int64_t all = 360 + 8 + 288 + 48 + 12 + 72 + 120 + 5 + 15 + 14;
+    assert_int_equal(liana_model_num_parameters(model, false), all);
+    assert_int_equal(liana_model_num_parameters(model, true), all - 10);
+}
+
+static void test_one_number_of_a_pair_is_both(void **state)
+{
+    (void)state;
+    liana_input(model, .shape = LIANA_INTS(9, 9, 1));
+    liana_layer x = liana_conv2d(model, .kernel_size = 3, .strides = 2, .filters = 1);
+    assert_model_ok();
+    const liana_conv2d_options *options = model->layers[x.id - 1].options;
+    assert_int_equal(options->kernel_size[1], 3);
+    assert_int_equal(options->strides[1], 2);
+    x = liana_conv2d(model, .kernel_size = {1, 3}, .strides = {1, 2}, .filters = 1);
+    options = model->layers[x.id - 1].options;
+    assert_int_equal(options->kernel_size[0], 1);
+    assert_int_equal(options->strides[0], 1);
+    assert_int_equal(options->strides[1], 2);
+}
+
+/* ---- wrong options ---- */
+
+#define assert_refuses(call, ...)                                                                                     \
+    do {                                                                                                              \
+        liana_model *kept = model;                                                                                    \
+        assert_ok(liana_model_create(context, NULL, &model), &context->error);                                        \
+        liana_input(model, .shape = LIANA_INTS(8, 8, 6), .name = "photo");                                            \
+        assert_model_ok();                                                                                            \
+        assert_int_equal((call).id, 0);                                                                               \
+        assert_int_not_equal(liana_model_status(model), LIANA_OK);                                                    \
+        assert_fails(liana_model_status(model), liana_model_status(model), &context->error, __FILE__, ##__VA_ARGS__); \
+        liana_model_destroy(model);                                                                                   \
+        model = kept;                                                                                                 \
+    } while (0)
+
+static void test_wrong_options_are_named(void **state)
+{
+    (void)state;
+    assert_refuses(liana_conv2d(model, .kernel_size = 3), "conv2d.filters", "0", "from 1");
+    assert_refuses(liana_conv2d(model, .filters = 4, .kernel_size = -1, .name = "c"), "c.kernel_size", "-1");
+    assert_refuses(liana_conv2d(model, .filters = 5, .kernel_size = 3, .groups = 2), "conv2d.groups", "2",
+                   "filters: 5");
+    assert_refuses(liana_conv2d(model, .filters = 4, .kernel_size = 3, .groups = 4), "conv2d", "[batch, 8, 8, 6]",
+                   "groups divides");
+    assert_refuses(liana_conv2d(model, .filters = 4, .kernel_size = 3, .strides = 2, .dilation_rate = 2),
+                   "dilation_rate", "strides [2, 2]");
+    assert_refuses(liana_conv2d(model, .filters = 4, .kernel_size = 9), "layer 'conv2d' (Conv2D)", "conv2d");
+    assert_refuses(liana_conv2d(model, .filters = 4, .kernel_size = 3, .padding = LIANA_PADDING_EXPLICIT), "padding",
+                   "2");
+    assert_refuses(liana_dense(model, .units = 4, .activation = "rleu"), "dense.activation", "rleu",
+                   "did you mean 'relu'");
+    assert_refuses(liana_dense(model, .units = 4, .kernel_initializer = "glorot"), "dense.kernel_initializer", "glorot",
+                   "he_normal");
+    assert_refuses(liana_dense(model, .units = 4, .bias_initializer = "constant(x)"), "bias_initializer", "value",
+                   "'x'", "a number");
+    assert_refuses(liana_dense(model, .units = 4, .bias_initializer = "constant(low=1)"), "'low=1'", "not an argument");
+    assert_refuses(liana_dense(model, .units = 4, .bias_initializer = "constant(1"), "')'");
+    assert_refuses(liana_dropout(model, .rate = 1), "dropout.rate", "1");
+    assert_refuses(liana_batch_normalization(model, .momentum = 1.5), "momentum", "1.5");
+    assert_refuses(liana_zero_padding2d(model, .padding = LIANA_INTS(1, 2, 3)), "padding", "3 numbers", "1, 2 or 4");
+    assert_refuses(liana_zero_padding2d(model, .padding = {99, {0}}), "padding", "99 numbers");
+    assert_refuses(liana_reshape(model, .target_shape = LIANA_INTS(5, 5)), "layer 'reshape'", "reshape");
+    assert_refuses(liana_relu(model, .max_value = 0), "max_value", "found 0", "leave it out for no limit");
+    assert_refuses(liana_softmax(model, .axis = 4), "layer 'softmax'", "axis");
+    assert_refuses(liana_flatten(model, .name = "photo"), "photo", "already");
+    assert_refuses(liana_flatten(model, .name = "a/"), "a/");
+    assert_refuses(liana_add(model), "layer 'add'", "1 inputs", "2 or more");
+    assert_refuses(liana_input(model, .shape = LIANA_INTS(4), .name = "photo"), "photo", "already");
+    assert_refuses(liana_input(model, .dtype = LIANA_U8), "input_1.dtype", "uint8", "int32");
+    assert_refuses(liana_input(model, .dtype = (liana_dtype)99), "dtype", "99");
+    assert_refuses(liana_embedding(model, .output_dim = 3), "embedding.input_dim", "0", "from 1");
+    assert_refuses(liana_category_encoding(model, .num_tokens = 3, .output_mode = (liana_encoding)3), "output_mode",
+                   "3");
+    assert_refuses(liana_global_average_pooling1d(model), "global_average_pooling1d", "[batch, 8, 8, 6]",
+                   "[batch, steps, channels]");
+    assert_refuses(liana_dense(model, .units = INT32_MAX, .input = liana_dense(model, .units = INT32_MAX)), "kernel",
+                   "2147483647");
+}
+
+static void test_images_are_asked_for(void **state)
+{
+    (void)state;
+    liana_input(model, .shape = LIANA_INTS(10));
+    int line = __LINE__ + 1;
+    liana_conv2d(model, .filters = 2, .kernel_size = 3, .name = "c");
+    char place[32];
+    snprintf(place, sizeof place, "test_layers.c:%d: layer 'c'", line);
+    assert_fails(liana_model_status(model), LIANA_INVALID_ARGUMENT, &context->error, place, "[batch, 10]",
+                 "[batch, height, width, channels]");
+    liana_layer later = liana_flatten(model);
+    assert_int_equal(later.id, 0);
+    assert_fails(liana_model_status(model), LIANA_INVALID_ARGUMENT, &context->error, place);
+}
+
+/* ---- initialisers ---- */
+
+typedef struct moments {
+    double mean, deviation, low, high;
+} moments;
+
+static moments draw(const char *text, liana_shape shape, uint64_t seed, uint32_t salt)
+{
+    liana__initializer initializer;
+    liana__error error = {0};
+    assert_ok(liana__initializer_parse(NULL, text, &initializer, &error), &error);
+    int64_t count = liana_shape_size(&shape);
+    float *values = malloc((size_t)count * sizeof *values);
+    liana__initializer_fill(&initializer, seed, salt, &shape, values);
+    moments m = {.low = INFINITY, .high = -INFINITY};
+    for (int64_t i = 0; i < count; i++) {
+        m.mean += (double)values[i] / (double)count;
+        m.low = fmin(m.low, (double)values[i]);
+        m.high = fmax(m.high, (double)values[i]);
+    }
+    for (int64_t i = 0; i < count; i++) m.deviation += pow((double)values[i] - m.mean, 2) / (double)count;
+    m.deviation = sqrt(m.deviation);
+    free(values);
+    return m;
+}
+
+static void assert_near(double found, double expected, double tolerance)
+{
+    if (!(fabs(found - expected) <= tolerance)) fail_msg("%g, expected %g +- %g", found, expected, tolerance);
+}
+
+/* A kernel [3, 5, 40, 60]: fan in 600, fan out 900; 36000 draws. */
+static void test_initializers_have_keras_distributions(void **state)
+{
+    (void)state;
+    liana_shape shape = liana_shape_of(3, 5, 40, 60);
+    const struct {
+        const char *text;
+        double deviation, limit; /* limit 0: none */
+    } cases[] = {
+        {"glorot_uniform", sqrt(1 / 750.), sqrt(3 / 750.)},
+        {"glorot_normal", sqrt(1 / 750.), 2 * sqrt(1 / 750.) / .87962566103423978},
+        {"he_uniform", sqrt(2 / 600.), sqrt(6 / 600.)},
+        {"he_normal", sqrt(2 / 600.), 2 * sqrt(2 / 600.) / .87962566103423978},
+        {"lecun_uniform", sqrt(1 / 600.), sqrt(3 / 600.)},
+        {"lecun_normal", sqrt(1 / 600.), 2 * sqrt(1 / 600.) / .87962566103423978},
+        {"variance_scaling(2, mode=fan_out, distribution=untruncated_normal)", sqrt(2 / 900.), 0},
+        {"random_uniform", 0.05 / sqrt(3), 0.05},
+        {"random_uniform(-2, maxval = 2)", 2 / sqrt(3), 2},
+        {"random_normal(stddev=3)", 3, 0},
+        {"truncated_normal(0, 1)", .87962566103423978, 2},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        moments m = draw(cases[i].text, shape, 1, 2);
+        assert_near(m.deviation, cases[i].deviation, 0.015 * cases[i].deviation);
+        assert_near(m.mean, 0, 0.02 * cases[i].deviation);
+        double reach = fmax(m.high, -m.low);
+        if (cases[i].limit > 0) {
+            assert_true(reach <= cases[i].limit * 1.0001 && reach > 0.97 * cases[i].limit);
+        } else {
+            assert_true(reach > 3 * cases[i].deviation);
+        }
+    }
+    moments m = draw("random_normal(5, 0.1)", shape, 1, 2);
+    assert_near(m.mean, 5, 0.005);
+    m = draw("constant(0.25)", shape, 1, 2);
+    assert_true(m.low == 0.25 && m.high == 0.25);
+    m = draw("ones", shape, 1, 2);
+    assert_true(m.low == 1 && m.high == 1);
+    m = draw("zeros", shape, 1, 2);
+    assert_true(m.low == 0 && m.high == 0);
+}
+
+static void test_initial_weights_depend_on_seed_and_weight(void **state)
+{
+    (void)state;
+    liana_shape shape = liana_shape_of(17, 3);
+    liana__initializer initializer;
+    float a[51], b[51];
+    assert_ok(liana__initializer_parse(NULL, "he_normal", &initializer, NULL), &context->error);
+    liana__initializer_fill(&initializer, 7, 1, &shape, a);
+    liana__initializer_fill(&initializer, 7, 1, &shape, b);
+    assert_memory_equal(a, b, sizeof a);
+    liana__initializer_fill(&initializer, 8, 1, &shape, b);
+    assert_memory_not_equal(a, b, sizeof a);
+    liana__initializer_fill(&initializer, 7, 2, &shape, b);
+    assert_memory_not_equal(a, b, sizeof a);
+}
+
+/* ---- values, against plain formulas ---- */
+
+static const float points[8] = {-30, -2.5f, -0.75f, 0, 0.25f, 1, 5, 40};
+
+/* Runs a model of one layer on `points`, in the shape of its input, as a batch of one on the reference. */
+static void run_points(float output[8])
+{
+    liana_graph *graph;
+    liana__device *device;
+    assert_model_ok();
+    liana__test_value input = {LIANA_F32, liana__model_input_shape(model), (void *)(uintptr_t)points}, result = {0};
+    assert_ok(liana_graph_create(context, &graph), &context->error);
+    liana_tensor x = liana_graph_input(graph, "x", LIANA_F32, input.shape);
+    liana__model_results results = liana__model_call(model, &x, &(liana__model_mode){.training = false});
+    liana_graph_output(graph, "y", results.outputs[0].value);
+    assert_ok(liana_graph_status(graph), &context->error);
+    assert_ok(liana__device_open(context, "reference", &device, &context->error), &context->error);
+    liana__test_run(device, graph, &input, &result);
+    memcpy(output, result.data, 8 * sizeof *output);
+    liana__test_free_values(&result, 1);
+    liana__device_close(device);
+    liana_graph_destroy(graph);
+}
+
+static double expect_relu(double x)
+{
+    return x >= 4 ? 4 : x >= 0.5 ? x : 0.25 * (x - 0.5);
+}
+
+static void test_relu_with_all_its_options(void **state)
+{
+    (void)state;
+    float y[8];
+    liana_input(model, .shape = LIANA_INTS(8));
+    liana_relu(model, .max_value = 4, .negative_slope = 0.25, .threshold = 0.5);
+    run_points(y);
+    for (int i = 0; i < 8; i++) assert_near((double)y[i], expect_relu((double)points[i]), 1e-6);
+}
+
+static double expect_activation(const char *name, double x)
+{
+    double sigmoid = 1 / (1 + exp(-x));
+    if (strcmp(name, "linear") == 0) return x;
+    if (strcmp(name, "relu") == 0) return x > 0 ? x : 0;
+    if (strcmp(name, "relu6") == 0) return fmin(fmax(x, 0), 6);
+    if (strcmp(name, "sigmoid") == 0) return sigmoid;
+    if (strcmp(name, "hard_sigmoid") == 0) return fmin(fmax(x + 3, 0), 6) / 6;
+    if (strcmp(name, "hard_sigmoid_keras2") == 0) return x < -2.5 ? 0 : x > 2.5 ? 1 : 0.2 * x + 0.5;
+    if (strcmp(name, "tanh") == 0) return tanh(x);
+    if (strcmp(name, "swish") == 0 || strcmp(name, "silu") == 0) return x * sigmoid;
+    if (strcmp(name, "elu") == 0) return x > 0 ? x : expm1(x);
+    if (strcmp(name, "selu") == 0) return 1.0507009873554805 * (x > 0 ? x : 1.6732632423543772 * expm1(x));
+    if (strcmp(name, "softplus") == 0) return x > 30 ? x : log1p(exp(x));
+    if (strcmp(name, "softsign") == 0) return x / (1 + fabs(x));
+    if (strcmp(name, "exponential") == 0) return exp(x);
+    double sum = 0; /* softmax */
+    for (int i = 0; i < 8; i++) sum += exp((double)points[i]);
+    return exp(x) / sum;
+}
+
+static void test_every_activation(void **state)
+{
+    (void)state;
+    for (const liana__activation *item = liana__activations; item->name; item++) {
+        float y[8];
+        liana_model_destroy(model);
+        assert_ok(liana_model_create(context, NULL, &model), &context->error);
+        liana_input(model, .shape = LIANA_INTS(8));
+        liana_activation(model, .activation = item->name);
+        run_points(y);
+        for (int i = 0; i < 8; i++) {
+            double expected = expect_activation(item->name, (double)points[i]);
+            assert_near((double)y[i], expected, 1e-6 + 1e-5 * fabs(expected));
+        }
+    }
+}
+
+/* At 0, where several have a kink, the slopes are TensorFlow's. */
+static void test_slopes_at_zero(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        double slope;
+    } expected[] = {{"relu", 0},       {"relu6", 0},   {"elu", 1}, {"selu", 1.0507009873554805},
+                    {"softplus", 0.5}, {"softsign", 1}};
+    liana__device *device;
+    assert_ok(liana__device_open(context, "cpu", &device, &context->error), &context->error);
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        liana_graph *graph;
+        assert_ok(liana_graph_create(context, &graph), &context->error);
+        liana_tensor x = liana_graph_constant(graph, LIANA_F32, LIANA_SCALAR, &(float){0}), gradient;
+        liana_tensor y = liana__activation_find(expected[i].name, NULL)->build(LIANA_HERE, x);
+        liana_gradients(y, &x, 1, &gradient);
+        liana_graph_output(graph, "gradient", gradient);
+        liana__test_value result;
+        liana__test_run(device, graph, NULL, &result);
+        assert_near((double)*(float *)result.data, expected[i].slope, 1e-6);
+        liana__test_free_values(&result, 1);
+        liana_graph_destroy(graph);
+    }
+    liana__device_close(device);
+}
+
+/* points as [4, 2]: each column by itself sums to 1. */
+static void test_softmax_over_another_axis(void **state)
+{
+    (void)state;
+    float y[8];
+    liana_input(model, .shape = LIANA_INTS(4, 2));
+    liana_softmax(model, .axis = 1);
+    run_points(y);
+    for (int i = 0; i < 8; i++) {
+        double sum = 0;
+        for (int k = i % 2; k < 8; k += 2) sum += exp((double)points[k] - (double)points[i]);
+        assert_near((double)y[i], 1 / sum, 1e-6);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_builders_have_the_tables_defaults, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_shapes_and_weights, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_one_number_of_a_pair_is_both, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_wrong_options_are_named, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_images_are_asked_for, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_initializers_have_keras_distributions, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_initial_weights_depend_on_seed_and_weight, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_relu_with_all_its_options, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_every_activation, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_slopes_at_zero, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_softmax_over_another_axis, set_up, tear_down),
+    };
+    return cmocka_run_group_tests_name("layers", tests, NULL, NULL);
+}

@@ -5,6 +5,7 @@ A case runs in the same folder for both builds, one after the other, so that pat
 the base gives is kept, and used again while the case, its helpers and the drawn data are the same."""
 import argparse
 import concurrent.futures
+import fcntl
 import hashlib
 import os
 import re
@@ -212,9 +213,20 @@ def read_options():
     return parser.parse_args()
 
 
+def take_folder(folder):
+    """The results are one comparison's at a time. What is returned must stay open."""
+    lock = open(os.path.join(folder, "lock"), "w", encoding="utf-8")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise SystemExit(f"compare: another comparison runs in '{folder}'; wait, or name another --folder") from None
+    return lock
+
+
 def main():
     options = read_options()
     setting = Setting(options)
+    lock = take_folder(setting.folder)
     chosen, with_tests = choose(options.wanted)
     draw(setting)
     if options.draw:
@@ -232,6 +244,7 @@ def main():
     differing = [name for name, _, differences, _ in results if differences]
     print(f"{sum(same for _, same, _, _ in results)} files of {len(results)} cases are equal; "
           f"{len(differing)} cases differ{': ' if differing else ''}{', '.join(differing)}")
+    lock.close()
     return 1 if differing else 0
 
 

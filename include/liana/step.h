@@ -122,7 +122,12 @@ typedef struct liana_step_options {
     const char *name;          /* in messages; NULL: "step" */
     bool evaluates;            /* leaf->mode is not for training: no dropout, moving averages are used */
     liana_precision precision; /* of leaves; the update is in float32 */
-    bool allows_non_finite;    /* NaN and infinity in sums, gradients and new values are no errors */
+    /* Updates of liana_step_run_many that a GPU or TPU does in one execution of its program, at most 10000; 0: 1. */
+    int64_t steps_per_execution;
+    /* On a GPU or TPU too, the same bits on any number of devices: updates are computed shard by shard. false: an update
+     * with `update` is one program, whose sums agree up to rounding. On the CPU they always are the same. */
+    bool deterministic;
+    bool allows_non_finite; /* NaN and infinity in sums, gradients and new values are no errors */
     /* Told why results are not reproducible, and who is gone; NULL: nobody. */
     void (*on_note)(void *user, const char *note);
     /* Its first device is the one that the step is made on, with its threads; a context's are split by opening the

@@ -119,7 +119,7 @@ static liana_status write_shard(const device_plan *own, const liana__training *t
 {
     liana_graph *graph;
     liana__error *error = &own->invocation->error;
-    LIANA_TRY(liana__trainer_build_leaf(training->trainer, own->shard, &graph, error));
+    LIANA_TRY(liana__trainer_build_shard(training->trainer, LIANA__STEP_TRAINING, own->shard, false, &graph, error));
     const liana__stablehlo_options options = {.donate_variables = true, .highest_precision = !own->default_products};
     liana_graph *prepared = NULL;
     liana_status status = liana__passes_run_asked_for(graph, &prepared, error);
@@ -134,7 +134,7 @@ static liana_status write_text(const device_plan *own, const liana__training *tr
     liana__leaf_plan leaf;
     liana__whole_plan plan;
     liana__error *error = &own->invocation->error;
-    const bool is_update = liana__trainer_lend_whole_plan(training->trainer, &leaf, &plan);
+    const bool is_update = liana__step_lend_whole_plan(training->trainer->step, &leaf, &plan);
     text->update.replicas = (size_t)text->replicas;
     text->update.default_products = own->default_products;
     if (is_update) {

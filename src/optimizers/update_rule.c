@@ -48,6 +48,12 @@ const char *liana__rule_slot_name(const liana__update_rule *rule, size_t slot)
     return slot == own && rule->adapts_rate ? "direction" : "average";
 }
 
+void liana__rule_slot_variable(const liana__update_rule *rule, size_t slot, const char *variable, char *name,
+                               size_t size)
+{
+    snprintf(name, size, "optimizer/%s/%s/%s", rule->optimizer->name, liana__rule_slot_name(rule, slot), variable);
+}
+
 double liana__rule_slot_begins_at(const liana__update_rule *rule, size_t slot)
 {
     const liana__optimizer *optimizer = rule->optimizer;

@@ -23,6 +23,9 @@ enum { LIANA__RATE_PRODUCT, LIANA__RATE_GRADIENT, LIANA__RATE_DIRECTION, LIANA__
 /* The slots of each variable: the optimizer's, then "direction" and "average" where they are needed. */
 size_t liana__rule_num_slots(const liana__update_rule *rule);
 const char *liana__rule_slot_name(const liana__update_rule *rule, size_t slot);
+/* "optimizer/Adam/m/dense/kernel": the variable that a slot of a variable is. In `name`. */
+void liana__rule_slot_variable(const liana__update_rule *rule, size_t slot, const char *variable, char *name,
+                               size_t size);
 double liana__rule_slot_begins_at(const liana__update_rule *rule, size_t slot);
 
 bool liana__rule_keeps_averages(const liana__update_rule *rule);

@@ -224,8 +224,7 @@ static liana__optimizer_step begin_step(const update *u, liana_tensor variable, 
     for (size_t slot = 0; slot < u->num_slots; slot++) {
         char name[512], first[64] = "zeros";
         double begins_at = liana__rule_slot_begins_at(&u->rule, slot);
-        snprintf(name, sizeof name, "optimizer/%s/%s/%.400s", u->rule.optimizer->name,
-                 liana__rule_slot_name(&u->rule, slot), variable_name);
+        liana__rule_slot_variable(&u->rule, slot, variable_name, name, sizeof name);
         if (begins_at != 0) snprintf(first, sizeof first, "constant(%.17g)", begins_at);
         step.slots[slot] = liana_graph_variable_at(u->here, u->graph, name, LIANA_F32, liana_tensor_shape(variable));
         liana_graph_initializer_at(u->here, step.slots[slot], first);

@@ -65,7 +65,7 @@ static liana_status evaluate_batch(gathering *own, const liana__batch *batch)
 {
     if (batch->count == 0) return LIANA_OK; /* no record of it can be read */
     const float *sums;
-    return liana__trainer_evaluate(own->run->core.trainer, batch, own->outputs, &sums, own->error);
+    return liana__step_measure(own->run->core.trainer->step, batch, own->outputs, &sums, own->error);
 }
 
 /* Records that cannot be read have no row in the batch. */

@@ -117,8 +117,8 @@ static void test_kept_programs(void **state)
     snprintf(kept, sizeof kept, "%s", getenv("LIANA_PROGRAM_CACHE"));
     setenv("LIANA_PROGRAM_CACHE", liana__test_path("programs"), 1);
     const size_t all = count_compiled("first"), again = count_compiled("again");
-    assert_true(all > again);
-    assert_true(change_files(SIZE_MAX, false) > 0);
+    assert_compare(all, >, again);
+    assert_compare(change_files(SIZE_MAX, false), >, 0);
     assert_int_equal(count_compiled("damaged"), all);
     assert_int_equal(count_compiled("written"), again);
     change_files(LAYOUT_AT, true);
@@ -130,7 +130,7 @@ static void test_kept_programs(void **state)
     counted->fails_after = 0;
     counted->fails_with = 3;
     counted->fails_saying = "of another version";
-    assert_true(count_compiled("refused") > again);
+    assert_compare(count_compiled("refused"), >, again);
     counted->fails = -1;
     setenv("LIANA_PROGRAM_CACHE", kept, 1);
     liana__test_plugin_is_clean();

@@ -80,7 +80,7 @@ static void lift_offsets(liana__run *run)
         const char *last = strrchr(variable->name, '/');
         if (!last || strcmp(last, "/beta") != 0) continue;
         const int64_t count = liana_shape_size(&variable->buffer->shape);
-        assert_true(count <= MOST_NUMBERS);
+        assert_compare(count, <=, MOST_NUMBERS);
         const liana__philox_key key = liana__philox_make_key(1, LIANA__STREAM_TEST, (uint32_t)i);
         for (int64_t k = 0; k < count; k++) {
             uint32_t words[4];
@@ -263,10 +263,10 @@ static void test_gradients_agree(void **state)
                  first->largest, first->explained);
     /* 27 convolutions with normalisation: 5 tensors each; the classifier; the loss and the layers' outputs. */
     assert_int_equal(found.num_gradients + found.num_zeros, 27 * 5 + 2);
-    assert_true(found.num_others > 80);
+    assert_compare(found.num_others, >, 80);
     assert_int_equal(found.num_zeros, 0);
-    assert_true(found.nearest->largest > 0);
-    assert_true(found.middle < MOST_EXPLAINED);
+    assert_compare(found.nearest->largest, >, 0);
+    assert_compare(found.middle, <, MOST_EXPLAINED);
     finish(&own);
 }
 

@@ -135,7 +135,7 @@ static void test_defaults(void **state)
     const sample *object = &fixed->object;
     assert_true(object->shuffle);
     assert_int_equal(object->epochs, 0);
-    assert_true(object->rate == 1e-3);
+    assert_compare(object->rate, ==, 1e-3);
     assert_string_equal(object->name, "1");
     assert_null(object->file);
     assert_int_equal(object->padding, 1);
@@ -175,7 +175,7 @@ static void test_reads_every_kind(void **state)
     assert_string_equal(object->file, "dir/../x/*.h5");
     assert_int_equal(object->padding, 0);
     assert_int_equal(object->size[1], 7);
-    assert_true(object->momentum == 0.9);
+    assert_compare(object->momentum, ==, 0.9);
     assert_int_equal(object->shape.count, 3);
     assert_int_equal(object->shape.values[1], -2);
     assert_int_equal(object->metrics.count, 1);

@@ -88,9 +88,10 @@ liana__array_update liana__array_update_create(liana_model *model, const liana__
 void liana__array_update_begin(liana__array_update *f)
 {
     liana__error error = {0};
-    assert_ok(liana__update_items_create(f->model, &f->rule, f->averages, f->updated, &f->items, &error), &error);
+    assert_ok(liana__test_update_items(f->model, &f->rule, f->averages, f->updated, &f->arena, &f->items, &error),
+              &error);
     f->items.rate_multipliers = f->multipliers;
-    assert_true(f->items.num_items <= MAX_ITEMS);
+    assert_compare(f->items.num_items, <=, MAX_ITEMS);
 }
 
 void liana__array_update_free(liana__array_update *f)
@@ -129,11 +130,11 @@ static float *find_array(const step_run *r, const char *name, bool is_input)
                  liana__rule_slot_name(&r->f->rule, slot));
         if (strncmp(base, prefix, strlen(prefix)) != 0) continue;
         int weight = liana__model_find_weight(r->f->model, base + strlen(prefix));
-        assert_true(weight >= 0);
+        assert_compare(weight, >=, 0);
         return r->n->slots[weight][slot] + offset;
     }
     int weight = liana__model_find_weight(r->f->model, base);
-    assert_true(weight >= 0);
+    assert_compare(weight, >=, 0);
     return (is_input ? r->n->sums[weight] : r->n->values[weight]) + offset;
 }
 
@@ -164,7 +165,9 @@ static void run_graph(const step_run *r, liana_graph *graph, float *out)
     liana__error error = {0};
     liana__executable *executable;
     liana__buffer *inputs[64], *variables[128], *outputs[1] = {NULL};
-    assert_true(graph->num_inputs <= 64 && graph->num_variables <= 128 && graph->num_outputs == (out ? 1 : 0));
+    assert_compare(graph->num_inputs, <=, 64);
+    assert_compare(graph->num_variables, <=, 128);
+    assert_compare(graph->num_outputs, ==, out ? 1 : 0);
     assert_ok(backend->compile(r->device, graph, &executable, &error), &error);
     for (size_t i = 0; i < graph->num_inputs; i++) {
         inputs[i] = make_buffer(r->device, graph->inputs[i], find_input(r, graph->inputs[i]->name));
@@ -211,7 +214,7 @@ static void sum_in_slices(step_run *r, const liana__slice_end *ends, size_t num_
         liana_graph *graph;
         assert_ok(liana__build_slice_sums(r->f->model->context, items, &slice, round, &graph),
                   &r->f->model->context->error);
-        assert_true((graph != NULL) == (liana__slice_num_chunks(items, &slice) > 0));
+        assert_compare(graph != NULL, ==, liana__slice_num_chunks(items, &slice) > 0);
         if (!graph) continue;
         const liana_shape shape = graph->outputs[0].node->shape;
         assert_int_equal(liana__graph_find_output(graph, "chunk_sums"), 0);
@@ -239,7 +242,7 @@ void liana__array_update_run(liana__array_update *f, liana__update_arrays *n, li
         liana__update_slice slice = slice_of(f, &ends[s], pieces);
         liana_graph *graph;
         assert_ok(liana__build_slice_update(f->model->context, &f->items, &slice, &graph), &f->model->context->error);
-        assert_true((graph != NULL) == (slice.num_pieces > 0));
+        assert_compare(graph != NULL, ==, slice.num_pieces > 0);
         if (!graph) continue;
         find_rows(&r, &slice);
         run_graph(&r, graph, NULL);

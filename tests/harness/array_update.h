@@ -5,7 +5,7 @@
 
 #include "harness/harness.h"
 
-#include "train/core/slice_update.h"
+#include "harness/update_items.h"
 
 enum { LIANA__ARRAY_MAX_WEIGHTS = 24 };
 

@@ -119,7 +119,7 @@ static void test_builders_have_the_tables_defaults(void **state)
         if (!found) fail_msg("%s is missing in this test", liana__layer_types[i]->name);
         tried++;
     }
-    assert_true(tried >= 25);
+    assert_compare(tried, >=, 25);
 }
 
 /* ---- shapes and weights; the numbers are Keras's rules worked out by hand ---- */
@@ -299,11 +299,6 @@ static moments draw(const char *text, liana_shape shape, uint64_t seed, uint32_t
     return m;
 }
 
-static void assert_near(double found, double expected, double tolerance)
-{
-    if (!(fabs(found - expected) <= tolerance)) fail_msg("%g, expected %g +- %g", found, expected, tolerance);
-}
-
 /* A kernel [3, 5, 40, 60]: fan in 600, fan out 900; 36000 draws. */
 static void test_initializers_have_keras_distributions(void **state)
 {
@@ -331,19 +326,23 @@ static void test_initializers_have_keras_distributions(void **state)
         assert_near(m.mean, 0, 0.02 * cases[i].deviation);
         double reach = fmax(m.high, -m.low);
         if (cases[i].limit > 0) {
-            assert_true(reach <= cases[i].limit * 1.0001 && reach > 0.97 * cases[i].limit);
+            assert_compare(reach, <=, cases[i].limit * 1.0001, i);
+            assert_compare(reach, >, 0.97 * cases[i].limit, i);
         } else {
-            assert_true(reach > 3 * cases[i].deviation);
+            assert_compare(reach, >, 3 * cases[i].deviation, i);
         }
     }
     moments m = draw("random_normal(5, 0.1)", shape, 1, 2);
     assert_near(m.mean, 5, 0.005);
     m = draw("constant(0.25)", shape, 1, 2);
-    assert_true(m.low == 0.25 && m.high == 0.25);
+    assert_compare(m.low, ==, 0.25);
+    assert_compare(m.high, ==, 0.25);
     m = draw("ones", shape, 1, 2);
-    assert_true(m.low == 1 && m.high == 1);
+    assert_compare(m.low, ==, 1);
+    assert_compare(m.high, ==, 1);
     m = draw("zeros", shape, 1, 2);
-    assert_true(m.low == 0 && m.high == 0);
+    assert_compare(m.low, ==, 0);
+    assert_compare(m.high, ==, 0);
 }
 
 static void test_initial_weights_depend_on_seed_and_weight(void **state)
@@ -398,7 +397,7 @@ static void test_relu_with_all_its_options(void **state)
     liana_input(model, .shape = LIANA_INTS(8));
     liana_relu(model, .max_value = 4, .negative_slope = 0.25, .threshold = 0.5);
     run_points(y);
-    for (int i = 0; i < 8; i++) assert_near((double)y[i], expect_relu((double)points[i]), 1e-6);
+    for (int i = 0; i < 8; i++) assert_near(y[i], expect_relu((double)points[i]), 1e-6);
 }
 
 static double expect_activation(const char *name, double x)
@@ -434,7 +433,7 @@ static void test_every_activation(void **state)
         run_points(y);
         for (int i = 0; i < 8; i++) {
             double expected = expect_activation(item->name, (double)points[i]);
-            assert_near((double)y[i], expected, 1e-6 + 1e-5 * fabs(expected));
+            assert_near(y[i], expected, 1e-6 + 1e-5 * fabs(expected));
         }
     }
 }
@@ -459,7 +458,7 @@ static void test_slopes_at_zero(void **state)
         liana_graph_output(graph, "gradient", gradient);
         liana__test_value result;
         liana__test_run(device, graph, NULL, &result);
-        assert_near((double)*(float *)result.data, expected[i].slope, 1e-6);
+        assert_near(*(float *)result.data, expected[i].slope, 1e-6);
         liana__test_free_values(&result, 1);
         liana_graph_destroy(graph);
     }
@@ -477,7 +476,7 @@ static void test_softmax_over_another_axis(void **state)
     for (int i = 0; i < 8; i++) {
         double sum = 0;
         for (int k = i % 2; k < 8; k += 2) sum += exp((double)points[k] - (double)points[i]);
-        assert_near((double)y[i], 1 / sum, 1e-6);
+        assert_near(y[i], 1 / sum, 1e-6);
     }
 }
 

@@ -120,11 +120,11 @@ static const char *write_folder(const char *name, float *const *weights, const f
 static void assert_tfjs_agrees(const char *tolerance, const char *const *folders, size_t count)
 {
     const char *arguments[64] = {"node", LIANA_SOURCE_DIR "/tests/layers/tfjs_compare.js", tolerance};
-    assert_true(count + 4 < sizeof arguments / sizeof *arguments);
+    assert_compare(count + 4, <, sizeof arguments / sizeof *arguments);
     for (size_t i = 0; i < count; i++) arguments[3 + i] = folders[i];
     fflush(NULL);
     pid_t child = fork();
-    assert_true(child >= 0);
+    assert_compare(child, >=, 0);
     if (child == 0) {
         execvp("node", (char *const *)(uintptr_t)arguments);
         _exit(127);

@@ -111,7 +111,7 @@ static void measure(const measurement *m, liana__device *device, const samples *
     assert_ok(liana__yaml_parse(m->written, strlen(m->written), "metric", &arena, &written, &error), &error);
     assert_ok(liana__metric_read(NULL, written, "metrics", &arena, &choice, &error), &error);
     size_t size = choice.metric->size(choice.options, &liana_shape_of(1, m->last));
-    assert_true(size <= MOST_SUMS);
+    assert_compare(size, <=, MOST_SUMS);
     memset(sums, 0, MOST_SUMS * sizeof *sums);
     for (int64_t begin = 0; begin < EXAMPLES; begin += leaf) {
         int64_t left = EXAMPLES - begin;
@@ -134,7 +134,7 @@ static void check(const measurement *m, double expected)
             double again;
             measure(m, devices[d], &all, leaves[i], sums, &again);
             assert_memory_equal(sums, first, sizeof sums);
-            assert_true(again == value);
+            assert_compare(again, ==, value);
         }
     }
 }
@@ -287,7 +287,7 @@ static void test_scores_of_each_class(void **state)
                                    sigmoid ? LIANA__TARGET_VALUES : LIANA__TARGET_CLASSES, true, CLASSES};
             assert_int_equal(measure_all(&m, &all, values), CLASSES);
             for (int k = 0; k < CLASSES; k++) {
-                assert_true(fabs(values[k] - score(names[n][0], count(&all, &m, k, 0.25))) < 1e-12);
+                assert_near(values[k], score(names[n][0], count(&all, &m, k, 0.25)), 1e-12, n, k);
             }
         }
         snprintf(text, sizeof text, "class_%s", names[n]);
@@ -296,7 +296,7 @@ static void test_scores_of_each_class(void **state)
     }
     const measurement support = {"support", LIANA__ACTIVATION_SOFTMAX, LIANA__TARGET_CLASSES, true, CLASSES};
     assert_int_equal(measure_all(&support, &all, values), CLASSES);
-    for (int k = 0; k < CLASSES; k++) assert_true(values[k] == count(&all, &support, k, 0.5).truth);
+    for (int k = 0; k < CLASSES; k++) assert_compare(values[k], ==, count(&all, &support, k, 0.5).truth, k);
 }
 
 /* ---- agreement ---- */
@@ -392,7 +392,7 @@ static void test_normalized_matrix(void **state)
                 for (int j = 0; kind == 2 && j < CLASSES; j++) whole += pairs[j][k];
                 for (int j = 0; kind == 3 && j < CLASSES * CLASSES; j++) whole += pairs[j / CLASSES][j % CLASSES];
                 if (whole > 0) own = pairs[i][k] / whole;
-                assert_true(fabs(values[i * CLASSES + k] - own) < 1e-12);
+                assert_near(values[i * CLASSES + k], own, 1e-12, i, k);
             }
         }
     }
@@ -586,7 +586,7 @@ static void test_means_over_values(void **state)
                 double x = (double)all.outputs[i * CLASSES + k], t = (double)all.answers[i * CLASSES + k];
                 sum += n == 0 ? x : n == 1 ? (x - t) * (x - t) : n == 2 ? fabs(x - t) : (x > 0.5) == (t > 0.5);
             }
-            assert_true(fabs((double)each[i] - sum / CLASSES) < 1e-6);
+            assert_near(each[i], sum / CLASSES, 1e-6, i);
         }
     }
 }
@@ -601,7 +601,7 @@ static void test_top_k_of_rows(void **state)
     for (int i = 0; i < EXAMPLES; i++) {
         int truth = likeliest(all.answers + i * CLASSES), above = 0;
         for (int k = 0; k < CLASSES; k++) above += all.outputs[i * CLASSES + k] > all.outputs[i * CLASSES + truth];
-        assert_true(each[i] == (float)(above < 5));
+        assert_compare(each[i], ==, (float)(above < 5), i);
     }
 }
 

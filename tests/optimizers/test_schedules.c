@@ -235,7 +235,8 @@ static void test_decays_fall(void **state)
         double last = 0.1;
         for (int64_t step = 0; step < 60; step++) {
             double rate = liana__learning_rate_at(&r.rate, step);
-            assert_true(rate >= 0 && rate <= last);
+            assert_compare(rate, >=, 0);
+            assert_compare(rate, <=, last);
             last = rate;
         }
         free(r.options);
@@ -257,7 +258,7 @@ static void test_names_and_options(void **state)
     liana__value *map = NULL;
     static const char yaml[] = "{decay_step: 10}";
     double options[32];
-    assert_true(liana__schedule_ExponentialDecay.options->size <= sizeof options);
+    assert_compare(liana__schedule_ExponentialDecay.options->size, <=, sizeof options);
     assert_ok(liana__yaml_parse(yaml, sizeof yaml - 1, "run.yaml", &arena, &map, &error), &error);
     assert_fails(liana__fields_read(liana__schedule_ExponentialDecay.options, map, "train.optimizer.learning_rate",
                                     NULL, &arena, options, &error),

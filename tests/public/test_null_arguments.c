@@ -102,7 +102,7 @@ static int run_cases(bool inside)
         if (own->inside != inside) continue;
         fflush(NULL);
         pid_t child = fork();
-        assert_true(child >= 0);
+        assert_compare(child, >=, 0);
         if (child == 0) {
             /* cmocka's handlers would go on with the next test. */
             signal(SIGSEGV, SIG_DFL);

@@ -5,7 +5,7 @@
 #include "data/dataset/turns.h"
 #include "data/source/source.h"
 #include "models/preprocessing.h"
-#include "train/core/precision.h"
+#include "step/precision.h"
 #include "train/core/recompute.h"
 
 #include <math.h>

@@ -8,7 +8,7 @@
 static bool keeps_averages(const liana__training *training)
 {
     const liana__trainer_options *options = liana__trainer_options_of(training->trainer);
-    if (!options->optimizer || (options->function && options->function->build_update)) return false;
+    if (!options->optimizer || (options->function && options->function->update)) return false;
     const liana__update_rule rule = liana__trainer_rule(options);
     return liana__rule_keeps_averages(&rule);
 }
@@ -29,8 +29,8 @@ static liana__variable *average_of(const liana__training *training, size_t weigh
     const liana__trainer_options *options = liana__trainer_options_of(training->trainer);
     const liana__update_rule rule = liana__trainer_rule(options);
     char name[512];
-    liana__slot_name(options, liana__rule_average_slot(&rule), training->model->weights[weight].name, name,
-                     sizeof name);
+    liana__rule_slot_variable(&rule, liana__rule_average_slot(&rule), training->model->weights[weight].name, name,
+                              sizeof name);
     return liana__variables_find(&training->variables, name);
 }
 

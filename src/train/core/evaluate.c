@@ -40,7 +40,7 @@ static liana_status tell(evaluation *own, const liana__batch *batch, liana__erro
 {
     if (!own->on_outputs) return LIANA_OK;
     const liana_status status = tell_own(own, batch, error);
-    return liana__cluster_agree_status(liana__trainer_cluster(own->trainer), status, error);
+    return liana__cluster_agree_status(liana__step_cluster(own->trainer->step), status, error);
 }
 
 static liana_status gather_rows(evaluation *own, const liana__batch *batch, liana__error *error)
@@ -56,9 +56,9 @@ static liana_status measure_batch(evaluation *own, const liana__batch *batch, li
     const float *sums;
     LIANA_TRY(reserve(own, batch->count, error));
     LIANA_TRY(liana__batch_check(own->trainer, batch, liana__loader_source(own->loader), error));
-    LIANA_TRY(liana__trainer_evaluate(own->trainer, batch, own->wants_outputs ? own->outputs : NULL, &sums, error));
+    LIANA_TRY(liana__step_measure(own->trainer->step, batch, own->wants_outputs ? own->outputs : NULL, &sums, error));
     LIANA_TRY(gather_rows(own, batch, error));
-    LIANA_TRY(liana__cluster_section_end(liana__trainer_cluster(own->trainer), error));
+    LIANA_TRY(liana__cluster_section_end(liana__step_cluster(own->trainer->step), error));
     liana__totals_add(own->totals, sums, count, batch->num_positions - count);
     return tell(own, batch, error);
 }
@@ -66,7 +66,7 @@ static liana_status measure_batch(evaluation *own, const liana__batch *batch, li
 /* Once more, if a process dies meanwhile: then rows are shared out anew. */
 static liana_status measure_step(evaluation *own, int64_t step, liana__error *error)
 {
-    liana__cluster *cluster = liana__trainer_cluster(own->trainer);
+    liana__cluster *cluster = liana__step_cluster(own->trainer->step);
     liana_status status;
     do {
         liana__batch *batch;
@@ -95,7 +95,7 @@ static liana_status evaluate(evaluation *own, int64_t max_steps, liana__error *e
     int64_t steps = (int64_t)liana__loader_steps_per_epoch(own->loader, 0);
     if (max_steps && max_steps < steps) steps = max_steps;
     liana_status status = LIANA_OK;
-    own->generation = liana__cluster_generation(liana__trainer_cluster(own->trainer));
+    own->generation = liana__cluster_generation(liana__step_cluster(own->trainer->step));
     for (int64_t step = 0; step < steps && status == LIANA_OK; step++) status = measure_step(own, step, error);
     free(own->outputs);
     liana__gathered_rows_free(&own->gathered);

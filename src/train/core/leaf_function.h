@@ -7,6 +7,7 @@
 #define LIANA_TRAIN_LEAF_FUNCTION_H
 
 #include "layers/model.h"
+#include "step/builders.h"
 
 /* A leaf that is to be built. */
 typedef struct liana__function_call {
@@ -28,22 +29,11 @@ typedef struct liana__function_call {
     size_t num_updates;
 } liana__function_call;
 
-/* A variable that only the update has. */
-typedef struct liana__update_variable {
-    const char *name;
-    liana_dtype dtype;
-    liana_shape shape;
-} liana__update_variable;
-
 typedef struct liana__leaf_function {
     void (*build)(void *user, liana__function_call *call);
     bool gives_rows; /* in evaluation */
-    /* An update of its own: as in liana__strategy_plan, with the scalars count, learning rate and iteration. The n-th
-     * item of the leaf's sums belongs to weight `weights[n]`. NULL: the optimizer's. */
-    liana_status (*build_update)(void *user, liana_graph **graph, liana__error *error);
-    size_t (*find_sum)(void *user, const char *input);
-    const liana__update_variable *update_variables; /* [num_update_variables], which begin at zero */
-    size_t num_update_variables;
+    /* An update of its own, with the scalars learning rate and iteration. NULL: the optimizer's. */
+    const liana__update_builder *update;
     void *user;
 } liana__leaf_function;
 

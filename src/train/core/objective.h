@@ -13,6 +13,7 @@
 #include "layers/model.h"
 #include "losses/loss.h"
 #include "metrics/metric.h"
+#include "step/builders.h"
 
 #include <liana/element.h>
 
@@ -120,8 +121,6 @@ typedef struct liana__objective_call {
     liana_tensor sums; /* f32 [num_sums] */
     liana_tensor loss; /* scalar */
 } liana__objective_call;
-/* What examples give, [size, ...], each times its weight, [size]; an invalid one: 1. So missing ones add nothing. */
-liana_tensor liana__by_example(liana_tensor each, liana_tensor weights);
 void liana__objective_build(const liana__objective *objective, liana__objective_call *call);
 /* The weights of classes as a constant of the graph, for liana__objective_call.class_weights. Classes from `count` on
  * have 1. Invalid: out of memory. */

@@ -2,18 +2,6 @@
 #include "ir/graph.h"
 #include "train/core/objective.h"
 
-liana_tensor liana__by_example(liana_tensor each, liana_tensor weights)
-{
-    if (!weights.id) return each;
-    if (liana_tensor_dtype(weights) != liana_tensor_dtype(each)) {
-        weights = liana_op_cast(weights, liana_tensor_dtype(each));
-    }
-    liana_shape shape = liana_tensor_shape(each), column = liana_tensor_shape(weights);
-    while (column.rank < shape.rank) column.dims[column.rank++] = 1;
-    if (column.rank > 1) weights = liana_op_reshape(weights, column);
-    return liana_op_multiply(each, weights);
-}
-
 static liana_tensor sum_all(liana_tensor each)
 {
     return liana_op_reduce_sum(each, LIANA_ALL_AXES, false);

@@ -3,7 +3,7 @@
 
 #include "base/format.h"
 #include "base/memory.h"
-#include "train/core/trainer_internal.h"
+#include "train/core/trainer.h"
 
 #include <stdio.h>
 
@@ -30,7 +30,7 @@ liana__recompute_result liana__recompute_report(const liana__trainer *trainer, l
 {
     liana__recompute_result result = {.recompute = LIANA_RECOMPUTE_NONE};
     if (asked != LIANA_RECOMPUTE_AUTO) return result;
-    liana__trainer_memory memory = liana__trainer_memory_of(trainer);
+    liana__step_memory memory = liana__step_memory_of(trainer->step);
     if (memory.num_segments > 0 || on_plugin) {
         result.recompute = LIANA_RECOMPUTE_AUTO;
         result.memory = (int64_t)(limit >> 20);

@@ -39,30 +39,25 @@ liana__component_name liana__partner_component(const liana__objective *objective
     return name_component("partners/", objective->outputs[output].name);
 }
 
-size_t liana__list_components(const liana__trainer_options *options, liana__component_name names[LIANA__MAX_COMPONENTS])
+liana_status liana__model_sums_create(const liana_model *model, liana__step_sums *sums, liana__error *error)
 {
-    static const char *const others[] = {"positions", LIANA__WEIGHTS, LIANA__SHARES, LIANA__SCALES};
-    const size_t num_inputs = liana__model_num_inputs(options->model), num_outputs = options->objective->num_outputs;
-    size_t count = 0;
-    for (size_t i = 0; i < num_inputs; i++) names[count++] = liana__input_component(options->model, i);
-    for (size_t i = 0; i < num_outputs; i++) names[count++] = liana__target_component(options->objective, i);
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) names[count++] = name_component(others[i], "");
-    for (size_t i = 0; i < num_outputs; i++) names[count++] = liana__partner_component(options->objective, i);
-    return count;
+    *sums = (liana__step_sums){.items = calloc(model->num_weights + 1, sizeof *sums->items)};
+    return sums->items ? LIANA_OK : liana__fail_memory(error, "the trainer");
 }
 
-liana_status liana__leaf_sums_create(const liana_model *model, liana__leaf_sums *sums, liana__error *error)
+void liana__model_sums_free(liana__step_sums *sums)
 {
-    *sums = (liana__leaf_sums){.weights = calloc(model->num_weights + 1, sizeof *sums->weights),
-                               .averages = calloc(model->num_weights + 1, sizeof *sums->averages)};
-    return sums->weights && sums->averages ? LIANA_OK : liana__fail_memory(error, "the trainer");
+    free(sums->items);
+    *sums = (liana__step_sums){0};
 }
 
-void liana__leaf_sums_free(liana__leaf_sums *sums)
+static void add_sum(const liana_model *model, size_t weight, liana__step_sums *sums, liana__step_sum item)
 {
-    free(sums->weights);
-    free(sums->averages);
-    *sums = (liana__leaf_sums){0};
+    item.variable = model->weights[weight].name;
+    item.dtype = LIANA_F32;
+    item.shape = model->weights[weight].shape;
+    sums->num_gradients += item.is_gradient;
+    sums->items[sums->count++] = item;
 }
 
 /* What training and evaluation have in common: the model's results for a shard, and the sums that describe them. */
@@ -185,16 +180,10 @@ static void call_function(const liana__leaf_function *function, const liana_tens
     made->rows = call.rows;
 }
 
-/* The rows of a graph of leaves. */
-typedef struct leaf_rows {
-    int64_t size; /* of all leaves */
-    int64_t leaves;
-    bool masked;
-} leaf_rows;
-
-static shard build_shard(const liana__trainer_options *options, liana_graph *graph, leaf_rows rows, bool training)
+static shard build_shard(const liana__trainer_options *options, liana_graph *graph, const liana__shard_rows *rows,
+                         bool training)
 {
-    const int64_t size = rows.size;
+    const int64_t size = rows->size * rows->shards;
     shard made = {0};
     liana__objective_call *call = &made.measured;
     liana_tensor inputs[LIANA__MAX_INPUTS];
@@ -208,12 +197,12 @@ static shard build_shard(const liana__trainer_options *options, liana_graph *gra
     }
     liana_tensor positions = liana_graph_input(graph, "positions", LIANA_U64, liana_shape_of(size));
     add_components(options, graph, size, training, call);
-    if (rows.masked) made.present = liana_graph_input(graph, "present", LIANA_F32, liana_shape_of(size));
+    if (rows->masked) made.present = liana_graph_input(graph, "present", LIANA_F32, liana_shape_of(size));
     call->present = made.present;
     liana__model_mode mode = {.training = training,
                               .positions = positions,
                               .present = made.present,
-                              .leaves = rows.leaves,
+                              .leaves = rows->shards,
                               .seed = options->seed};
     if (liana_graph_status(graph) != LIANA_OK) return made;
     if (options->function) {
@@ -225,18 +214,6 @@ static shard build_shard(const liana__trainer_options *options, liana_graph *gra
     return made;
 }
 
-/* The status of a finished graph; a failed one is destroyed. */
-static liana_status finish_graph(liana_graph *graph, liana_graph **out)
-{
-    liana_status status = liana_graph_status(graph);
-    if (status != LIANA_OK) {
-        liana_graph_destroy(graph);
-        graph = NULL;
-    }
-    *out = graph;
-    return status;
-}
-
 /* Where the model's last layer was written. */
 static liana_location end_of(const liana_model *model)
 {
@@ -245,7 +222,7 @@ static liana_location end_of(const liana_model *model)
     return where.file ? where : here;
 }
 
-static void add_gradients(const liana_model *model, liana_graph *graph, const shard *made, liana__leaf_sums *sums)
+static void add_gradients(const liana_model *model, liana_graph *graph, const shard *made, liana__step_sums *sums)
 {
     liana_tensor *wrt = liana__arena_allocate(&graph->arena, 2 * (model->num_weights + 1) * sizeof *wrt);
     if (!wrt) {
@@ -262,7 +239,7 @@ static void add_gradients(const liana_model *model, liana_graph *graph, const sh
     for (size_t i = 0; i < model->num_weights; i++) {
         if (!liana__weight_trainable(model, i)) continue;
         liana_graph_output(graph, model->weights[i].name, gradients[sums->count]);
-        sums->weights[sums->count++] = i;
+        add_sum(model, i, sums, (liana__step_sum){.is_gradient = true});
     }
 }
 
@@ -291,63 +268,34 @@ static const liana_tensor *weigh_statistics(liana_graph *graph, const shard *mad
 }
 
 static void add_statistics(const liana_model *model, liana_graph *graph, const shard *made,
-                           const liana_tensor *weighted, liana__leaf_sums *sums)
+                           const liana_tensor *weighted, liana__step_sums *sums)
 {
     for (size_t i = 0; i < made->results.num_updates; i++) {
         const liana__model_update *update = &made->results.updates[i];
-        sums->averages[update->weight] = (liana__average){update->momentum, update->about};
+        const char *about = update->about == LIANA__NO_WEIGHT ? NULL : model->weights[update->about].name;
         liana_graph_output(graph, model->weights[update->weight].name, weighted[i]);
-        sums->weights[sums->count++] = update->weight;
+        add_sum(model, update->weight, sums, (liana__step_sum){.momentum = update->momentum, .about = about});
     }
 }
 
-static liana_status build_training(liana_context *context, const liana__trainer_options *options, leaf_rows rows,
-                                   liana__leaf_sums *sums, liana_graph **out)
+/* The outputs of a training shard behind its vector. */
+static void add_sums(const liana__trainer_options *options, liana_graph *graph, const shard *made, int64_t size,
+                     liana__step_sums *sums)
 {
-    *out = NULL;
-    liana_graph *graph;
-    LIANA_TRY(liana_graph_create(context, &graph));
-    sums->count = 0;
-    shard made = build_shard(options, graph, rows, true);
-    if (liana_graph_status(graph) == LIANA_OK) {
-        const liana_tensor *weighted = weigh_statistics(graph, &made, rows.size);
-        if (!weighted) return finish_graph(graph, out);
-        add_gradients(options->model, graph, &made, sums);
-        add_statistics(options->model, graph, &made, weighted, sums);
-    }
-    return finish_graph(graph, out);
+    const liana_tensor *weighted = weigh_statistics(graph, made, size);
+    sums->count = sums->num_gradients = 0;
+    if (!weighted) return;
+    add_gradients(options->model, graph, made, sums);
+    add_statistics(options->model, graph, made, weighted, sums);
 }
 
-liana_status liana__build_training_leaf(liana_context *context, const liana__trainer_options *options, int64_t size,
-                                        bool masked, liana__leaf_sums *sums, liana_graph **out)
-{
-    return build_training(context, options, (leaf_rows){size, 1, masked}, sums, out);
-}
-
-liana_status liana__build_training_leaves(liana_context *context, const liana__trainer_options *options, int64_t size,
-                                          int64_t leaves, liana__leaf_sums *sums, liana_graph **out)
-{
-    return build_training(context, options, (leaf_rows){size * leaves, leaves, true}, sums, out);
-}
-
-bool liana__leaves_stand_side_by_side(const liana__trainer_options *options)
+bool liana__shards_stand_side_by_side(const liana__trainer_options *options)
 {
     if (options->function) return false;
     for (size_t i = 0; i < options->model->num_layers; i++) {
         if (options->model->layers[i].type->own) return false;
     }
     return true;
-}
-
-liana_status liana__build_evaluation_leaf(liana_context *context, const liana__trainer_options *options, int64_t size,
-                                          bool masked, liana_graph **out)
-{
-    *out = NULL;
-    liana_graph *graph;
-    LIANA_TRY(liana_graph_create(context, &graph));
-    shard made = build_shard(options, graph, (leaf_rows){size, 1, masked}, false);
-    if (liana_graph_status(graph) == LIANA_OK && made.rows.id) liana_graph_output(graph, "output", made.rows);
-    return finish_graph(graph, out);
 }
 
 static liana_tensor count_in_model(const liana__trainer_options *options, const liana_tensor *inputs,
@@ -375,28 +323,41 @@ static liana_tensor count_in_function(const liana__trainer_options *options, lia
     return call.counts;
 }
 
-liana_status liana__build_counting_leaf(liana_context *context, const liana__trainer_options *options, int64_t size,
-                                        bool masked, liana_graph **out)
+static void build_counting(const liana__trainer_options *options, liana_graph *graph, const liana__shard_rows *rows)
 {
-    *out = NULL;
-    liana_graph *graph;
     liana_tensor inputs[LIANA__MAX_INPUTS];
     liana__objective_call call = {0};
-    LIANA_TRY(liana_graph_create(context, &graph));
     for (size_t i = 0; i < liana__model_num_inputs(options->model); i++) {
-        inputs[i] = build_input(options, graph, i, size);
+        inputs[i] = build_input(options, graph, i, rows->size);
     }
-    if (masked) call.present = liana_graph_input(graph, "present", LIANA_F32, liana_shape_of(size));
-    if (liana_graph_status(graph) == LIANA_OK) {
-        liana_tensor counts = options->function ? count_in_function(options, graph, inputs, call.present, size)
-                                                : count_in_model(options, inputs, &call, size);
-        if (liana_graph_status(graph) == LIANA_OK) liana_graph_output(graph, "counts", counts);
-    }
-    return finish_graph(graph, out);
+    if (rows->masked) call.present = liana_graph_input(graph, "present", LIANA_F32, liana_shape_of(rows->size));
+    if (liana_graph_status(graph) != LIANA_OK) return;
+    liana_tensor counts = options->function ? count_in_function(options, graph, inputs, call.present, rows->size)
+                                            : count_in_model(options, inputs, &call, rows->size);
+    if (liana_graph_status(graph) == LIANA_OK) liana_graph_output(graph, "counts", counts);
 }
 
-void liana__slot_name(const liana__trainer_options *options, size_t slot, const char *weight, char *name, size_t size)
+liana_status liana__build_model_shard(liana_context *context, const liana__trainer_options *options,
+                                      liana__step_kind kind, const liana__shard_rows *rows, liana__step_sums *sums,
+                                      liana_graph **out)
 {
-    const liana__update_rule rule = liana__trainer_rule(options);
-    snprintf(name, size, "optimizer/%s/%s/%s", rule.optimizer->name, liana__rule_slot_name(&rule, slot), weight);
+    liana_graph *graph;
+    *out = NULL;
+    LIANA_TRY(liana_graph_create(context, &graph));
+    if (kind == LIANA__STEP_COUNTING) {
+        build_counting(options, graph, rows);
+    } else {
+        const bool training = kind == LIANA__STEP_TRAINING;
+        const shard made = build_shard(options, graph, rows, training);
+        const bool is_good = liana_graph_status(graph) == LIANA_OK;
+        if (is_good && training) add_sums(options, graph, &made, rows->size * rows->shards, sums);
+        if (is_good && !training && made.rows.id) liana_graph_output(graph, "output", made.rows);
+    }
+    const liana_status status = liana_graph_status(graph);
+    if (status != LIANA_OK) {
+        liana_graph_destroy(graph);
+        return status;
+    }
+    *out = graph;
+    return LIANA_OK;
 }

@@ -2,15 +2,14 @@
 #ifndef LIANA_TRAIN_TRAINER_OPTIONS_H
 #define LIANA_TRAIN_TRAINER_OPTIONS_H
 
-#include "batch/batch.h"
-#include "distribute/strategy.h"
 #include "optimizers/update_rule.h"
+#include "step/step.h"
 #include "train/core/leaf_function.h"
 #include "train/core/objective.h"
 
 #include <liana/dataset.h>
 
-enum { LIANA__MAX_INPUTS = LIANA_MAX_COMPONENTS, LIANA__MAX_STEPS_PER_EXECUTION = 10000 };
+enum { LIANA__MAX_INPUTS = LIANA_MAX_COMPONENTS };
 
 /* How the data of an input of the model arrive. */
 typedef struct liana__trainer_input {
@@ -43,7 +42,7 @@ typedef struct liana__trainer_options {
     bool mixed_precision;            /* shards are computed in bf16 and f32; sums and the update are f32 in any case */
     bool evaluates_in_float32;       /* ... but for evaluations and predictions */
     bool deterministic;              /* the same bits on any number of devices: updates leaf by leaf */
-    bool unprepared;                 /* no step is compiled before liana__trainer_prepare */
+    bool unprepared;                 /* no step is compiled before liana__step_prepare */
     const liana__strategy *strategy; /* NULL: one_device */
     const void *strategy_options;    /* NULL: the defaults */
     /* More devices to compute on, beside the one that the trainer is created with, and the speeds and processors of all;

@@ -3,7 +3,7 @@
 
 #include "backends/pjrt/platform.h"
 #include "distribute/cluster/held.h"
-#include "train/spans/span_job.h"
+#include "step/exchange.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Evaluating and predicting with an estimator, from its newest checkpoint. */
 #include "base/named.h"
 #include "train/checkpoint/data_agreement.h"
-#include "train/core/program_agreement.h"
+#include "train/core/training_agreement.h"
 #include "train/estimator/estimator.h"
 #include "train/fit/fit.h"
 #include "train/model/compiled.h"

@@ -4,7 +4,7 @@
 #include "formats/safetensors.h"
 #include "train/checkpoint/belongs.h"
 #include "train/checkpoint/data_agreement.h"
-#include "train/core/program_agreement.h"
+#include "train/core/training_agreement.h"
 #include "train/estimator/estimator.h"
 #include "train/model/compiled.h"
 

@@ -6,6 +6,7 @@
 #include "train/callbacks/standard.h"
 #include "train/core/averaged_weights.h"
 #include "train/core/chief_task.h"
+#include "train/core/model_fault.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -472,7 +473,7 @@ static liana_status prepare_epoch(liana__fit_run *fit)
             rest = fit->plan.last_iteration - state->iteration;
     fit->steps_per_epoch = (int64_t)liana__loader_steps_per_epoch(options->training, epoch);
     fit->end_step = rest < fit->steps_per_epoch - state->step ? state->step + rest : fit->steps_per_epoch;
-    return left ? liana__trainer_prepare(fit->training->trainer, left, true, fit->error) : LIANA_OK;
+    return left ? liana__step_prepare(fit->training->trainer->step, left, true, fit->error) : LIANA_OK;
 }
 
 /* Compiles the sizes of batches of the validation. */
@@ -483,9 +484,9 @@ static liana_status prepare_validation(const liana__fit_run *fit)
     int64_t size = options->validation_batch_size ? options->validation_batch_size : options->batch_size;
     int64_t length = (int64_t)liana__loader_epoch_length(options->validation, 0);
     int64_t left = length % size;
-    if (left) LIANA_TRY(liana__trainer_prepare(fit->training->trainer, left, false, fit->error));
+    if (left) LIANA_TRY(liana__step_prepare(fit->training->trainer->step, left, false, fit->error));
     if (length < size) return LIANA_OK;
-    return liana__trainer_prepare(fit->training->trainer, size, false, fit->error);
+    return liana__step_prepare(fit->training->trainer->step, size, false, fit->error);
 }
 
 /* The lengths of fit and schedule. */

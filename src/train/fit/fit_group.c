@@ -1,6 +1,6 @@
 /* Groups of updates (steps_per_execution). */
+#include "step/optimizer_update.h"
 #include "train/core/batch_components.h"
-#include "train/core/trainer_update.h"
 #include "train/fit/fit_internal.h"
 
 #include <stdlib.h>
@@ -53,7 +53,7 @@ liana_status liana__fit_group_create(liana__fit_run *fit)
 
 static bool is_program(const liana__fit_run *fit)
 {
-    return liana__trainer_most_staged(fit->training->trainer) >= fit->group.most;
+    return liana__step_most_staged(fit->training->trainer->step) >= fit->group.most;
 }
 
 /* ---- filling ---- */
@@ -64,7 +64,7 @@ static liana_status drop(liana__fit_run *fit, liana__error *error)
     liana__fit_group *own = &fit->group;
     own->filled[own->next].count = own->filled[own->next].num_staged = 0;
     own->data_status = LIANA_OK;
-    return is_program(fit) ? liana__trainer_drop_staged(fit->training->trainer, error) : LIANA_OK;
+    return is_program(fit) ? liana__step_drop_staged(fit->training->trainer->step, error) : LIANA_OK;
 }
 
 void liana__fit_group_free(liana__fit_run *fit)
@@ -98,7 +98,7 @@ static liana_status add_batch(liana__fit_run *fit, const liana__batch *batch, li
     update->num_seen = update->seen && batch->labels ? batch->count : 0;
     if (update->num_seen) memcpy(update->seen, batch->labels, (size_t)batch->count * sizeof *update->seen);
     if (!update->is_empty) {
-        LIANA_TRY(liana__trainer_stage(trainer, batch, error));
+        LIANA_TRY(liana__step_stage(trainer->step, batch, error));
         own->filled[own->next].num_staged++;
     }
     own->filled[own->next].count++;
@@ -139,7 +139,7 @@ static liana_status launch(liana__fit_run *fit)
         scalars[LIANA__UPDATE_RATE] = (float)fit->context.learning_rate;
         scalars[LIANA__UPDATE_ITERATION] = (float)(applied + (int64_t)i + 1);
     }
-    if (staged) LIANA_TRY(liana__trainer_launch(fit->training->trainer, own->scalars, fit->error));
+    if (staged) LIANA_TRY(liana__step_launch(fit->training->trainer->step, own->scalars, fit->error));
     own->next ^= 1;
     own->filled[own->next].count = own->filled[own->next].num_staged = 0;
     return LIANA_OK;
@@ -165,7 +165,7 @@ static liana_status collect(liana__fit_run *fit, const liana__group_update **bad
     *bad = NULL;
     if (own->filled[own->next ^ 1].num_staged) {
         LIANA_TRY(
-            liana__trainer_collect(fit->training->trainer, own->counts, own->launched, own->statuses, fit->error));
+            liana__step_collect(fit->training->trainer->step, own->counts, own->launched, own->statuses, fit->error));
     }
     for (size_t i = 0; i < count; i++) {
         *bad = &updates[i];
@@ -193,8 +193,9 @@ static liana_status meet_bad_update(liana__fit_run *fit, const liana__group_upda
     liana_status result;
     if (status == LIANA__WHOLE_BAD_VALUES) {
         liana__fit_set_rate(fit, liana__training_state_applied(state));
-        result = liana__trainer_find_fault(trainer, sums, bad->made.learning_rate, fit->error);
-        const bool found = liana__trainer_fault(trainer)->kind != LIANA__FAULT_NONE;
+        liana__trainer_set_rate(trainer, bad->made.learning_rate);
+        result = liana__step_find_fault(trainer->step, sums, fit->error);
+        const bool found = liana__step_fault(trainer->step)->kind != LIANA__FAULT_NONE;
         if (result == LIANA_OUT_OF_RANGE && found) result = liana__fit_meet_bad_numbers(fit, batch);
     } else {
         result = liana__fit_step_with(fit, batch);

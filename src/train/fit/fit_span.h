@@ -15,8 +15,7 @@ typedef struct liana__fit_span {
     liana__loader *loader;
     bool *seen_classes; /* by class; NULL: nobody asks */
     liana__learning_rate *schedule;
-    size_t span_steps; /* 0: the workers are in step */
-    int64_t microbatch;
+    size_t span_steps;    /* 0: the workers are in step */
     uint64_t generation;  /* of the cluster, in which the loader was begun */
     liana__notes notes;   /* zeros: nobody reads them */
     float *sums;          /* of the last span: loss and metrics, of all its examples */
@@ -33,7 +32,7 @@ void liana__fit_span_free(liana__fit_span *own);
 
 /* The next `num_steps` of an epoch, all of which are updates. Adds to the running sums of the state, and to its counts of
  * gradients. After a death those that are left do what is left to do, where that repeats no gradient that stays; else the
- * examples that were lost are counted. Errors: those of liana__loader_next and liana__trainer_run_span, the same on all processes. */
+ * examples that were lost are counted. Errors: those of liana__loader_next and liana__step_run_span, the same on all processes. */
 liana_status liana__fit_span_run(liana__fit_span *own, size_t num_steps, liana__error *error) LIANA_MUST_USE;
 
 #endif

@@ -47,7 +47,7 @@ liana_status liana__fit_meet_bad_numbers(liana__fit_run *fit, const liana__batch
 {
     LIANA_TRY(recover(fit));
     if (fit->context.recovered) return LIANA_OK;
-    const bool spoilt = liana__trainer_fault(fit->training->trainer)->kind == LIANA__FAULT_UPDATE;
+    const bool spoilt = liana__step_fault(fit->training->trainer->step)->kind == LIANA__FAULT_UPDATE;
     fit->replays = spoilt && liana__watch_can_replay(fit->watch);
     if (fit->replays) return LIANA_OK;
     const liana__watched_step step = liana__fit_watched_step(fit);
@@ -92,7 +92,7 @@ liana_status liana__fit_step_with(liana__fit_run *fit, const liana__batch *batch
     liana__fit_set_rate(fit, applied);
     liana_status status =
         liana__trainer_step(fit->training->trainer, batch, fit->context.learning_rate, applied + 1, &sums, fit->error);
-    const bool went_bad = liana__trainer_fault(trainer)->kind != LIANA__FAULT_NONE;
+    const bool went_bad = liana__step_fault(trainer->step)->kind != LIANA__FAULT_NONE;
     if (status == LIANA_OK || went_bad) status = liana__cluster_section_leave(cluster, status, fit->error);
     if (status == LIANA_OUT_OF_RANGE && went_bad) return liana__fit_meet_bad_numbers(fit, batch);
     LIANA_TRY(status);

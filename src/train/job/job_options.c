@@ -6,10 +6,9 @@
 #include "data/source/source.h"
 #include "formats/yaml.h"
 #include "program/optimizer_text.h"
-#include "train/core/precision.h"
-#include "train/core/program_agreement.h"
+#include "step/precision.h"
+#include "step/step.h"
 #include "train/core/recompute.h"
-#include "train/core/trainer_options.h"
 
 #include <math.h>
 #include <stdio.h>

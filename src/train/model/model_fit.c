@@ -6,7 +6,7 @@
 #include "train/checkpoint/folder_name.h"
 #include "train/checkpoint/remote_checkpoints.h"
 #include "train/checkpoint/shared_checkpoint.h"
-#include "train/core/program_agreement.h"
+#include "train/core/training_agreement.h"
 #include "train/core/warnings.h"
 #include "train/job/job.h"
 #include "train/model/compiled.h"

@@ -1,5 +1,5 @@
 /* evaluate and predict of the public interface: thin users of the training core. */
-#include "train/core/program_agreement.h"
+#include "train/core/training_agreement.h"
 #include "train/fit/fit.h"
 #include "train/model/epoch_values.h"
 #include "train/model/fit_agreement.h"

@@ -1,14 +1,13 @@
 /* Training, evaluation and prediction of one batch that a program made. */
 #include "ir/shape.h"
 #include "models/preprocessing.h"
+#include "program/array_text.h"
+#include "step/spans.h"
 #include "train/core/averaged_weights.h"
-#include "train/core/program_agreement.h"
+#include "train/core/training_agreement.h"
 #include "train/model/compiled.h"
-#include "train/model/model_arrays.h"
 #include "train/model/model_preprocessing.h"
 #include "train/numbers/watch.h"
-#include "train/spans/batch_span.h"
-#include "train/spans/span_job.h"
 
 #include <liana/train.h>
 #include <stdlib.h>
@@ -250,29 +249,16 @@ static liana_status find_rate(const liana__training *training, const liana_fit_o
     return LIANA_OK;
 }
 
-/* An update. Once more if a process of the cluster dies meanwhile. */
-static liana_status step(const liana__training *training, const liana__batch *batch, double rate, const float **sums,
-                         liana__error *error)
-{
-    liana__cluster *cluster = training->cluster;
-    liana_status status;
-    do {
-        liana__cluster_section_begin(cluster);
-        status = liana__trainer_step(training->trainer, batch, rate, training->state.iteration + 1, sums, error);
-        const bool went_bad = liana__trainer_fault(training->trainer)->kind != LIANA__FAULT_NONE;
-        if (status == LIANA_OK || went_bad) status = liana__cluster_section_leave(cluster, status, error);
-    } while (liana__cluster_repeats(cluster, &status, error));
-    return status;
-}
-
 /* With workers in step. */
 static liana_status train_in_step(liana__training *training, const liana__batch *batch, double *rate,
                                   liana_results *results, liana__error *error)
 {
     const float *sums;
-    const liana_status status = step(training, batch, *rate, &sums, error);
-    const liana__fault *fault = liana__trainer_fault(training->trainer);
-    if (status == LIANA_OUT_OF_RANGE && fault->kind != LIANA__FAULT_NONE) {
+    liana__trainer *trainer = training->trainer;
+    const double scalars[] = {*rate, (double)(training->state.iteration + 1)};
+    liana__trainer_set_rate(trainer, *rate);
+    const liana_status status = liana__step_update_in_section(trainer->step, batch, scalars, &sums, error);
+    if (status == LIANA_OUT_OF_RANGE && liana__step_fault(trainer->step)->kind != LIANA__FAULT_NONE) {
         return liana__watch_explain(training, batch, *rate, error);
     }
     LIANA_TRY(status);
@@ -280,15 +266,58 @@ static liana_status train_in_step(liana__training *training, const liana__batch 
     return results ? set_results(training->objective, sums, batch->count, results, error) : LIANA_OK;
 }
 
+/* One update of a batch that every process has, where workers are not in step. With first arrivals it is of the shares
+ * that came first. Asynchronous workers compute whole batches in turn. */
+typedef struct batch_span {
+    const liana__training *training;
+    const liana__batch *batch;
+    double rate;
+    liana__totals totals;
+} batch_span;
+
+static liana_status next_batch(void *user, const liana__span_try *attempt, size_t step, const liana__batch **batch,
+                               liana__error *error)
+{
+    (void)attempt;
+    (void)step;
+    (void)error;
+    *batch = ((const batch_span *)user)->batch;
+    return LIANA_OK;
+}
+
+static liana_status set_scalars(void *user, size_t update, float *scalars, liana__error *error)
+{
+    const batch_span *own = user;
+    (void)update;
+    (void)error;
+    scalars[LIANA__UPDATE_RATE] = (float)own->rate;
+    scalars[LIANA__UPDATE_ITERATION] = (float)(own->training->state.iteration + 1);
+    return LIANA_OK;
+}
+
+static void add_record(void *user, size_t step, const liana__span_record *record, const float *sums)
+{
+    (void)step;
+    liana__totals_add(&((batch_span *)user)->totals, sums, record->count, 0);
+}
+
 static liana_status train_apart(liana__training *training, const liana__batch *batch, double rate,
                                 const liana__notes *notes, liana_results *results, liana__error *error)
 {
-    liana__batch_span made = {0};
-    liana_status status = liana__batch_span_run(training, batch, rate, notes, &made, error);
-    if (status == LIANA_OK && results) {
-        status = set_results(training->objective, made.sums, made.count, results, error);
-    }
-    liana__batch_span_free(&made);
+    batch_span own = {.training = training, .batch = batch, .rate = rate};
+    const liana__step_span span = {.num_steps = 1,
+                                   .turn = (uint64_t)training->state.iteration,
+                                   .notes = notes,
+                                   .next = next_batch,
+                                   .scalars = set_scalars,
+                                   .add = add_record,
+                                   .user = &own};
+    liana__span_result result = {0};
+    LIANA_TRY(liana__totals_create(training->objective, &own.totals, error));
+    const liana_status status = liana__step_run_span(training->trainer->step, &span, &result, error);
+    if (status == LIANA_OK) liana__span_counts_add(&training->state.gradients, &result.counts);
+    if (status == LIANA_OK && results) *results = liana__results_of(&own.totals);
+    liana__totals_free(&own.totals);
     return status;
 }
 
@@ -299,7 +328,7 @@ static liana_status train(liana_model *model, liana__training *training, const l
     const liana__trainer_options *compiled = liana__trainer_options_of(training->trainer);
     const liana__notes notes = {options->on_note, options->user};
     LIANA_TRY(find_rate(training, options, &rate, error));
-    LIANA_TRY(liana__trainer_prepare(training->trainer, batch->count, true, error));
+    LIANA_TRY(liana__step_prepare(training->trainer->step, batch->count, true, error));
     LIANA_TRY(liana__averaged_weights_return(training, error));
     const bool apart = liana__span_steps_of(compiled->strategy, compiled->strategy_options, training->cluster) > 0;
     LIANA_TRY(apart ? train_apart(training, batch, rate, &notes, results, error)
@@ -390,20 +419,6 @@ liana_status liana_train_on_batch(liana_model *model, const liana_fit_options *g
 
 /* ---- evaluation and prediction ---- */
 
-/* As `step`. */
-static liana_status measure(const liana__training *training, const liana__batch *batch, float *outputs,
-                            const float **sums, liana__error *error)
-{
-    liana__cluster *cluster = training->cluster;
-    liana_status status;
-    do {
-        liana__cluster_section_begin(cluster);
-        status = liana__trainer_evaluate(training->trainer, batch, outputs, sums, error);
-        if (status == LIANA_OK) status = liana__cluster_section_end(cluster, error);
-    } while (liana__cluster_repeats(cluster, &status, error));
-    return status;
-}
-
 static liana_status compile_and_measure(liana__compile_request *request, liana__job_options *job,
                                         const liana_evaluate_options *options, const liana_array *arrays,
                                         size_t num_arrays, float *outputs, liana_results *results, liana__error *error)
@@ -423,8 +438,10 @@ static liana_status compile_and_measure(liana__compile_request *request, liana__
     if (status == LIANA_OK) {
         status = take_targets(training->objective, arrays, num_arrays, &made, error);
     }
-    if (status == LIANA_OK) status = liana__trainer_prepare(training->trainer, made.batch.count, false, error);
-    if (status == LIANA_OK) status = measure(training, &made.batch, outputs, &sums, error);
+    if (status == LIANA_OK) status = liana__step_prepare(training->trainer->step, made.batch.count, false, error);
+    if (status == LIANA_OK) {
+        status = liana__step_measure_in_section(training->trainer->step, &made.batch, outputs, &sums, error);
+    }
     if (status == LIANA_OK && results) {
         status = set_results(training->objective, sums, made.batch.count, results, error);
     }

@@ -131,7 +131,7 @@ static liana_status read_rows(const liana__bad_step *step, const liana__leaf_bat
             for (int64_t row = 0; row < leaf->size; row++) present[row] = 1;
             continue;
         }
-        const char *rows = liana__trainer_rows(step->training->trainer, leaves, node->name);
+        const char *rows = liana__step_rows(step->training->trainer->step, leaves, node->name);
         const size_t size = liana__byte_size(node->dtype, &node->shape), each = size / (size_t)leaf->size;
         if (!rows) return liana__fail(error, LIANA_INTERNAL, "the batch has no component '%s'", node->name);
         memcpy((void *)incident->inputs[i], rows + (size_t)leaf->begin * each, size);
@@ -178,7 +178,7 @@ static liana_status read_update_input(const liana__bad_step *step, const round_s
     if (liana__model_find_weight(step->training->model, node->name) < 0) {
         return liana__fail(error, LIANA_UNIMPLEMENTED, "what the update reads as '%s' is not kept", node->name);
     }
-    return liana__trainer_read_sum(step->training->trainer, node->name, data, error);
+    return liana__step_read_sum(step->training->trainer->step, node->name, data, error);
 }
 
 /* ---- facts ---- */
@@ -241,9 +241,9 @@ liana_status liana__incident_of_leaf(const liana__bad_step *step, const liana__l
 {
     incident->num_rows = leaves->leaves[number].size;
     liana__trainer *trainer = step->training->trainer;
-    LIANA_TRY((step->of_validation ? liana__trainer_build_evaluation
-               : step->masked      ? liana__trainer_build_masked_leaf
-                                   : liana__trainer_build_leaf)(trainer, incident->num_rows, &incident->graph, error));
+    const liana__step_kind kind = step->of_validation ? LIANA__STEP_EVALUATION : LIANA__STEP_TRAINING;
+    LIANA_TRY(liana__trainer_build_shard(trainer, kind, incident->num_rows, step->masked && !step->of_validation,
+                                         &incident->graph, error));
     LIANA_TRY(liana__incident_reserve(incident, error));
     LIANA_TRY(read_rows(step, leaves, number, incident, error));
     LIANA_TRY(read_variables(step, false, incident, error));
@@ -293,7 +293,7 @@ static liana_status make_sum_graph(const liana__bad_step *step, const char *name
 {
     liana_graph *leaf;
     liana_context *context = step->training->context;
-    LIANA_TRY(liana__trainer_build_leaf(step->training->trainer, 1, &leaf, error));
+    LIANA_TRY(liana__trainer_build_shard(step->training->trainer, LIANA__STEP_TRAINING, 1, false, &leaf, error));
     const int found = liana__graph_find_output(leaf, name);
     *output = found < 0 ? 0 : (size_t)found;
     liana_status status = liana_graph_create(context, &incident->graph);
@@ -340,13 +340,13 @@ static liana_status collect_sum(const liana__bad_step *step, const liana__fault 
 {
     size_t output;
     liana__incident_free(incident);
-    const char *name = fault->is_loss ? "sums" : fault->name;
+    const char *name = fault->kind == LIANA__FAULT_LOSS ? "sums" : fault->name;
     LIANA_TRY(make_sum_graph(step, name, leaves->num_leaves, incident, &output, error));
     LIANA_TRY(liana__incident_reserve(incident, error));
     for (size_t i = 0; i < leaves->num_leaves; i++) {
         LIANA_TRY(compute_term(step, leaves, i, output, (void *)incident->inputs[i], error));
     }
-    const char *layer = fault->is_loss ? NULL : layer_of_variable(step->training->model, fault->name);
+    const char *layer = fault->kind == LIANA__FAULT_LOSS ? NULL : layer_of_variable(step->training->model, fault->name);
     LIANA_TRY(liana__incident_note_layers(incident, same_layer, layer, error));
     const liana__leaf all = {0, step->batch->count};
     LIANA_TRY(note_facts(step, fault, "sum over shards", &all, incident, error));
@@ -372,7 +372,7 @@ static liana_status collect_round(const liana__bad_step *step, const liana__faul
                                   liana__incident *incident, liana__error *error)
 {
     liana__trainer *trainer = step->training->trainer;
-    LIANA_TRY(liana__trainer_build_sums(trainer, sums->count, &incident->graph, error));
+    LIANA_TRY(liana__trainer_build_round(trainer, sums->count, &incident->graph, error));
     LIANA_TRY(read_update(step, sums, incident, error));
     LIANA_TRY(note_sum_layers(incident, step->training->model, error));
     LIANA_TRY(note_facts(step, fault, "sums that the update reads", NULL, incident, error));
@@ -384,7 +384,7 @@ static liana_status collect_round(const liana__bad_step *step, const liana__faul
                                                .keep_results = true};
     LIANA_TRY(liana__node_check_run(incident->graph, &options, &check, error));
     sums->finished[sums->count] =
-        liana__trainer_finish_sums(trainer, sums->count, check.results[0], &sums->learning_rate);
+        liana__trainer_finish_round(trainer, sums->count, check.results[0], &sums->learning_rate);
     sums->count++;
     liana__node_check_free(&check);
     return LIANA_OK;
@@ -394,7 +394,7 @@ static liana_status collect_update(const liana__bad_step *step, const liana__fau
                                    liana__error *error)
 {
     round_sums sums = {.learning_rate = (float)step->learning_rate};
-    const size_t num_rounds = liana__trainer_num_sum_rounds(step->training->trainer);
+    const size_t num_rounds = liana__trainer_num_rounds(step->training->trainer);
     while (sums.count < num_rounds) {
         LIANA_TRY(collect_round(step, fault, &sums, incident, error));
         if (is_reproduced(incident)) return LIANA_OK;
@@ -435,8 +435,9 @@ liana_status liana__incident_collect(const liana__bad_step *step, const liana__f
 {
     *incident = (liana__incident){0};
     if (fault->kind == LIANA__FAULT_PENALTY) return collect_penalty(step, fault, incident, error);
-    if (fault->kind != LIANA__FAULT_SUMS) return collect_update(step, fault, incident, error);
-    const liana__leaf_batch leaves = liana__trainer_leaves(step->training->trainer, step->batch);
+    const bool is_of_shards = fault->kind == LIANA__FAULT_SUMS || fault->kind == LIANA__FAULT_LOSS;
+    if (!is_of_shards) return collect_update(step, fault, incident, error);
+    const liana__leaf_batch leaves = liana__step_shards(step->training->trainer->step, step->batch);
     LIANA_TRY(find_leaf(step, fault, &leaves, incident, error));
     if (is_reproduced(incident) || leaves.num_leaves < 2 || step->of_validation) return LIANA_OK;
     return collect_sum(step, fault, &leaves, incident, error);

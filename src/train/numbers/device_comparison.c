@@ -236,7 +236,7 @@ static liana_status prepare_leaf(const liana__device_comparison_options *options
                                  const liana__device *device, watched_leaf *leaf, liana__error *error)
 {
     const liana__bad_step step = {.training = options->first, .batch = batch, .masked = device->backend->static_leaves};
-    const liana__leaf_batch leaves = liana__trainer_leaves(options->first->trainer, batch);
+    const liana__leaf_batch leaves = liana__step_shards(options->first->trainer->step, batch);
     liana__incident_free(&leaf->incident);
     LIANA_TRY(liana__incident_of_leaf(&step, &leaves, 0, &leaf->incident, error));
     return watch_layers(leaf, options->first->model, error);
@@ -312,7 +312,7 @@ static liana_status compare_leaf(const liana__device_comparison_options *options
                                  liana__device_comparison *comparison, liana__error *error)
 {
     watched_leaf leaf = {0};
-    comparison->leaf_size = liana__trainer_leaves(options->first->trainer, batch).leaves[0].size;
+    comparison->leaf_size = liana__step_shards(options->first->trainer->step, batch).leaves[0].size;
     liana_status status = compute_leaf(options, batch, options->second->device, 0, &leaf, &leaf.values[1], error);
     for (uint32_t draw = 0; status == LIANA_OK && draw <= NUM_MOVES; draw++) {
         void ***values = draw ? &leaf.values[1 + draw] : &leaf.values[0];
@@ -357,7 +357,7 @@ static liana_status train(liana__training *training, const char *device, const l
     liana__totals totals;
     liana__trainer *trainer = training->trainer;
     const double rate = liana__training_rate(training, &training->learning_rate, update - 1);
-    liana_status status = liana__trainer_prepare(trainer, batch->num_positions, true, error);
+    liana_status status = liana__step_prepare(trainer->step, batch->num_positions, true, error);
     if (status == LIANA_OK) status = liana__trainer_step(trainer, batch, rate, update, &sums, error);
     if (status != LIANA_OK) {
         return liana__fail_within(error, "%s, update %lld", device, (long long)update);

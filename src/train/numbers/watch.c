@@ -3,6 +3,7 @@
 
 #include "distribute/cluster/held.h"
 #include "train/core/batch_components.h"
+#include "train/core/model_fault.h"
 #include "train/numbers/bundle.h"
 #include "train/numbers/collect.h"
 
@@ -208,7 +209,7 @@ void liana__watch_after_step(liana__watch *watch, int64_t update, double learnin
 static liana_status train_with_sums(const liana__watched_step *step, const liana__batch *batch, liana__error *error)
 {
     liana__trainer *trainer = step->training->trainer;
-    return liana__trainer_step_with_sums(trainer, batch, step->learning_rate, step->update, error);
+    return liana__trainer_step_by_parts(trainer, batch, step->learning_rate, step->update, error);
 }
 
 /* What was found out about a bad step, as a sentence. */
@@ -392,7 +393,7 @@ static const void *value_before(const void *user, size_t variable)
 liana_status liana__watch_meet(const liana__watched_step *step, const liana__batch *batch, liana__error *error)
 {
     const liana__trainer *trainer = step->training->trainer;
-    const liana__fault fault = *liana__trainer_fault(trainer);
+    const liana__fault fault = *liana__step_fault(trainer->step);
     liana__bad_step bad = bad_step_of(step, batch);
     const bool unfit = step->watch && step->watch->unfit;
     if (fault.kind == LIANA__FAULT_UPDATE) {
@@ -401,7 +402,7 @@ liana_status liana__watch_meet(const liana__watched_step *step, const liana__bat
         if (!unfit) return fail(step, liana__fault_describe(&fault, text, sizeof text), &none, "", error);
         LIANA_TRY(write_values(&step->training->variables, step->watch->unfit, error));
         liana_status again = train_with_sums(step, batch, error);
-        if (again != LIANA_OK && liana__trainer_fault(trainer)->kind == LIANA__FAULT_NONE) return again;
+        if (again != LIANA_OK && liana__step_fault(trainer->step)->kind == LIANA__FAULT_NONE) return again;
         bad.before = value_before;
         bad.user = step->watch->unfit;
     }
@@ -447,7 +448,7 @@ liana_status liana__watch_meet_validation(const liana__watched_step *step, const
 liana_status liana__watch_explain(liana__training *training, const liana__batch *batch, double learning_rate,
                                   liana__error *error)
 {
-    const liana__fault fault = *liana__trainer_fault(training->trainer);
+    const liana__fault fault = *liana__step_fault(training->trainer->step);
     const liana__bad_step bad = {.training = training,
                                  .batch = batch,
                                  .epoch = 1,
@@ -503,7 +504,7 @@ static liana_status meet_again(const liana__watched_step *step, const liana__bat
 {
     const liana__trainer *trainer = step->training->trainer;
     liana_status status = train_with_sums(step, batch, error);
-    const liana__fault fault = *liana__trainer_fault(trainer);
+    const liana__fault fault = *liana__step_fault(trainer->step);
     if (status == LIANA_OK || fault.kind != LIANA__FAULT_UPDATE) {
         return liana__fail(error, LIANA_OUT_OF_RANGE,
                            "epoch %lld, step %lld: the update gave weights that are not finite, and did not when the "

@@ -1,7 +1,7 @@
 /* Counts the messages of an update, as distribute/cluster, the loader and the fit send them. */
 #include "train/plan/cluster_bytes.h"
 
-#include "train/core/worker_share.h"
+#include "step/worker_share.h"
 
 #include <stdlib.h>
 
@@ -60,7 +60,7 @@ static uint64_t sums_of(const cut *own, size_t worker)
     const size_t count = liana__slice_pieces(items->items, items->num_items, &own->ends[worker], own->pieces);
     for (size_t i = 0; i < count; i++) {
         const liana__slice_piece *piece = &own->pieces[i];
-        if (!liana__weight_trainable(items->model, items->weights[piece->item])) continue;
+        if (liana__update_item_variable(items, piece->item)->is_average) continue;
         size -= (uint64_t)(piece->end - piece->begin) * (sizeof(float) - sizeof(uint16_t));
     }
     return size;

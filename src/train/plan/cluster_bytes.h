@@ -5,7 +5,7 @@
 #ifndef LIANA_TRAIN_CLUSTER_BYTES_H
 #define LIANA_TRAIN_CLUSTER_BYTES_H
 
-#include "train/core/slice_update.h"
+#include "step/slice_update.h"
 
 /* What an update of a training has. */
 typedef struct liana__plan_update {

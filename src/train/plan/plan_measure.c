@@ -4,7 +4,7 @@
 #include "base/cpu.h"
 #include "distribute/cluster/slice_chunks.h"
 #include "train/core/batch_components.h"
-#include "train/core/trainer_internal.h"
+#include "train/core/trainer.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -160,12 +160,12 @@ static liana_status begin_steps(steps *own, liana__error *error)
         return liana__fail_memory(error, "the measured steps");
     }
     own->watch = (liana__sum_watch){note_sum, own};
-    liana__trainer_watch_sums(run->core.trainer, &own->watch);
+    liana__step_watch_sums(run->core.trainer->step, &own->watch);
     own->learning_rate = run->core.learning_rate;
     own->learning_rate.steps_per_epoch = (int64_t)liana__loader_steps_per_epoch(loader, 0);
     own->learning_rate.total_steps = own->learning_rate.steps_per_epoch * run->config->job.epochs;
     const int64_t left = (int64_t)(liana__loader_epoch_length(loader, 0) % (uint64_t)run->config->job.batch_size);
-    if (left) LIANA_TRY(liana__trainer_prepare(run->core.trainer, left, true, error));
+    if (left) LIANA_TRY(liana__step_prepare(run->core.trainer->step, left, true, error));
     /* What workers record of nodes finds no room, and is dropped. */
     LIANA_TRY(liana__recorder_create((size_t)device->num_tracks + 1, EVENTS, &own->recorder, error));
     device->recorder = own->recorder;
@@ -230,7 +230,7 @@ static void find_left(const steps *own, double left[LIANA__PLAN_PORTIONS])
     double whole = 0, begin = 0;
     for (size_t i = 0; i < items->num_items; i++) whole += (double)items->items[i].size;
     for (size_t i = 0; i < items->num_items; i++) {
-        const char *name = items->model->weights[items->weights[i]].name;
+        const char *name = liana__update_item_variable(items, i)->name;
         const double seconds = own->left[liana__trainer_find_sum(own->run.core.trainer, name)] / (double)own->count;
         const double end = begin + (double)items->items[i].size / whole * LIANA__PLAN_PORTIONS;
         for (size_t p = (size_t)begin; p < LIANA__PLAN_PORTIONS && (double)p < end; p++) {
@@ -253,7 +253,7 @@ static liana_status measure(const liana__plan_training *training, int64_t num_le
         *found = (measured){.shards = median(own.shards, own.count),
                             .update = median(own.update, own.count),
                             .wait = mean(own.wait, own.count),
-                            .memory = (double)liana__trainer_memory_of(own.run.core.trainer).bytes};
+                            .memory = (double)liana__step_memory_of(own.run.core.trainer->step).bytes};
         find_left(&own, found->left);
         /* The median has sorted them. */
         for (size_t i = 0; i < LIANA__PLAN_QUANTILES; i++) {
@@ -381,7 +381,7 @@ static double slot_bytes(const liana__plan_training *training)
     const liana__update_items *items = training->update.items;
     int64_t elements = 0;
     for (size_t i = 0; i < items->num_items; i++) {
-        const bool learns = liana__weight_trainable(items->model, items->weights[i]);
+        const bool learns = !liana__update_item_variable(items, i)->is_average;
         elements += learns ? items->items[i].size : 0;
     }
     return (double)elements * (double)liana__rule_num_slots(&items->rule) * (double)sizeof(float);

@@ -143,7 +143,7 @@ static liana_status prepare(profiler *own)
     own->learning_rate = run->core.learning_rate;
     own->learning_rate.steps_per_epoch = (int64_t)liana__loader_steps_per_epoch(loader, 0);
     own->learning_rate.total_steps = own->learning_rate.steps_per_epoch * run->config->job.epochs;
-    return left ? liana__trainer_prepare(run->core.trainer, left, true, own->error) : LIANA_OK;
+    return left ? liana__step_prepare(run->core.trainer->step, left, true, own->error) : LIANA_OK;
 }
 
 static liana_status record_steps(profiler *own, const liana__profile_options *options)

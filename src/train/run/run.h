@@ -8,13 +8,13 @@
 
 #include "data/augment/augment.h"
 #include "remote/outlet.h"
+#include "step/worker_share.h"
 #include "train/checkpoint/folder_hold.h"
 #include "train/checkpoint/resume.h"
 #include "train/config/config.h"
 #include "train/core/batch_components.h"
 #include "train/core/prediction_rows.h"
 #include "train/core/warnings.h"
-#include "train/core/worker_share.h"
 #include "train/job/job.h"
 
 #include <liana/dataset.h>

@@ -133,7 +133,7 @@ liana_status liana__run_send_all(const liana__run *run, liana__error *error) LIA
 liana_status liana__run_share_beginning(liana__run *run, const liana__run_options *options, liana_status status,
                                         liana__error *error) LIANA_MUST_USE;
 
-/* run_agreement.c: in a cluster, what all processes must have in common (train/core/agreement.h): version and
+/* run_agreement.c: in a cluster, what all processes must have in common (step/agreement.h): version and
  * settings, before anything is opened; then the files of the data, by names and sizes, and by contents where only times
  * differ; then the bits that they compute. Alone: nothing. */
 liana_status liana__run_agree_on_settings(const liana__run *run, const liana__run_options *options, liana__error *error)

@@ -4,7 +4,7 @@
 
 #include "data/loader/row_message.h"
 #include "data/loader/step_workers.h"
-#include "train/core/agreement.h"
+#include "step/agreement.h"
 #include "train/core/gathered_rows.h"
 
 #include <stdio.h>

@@ -131,9 +131,9 @@ static void test_plateau_rules(void **state)
         play_epoch(&own, 1, losses[i]);
         double rate = 0.1 * own.training.state.rate_factor;
         if (fabs(rate - rates[i]) > 1e-12) print_error("epoch %zu: %g, expected %g\n", i + 1, rate, rates[i]);
-        assert_true(fabs(rate - rates[i]) < 1e-12);
+        assert_near(rate, rates[i], 1e-12, i);
     }
-    assert_non_null(strstr(own.notes.text, "falls from 0.1 to 0.05 after epoch 3"));
+    assert_says(own.notes.text, "falls from 0.1 to 0.05 after epoch 3");
     close_stage(&own);
 }
 
@@ -181,16 +181,17 @@ static void test_the_best_weights_are_restored(void **state)
                                  .num_callbacks = 1};
     liana_model *model = liana__tiny_model(own.context), *loaded = liana__tiny_model(own.context);
     done(liana_fit(model, &options));
-    assert_non_null(strstr(notes.text, "EarlyStopping ended the training"));
+    assert_says(notes.text, "EarlyStopping ended the training");
     liana_array kernel;
     done(liana_model_get_weights(model, "dense/kernel", &kernel));
     assert_memory_equal(kernel.data, found.weights, found.size * sizeof(float));
     liana_results results;
     done(liana_evaluate(model, own.validation, NULL, &results));
-    assert_true(results.loss == found.loss);
+    assert_compare(results.loss, ==, found.loss);
     /* They are in the last checkpoint, whose name says that they are not those of its update. */
     const char *newest = liana__test_newest_checkpoint("run");
-    assert_true(strlen(newest) > 8 && strcmp(newest + strlen(newest) - 8, "-changed") == 0);
+    assert_compare(strlen(newest), >, 8);
+    assert_string_equal(newest + strlen(newest) - 8, "-changed");
     options.resume = true;
     done(liana_fit(loaded, &options));
     assert_true(liana__same_weights(loaded, model));
@@ -241,11 +242,12 @@ static void test_the_log_is_the_history(void **state)
     for (int i = 0; i < 2 * 7; i++) {
         char *end, *expected_end;
         double left = strtod(line, &end), right = strtod(row, &expected_end);
-        assert_true(left == right && *end == *expected_end);
+        assert_compare(left, ==, right);
+        assert_compare(*end, ==, *expected_end);
         line = end + 1;
         row = expected_end + 1;
     }
-    assert_true(line == text + size);
+    assert_ptr_equal(line, text + size);
     free(text);
     /* A file that cannot be written ends the fit. */
     refused(liana_fit(model, &(liana_fit_options){.training = own.training,
@@ -269,8 +271,8 @@ static void test_minutes_end_a_training(void **state)
                                  .user = &notes};
     liana_model *model = liana__tiny_model(own.context);
     done(liana_fit(model, &options));
-    assert_non_null(strstr(notes.text, "max_minutes ended the training"));
-    assert_non_null(strstr(notes.text, "0.002 minutes are over"));
+    assert_says(notes.text, "max_minutes ended the training");
+    assert_says(notes.text, "0.002 minutes are over");
     /* The minutes of all parts count. */
     options.resume = true;
     char before[600];
@@ -279,7 +281,7 @@ static void test_minutes_end_a_training(void **state)
     assert_string_equal(liana__test_newest_checkpoint("run"), before);
     options.max_minutes = 0.004;
     done(liana_fit(model, &options));
-    assert_true(strcmp(liana__test_newest_checkpoint("run"), before) > 0);
+    assert_compare(strcmp(liana__test_newest_checkpoint("run"), before), >, 0);
     /* A decay needs an end that is known. */
     options.optimizer = "{name: SGD, learning_rate: {name: CosineDecay}}";
     options.resume = false;
@@ -299,10 +301,10 @@ static void test_the_command_lists_and_refuses(void **state)
     (void)state;
     liana__tiny_fit own = liana__tiny_fit_open(NUM_TRAINING);
     liana__test_result got = liana__test_command("list", "callbacks");
-    for (size_t i = 0; liana__callbacks[i]; i++) assert_non_null(strstr(got.out, liana__callbacks[i]->name));
+    for (size_t i = 0; liana__callbacks[i]; i++) assert_says(got.out, liana__callbacks[i]->name);
     assert_code(got, 0);
     got = liana__test_command("list", "callbacks", "ReduceLROnPlateau");
-    assert_non_null(strstr(got.out, "cooldown"));
+    assert_says(got.out, "cooldown");
     assert_code(got, 0);
     const char *config = liana__test_path("config.yaml");
     assert_refused(liana__test_command("train", config, "train.callbacks=[CSVLoger]"), 2, "train.callbacks[0]",

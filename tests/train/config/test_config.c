@@ -90,10 +90,10 @@ static void test_the_example(void **state)
     assert_true(data->shuffle);
     const liana__model_config *model = &fixed->config.model;
     assert_string_equal(model->base, "MobileNetV2");
-    assert_true(model->alpha == 0.35);
+    assert_compare(model->alpha, ==, 0.35);
     assert_path(fixed, model->weights, "weights/mobilenet.h5");
-    assert_true(model->dropout == 0.05);
-    assert_true(model->batch_norm_momentum == 0.9);
+    assert_compare(model->dropout, ==, 0.05);
+    assert_compare(model->batch_norm_momentum, ==, 0.9);
     assert_true(model->trainable);
     const liana__job_options *train = &fixed->config.job;
     assert_int_equal(train->epochs, 5);
@@ -101,7 +101,7 @@ static void test_the_example(void **state)
     assert_int_equal(train->microbatch, 16);
     assert_int_equal(train->remainder, LIANA__REMAINDER_KEEP);
     assert_string_equal(liana__value_get(train->optimizer, "name")->string, "Adam");
-    assert_true(liana__value_get(train->optimizer, "learning_rate")->number == 3e-4);
+    assert_compare(liana__value_get(train->optimizer, "learning_rate")->number, ==, 3e-4);
     assert_string_equal(train->metrics->items[0]->string, "accuracy");
     assert_int_equal(train->seed, 1);
     assert_true(fixed->config.job.checkpoint.every_epoch);
@@ -437,8 +437,8 @@ static void test_written_configurations_load_to_the_same(void **state)
               &fixed->error);
     liana__text first = {0}, second = {0};
     liana__config_write(&fixed->config, &first);
-    assert_non_null(strstr(first.data, "\n    name: Adam\n"));
-    assert_non_null(strstr(first.data, "\n  class_names: [daisy, dandelion, roses]\n"));
+    assert_says(first.data, "\n    name: Adam\n");
+    assert_says(first.data, "\n  class_names: [daisy, dandelion, roses]\n");
     assert_ok(liana__folder_remove(liana__test_path("data/classes.txt"), NULL), NULL);
     char before[256];
     assert_non_null(getcwd(before, sizeof before));
@@ -485,7 +485,8 @@ static void test_damaged_configurations_fail_cleanly_or_round_trip(void **state)
         good += liana__try_config((const uint8_t *)damaged, size);
         free(damaged);
     }
-    assert_true(good > 250 && good < 4750);
+    assert_compare(good, >, 250);
+    assert_compare(good, <, 4750);
 }
 
 /* Any key, with dots and brackets anywhere. */
@@ -502,7 +503,8 @@ static void test_damaged_overrides_fail_cleanly(void **state)
         good += liana__try_override((const uint8_t *)damaged, size);
         free(damaged);
     }
-    assert_true(good > 300 && good < 5700);
+    assert_compare(good, >, 300);
+    assert_compare(good, <, 5700);
 }
 
 /* The reference pages are made from the tables: every key has a sentence. */

@@ -90,7 +90,8 @@ static liana_status set_up(fixture *own, const recipe *wanted, const char *devic
                                       .mixed_precision = wanted->mixed};
     LIANA_TRY(liana__trainer_create(own->device, &options, &own->variables, &own->trainer, error));
     size_t pixels = (size_t)(wanted->height * wanted->width * wanted->channels);
-    assert_true(pixels <= MAX_PIXELS && wanted->batch_size <= MAX_BATCH);
+    assert_compare(pixels, <=, MAX_PIXELS);
+    assert_compare(wanted->batch_size, <=, MAX_BATCH);
     liana__philox_key key = liana__philox_make_key(3, LIANA__STREAM_TEST, 0);
     for (size_t i = 0; i < pixels * MAX_BATCH; i++) {
         uint32_t words[4];
@@ -448,7 +449,7 @@ static void fail_each_allocation(bool mixed)
         refused += status == LIANA_OUT_OF_MEMORY;
         if (!memory.failed) break;
     }
-    assert_true(refused > 100);
+    assert_compare(refused, >, 100);
 }
 
 static void test_each_allocation_may_fail(void **state)

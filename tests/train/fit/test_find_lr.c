@@ -14,7 +14,7 @@
 
 static const liana__rate_range usual = {1e-6, 1.0, 61, 0.9, 4};
 
-static void assert_near(double got, double expected, double tolerance)
+static void assert_close(double got, double expected, double tolerance)
 {
     if (fabs(got - expected) <= tolerance * fabs(expected)) return;
     fail_msg("%.17g, expected %.17g", got, expected);
@@ -36,11 +36,11 @@ static void test_rates_and_smoothing(void **state)
             sum += pow(0.9, (double)(i - k)) * losses[k];
             weights += pow(0.9, (double)(i - k));
         }
-        assert_near(curve.rates[i], pow(10, -6 + (double)i / 10), 1e-12);
-        assert_near(curve.smoothed[i], sum / weights, 1e-12);
-        assert_true(curve.losses[i] == losses[i]);
+        assert_close(curve.rates[i], pow(10, -6 + (double)i / 10), 1e-12);
+        assert_close(curve.smoothed[i], sum / weights, 1e-12);
+        assert_compare(curve.losses[i], ==, losses[i], i);
     }
-    assert_near(liana__rate_curve_rate(&usual, 60), 1, 1e-12);
+    assert_close(liana__rate_curve_rate(&usual, 60), 1, 1e-12);
     liana__rate_curve_free(&curve);
 }
 
@@ -100,25 +100,27 @@ static void test_suggestions(void **state)
     assert_false(run_sweep(usual, step_and_wall, &curve));
     assert_true(curve.diverged);
     assert_ok(liana__rate_curve_suggest(&curve, &found, &error), &error);
-    assert_near(found.steepest, pow(10, -3.5), 1e-9);
-    assert_near(found.lowest, 0.01, 0.3);
+    assert_close(found.steepest, pow(10, -3.5), 1e-9);
+    assert_close(found.lowest, 0.01, 0.3);
     /* A tenth of the lowest is above the steepest. */
-    assert_true(found.rate == fmin(found.steepest, found.lowest / 10));
-    assert_non_null(strstr(found.reason, "steepest"));
-    assert_non_null(strstr(found.reason, "diverges"));
+    assert_compare(found.rate, ==, fmin(found.steepest, found.lowest / 10));
+    assert_says(found.reason, "steepest");
+    assert_says(found.reason, "diverges");
     liana__rate_curve_free(&curve);
     run_sweep(usual, with_an_easy_batch, &curve);
     assert_ok(liana__rate_curve_suggest(&curve, &found, &error), &error);
-    assert_true(found.steepest > pow(10, -4) && found.steepest < pow(10, -3));
+    assert_compare(found.steepest, >, pow(10, -4));
+    assert_compare(found.steepest, <, pow(10, -3));
     liana__rate_curve_free(&curve);
     /* One fall from 10^-1.5 to 10^-1.4 and a slow decline to the end, which is lowest: a tenth of it would be above. */
     assert_true(run_sweep(usual, falling, &curve));
     assert_false(curve.diverged);
     assert_ok(liana__rate_curve_suggest(&curve, &found, &error), &error);
-    assert_near(found.lowest, 1, 1e-9);
-    assert_true(found.steepest > 0.03 && found.steepest < 0.05);
-    assert_true(found.rate == found.steepest);
-    assert_non_null(strstr(found.reason, "had not diverged"));
+    assert_close(found.lowest, 1, 1e-9);
+    assert_compare(found.steepest, >, 0.03);
+    assert_compare(found.steepest, <, 0.05);
+    assert_compare(found.rate, ==, found.steepest);
+    assert_says(found.reason, "had not diverged");
     liana__rate_curve_free(&curve);
 }
 
@@ -232,7 +234,7 @@ static void test_the_losses_are_those_of_a_fit(void **state)
     fit.callbacks = (const liana_callback *const[]){&callback};
     fit.num_callbacks = 1;
     done(liana_fit(fitted, &fit));
-    for (int i = 0; i < UPDATES; i++) assert_near(found.losses[i], follows.losses[i], 1e-5);
+    for (int i = 0; i < UPDATES; i++) assert_close(found.losses[i], follows.losses[i], 1e-5);
     liana_learning_rate_sweep_free(&found);
     liana_model_destroy(model);
     liana_model_destroy(fitted);
@@ -252,7 +254,8 @@ static void test_the_model_stays_as_it_is(void **state)
     liana_learning_rate_sweep found;
     done(liana_find_learning_rate(swept, &options, &found));
     assert_true(liana__same_weights(swept, plain));
-    assert_true(found.suggested > 0 && found.suggested <= found.lowest);
+    assert_compare(found.suggested, >, 0);
+    assert_compare(found.suggested, <=, found.lowest);
     liana_learning_rate_sweep_free(&found);
     done(liana_fit(swept, &fit));
     done(liana_find_learning_rate(swept, &options, &found));
@@ -291,7 +294,7 @@ static void test_threads_change_nothing(void **state)
     liana__test_tiny_run(COUNT);
     liana_learning_rate_sweep one = sweep_with(1), three = sweep_with(3);
     assert_int_equal(one.num_updates, three.num_updates);
-    assert_true(one.suggested == three.suggested);
+    assert_compare(one.suggested, ==, three.suggested);
     assert_memory_equal(one.losses, three.losses, one.num_updates * sizeof *one.losses);
     assert_memory_equal(one.smoothed, three.smoothed, one.num_updates * sizeof *one.smoothed);
     liana_learning_rate_sweep_free(&one);
@@ -301,7 +304,8 @@ static void test_threads_change_nothing(void **state)
 static bool stop_at_five(void *user, int64_t update, double rate, double loss)
 {
     (void)user;
-    assert_true(rate > 0 && loss > 0);
+    assert_compare(rate, >, 0);
+    assert_compare(loss, >, 0);
     return update < 5;
 }
 
@@ -329,7 +333,8 @@ static void test_failures_in_c(void **state)
     options.minimum_rate = 1e4;
     options.maximum_rate = 1e6;
     refused(liana_find_learning_rate(model, &options, &found), LIANA_OUT_OF_RANGE, "diverged");
-    assert_true(found.num_updates > 0 && found.num_updates < UPDATES);
+    assert_compare(found.num_updates, >, 0);
+    assert_compare(found.num_updates, <, UPDATES);
     assert_true(found.diverged && isnan(found.suggested));
     liana_learning_rate_sweep_free(&found);
     assert_true(liana__same_weights(model, plain));
@@ -391,7 +396,7 @@ static void describe_run(char *text, size_t size)
             liana__file_unmap(&mapping);
         }
     }
-    assert_true(length < size);
+    assert_compare(length, <, size);
     liana__arena_free(&arena);
 }
 
@@ -406,9 +411,9 @@ static void test_the_command(void **state)
     describe_run(before, sizeof before);
     liana__test_result got = liana__test_command("find-lr", config, "--updates", "40", "--min-rate", "1e-5");
     assert_int_equal(got.code, 0);
-    assert_non_null(strstr(got.out, "suggested learning rate: "));
-    assert_non_null(strstr(got.out, "config.find-lr.png\n"));
-    assert_non_null(strstr(got.out, "config.find-lr.csv\n"));
+    assert_says(got.out, "suggested learning rate: ");
+    assert_says(got.out, "config.find-lr.png\n");
+    assert_says(got.out, "config.find-lr.csv\n");
     liana__test_free_result(&got);
     describe_run(after, sizeof after);
     assert_string_equal(before, after);
@@ -418,11 +423,12 @@ static void test_the_command(void **state)
     assert_ok(liana__file_read(liana__test_path("config.find-lr.png"), 1 << 24, &text, &size, &error), &error);
     liana__image image = {0};
     assert_ok(liana__image_decode(text, size, NULL, &image, &error), &error);
-    assert_true(image.width > 800 && image.height > 500);
+    assert_compare(image.width, >, 800);
+    assert_compare(image.height, >, 500);
     liana__image_free(&image);
     free(text);
     assert_ok(liana__file_read(liana__test_path("config.find-lr.csv"), 1 << 24, &text, &size, &error), &error);
-    assert_true(liana__starts_with(text, "update,rate,loss,smoothed\r\n1,1.0e-05,"));
+    assert_begins(text, "update,rate,loss,smoothed\r\n1,1.0e-05,");
     free(text);
 }
 
@@ -443,7 +449,8 @@ static void test_json_and_svg(void **state)
     assert_non_null(event);
     assert_non_null(file);
     double suggested = json_number_value(json_object_get(event, "suggested"));
-    assert_true(suggested > 0 && suggested == json_number_value(json_object_get(file, "suggested")));
+    assert_compare(suggested, >, 0);
+    assert_compare(suggested, ==, json_number_value(json_object_get(file, "suggested")));
     size_t count = json_array_size(json_object_get(file, "updates"));
     assert_int_equal(count, json_integer_value(json_object_get(event, "updates")));
     json_decref(event);
@@ -453,7 +460,7 @@ static void test_json_and_svg(void **state)
     char *text;
     size_t size;
     assert_ok(liana__file_read(plot, 1 << 24, &text, &size, &error), &error);
-    assert_non_null(strstr(text, "<svg"));
+    assert_says(text, "<svg");
     free(text);
     assert_false(liana__folder_exists(liana__test_path("run")));
     assert_false(liana__file_exists(liana__test_path("config.find-lr.png")));
@@ -488,7 +495,7 @@ static void test_a_model_that_diverges_at_once(void **state)
     liana__test_result got = liana__test_command("find-lr", config, "--min-rate=1e4", "--max-rate=1e6", "--updates=20",
                                                  "train.optimizer=SGD");
     assert_int_equal(got.code, 1);
-    assert_non_null(strstr(got.err, "liana: the loss grew from the smallest rates on and diverged after"));
+    assert_says(got.err, "liana: the loss grew from the smallest rates on and diverged after");
     liana__test_free_result(&got);
     assert_true(liana__file_exists(liana__test_path("config.find-lr.png")));
     assert_true(liana__file_exists(liana__test_path("config.find-lr.csv")));

@@ -47,7 +47,7 @@ static void set_weights(liana_model *model)
         assert_int_equal(liana_model_get_weights(model, liana_model_weight_name(model, i), &array), LIANA_OK);
         float values[64];
         int64_t count = liana_shape_size(&array.shape);
-        assert_true(count <= 64);
+        assert_compare(count, <=, 64);
         for (uint32_t k = 0; k < count; k++) values[k] = (float)draw(10 + (uint32_t)i, k);
         array.data = values;
         assert_int_equal(liana_model_set_weights(model, &array, 1), LIANA_OK);
@@ -107,13 +107,6 @@ static void both_arrays(int64_t first, int64_t count, liana_array arrays[4])
 }
 
 /* ---- the same in double ---- */
-
-static void assert_near(double found, double expected, double tolerance)
-{
-    if (fabs(found - expected) <= tolerance) return;
-    print_error("found %.12g, expected %.12g\n", found, expected);
-    fail();
-}
 
 /* The model's weights, or their gradients. */
 typedef struct parameters {
@@ -288,10 +281,11 @@ static void test_nothing_but_padding(void **state)
     after = read_parameters(model);
     assert_true(isfinite(results.loss));
     assert_string_equal(results.metric_names[0], "size_loss");
-    assert_true(results.metrics[0] == 0 && results.metrics[2] == 0);
+    assert_compare(results.metrics[0], ==, 0);
+    assert_compare(results.metrics[2], ==, 0);
     assert_memory_equal(before.size, after.size, sizeof before.size + sizeof before.size_bias);
     assert_memory_equal(before.rows, after.rows, sizeof before.rows);
-    assert_true(before.good_bias != after.good_bias);
+    assert_compare(before.good_bias, !=, after.good_bias);
     liana_model_destroy(model);
     liana_context_destroy(context);
 }

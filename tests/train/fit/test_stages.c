@@ -7,7 +7,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { EXAMPLES = 108, EPOCHS = 5 };
 
@@ -37,7 +36,7 @@ typedef struct seen_epochs {
 static bool on_epoch(void *user, const liana_epoch *epoch)
 {
     seen_epochs *own = user;
-    assert_true(own->count < EPOCHS);
+    assert_compare(own->count, <, EPOCHS);
     assert_int_equal(epoch->epoch, own->count + 1);
     own->loss[own->count] = epoch->training.loss;
     own->validation[own->count++] = epoch->validation.loss;
@@ -95,8 +94,8 @@ static void test_fits_one_after_the_other(void **state)
     options.stages = STAGES;
     options.epochs = 0;
     done(liana_fit(model, &options));
-    assert_non_null(strstr(notes.text, "stage 2 of 3 (more) begins with epoch 3, for 2 epochs"));
-    assert_non_null(strstr(notes.text, "stage 3 of 3 (stages[2]) begins with epoch 5, for 1 epochs"));
+    assert_says(notes.text, "stage 2 of 3 (more) begins with epoch 3, for 2 epochs");
+    assert_says(notes.text, "stage 3 of 3 (stages[2]) begins with epoch 5, for 1 epochs");
     liana_model_destroy(expected);
     liana_model_destroy(model);
     liana__tiny_fit_close(&own);
@@ -163,7 +162,7 @@ static void test_a_stage_goes_back_at_its_end(void **state)
     options.on_note = liana__write_note;
     options.user = &notes;
     done(liana_fit(model, &options));
-    assert_non_null(strstr(notes.text, "back by 4 updates"));
+    assert_says(notes.text, "back by 4 updates");
     const char *const same[] = {"dense/kernel", "dense/bias"};
     for (size_t i = 0; i < 2; i++) {
         liana_array left, right;
@@ -226,11 +225,11 @@ static void test_early_stopping_ends_its_stage(void **state)
         options.user = &notes;
         done(liana_fit(model, &options));
         assert_true(liana__same_weights(model, expected));
-        assert_non_null(strstr(notes.text, "EarlyStopping ended stage 1 in epoch 2"));
-        assert_non_null(strstr(notes.text, "stage 2 of 3 (stages[1]) begins with epoch 3"));
-        assert_non_null(strstr(notes.text, "EarlyStopping ended stage 2 in epoch 4"));
-        assert_non_null(strstr(notes.text, "stage 3 of 3 (all) begins with epoch 5"));
-        assert_null(strstr(notes.text, "ended the training"));
+        assert_says(notes.text, "EarlyStopping ended stage 1 in epoch 2");
+        assert_says(notes.text, "stage 2 of 3 (stages[1]) begins with epoch 3");
+        assert_says(notes.text, "EarlyStopping ended stage 2 in epoch 4");
+        assert_says(notes.text, "stage 3 of 3 (all) begins with epoch 5");
+        assert_never_says(notes.text, "ended the training");
         liana_model_destroy(expected);
         liana_model_destroy(model);
         liana__tiny_fit_close(&own);
@@ -392,7 +391,7 @@ static void check_rates(const char *run)
         /* The last of 4 and of 8 updates of the decay. */
         if (i == 2) wanted = 0.01 * 0.5 * (1 + cos(3.14159265358979 * 3 / 8));
         if (i == 3) wanted = 0.01 * 0.5 * (1 + cos(3.14159265358979 * 7 / 8));
-        assert_float_equal(rate, wanted, 1e-9);
+        assert_near(rate, wanted, 1e-9);
     }
     liana__arena_free(&arena);
 }
@@ -406,16 +405,16 @@ static void test_resumed_after_each_checkpoint(void **state)
     char run[300];
     snprintf(run, sizeof run, "%s", liana__test_path("whole"));
     liana__test_result got = liana__test_command("train", config_path, SETTINGS, "--out", run);
-    assert_non_null(strstr(got.out, "stage 2 of 3 (more) begins with epoch 3"));
+    assert_says(got.out, "stage 2 of 3 (more) begins with epoch 3");
     assert_code(got, 0);
     check_rates("whole");
     size_t count = count_checkpoints("whole");
-    assert_true(count >= 4 * EPOCHS);
+    assert_compare(count, >=, 4 * EPOCHS);
     snprintf(run, sizeof run, "%s", liana__test_path("run"));
     for (size_t i = 0; i + 1 < count; i++) {
         copy_until("whole", "run", i);
         got = liana__test_command("train", config_path, SETTINGS, "--out", run, "--resume", threads[i % 3]);
-        assert_non_null(strstr(got.out, "resumed from '"));
+        assert_says(got.out, "resumed from '");
         assert_code(got, 0);
         assert_same_run("run", "whole");
     }
@@ -441,11 +440,11 @@ static void test_a_control_in_each_stage(void **state)
     char *text;
     size_t size;
     assert_ok(liana__file_read(liana__test_path("whole/history.json"), 1 << 20, &text, &size, NULL), NULL);
-    assert_non_null(strstr(text, "\"accepted\": true"));
-    assert_non_null(strstr(text, "\"accepted\": false"));
+    assert_says(text, "\"accepted\": true");
+    assert_says(text, "\"accepted\": false");
     free(text);
     size_t count = count_checkpoints("whole");
-    assert_true(count >= 4 * EPOCHS);
+    assert_compare(count, >=, 4 * EPOCHS);
     snprintf(run, sizeof run, "%s", liana__test_path("run"));
     for (size_t i = 0; i + 1 < count; i += 3) {
         copy_until("whole", "run", i);
@@ -472,7 +471,7 @@ static void test_damage_in_a_later_stage(void **state)
     fclose(file);
     snprintf(run, sizeof run, "%s", liana__test_path("run"));
     liana__test_result got = liana__test_command("train", config_path, SETTINGS, "--out", run, "--resume");
-    assert_non_null(strstr(got.out, "is damaged"));
+    assert_says(got.out, "is damaged");
     assert_code(got, 0);
     assert_same_run("run", "whole");
 }
@@ -498,7 +497,7 @@ static void test_resumed_around_an_early_end(void **state)
     liana__paths names;
     liana__error error = {0};
     assert_ok(liana__folder_list(folder, &arena, &names, &error), &error);
-    assert_true(names.count > 5);
+    assert_compare(names.count, >, 5);
     for (size_t i = 0; i + 1 < names.count; i++) {
         copy_until("whole", "part", i);
         /* The run folder in place of its configuration. */

@@ -78,7 +78,7 @@ static void fill_contents(void)
 static void assert_holds(float **values, const char *weight, int from)
 {
     int index = liana__model_find_weight(model, weight);
-    assert_true(index >= 0);
+    assert_compare(index, >=, 0);
     int64_t count = liana_shape_size(&model->weights[index].shape);
     assert_memory_equal(values[index], contents[from], (size_t)count * sizeof(float));
 }

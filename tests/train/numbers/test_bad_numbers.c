@@ -444,7 +444,7 @@ static void test_the_command_replays(void **state)
     liana__test_free_result(&result);
     result = liana__test_command("replay", path, "--json");
     assert_int_equal(result.code, 0);
-    assert_non_null(strstr(result.out, "\"same\": true"));
+    assert_says(result.out, "\"same\": true");
     liana__test_free_result(&result);
 }
 
@@ -472,8 +472,8 @@ static void test_a_difference_is_told(void **state)
     edit(path, "report.json", "\"op\": \"", "\"op\": \"another_");
     liana__test_result result = liana__test_command("replay", path);
     assert_int_equal(result.code, 0);
-    assert_non_null(strstr(result.out, "this machine finds something else than the report, which says in \"op\""));
-    assert_non_null(strstr(result.out, "the op another_"));
+    assert_says(result.out, "this machine finds something else than the report, which says in \"op\"");
+    assert_says(result.out, "the op another_");
     liana__test_free_result(&result);
 }
 
@@ -498,7 +498,7 @@ static void damage(const char *folder, const char *file)
         liana_status status = liana__bundle_read(context, folder, &incident, &recorded, &error);
         const bool is_report = strcmp(file, "report.json") == 0;
         if (status == LIANA_OK && !is_report) fail_msg("%s: byte %zu is damaged, and nobody saw it", file, at);
-        if (status != LIANA_OK) assert_non_null(strstr(error.message, file));
+        if (status != LIANA_OK) assert_says(error.message, file);
         if (status == LIANA_OK) assert_ok(liana__incident_examine(&incident, &error), &error);
         liana__text text = {0};
         if (status == LIANA_OK) liana__incident_report(&incident, &text);

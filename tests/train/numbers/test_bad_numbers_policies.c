@@ -30,7 +30,7 @@ static weights weights_of(const liana__sum_problem *own)
         liana_array found;
         assert_int_equal(liana_model_get_weights(own->model, name, &found), LIANA_OK);
         const size_t count = (size_t)liana_shape_size(&found.shape);
-        assert_true(all.count + count <= sizeof all.values / sizeof *all.values);
+        assert_compare(all.count + count, <=, sizeof all.values / sizeof *all.values);
         memcpy(all.values + all.count, found.data, count * sizeof(float));
         all.count += count;
     }

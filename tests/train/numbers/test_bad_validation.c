@@ -45,9 +45,9 @@ static void test_the_example_is_named(void **state)
                    "1 of 2 examples of the shard have them", "validation.csv', record 7", "liana replay ");
     snprintf(bundle, sizeof bundle, "%s/bad-numbers-2", run);
     liana__test_result got = liana__test_command("replay", bundle);
-    assert_non_null(strstr(got.out, "of the validation shard, run again node by node"));
-    assert_non_null(strstr(got.out, "this machine finds what the report says"));
-    assert_non_null(strstr(got.out, "* position 7"));
+    assert_says(got.out, "of the validation shard, run again node by node");
+    assert_says(got.out, "this machine finds what the report says");
+    assert_says(got.out, "* position 7");
     assert_code(got, 0);
 }
 
@@ -106,7 +106,7 @@ static void test_finite_validations_are_left_alone(void **state)
     const char *file = make();
     liana__test_write("validation.csv", good, sizeof good - 1);
     liana__test_result got = liana__test_command("train", file, "--out", liana__test_path("run"));
-    assert_null(strstr(got.out, "of the validation"));
+    assert_never_says(got.out, "of the validation");
     assert_code(got, 0);
     assert_false(liana__folder_exists(liana__test_path("run/bad-numbers-2")));
 }

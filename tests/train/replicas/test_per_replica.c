@@ -4,7 +4,6 @@
 #include "harness/pjrt_plugin.h"
 #include "harness/tiny_fit.h"
 
-#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -135,13 +134,13 @@ static void assert_same_everywhere(body run_body)
     run_process(&(process){NULL, 0, {.name = "one_device"}, NULL, 1, run_body, &one});
     if (one.status != LIANA_OK) print_error("one_device: %s\n", one.message);
     assert_int_equal(one.status, LIANA_OK);
-    assert_true(one.size > 0);
+    assert_compare(one.size, >, 0);
     for (size_t k = 0; k < NUM_SETTINGS; k++) {
         const size_t count = run(&SETTINGS[k], run_body, reports);
         for (size_t i = 0; i < count; i++) {
             if (reports[i].status != LIANA_OK) print_error("setting %zu, %zu: %s\n", k, i, reports[i].message);
             assert_int_equal(reports[i].status, LIANA_OK);
-            assert_int_equal(reports[i].num_replicas, SETTINGS[k].num_replicas);
+            assert_compare(reports[i].num_replicas, ==, SETTINGS[k].num_replicas, k, i);
             assert_int_equal(reports[i].size, one.size);
             assert_memory_equal(reports[i].bytes, one.bytes, one.size);
         }
@@ -349,9 +348,9 @@ static void test_a_death_ends_the_loop(void **state)
             death = 0;
             for (size_t rank = 0; rank < count; rank++) {
                 const report *own = &reports[rank];
-                assert_true(own->status == LIANA_OK || own->status == LIANA_UNAVAILABLE);
-                assert_true(own->status != LIANA_OK || own->size == whole[rank].size);
-                assert_true(own->size <= whole[rank].size);
+                if (own->status != LIANA_OK) assert_int_equal(own->status, LIANA_UNAVAILABLE);
+                if (own->status == LIANA_OK) assert_int_equal(own->size, whole[rank].size);
+                assert_compare(own->size, <=, whole[rank].size, rank);
                 if (own->size) assert_memory_equal(own->bytes, whole[rank].bytes, own->size);
                 num_ended += own->status != LIANA_OK;
                 num_begun += own->status != LIANA_OK && own->size > 0;
@@ -360,7 +359,8 @@ static void test_a_death_ends_the_loop(void **state)
         }
         free_reports(whole, count);
     }
-    assert_true(num_ended > 20 && num_begun > 5);
+    assert_compare(num_ended, >, 20);
+    assert_compare(num_begun, >, 5);
 }
 
 static void test_a_stream_is_read_by_one_process(void **state)
@@ -394,7 +394,7 @@ static void test_each_process_makes_its_own_examples(void **state)
         for (size_t i = 0; i < count; i++) {
             int made = 0;
             for (int example = 0; example < COUNT; example++) made += reports[i].made[example];
-            assert_true(i < clusters[k].num_workers ? made > 0 : made == 0);
+            assert_int_equal(made > 0, i < clusters[k].num_workers);
         }
         free_reports(reports, count);
     }
@@ -607,7 +607,7 @@ static void test_datasets_from_a_function(void **state)
             const int64_t mine = i < workers ? expected - (int64_t)i * 20 : 0;
             assert_int_equal(got.total, expected);
             assert_int_equal(got.own, mine > 20 ? 20 : mine < 0 ? 0 : mine);
-            assert_true(got.sum == sum);
+            assert_compare(got.sum, ==, sum);
             if (i >= workers) continue;
             assert_int_equal(got.pipeline.id, i);
             assert_int_equal(got.pipeline.count, workers);
@@ -682,8 +682,8 @@ static void test_an_error_of_one_is_that_of_all(void **state)
         report reports[MAX_PROCESSES];
         const size_t count = run(&three, cases[k].body, reports);
         for (size_t i = 0; i < count; i++) {
-            assert_int_equal(reports[i].status, cases[k].status);
-            assert_non_null(strstr(reports[i].message, cases[k].text));
+            assert_compare(reports[i].status, ==, cases[k].status, k, i);
+            assert_says(reports[i].message, cases[k].text);
         }
         free_reports(reports, count);
     }

@@ -101,10 +101,10 @@ static void test_values_of_a_function(void **state)
     assert_int_equal(value_of(&array, 0), -6);
     done(liana_per_replica_reduce(values, "row", LIANA_REDUCE_MEAN, &array));
     assert_int_equal(array.shape.dims[0], 3);
-    for (size_t i = 0; i < 3; i++) assert_true(value_of(&array, i) == 10.0 + (double)i);
+    for (size_t i = 0; i < 3; i++) assert_compare(value_of(&array, i), ==, 10.0 + (double)i, i);
     done(liana_per_replica_reduce(values, "row", LIANA_REDUCE_CONCATENATE, &array));
     assert_int_equal(array.shape.dims[0], 9);
-    assert_true(value_of(&array, 5) == 12);
+    assert_compare(value_of(&array, 5), ==, 12);
     liana_per_replica_destroy(values);
     int64_t failing = 1;
     refused(liana_per_replica_from_function(own.replicas, function_components, 2, fill_values, &failing, &values),
@@ -160,7 +160,7 @@ static void test_batches_are_cut(void **state)
             assert_true(liana_per_replica_array(values, i, "name", &name));
             assert_int_equal(x.shape.dims[0], leaf.num_examples);
             for (int64_t row = 0; row < leaf.num_examples; row++, example++) {
-                assert_true(value_of(&x, (size_t)(2 * row)) == (double)(example + 1));
+                assert_compare(value_of(&x, (size_t)(2 * row)), ==, (double)(example + 1), row);
                 const liana_bytes *bytes = (const liana_bytes *)name.data + row;
                 assert_memory_equal(bytes->data, &"abcdefghijk"[example], 1);
             }
@@ -190,8 +190,8 @@ static void test_means_of_unequal_leaves(void **state)
             done(liana_per_replica_reduce(values, "label", LIANA_REDUCE_CONCATENATE, &labels));
             assert_int_equal(sum.shape.rank, 1);
             for (size_t i = 0; i < 2; i++) {
-                assert_true(value_of(&sum, i) == expected[i]);
-                assert_true(value_of(&mean, i) == expected[i] / (double)count);
+                assert_compare(value_of(&sum, i), ==, expected[i], i);
+                assert_compare(value_of(&mean, i), ==, expected[i] / (double)count, count, i);
             }
             assert_int_equal(labels.shape.dims[0], count);
             for (int64_t i = 0; i < count; i++) assert_int_equal(value_of(&labels, (size_t)i), 7 - i);
@@ -220,8 +220,8 @@ static void test_mean_of_leaves_counts_examples(void **state)
     done(liana_replica_program_create(own.replicas, &(liana_replica_program_options){.build = build_means}, &program));
     done(liana_replica_program_run(program, &batch, 1, &values));
     done(liana_per_replica_reduce(values, "mean", LIANA_REDUCE_MEAN, &mean));
-    assert_true(fabs(value_of(&mean, 0) - 6) < 1e-12);
-    assert_true(fabs(value_of(&mean, 1) - 35) < 1e-12);
+    assert_near(value_of(&mean, 0), 6, 1e-12);
+    assert_near(value_of(&mean, 1), 35, 1e-12);
     liana_per_replica_destroy(values);
     liana_per_replica_destroy(batch);
     liana_replica_program_destroy(program);
@@ -408,7 +408,7 @@ static void test_one_thing_at_a_time(void **state)
     inner.program = make(&own, build_nested, &inner);
     done(liana_replica_program_run(inner.program, NULL, 0, &values));
     assert_int_equal(inner.status, LIANA_INVALID_ARGUMENT);
-    assert_non_null(strstr(inner.message, "mine: its replicas are in use by mine"));
+    assert_says(inner.message, "mine: its replicas are in use by mine");
     assert_int_equal(liana_per_replica_num_leaves(values), 2);
     liana_per_replica_destroy(values);
     liana_replica_program_destroy(inner.program);
@@ -434,7 +434,7 @@ static void test_variables_stay_in_step(void **state)
         for (int64_t i = 0; i < 3; i++) {
             liana_array w;
             assert_true(liana_per_replica_array(values, i, "w", &w));
-            for (size_t k = 0; k < 2; k++) assert_true(value_of(&w, k) == begin[k] + factor * step[k]);
+            for (size_t k = 0; k < 2; k++) assert_compare(value_of(&w, k), ==, begin[k] + factor * step[k], k);
         }
         liana_per_replica_destroy(values);
     }

@@ -41,7 +41,7 @@ static void fill(liana_model *model, float base)
         liana_array array;
         assert_int_equal(liana_model_get_weights(model, liana_model_weight_name(model, i), &array), LIANA_OK);
         int64_t count = liana_shape_size(&array.shape);
-        assert_true(count <= 64);
+        assert_compare(count, <=, 64);
         for (int64_t k = 0; k < count; k++) values[k] = base + 1000 * (float)i + (float)k;
         array.data = values;
         assert_int_equal(liana_model_set_weights(model, &array, 1), LIANA_OK);
@@ -132,7 +132,9 @@ static void test_by_name_and_map(void **state)
     liana_model *same = build(own.context, "trunk", "head", 3);
     fill(same, -7);
     done(liana_model_warm_start(same, options_of(&own, ""), NULL, &report));
-    assert_true(report.matched == 6 && report.skipped == 0 && report.unused == 0);
+    assert_compare(report.matched, ==, 6);
+    assert_compare(report.skipped, ==, 0);
+    assert_compare(report.unused, ==, 0);
     for (size_t i = 0; i < 6; i++) assert_true(has(same, liana_model_weight_name(same, i), i, 0.5f));
     liana_model_destroy(same);
     /* Other names, the two layers changed with each other, and a head of another size. */
@@ -141,7 +143,9 @@ static void test_by_name_and_map(void **state)
     const char *listing = liana__test_path("listing.csv");
     done(liana_model_warm_start(other, options_of(&own, "map: {body: trunk, \"body/t*\": \"trunk/t*\"}, skip: [top]"),
                                 listing, &report));
-    assert_true(report.matched == 4 && report.skipped == 2 && report.unused == 2);
+    assert_compare(report.matched, ==, 4);
+    assert_compare(report.skipped, ==, 2);
+    assert_compare(report.unused, ==, 2);
     assert_true(has(other, "body/one/kernel", 0, 0.5f) && has(other, "body/one/bias", 1, 0.5f));
     assert_true(has(other, "body/two/kernel", 2, 0.5f) && has(other, "body/two/bias", 3, 0.5f));
     assert_true(has(other, "top/kernel", 4, -7) && has(other, "top/bias", 5, -7));
@@ -160,7 +164,9 @@ static void test_by_name_and_map(void **state)
                                 options_of(&own, "map: {body: nowhere, \"body/one/bias\": trunk/two/bias}, skip: [top, "
                                                  "\"*/kernel\", body/two]"),
                                 NULL, &report));
-    assert_true(report.matched == 1 && has(other, "body/one/bias", 3, 0.5f) && has(other, "body/two/bias", 3, -7));
+    assert_compare(report.matched, ==, 1);
+    assert_true(has(other, "body/one/bias", 3, 0.5f));
+    assert_true(has(other, "body/two/bias", 3, -7));
     liana_model_destroy(other);
     liana_context_destroy(own.context);
 }
@@ -261,13 +267,16 @@ static void test_hdf5(void **state)
                                 options_of(&own, "map: {trunk/one: fc1, trunk/two/bias: fc2/bias}, skip: [head, "
                                                  "trunk/two/kernel]"),
                                 NULL, &report));
-    assert_true(report.matched == 3 && report.skipped == 3 && report.unused == 1);
+    assert_compare(report.matched, ==, 3);
+    assert_compare(report.skipped, ==, 3);
+    assert_compare(report.unused, ==, 1);
     assert_true(has(model, "trunk/one/kernel", 0, 0.5f) && has(model, "trunk/one/bias", 1, 0.5f));
     assert_true(has(model, "trunk/two/bias", 1, 0.5f) && has(model, "trunk/two/kernel", 2, -7));
     done(liana_model_warm_start(
         model, options_of(&own, "map: {trunk/two/bias: fc1/fc1_b}, skip: [head, trunk/one, trunk/two/kernel]"), NULL,
         &report));
-    assert_true(report.matched == 1 && report.unused == 3);
+    assert_compare(report.matched, ==, 1);
+    assert_compare(report.unused, ==, 3);
     refused(liana_model_warm_start(model, options_of(&own, "map: {trunk/one: fc1, trunk/two: fc1}, skip: head"), NULL,
                                    NULL),
             LIANA_INVALID_DATA, "trunk/two/kernel is [5, 4] in the file, [4, 4] in the model");

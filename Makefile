@@ -10,8 +10,8 @@ CMAKE_OPTIONS ?=
 FUZZ_SECONDS ?= 60
 KILLS ?= 200
 MODELS ?= all
-# The commit before one engine was made of many.
-BASE ?= f028e65e
+# Of `make compare`: a commit (scripts/compare_commits.sh has a default), sections or cases, more options.
+BASE ?=
 ONLY ?=
 COMPARE_OPTIONS ?=
 STATES ?=
@@ -132,7 +132,7 @@ check-plan: ## compare plans of clusters with measured steps, 2 and 4 workers at
 
 compare: ## compare what BASE and this tree produce, to the byte: graphs, weights, messages (ONLY: some sections or cases; docs/design/building.md)
 	$(call CONFIGURE,$(BUILD))
-	scripts/compare_commits.sh --base $(BASE) --build $(BUILD) $(COMPARE_OPTIONS) $(ONLY)
+	scripts/compare_commits.sh $(if $(BASE),--base $(BASE)) --build $(BUILD) $(COMPARE_OPTIONS) $(ONLY)
 
 bench-long: ## measure whether training keeps its speed over hundreds of epochs (nothing else should run)
 	$(call CONFIGURE,$(BUILD))

@@ -115,9 +115,9 @@ static liana_status set_up(bench *b, liana__error *error)
     LIANA_TRY(bench_model_build(&b->what, b->model, error));
     LIANA_TRY(liana__device_open(context, b->device_name ? b->device_name : "cpu", &b->device, error));
     liana__variables_init(&b->variables, b->device);
-    void *adam = liana__arena_allocate(&b->arena, liana__optimizer_Adam.options->size);
+    void *adam = liana__arena_allocate(&b->arena, liana__optimizer_Adam.part.options.size);
     if (!adam) return liana__fail_memory(error, "the optimizer's options");
-    LIANA_TRY(liana__fields_default(liana__optimizer_Adam.options, &b->arena, adam, error));
+    LIANA_TRY(liana__fields_default(&liana__optimizer_Adam.part.options, &b->arena, adam, error));
     LIANA_TRY(liana__objective_create(&(liana__objective_request){.model = b->model}, !b->infer, &b->arena,
                                       &b->objective, error));
     const bool mixed = strcmp(b->precision, "mixed_bfloat16") == 0;

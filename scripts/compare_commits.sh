@@ -4,9 +4,8 @@
 #   scripts/compare_commits.sh --list | --numbers | --speed [ROUNDS [WORD OF A ROW ...]]
 # --base     the commit that today's tree is compared with (default: the commit before one engine was made of many)
 # --build    the build of today's tree (default: build); the base is built with the same options
-# --folder   where the base's copy, its build and all results lie (default: FOLDER/compare below the build); they are
-# kept,
-#            and used again
+# --folder   where the base's copy, its build and all results lie (default: compare/ in the build); they are kept, and
+#            used again
 # --anew     runs the base's cases again
 # --list     lists sections and cases
 # --numbers  prints numbers of both trees instead: lines of code, public functions, rooms, circles
@@ -16,7 +15,7 @@
 set -eu
 tree=$(cd "$(dirname "$0")/.." && pwd)
 tools=$tree/scripts/compare
-base=f028e65e # the Makefile has it too
+base=f028e65e
 build=$tree/build
 folder=
 mode=cases
@@ -46,10 +45,14 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
-[ $mode != list ] || exec sed -n 's/^case_\([a-z0-9_]*\)().*/\1/p' "$tools"/cases/*.sh
+[ $mode != list ] || exec awk '
+    FNR == 1 { section = FILENAME; sub(/.*\//, "", section); sub(/\.sh$/, "", section) }
+    /^case_[a-z0-9_]*\(\)/ { sub(/^case_/, ""); sub(/\(\).*/, ""); print section "." $0 }
+    END { print "tests" }' "$tools"/cases/*.sh
 commit=$(git -C "$tree" rev-parse --verify --quiet "$base^{commit}") || fail "there is no commit '$base'"
 short=$(printf %.10s "$commit")
-[ -f "$build/CMakeCache.txt" ] || fail "'$build' is no build: make, or name it with --build"
+[ $mode = numbers ] || [ -f "$build/CMakeCache.txt" ] || fail "'$build' is no build: make, or name it with --build"
+mkdir -p "$build"
 build=$(cd "$build" && pwd)
 folder=${folder:-$build/compare}
 mkdir -p "$folder/$short"
@@ -60,6 +63,7 @@ base_build=$folder/build
 # ---- the base: a clean copy, built with the options of today's build ----
 
 if [ ! -d "$base_tree" ]; then
+    rm -rf "$base_tree.new"
     git clone --quiet --shared --no-checkout "$tree" "$base_tree.new"
     git -C "$base_tree.new" checkout --quiet --detach "$commit"
     mv "$base_tree.new" "$base_tree"

@@ -194,7 +194,8 @@ typedef struct liana_step_many {
      * - asynchronous updates: worker `step` modulo the number of workers, and no other;
      * - the first gradients: all workers, for the same batch. Each computes its share.
      *
-     * Steps come in ascending order. After a death some come once more, perhaps for another worker. If workers are not in
+     * Steps come in ascending order. After a death some come once more, perhaps for another worker. So does one of several
+     * in an execution (steps_per_execution) whose numbers went bad. If workers are not in
      * step the function must not make calls in which processes meet, such as those of replicas. To fail, it returns another
      * status than OK: then all processes fail with it. */
     liana_status (*batch)(void *user, int64_t step, liana_step_batch *batch);

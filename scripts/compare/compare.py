@@ -5,6 +5,7 @@ A case runs in the same folder for both builds, one after the other, so that pat
 the base gives is kept, and used again while the case, its helpers and the drawn data are the same."""
 import argparse
 import concurrent.futures
+import fcntl
 import hashlib
 import os
 import re
@@ -20,6 +21,14 @@ import tests_run
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CASES = os.path.join(HERE, "cases")
+
+
+ATTEMPTS = 4  # of a case that fails
+SKIPPED = 77
+
+
+class Skipped(Exception):
+    """A case cannot run here."""
 
 
 class Side:
@@ -111,12 +120,14 @@ def run_case(setting, side, section, case):
     if os.path.exists(stamp):
         os.remove(stamp)
     script = f'. "{CASES}/helpers.sh"; . "{CASES}/{section}.sh"; case_{case}'
-    for last in (False, False, True):
+    for attempt in range(ATTEMPTS):
         status, said, seconds = run_shell(setting, side, name, script, setting.limit)
+        if status == SKIPPED:
+            raise Skipped(said.strip())
         if status == 0:
             break
         failure = [f"{side.name} fails with {status}"] + said.splitlines()[-12:]
-        if last:
+        if attempt == ATTEMPTS - 1:
             return failure, seconds
         print(f"note: {name}: {' | '.join(failure)}; it is tried again", flush=True)
     with open(stamp, "w", encoding="utf-8") as file:
@@ -125,11 +136,15 @@ def run_case(setting, side, section, case):
 
 
 def compare_case(setting, section, case):
-    """(name, files that are equal, differences, seconds of both sides)."""
+    """(name, files that are equal, differences, seconds of both sides), or None where the case is left out."""
     name = f"{section}.{case}"
     seconds = []
     for side in (setting.base, setting.today):
-        failure, spent = run_case(setting, side, section, case)
+        try:
+            failure, spent = run_case(setting, side, section, case)
+        except Skipped as reason:
+            print(f"{name}: skipped: {reason}", flush=True)
+            return None
         seconds.append(spent)
         if failure:
             return name, 0, [(name, failure)], seconds
@@ -198,9 +213,20 @@ def read_options():
     return parser.parse_args()
 
 
+def take_folder(folder):
+    """The results are one comparison's at a time. What is returned must stay open."""
+    lock = open(os.path.join(folder, "lock"), "w", encoding="utf-8")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise SystemExit(f"compare: another comparison runs in '{folder}'; wait, or name another --folder") from None
+    return lock
+
+
 def main():
     options = read_options()
     setting = Setting(options)
+    lock = take_folder(setting.folder)
     chosen, with_tests = choose(options.wanted)
     draw(setting)
     if options.draw:
@@ -208,7 +234,7 @@ def main():
     build_keeper(setting)
     results = []
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for done in pool.map(lambda pair: compare_case(setting, *pair), chosen):
+        for done in filter(None, pool.map(lambda pair: compare_case(setting, *pair), chosen)):
             report(done, options.shown)
             results.append(done)
     if with_tests:
@@ -218,6 +244,7 @@ def main():
     differing = [name for name, _, differences, _ in results if differences]
     print(f"{sum(same for _, same, _, _ in results)} files of {len(results)} cases are equal; "
           f"{len(differing)} cases differ{': ' if differing else ''}{', '.join(differing)}")
+    lock.close()
     return 1 if differing else 0
 
 

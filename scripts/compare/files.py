@@ -69,7 +69,7 @@ def list_files(folder):
     for where, _, names in os.walk(folder):
         for name in names:
             path = os.path.join(where, name)
-            if not os.path.islink(path):
+            if os.path.isfile(path) and not os.path.islink(path):
                 found.append(os.path.relpath(path, folder))
     return sorted(found)
 

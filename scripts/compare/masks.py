@@ -7,9 +7,12 @@ import re
 
 
 class Mask:
-    def __init__(self, files, find=None, put="", drop=None, skip=False):
-        self.files, self.put, self.drop, self.skip = files, put, drop, skip
-        self.find = re.compile(find, re.M) if find is not None else None
+    """One row: what it concerns, and one of: a pattern to replace, a column to drop, lines to sort, a file to skip."""
+
+    def __init__(self, row):
+        self.files, self.put, self.drop = row["files"].split(), row.get("put", ""), row.get("drop")
+        self.sorts, self.skip = "sort" in row, "skip" in row
+        self.find = re.compile(row["find"], re.M) if "find" in row else None
 
     def concerns(self, name):
         return any(fnmatch.fnmatch(name, pattern) for pattern in self.files)
@@ -17,6 +20,8 @@ class Mask:
     def apply(self, text):
         if self.find:
             return self.find.sub(self.put, text)
+        if self.sorts:
+            return "\n".join(sorted(text.splitlines()))
         rows = list(csv.reader(io.StringIO(text)))
         if not rows or self.drop not in rows[0]:
             return text
@@ -34,21 +39,21 @@ def read(path):
             continue
         key, colon, value = line.partition(":")
         if line.strip():
-            if not colon or key not in ("files", "find", "put", "drop", "skip"):
-                raise SystemExit(f"{path}:{number}: a row has files, find and put, files and drop, or files and skip")
+            if not colon or key not in ("files", "find", "put", "drop", "skip", "sort"):
+                raise SystemExit(f"{path}:{number}: expected files, and one of find (with put), drop, skip and sort")
             row[key] = value[1:] if value.startswith(" ") else value
         elif row:
-            masks.append(Mask(row["files"].split(), row.get("find"), row.get("put", ""), row.get("drop"),
-                              "skip" in row))
+            masks.append(Mask(row))
             row = {}
     return masks
 
 
 class Masks:
-    """All of them. What was used is counted, so that a row without use can be seen."""
+    """All of them; lines are sorted when all else is masked."""
 
     def __init__(self, folder):
-        self.masks = read(os.path.join(folder, "masks.txt")) + read(os.path.join(folder, "allowed.txt"))
+        rows = read(os.path.join(folder, "masks.txt")) + read(os.path.join(folder, "allowed.txt"))
+        self.masks = sorted(rows, key=lambda mask: mask.sorts)
 
     def apply(self, name, data):
         """Bytes with what may differ taken out; other bytes where the file is no text."""

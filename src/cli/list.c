@@ -2,7 +2,7 @@
 #include "backends/backend.h"
 #include "base/context_plugins.h"
 #include "base/cpu.h"
-#include "base/own_part.h"
+#include "base/named.h"
 #include "base/plugin.h"
 #include "cli/session.h"
 #include "data/augment/augment.h"
@@ -10,6 +10,7 @@
 #include "distribute/strategy.h"
 #include "distribute/transport/transport.h"
 #include "layers/activations.h"
+#include "layers/initializers.h"
 #include "layers/model.h"
 #include "layers/rules/constraints.h"
 #include "layers/rules/regularizers.h"
@@ -52,12 +53,29 @@ static void add(entries *list, const char *name, const char *doc, const liana__f
     if (list->count < MAX_ENTRIES) list->items[list->count++] = (entry){name, doc, NULL, fields, NULL};
 }
 
-static void add_own(entries *list, const char *kind)
+/* liana's own, with their options or without them; then those that the context has. */
+static void add_parts(entries *list, const liana__kind *kind, bool with_options)
 {
-    const liana__own_part *part;
-    for (size_t i = 0; (part = liana__own_part_at(list->context, kind, i)); i++) {
+    const liana_part *part;
+    for (size_t i = 0; (part = liana__part_at(NULL, kind, i)); i++) {
+        add(list, part->name, part->doc ? part->doc : "", with_options ? &part->options : NULL);
+    }
+}
+
+static void add_own(entries *list, const liana__kind *kind)
+{
+    const liana_part *part;
+    size_t first = 0;
+    while (kind->builtin[first]) first++;
+    for (size_t i = first; (part = liana__part_at(list->context, kind, i)); i++) {
         add(list, part->name, part->doc, part->options.count ? &part->options : NULL);
     }
+}
+
+static void list_parts(entries *list, const liana__kind *kind, bool with_options)
+{
+    add_parts(list, kind, with_options);
+    add_own(list, kind);
 }
 
 /* ---- the kinds ---- */
@@ -70,13 +88,11 @@ static void list_ops(entries *list)
 
 static void list_layers(entries *list)
 {
-    for (size_t i = 0; liana__layer_types[i]; i++) {
-        add(list, liana__layer_types[i]->name, liana__layer_types[i]->doc, liana__layer_types[i]->options);
-    }
+    add_parts(list, &liana__layer_kind, true);
     for (const liana__model_entry *own = liana__model_entries; own->name; own++) {
         add(list, own->name, own->doc, own->options);
     }
-    add_own(list, LIANA__PART_LAYER);
+    add_own(list, &liana__layer_kind);
 }
 
 static void list_models(entries *list)
@@ -88,78 +104,52 @@ static void list_models(entries *list)
 
 static void list_activations(entries *list)
 {
-    for (size_t i = 0; liana__activations[i].name; i++) {
-        add(list, liana__activations[i].name, liana__activations[i].doc, NULL);
-    }
-    add_own(list, LIANA__PART_ACTIVATION);
+    list_parts(list, &liana__activation_kind, false);
 }
 
 static void list_initializers(entries *list)
 {
-    const char *const *names = liana__initializer_names();
-    for (size_t i = 0; names[i]; i++) add(list, names[i], "", NULL);
-    add_own(list, LIANA__PART_INITIALIZER);
+    list_parts(list, &liana__initializer_kind, false);
 }
 
 static void list_regularizers(entries *list)
 {
-    for (size_t i = 0; liana__regularizer_types[i]; i++) {
-        const liana__regularizer_type *type = liana__regularizer_types[i];
-        add(list, type->call.name, type->doc, type->call.arguments);
-    }
-    add_own(list, LIANA__PART_REGULARIZER);
+    list_parts(list, &liana__regularizer_kind, true);
 }
 
 static void list_constraints(entries *list)
 {
-    for (size_t i = 0; liana__constraint_types[i]; i++) {
-        const liana__constraint_type *type = liana__constraint_types[i];
-        add(list, type->call.name, type->doc, type->call.arguments);
-    }
-    add_own(list, LIANA__PART_CONSTRAINT);
+    list_parts(list, &liana__constraint_kind, true);
 }
 
 static void list_losses(entries *list)
 {
-    for (size_t i = 0; liana__losses[i]; i++) add(list, liana__losses[i]->name, liana__losses[i]->doc, NULL);
-    add_own(list, LIANA__PART_LOSS);
+    list_parts(list, &liana__loss_kind, false);
 }
 
 static void list_metrics(entries *list)
 {
-    for (size_t i = 0; liana__metrics[i]; i++) add(list, liana__metrics[i]->name, liana__metrics[i]->doc, NULL);
-    add_own(list, LIANA__PART_METRIC);
+    list_parts(list, &liana__metric_kind, false);
 }
 
 static void list_optimizers(entries *list)
 {
-    for (size_t i = 0; liana__optimizers[i]; i++) {
-        add(list, liana__optimizers[i]->name, liana__optimizers[i]->doc, liana__optimizers[i]->options);
-    }
-    add_own(list, LIANA__PART_OPTIMIZER);
+    list_parts(list, &liana__optimizer_kind, true);
 }
 
 static void list_schedules(entries *list)
 {
-    for (size_t i = 0; liana__schedules[i]; i++) {
-        add(list, liana__schedules[i]->name, liana__schedules[i]->doc, liana__schedules[i]->options);
-    }
-    add_own(list, LIANA__PART_SCHEDULE);
+    list_parts(list, &liana__schedule_kind, true);
 }
 
 static void list_callbacks(entries *list)
 {
-    for (size_t i = 0; liana__callbacks[i]; i++) {
-        add(list, liana__callbacks[i]->name, liana__callbacks[i]->doc, liana__callbacks[i]->options);
-    }
-    add_own(list, LIANA__PART_CALLBACK);
+    list_parts(list, &liana__callback_kind, true);
 }
 
 static void list_controls(entries *list)
 {
-    for (size_t i = 0; liana__controls[i]; i++) {
-        add(list, liana__controls[i]->name, liana__controls[i]->doc, liana__controls[i]->options);
-    }
+    add_parts(list, &liana__control_kind, true);
 }
 
 static void list_sources(entries *list)
@@ -167,7 +157,7 @@ static void list_sources(entries *list)
 #define LIANA__SOURCE(stem, symbol) add(list, liana__source_##symbol.name, liana__source_##symbol.doc, NULL);
 #include "data/sources.def"
 #undef LIANA__SOURCE
-    add_own(list, LIANA__PART_SOURCE);
+    add_own(list, &liana__own_source_kind);
 }
 
 static void list_datasets(entries *list)

@@ -51,7 +51,7 @@ static liana_status plot_runs(liana__invocation *invocation, const char *path)
 /* ---- schedules ---- */
 
 /* The rates of a run's updates, or of evenly chosen ones of very many. */
-static liana_status sample(liana__invocation *invocation, const liana__learning_rate *rate, int64_t updates,
+static liana_status sample(liana__invocation *invocation, const liana_learning_rate *rate, int64_t updates,
                            liana__plotted_rate *plotted)
 {
     size_t count = updates < MOST_POINTS ? (size_t)updates : MOST_POINTS;
@@ -82,7 +82,7 @@ static liana_status find_rates(liana__invocation *invocation, liana__session *se
     LIANA_TRY(
         liana__run_open(session->context, &session->config, &(liana__run_options){.training = true}, &run, error));
     const liana__training_length length = {.epochs = train->epochs, .steps = train->steps};
-    liana__learning_rate rate = run.core.learning_rate;
+    liana_learning_rate rate = run.core.learning_rate;
     liana__fit_plan_make(&run.core.state, run.training.loader, &length, &rate);
     liana_status status = LIANA_OK;
     if (rate.total_steps <= 0) {

@@ -129,6 +129,7 @@ typedef struct liana__update_builder {
     size_t (*first_finished)(void *user, size_t slice, size_t round);
     const liana__update_variable *variables; /* [num_variables] */
     size_t num_variables;
+    bool shares_variables; /* slices may read each other's of these: all processes get their new values */
     bool takes_non_finite; /* numbers that are not finite are no fault */
     void *user;
 } liana__update_builder;

@@ -11,18 +11,18 @@
 
 static liana_status check_reads(const liana__update_rule *rule, liana__error *error)
 {
-    const liana__optimizer *optimizer = rule->optimizer;
-    const liana__update_reads own = liana__optimizer_reads(optimizer, rule->options), *reads = &own;
-    if (reads->num_rounds > LIANA__MAX_OWN_ROUNDS) {
+    const liana_optimizer_type *optimizer = rule->optimizer;
+    const liana_update_reads own = liana__optimizer_reads(optimizer, rule->options), *reads = &own;
+    if (reads->num_rounds > LIANA_MAX_OWN_ROUNDS) {
         return liana__fail(error, LIANA_INVALID_CONFIG, "optimizer '%s' declares %zu rounds of sums, expected 0 to %d",
-                           optimizer->name, reads->num_rounds, LIANA__MAX_OWN_ROUNDS);
+                           optimizer->part.name, reads->num_rounds, LIANA_MAX_OWN_ROUNDS);
     }
     for (size_t i = 0; i < reads->num_rounds; i++) {
-        const liana__sum_round *round = &reads->rounds[i];
-        if (round->terms && round->num_sums >= 1 && round->num_sums <= LIANA__MAX_ROUND_SUMS) continue;
+        const liana_sum_round *round = &reads->rounds[i];
+        if (round->terms && round->num_sums >= 1 && round->num_sums <= LIANA_MAX_ROUND_SUMS) continue;
         return liana__fail(error, LIANA_INVALID_CONFIG,
                            "optimizer '%s' declares %zu sums in round %zu, expected 1 to %d and their terms",
-                           optimizer->name, round->num_sums, i, LIANA__MAX_ROUND_SUMS);
+                           optimizer->part.name, round->num_sums, i, LIANA_MAX_ROUND_SUMS);
     }
     return LIANA_OK;
 }
@@ -130,7 +130,7 @@ static bool fits_chunks(const liana__slice_piece *piece, int64_t size)
 static liana_status check_piece(const liana__update_items *items, const liana__slice_piece *piece, liana__error *error)
 {
     const liana__slice_item *item = &items->items[piece->item];
-    const char *optimizer = items->rule.optimizer->name;
+    const char *optimizer = items->rule.optimizer->part.name;
     long long begin = piece->begin, end = piece->end, size = item->size;
     if (begin < 0 || begin >= end || end > size) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT,
@@ -216,10 +216,10 @@ int64_t liana__slice_first_chunk(const liana__update_items *items, const liana__
 liana_shape liana__slice_sums_shape(const liana__update_items *items, const liana__update_slice *slice, size_t round,
                                     size_t *first)
 {
-    const liana__sum_round *known = &items->reads.rounds[round];
+    const liana_sum_round *known = &items->reads.rounds[round];
     int64_t count = 0, chunks, num_sums = (int64_t)known->num_sums;
     *first = 0;
-    if (known->scope == LIANA__SUM_OF_ALL) return liana_shape_of(num_sums);
+    if (known->scope == LIANA_SUM_OF_ALL) return liana_shape_of(num_sums);
     if (slice->num_pieces) *first = variables_before(items, slice->pieces[0].item, &chunks);
     for (size_t i = 0; i < slice->num_pieces; i++) count += is_variable(items, slice->pieces[i].item);
     return liana_shape_of(count, num_sums);
@@ -227,21 +227,21 @@ liana_shape liana__slice_sums_shape(const liana__update_items *items, const lian
 
 void liana__finish_sums(const liana__update_items *items, size_t round, const float *chunk_sums, float *sums)
 {
-    const liana__sum_round *known = &items->reads.rounds[round];
+    const liana_sum_round *known = &items->reads.rounds[round];
     const size_t num_sums = known->num_sums;
-    double all[LIANA__MAX_ROUND_SUMS] = {0};
+    double all[LIANA_MAX_ROUND_SUMS] = {0};
     for (size_t item = 0; item < items->num_items; item++) {
         if (!is_variable(items, item)) continue;
-        double total[LIANA__MAX_ROUND_SUMS] = {0};
+        double total[LIANA_MAX_ROUND_SUMS] = {0};
         for (int64_t chunk = liana__num_chunks(items->items[item].size); chunk > 0; chunk--) {
             for (size_t k = 0; k < num_sums; k++) total[k] += (double)*chunk_sums++;
         }
         for (size_t k = 0; k < num_sums; k++) {
             all[k] += total[k];
-            if (known->scope == LIANA__SUM_OF_VARIABLE) *sums++ = (float)total[k];
+            if (known->scope == LIANA_SUM_OF_VARIABLE) *sums++ = (float)total[k];
         }
     }
-    for (size_t k = 0; known->scope == LIANA__SUM_OF_ALL && k < num_sums; k++) *sums++ = (float)all[k];
+    for (size_t k = 0; known->scope == LIANA_SUM_OF_ALL && k < num_sums; k++) *sums++ = (float)all[k];
 }
 
 /* ---- graphs ---- */
@@ -254,8 +254,8 @@ typedef struct builder {
     liana_tensor *gradient_sums;  /* by piece; invalid for averages */
     liana_tensor *statistic_sums; /* by variable; invalid for what the slice does not have */
     liana_tensor count, learning_rate, iteration;
-    liana_tensor sums[LIANA__MAX_SUM_ROUNDS]; /* finished ones */
-    size_t num_rounds;                        /* of finished sums */
+    liana_tensor sums[LIANA_MAX_SUM_ROUNDS]; /* finished ones */
+    size_t num_rounds;                       /* of finished sums */
 } builder;
 
 static bool is_average_of_piece(const builder *b, const liana__slice_piece *piece, size_t index)
@@ -348,7 +348,7 @@ static liana_tensor gradient_of(const builder *b, size_t index, liana_tensor var
 }
 
 /* What the optimizer is given for a piece, which is trainable piece number `row` of the slice. */
-static liana__optimizer_step step_of(const builder *b, size_t index, int64_t row)
+static liana_optimizer_step step_of(const builder *b, size_t index, int64_t row)
 {
     const liana__update_items *items = b->items;
     const liana__slice_piece *piece = &b->slice->pieces[index];
@@ -356,7 +356,7 @@ static liana__optimizer_step step_of(const builder *b, size_t index, int64_t row
     char name[512];
     liana__piece_name(items, piece, name, sizeof name);
     const char *variable = variable_of(items, piece)->name;
-    liana__optimizer_step step = liana__rule_begin(&items->rule, variable);
+    liana_optimizer_step step = liana__rule_begin(&items->rule, variable);
     step.variable = liana_graph_variable(b->graph, name, LIANA_F32, shape);
     step.learning_rate = liana__multiply_rate(items->rate_multipliers, variable, b->learning_rate);
     step.common_rate = b->learning_rate;
@@ -398,10 +398,10 @@ static liana_tensor sum_chunks(liana_tensor terms, int64_t count)
 static liana_tensor sum_piece(const builder *b, size_t round, size_t index, int64_t row)
 {
     const liana__slice_piece *piece = &b->slice->pieces[index];
-    const liana__sum_round *known = &b->items->reads.rounds[round];
+    const liana_sum_round *known = &b->items->reads.rounds[round];
     const int64_t count = piece->end - piece->begin;
-    liana__optimizer_step step = step_of(b, index, row);
-    liana_tensor terms[LIANA__MAX_ROUND_SUMS] = {{0}}, columns[LIANA__MAX_ROUND_SUMS];
+    liana_optimizer_step step = step_of(b, index, row);
+    liana_tensor terms[LIANA_MAX_ROUND_SUMS] = {{0}}, columns[LIANA_MAX_ROUND_SUMS];
     liana__rule_terms(&b->items->rule, round, &step, terms);
     for (size_t k = 0; k < known->num_sums; k++) {
         liana_shape found = liana_tensor_shape(terms[k]), expected = liana_tensor_shape(step.variable);
@@ -409,7 +409,7 @@ static liana_tensor sum_piece(const builder *b, size_t round, size_t index, int6
         if (!fits && liana_graph_status(b->graph) == LIANA_OK) {
             return liana__graph_fail(b->graph, LIANA_HERE, LIANA_INVALID_ARGUMENT,
                                      "term %zu of optimizer '%s' is %s, expected the variable's type, %s", k,
-                                     b->items->rule.optimizer->name,
+                                     b->items->rule.optimizer->part.name,
                                      liana__type_print(liana_tensor_dtype(terms[k]), &found).text,
                                      liana__type_print(LIANA_F32, &expected).text);
         }
@@ -440,7 +440,7 @@ liana_status liana__build_slice_sums(liana_context *context, const liana__update
     builder b;
     if (round >= items->reads.num_rounds) {
         return liana__fail(&context->error, LIANA_INVALID_ARGUMENT,
-                           "optimizer '%s' has %zu rounds of sums, not round %zu", items->rule.optimizer->name,
+                           "optimizer '%s' has %zu rounds of sums, not round %zu", items->rule.optimizer->part.name,
                            items->reads.num_rounds, round);
     }
     LIANA_TRY(check_slice(items, slice, &context->error));
@@ -461,8 +461,8 @@ liana_status liana__build_slice_sums(liana_context *context, const liana__update
 /* [variables, sums of the round], or [sums of the round]. */
 static liana_tensor finish_chunks(const builder *b, size_t round, liana_tensor chunks, liana_tensor *rows)
 {
-    const liana__sum_round *known = &b->items->reads.rounds[round];
-    if (known->scope == LIANA__SUM_OF_ALL) return liana_op_reduce_sum(chunks, LIANA_AXES(0), false);
+    const liana_sum_round *known = &b->items->reads.rounds[round];
+    if (known->scope == LIANA_SUM_OF_ALL) return liana_op_reduce_sum(chunks, LIANA_AXES(0), false);
     int64_t first = 0;
     size_t count = 0;
     for (size_t i = 0; i < b->slice->num_pieces; i++) {
@@ -494,11 +494,10 @@ liana_status liana__build_finished_sums(liana_context *context, const liana__upd
 static void update_variable(const builder *b, size_t index, int64_t row)
 {
     const liana__update_items *items = b->items;
-    liana__optimizer_step step = step_of(b, index, row);
+    liana_optimizer_step step = step_of(b, index, row);
     liana__rule_update(&items->rule, &step);
     const liana__constraint *constraint = variable_of(items, &b->slice->pieces[index])->constraint;
-    if (constraint && constraint->type)
-        step.new_variable = constraint->type->build(constraint->arguments, step.new_variable);
+    if (constraint && constraint->type) step.new_variable = liana__constrain(constraint, step.new_variable);
     liana_graph_assign(step.variable, step.new_variable);
     size_t num_slots = liana__rule_num_slots(&items->rule);
     for (size_t slot = 0; slot < num_slots; slot++) liana_graph_assign(step.slots[slot], step.new_slots[slot]);

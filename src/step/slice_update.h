@@ -1,6 +1,6 @@
 /* slice_update.h - the graphs by which an optimizer updates one slice of the variables.
  *
- * Without sums (liana__update_reads) an update is one graph for each slice. With sums it takes these steps in each
+ * Without sums (liana_update_reads) an update is one graph for each slice. With sums it takes these steps in each
  * round: the owner of each slice runs liana__build_slice_sums's graph; all owners' chunk sums are joined in the order
  * of the slices; liana__finish_sums adds them up. Then each owner runs liana__build_slice_update's graph. Weights,
  * slots and averages come out with the same bits for any number of slices. */
@@ -40,7 +40,7 @@ typedef struct liana__update_items {
     size_t count; /* of them */
     liana__update_rule rule;
     const liana__rate_multipliers *rate_multipliers; /* NULL: none; set once it was created */
-    liana__update_reads reads;
+    liana_update_reads reads;
     /* In the order of the variables; src/distribute/slices.h cuts them. */
     liana__slice_item *items;
     size_t *firsts; /* by item: the trained variable, or the first average of the owner */
@@ -97,7 +97,7 @@ int64_t liana__slice_first_chunk(const liana__update_items *items, const liana__
  * [num_variables, sums of the round], or [sums of the round] for sums over all. */
 void liana__finish_sums(const liana__update_items *items, size_t round, const float *chunk_sums, float *sums);
 
-/* How the finished sums of a round enter a slice's graphs: as `shape`, which is LIANA__SUM_OF_ALL's [sums of the
+/* How the finished sums of a round enter a slice's graphs: as `shape`, which is LIANA_SUM_OF_ALL's [sums of the
  * round], or [trainable pieces, sums of the round] from the row of variable *first on. */
 liana_shape liana__slice_sums_shape(const liana__update_items *items, const liana__update_slice *slice, size_t round,
                                     size_t *first);

@@ -157,7 +157,7 @@ static liana_status add_variable(liana__step *step, const liana__update_variable
 {
     float *values = NULL;
     const liana__strategy_functions *functions = step->plan.strategy->functions;
-    if (functions->hold) {
+    if (functions->hold && !step->plan.update->shares_variables) {
         return functions->hold(step->instance, variable->name, variable->dtype, &variable->shape, variable->begins_at,
                                error);
     }

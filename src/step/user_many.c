@@ -86,19 +86,141 @@ static liana_status run_one(liana_step *step, const liana__user_call *call, int6
     return count_sharing(step, &batch, outcome->results.num_examples, &outcome->used, error);
 }
 
-static liana_status run_in_step(liana_step *step, const liana__user_call *call, liana_step_outcome *outcomes,
-                                liana_step_counts *counts)
+static void count_one(const liana_step_outcome *outcome, liana_step_counts *counts)
 {
-    for (int64_t i = 0; i < call->num_steps; i++) {
+    counts->num_done++;
+    counts->computed += outcome->used;
+    counts->used += outcome->used;
+}
+
+static liana_status run_in_step(liana_step *step, const liana__user_call *call, int64_t first, int64_t end,
+                                liana_step_outcome *outcomes, liana_step_counts *counts)
+{
+    for (int64_t i = first; i < end; i++) {
         liana_step_outcome outcome = {0};
         const liana_status status = run_one(step, call, i, &outcome);
         if (outcomes) outcomes[i] = outcome;
         LIANA_TRY(status);
-        counts->num_done++;
-        counts->computed += outcome.used;
-        counts->used += outcome.used;
+        count_one(&outcome, counts);
     }
     return LIANA_OK;
+}
+
+/* ---- several updates in one execution of a device's program ---- */
+
+/* Updates that are staged, launched and collected. */
+typedef struct group {
+    int64_t *counts; /* examples of each */
+    float *scalars;  /* [most, 1 + the options'] */
+    float *sums;     /* [most, sums] */
+    int *statuses;
+} group;
+
+static liana_status make_group(const liana_step *step, size_t most, group *own)
+{
+    own->counts = calloc(most, sizeof *own->counts);
+    own->scalars = calloc(most * (1 + step->num_scalars), sizeof *own->scalars);
+    own->sums = calloc(most * step->shards.num_sums, sizeof *own->sums);
+    own->statuses = calloc(most, sizeof *own->statuses);
+    const bool enough = own->counts && own->scalars && own->sums && own->statuses;
+    return enough ? LIANA_OK : liana__fail_memory(&step->context->error, "a group of updates");
+}
+
+static void free_group(group *own)
+{
+    free(own->counts);
+    free(own->scalars);
+    free(own->sums);
+    free(own->statuses);
+}
+
+static liana_status stage(liana_step *step, const liana__user_call *call, int64_t number, uint64_t position,
+                          float *scalars, int64_t *count)
+{
+    liana__error *error = &step->context->error;
+    liana_step_batch batch;
+    liana_setting settings[LIANA_MAX_SETTINGS];
+    double values[LIANA_MAX_SETTINGS] = {0};
+    liana__batch taken;
+    LIANA_TRY(liana__user_ask_batch(step, call, number, &batch, error));
+    LIANA_TRY(liana__user_ask_scalars(step, call, number, settings, error));
+    LIANA_TRY(liana__user_take_batch(step, &batch, position, &taken, error));
+    LIANA_TRY(liana__user_take_scalars(step, settings, values, error));
+    *count = liana__batch_step_count(&taken);
+    scalars[0] = (float)*count;
+    for (size_t i = 0; i < step->num_scalars; i++) scalars[1 + i] = (float)values[i];
+    return liana__step_stage(step->step, &taken, error);
+}
+
+/* Stages, launches and collects the updates [first, end). */
+static liana_status execute(liana_step *step, const liana__user_call *call, int64_t first, int64_t end, group *own)
+{
+    liana__error *error = &step->context->error;
+    const size_t width = 1 + step->num_scalars;
+    uint64_t position = step->next_position;
+    for (int64_t i = first; i < end; i++) {
+        const size_t at = (size_t)(i - first);
+        const liana_status status = stage(step, call, i, position, own->scalars + at * width, &own->counts[at]);
+        position += (uint64_t)own->counts[at];
+        if (status == LIANA_OK) continue;
+        const liana__error kept = *error;
+        const liana_status dropped = liana__step_drop_staged(step->step, error);
+        (void)dropped; /* the first error counts */
+        *error = kept;
+        return status;
+    }
+    LIANA_TRY(liana__step_launch(step->step, own->scalars, error));
+    return liana__step_collect(step->step, own->counts, own->sums, own->statuses, error);
+}
+
+/* An update whose numbers went bad is done again as the only one, which tells what is wrong. What followed it was left
+ * out. */
+static liana_status run_group(liana_step *step, const liana__user_call *call, int64_t first, int64_t end, group *own,
+                              liana_step_outcome *outcomes, liana_step_counts *counts)
+{
+    liana_replicas *replicas = step->options.replicas;
+    if (replicas) LIANA_TRY(liana__replicas_enter(replicas, step->options.name, &step->context->error));
+    const liana_status executed = execute(step, call, first, end, own);
+    if (replicas) liana__replicas_leave(replicas);
+    LIANA_TRY(executed);
+    for (int64_t i = first; i < end; i++) {
+        const size_t at = (size_t)(i - first);
+        const float *sums = own->sums + at * step->shards.num_sums;
+        liana_step_outcome outcome = {.used = 1};
+        liana__user_set_results(step, sums, own->counts[at], &outcome.results);
+        if (own->statuses[at] == LIANA__WHOLE_BAD_SUMS) {
+            return run_in_step(step, call, i, i + 1, outcomes, counts);
+        }
+        if (outcomes) outcomes[i] = outcome;
+        if (own->statuses[at] == LIANA__WHOLE_BAD_VALUES) {
+            return liana__step_find_fault(step->step, sums, &step->context->error);
+        }
+        step->next_position += (uint64_t)own->counts[at];
+        count_one(&outcome, counts);
+    }
+    return LIANA_OK;
+}
+
+static liana_status run_in_groups(liana_step *step, const liana__user_call *call, liana_step_outcome *outcomes,
+                                  liana_step_counts *counts)
+{
+    const int64_t most = (int64_t)liana__step_most_staged(step->step);
+    group own = {0};
+    liana_status status = liana__user_check_variables(step);
+    if (status == LIANA_OK) status = make_group(step, (size_t)most, &own);
+    while (status == LIANA_OK && counts->num_done < call->num_steps) {
+        const int64_t first = counts->num_done, left = call->num_steps - first;
+        status = run_group(step, call, first, first + (left < most ? left : most), &own, outcomes, counts);
+    }
+    free_group(&own);
+    return status;
+}
+
+static liana_status run_together(liana_step *step, const liana__user_call *call, liana_step_outcome *outcomes,
+                                 liana_step_counts *counts)
+{
+    return liana__step_most_staged(step->step) > 1 ? run_in_groups(step, call, outcomes, counts)
+                                                   : run_in_step(step, call, 0, call->num_steps, outcomes, counts);
 }
 
 liana_status liana_step_run_many(liana_step *step, const liana_step_many *many, liana_step_outcome *outcomes,
@@ -116,7 +238,7 @@ liana_status liana_step_run_many(liana_step *step, const liana_step_many *many, 
     if (outcomes) memset(outcomes, 0, (size_t)many->num_steps * sizeof *outcomes);
     const liana__user_call call = {.num_steps = many->num_steps, .many = many};
     const liana_status status = step->span_steps ? liana__user_run_spans(step, &call, outcomes, &own)
-                                                 : run_in_step(step, &call, outcomes, &own);
+                                                 : run_together(step, &call, outcomes, &own);
     own.not_reproducible = step->not_reproducible;
     if (counts) *counts = own;
     return status;

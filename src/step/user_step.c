@@ -57,6 +57,10 @@ static liana_status check_options(const liana_step *step, liana__error *error)
                            "%s: batch_size is %lld and microbatch %lld, expected 0 or more", options->name,
                            (long long)options->batch_size, (long long)options->microbatch);
     }
+    if (options->steps_per_execution < 0 || options->steps_per_execution > LIANA__MAX_STEPS_PER_EXECUTION) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "%s: steps_per_execution is %lld, expected 0 to %d",
+                           options->name, (long long)options->steps_per_execution, LIANA__MAX_STEPS_PER_EXECUTION);
+    }
     if ((unsigned)options->precision > LIANA_PRECISION_AUTO) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "%s: the precision %d is no liana_precision", options->name,
                            (int)options->precision);
@@ -323,6 +327,7 @@ void liana_step_destroy(liana_step *step)
 {
     if (!step) return;
     liana__step_destroy(step->step);
+    liana__user_update_free(&step->update);
     liana__device_set_close(&step->devices);
     free(step->is_used);
     free(step->positions);

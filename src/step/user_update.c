@@ -204,11 +204,9 @@ static liana_status status_of(const liana__user_update *plan, const liana_graph 
                        "%s: the update assigns to no variable; of a step that only measures .update is NULL", name);
 }
 
-static liana_status build(void *user, size_t slice, liana_graph **out, liana__error *error)
+static liana_status build_whole(const liana__user_update *plan, liana_graph **out, liana__error *error)
 {
-    const liana__user_update *plan = user;
     liana_graph *graph;
-    (void)slice;
     *out = NULL;
     LIANA_TRY(liana_graph_create(plan->context, &graph));
     liana__scopes_forbid(graph, LIANA__SCOPES_OF_STRATEGY);
@@ -227,6 +225,39 @@ static liana_status build(void *user, size_t slice, liana_graph **out, liana__er
     }
     *out = graph;
     return LIANA_OK;
+}
+
+/* The inputs behind the vector of sums: sums, then what every slice has. */
+static size_t end_of_sums(const liana__user_update *plan)
+{
+    return 1 + plan->sums->count;
+}
+
+static liana_status cut(void *user, size_t num_slices, liana__error *error)
+{
+    liana__user_update *plan = user;
+    liana_graph *graph;
+    LIANA_TRY(build_whole(plan, &graph, error));
+    liana__update_cut_free(&plan->cut);
+    const liana_status status = liana__update_cut_make(graph, 1, end_of_sums(plan), num_slices, &plan->cut, error);
+    liana_graph_destroy(graph);
+    return status;
+}
+
+static liana_status build(void *user, size_t slice, liana_graph **out, liana__error *error)
+{
+    const liana__user_update *plan = user;
+    liana_graph *graph;
+    *out = NULL;
+    LIANA_TRY(build_whole(plan, &graph, error));
+    if (slice == LIANA__WHOLE_UPDATE) {
+        *out = graph;
+        return LIANA_OK;
+    }
+    const liana_status status = liana__update_cut_build(&plan->cut, graph, end_of_sums(plan), slice, out);
+    if (status != LIANA_OK && error && error != &plan->context->error) *error = plan->context->error;
+    liana_graph_destroy(graph);
+    return status;
 }
 
 static size_t find_sum(void *user, const char *input)
@@ -249,5 +280,12 @@ void liana__user_update_init(liana__user_update *update, const char *const *scal
                                               .name_sum = name_sum,
                                               .num_scalars = num_scalars,
                                               .scalar_names = scalars,
+                                              .cut = cut,
+                                              .shares_variables = true,
                                               .user = update};
+}
+
+void liana__user_update_free(liana__user_update *update)
+{
+    liana__update_cut_free(&update->cut);
 }

@@ -372,9 +372,9 @@ static void open_fixture(fixture *own, int threads, bool mixed)
     liana_global_average_pooling2d(own->model);
     liana_dense(own->model, .units = CLASSES, .activation = "softmax");
     assert_ok(liana_model_status(own->model), &own->context->error);
-    void *adam = liana__arena_allocate(&own->arena, liana__optimizer_Adam.options->size);
+    void *adam = liana__arena_allocate(&own->arena, liana__optimizer_Adam.part.options.size);
     assert_non_null(adam);
-    assert_ok(liana__fields_default(liana__optimizer_Adam.options, &own->arena, adam, &error), &error);
+    assert_ok(liana__fields_default(&liana__optimizer_Adam.part.options, &own->arena, adam, &error), &error);
     liana__trainer_options options = {.model = own->model,
                                       .objective = liana__test_objective(own->model, "[]"),
                                       .optimizer = &liana__optimizer_Adam,

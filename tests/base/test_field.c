@@ -261,9 +261,9 @@ static void test_bad_values_say_where_and_what(void **state)
                    "dir/c.yaml:7:11: train.size[1]: found the number 0, expected a whole number from 1 to 100");
     assert_refused(state, "metrics", list_of(fixed, 2, (const char *const[]){"a", "1"}),
                    "dir/c.yaml:7:11: train.metrics[1]: found the number 1, expected text; write it in quotes");
-    static const char *const many[LIANA__MAX_INTS + 1] = {"1", "1", "1", "1", "1", "1", "1", "1", "1",
-                                                          "1", "1", "1", "1", "1", "1", "1", "1"};
-    assert_refused(state, "shape", list_of(fixed, LIANA__MAX_INTS + 1, many),
+    static const char *const many[LIANA_MAX_INTS + 1] = {"1", "1", "1", "1", "1", "1", "1", "1", "1",
+                                                         "1", "1", "1", "1", "1", "1", "1", "1"};
+    assert_refused(state, "shape", list_of(fixed, LIANA_MAX_INTS + 1, many),
                    "dir/c.yaml:7:9: train.shape: found a list of 17, expected a list of at most 16 whole numbers");
     assert_refused(state, "resize", liana__value_int(arena, 2),
                    "dir/c.yaml:7:9: train.resize: found the number 2, expected a mapping (key: value)");

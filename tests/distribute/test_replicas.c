@@ -50,7 +50,7 @@ static void train_for_comparison(liana__tiny_trainer *own, float *outputs, liana
 
 enum { NUM_COMPARED = 7, NUM_OUTPUTS = 23 * CLASSES };
 
-static void set_up_replicas(liana__tiny_trainer *own, const liana__optimizer *optimizer,
+static void set_up_replicas(liana__tiny_trainer *own, const liana_optimizer_type *optimizer,
                             const liana__tiny_replica *given, size_t count)
 {
     liana__tiny_recipe wanted = {
@@ -59,7 +59,7 @@ static void set_up_replicas(liana__tiny_trainer *own, const liana__optimizer *op
     liana__tiny_trainer_open(own, &wanted);
 }
 
-static void check_replicas(const liana__optimizer *optimizer)
+static void check_replicas(const liana_optimizer_type *optimizer)
 {
     static const liana__tiny_replica sets[][MAX_REPLICAS] = {
         {{"cpu", 1, 1}},
@@ -93,7 +93,7 @@ static void test_replicas_give_one_devices_bits(void **state)
 }
 
 /* The changes of all variables by a step with rate 1, one after the other. */
-static size_t changes_of(const liana__optimizer *optimizer, double *changes)
+static size_t changes_of(const liana_optimizer_type *optimizer, double *changes)
 {
     liana__tiny_trainer own;
     size_t count, total = 0;

@@ -43,7 +43,7 @@ liana__update_arrays liana__update_arrays_create(const liana_model *model)
         made.sizes[i] = liana_shape_size(&model->weights[i].shape);
         made.values[i] = make_floats(made.sizes[i]);
         made.sums[i] = make_floats(made.sizes[i]);
-        for (int slot = 0; slot < LIANA__MAX_SLOTS; slot++) made.slots[i][slot] = make_floats(made.sizes[i]);
+        for (int slot = 0; slot < LIANA_MAX_SLOTS; slot++) made.slots[i][slot] = make_floats(made.sizes[i]);
         liana__model_initialize(model, 5, i, made.values[i]);
     }
     return made;
@@ -54,7 +54,7 @@ void liana__update_arrays_free(liana__update_arrays *n)
     for (size_t i = 0; i < LIANA__ARRAY_MAX_WEIGHTS; i++) {
         free(n->values[i]);
         free(n->sums[i]);
-        for (int slot = 0; slot < LIANA__MAX_SLOTS; slot++) free(n->slots[i][slot]);
+        for (int slot = 0; slot < LIANA_MAX_SLOTS; slot++) free(n->slots[i][slot]);
     }
 }
 
@@ -70,15 +70,17 @@ void liana__update_arrays_draw(const liana__array_update *f, liana__update_array
     }
 }
 
-liana__array_update liana__array_update_create(liana_model *model, const liana__optimizer *optimizer, const char *yaml)
+liana__array_update liana__array_update_create(liana_model *model, const liana_optimizer_type *optimizer,
+                                               const char *yaml)
 {
     liana__array_update f = {.model = model};
     liana__error error = {0};
     liana__value *map = NULL;
-    f.options = calloc(1, optimizer->options->size);
+    f.options = calloc(1, optimizer->part.options.size);
     assert_non_null(f.options);
     assert_ok(liana__yaml_parse(yaml, strlen(yaml), "test.yaml", &f.arena, &map, &error), &error);
-    assert_ok(liana__fields_read(optimizer->options, map, "optimizer", NULL, &f.arena, f.options, &error), &error);
+    assert_ok(liana__fields_read(&optimizer->part.options, map, "optimizer", NULL, &f.arena, f.options, &error),
+              &error);
     f.rule = (liana__update_rule){.optimizer = optimizer, .options = f.options};
     f.num_slots = liana__rule_num_slots(&f.rule);
     find_updated(&f);
@@ -110,8 +112,8 @@ typedef struct step_run {
     liana__update_arrays *n;
     liana__device *device;
     float count, learning_rate, iteration;
-    float *finished[LIANA__MAX_SUM_ROUNDS]; /* sums of all variables */
-    size_t first_rows[LIANA__MAX_SUM_ROUNDS];
+    float *finished[LIANA_MAX_SUM_ROUNDS]; /* sums of all variables */
+    size_t first_rows[LIANA_MAX_SUM_ROUNDS];
 } step_run;
 
 /* "optimizer/Adam/m/dense/kernel[4096:8192]": the array, from element 4096 on. */
@@ -126,7 +128,7 @@ static float *find_array(const step_run *r, const char *name, bool is_input)
         *bracket = 0;
     }
     for (size_t slot = 0; slot < r->f->num_slots; slot++) {
-        snprintf(prefix, sizeof prefix, "optimizer/%s/%s/", r->f->rule.optimizer->name,
+        snprintf(prefix, sizeof prefix, "optimizer/%s/%s/", r->f->rule.optimizer->part.name,
                  liana__rule_slot_name(&r->f->rule, slot));
         if (strncmp(base, prefix, strlen(prefix)) != 0) continue;
         int weight = liana__model_find_weight(r->f->model, base + strlen(prefix));
@@ -247,5 +249,5 @@ void liana__array_update_run(liana__array_update *f, liana__update_arrays *n, li
         find_rows(&r, &slice);
         run_graph(&r, graph, NULL);
     }
-    for (int round = 0; round < LIANA__MAX_SUM_ROUNDS; round++) free(r.finished[round]);
+    for (int round = 0; round < LIANA_MAX_SUM_ROUNDS; round++) free(r.finished[round]);
 }

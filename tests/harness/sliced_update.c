@@ -13,7 +13,7 @@ enum { MAX_SLICES = 8, MAX_PIECES = LIANA__TEST_MAX_WEIGHTS };
 typedef struct slice_programs {
     liana__slice_piece pieces[MAX_PIECES];
     liana__update_slice slice;
-    liana__program *sums[LIANA__MAX_SUM_ROUNDS];
+    liana__program *sums[LIANA_MAX_SUM_ROUNDS];
     liana__program *update;
 } slice_programs;
 
@@ -27,7 +27,7 @@ struct liana__sliced_update {
     liana__variables variables;
     slice_programs slices[MAX_SLICES];
     size_t num_slices;
-    float *chunk_sums, *finished[LIANA__MAX_SUM_ROUNDS];
+    float *chunk_sums, *finished[LIANA_MAX_SUM_ROUNDS];
     /* Of the running update. */
     const liana__test_weights *gradients;
     float learning_rate, iteration;
@@ -143,10 +143,10 @@ liana__sliced_update *liana__sliced_update_create(liana__device *device, const l
     liana__variables_init(&u->variables, device);
     assert_ok(liana__slices_choose(u->items.items, u->items.num_items, num_slices, ends, error_of(u)), error_of(u));
     for (size_t i = 0; i < num_slices; i++) make_slice(u, &ends[i], &u->slices[i], begin);
-    u->chunk_sums = calloc((size_t)u->items.num_chunks * LIANA__MAX_ROUND_SUMS, sizeof(float));
+    u->chunk_sums = calloc((size_t)u->items.num_chunks * LIANA_MAX_ROUND_SUMS, sizeof(float));
     assert_non_null(u->chunk_sums);
-    for (size_t round = 0; round < LIANA__MAX_SUM_ROUNDS; round++) {
-        u->finished[round] = calloc(u->items.num_variables * LIANA__MAX_ROUND_SUMS, sizeof(float));
+    for (size_t round = 0; round < LIANA_MAX_SUM_ROUNDS; round++) {
+        u->finished[round] = calloc(u->items.num_variables * LIANA_MAX_ROUND_SUMS, sizeof(float));
         assert_non_null(u->finished[round]);
     }
     return u;
@@ -155,14 +155,14 @@ liana__sliced_update *liana__sliced_update_create(liana__device *device, const l
 void liana__sliced_update_destroy(liana__sliced_update *u)
 {
     for (size_t i = 0; i < u->num_slices; i++) {
-        for (size_t round = 0; round < LIANA__MAX_SUM_ROUNDS; round++) liana__program_destroy(u->slices[i].sums[round]);
+        for (size_t round = 0; round < LIANA_MAX_SUM_ROUNDS; round++) liana__program_destroy(u->slices[i].sums[round]);
         liana__program_destroy(u->slices[i].update);
     }
     liana__variables_free(&u->variables);
     liana__update_items_free(&u->items);
     liana__arena_free(&u->arena);
     free(u->chunk_sums);
-    for (size_t round = 0; round < LIANA__MAX_SUM_ROUNDS; round++) free(u->finished[round]);
+    for (size_t round = 0; round < LIANA_MAX_SUM_ROUNDS; round++) free(u->finished[round]);
     free(u);
 }
 

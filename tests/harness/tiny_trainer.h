@@ -24,7 +24,7 @@ typedef struct liana__tiny_replica {
 
 typedef struct liana__tiny_recipe {
     void (*build)(liana_model *model);
-    const liana__optimizer *optimizer;
+    const liana_optimizer_type *optimizer;
     int64_t batch_size;
     int64_t microbatch;
     int num_threads;

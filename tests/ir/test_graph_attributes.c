@@ -71,7 +71,7 @@ static void vary_int(trial *t, int64_t *number)
 static void vary_ints(trial *t, liana__ints *ints)
 {
     const int64_t count = ints->count;
-    for (ints->count = -1; ints->count <= LIANA__MAX_INTS; ints->count++) try_attributes(t);
+    for (ints->count = -1; ints->count <= LIANA_MAX_INTS; ints->count++) try_attributes(t);
     ints->count = count;
     for (int64_t i = 0; i < count; i++) vary_int(t, &ints->values[i]);
 }

@@ -340,14 +340,14 @@ typedef struct training {
 } training;
 
 /* Nesterov's momentum or Adam. */
-static training make_training(const liana_model *model, const liana__optimizer *optimizer)
+static training make_training(const liana_model *model, const liana_optimizer_type *optimizer)
 {
     assert_ok(liana_model_status(model), &context->error);
     static const double class_weights[] = {2, 0.5};
     training made = {.model = model};
-    void *options = liana__arena_allocate(&made.arena, optimizer->options->size);
+    void *options = liana__arena_allocate(&made.arena, optimizer->part.options.size);
     assert_non_null(options);
-    assert_ok(liana__fields_default(optimizer->options, &made.arena, options, &error), &error);
+    assert_ok(liana__fields_default(&optimizer->part.options, &made.arena, options, &error), &error);
     made.options = (liana__trainer_options){.model = model,
                                             .objective = liana__test_objective(model, "[accuracy, top_5_accuracy]"),
                                             .optimizer = optimizer,

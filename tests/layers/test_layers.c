@@ -49,17 +49,17 @@ static void assert_defaults(liana_layer layer, const char *const *given)
 {
     assert_model_ok();
     const liana__layer *added = &model->layers[model->nodes[layer.id - 1].layer];
-    const liana__fields *fields = added->type->options;
+    const liana__fields *fields = &added->type->part.options;
     liana__arena arena = {0};
     liana__error error = {0};
     void *defaults = liana__arena_allocate(&arena, fields->size);
     assert_ok(liana__fields_default(fields, &arena, defaults, &error), &error);
-    if (added->type->check) {
+    if (added->type->part.check) {
         /* Completes what depends on other options, as adding a layer does. */
-        liana__layer_check check = {.options = defaults, .where = added->type->name, .error = &error};
+        liana_check check = {.options = defaults, .where = added->type->part.name, .error = &error};
         bool complete = true;
         for (size_t i = 0; i < fields->count; i++) complete = complete && !fields->items[i].required;
-        if (complete) assert_ok(added->type->check(&check), &error);
+        if (complete) assert_ok(added->type->part.check(&check), &error);
     }
     liana__value *expected = liana__fields_write(fields, &arena, defaults);
     liana__value *found = liana__fields_write(fields, &arena, added->options);
@@ -69,7 +69,7 @@ static void assert_defaults(liana_layer layer, const char *const *given)
         for (size_t k = 0; given[k]; k++) skip = skip || strcmp(given[k], name) == 0;
         assert_int_equal(skip, fields->items[i].required);
         if (skip || liana__value_equal(liana__value_get(expected, name), liana__value_get(found, name))) continue;
-        fail_msg("%s.%s: the builder's default is not the table's", added->type->name, name);
+        fail_msg("%s.%s: the builder's default is not the table's", added->type->part.name, name);
     }
     assert_true(added->trainable);
     liana__arena_free(&arena);
@@ -113,10 +113,11 @@ static void test_builders_have_the_tables_defaults(void **state)
     assert_builder_defaults(liana_category_encoding(model, .num_tokens = 5, .input = ids), "num_tokens", NULL);
     assert_builder_defaults(liana_dense(model, .units = 3), "units", NULL);
     size_t tried = 0;
-    for (size_t i = 0; liana__layer_types[i]; i++) {
+    for (size_t i = 0; liana__layer_kind.builtin[i]; i++) {
         bool found = false;
-        for (size_t k = 0; k < model->num_layers; k++) found = found || model->layers[k].type == liana__layer_types[i];
-        if (!found) fail_msg("%s is missing in this test", liana__layer_types[i]->name);
+        for (size_t k = 0; k < model->num_layers; k++)
+            found = found || &model->layers[k].type->part == liana__layer_kind.builtin[i];
+        if (!found) fail_msg("%s is missing in this test", liana__layer_kind.builtin[i]->name);
         tried++;
     }
     assert_compare(tried, >=, 25);
@@ -424,15 +425,16 @@ static double expect_activation(const char *name, double x)
 static void test_every_activation(void **state)
 {
     (void)state;
-    for (const liana__activation *item = liana__activations; item->name; item++) {
+    for (size_t k = 0; liana__activation_kind.builtin[k]; k++) {
+        const char *name = liana__activation_kind.builtin[k]->name;
         float y[8];
         liana_model_destroy(model);
         assert_ok(liana_model_create(context, NULL, &model), &context->error);
         liana_input(model, .shape = LIANA_INTS(8));
-        liana_activation(model, .activation = item->name);
+        liana_activation(model, .activation = name);
         run_points(y);
         for (int i = 0; i < 8; i++) {
-            double expected = expect_activation(item->name, (double)points[i]);
+            double expected = expect_activation(name, (double)points[i]);
             assert_near(y[i], expected, 1e-6 + 1e-5 * fabs(expected));
         }
     }
@@ -453,7 +455,8 @@ static void test_slopes_at_zero(void **state)
         liana_graph *graph;
         assert_ok(liana_graph_create(context, &graph), &context->error);
         liana_tensor x = liana_graph_constant(graph, LIANA_F32, LIANA_SCALAR, &(float){0}), gradient;
-        liana_tensor y = liana__activation_find(expected[i].name, NULL)->build(LIANA_HERE, x);
+        liana_layer_call call = {.here = LIANA_HERE};
+        liana_tensor y = liana__activate(&call, expected[i].name, x);
         liana_gradients(y, &x, 1, &gradient);
         liana_graph_output(graph, "gradient", gradient);
         liana__test_value result;

@@ -34,16 +34,16 @@ static liana_graph *build(int64_t leaves, bool gradients)
                                                        .epsilon = EPSILON,
                                                        .center = true,
                                                        .scale = true};
-    liana__layer_call call = {.here = LIANA_HERE,
-                              .options = &options,
-                              .inputs = &x,
-                              .num_inputs = 1,
-                              .dtype = LIANA_F64,
-                              .weights = weights,
-                              .training = true,
-                              .trainable = true,
-                              .present = liana_graph_input(graph, "present", LIANA_F32, liana_shape_of(ROWS)),
-                              .leaves = leaves};
+    liana_layer_call call = {.here = LIANA_HERE,
+                             .options = &options,
+                             .inputs = &x,
+                             .num_inputs = 1,
+                             .dtype = LIANA_F64,
+                             .weights = weights,
+                             .training = true,
+                             .trainable = true,
+                             .present = liana_graph_input(graph, "present", LIANA_F32, liana_shape_of(ROWS)),
+                             .leaves = leaves};
     liana_tensor y = liana__layer_batch_normalization.call(&call);
     liana_tensor loss = liana_op_reduce_sum(liana_op_multiply(y, shares), LIANA_ALL_AXES, false);
     liana_graph_output(graph, "loss", loss);

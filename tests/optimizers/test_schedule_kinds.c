@@ -12,7 +12,7 @@
 /* A schedule in a run of 4 epochs of 10 updates, with batches of 64 examples. */
 typedef struct run {
     liana__arena arena;
-    liana__learning_rate rate;
+    liana_learning_rate rate;
 } run;
 
 static liana_status read_rate(const char *yaml, run *r, liana__error *error)

@@ -95,7 +95,7 @@ static double learning_rate_of(const optimizer_case *c)
 /* In slices; `rates` [UPDATES] receives the rates. */
 static void run_in_slices(const optimizer_case *c, size_t num_slices, liana__test_weights *weights, double *rates)
 {
-    const liana__learning_rate *schedule = &c->choice.learning_rate;
+    const liana_learning_rate *schedule = &c->choice.learning_rate;
     liana__test_weights gradients = liana__test_weights_create(c->model);
     for (size_t i = 0; i < c->model->num_weights; i++) {
         for (int64_t k = 0; trains(c, i) && k < size_of(c, i); k++) weights->values[i][k] = drawn(i, 0, k);
@@ -340,7 +340,7 @@ static void test_adapted_rates_have_bounds(void **state)
                     "maximum_learning_rate: 0.5, hypergradient_learning_rate: 1, initial_learning_rate: 0.1}}",
                     &arena, &choice, &error),
         &error);
-    const liana__learning_rate *rate = &choice.learning_rate;
+    const liana_learning_rate *rate = &choice.learning_rate;
     assert_compare(rate->schedule->adapt(rate->options, 0.1, (const float[]){100, 1, 1}), ==, 0.5);
     assert_compare(rate->schedule->adapt(rate->options, 0.1, (const float[]){-100, 1, 1}), ==, 0.01);
     assert_true(isnan(rate->schedule->adapt(rate->options, 0.1, (const float[]){NAN, 1, 1})));

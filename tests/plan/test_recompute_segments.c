@@ -54,8 +54,8 @@ static liana_status make_trainer(trained *t, const char *architecture, bool mixe
     liana_dense(t->model, .units = CLASSES, .activation = "softmax");
     assert_ok(liana__device_open(t->context, "cpu", &t->device, error), error);
     liana__variables_init(&t->variables, t->device);
-    void *adam = liana__arena_allocate(&t->arena, liana__optimizer_Adam.options->size);
-    assert_ok(liana__fields_default(liana__optimizer_Adam.options, &t->arena, adam, error), error);
+    void *adam = liana__arena_allocate(&t->arena, liana__optimizer_Adam.part.options.size);
+    assert_ok(liana__fields_default(&liana__optimizer_Adam.part.options, &t->arena, adam, error), error);
     liana__trainer_options options = {.model = t->model,
                                       .objective = liana__test_objective(t->model, "[]"),
                                       .optimizer = &liana__optimizer_Adam,

@@ -171,7 +171,7 @@ static void train_plainly(fixture *own, int64_t steps)
     liana__error error = {0};
     liana__loader *loader = own->run.training.loader;
     assert_ok(liana__loader_begin(loader, 0, 0, &error), &error);
-    liana__learning_rate rate = own->run.core.learning_rate;
+    liana_learning_rate rate = own->run.core.learning_rate;
     rate.steps_per_epoch = (int64_t)liana__loader_steps_per_epoch(loader, 0);
     rate.total_steps = 3 * rate.steps_per_epoch;
     for (int64_t i = 0; i < steps; i++) {

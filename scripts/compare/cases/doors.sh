@@ -62,3 +62,23 @@ case_resume() {
     (cd fit && say resumed "$TMPDIR/doors" fit "" resume)
     (cd workers && say resumed "$TMPDIR/doors" estimator "" 24)
 }
+# A worker of an estimator dies; the others go on. (A death ends steps of a program's own.)
+case_death() {
+    build
+    for try in 1 2 3 4 5; do
+        rm -rf model_dir
+        env -u COMPARE_KEEP -u LIANA_DUMP liana launch -n 3 --program "$TMPDIR/ranked" -- estimator multi_worker 900 \
+            >said.out 2>said.err &
+        launched=$!
+        until [ -n "$(ls model_dir/checkpoints 2>/dev/null)" ]; do sleep 0.01; done
+        kill -9 "$(pgrep -P $launched | sed -n 3p)" || true
+        code=0
+        wait $launched || code=$?
+        if grep -q 'rank 2 was ended by signal 9' said.err; then break; fi
+        [ $try -lt 5 ] || { cat said.out said.err && return 1; } >&2
+    done
+    echo $code >said.code
+    cat said.out said.err | sed 's/after step [0-9]*/after step N/' | LC_ALL=C sort -u >said.words
+    rm said.out said.err
+    ls -d model_dir/checkpoints/step-* | sed '$d' | xargs rm -r
+}

@@ -8,6 +8,7 @@ tree() {
 }
 
 example() {
+    need_data
     tree
     name=$1
     shift
@@ -33,6 +34,7 @@ case_demo() {
         --out run
 }
 case_annealing() {
+    need_data
     tree
     shorter="data.test: null\n  train.epochs: 2\n  train.steps_per_epoch: 3\n  train.batch_size: 24"
     sed "s/^seeds:.*/seeds: [1]/; s/^output:.*/output: sweep/; s,^base: ,base: tree/examples/,

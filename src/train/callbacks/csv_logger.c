@@ -17,35 +17,31 @@ typedef struct csv_logger {
     char *path;
 } csv_logger;
 
-static const liana__field fields[] = {
-    LIANA__FIELD_ROW(csv_options, filename, STRING, .default_text = "epochs.csv",
+static const liana_option fields[] = {
+    LIANA_OPTION_ROW(csv_options, filename, STRING, .default_text = "epochs.csv",
                      .doc = "The file; a relative name is in the run folder, of C programs in the current folder."),
-    LIANA__FIELD_ROW(csv_options, separator, STRING, .default_text = ",", .doc = "Stands between the values."),
+    LIANA_OPTION_ROW(csv_options, separator, STRING, .default_text = ",", .doc = "Stands between the values."),
 };
-static const liana__fields options_table = LIANA__FIELD_TABLE("CSVLogger", csv_options, fields);
 
-static liana_status check(const void *given, const liana__value *value, const char *where, liana__error *error)
+static liana_status check(liana_check *check)
 {
-    const csv_options *options = given;
-    static const liana__place nowhere;
-    const liana__place *place = value ? &value->place : &nowhere;
+    const csv_options *options = check->options;
     if (!options->filename || !*options->filename) {
-        return liana__fail_at(error, place, where, "the filename is empty, expected the name of a file");
+        return liana_option_refuse(check, NULL, "the filename is empty, expected the name of a file");
     }
     if (options->separator && *options->separator) return LIANA_OK;
-    return liana__fail_at(error, place, where, "the separator is empty, expected a character such as ','");
+    return liana_option_refuse(check, NULL, "the separator is empty, expected a character such as ','");
 }
 
-static void save(const liana__callback_item *item, liana_callback_state *state)
+static void save(const liana_callback_item *item, liana_callback_state *state)
 {
     const csv_logger *own = item->self;
     liana__keep_text(state, "text", own->text.data ? own->text.data : "");
 }
 
-static liana_status load(liana__callback_item *item, const liana_fit_context *context,
-                         const liana_callback_state *state, liana__error *error)
+static liana_status load(liana_callback_item *item, const liana_fit_context *context, const liana_callback_state *state)
 {
-    (void)context;
+    liana__error *error = context->error;
     csv_logger *own = item->self;
     const char *text = liana__kept_text(state, "text");
     own->text.length = 0;
@@ -53,7 +49,7 @@ static liana_status load(liana__callback_item *item, const liana_fit_context *co
     return own->text.failed ? liana__fail_memory(error, "the log") : LIANA_OK;
 }
 
-static void destroy(liana__callback_item *item)
+static void destroy(liana_callback_item *item)
 {
     csv_logger *own = item->self;
     liana__text_free(&own->text);
@@ -108,8 +104,9 @@ static liana_status write_text(const csv_logger *own, const liana_fit_context *c
     return liana__chief_does(context->training->cluster, write_file, (void *)(uintptr_t)own, error);
 }
 
-static liana_status train_begin(liana__callback_item *item, liana_fit_context *context, liana__error *error)
+static liana_status train_begin(liana_callback_item *item, liana_fit_context *context)
 {
+    liana__error *error = context->error;
     const csv_options *options = item->options;
     csv_logger *own = item->self;
     liana__text path = {0};
@@ -122,8 +119,9 @@ static liana_status train_begin(liana__callback_item *item, liana_fit_context *c
     return write_text(own, context, error);
 }
 
-static liana_status epoch_end(liana__callback_item *item, liana_fit_context *context, liana__error *error)
+static liana_status epoch_end(liana_callback_item *item, liana_fit_context *context)
 {
+    liana__error *error = context->error;
     const csv_options *options = item->options;
     csv_logger *own = item->self;
     size_t count = 1 + context->training->num_metrics;
@@ -139,14 +137,13 @@ static liana_status epoch_end(liana__callback_item *item, liana_fit_context *con
     return write_text(own, context, error);
 }
 
-const liana__callback liana__callback_CSVLogger = {
-    .name = "CSVLogger",
-    .doc = "Writes a table with the loss, the metrics and the learning rate of each epoch.",
-    .options = &options_table,
-    .check = check,
-    .size = sizeof(csv_logger),
+const liana_callback_type liana__callback_CSVLogger = {
+    LIANA_PART(CALLBACK, liana_callback_type, "CSVLogger",
+               "Writes a table with the loss, the metrics and the learning rate of each epoch.",
+               LIANA_PART_OPTIONS(csv_options, fields), .check = check),
+    .self_size = sizeof(csv_logger),
     .save = save,
     .load = load,
     .close = destroy,
-    .on = {[LIANA__ON_TRAIN_BEGIN] = train_begin, [LIANA__ON_EPOCH_END] = epoch_end},
+    .on = {[LIANA_ON_TRAIN_BEGIN] = train_begin, [LIANA_ON_EPOCH_END] = epoch_end},
 };

@@ -2,18 +2,18 @@
 #include "train/callbacks/standard.h"
 
 /* What a training recorded of an epoch that it ended in the middle of: that epoch goes on now. */
-static liana_status train_begin(liana__callback_item *own, liana_fit_context *context, liana__error *error)
+static liana_status train_begin(liana_callback_item *own, liana_fit_context *context)
 {
     (void)own;
-    (void)error;
     liana__training_state *state = &context->training->state;
     size_t whole = (size_t)(state->epoch - state->history.first_epoch);
     if (state->history.count > whole) state->history.count = whole;
     return LIANA_OK;
 }
 
-static liana_status epoch_end(liana__callback_item *own, liana_fit_context *context, liana__error *error)
+static liana_status epoch_end(liana_callback_item *own, liana_fit_context *context)
 {
+    liana__error *error = context->error;
     (void)own;
     liana__history *history = &context->training->state.history;
     liana__history_epoch epoch = {.global_step = context->training->state.iteration,
@@ -26,8 +26,7 @@ static liana_status epoch_end(liana__callback_item *own, liana_fit_context *cont
     return added ? LIANA_OK : liana__fail_memory(error, "the history");
 }
 
-const liana__callback liana__callback_history = {
-    .name = "History",
-    .doc = "Keeps the results of each epoch.",
-    .on = {[LIANA__ON_TRAIN_BEGIN] = train_begin, [LIANA__ON_EPOCH_END] = epoch_end},
+const liana_callback_type liana__callback_history = {
+    LIANA_PART(CALLBACK, liana_callback_type, "History", "Keeps the results of each epoch."),
+    .on = {[LIANA_ON_TRAIN_BEGIN] = train_begin, [LIANA_ON_EPOCH_END] = epoch_end},
 };

@@ -36,6 +36,6 @@ typedef struct liana__progress_options {
     void *user;
 } liana__progress_options;
 
-extern const liana__callback liana__callback_progress;
+extern const liana_callback_type liana__callback_progress;
 
 #endif

@@ -17,7 +17,7 @@ typedef struct liana__checkpointing_options {
     liana__monitor_options best; /* what tells the best one; monitor NULL: none is */
 } liana__checkpointing_options;
 
-extern const liana__callback liana__callback_history, liana__callback_max_minutes, liana__callback_stop_at,
+extern const liana_callback_type liana__callback_history, liana__callback_max_minutes, liana__callback_stop_at,
     liana__callback_checkpointing, liana__callback_bad_numbers, liana__callback_best_checkpoint;
 
 #endif

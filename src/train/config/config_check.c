@@ -32,8 +32,8 @@ static const char *home_of(const char *key)
         const liana__field *section = &config->items[i];
         if (section->kind == LIANA__FIELD_SECTION && liana__fields_find(section->section, key)) return section->name;
     }
-    for (const liana__optimizer *const *one = liana__optimizers; *one; one++) {
-        if (liana__fields_find((*one)->options, key)) return "train.optimizer";
+    for (const liana_part *const *one = liana__optimizer_kind.builtin; *one; one++) {
+        if (liana__fields_find(&(*one)->options, key)) return "train.optimizer";
     }
     return NULL;
 }

@@ -224,10 +224,10 @@ static liana_status add(liana__batch_plan *plan, liana__component_name name, lia
 /* What the loss is not defined for is found where the record is known. Steps that a mask leaves out may have anything. */
 static liana_status check_target(const liana__wanted_component *component, const void *values, liana__error *error)
 {
-    const liana__loss *loss = component->check_options;
+    const liana_loss_type *loss = component->check_options;
     const liana_shape *shape = &component->shape;
     const int64_t classes = shape->rank ? shape->dims[shape->rank - 1] : 1;
-    return liana__target_check(loss->range, values, liana_shape_size(shape), classes, component->from, loss->name,
+    return liana__target_check(loss->range, values, liana_shape_size(shape), classes, component->from, loss->part.name,
                                error);
 }
 
@@ -236,16 +236,16 @@ static liana_status add_target(const liana__trainer *trainer, const liana__data_
 {
     const liana__trainer_options *options = liana__trainer_options_of(trainer);
     const liana__objective_output *output = &options->objective->outputs[index];
-    if (match->has_label && index == 0 && output->target == LIANA__TARGET_CLASSES && output->target_shape.rank > 1) {
+    if (match->has_label && index == 0 && output->target == LIANA_TARGET_CLASSES && output->target_shape.rank > 1) {
         return liana__fail(error, LIANA_INVALID_CONFIG,
                            "the model's output is %s, but the data have one label for each example, so it must be "
                            "[batch, classes]; end the model in a pooling or Flatten layer and a Dense layer",
                            liana__shape_print(&output->shape).text);
     }
     const bool is_label =
-        index == 0 && match->has_label && output->target == LIANA__TARGET_CLASSES && output->target_shape.rank == 1;
-    const liana__loss *loss = output->choice.loss;
-    const bool checked = output->target == LIANA__TARGET_VALUES && loss->range != LIANA__RANGE_ANY && !output->masked;
+        index == 0 && match->has_label && output->target == LIANA_TARGET_CLASSES && output->target_shape.rank == 1;
+    const liana_loss_type *loss = output->choice.loss;
+    const bool checked = output->target == LIANA_TARGET_VALUES && loss->range != LIANA_RANGE_ANY && !output->masked;
     plan->partners[index] = liana__partner_component(options->objective, index);
     return add(plan, liana__target_component(options->objective, index),
                (liana__wanted_component){.maker = is_label ? LIANA__MAKE_LABEL : LIANA__MAKE_VALUES,
@@ -255,7 +255,7 @@ static liana_status add_target(const liana__trainer *trainer, const liana__data_
                                          .partners = plan->partners[index].text,
                                          .check = checked ? check_target : NULL,
                                          .check_options = loss,
-                                         .check_name = loss->name},
+                                         .check_name = loss->part.name},
                error);
 }
 
@@ -325,7 +325,7 @@ liana_status liana__batch_check(const liana__trainer *trainer, const liana__batc
     }
     for (size_t i = 0; i < options->objective->num_outputs; i++) {
         const liana__objective_output *output = &options->objective->outputs[i];
-        const int32_t *classes = output->target == LIANA__TARGET_CLASSES
+        const int32_t *classes = output->target == LIANA_TARGET_CLASSES
                                      ? liana__batch_rows_of(batch, liana__target_component(options->objective, i).text)
                                      : NULL;
         int64_t limit = output->shape.dims[output->shape.rank - 1];

@@ -138,10 +138,10 @@ static liana_status choose_target(const reading *own, size_t index)
     liana__objective_output *output = &own->objective->outputs[index];
     const liana_component *const *targets = own->request->targets;
     const liana_component *data = targets ? targets[index] : NULL;
-    unsigned taken = output->choice.loss ? output->choice.loss->targets : LIANA__TARGET_VALUES;
-    bool classes = taken & LIANA__TARGET_CLASSES;
-    if (classes && taken & LIANA__TARGET_VALUES && data) classes = data_are_classes(output, data);
-    output->target = classes ? LIANA__TARGET_CLASSES : LIANA__TARGET_VALUES;
+    unsigned taken = output->choice.loss ? output->choice.loss->targets : LIANA_TARGET_VALUES;
+    bool classes = taken & LIANA_TARGET_CLASSES;
+    if (classes && taken & LIANA_TARGET_VALUES && data) classes = data_are_classes(output, data);
+    output->target = classes ? LIANA_TARGET_CLASSES : LIANA_TARGET_VALUES;
     int64_t values = output->shape.dims[output->shape.rank - 1];
     if (!classes && output->choice.loss && data && values > 1 && data_are_classes(output, data)) {
         const liana__place nowhere = {0};
@@ -149,7 +149,7 @@ static liana_status choose_target(const reading *own, size_t index)
             own->error, own->request->loss ? &own->request->loss->place : &nowhere, key_of(own, "loss"),
             "'%s' compares the %lld values of the output '%s' with as many numbers, but the component "
             "'%s' has one class for each example; sparse_categorical_crossentropy takes classes",
-            output->choice.loss->name, (long long)values, output->name, data->name);
+            output->choice.loss->part.name, (long long)values, output->name, data->name);
     }
     const bool is_label = data && strcmp(data->name, "label") == 0;
     output->weighs_classes = output->choice.loss && (own->objective->num_outputs == 1 || is_label);
@@ -164,23 +164,23 @@ static liana_status choose_target(const reading *own, size_t index)
 /* ---- metrics ---- */
 
 /* Whether the output is what the metric is about. */
-static liana_status check_taken(const reading *own, const liana__objective_output *output, const liana__metric *metric,
-                                const liana__value *value, const char *where)
+static liana_status check_taken(const reading *own, const liana__objective_output *output,
+                                const liana_metric_type *metric, const liana__value *value, const char *where)
 {
-    bool answers = output->activation != LIANA__ACTIVATION_NONE;
+    bool answers = output->activation != LIANA_LOGITS_NONE;
     int64_t values = output->shape.dims[output->shape.rank - 1];
-    if (metric->takes != LIANA__METRIC_OF_NUMBERS && !answers) {
+    if (metric->takes != LIANA_METRIC_OF_NUMBERS && !answers) {
         return liana__fail_at(own->error, &value->place, where,
                               "'%s' counts right and wrong answers, but with the loss '%s' the output '%s' is numbers; "
                               "mean_absolute_error and mean_squared_error measure those",
-                              metric->name, output->choice.loss->name, output->name);
+                              metric->part.name, output->choice.loss->part.name, output->name);
     }
-    bool several = output->activation == LIANA__ACTIVATION_SIGMOID && values > 1;
-    if (metric->takes != LIANA__METRIC_OF_CLASSES || !several) return LIANA_OK;
+    bool several = output->activation == LIANA_LOGITS_SIGMOID && values > 1;
+    if (metric->takes != LIANA_METRIC_OF_CLASSES || !several) return LIANA_OK;
     return liana__fail_at(own->error, &value->place, where,
                           "'%s' needs one class for each example, but with the loss '%s' the output '%s' is %lld "
                           "answers of yes and no; precision, recall and f1_score measure those",
-                          metric->name, output->choice.loss->name, output->name, (long long)values);
+                          metric->part.name, output->choice.loss->part.name, output->name, (long long)values);
 }
 
 static liana_status add_metric(const reading *own, size_t output, const liana__value *value, const char *where)
@@ -193,7 +193,7 @@ static liana_status add_metric(const reading *own, size_t output, const liana__v
     liana__objective_metric *item = &objective->metrics[objective->num_metrics];
     *item = (liana__objective_metric){.output = output, .num_sums = 1};
     LIANA_TRY(liana__metric_read(own->request->model->context, value, where, own->arena, &item->choice, own->error));
-    const liana__metric *metric = item->choice.metric;
+    const liana_metric_type *metric = item->choice.metric;
     if (!of->choice.loss) {
         return liana__fail_at(own->error, &value->place, where,
                               "the output '%s' has no loss, so it is compared with nothing; remove '%s'", of->name,
@@ -201,14 +201,14 @@ static liana_status add_metric(const reading *own, size_t output, const liana__v
     }
     if (!(metric->targets & of->target)) {
         return liana__fail_at(own->error, &value->place, where,
-                              "'%s' compares with %s, but with the loss '%s' the targets are %s", metric->name,
-                              of->target == LIANA__TARGET_CLASSES ? "values" : "classes", of->choice.loss->name,
-                              of->target == LIANA__TARGET_CLASSES ? "classes" : "values");
+                              "'%s' compares with %s, but with the loss '%s' the targets are %s", metric->part.name,
+                              of->target == LIANA_TARGET_CLASSES ? "values" : "classes", of->choice.loss->part.name,
+                              of->target == LIANA_TARGET_CLASSES ? "classes" : "values");
     }
     LIANA_TRY(check_taken(own, of, metric, value, where));
     const char *misfit = metric->misfit ? metric->misfit(item->choice.options, &of->shape) : NULL;
-    if (misfit) return liana__fail_at(own->error, &value->place, where, "%s: %s", metric->name, misfit);
-    if (metric->size) item->num_sums = metric->size(item->choice.options, &of->shape);
+    if (misfit) return liana__fail_at(own->error, &value->place, where, "%s: %s", metric->part.name, misfit);
+    if (metric->sums) item->num_sums = metric->sums(item->choice.options, &of->shape);
     if (metric->num_values) item->num_values = metric->num_values(item->choice.options, &of->shape);
     item->name = objective->num_outputs == 1 ? item->choice.name
                                              : liana__arena_format(own->arena, "%s_%s", of->name, item->choice.name);
@@ -237,13 +237,13 @@ static liana_status add_usual_metrics(const reading *own)
     const liana__value *usual = liana__value_string(own->arena, "accuracy");
     if (!usual) return liana__fail_memory(own->error, "the metrics");
     for (size_t i = 0; i < own->objective->num_outputs; i++) {
-        if (own->objective->outputs[i].activation == LIANA__ACTIVATION_NONE) continue;
+        if (own->objective->outputs[i].activation == LIANA_LOGITS_NONE) continue;
         LIANA_TRY(add_metric(own, i, usual, key_of(own, "metrics")));
     }
     return LIANA_OK;
 }
 
-static bool is_measured(const liana__objective *objective, size_t output, const liana__metric *metric)
+static bool is_measured(const liana__objective *objective, size_t output, const liana_metric_type *metric)
 {
     for (size_t i = 0; i < objective->num_metrics; i++) {
         const liana__objective_metric *item = &objective->metrics[i];
@@ -278,7 +278,7 @@ static liana_status add_by_class(const reading *own, size_t output)
         if (own->arena->failed) return liana__fail_memory(own->error, "the metrics");
         LIANA_TRY(add_metric(own, output, metric, where));
     }
-    bool several = of->activation == LIANA__ACTIVATION_SIGMOID && of->shape.dims[of->shape.rank - 1] > 1;
+    bool several = of->activation == LIANA_LOGITS_SIGMOID && of->shape.dims[of->shape.rank - 1] > 1;
     if (several || is_measured(own->objective, output, &liana__metric_confusion_matrix)) return LIANA_OK;
     liana__value *matrix = by_threshold(own, "confusion_matrix");
     if (!matrix) return liana__fail_memory(own->error, "the metrics");
@@ -288,7 +288,7 @@ static liana_status add_by_class(const reading *own, size_t output)
 static liana_status add_classes(const reading *own)
 {
     for (size_t i = 0; own->request->by_class && i < own->objective->num_outputs; i++) {
-        if (own->objective->outputs[i].activation != LIANA__ACTIVATION_NONE) LIANA_TRY(add_by_class(own, i));
+        if (own->objective->outputs[i].activation != LIANA_LOGITS_NONE) LIANA_TRY(add_by_class(own, i));
     }
     return LIANA_OK;
 }
@@ -376,15 +376,16 @@ static liana_status check_activations(const reading *own)
         const liana__objective_output *output = &own->objective->outputs[i];
         learns |= output->choice.loss != NULL;
         if (output->choice.loss) {
-            const bool of_loss = output->activation == LIANA__ACTIVATION_SOFTMAX;
+            const bool of_loss = output->activation == LIANA_LOGITS_SOFTMAX;
             LIANA_TRY(liana__model_check_lone_softmax(own->request->model, i, of_loss, own->error));
         }
-        if (output->activation == LIANA__ACTIVATION_NONE) continue;
-        liana__logits_kind expected = LIANA__LOGITS_NONE;
+        if (output->activation == LIANA_LOGITS_NONE) continue;
+        liana_logits_kind expected = LIANA_LOGITS_NONE;
         if (!output->choice.from_logits) {
-            expected = output->activation == LIANA__ACTIVATION_SOFTMAX ? LIANA__LOGITS_SOFTMAX : LIANA__LOGITS_SIGMOID;
+            expected = output->activation == LIANA_LOGITS_SOFTMAX ? LIANA_LOGITS_SOFTMAX : LIANA_LOGITS_SIGMOID;
         }
-        LIANA_TRY(liana__model_check_output(own->request->model, i, expected, output->choice.loss->name, own->error));
+        LIANA_TRY(
+            liana__model_check_output(own->request->model, i, expected, output->choice.loss->part.name, own->error));
     }
     if (learns) return LIANA_OK;
     const liana__place nowhere = {0};

@@ -29,13 +29,13 @@ typedef struct liana__objective_output {
     liana__loss_choice choice; /* loss NULL: it is only predicted */
     double weight;             /* of its loss in the whole one */
     liana_shape shape;         /* of the output, with a batch of 1 */
-    liana__target_kind target;
-    liana_dtype target_dtype;          /* s32 for classes, else f32 */
-    liana_shape target_shape;          /* with a batch of 1 */
-    int64_t elements;                  /* of the loss, in one example */
-    bool masked;                       /* the model gives a mask; only where there is a loss */
-    size_t count_sum;                  /* ... where the number of elements that count is, in a leaf's vector */
-    liana__activation_kind activation; /* of the loss; what metrics and predictions see has gone through it */
+    liana_target_kind target;
+    liana_dtype target_dtype;     /* s32 for classes, else f32 */
+    liana_shape target_shape;     /* with a batch of 1 */
+    int64_t elements;             /* of the loss, in one example */
+    bool masked;                  /* the model gives a mask; only where there is a loss */
+    size_t count_sum;             /* ... where the number of elements that count is, in a leaf's vector */
+    liana_logits_kind activation; /* of the loss; what metrics and predictions see has gone through it */
     /* Weights of classes are for it: its target is the label of the data, or there is no other output. */
     bool weighs_classes;
 } liana__objective_output;
@@ -103,8 +103,8 @@ liana_status liana__objective_find_masks(const liana_model *model, liana__object
 typedef struct liana__objective_call {
     liana_tensor outputs[LIANA__MAX_OUTPUTS]; /* what the model gives */
     liana_tensor logits[LIANA__MAX_OUTPUTS];  /* what a softmax or sigmoid makes the output of; invalid: not known */
-    liana__activation_kind activations[LIANA__MAX_OUTPUTS]; /* which of them */
-    liana_tensor masks[LIANA__MAX_OUTPUTS];                 /* bool, the model's; invalid: none */
+    liana_logits_kind activations[LIANA__MAX_OUTPUTS]; /* which of them */
+    liana_tensor masks[LIANA__MAX_OUTPUTS];            /* bool, the model's; invalid: none */
     /* f32 [size, outputs]: what the losses of masked outputs are multiplied by to be differentiated, the same in each
      * row: examples / elements that count, of the whole update. Invalid: 1, for what is not trained. */
     liana_tensor scales;

@@ -30,7 +30,7 @@ static liana_tensor share_out(liana_tensor shares, liana_tensor own, liana_tenso
  * linear in the target, so it is the same loss, and a metric says how often the model is right. */
 static bool mixes_targets(const liana__objective_output *output)
 {
-    return output->target == LIANA__TARGET_VALUES && output->activation == LIANA__ACTIVATION_NONE;
+    return output->target == LIANA_TARGET_VALUES && output->activation == LIANA_LOGITS_NONE;
 }
 
 /* The targets of an output, mixed where they are numbers. */
@@ -56,7 +56,7 @@ static void activate(const liana__objective *objective, liana__objective_call *c
     liana_tensor value = call->outputs[index];
     if (output->choice.from_logits) {
         call->logits[index] = value;
-        value = output->activation == LIANA__ACTIVATION_SOFTMAX ? liana_op_softmax(value) : liana_op_logistic(value);
+        value = output->activation == LIANA_LOGITS_SOFTMAX ? liana_op_softmax(value) : liana_op_logistic(value);
         liana__keep_wide(value);
     } else if (call->activations[index] != output->activation) {
         call->logits[index] = (liana_tensor){0};
@@ -69,7 +69,7 @@ static void activate(const liana__objective *objective, liana__objective_call *c
 /* Class numbers of a single value are looked up one place further on: what is no class of the table has 1, at its ends. */
 static bool is_numbered(const liana__objective_output *output)
 {
-    return output->target == LIANA__TARGET_VALUES && output->shape.dims[output->shape.rank - 1] == 1;
+    return output->target == LIANA_TARGET_VALUES && output->shape.dims[output->shape.rank - 1] == 1;
 }
 
 liana_tensor liana__class_table(const liana__objective_output *output, liana_graph *graph, const double *weights,
@@ -88,7 +88,7 @@ liana_tensor liana__class_table(const liana__objective_output *output, liana_gra
  * is of the class of the largest one (the first of equals), one of a single value is the number of a class. */
 static liana_tensor weights_of_classes(const liana__objective_output *output, liana_tensor table, liana_tensor target)
 {
-    if (output->target == LIANA__TARGET_CLASSES) return liana_op_gather(table, target, 0);
+    if (output->target == LIANA_TARGET_CLASSES) return liana_op_gather(table, target, 0);
     if (!is_numbered(output)) return liana_op_gather(table, liana_op_argmax(target, -1), 0);
     liana_shape shape = liana_tensor_shape(target);
     const double last = (double)liana_tensor_shape(table).dims[0] - 1;
@@ -111,11 +111,11 @@ static liana_tensor class_weights(const liana__objective_output *output, const l
 static liana_tensor loss_elements(const liana__objective_output *output, const liana__objective_call *call,
                                   size_t index, liana_tensor target)
 {
-    const liana__loss_call wanted = {.options = output->choice.options,
-                                     .output = call->predictions[index],
-                                     .logits = call->logits[index],
-                                     .target = {output->target, target}};
-    liana_tensor each = output->choice.loss->elements(&wanted);
+    const liana_loss_call wanted = {.options = output->choice.options,
+                                    .output = call->predictions[index],
+                                    .logits = call->logits[index],
+                                    .target = {output->target, target}};
+    liana_tensor each = liana__loss_elements(output->choice.loss, &wanted);
     if (!call->class_weights[index].id) return each;
     liana_tensor weights = class_weights(output, call, index, target);
     if (liana_tensor_dtype(weights) != liana_tensor_dtype(each)) {
@@ -155,25 +155,25 @@ static liana_tensor weighted(const liana__objective_output *output, const liana_
 
 /* ---- metrics ---- */
 
-static liana__metric_call metric_call(const liana__objective *objective, const liana__objective_metric *item,
-                                      const liana__objective_call *call, liana_tensor target)
+static liana_metric_call metric_call(const liana__objective *objective, const liana__objective_metric *item,
+                                     const liana__objective_call *call, liana_tensor target)
 {
     const liana__objective_output *output = &objective->outputs[item->output];
-    return (liana__metric_call){.options = item->choice.options,
-                                .output = call->predictions[item->output],
-                                .activation = output->activation,
-                                .target = {output->target, target}};
+    return (liana_metric_call){.options = item->choice.options,
+                               .output = call->predictions[item->output],
+                               .activation = output->activation,
+                               .target = {output->target, target}};
 }
 
 static liana_tensor sum_of_elements(const liana__objective *objective, const liana__objective_metric *item,
                                     const liana__objective_call *call)
 {
-    const liana__metric *metric = item->choice.metric;
-    liana__metric_call wanted = metric_call(objective, item, call, target_of(objective, call, item->output));
-    liana_tensor each = metric->elements(&wanted), partner = partner_of(objective, call, item->output);
+    const liana_metric_type *metric = item->choice.metric;
+    liana_metric_call wanted = metric_call(objective, item, call, target_of(objective, call, item->output));
+    liana_tensor each = liana__metric_elements(metric, &wanted), partner = partner_of(objective, call, item->output);
     if (partner.id) {
         wanted.target.tensor = partner;
-        each = share_out(call->shares, each, metric->elements(&wanted));
+        each = share_out(call->shares, each, liana__metric_elements(metric, &wanted));
     }
     each = sum_counted(&objective->outputs[item->output], call, item->output, each);
     return liana_op_reshape(each, liana_shape_of(1));
@@ -195,19 +195,19 @@ static liana_tensor element_weights(const liana__objective_output *output, liana
 static liana_tensor sums_of_metric(const liana__objective *objective, const liana__objective_metric *item,
                                    const liana__objective_call *call)
 {
-    const liana__metric *metric = item->choice.metric;
+    const liana_metric_type *metric = item->choice.metric;
     const liana__objective_output *output = &objective->outputs[item->output];
     liana_tensor partner = partner_of(objective, call, item->output);
     liana_tensor present = call->present, own = present, mask = call->masks[item->output];
     if (partner.id) own = present.id ? liana_op_multiply(present, call->shares) : call->shares;
-    liana__metric_call wanted = metric_call(objective, item, call, target_of(objective, call, item->output));
+    liana_metric_call wanted = metric_call(objective, item, call, target_of(objective, call, item->output));
     wanted.weights = element_weights(output, mask, own);
-    liana_tensor sums = metric->add(&wanted);
+    liana_tensor sums = liana__metric_add(metric, &wanted);
     if (!partner.id) return sums;
     liana_tensor others = liana_op_subtract(liana__scalar_like(call->shares, 1), call->shares);
     wanted.target.tensor = partner;
     wanted.weights = element_weights(output, mask, present.id ? liana_op_multiply(present, others) : others);
-    return liana_op_add(sums, metric->add(&wanted));
+    return liana_op_add(sums, liana__metric_add(metric, &wanted));
 }
 
 /* ---- the whole ---- */

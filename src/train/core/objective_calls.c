@@ -14,7 +14,7 @@ typedef struct objective_call {
     const char *name; /* of the loss or metric */
     unsigned targets; /* that it takes */
     liana_tensor output;
-    liana__truth truth;
+    liana_target truth;
 } objective_call;
 
 static liana_tensor refuse(const objective_call *call, const char *what, liana_tensor found, const char *expected)
@@ -30,7 +30,7 @@ static liana_tensor refuse(const objective_call *call, const char *what, liana_t
 static liana__shape_text expected_target(const objective_call *call)
 {
     liana_shape shape = liana_tensor_shape(call->output);
-    if (call->targets & LIANA__TARGET_VALUES) return liana__type_print(liana_tensor_dtype(call->output), &shape);
+    if (call->targets & LIANA_TARGET_VALUES) return liana__type_print(liana_tensor_dtype(call->output), &shape);
     shape.rank--;
     return liana__type_print(LIANA_S32, &shape);
 }
@@ -42,16 +42,16 @@ static bool take_target(objective_call *call, liana_tensor target)
     liana_shape whole = liana_tensor_shape(call->output), classes = whole, found = liana_tensor_shape(target);
     const liana_dtype dtype = in_graph ? liana_tensor_dtype(target) : LIANA_BOOL;
     classes.rank--;
-    if ((call->targets & LIANA__TARGET_VALUES) && dtype != LIANA_BOOL && liana_shape_equal(&found, &whole)) {
+    if ((call->targets & LIANA_TARGET_VALUES) && dtype != LIANA_BOOL && liana_shape_equal(&found, &whole)) {
         const bool same = dtype == liana_tensor_dtype(call->output);
         liana_tensor values = same ? target : liana_op_cast_at(call->here, target, liana_tensor_dtype(call->output));
-        call->truth = (liana__truth){LIANA__TARGET_VALUES, values};
+        call->truth = (liana_target){LIANA_TARGET_VALUES, values};
         return true;
     }
     bool whole_numbers = dtype != LIANA_BOOL && !liana__dtype_is_float(dtype);
-    if ((call->targets & LIANA__TARGET_CLASSES) && whole_numbers && liana_shape_equal(&found, &classes)) {
+    if ((call->targets & LIANA_TARGET_CLASSES) && whole_numbers && liana_shape_equal(&found, &classes)) {
         liana_tensor labels = dtype == LIANA_S32 ? target : liana_op_cast_at(call->here, target, LIANA_S32);
-        call->truth = (liana__truth){LIANA__TARGET_CLASSES, labels};
+        call->truth = (liana_target){LIANA_TARGET_CLASSES, labels};
         return true;
     }
     refuse(call, "target", in_graph ? target : (liana_tensor){0}, expected_target(call).text);
@@ -67,29 +67,29 @@ static bool take_output(objective_call *call)
 }
 
 /* What a softmax or sigmoid of the graph made the output of, and which of them. */
-static liana__activation_kind trace(liana_tensor output, liana_tensor *logits)
+static liana_logits_kind trace(liana_tensor output, liana_tensor *logits)
 {
     const char *op = liana_tensor_op(output);
-    liana__activation_kind kind = LIANA__ACTIVATION_NONE;
-    if (op && strcmp(op, "softmax") == 0) kind = LIANA__ACTIVATION_SOFTMAX;
-    if (op && strcmp(op, "logistic") == 0) kind = LIANA__ACTIVATION_SIGMOID;
-    *logits = kind == LIANA__ACTIVATION_NONE ? (liana_tensor){0} : liana_tensor_input(output, 0);
+    liana_logits_kind kind = LIANA_LOGITS_NONE;
+    if (op && strcmp(op, "softmax") == 0) kind = LIANA_LOGITS_SOFTMAX;
+    if (op && strcmp(op, "logistic") == 0) kind = LIANA_LOGITS_SIGMOID;
+    *logits = kind == LIANA_LOGITS_NONE ? (liana_tensor){0} : liana_tensor_input(output, 0);
     return kind;
 }
 
 static liana_tensor loss_of(objective_call *call, const liana__loss_choice *choice, liana_tensor target, double weight)
 {
-    const liana__activation_kind wanted = choice->loss->activation;
-    liana__loss_call built = {.options = choice->options};
-    call->name = choice->loss->name;
+    const liana_logits_kind wanted = choice->loss->activation;
+    liana_loss_call built = {.options = choice->options};
+    call->name = choice->loss->part.name;
     call->targets = choice->loss->targets;
     if (!take_output(call) || !take_target(call, target)) return (liana_tensor){call->graph, 0};
     if (choice->from_logits) {
         built.logits = call->output;
         liana__keep_wide(built.logits);
-        call->output = wanted == LIANA__ACTIVATION_SOFTMAX ? liana_op_softmax_at(call->here, built.logits)
-                                                           : liana_op_logistic_at(call->here, built.logits);
-    } else if (wanted == LIANA__ACTIVATION_NONE || trace(call->output, &built.logits) != wanted) {
+        call->output = wanted == LIANA_LOGITS_SOFTMAX ? liana_op_softmax_at(call->here, built.logits)
+                                                      : liana_op_logistic_at(call->here, built.logits);
+    } else if (wanted == LIANA_LOGITS_NONE || trace(call->output, &built.logits) != wanted) {
         built.logits = (liana_tensor){0};
     } else {
         liana__keep_wide(built.logits);
@@ -97,7 +97,7 @@ static liana_tensor loss_of(objective_call *call, const liana__loss_choice *choi
     liana__keep_wide(call->output);
     built.output = call->output;
     built.target = call->truth;
-    liana_tensor each = choice->loss->elements(&built);
+    liana_tensor each = liana__loss_elements(choice->loss, &built);
     return weight == 0 || weight == 1 ? each : liana_op_multiply_at(call->here, each, liana__scalar_like(each, weight));
 }
 
@@ -126,34 +126,34 @@ liana_tensor liana_loss_of_at(liana_location here, liana_tensor output, liana_te
 }
 
 bool liana__metric_call_make(liana_location here, liana_tensor output, liana_tensor target,
-                             const liana__metric_choice *choice, liana__metric_call *made)
+                             const liana__metric_choice *choice, liana_metric_call *made)
 {
-    const liana__metric *metric = choice->metric;
-    objective_call call = {here, output.graph, metric->name, metric->targets, output, {0}};
+    const liana_metric_type *metric = choice->metric;
+    objective_call call = {here, output.graph, metric->part.name, metric->targets, output, {0}};
     liana_tensor logits;
     if (!take_output(&call)) return false;
-    liana__activation_kind activation = trace(call.output, &logits);
+    liana_logits_kind activation = trace(call.output, &logits);
     if (liana_tensor_dtype(call.output) != LIANA_F32) call.output = liana_op_cast_at(here, call.output, LIANA_F32);
     if (!take_target(&call, target)) return false;
-    *made = (liana__metric_call){.options = choice->options,
-                                 .output = call.output,
-                                 .activation = activation,
-                                 .target = call.truth};
+    *made = (liana_metric_call){.options = choice->options,
+                                .output = call.output,
+                                .activation = activation,
+                                .target = call.truth};
     return true;
 }
 
 static liana_tensor metric_of(liana_location here, liana_tensor output, liana_tensor target,
                               const liana__metric_choice *choice)
 {
-    const liana__metric *metric = choice->metric;
-    liana__metric_call built;
+    const liana_metric_type *metric = choice->metric;
+    liana_metric_call built;
     if (!metric->elements) {
         return liana__graph_fail(output.graph, here, LIANA_INVALID_CONFIG,
                                  "the metric '%s' is not a mean over elements; liana_evaluate computes it",
-                                 metric->name);
+                                 metric->part.name);
     }
     bool made = liana__metric_call_make(here, output, target, choice, &built);
-    return made ? metric->elements(&built) : (liana_tensor){output.graph, 0};
+    return made ? liana__metric_elements(metric, &built) : (liana_tensor){output.graph, 0};
 }
 
 liana_tensor liana_metric_of_at(liana_location here, liana_tensor output, liana_tensor target,

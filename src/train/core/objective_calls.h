@@ -9,6 +9,6 @@
 /* Checks output and target, as liana_metric_of does, and sets *made, without weights. False: the graph of `output` has
  * failed. */
 bool liana__metric_call_make(liana_location here, liana_tensor output, liana_tensor target,
-                             const liana__metric_choice *choice, liana__metric_call *made);
+                             const liana__metric_choice *choice, liana_metric_call *made);
 
 #endif

@@ -7,7 +7,7 @@
 static bool may_have_masks(const liana_model *model)
 {
     for (size_t i = 0; i < model->num_layers; i++) {
-        if (model->layers[i].type->masking == LIANA__MASK_OWN) return true;
+        if (model->layers[i].type->masking == LIANA_MASKING_OWN) return true;
     }
     return false;
 }

@@ -11,14 +11,14 @@
 bool liana__predicts_classes(const liana__objective *objective)
 {
     const liana__objective_output *output = &objective->outputs[0];
-    return objective->num_outputs == 1 && output->shape.rank == 2 && output->target == LIANA__TARGET_CLASSES;
+    return objective->num_outputs == 1 && output->shape.rank == 2 && output->target == LIANA_TARGET_CLASSES;
 }
 
 liana__output_classes liana__output_classes_of(const liana__objective *objective, size_t index, liana__strings names)
 {
     const liana__objective_output *output = &objective->outputs[index];
     const size_t size = (size_t)liana_shape_size(&output->shape);
-    const bool is_sigmoid = output->activation == LIANA__ACTIVATION_SIGMOID;
+    const bool is_sigmoid = output->activation == LIANA_LOGITS_SIGMOID;
     if (size == 1 && is_sigmoid && names.count == 2) return (liana__output_classes){2, true, names};
     const bool has_names = size > 1 && names.count == size;
     if (!has_names && !liana__predicts_classes(objective)) return (liana__output_classes){0};

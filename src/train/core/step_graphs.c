@@ -90,14 +90,14 @@ static liana_tensor build_target(const liana__trainer_options *options, liana_gr
     return liana_graph_input(graph, name.text, output->target_dtype, shape);
 }
 
-static liana__activation_kind activation_of(liana__logits_kind kind)
+static liana_logits_kind activation_of(liana_logits_kind kind)
 {
     switch (kind) {
-    case LIANA__LOGITS_SOFTMAX: return LIANA__ACTIVATION_SOFTMAX;
-    case LIANA__LOGITS_SIGMOID: return LIANA__ACTIVATION_SIGMOID;
-    case LIANA__LOGITS_NONE: break;
+    case LIANA_LOGITS_SOFTMAX: return LIANA_LOGITS_SOFTMAX;
+    case LIANA_LOGITS_SIGMOID: return LIANA_LOGITS_SIGMOID;
+    case LIANA_LOGITS_NONE: break;
     }
-    return LIANA__ACTIVATION_NONE;
+    return LIANA_LOGITS_NONE;
 }
 
 /* What the batch says of the examples of a leaf beside inputs and targets. */
@@ -293,7 +293,7 @@ bool liana__shards_stand_side_by_side(const liana__trainer_options *options)
 {
     if (options->function) return false;
     for (size_t i = 0; i < options->model->num_layers; i++) {
-        if (options->model->layers[i].type->own) return false;
+        if (!options->model->layers[i].type->keeps_shards_apart) return false;
     }
     return true;
 }

@@ -53,7 +53,7 @@ static double whole_loss(const liana__totals *totals)
 
 static double finish_metric(const liana__totals *totals, const liana__objective_metric *item)
 {
-    const liana__metric *metric = item->choice.metric;
+    const liana_metric_type *metric = item->choice.metric;
     if (metric->elements) return mean_of(totals, item->first_sum, &totals->objective->outputs[item->output]);
     return metric->finish(item->choice.options, totals->sums + item->first_sum, item->num_sums);
 }

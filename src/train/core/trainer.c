@@ -206,7 +206,7 @@ static liana_status make_update_builder(liana__trainer *trainer, liana__error *e
         if (liana__weight_trainable(model, i)) trainer->trained[plan.num_trained++] = updated_weight(model, i);
     }
     plan.trained = trainer->trained;
-    return liana__optimizer_update_create(&plan, &trainer->update, error);
+    return liana__optimizer_builder_create(&plan, &trainer->update, error);
 }
 
 static const liana__update_builder *update_builder(const liana__trainer *trainer)
@@ -365,7 +365,7 @@ void liana__trainer_destroy(liana__trainer *trainer)
 {
     if (!trainer) return;
     liana__step_destroy(trainer->step);
-    liana__optimizer_update_free(&trainer->update);
+    liana__optimizer_builder_free(&trainer->update);
     liana__model_sums_free(&trainer->sums);
     free(trainer->trained);
     free(trainer->no_targets);
@@ -379,7 +379,7 @@ void liana__trainer_destroy(liana__trainer *trainer)
 int64_t liana__trainer_num_classes(const liana__trainer *trainer)
 {
     const liana__objective_output *output = &trainer->options.objective->outputs[0];
-    return output->target == LIANA__TARGET_CLASSES ? output->shape.dims[output->shape.rank - 1] : 0;
+    return output->target == LIANA_TARGET_CLASSES ? output->shape.dims[output->shape.rank - 1] : 0;
 }
 
 int64_t liana__trainer_row_size(const liana__trainer *trainer)

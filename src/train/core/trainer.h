@@ -3,7 +3,7 @@
 #ifndef LIANA_TRAIN_TRAINER_H
 #define LIANA_TRAIN_TRAINER_H
 
-#include "step/optimizer_update.h"
+#include "step/optimizer_builder.h"
 #include "train/core/trainer_options.h"
 
 typedef struct liana__trainer {
@@ -11,7 +11,7 @@ typedef struct liana__trainer {
     liana__device *device;
     liana__trainer_options options;
     liana__shard_builder shards;
-    liana__optimizer_update update;
+    liana__optimizer_builder update;
     liana__updated_variable *trained; /* [the model's weights] */
     liana__step_sums sums;
     char *no_targets;  /* zeros for a batch: predictions come without targets, and nobody reads their sums */

@@ -21,10 +21,10 @@ typedef struct liana__trainer_options {
     const liana_model *model;             /* built */
     const liana__leaf_function *function; /* builds leaves in place of the model's layers; NULL: they do */
     const liana__objective *objective;
-    const liana__trainer_input *inputs; /* by input; NULL: one of rank 4 is an image, others are as the model's */
-    const liana__optimizer *optimizer;  /* NULL: the trainer only evaluates and predicts */
+    const liana__trainer_input *inputs;    /* by input; NULL: one of rank 4 is an image, others are as the model's */
+    const liana_optimizer_type *optimizer; /* NULL: the trainer only evaluates and predicts */
     const void *optimizer_options;
-    const liana__learning_rate *adapted_rate;        /* of a schedule that follows the training; NULL: it does not */
+    const liana_learning_rate *adapted_rate;         /* of a schedule that follows the training; NULL: it does not */
     const liana__rate_multipliers *rate_multipliers; /* NULL: none */
     int64_t batch_size;                              /* the largest number of examples in a batch */
     int64_t evaluation_batch_size;                   /* the same for evaluations and predictions; 0: batch_size */

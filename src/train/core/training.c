@@ -138,7 +138,7 @@ static void note_doubts(const liana__objective *objective, const liana__notes *n
 {
     for (size_t i = 0; i < objective->num_metrics; i++) {
         const liana__objective_metric *item = &objective->metrics[i];
-        const liana__metric *metric = item->choice.metric;
+        const liana_metric_type *metric = item->choice.metric;
         const liana_shape *output = &objective->outputs[item->output].shape;
         const char *doubt = metric->doubt ? metric->doubt(item->choice.options, output) : NULL;
         if (doubt) liana__note(notes, "the metric '%s': %s", item->name, doubt);
@@ -313,7 +313,7 @@ void liana__training_close(liana__training *training)
     *training = (liana__training){0};
 }
 
-double liana__training_rate(const liana__training *training, const liana__learning_rate *schedule, int64_t iteration)
+double liana__training_rate(const liana__training *training, const liana_learning_rate *schedule, int64_t iteration)
 {
     double adapted = training->state.adapted_rate;
     if (schedule->schedule->adapt && adapted > 0) return adapted;

@@ -25,7 +25,7 @@ typedef struct liana__training {
     liana__cluster *cluster; /* borrowed; NULL: this process is alone */
     liana__variables variables;
     liana__trainer *trainer; /* NULL: not compiled */
-    liana__learning_rate learning_rate;
+    liana_learning_rate learning_rate;
     const liana__objective *objective; /* borrowed */
     /* What is reported beside the loss. */
     const char *const *metric_names;
@@ -77,7 +77,7 @@ void liana__training_close(liana__training *training);
 
 /* The rate of update `iteration`, counted from 0, before the rate factor. `schedule` is the training's with its lengths.
  * One that follows the training has the rate of the last update until the next one has changed it. */
-double liana__training_rate(const liana__training *training, const liana__learning_rate *schedule, int64_t iteration);
+double liana__training_rate(const liana__training *training, const liana_learning_rate *schedule, int64_t iteration);
 /* After an update: keeps the rate that it came to, if the schedule follows the training. Returns the rate that was used,
  * or `learning_rate`, which was asked for. */
 double liana__training_keep_rate(liana__training *training, double learning_rate);

@@ -12,16 +12,15 @@ static liana_status build_shard(liana__training *training, liana_graph **graph, 
 /* Its options and those of the learning rate. */
 static void add_optimizer(const liana__training *training, liana__facts *facts)
 {
-    const liana__optimizer *optimizer = training->compiled.optimizer;
-    const liana__schedule *schedule = optimizer ? training->learning_rate.schedule : NULL;
+    const liana_optimizer_type *optimizer = training->compiled.optimizer;
+    const liana_schedule_type *schedule = optimizer ? training->learning_rate.schedule : NULL;
     liana__arena *arena = &facts->arena;
-    liana__facts_add(facts, "optimizer", optimizer ? optimizer->name : NULL);
-    liana__facts_add(facts, "schedule", schedule ? schedule->name : NULL);
+    liana__facts_add(facts, "optimizer", optimizer ? optimizer->part.name : NULL);
+    liana__facts_add(facts, "schedule", schedule ? schedule->part.name : NULL);
     const void *options = training->compiled.optimizer_options, *rate_options = training->learning_rate.options;
     const liana__value *own = NULL, *rate = NULL;
-    if (optimizer && optimizer->options && options) own = liana__fields_write(optimizer->options, arena, options);
-    if (schedule && schedule->options && rate_options)
-        rate = liana__fields_write(schedule->options, arena, rate_options);
+    if (optimizer && options) own = liana__fields_write(&optimizer->part.options, arena, options);
+    if (schedule && rate_options) rate = liana__fields_write(&schedule->part.options, arena, rate_options);
     if (own) liana__facts_add_tree(facts, "optimizer", own);
     if (rate) liana__facts_add_tree(facts, "learning_rate", rate);
 }

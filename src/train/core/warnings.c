@@ -71,7 +71,7 @@ bool *liana__warn_classes_to_see(liana__warnings *own)
 void liana__warn_of_warmup(const liana__warnings *own, const liana__loader *loader,
                            const liana__training_length *length)
 {
-    liana__learning_rate rate = own->training->learning_rate;
+    liana_learning_rate rate = own->training->learning_rate;
     liana__fit_plan_make(&own->training->state, loader, length, &rate);
     const liana__training_stages *stages = own->training->stages;
     const liana__training_state *state = &own->training->state;

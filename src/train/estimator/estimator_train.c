@@ -80,16 +80,14 @@ typedef struct speedometer {
     int64_t last_step;
 } speedometer;
 
-static liana_status start_speed(liana__callback_item *item, liana_fit_context *context, liana__error *error)
+static liana_status start_speed(liana_callback_item *item, liana_fit_context *context)
 {
-    (void)error;
     *(speedometer *)item->self = (speedometer){liana__clock_seconds(), context->training->state.iteration};
     return LIANA_OK;
 }
 
-static liana_status note_speed(liana__callback_item *item, liana_fit_context *context, liana__error *error)
+static liana_status note_speed(liana_callback_item *item, liana_fit_context *context)
 {
-    (void)error;
     speedometer *own = item->self;
     const liana_run_config *config = item->options;
     const liana__training *training = context->training;
@@ -104,31 +102,30 @@ static liana_status note_speed(liana__callback_item *item, liana_fit_context *co
     liana__text_add(&text, " (%.1f steps a second)", seconds > 0 ? (double)done / seconds : 0);
     if (text.data) liana__note(&context->notes, "%s", text.data);
     liana__text_free(&text);
-    return start_speed(item, context, NULL);
+    return start_speed(item, context);
 }
 
-static const liana__callback speed_callback = {
-    .name = "StepCounter",
-    .doc = "Tells loss, metrics and speed after every so many updates.",
-    .size = sizeof(speedometer),
-    .on = {[LIANA__ON_TRAIN_BEGIN] = start_speed, [LIANA__ON_STEP_END] = note_speed},
+static const liana_callback_type speed_callback = {
+    LIANA_PART(CALLBACK, liana_callback_type, "StepCounter",
+               "Tells loss, metrics and speed after every so many updates."),
+    .self_size = sizeof(speedometer),
+    .on = {[LIANA_ON_TRAIN_BEGIN] = start_speed, [LIANA_ON_STEP_END] = note_speed},
 };
 
 /* ---- results of evaluations ---- */
 
-static liana_status report(liana__callback_item *item, liana_fit_context *context, liana__error *error)
+static liana_status report(liana_callback_item *item, liana_fit_context *context)
 {
-    (void)error;
     const liana_eval_spec *eval = item->options;
     liana_results results = liana__results_of(context->validation);
     eval->on_evaluation(eval->user, context->training->state.iteration, &results);
     return LIANA_OK;
 }
 
-static const liana__callback report_callback = {
-    .name = "Evaluation",
-    .doc = "Tells the results of evaluations to a function of the program.",
-    .on = {[LIANA__ON_VALIDATION_END] = report},
+static const liana_callback_type report_callback = {
+    LIANA_PART(CALLBACK, liana_callback_type, "Evaluation",
+               "Tells the results of evaluations to a function of the program."),
+    .on = {[LIANA_ON_VALIDATION_END] = report},
 };
 
 /* ---- callbacks ---- */

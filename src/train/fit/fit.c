@@ -16,14 +16,14 @@ static const liana__totals NO_TOTALS;
 
 /* ---- callbacks ---- */
 
-static liana_status call(liana__fit_run *fit, liana__callback_event event)
+static liana_status call(liana__fit_run *fit, liana_callback_event event)
 {
     fit->context.epoch = fit->state->epoch + 1;
     fit->context.is_chief = liana__cluster_is_chief(fit->training->cluster);
     return liana__callback_list_call(fit->options->callbacks, event, &fit->context, fit->error);
 }
 
-liana_status liana__fit_call_training(liana__fit_run *fit, liana__callback_event event)
+liana_status liana__fit_call_training(liana__fit_run *fit, liana_callback_event event)
 {
     liana_fit_context *context = &fit->context;
     context->step = fit->state->step;
@@ -31,7 +31,7 @@ liana_status liana__fit_call_training(liana__fit_run *fit, liana__callback_event
     context->seconds = fit->timing.seconds;
     context->wait = fit->timing.wait;
     context->images = fit->timing.images;
-    bool validated = event == LIANA__ON_EPOCH_END || event == LIANA__ON_LAST_STEP || event == LIANA__ON_TRAIN_END;
+    bool validated = event == LIANA_ON_EPOCH_END || event == LIANA_ON_LAST_STEP || event == LIANA_ON_TRAIN_END;
     context->validation = validated ? &fit->validation : &NO_TOTALS;
     return call(fit, event);
 }
@@ -104,7 +104,7 @@ static liana_status save_checkpoint(liana__fit_run *fit)
     context->images = 0;
     context->validation = &NO_TOTALS;
     fit->state->keeps_checkpoint = false;
-    return call(fit, LIANA__ON_CHECKPOINT);
+    return call(fit, LIANA_ON_CHECKPOINT);
 }
 
 /* Of a training that ends: the weights of the last update, before a callback puts others in their place. The states are
@@ -160,7 +160,7 @@ static liana_status report_validation(void *user, const liana__batch *batch, con
     context->images = context->validation->count;
     context->batch = batch;
     context->outputs = outputs;
-    liana_status status = call(own->fit, LIANA__ON_VALIDATION_STEP);
+    liana_status status = call(own->fit, LIANA_ON_VALIDATION_STEP);
     context->batch = NULL;
     context->outputs = NULL;
     LIANA_TRY(status);
@@ -202,11 +202,11 @@ static liana_status validate(liana__fit_run *fit)
     liana_fit_context *context = &fit->context;
     liana__totals_clear(&fit->validation);
     begin_validation(context, &fit->validation, validation_steps(fit));
-    LIANA_TRY(call(fit, LIANA__ON_VALIDATION_BEGIN));
+    LIANA_TRY(call(fit, LIANA_ON_VALIDATION_BEGIN));
     validation progress = {
         .wants_outputs = liana__callback_list_has_type(fit->options->callbacks, &liana__callback_PredictionsLogger)};
     LIANA_TRY(evaluate(fit, fit->options->validation, &progress, &fit->validation, fit->error));
-    return call(fit, LIANA__ON_VALIDATION_END);
+    return call(fit, LIANA_ON_VALIDATION_END);
 }
 
 /* An evaluation that a callback asks for, at another event. */
@@ -276,16 +276,16 @@ static liana_status train_epoch(liana__fit_run *fit)
     fit->training_begin = liana__clock_seconds();
     fit->timing = (liana__timing_epoch){0};
     bool begins = state->step == 0 && state->step < fit->end_step;
-    if (begins && !liana__fit_halts(fit)) LIANA_TRY(liana__fit_call_training(fit, LIANA__ON_EPOCH_BEGIN));
+    if (begins && !liana__fit_halts(fit)) LIANA_TRY(liana__fit_call_training(fit, LIANA_ON_EPOCH_BEGIN));
     while (state->step < fit->end_step && !liana__fit_halts(fit)) {
-        liana_status begun = liana__fit_call_training(fit, LIANA__ON_STEP_BEGIN);
+        liana_status begun = liana__fit_call_training(fit, LIANA_ON_STEP_BEGIN);
         /* Also out of a validation that a callback asked for: it is done again. */
         if (begun == LIANA_CANCELLED && fit->context.interrupted) break;
         LIANA_TRY(begun);
         if (liana__fit_halts(fit)) break;
         LIANA_TRY(fit->span.span_steps ? liana__fit_train_span(fit) : liana__fit_train_group(fit));
         fit->timing.seconds = liana__clock_seconds() - fit->training_begin;
-        LIANA_TRY(liana__fit_call_training(fit, LIANA__ON_STEP_END));
+        LIANA_TRY(liana__fit_call_training(fit, LIANA_ON_STEP_END));
         fit->context.num_each = 0;
         LIANA_TRY(validate_between(fit));
         /* The last update of a fit is saved with its end: a checkpoint is not written twice. */
@@ -362,7 +362,7 @@ static liana_status end_updates(liana__fit_run *fit)
     liana_fit_context *context = &fit->context;
     context->ends_stage = ends_stage(fit);
     context->saves_before_change = context->is_best && !fit->state->changed_after_update;
-    liana_status status = liana__fit_call_training(fit, LIANA__ON_LAST_STEP);
+    liana_status status = liana__fit_call_training(fit, LIANA_ON_LAST_STEP);
     context->saves_before_change = false;
     return status;
 }
@@ -374,7 +374,7 @@ static liana_status call_end(liana__fit_run *fit)
     const bool changed = state->changed_after_update;
     fit->context.saves_before_change = fit->context.is_best && !changed;
     state->changed_after_update = false;
-    liana_status status = liana__fit_call_training(fit, LIANA__ON_TRAIN_END);
+    liana_status status = liana__fit_call_training(fit, LIANA_ON_TRAIN_END);
     fit->context.saves_before_change = false;
     LIANA_TRY(status);
     const bool restored = state->changed_after_update;
@@ -411,7 +411,7 @@ static liana_status call_epoch_end(liana__fit_run *fit)
 {
     bool swapped;
     LIANA_TRY(begin_averages(fit, fit->context.saves_averages, &swapped, fit->error));
-    return end_averages(fit, swapped, liana__fit_call_training(fit, LIANA__ON_EPOCH_END), fit->error);
+    return end_averages(fit, swapped, liana__fit_call_training(fit, LIANA_ON_EPOCH_END), fit->error);
 }
 
 /* The running stage is over with this epoch: a callback wants no more of it. */
@@ -550,7 +550,7 @@ static liana_status begin_training(liana__fit_run *fit)
     const int64_t applied = liana__training_state_applied(state);
     if (applied) liana__fit_set_rate(fit, applied - 1);
     LIANA_TRY(liana__callback_list_load(options->callbacks, &fit->context, &state->callbacks, fit->error));
-    LIANA_TRY(liana__fit_call_training(fit, LIANA__ON_TRAIN_BEGIN));
+    LIANA_TRY(liana__fit_call_training(fit, LIANA_ON_TRAIN_BEGIN));
     bool epoch_trained = state->step >= fit->steps_per_epoch;
     fit->generation = liana__cluster_generation(fit->training->cluster);
     const bool recovers = fit->watch && fit->watch->options->policy != LIANA__ON_BAD_NUMBERS_FAIL;

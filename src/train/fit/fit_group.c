@@ -1,5 +1,5 @@
 /* Groups of updates (steps_per_execution). */
-#include "step/optimizer_update.h"
+#include "step/optimizer_builder.h"
 #include "train/core/batch_components.h"
 #include "train/fit/fit_internal.h"
 

@@ -42,7 +42,7 @@ struct liana__fit_run {
     const liana__fit_options *options;
     liana__training *training;
     liana__training_state *state; /* the training's */
-    liana__learning_rate learning_rate;
+    liana_learning_rate learning_rate;
     liana__fit_plan plan;
     liana__error *error;
     int64_t steps_per_epoch; /* in the running epoch */
@@ -62,7 +62,7 @@ struct liana__fit_run {
 typedef struct liana__fit_run liana__fit_run;
 
 /* Calls the callbacks about the training of the epoch, not about its validation. */
-liana_status liana__fit_call_training(liana__fit_run *fit, liana__callback_event event) LIANA_MUST_USE;
+liana_status liana__fit_call_training(liana__fit_run *fit, liana_callback_event event) LIANA_MUST_USE;
 
 /* ---- fit_step.c ---- */
 

@@ -45,7 +45,7 @@ int64_t liana__fit_most_epochs(const liana__training_state *state, const liana__
 }
 
 liana__fit_plan liana__fit_plan_make(const liana__training_state *state, const liana__loader *loader,
-                                     const liana__training_length *length, liana__learning_rate *learning_rate)
+                                     const liana__training_length *length, liana_learning_rate *learning_rate)
 {
     int64_t before = state->iteration - state->step - count_updates(state, loader, state->epoch);
     const int64_t epochs = liana__fit_most_epochs(state, length);
@@ -62,7 +62,7 @@ liana__fit_plan liana__fit_plan_make(const liana__training_state *state, const l
 }
 
 void liana__fit_plan_stage(const liana__training_state *state, const liana__loader *loader, int64_t end,
-                           liana__learning_rate *learning_rate)
+                           liana_learning_rate *learning_rate)
 {
     learning_rate->steps_per_epoch = steps_of(state, loader, state->stage_epoch);
     learning_rate->total_steps = count_from(state, loader, state->stage_epoch, end);

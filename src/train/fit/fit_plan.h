@@ -20,10 +20,10 @@ int64_t liana__fit_most_epochs(const liana__training_state *state, const liana__
  * first one, and it ends when the fit does. A fit after others goes on where their schedule was, as if they had been one
  * longer fit. A longer fit that goes on from a checkpoint has a schedule as if it had been as long at once. */
 liana__fit_plan liana__fit_plan_make(const liana__training_state *state, const liana__loader *loader,
-                                     const liana__training_length *length, liana__learning_rate *learning_rate);
+                                     const liana__training_length *length, liana_learning_rate *learning_rate);
 
 /* The lengths of the schedule of the running stage, which ends before epoch `end`. */
 void liana__fit_plan_stage(const liana__training_state *state, const liana__loader *loader, int64_t end,
-                           liana__learning_rate *learning_rate);
+                           liana_learning_rate *learning_rate);
 
 #endif

@@ -37,7 +37,7 @@ static liana_status check(const liana__loader *loader, bool recovers, liana__err
         "end the training, or use synchronous updates of all workers");
 }
 
-liana_status liana__fit_span_create(liana__training *training, liana__loader *loader, liana__learning_rate *schedule,
+liana_status liana__fit_span_create(liana__training *training, liana__loader *loader, liana_learning_rate *schedule,
                                     bool recovers, liana__fit_span *own, liana__error *error)
 {
     const liana__trainer_options *options = liana__trainer_options_of(training->trainer);

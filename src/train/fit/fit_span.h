@@ -14,7 +14,7 @@ typedef struct liana__fit_span {
     liana__training *training;
     liana__loader *loader;
     bool *seen_classes; /* by class; NULL: nobody asks */
-    liana__learning_rate *schedule;
+    liana_learning_rate *schedule;
     size_t span_steps;    /* 0: the workers are in step */
     uint64_t generation;  /* of the cluster, in which the loader was begun */
     liana__notes notes;   /* zeros: nobody reads them */
@@ -26,7 +26,7 @@ typedef struct liana__fit_span {
 /* Before the loader begins: it makes what the workers then need. In step: nothing but span_steps 0. Free it in any
  * case. `recovers`: numbers that are not finite do not end the fit. Errors: INVALID_CONFIG for data and options that
  * need workers in step; OUT_OF_MEMORY. */
-liana_status liana__fit_span_create(liana__training *training, liana__loader *loader, liana__learning_rate *schedule,
+liana_status liana__fit_span_create(liana__training *training, liana__loader *loader, liana_learning_rate *schedule,
                                     bool recovers, liana__fit_span *own, liana__error *error) LIANA_MUST_USE;
 void liana__fit_span_free(liana__fit_span *own);
 

@@ -32,7 +32,7 @@ static liana_status recover(liana__fit_run *fit)
     state->changed_after_update = false;
     state->iteration++;
     state->step++;
-    LIANA_TRY(liana__fit_call_training(fit, LIANA__ON_DIVERGENCE));
+    LIANA_TRY(liana__fit_call_training(fit, LIANA_ON_DIVERGENCE));
     if (fit->context.recovered) {
         fit->group.num_made = 0;
         return LIANA_OK;

@@ -141,7 +141,7 @@ static liana_status finish_callbacks(liana__job *job, const liana__job_watch *wa
     const liana__checkpointing_options *saves = &options->checkpoint;
     const struct {
         bool wanted;
-        const liana__callback *type;
+        const liana_callback_type *type;
         const void *options;
         const char *name;
     } all[] = {

@@ -338,7 +338,7 @@ void liana__job_find_epochs(liana__job_options *options, bool given)
     if (!given) options->epochs = is_limited ? 0 : 1 + options->initial_epoch;
 }
 
-liana_status liana__job_check_decay(const liana__job_options *options, const liana__learning_rate *rate,
+liana_status liana__job_check_decay(const liana__job_options *options, const liana_learning_rate *rate,
                                     const liana__job_door *door, liana__error *error)
 {
     static const char key[] = "train.optimizer.learning_rate";
@@ -348,7 +348,7 @@ liana_status liana__job_check_decay(const liana__job_options *options, const lia
     return liana__fail_at(error, &place, door->place ? key : NULL,
                           "%s decays to the end of the %s, which is not known with %s%s alone; give decay_steps or "
                           "decay_epochs, or %sepochs or %ssteps as well",
-                          rate->schedule->name, door->noun, prefix, options->stop_at ? "stop_at" : "max_minutes",
+                          rate->schedule->part.name, door->noun, prefix, options->stop_at ? "stop_at" : "max_minutes",
                           prefix, prefix);
 }
 

@@ -104,7 +104,7 @@ liana_status liana__job_refuse(const liana__job_door *door, liana__error *error,
 /* One epoch, unless something says how long. `given`: whether `epochs` does. */
 void liana__job_find_epochs(liana__job_options *options, bool given);
 /* A decay to the end of a job needs to know the end. Errors: INVALID_CONFIG. */
-liana_status liana__job_check_decay(const liana__job_options *options, const liana__learning_rate *rate,
+liana_status liana__job_check_decay(const liana__job_options *options, const liana_learning_rate *rate,
                                     const liana__job_door *door, liana__error *error) LIANA_MUST_USE;
 
 /* ---- values ---- */

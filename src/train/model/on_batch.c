@@ -87,13 +87,13 @@ static liana_status check_range(const liana_array *array, int64_t limit, const c
 /* Nor whether the loss is defined for them. */
 static liana_status check_values(const liana_array *array, const liana__objective_output *output, liana__error *error)
 {
-    const liana__loss *loss = output->choice.loss;
-    if (output->target != LIANA__TARGET_VALUES || output->masked) return LIANA_OK;
+    const liana_loss_type *loss = output->choice.loss;
+    if (output->target != LIANA_TARGET_VALUES || output->masked) return LIANA_OK;
     const int64_t count = array->shape.dims[0], each = liana_shape_size(&array->shape) / count;
     const int64_t classes = output->shape.dims[output->shape.rank - 1];
     for (int64_t i = 0; i < count; i++) {
         const float *values = (const float *)array->data + i * each;
-        if (liana__target_check(loss->range, values, each, classes, array->name, loss->name, error) == LIANA_OK)
+        if (liana__target_check(loss->range, values, each, classes, array->name, loss->part.name, error) == LIANA_OK)
             continue;
         return liana__fail_within(error, "example %lld", (long long)i);
     }
@@ -133,7 +133,7 @@ static liana_status take_targets(const liana__objective *objective, const liana_
         const liana_array *array = find_array(arrays, count, made->match.targets[i].name);
         if (!array || !output->choice.loss) continue;
         LIANA_TRY(check_array(array, output->target_dtype, output->target_shape, error));
-        if (output->target == LIANA__TARGET_CLASSES) {
+        if (output->target == LIANA_TARGET_CLASSES) {
             LIANA_TRY(check_range(array, output->shape.dims[output->shape.rank - 1], array->name, error));
         }
         LIANA_TRY(check_values(array, output, error));
@@ -230,20 +230,20 @@ static liana_status set_results(const liana__objective *objective, const float *
 static liana_status find_rate(const liana__training *training, const liana_fit_options *options, double *rate,
                               liana__error *error)
 {
-    liana__learning_rate schedule = training->learning_rate;
-    const liana__schedule_common *common = schedule.options;
+    liana_learning_rate schedule = training->learning_rate;
+    const liana_schedule_common *common = schedule.options;
     schedule.steps_per_epoch = options->steps_per_epoch;
     if (!liana__learning_rate_has_length(&schedule)) {
         return liana__fail(error, LIANA_INVALID_CONFIG,
                            "%s decays to the end of a fit, which single batches do not have; give decay_steps",
-                           schedule.schedule->name);
+                           schedule.schedule->part.name);
     }
     bool in_epochs = common->warmup_epochs > 0 || common->decay_epochs > 0;
     if (in_epochs && options->steps_per_epoch < 1) {
         return liana__fail(error, LIANA_INVALID_CONFIG,
                            "%s has a length in epochs, which single batches do not have; give it in steps, or set "
                            "steps_per_epoch",
-                           schedule.schedule->name);
+                           schedule.schedule->part.name);
     }
     *rate = liana__training_rate(training, &schedule, training->state.iteration) * training->state.rate_factor;
     return LIANA_OK;

@@ -141,7 +141,7 @@ static liana_status read_rows(const liana__bad_step *step, const liana__leaf_bat
 
 /* What the rounds before have come to. */
 typedef struct round_sums {
-    const float *finished[LIANA__MAX_SUM_ROUNDS];
+    const float *finished[LIANA_MAX_SUM_ROUNDS];
     size_t count;
     float learning_rate;
 } round_sums;

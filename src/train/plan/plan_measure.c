@@ -18,7 +18,7 @@ enum { MOST_STEPS = 1000, LEAST_STEPS = 5, WARMUP_STEPS = 2, EVENTS = 8 };
 typedef struct steps {
     liana__run run;
     liana__recorder *recorder;
-    liana__learning_rate learning_rate;
+    liana_learning_rate learning_rate;
     double *shards, *update, *wait; /* by step */
     uint64_t *made;                 /* by sum: when it was there, in the last step */
     double *left; /* by sum: seconds from then to the end of the step's shards, added over all counted steps */

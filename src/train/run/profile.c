@@ -12,7 +12,7 @@ typedef struct profiler {
     liana__recorder *workers; /* on the device: one track for each worker, and one for the steps */
     liana__recorder *readers;
     liana__error *error;
-    liana__learning_rate learning_rate;
+    liana_learning_rate learning_rate;
     int64_t iteration;
 } profiler;
 

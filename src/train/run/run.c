@@ -107,7 +107,7 @@ static void note_length(const liana__run *run, const liana__run_options *options
     liana__run_note(options,
                     "the run has another length than before: %s now decays to the new end, so the learning rate is not "
                     "what it was (decay_steps or decay_epochs keep a schedule as it is)",
-                    run->core.learning_rate.schedule->name);
+                    run->core.learning_rate.schedule->part.name);
 }
 
 static liana_status resume(liana__run *run, const liana__run_options *options, liana__error *error)

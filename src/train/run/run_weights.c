@@ -107,9 +107,9 @@ static bool is_label(const liana__run *run, size_t output)
 static int64_t count_classes(const liana__objective_output *output, const liana__strings *names)
 {
     int64_t values = output->shape.dims[output->shape.rank - 1];
-    if (output->target == LIANA__TARGET_CLASSES || values > 1) return values;
+    if (output->target == LIANA_TARGET_CLASSES || values > 1) return values;
     if (names->count) return (int64_t)names->count;
-    return output->activation == LIANA__ACTIVATION_SIGMOID ? 2 : LIANA__MAX_CLASSES;
+    return output->activation == LIANA_LOGITS_SIGMOID ? 2 : LIANA__MAX_CLASSES;
 }
 
 /* Balanced: the classes that are drawn add up to the same, an average example to 1; scikit-learn's formula. */
@@ -140,7 +140,7 @@ static liana_status check_balanced(const liana__run *run, const liana__objective
 /* Several answers of yes and no may be yes together. */
 static void note_rule(const liana__objective_output *output, const liana__run_options *options)
 {
-    if (output->activation != LIANA__ACTIVATION_SIGMOID || output->shape.dims[output->shape.rank - 1] == 1) return;
+    if (output->activation != LIANA_LOGITS_SIGMOID || output->shape.dims[output->shape.rank - 1] == 1) return;
     liana__run_note(options, "%s: an example of '%s' with several classes has the weight of the first, as in Keras",
                     key, output->name);
 }

@@ -71,9 +71,9 @@ static liana_status set_up(fixture *own, const recipe *wanted, const char *devic
     LIANA_TRY(liana_model_create(own->context, NULL, &own->model));
     build(own->model, wanted);
     LIANA_TRY(liana_model_status(own->model));
-    void *sgd = liana__arena_allocate(&own->arena, liana__optimizer_SGD.options->size);
+    void *sgd = liana__arena_allocate(&own->arena, liana__optimizer_SGD.part.options.size);
     if (!sgd) return liana__fail_memory(error, "the optimizer's options");
-    LIANA_TRY(liana__fields_default(liana__optimizer_SGD.options, &own->arena, sgd, error));
+    LIANA_TRY(liana__fields_default(&liana__optimizer_SGD.part.options, &own->arena, sgd, error));
     /* The harness has memory of its own, whose failure would be the test's. */
     const bool armed = memory.armed;
     memory.armed = false;

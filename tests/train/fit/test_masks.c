@@ -309,13 +309,13 @@ static parameters train_on(int threads, const char *device, size_t num_devices)
     liana__arena arena = {0};
     liana__error error = {0};
     const double speeds[] = {1, 2, 1};
-    const liana__optimizer *sgd = &liana__optimizer_SGD;
+    const liana_optimizer_type *sgd = &liana__optimizer_SGD;
     for (size_t i = 0; i < num_devices; i++) {
         assert_ok(liana__device_open_with(context, device, threads, &devices[i], &error), &error);
     }
     liana__variables_init(&variables, devices[0]);
-    void *optimizer = liana__arena_allocate(&arena, sgd->options->size);
-    assert_ok(liana__fields_default(sgd->options, &arena, optimizer, &error), &error);
+    void *optimizer = liana__arena_allocate(&arena, sgd->part.options.size);
+    assert_ok(liana__fields_default(&sgd->part.options, &arena, optimizer, &error), &error);
     const liana__trainer_options options = {.model = model,
                                             .objective = liana__test_objective_of(model, "{size: mse, good: mse}",
                                                                                   "{size: mae}"),

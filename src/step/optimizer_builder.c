@@ -1,24 +1,24 @@
 /* The optimizer as an update builder. */
-#include "step/optimizer_update.h"
+#include "step/optimizer_builder.h"
 
 #include "base/context.h"
 
 #include <stdlib.h>
 
-void liana__optimizer_update_free(liana__optimizer_update *update)
+void liana__optimizer_builder_free(liana__optimizer_builder *update)
 {
     liana__update_items_free(&update->items);
-    for (size_t round = 0; round < LIANA__MAX_SUM_ROUNDS; round++) free(update->finished[round]);
+    for (size_t round = 0; round < LIANA_MAX_SUM_ROUNDS; round++) free(update->finished[round]);
     free(update->pieces);
     free(update->cut_pieces);
     free(update->first_pieces);
     liana__arena_free(&update->arena);
-    *update = (liana__optimizer_update){0};
+    *update = (liana__optimizer_builder){0};
 }
 
 /* ---- what changes ---- */
 
-static liana_status make_room(liana__optimizer_update *update, liana__error *error)
+static liana_status make_room(liana__optimizer_builder *update, liana__error *error)
 {
     const liana__update_items *items = &update->items;
     update->pieces = calloc(items->num_items + 1, sizeof *update->pieces);
@@ -34,7 +34,7 @@ static liana_status make_room(liana__optimizer_update *update, liana__error *err
     return LIANA_OK;
 }
 
-liana_status liana__optimizer_update_prepare(liana__optimizer_update *update, liana__error *error)
+liana_status liana__optimizer_builder_prepare(liana__optimizer_builder *update, liana__error *error)
 {
     const liana__optimizer_plan *plan = &update->plan;
     const liana__updated_variable *variables;
@@ -50,8 +50,8 @@ liana_status liana__optimizer_update_prepare(liana__optimizer_update *update, li
 
 static liana_status cut(void *user, size_t num_slices, liana__error *error)
 {
-    liana__optimizer_update *update = user;
-    LIANA_TRY(liana__optimizer_update_prepare(update, error));
+    liana__optimizer_builder *update = user;
+    LIANA_TRY(liana__optimizer_builder_prepare(update, error));
     const liana__update_items *items = &update->items;
     free(update->cut_pieces);
     free(update->first_pieces);
@@ -70,7 +70,7 @@ static liana_status cut(void *user, size_t num_slices, liana__error *error)
     return status;
 }
 
-static liana__update_slice pieces_of(const liana__optimizer_update *update, size_t slice)
+static liana__update_slice pieces_of(const liana__optimizer_builder *update, size_t slice)
 {
     if (slice == LIANA__WHOLE_UPDATE) return (liana__update_slice){update->pieces, update->items.num_items};
     const size_t first = update->first_pieces[slice];
@@ -80,7 +80,7 @@ static liana__update_slice pieces_of(const liana__optimizer_update *update, size
 /* ---- graphs ---- */
 
 /* Builders leave their message in the context. */
-static liana_status take_error(const liana__optimizer_update *update, liana_status status, liana__error *error)
+static liana_status take_error(const liana__optimizer_builder *update, liana_status status, liana__error *error)
 {
     const liana__error *own = &update->plan.context->error;
     if (status != LIANA_OK && error && error != own) *error = *own;
@@ -89,18 +89,18 @@ static liana_status take_error(const liana__optimizer_update *update, liana_stat
 
 static liana_status build(void *user, size_t slice, liana_graph **graph, liana__error *error)
 {
-    liana__optimizer_update *update = user;
+    liana__optimizer_builder *update = user;
     *graph = NULL;
-    LIANA_TRY(liana__optimizer_update_prepare(update, error));
+    LIANA_TRY(liana__optimizer_builder_prepare(update, error));
     const liana__update_slice pieces = pieces_of(update, slice);
     return take_error(update, liana__build_slice_update(update->plan.context, &update->items, &pieces, graph), error);
 }
 
 static liana_status build_round(void *user, size_t slice, size_t round, liana_graph **graph, liana__error *error)
 {
-    liana__optimizer_update *update = user;
+    liana__optimizer_builder *update = user;
     *graph = NULL;
-    LIANA_TRY(liana__optimizer_update_prepare(update, error));
+    LIANA_TRY(liana__optimizer_builder_prepare(update, error));
     const liana__update_slice pieces = pieces_of(update, slice);
     const liana_status status = liana__build_slice_sums(update->plan.context, &update->items, &pieces, round, graph);
     return take_error(update, status, error);
@@ -108,9 +108,9 @@ static liana_status build_round(void *user, size_t slice, size_t round, liana_gr
 
 static liana_status build_finished(void *user, size_t round, liana_graph **graph, liana__error *error)
 {
-    liana__optimizer_update *update = user;
+    liana__optimizer_builder *update = user;
     *graph = NULL;
-    LIANA_TRY(liana__optimizer_update_prepare(update, error));
+    LIANA_TRY(liana__optimizer_builder_prepare(update, error));
     const liana__update_slice pieces = pieces_of(update, LIANA__WHOLE_UPDATE);
     const liana_status status = liana__build_finished_sums(update->plan.context, &update->items, &pieces, round, graph);
     return take_error(update, status, error);
@@ -118,7 +118,7 @@ static liana_status build_finished(void *user, size_t round, liana_graph **graph
 
 static size_t first_finished(void *user, size_t slice, size_t round)
 {
-    const liana__optimizer_update *update = user;
+    const liana__optimizer_builder *update = user;
     const liana__update_slice pieces = pieces_of(update, slice);
     size_t first;
     liana__slice_sums_shape(&update->items, &pieces, round, &first);
@@ -130,11 +130,11 @@ static liana_status finish_round(void *user, size_t round, const float *chunk_su
                                  const float **finished, liana__error *error)
 {
     (void)error;
-    liana__optimizer_update *update = user;
+    liana__optimizer_builder *update = user;
     *finished = update->finished[round];
     liana__finish_sums(&update->items, round, chunk_sums, update->finished[round]);
     if (round != liana__rule_rate_round(&update->items.rule)) return LIANA_OK;
-    const liana__learning_rate *rate = update->plan.adapted_rate;
+    const liana_learning_rate *rate = update->plan.adapted_rate;
     update->learning_rate = rate->schedule->adapt(rate->options, update->learning_rate, *finished);
     scalars[LIANA__UPDATE_RATE] = (float)update->learning_rate;
     return LIANA_OK;
@@ -142,13 +142,13 @@ static liana_status finish_round(void *user, size_t round, const float *chunk_su
 
 static size_t find_sum(void *user, const char *input)
 {
-    const liana__optimizer_plan *plan = &((const liana__optimizer_update *)user)->plan;
+    const liana__optimizer_plan *plan = &((const liana__optimizer_builder *)user)->plan;
     return plan->find_sum(plan->user, input);
 }
 
 /* ---- setting up ---- */
 
-static liana_status add_slots(liana__optimizer_update *update, liana__error *error)
+static liana_status add_slots(liana__optimizer_builder *update, liana__error *error)
 {
     const liana__optimizer_plan *plan = &update->plan;
     const size_t num_slots = liana__rule_num_slots(&plan->rule);
@@ -169,11 +169,11 @@ static liana_status add_slots(liana__optimizer_update *update, liana__error *err
     return update->arena.failed ? liana__fail_memory(error, "the optimizer's slots") : LIANA_OK;
 }
 
-liana_status liana__optimizer_update_create(const liana__optimizer_plan *plan, liana__optimizer_update *update,
-                                            liana__error *error)
+liana_status liana__optimizer_builder_create(const liana__optimizer_plan *plan, liana__optimizer_builder *update,
+                                             liana__error *error)
 {
     static const char *const scalars[] = {"learning_rate", "iteration"};
-    *update = (liana__optimizer_update){.plan = *plan};
+    *update = (liana__optimizer_builder){.plan = *plan};
     update->builder = (liana__update_builder){.build = build,
                                               .find_sum = find_sum,
                                               .num_scalars = LIANA__NUM_UPDATE_SCALARS - 1,

@@ -1,7 +1,7 @@
-/* optimizer_update.h - the optimizer as an update builder: with clipping, decay, averages, regularisers and constraints
+/* optimizer_builder.h - the optimizer as an update builder: with clipping, decay, averages, regularisers and constraints
  * (slice_update.h). */
-#ifndef LIANA_STEP_OPTIMIZER_UPDATE_H
-#define LIANA_STEP_OPTIMIZER_UPDATE_H
+#ifndef LIANA_STEP_OPTIMIZER_BUILDER_H
+#define LIANA_STEP_OPTIMIZER_BUILDER_H
 
 #include "step/builders.h"
 #include "step/slice_update.h"
@@ -18,7 +18,7 @@ enum {
 typedef struct liana__optimizer_plan {
     liana_context *context;
     liana__update_rule rule;
-    const liana__learning_rate *adapted_rate; /* of a schedule that follows the training; NULL: it does not */
+    const liana_learning_rate *adapted_rate; /* of a schedule that follows the training; NULL: it does not */
     const liana__rate_multipliers *rate_multipliers;
     /* Lists what changes, in the arena, once a training shard was built: those of the shard's sums. */
     liana_status (*list)(void *user, liana__arena *arena, const liana__updated_variable **variables, size_t *count,
@@ -29,7 +29,7 @@ typedef struct liana__optimizer_plan {
     size_t num_trained;
 } liana__optimizer_plan;
 
-typedef struct liana__optimizer_update {
+typedef struct liana__optimizer_builder {
     liana__update_builder builder;
     liana__optimizer_plan plan;
     liana__arena arena; /* of the names of slots, and of what changes */
@@ -38,16 +38,16 @@ typedef struct liana__optimizer_update {
     /* Once it was cut: the pieces of slice s are cut_pieces[first_pieces[s]] to before first_pieces[s + 1]. */
     liana__slice_piece *cut_pieces;
     size_t *first_pieces;
-    float *finished[LIANA__MAX_SUM_ROUNDS];
+    float *finished[LIANA_MAX_SUM_ROUNDS];
     double learning_rate; /* of the running update; what a schedule that follows the training made of it */
-} liana__optimizer_update;
+} liana__optimizer_builder;
 
 /* Sets `builder`. Stays where it is. Errors: OUT_OF_MEMORY. Free it in any case. */
-liana_status liana__optimizer_update_create(const liana__optimizer_plan *plan, liana__optimizer_update *update,
-                                            liana__error *error) LIANA_MUST_USE;
-void liana__optimizer_update_free(liana__optimizer_update *update);
+liana_status liana__optimizer_builder_create(const liana__optimizer_plan *plan, liana__optimizer_builder *update,
+                                             liana__error *error) LIANA_MUST_USE;
+void liana__optimizer_builder_free(liana__optimizer_builder *update);
 
 /* Lists what changes. Does nothing the second time. Errors: those of `list` and liana__update_items_create. */
-liana_status liana__optimizer_update_prepare(liana__optimizer_update *update, liana__error *error) LIANA_MUST_USE;
+liana_status liana__optimizer_builder_prepare(liana__optimizer_builder *update, liana__error *error) LIANA_MUST_USE;
 
 #endif

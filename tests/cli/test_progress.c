@@ -320,9 +320,9 @@ static void assert_logged(liana__reporter_mode mode, const char *expected)
     fclose(stream);
     if (expected) assert_string_equal(printed, expected);
     if (!expected) {
-        assert_non_null(strstr(printed, "{\"event\": \"log\", \"epoch\": 1, \"epochs\": 5, \"step\": 8, \"steps\": 26, "
-                                        "\"global_step\": 34, "));
-        assert_non_null(strstr(printed, "\"event\": \"step\""));
+        assert_says(printed, "{\"event\": \"log\", \"epoch\": 1, \"epochs\": 5, \"step\": 8, \"steps\": 26, "
+                             "\"global_step\": 34, ");
+        assert_says(printed, "\"event\": \"step\"");
     }
     free(printed);
 }

@@ -7,9 +7,8 @@
 #include "formats/yaml.h"
 #include "program/optimizer_text.h"
 #include "step/precision.h"
-#include "train/core/training_agreement.h"
+#include "step/step.h"
 #include "train/core/recompute.h"
-#include "train/core/trainer_options.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -9,8 +9,8 @@
 #include "base/field.h"
 #include "distribute/strategy.h"
 #include "optimizers/optimizer.h"
-#include "train/callbacks/standard.h"
 #include "step/agreement.h"
+#include "train/callbacks/standard.h"
 #include "train/job/named_objective.h"
 
 #include <liana/estimator.h>

@@ -20,7 +20,7 @@ typedef struct steps {
 static bool keep_step(void *user, const liana_epoch *epoch)
 {
     steps *own = user;
-    assert_true(own->count < MOST_EPOCHS);
+    assert_compare(own->count, <, MOST_EPOCHS);
     own->values[own->count++] = epoch->global_step;
     return true;
 }
@@ -81,7 +81,8 @@ static void make_older(const char *run, char separator)
     snprintf(path, sizeof path, "%s/state.json", liana__test_newest_checkpoint(run));
     assert_ok(liana__json_read(path, &arena, &root, NULL), NULL);
     const liana__value *history = liana__value_get(root, "history");
-    assert_true(history && history->count > 0);
+    assert_non_null(history);
+    assert_compare(history->count, >, 0);
     for (size_t i = 0; i < history->count; i++) {
         assert_non_null(liana__value_get(history->items[i], "global_step"));
         liana__value_remove(history->items[i], "global_step");
@@ -212,7 +213,7 @@ static void test_a_line_after_every_n_updates(void **state)
     assert_code(got, 0);
     run = liana__test_path("lines");
     got = liana__test_command("train", config, "--out", run, "--log-every", "7", "train.epochs=2");
-    assert_non_null(strstr(got.out, "global step 7, epoch 2/2: step 3/4, "));
+    assert_says(got.out, "global step 7, epoch 2/2: step 3/4, ");
     assert_code(got, 0);
     /* Of a cluster the chief says it, once. */
     got = liana__test_process(NULL, "launch", "-n", "2", "--json", "--log-every", "4", "--out",

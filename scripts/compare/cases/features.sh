@@ -157,6 +157,59 @@ YAML
     say predict liana predict run "$DRAWN/tables/test.csv" --out predictions.csv
     say evaluate liana evaluate run
 }
+# Two inputs, two outputs, losses with weights, rules for weights; a mask that reaches a loss for each step.
+case_outputs() {
+    cat >outputs.yaml <<YAML
+data:
+  train: {paths: $DRAWN/tables/train.csv, kind: table}
+  validation: {paths: $DRAWN/tables/test.csv, kind: table}
+  columns: {size: [width, height], kind: {category: true}, class_of: label, price: price}
+  inputs: {size: size, kind: kind}
+  targets: {class: class_of, cost: price}
+model:
+  layers:
+    - InputLayer: {name: size, shape: [2]}
+    - InputLayer: {name: kind, shape: [], dtype: int32}
+    - Embedding: {input_dim: 4, output_dim: 3, inputs: kind, name: embedded}
+    - Concatenate: {inputs: [size, embedded], name: both}
+    - Dense: {units: 12, activation: tanh, kernel_regularizer: l2(l2=0.001), kernel_constraint: max_norm(max_value=1.5)}
+    - Dropout: {rate: 0.2, name: body}
+    - Dense: {name: class, units: 3, activation: softmax, inputs: body}
+    - Dense: {name: cost, units: 1, inputs: body, kernel_initializer: he_normal, bias_constraint: non_neg}
+  outputs: [class, cost]
+train:
+  epochs: 3
+  batch_size: 16
+  microbatch: 4
+  loss: {class: sparse_categorical_crossentropy, cost: mean_squared_error}
+  loss_weights: {cost: 0.1}
+  metrics: {class: [accuracy, class_f1_score], cost: mean_absolute_error}
+  optimizer: {name: RMSprop, learning_rate: 0.01, rate_multipliers: {"*": 1, "class": 0.5}}
+YAML
+    say train liana train outputs.yaml --out run
+    say workers liana launch -n 2 outputs.yaml --out run-workers
+    say predict liana predict run "$DRAWN/tables/test.csv" --out predictions.csv
+}
+case_steps_of_sequences() {
+    cat >steps.yaml <<YAML
+data:
+  train: {paths: $DRAWN/tables/words.csv, kind: table, take: 100}
+  validation: {paths: $DRAWN/tables/words.csv, kind: table, skip: 100}
+  columns:
+    words: {from: text, category: true, length: 6, padding: 0}
+    next: {from: text, category: true, length: 6, padding: 0}
+  inputs: words
+  targets: next
+model:
+  layers:
+    - Embedding: {input_dim: 12, output_dim: 4, mask_zero: true}
+    - Dense: {units: 12, activation: softmax}
+train: {epochs: 2, batch_size: 16, microbatch: 4, loss: sparse_categorical_crossentropy, seed: 2}
+YAML
+    say train liana train steps.yaml --out run
+    say groups liana train steps.yaml train.steps_per_execution=3 --out run-groups
+    say workers liana launch -n 2 steps.yaml --out run-workers
+}
 case_sequences() {
     cat >words.yaml <<YAML
 data:

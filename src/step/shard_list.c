@@ -49,8 +49,10 @@ liana__leaf_batch liana__shard_list_whole(liana__shard_list *list, int64_t count
     for (int64_t i = 0; i < cut.count; i++) {
         list->leaves[i] = (liana__leaf){liana__cut_begin(&cut, i), liana__cut_size(&cut, i)};
     }
-    share(list, cut.count);
-    return batch_of(list, (size_t)cut.count);
+    /* Who has which is the strategy's to say, once all know who is left. */
+    liana__leaf_batch batch = batch_of(list, (size_t)cut.count);
+    batch.worker_ends = NULL;
+    return batch;
 }
 
 /* All examples are here, but not at all positions. */

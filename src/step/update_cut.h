@@ -1,14 +1,15 @@
 /* update_cut.h - cuts any update into slices, each with one owner (distribute/slices.h): which variables are assigned where.
  *
- * Variables whose new values are made of the same sums stay together, so that no sum is sent to two owners. An update in
- * which all variables read all sums - gradients clipped by their common norm - is one slice. */
+ * Variables whose new values are made of the same sums stay together, so that no sum is sent to two owners; so do those
+ * that read each other. An update in which all variables read all sums - gradients clipped by their common norm - is one
+ * slice. What is made of no sum, as the number of updates, is assigned wherever it is read: all owners come to the same. */
 #ifndef LIANA_STEP_UPDATE_CUT_H
 #define LIANA_STEP_UPDATE_CUT_H
 
 #include "ir/graph.h"
 
 typedef struct liana__update_cut {
-    size_t *slices; /* [num_assignments]: whose each is */
+    size_t *slices; /* [num_assignments]: whose each is; SIZE_MAX: of all that read it */
     size_t num_assignments;
 } liana__update_cut;
 

@@ -117,7 +117,8 @@ static void mark(liana_step *step, const liana_graph *graph)
     }
 }
 
-static liana_status build_update(liana_step *step, liana_graph **graph, liana__error *error)
+/* Once the sums are known. */
+static void make_update_builder(liana_step *step)
 {
     const liana_step_options *options = &step->options;
     step->update = (liana__user_update){.context = step->context,
@@ -130,6 +131,10 @@ static liana_status build_update(liana_step *step, liana_graph **graph, liana__e
                                         .sums = &step->sums};
     liana__user_update_init(&step->update, options->scalars, step->num_scalars);
     step->update.builder.takes_non_finite = options->allows_non_finite;
+}
+
+static liana_status build_update(liana_step *step, liana_graph **graph, liana__error *error)
+{
     return step->update.builder.build(&step->update, LIANA__WHOLE_UPDATE, graph, error);
 }
 
@@ -141,6 +146,7 @@ static liana_status find_variables(liana_step *step, liana__error *error)
     const liana__shard_rows rows = {options->microbatch, 1, step->device->backend->static_leaves};
     liana_status status = liana__user_build_shard(step, kind_of(step), &rows, &leaf, error);
     if (status == LIANA_OK) status = declare(step, leaf, error);
+    if (status == LIANA_OK) make_update_builder(step);
     if (status == LIANA_OK && options->update) status = build_update(step, &update, error);
     if (status == LIANA_OK && update) status = declare(step, update, error);
     if (status == LIANA_OK) {

@@ -158,10 +158,14 @@ liana_status liana__job_refuse(const liana__job_door *door, liana__error *error,
 
 static liana_status refuse_number(const liana__job_door *door, const option *one, double number, liana__error *error)
 {
-    char found[64], least[32];
-    snprintf(found, sizeof found, one->field->kind == LIANA__FIELD_INT ? "%.0f" : "%g", number);
-    snprintf(least, sizeof least, one->row->negative_is_zero ? "-1" : "0");
+    char found[64], least[64];
+    const bool is_int = one->field->kind == LIANA__FIELD_INT;
     const double unit = one->row->unit ? one->row->unit : 1;
+    snprintf(found, sizeof found, is_int ? "%.0f" : "%g", number);
+    snprintf(least, sizeof least, one->row->negative_is_zero ? "-1" : "0");
+    if (!is_int && one->field->minimum > 0) {
+        snprintf(least, sizeof least, "0 (the default), or %g", one->field->minimum * unit);
+    }
     return liana__job_refuse(door, error, one->row->doors[door->kind].name, found, "%s to %.15g", least,
                              one->field->maximum * unit);
 }

@@ -155,7 +155,7 @@ static void test_bounds_are_those_of_the_table(void **state)
         {{.steps_per_execution = 10001}, "steps_per_execution is 10001, expected 0 to 10000"},
         {{.batch_size = -32}, "batch_size is -32, expected 0 to 1048576"},
         {{.max_minutes = -0.5}, "max_minutes is -0.5, expected 0 to 10000000"},
-        {{.bad_numbers_factor = 1}, "bad_numbers_factor is 1, expected 0 to 0.999999"},
+        {{.bad_numbers_factor = 1}, "bad_numbers_factor is 1, expected 0 (the default), or 1e-30 to 0.999999"},
         {{.on_bad_numbers = (liana_on_bad_numbers)3}, "on_bad_numbers is 3, expected fail, skip or restore"},
         {{.recompute = (liana_recompute)-1}, "recompute is -1, expected none or auto"},
         {{.checkpoint_steps = -4}, "checkpoint_steps is -4, expected 0 to 1000000000000"},

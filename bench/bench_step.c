@@ -19,8 +19,8 @@
 #include "bench_models.h"
 #include "stablehlo_program.h"
 #include "step/precision.h"
-#include "train/core/step_graphs.h"
-#include "train/core/trainer.h"
+#include "train/objective/step_graphs.h"
+#include "train/objective/trainer.h"
 
 #include <getopt.h>
 #include <math.h>

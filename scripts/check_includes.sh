@@ -54,7 +54,16 @@ function rules(    lines, count, i, parts) {
         "data: remote batch;" \
         "distribute: exec formats;" \
         "step: distribute program batch;" \
-        "train: step models losses metrics data;" \
+        "train/objective: step models losses metrics data;" \
+        "train/training: train/objective;" \
+        "train/checkpoint: train/training;" \
+        "train/callbacks: train/checkpoint;" \
+        "train/job: train/callbacks;" \
+        "train/config: train/job;" \
+        "train/model: train/config;" \
+        "train/estimator: train/model;" \
+        "train/run: train/model;" \
+        "train: train/run train/estimator;" \
         "report: train;" \
         "cli: report", lines, /; */)
     for (i = 1; i <= count; i++) {
@@ -148,14 +157,13 @@ function note_stem(file,    stem, folder) {
     stems_of[folder]++
 }
 
-# Tests lie as the source does: tests/ROOM/test_x.c tests src/ROOM. Four folders are no rooms: public (the public
-# interface as a whole), docs (the code in documents), checks (the house itself), and step (updates, wherever their code
-# is).
+# Tests lie as the source does: tests/ROOM/test_x.c tests src/ROOM. Three folders are no rooms: public (the public
+# interface as a whole), docs (the code in documents), and checks (the house itself).
 function check_place_of_test(file,    room) {
     room = file
     if (!sub(/^tests\//, "", room) || room !~ /(^|\/)test_[^\/]*\.c$/) return
     if (!sub(/\/.*/, "", room)) fail(file ": lies in no room of tests; src/x is tested in tests/x")
-    else if (!(room in known) && room !~ /^(public|docs|checks|step)$/)
+    else if (!(room in known) && room !~ /^(public|docs|checks)$/)
         fail(file ": tests/" room " is like no room of src; src/x is tested in tests/x")
 }
 

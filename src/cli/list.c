@@ -22,7 +22,7 @@
 #include "optimizers/schedule.h"
 #include "passes/pass.h"
 #include "train/callbacks/callback.h"
-#include "train/sweep/sweep.h"
+#include "train/config/sweep.h"
 
 static const liana__option options[] = {
     {"plugin", "FILE.so", "list the parts of a plugin as well"},

@@ -4,7 +4,7 @@
 #include "distribute/transport/frame.h"
 #include "distribute/transport/message_cost.h"
 #include "distribute/worker_devices.h"
-#include "train/plan/plan_measure.h"
+#include "train/run/plan_measure.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 
 #include "base/file.h"
 #include "report/run_plot.h"
-#include "train/fit/fit_plan.h"
+#include "train/job/fit_plan.h"
 
 #include <string.h>
 

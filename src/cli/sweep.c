@@ -5,7 +5,7 @@
 #include "base/context_plugins.h"
 #include "base/file.h"
 #include "report/sweep_report.h"
-#include "train/sweep/results.h"
+#include "train/config/results.h"
 
 #include <errno.h>
 #include <fcntl.h>

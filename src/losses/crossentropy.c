@@ -3,7 +3,7 @@
  * If the model ends in the loss's activation, or gives logits, the loss uses the logits, as Keras does, which is
  * accurate for any margin. If other layers follow a softmax, probabilities are clipped to [1e-7, 1 - 1e-7] as in Keras
  * (keras.backend.epsilon()), after dividing each row by its sum. Outputs that are not probabilities would give
- * meaningless numbers, so such models are not trained (train/core/objective.h). */
+ * meaningless numbers, so such models are not trained (train/objective/objective.h). */
 #include "losses/loss.h"
 
 static const double EPSILON = 1e-7;

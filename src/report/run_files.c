@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "formats/json.h"
 #include "formats/yaml.h"
-#include "train/core/history.h"
+#include "train/training/history.h"
 
 #include <math.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #include "report/curves.h"
 #include "report/grid.h"
 #include "train/callbacks/monitor.h"
-#include "train/core/batch_components.h"
+#include "train/objective/batch_components.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
 #include "backends/host.h"
 #include "base/context.h"
 #include "models/models.h"
-#include "train/core/trainer.h"
+#include "train/objective/trainer.h"
 
 #include <liana/layers.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
 #include "backends/host.h"
 #include "base/context.h"
 #include "base/denormals.h"
-#include "train/core/trainer.h"
+#include "train/objective/trainer.h"
 
 #include <dirent.h>
 #include <fenv.h>

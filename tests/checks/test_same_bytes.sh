@@ -30,7 +30,7 @@ trap 'rm -rf "$folder"' EXIT
 found=$folder/found.txt
 
 # content FILE: what of it is hashed: of a history all but the global steps, which came after the hashes were recorded
-# (tests/train/fit/test_global_step.c looks at them).
+# (tests/train/job/test_global_step.c looks at them).
 content() {
     case $1 in
     */history.json) sed '/^ *"global_step": /d' "$1" ;;

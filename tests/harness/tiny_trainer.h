@@ -6,7 +6,7 @@
 #include "harness/objective.h"
 
 #include "backends/variables.h"
-#include "train/core/trainer.h"
+#include "train/objective/trainer.h"
 
 enum { LIANA__TINY_PIXELS = LIANA__TINY_SIZE * LIANA__TINY_SIZE };
 enum { LIANA__TINY_MAX_BATCH = 64, LIANA__TINY_MAX_REPLICAS = 4 };

@@ -2,7 +2,7 @@
 #ifndef LIANA_TESTS_UPDATE_ITEMS_H
 #define LIANA_TESTS_UPDATE_ITEMS_H
 
-#include "train/core/trainer.h"
+#include "train/objective/trainer.h"
 
 /* How a moving average follows its statistic, as in liana__model_update. */
 typedef struct liana__average {

@@ -5,7 +5,7 @@
 #include "formats/json.h"
 #include "harness/model_run.h"
 #include "harness/mutate.h"
-#include "train/model/weights.h"
+#include "train/checkpoint/weights.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #include "formats/image.h"
 #include "harness/model_run.h"
 #include "models/models.h"
-#include "train/model/weights.h"
+#include "train/checkpoint/weights.h"
 
 #include <stdlib.h>
 #include <string.h>

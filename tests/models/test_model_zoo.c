@@ -11,8 +11,8 @@
 #include "harness/model_run.h"
 #include "models/models.h"
 #include "models/preprocessing.h"
-#include "train/core/step_graphs.h"
-#include "train/model/weights.h"
+#include "train/checkpoint/weights.h"
+#include "train/objective/step_graphs.h"
 
 #include <liana/train.h>
 

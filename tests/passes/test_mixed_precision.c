@@ -10,7 +10,7 @@
 #include "ops/norm/batch_norm.h"
 #include "ops/samples.h"
 #include "passes/pass.h"
-#include "train/core/step_graphs.h"
+#include "train/objective/step_graphs.h"
 
 #include <liana/layers.h>
 #include <liana/models.h>

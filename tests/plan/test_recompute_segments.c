@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 #include "base/random.h"
-#include "train/core/trainer.h"
+#include "train/objective/trainer.h"
 
 #include <liana/models.h>
 #include <stdlib.h>

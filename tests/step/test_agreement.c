@@ -7,8 +7,8 @@
 #include "formats/yaml.h"
 #include "train/checkpoint/checkpoint_image.h"
 #include "train/config/config.h"
-#include "train/core/training_agreement.h"
 #include "train/run/run_internal.h"
+#include "train/training/training_agreement.h"
 
 #include <pthread.h>
 #include <stdlib.h>

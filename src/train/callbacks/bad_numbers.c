@@ -2,7 +2,7 @@
  * state is restored, that state. */
 #include "train/callbacks/standard.h"
 
-#include "train/numbers/watch.h"
+#include "train/callbacks/watch.h"
 
 #include <stdio.h>
 

@@ -9,7 +9,7 @@
 #define LIANA_TRAIN_CALLBACK_H
 
 #include "base/part.h"
-#include "train/core/training.h"
+#include "train/training/training.h"
 
 #define LIANA__CALLBACK(stem, name) extern const liana_callback_type liana__callback_##name;
 #include "train/callbacks/callbacks.def"

@@ -2,7 +2,7 @@
  * counted, whatever that metric divides its numbers by: counts can be divided later. */
 #include "base/file.h"
 #include "train/callbacks/callback.h"
-#include "train/core/chief_task.h"
+#include "train/objective/chief_task.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,8 +3,8 @@
  * goes on. */
 #include "base/file.h"
 #include "train/callbacks/callback.h"
-#include "train/core/chief_task.h"
-#include "train/core/prediction_rows.h"
+#include "train/objective/chief_task.h"
+#include "train/objective/prediction_rows.h"
 
 #include <stdio.h>
 

@@ -1,8 +1,8 @@
 /* SwapEMAWeights: validations measure the averages of the weights, which an optimizer with use_ema keeps. The option is
- * that of Keras's callback of this name (keras.io/api/callbacks/swap_ema_weights). The loop does it (train/fit/fit.c);
+ * that of Keras's callback of this name (keras.io/api/callbacks/swap_ema_weights). The loop does it (train/job/fit.c);
  * training goes on with the weights themselves. */
 #include "train/callbacks/callback.h"
-#include "train/core/averaged_weights.h"
+#include "train/training/averaged_weights.h"
 
 typedef struct swap_options {
     bool swap_on_epoch;

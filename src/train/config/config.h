@@ -9,9 +9,9 @@
 #include "base/field.h"
 #include "data/loader/loader.h"
 #include "distribute/transport/cluster_options.h"
-#include "train/core/training_stages.h"
+#include "train/checkpoint/warm_start.h"
 #include "train/job/job_options.h"
-#include "train/warm/warm_start.h"
+#include "train/training/training_stages.h"
 
 #include <liana/model.h>
 

@@ -6,7 +6,7 @@
 #include "data/source/source.h"
 #include "models/preprocessing.h"
 #include "step/precision.h"
-#include "train/core/recompute.h"
+#include "train/objective/recompute.h"
 
 #include <math.h>
 #include <stddef.h>

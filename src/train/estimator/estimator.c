@@ -4,8 +4,8 @@
 #include "program/device.h"
 #include "train/checkpoint/folder_name.h"
 #include "train/checkpoint/remote_checkpoints.h"
-#include "train/core/shared_loader.h"
 #include "train/estimator/own_update.h"
+#include "train/objective/shared_loader.h"
 
 #include <stdio.h>
 #include <stdlib.h>

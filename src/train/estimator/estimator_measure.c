@@ -1,10 +1,10 @@
 /* Evaluating and predicting with an estimator, from its newest checkpoint. */
 #include "base/named.h"
 #include "train/checkpoint/data_agreement.h"
-#include "train/core/training_agreement.h"
 #include "train/estimator/estimator.h"
-#include "train/fit/fit.h"
+#include "train/job/fit.h"
 #include "train/model/compiled.h"
+#include "train/training/training_agreement.h"
 
 #include <string.h>
 

@@ -4,9 +4,9 @@
 #include "formats/safetensors.h"
 #include "train/checkpoint/belongs.h"
 #include "train/checkpoint/data_agreement.h"
-#include "train/core/training_agreement.h"
 #include "train/estimator/estimator.h"
 #include "train/model/compiled.h"
+#include "train/training/training_agreement.h"
 
 #include <string.h>
 

@@ -4,8 +4,8 @@
 #define LIANA_TRAIN_ESTIMATOR_FUNCTION_MODEL_H
 
 #include "step/user_update.h"
-#include "train/core/leaf_function.h"
 #include "train/estimator/model_fn.h"
+#include "train/objective/leaf_function.h"
 
 /* The ways in which leaves are built. NULL: not for that. */
 typedef struct liana__fn_modes {

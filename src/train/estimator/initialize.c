@@ -3,8 +3,8 @@
 #include "formats/safetensors.h"
 #include "ir/shape.h"
 #include "program/variables_file.h"
+#include "train/checkpoint/warm_source.h"
 #include "train/estimator/estimator.h"
-#include "train/warm/warm_source.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
 
 #include "base/context.h"
 #include "optimizers/optimizer.h"
-#include "train/core/leaf_function.h"
-#include "train/core/objective.h"
+#include "train/objective/leaf_function.h"
+#include "train/objective/objective.h"
 
 #include <liana/estimator.h>
 

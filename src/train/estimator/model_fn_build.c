@@ -1,8 +1,8 @@
 /* What a model function returns, as the sums and rows of a leaf. */
 #include "ir/graph.h"
-#include "train/core/objective_calls.h"
 #include "train/estimator/model_fn_internal.h"
-#include "train/job/named_objective.h"
+#include "train/objective/named_objective.h"
+#include "train/objective/objective_calls.h"
 
 #include <math.h>
 #include <string.h>

@@ -4,9 +4,9 @@
 #define LIANA_TRAIN_JOB_H
 
 #include "train/checkpoint/checkpoint_writer.h"
-#include "train/core/batch_components.h"
-#include "train/fit/fit.h"
+#include "train/job/fit.h"
 #include "train/job/job_options.h"
+#include "train/objective/batch_components.h"
 
 #include <liana/callback.h>
 

@@ -8,7 +8,7 @@
 #include "program/optimizer_text.h"
 #include "step/precision.h"
 #include "step/step.h"
-#include "train/core/recompute.h"
+#include "train/objective/recompute.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -11,7 +11,7 @@
 #include "optimizers/optimizer.h"
 #include "step/agreement.h"
 #include "train/callbacks/standard.h"
-#include "train/job/named_objective.h"
+#include "train/objective/named_objective.h"
 
 #include <liana/estimator.h>
 
@@ -40,7 +40,7 @@ typedef struct liana__job_options {
     /* A map with "name" (text) and the optimizer's options. "learning_rate" is a number, or a map with "name" (text) and
      * the schedule's options. NULL: nothing is trained. */
     const liana__value *optimizer;
-    const liana__value *loss;          /* of train/core/objective.h, as are the next two */
+    const liana__value *loss;          /* of train/objective/objective.h, as are the next two */
     const liana__value *loss_weights;  /* NULL: all 1 */
     const liana__value *metrics;       /* NULL: the usual ones */
     const liana__value *class_weights; /* weights of the loss: "balanced", a map by class, or NULL */

@@ -2,10 +2,10 @@
 #include "train/model/compiled.h"
 
 #include "base/text.h"
-#include "train/core/averaged_weights.h"
+#include "train/checkpoint/model_values.h"
 #include "train/job/job.h"
 #include "train/model/model_objective.h"
-#include "train/model/model_values.h"
+#include "train/training/averaged_weights.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,9 +3,9 @@
 #ifndef LIANA_TRAIN_COMPILED_H
 #define LIANA_TRAIN_COMPILED_H
 
-#include "train/core/batch_components.h"
-#include "train/core/training.h"
 #include "train/job/job_options.h"
+#include "train/objective/batch_components.h"
+#include "train/training/training.h"
 
 #include <liana/train.h>
 

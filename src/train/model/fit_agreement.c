@@ -3,7 +3,7 @@
 #include "train/model/fit_agreement.h"
 
 #include "train/checkpoint/data_agreement.h"
-#include "train/core/training_agreement.h"
+#include "train/training/training_agreement.h"
 
 /* Which component of the data is which input or output; the first one without a component ends them. */
 static void add_bindings(const char *kind, const liana_binding *bindings, liana__facts *facts)

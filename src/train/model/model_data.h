@@ -9,7 +9,7 @@
 #include "data/augment/augment.h"
 #include "data/loader/loader.h"
 #include "step/worker_share.h"
-#include "train/core/batch_components.h"
+#include "train/objective/batch_components.h"
 
 #include <liana/train.h>
 

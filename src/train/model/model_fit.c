@@ -6,14 +6,14 @@
 #include "train/checkpoint/folder_name.h"
 #include "train/checkpoint/remote_checkpoints.h"
 #include "train/checkpoint/shared_checkpoint.h"
-#include "train/core/training_agreement.h"
-#include "train/core/warnings.h"
 #include "train/job/job.h"
+#include "train/job/warnings.h"
 #include "train/model/compiled.h"
 #include "train/model/epoch_values.h"
 #include "train/model/fit_agreement.h"
 #include "train/model/model_classes.h"
 #include "train/model/model_data.h"
+#include "train/training/training_agreement.h"
 
 #include <liana/train.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* evaluate and predict of the public interface: thin users of the training core. */
-#include "train/core/training_agreement.h"
-#include "train/fit/fit.h"
+#include "train/job/fit.h"
 #include "train/model/epoch_values.h"
 #include "train/model/fit_agreement.h"
 #include "train/model/model_classes.h"
 #include "train/model/model_data.h"
+#include "train/training/training_agreement.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,8 +3,8 @@
 #ifndef LIANA_TRAIN_MODEL_OBJECTIVE_H
 #define LIANA_TRAIN_MODEL_OBJECTIVE_H
 
-#include "train/core/batch_components.h"
 #include "train/job/job_options.h"
+#include "train/objective/batch_components.h"
 
 /* Keeps copies of the values of a request. Errors: OUT_OF_MEMORY; the model then knows what it knew. */
 liana_status liana__model_keep_objective(liana_model *model, const liana__objective_request *request,

@@ -3,11 +3,11 @@
 #include "models/preprocessing.h"
 #include "program/array_text.h"
 #include "step/spans.h"
-#include "train/core/averaged_weights.h"
-#include "train/core/training_agreement.h"
+#include "train/callbacks/watch.h"
 #include "train/model/compiled.h"
 #include "train/model/model_preprocessing.h"
-#include "train/numbers/watch.h"
+#include "train/training/averaged_weights.h"
+#include "train/training/training_agreement.h"
 
 #include <liana/train.h>
 #include <stdlib.h>

@@ -12,10 +12,10 @@
 #include "train/checkpoint/folder_hold.h"
 #include "train/checkpoint/resume.h"
 #include "train/config/config.h"
-#include "train/core/batch_components.h"
-#include "train/core/prediction_rows.h"
-#include "train/core/warnings.h"
 #include "train/job/job.h"
+#include "train/job/warnings.h"
+#include "train/objective/batch_components.h"
+#include "train/objective/prediction_rows.h"
 
 #include <liana/dataset.h>
 

@@ -1,8 +1,8 @@
 /* What the processes of a cluster must have in common before they train: settings and data. */
 #include "formats/yaml.h"
 #include "train/checkpoint/data_agreement.h"
-#include "train/core/training_agreement.h"
 #include "train/run/run_internal.h"
+#include "train/training/training_agreement.h"
 
 #include <string.h>
 

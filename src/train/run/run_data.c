@@ -5,7 +5,7 @@
 #include "data/check/quarantine.h"
 #include "data/source/part.h"
 #include "train/config/source_dataset.h"
-#include "train/core/shared_loader.h"
+#include "train/objective/shared_loader.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 
 #include "base/file.h"
 #include "formats/yaml.h"
-#include "train/core/recompute.h"
+#include "train/objective/recompute.h"
 
 #include <stdio.h>
 #include <stdlib.h>

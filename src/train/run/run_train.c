@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "train/checkpoint/shared_checkpoint.h"
 #include "train/checkpoint/temporary.h"
-#include "train/core/chief_task.h"
+#include "train/objective/chief_task.h"
 
 char *liana__run_checkpoints(liana__run *run, const char *folder)
 {

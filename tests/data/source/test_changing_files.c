@@ -13,7 +13,7 @@
 #include "formats/image.h"
 #include "formats/safetensors.h"
 #include "formats/tfrecord.h"
-#include "train/model/weight_source.h"
+#include "train/checkpoint/weight_source.h"
 
 #include <pthread.h>
 #include <signal.h>

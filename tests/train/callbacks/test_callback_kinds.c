@@ -301,7 +301,8 @@ static void test_the_command_lists_and_refuses(void **state)
     (void)state;
     liana__tiny_fit own = liana__tiny_fit_open(NUM_TRAINING);
     liana__test_result got = liana__test_command("list", "callbacks");
-    for (const liana_part *const *part = liana__callback_kind.builtin; *part; part++) assert_says(got.out, (*part)->name);
+    for (const liana_part *const *part = liana__callback_kind.builtin; *part; part++)
+        assert_says(got.out, (*part)->name);
     assert_code(got, 0);
     got = liana__test_command("list", "callbacks", "ReduceLROnPlateau");
     assert_says(got.out, "cooldown");

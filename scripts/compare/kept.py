@@ -38,9 +38,9 @@ def by_name(entries):
     return named
 
 
-def pair(missing, more, ours, theirs, only_base=False):
-    """Differences of contents that only one side has: by name, the first with the first. only_base: what today has more
-    is none."""
+def pair(missing, more, ours, theirs, allow_more):
+    """Differences of contents that only one side has: by name, the first with the first. Today may have more files of
+    the names that allow_more allows."""
     differences = []
     left, right = by_name(missing), by_name(more)
     for name in sorted(set(left) | set(right)):
@@ -52,13 +52,13 @@ def pair(missing, more, ours, theirs, only_base=False):
                 differences.append((f"{paths[0]}\n  and   {paths[1]}", lines))
             elif i < len(a):
                 differences.append((ours[name, a[i]], ["only base has this"]))
-            elif not only_base:
+            elif not allow_more(name):
                 differences.append((theirs[name, b[i]], ["only today has this"]))
     return differences
 
 
-def compare_sets(base, today):
+def compare_sets(base, today, allow_more):
     """The number of equal contents, and differences in either direction."""
     ours, theirs = read_set(base), read_set(today)
     missing, more = set(ours) - set(theirs), set(theirs) - set(ours)
-    return len(set(ours) & set(theirs)), pair(missing, more, ours, theirs)
+    return len(set(ours) & set(theirs)), pair(missing, more, ours, theirs, allow_more)

@@ -151,7 +151,7 @@ def compare_case(setting, section, case):
     base, today = (os.path.join(side.results, name) for side in (setting.base, setting.today))
     same, differences = files.compare_folders(base, today, setting.masks)
     graphs, others = kept.compare_sets(base + ".kept", today + ".kept",
-                                       lambda made: setting.masks.allow_more(name, made))
+                                       lambda what, made: setting.masks.allow(what, name, made))
     return name, same + graphs, differences + others, seconds
 
 

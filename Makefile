@@ -10,6 +10,10 @@ CMAKE_OPTIONS ?=
 FUZZ_SECONDS ?= 60
 KILLS ?= 200
 MODELS ?= all
+# Of `make compare`: a commit (scripts/compare_commits.sh has a default), sections or cases, more options.
+BASE ?=
+ONLY ?=
+COMPARE_OPTIONS ?=
 STATES ?=
 
 GENERATOR := $(if $(shell command -v ninja 2>/dev/null),-G Ninja)
@@ -23,7 +27,7 @@ PEERS = scripts/install-peers.sh
 # One test more than there are cores: those of clusters and deaths mostly wait.
 TEST = scripts/run_tests.sh $(1) --parallel $$(($(JOBS) + 1)) $(2) $(TEST_OPTIONS)
 
-.PHONY: all help demo test asan tsan bench bench-docs bench-long bench-data kills fuzz test-levels test-builds format check-format check-includes check-names check-registry check-docs-long check-slurm check-ahead check-peers check-bare check-batches check-plan check-zoo install uninstall clean
+.PHONY: all help demo test asan tsan bench bench-docs bench-long bench-data kills fuzz test-levels test-builds format check-format check-includes check-names check-registry check-docs-long check-slurm check-ahead check-peers check-bare check-batches check-plan check-zoo compare install uninstall clean
 
 all: ## build libliana and the liana command into $(BUILD)
 	$(call CONFIGURE,$(BUILD))
@@ -125,6 +129,10 @@ check-plan: ## compare plans of clusters with measured steps, 2 and 4 workers at
 	$(call CONFIGURE,$(BUILD))
 	$(call COMPILE,$(BUILD)) --target liana
 	sh tests/checks/test_shaped_network.sh $(BUILD) --times
+
+compare: ## compare what BASE and this tree produce, to the byte: graphs, weights, messages (ONLY: some sections or cases; docs/design/building.md)
+	$(call CONFIGURE,$(BUILD))
+	scripts/compare_commits.sh $(if $(BASE),--base $(BASE)) --build $(BUILD) $(COMPARE_OPTIONS) $(ONLY)
 
 bench-long: ## measure whether training keeps its speed over hundreds of epochs (nothing else should run)
 	$(call CONFIGURE,$(BUILD))

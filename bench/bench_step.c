@@ -18,9 +18,9 @@
 #include "base/random.h"
 #include "bench_models.h"
 #include "stablehlo_program.h"
-#include "train/core/precision.h"
-#include "train/core/step_graphs.h"
-#include "train/core/trainer.h"
+#include "step/precision.h"
+#include "train/objective/step_graphs.h"
+#include "train/objective/trainer.h"
 
 #include <getopt.h>
 #include <math.h>
@@ -115,9 +115,9 @@ static liana_status set_up(bench *b, liana__error *error)
     LIANA_TRY(bench_model_build(&b->what, b->model, error));
     LIANA_TRY(liana__device_open(context, b->device_name ? b->device_name : "cpu", &b->device, error));
     liana__variables_init(&b->variables, b->device);
-    void *adam = liana__arena_allocate(&b->arena, liana__optimizer_Adam.options->size);
+    void *adam = liana__arena_allocate(&b->arena, liana__optimizer_Adam.part.options.size);
     if (!adam) return liana__fail_memory(error, "the optimizer's options");
-    LIANA_TRY(liana__fields_default(liana__optimizer_Adam.options, &b->arena, adam, error));
+    LIANA_TRY(liana__fields_default(&liana__optimizer_Adam.part.options, &b->arena, adam, error));
     LIANA_TRY(liana__objective_create(&(liana__objective_request){.model = b->model}, !b->infer, &b->arena,
                                       &b->objective, error));
     const bool mixed = strcmp(b->precision, "mixed_bfloat16") == 0;
@@ -139,7 +139,7 @@ static liana_status set_up(bench *b, liana__error *error)
     LIANA_TRY(liana__trainer_create(b->device, &options, &b->variables, &b->trainer, error));
     /* From the model to programs that are ready: graphs, their text, the compiler. Its weights are there already. */
     const double begin = liana__clock_seconds();
-    LIANA_TRY(liana__trainer_prepare(b->trainer, b->what.batch_size, !b->infer, error));
+    LIANA_TRY(liana__step_prepare(b->trainer->step, b->what.batch_size, !b->infer, error));
     b->compile_seconds = liana__clock_seconds() - begin;
     if (!b->against_file) return LIANA_OK;
     return stablehlo_program_open(b->device, b->against_file, &b->against, &b->against_compile_seconds, error);
@@ -149,7 +149,7 @@ static liana_status run_step(bench *b, int step, liana__error *error)
 {
     const float *sums;
     if (b->infer) {
-        LIANA_TRY(liana__trainer_evaluate(b->trainer, &b->batch, b->outputs, &sums, error));
+        LIANA_TRY(liana__step_measure(b->trainer->step, &b->batch, b->outputs, &sums, error));
     } else {
         LIANA_TRY(liana__trainer_step(b->trainer, &b->batch, b->what.learning_rate, step + 1, &sums, error));
         b->loss = sums[0];

@@ -38,7 +38,7 @@ add_dependencies(liana_test_harness liana_other_clock)
 # The one that compiles for devices that are not there.
 add_library(liana_ahead_plugin MODULE ${PROJECT_SOURCE_DIR}/tests/modules/ahead_plugin.c)
 target_link_libraries(liana_ahead_plugin PRIVATE liana_options)
-set_property(SOURCE ${PROJECT_SOURCE_DIR}/tests/train/plan/test_tile_plan.c
+set_property(SOURCE ${PROJECT_SOURCE_DIR}/tests/train/training/test_tile_plan.c
   APPEND PROPERTY COMPILE_DEFINITIONS LIANA_AHEAD_PLUGIN="$<TARGET_FILE:liana_ahead_plugin>")
 add_dependencies(liana_test_harness liana_ahead_plugin)
 # Tests without arithmetic on arrays and images: what they do depends on no instruction set. `make test-levels` runs them

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Checks what keeps the house in order: which room may include which, that files do not include each other in circles,
 # what public headers may include, where a library may be named, how long files and functions may be, how many stems a
-# folder may have, that tests lie as the source does, that each file says first what it is, and that no path of
-# somebody's machine is in the tree.
+# folder may have, that tests lie as the source does and print what they compare, that each file says first what it is,
+# and that no path of somebody's machine is in the tree.
 # A stem is a module: x.c, x.h, x_internal.h, x.avx2.c and x.part.kernels.h are one.
 #   scripts/check_includes.sh [ROOT]
 set -eu
@@ -53,7 +53,17 @@ function rules(    lines, count, i, parts) {
         "remote: formats;" \
         "data: remote batch;" \
         "distribute: exec formats;" \
-        "train: distribute program models losses metrics optimizers data;" \
+        "step: distribute program batch;" \
+        "train/objective: step models losses metrics data;" \
+        "train/training: train/objective;" \
+        "train/checkpoint: train/training;" \
+        "train/callbacks: train/checkpoint;" \
+        "train/job: train/callbacks;" \
+        "train/config: train/job;" \
+        "train/model: train/config;" \
+        "train/estimator: train/model;" \
+        "train/run: train/model;" \
+        "train: train/run train/estimator;" \
         "report: train;" \
         "cli: report", lines, /; */)
     for (i = 1; i <= count; i++) {
@@ -148,13 +158,33 @@ function note_stem(file,    stem, folder) {
 }
 
 # Tests lie as the source does: tests/ROOM/test_x.c tests src/ROOM. Three folders are no rooms: public (the public
-# interface as a whole), docs (the code in documents), and step (updates, wherever their code is).
+# interface as a whole), docs (the code in documents), and checks (the house itself).
 function check_place_of_test(file,    room) {
     room = file
     if (!sub(/^tests\//, "", room) || room !~ /(^|\/)test_[^\/]*\.c$/) return
     if (!sub(/\/.*/, "", room)) fail(file ": lies in no room of tests; src/x is tested in tests/x")
-    else if (!(room in known) && room !~ /^(public|docs|step)$/)
+    else if (!(room in known) && room !~ /^(public|docs|checks)$/)
         fail(file ": tests/" room " is like no room of src; src/x is tested in tests/x")
+}
+
+# A comparison that fails prints both operands, which assert_true(a < b) cannot: harness/compare.h has what can. An
+# assertion may go on in further lines, up to its semicolon.
+function check_assertion(file, line, text,    call) {
+    if (assertion == "") {
+        if (!match(text, /assert_(true|false|null|non_null)\(/)) return
+        text = substr(text, RSTART)
+        assertion_line = line
+    }
+    assertion = assertion " " text
+    if (assertion !~ /;/) return
+    call = assertion
+    assertion = ""
+    gsub(/"([^"\\]|\\.)*"/, "\"\"", call)
+    sub(/;.*/, "", call)
+    if (call ~ /assert_(true|false)\(.* ([<>]=?|[=!]=)( |$)/ ||
+        call ~ /(fabsf?|strcmp|strncmp|memcmp|strstr|liana__starts_with)\(/)
+        fail(file ":" assertion_line ": this comparison does not print its operands when it fails; " \
+             "tests/harness/compare.h has assertions that do")
 }
 
 # Circles that are known: those within this folder.
@@ -226,19 +256,22 @@ BEGIN { rules() }
     sub(/^\.\//, "", file)
     if (file !~ /\.[ch]$/) next
     in_source = file ~ /^src\//
+    in_tests = file ~ /^tests\//
     line = body = 0
+    assertion = ""
     while ((getline text < file) > 0) {
         line++
         if (line == 1 && text !~ /^(\/\*|\/\/) *[A-Za-z0-9]/)
             fail(file ":1: opens with no comment that says what it is")
         if (in_source) check_function(file, line, text)
+        if (in_tests) check_assertion(file, line, text)
         if (text !~ /^[ \t]*#[ \t]*include[ \t]*["<]/) continue
         check_include(file, line, text)
         note_edge(file, text)
     }
     close(file)
     checked++
-    if (in_source || file ~ /^tests\//) note_stem(file)
+    if (in_source || in_tests) note_stem(file)
     check_place_of_test(file)
     if (line > 900) fail(file ": " line " lines; at most 900, better 800: is it one thing?")
     else if (line > 800) print file ": " line " lines, more than 800: is it one thing?"

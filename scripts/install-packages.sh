@@ -33,6 +33,11 @@ for option in "$@"; do
         # These often come from elsewhere than Debian, and the two do not go together.
         if ! command -v node >/dev/null || ! command -v npm >/dev/null; then wanted="$wanted nodejs npm"; fi
         if ! python3 -m ensurepip --version >/dev/null 2>&1; then wanted="$wanted python3 python3-venv"; fi
+        # torch.compile compiles C++ against the headers of the Python that runs it.
+        if ! python3 -c 'import os, sysconfig; open(os.path.join(sysconfig.get_paths()["include"], "Python.h"))' \
+            2>/dev/null; then
+            wanted="$wanted python3-dev"
+        fi
         ;;
     --fuzz) wanted="$wanted $fuzz" ;;
     --bench) wanted="$wanted $bench" ;;

@@ -14,18 +14,9 @@
 /* ---- layer: x * sigmoid(beta x), with a beta for each channel, that may be learnt ---- */
 
 static const liana_option swish2_rows[] = {
-    {.name = "beta",
-     .kind = LIANA_OPTION_FLOAT,
-     .offset = offsetof(swish2_options, beta),
-     .default_text = "1.0",
-     .minimum = -100,
-     .maximum = 100,
-     .doc = "steepness; the first one if it is learnt"},
-    {.name = "learn",
-     .kind = LIANA_OPTION_BOOL,
-     .offset = offsetof(swish2_options, learn),
-     .default_text = "true",
-     .doc = "whether each channel learns its own"},
+    LIANA_OPTION_ROW(swish2_options, beta, FLOAT, .default_text = "1.0", .minimum = -100, .maximum = 100,
+                     .doc = "steepness; the first one if it is learnt"),
+    LIANA_OPTION_ROW(swish2_options, learn, BOOL, .default_text = "true", .doc = "whether each channel learns its own"),
 };
 
 static liana_status swish2_weights(liana_layer_build *build)
@@ -39,7 +30,7 @@ static liana_status swish2_weights(liana_layer_build *build)
     return LIANA_OK;
 }
 
-static liana_tensor swish2(liana_layer_forward *call)
+static liana_tensor swish2(liana_layer_call *call)
 {
     const swish2_options *options = call->options;
     liana_tensor x = call->inputs[0];
@@ -50,8 +41,8 @@ static liana_tensor swish2(liana_layer_forward *call)
 }
 
 static const liana_layer_type swish2_layer = {
-    LIANA_PART(liana_layer_type, "Swish2", "x * sigmoid(beta x), with a beta for each channel"),
-    LIANA_PART_OPTIONS(swish2_options, swish2_rows),
+    LIANA_PART(LAYER, liana_layer_type, "Swish2", "x * sigmoid(beta x), with a beta for each channel",
+               LIANA_PART_OPTIONS(swish2_options, swish2_rows)),
     .masking = LIANA_MASKING_KEPT,
     .weights = swish2_weights,
     .call = swish2,
@@ -64,19 +55,14 @@ typedef struct power_options {
 } power_options;
 
 static const liana_option power_rows[] = {
-    {.name = "exponent",
-     .kind = LIANA_OPTION_FLOAT,
-     .offset = offsetof(power_options, exponent),
-     .default_text = "2.0",
-     .minimum = 1,
-     .maximum = 8,
-     .doc = "1: the mean absolute error; 2: the mean squared error"},
+    LIANA_OPTION_ROW(power_options, exponent, FLOAT, .default_text = "2.0", .minimum = 1, .maximum = 8,
+                     .doc = "1: the mean absolute error; 2: the mean squared error"),
 };
 
 static liana_tensor power_error(const liana_loss_call *call)
 {
     const power_options *options = call->options;
-    liana_tensor distance = liana_op_abs(liana_op_subtract(call->output, call->target));
+    liana_tensor distance = liana_op_abs(liana_op_subtract(call->output, call->target.tensor));
     /* A power of 0 has no slope that one could use. */
     liana_tensor least = liana_graph_scalar(distance.graph, liana_tensor_dtype(distance), 1e-12);
     liana_tensor exponent = liana_graph_scalar(distance.graph, liana_tensor_dtype(distance), options->exponent);
@@ -85,9 +71,9 @@ static liana_tensor power_error(const liana_loss_call *call)
 }
 
 static const liana_loss_type power_loss = {
-    LIANA_PART(liana_loss_type, "power_error", "The distance between output and target to a power."),
-    LIANA_PART_OPTIONS(power_options, power_rows),
-    .takes_values = true,
+    LIANA_PART(LOSS, liana_loss_type, "power_error", "The distance between output and target to a power.",
+               LIANA_PART_OPTIONS(power_options, power_rows)),
+    .targets = LIANA_TARGET_VALUES,
     .elements = power_error,
 };
 
@@ -102,7 +88,7 @@ static size_t root_sums(const void *options, const liana_shape *output)
 
 static liana_tensor root_add(const liana_metric_call *call)
 {
-    liana_tensor error = liana_op_subtract(call->output, call->target);
+    liana_tensor error = liana_op_subtract(call->output, call->target.tensor);
     liana_tensor each = liana_op_reduce_mean(liana_op_square(error), LIANA_AXES(-1), false);
     liana_tensor one = liana_op_broadcast_to(liana_graph_scalar(each.graph, LIANA_F32, 1), liana_tensor_shape(each));
     liana_tensor weights = call->weights.id ? call->weights : one;
@@ -122,8 +108,8 @@ static double root_finish(const void *options, const double *sums, size_t count)
 }
 
 static const liana_metric_type root_metric = {
-    LIANA_PART(liana_metric_type, "root_error", "The root of the mean squared error."),
-    .takes_values = true,
+    LIANA_PART(METRIC, liana_metric_type, "root_error", "The root of the mean squared error."),
+    .targets = LIANA_TARGET_VALUES,
     .sums = root_sums,
     .add = root_add,
     .finish = root_finish,
@@ -132,16 +118,14 @@ static const liana_metric_type root_metric = {
 /* ---- optimizer: steps of one length against the sign of the mean gradient (Bernstein et al. 2018) ---- */
 
 typedef struct sign_options {
+    liana_optimizer_common common; /* weight decay, clipping, averages: liana does them */
     double momentum;
 } sign_options;
 
 static const liana_option sign_rows[] = {
-    {.name = "momentum",
-     .kind = LIANA_OPTION_FLOAT,
-     .offset = offsetof(sign_options, momentum),
-     .default_text = "0.9",
-     .maximum = 0.9999,
-     .doc = "decay of the mean of gradients"},
+    LIANA_OPTION_ROW(sign_options, momentum, FLOAT, .default_text = "0.9", .maximum = 0.9999,
+                     .doc = "decay of the mean of gradients"),
+    LIANA_OPTIMIZER_ROWS("null"),
 };
 
 static void sign_update(liana_optimizer_step *step)
@@ -156,8 +140,9 @@ static void sign_update(liana_optimizer_step *step)
 }
 
 static const liana_optimizer_type sign_optimizer = {
-    LIANA_PART(liana_optimizer_type, "SignDescent", "Steps of one length against the sign of the mean gradient."),
-    LIANA_PART_OPTIONS(sign_options, sign_rows),
+    LIANA_PART(OPTIMIZER, liana_optimizer_type, "SignDescent",
+               "Steps of one length against the sign of the mean gradient.",
+               LIANA_PART_OPTIONS(sign_options, sign_rows)),
     .default_learning_rate = 1e-3,
     .slots = {"mean"},
     .update = sign_update,
@@ -166,24 +151,17 @@ static const liana_optimizer_type sign_optimizer = {
 /* ---- schedule: up and down between two rates (Smith 2015) ---- */
 
 typedef struct triangle_options {
+    liana_schedule_common common;
     double lowest;
     int64_t turns;
 } triangle_options;
 
 static const liana_option triangle_rows[] = {
-    {.name = "lowest",
-     .kind = LIANA_OPTION_FLOAT,
-     .offset = offsetof(triangle_options, lowest),
-     .default_text = "0.0",
-     .maximum = 1,
-     .doc = "the lowest rate, as a share of the initial one"},
-    {.name = "turns",
-     .kind = LIANA_OPTION_INT,
-     .offset = offsetof(triangle_options, turns),
-     .default_text = "1",
-     .minimum = 1,
-     .maximum = 1000,
-     .doc = "how often the rate comes back"},
+    LIANA_OPTION_ROW(triangle_options, lowest, FLOAT, .default_text = "0.0", .maximum = 1,
+                     .doc = "the lowest rate, as a share of the initial one"),
+    LIANA_OPTION_ROW(triangle_options, turns, INT, .default_text = "1", .minimum = 1, .maximum = 1000,
+                     .doc = "how often the rate comes back"),
+    LIANA_SCHEDULE_ROWS,
 };
 
 static double triangle_rate(const void *options, double step, double decay_steps, double initial)
@@ -194,8 +172,8 @@ static double triangle_rate(const void *options, double step, double decay_steps
 }
 
 static const liana_schedule_type triangle_schedule = {
-    LIANA_PART(liana_schedule_type, "Triangle", "Down and up again between two rates."),
-    LIANA_PART_OPTIONS(triangle_options, triangle_rows),
+    LIANA_PART(SCHEDULE, liana_schedule_type, "Triangle", "Down and up again between two rates.",
+               LIANA_PART_OPTIONS(triangle_options, triangle_rows)),
     .rate = triangle_rate,
 };
 
@@ -206,12 +184,7 @@ typedef struct spread_options {
 } spread_options;
 
 static const liana_option spread_rows[] = {
-    {.name = "width",
-     .kind = LIANA_OPTION_FLOAT,
-     .offset = offsetof(spread_options, width),
-     .default_text = "0.1",
-     .maximum = 10,
-     .doc = "the largest value"},
+    LIANA_OPTION_ROW(spread_options, width, FLOAT, .default_text = "0.1", .maximum = 10, .doc = "the largest value"),
 };
 
 static void spread_fill(const liana_initializer_call *call)
@@ -223,8 +196,8 @@ static void spread_fill(const liana_initializer_call *call)
 }
 
 static const liana_initializer_type spread_initializer = {
-    LIANA_PART(liana_initializer_type, "spread", "Random numbers up to a width."),
-    LIANA_PART_OPTIONS(spread_options, spread_rows),
+    LIANA_PART(INITIALIZER, liana_initializer_type, "spread", "Random numbers up to a width.",
+               LIANA_PART_OPTIONS(spread_options, spread_rows)),
     .fill = spread_fill,
 };
 
@@ -236,55 +209,47 @@ typedef struct good_enough_options {
 } good_enough_options;
 
 static const liana_option good_enough_rows[] = {
-    {.name = "below",
-     .kind = LIANA_OPTION_FLOAT,
-     .offset = offsetof(good_enough_options, below),
-     .required = true,
-     .doc = "the loss that is good enough"},
-    {.name = "epochs",
-     .kind = LIANA_OPTION_INT,
-     .offset = offsetof(good_enough_options, epochs),
-     .default_text = "1",
-     .minimum = 1,
-     .maximum = 1000,
-     .doc = "for so many epochs in a row"},
+    LIANA_OPTION_ROW(good_enough_options, below, FLOAT, .required = true, .doc = "the loss that is good enough"),
+    LIANA_OPTION_ROW(good_enough_options, epochs, INT, .default_text = "1", .minimum = 1, .maximum = 1000,
+                     .doc = "for so many epochs in a row"),
 };
 
 typedef struct good_enough {
-    const good_enough_options *options;
     int64_t count;
 } good_enough;
 
-static liana_status good_enough_epoch_end(void *user, liana_fit_context *context)
+static liana_status good_enough_epoch_end(liana_callback_item *item, liana_fit_context *context)
 {
-    good_enough *own = user;
+    const good_enough_options *options = item->options;
+    good_enough *own = item->self;
     double loss;
     if (!liana_fit_metric(context, "loss", &loss)) return LIANA_OK;
-    own->count = loss < own->options->below ? own->count + 1 : 0;
-    if (own->count >= own->options->epochs) liana_fit_stop(context, "the loss is good enough");
+    own->count = loss < options->below ? own->count + 1 : 0;
+    if (own->count >= options->epochs) liana_fit_stop(context, "the loss is good enough");
     return LIANA_OK;
 }
 
-static void good_enough_save(void *user, liana_callback_state *state)
+static void good_enough_save(const liana_callback_item *item, liana_callback_state *state)
 {
-    liana_callback_state_put_integer(state, "count", ((good_enough *)user)->count);
+    liana_callback_state_put_integer(state, "count", ((const good_enough *)item->self)->count);
 }
 
-static liana_status good_enough_load(void *user, const liana_callback_state *state)
+static liana_status good_enough_load(liana_callback_item *item, const liana_fit_context *context,
+                                     const liana_callback_state *state)
 {
-    ((good_enough *)user)->count = 0;
-    (void)liana_callback_state_get_integer(state, "count", &((good_enough *)user)->count);
+    (void)context;
+    ((good_enough *)item->self)->count = 0;
+    (void)liana_callback_state_get_integer(state, "count", &((good_enough *)item->self)->count);
     return LIANA_OK;
 }
 
 static const liana_callback_type good_enough_callback = {
-    LIANA_PART(liana_callback_type, "GoodEnough", "Ends the training when the loss is good enough."),
-    LIANA_PART_OPTIONS(good_enough_options, good_enough_rows),
+    LIANA_PART(CALLBACK, liana_callback_type, "GoodEnough", "Ends the training when the loss is good enough.",
+               LIANA_PART_OPTIONS(good_enough_options, good_enough_rows)),
     .self_size = sizeof(good_enough),
-    .functions = {.size = sizeof(liana_callback),
-                  .epoch_end = good_enough_epoch_end,
-                  .save = good_enough_save,
-                  .load = good_enough_load},
+    .save = good_enough_save,
+    .load = good_enough_load,
+    .on = {[LIANA_ON_EPOCH_END] = good_enough_epoch_end},
 };
 
 /* ---- kind of data: text files *.numbers, a row of numbers for each example; the last one is the target ---- */
@@ -360,7 +325,7 @@ static liana_status numbers_read(void *handle, liana_source_record *record)
 }
 
 static const liana_source_type numbers_source = {
-    LIANA_PART(liana_source_type, "numbers", "Text files *.numbers with a row of numbers for each example."),
+    LIANA_PART(SOURCE, liana_source_type, "numbers", "Text files *.numbers with a row of numbers for each example."),
     .recognises = numbers_recognises,
     .open = numbers_open,
     .close = numbers_close,
@@ -374,13 +339,7 @@ typedef struct leak_options {
 } leak_options;
 
 static const liana_option leak_rows[] = {
-    {.name = "slope",
-     .kind = LIANA_OPTION_FLOAT,
-     .offset = offsetof(leak_options, slope),
-     .default_text = "0.2",
-     .minimum = 0,
-     .maximum = 1,
-     .doc = "below 0"},
+    LIANA_OPTION_ROW(leak_options, slope, FLOAT, .default_text = "0.2", .minimum = 0, .maximum = 1, .doc = "below 0"),
 };
 
 static liana_tensor leak(const liana_activation_call *call)
@@ -391,8 +350,8 @@ static liana_tensor leak(const liana_activation_call *call)
 }
 
 static const liana_activation_type leak_activation = {
-    LIANA_PART(liana_activation_type, "leak", "max(x, slope x)"),
-    LIANA_PART_OPTIONS(leak_options, leak_rows),
+    LIANA_PART(ACTIVATION, liana_activation_type, "leak", "max(x, slope x)",
+               LIANA_PART_OPTIONS(leak_options, leak_rows)),
     .apply = leak,
 };
 
@@ -401,29 +360,26 @@ typedef struct mild_options {
 } mild_options;
 
 static const liana_option mild_rows[] = {
-    {.name = "strength",
-     .kind = LIANA_OPTION_FLOAT,
-     .offset = offsetof(mild_options, strength),
-     .default_text = "0.001",
-     .minimum = 0,
-     .maximum = 1,
-     .doc = "a factor"},
+    LIANA_OPTION_ROW(mild_options, strength, FLOAT, .default_text = "0.001", .minimum = 0, .maximum = 1,
+                     .doc = "a factor"),
 };
 
 /* Like l2 near 0, like l1 far from it. */
-static liana_tensor mild_elements(const liana_regularizer_call *call)
+static liana_tensor mild_penalty(const liana_regularizer_call *call)
 {
     const mild_options *options = call->options;
     liana_tensor one = liana_graph_scalar(call->x.graph, liana_tensor_dtype(call->x), 1);
     liana_tensor strength = liana_graph_scalar(call->x.graph, liana_tensor_dtype(call->x), options->strength);
     liana_tensor root = liana_op_sqrt(liana_op_add(liana_op_square(call->x), one));
-    return liana_op_multiply(strength, liana_op_subtract(root, one));
+    liana_tensor each = liana_op_multiply(strength, liana_op_subtract(root, one));
+    return call->axes.count ? liana_op_reduce_sum(each, call->axes, false) : each;
 }
 
 static const liana_regularizer_type mild_regularizer = {
-    LIANA_PART(liana_regularizer_type, "mild", "strength * sum(sqrt(x^2 + 1) - 1)"),
-    LIANA_PART_OPTIONS(mild_options, mild_rows),
-    .elements = mild_elements,
+    LIANA_PART(REGULARIZER, liana_regularizer_type, "mild", "strength * sum(sqrt(x^2 + 1) - 1)",
+               LIANA_PART_OPTIONS(mild_options, mild_rows)),
+    .is_by_element = true,
+    .penalty = mild_penalty,
 };
 
 /* The rows of a matrix keep the sum 0. */
@@ -432,33 +388,32 @@ static liana_tensor centered(const liana_constraint_call *call)
     return liana_op_subtract(call->variable, liana_op_reduce_mean(call->variable, LIANA_AXES(-1), true));
 }
 
-static const char *centered_refuse(const void *options, const liana_shape *shape)
+static liana_status centered_fits(liana_check *check, const liana_shape *shape)
 {
-    (void)options;
-    return shape->rank >= 2 ? NULL : "a matrix";
+    return shape->rank >= 2 ? LIANA_OK : liana_option_refuse(check, NULL, "expected a matrix");
 }
 
 static const liana_constraint_type centered_constraint = {
-    LIANA_PART(liana_constraint_type, "centered", "The last axis of the weight has the mean 0."),
+    LIANA_PART(CONSTRAINT, liana_constraint_type, "centered", "The last axis of the weight has the mean 0."),
     .apply = centered,
-    .refuse = centered_refuse,
+    .fits = centered_fits,
 };
 
 /* ---- all of them ---- */
 
 liana_status register_my_parts(liana_context *context)
 {
-    LIANA_TRY(liana_register_layer(context, &swish2_layer));
-    LIANA_TRY(liana_register_loss(context, &power_loss));
-    LIANA_TRY(liana_register_metric(context, &root_metric));
-    LIANA_TRY(liana_register_optimizer(context, &sign_optimizer));
-    LIANA_TRY(liana_register_schedule(context, &triangle_schedule));
-    LIANA_TRY(liana_register_initializer(context, &spread_initializer));
-    LIANA_TRY(liana_register_callback(context, &good_enough_callback));
-    LIANA_TRY(liana_register_activation(context, &leak_activation));
-    LIANA_TRY(liana_register_regularizer(context, &mild_regularizer));
-    LIANA_TRY(liana_register_constraint(context, &centered_constraint));
-    return liana_register_source(context, &numbers_source);
+    LIANA_TRY(liana_register(context, &swish2_layer.part));
+    LIANA_TRY(liana_register(context, &power_loss.part));
+    LIANA_TRY(liana_register(context, &root_metric.part));
+    LIANA_TRY(liana_register(context, &sign_optimizer.part));
+    LIANA_TRY(liana_register(context, &triangle_schedule.part));
+    LIANA_TRY(liana_register(context, &spread_initializer.part));
+    LIANA_TRY(liana_register(context, &good_enough_callback.part));
+    LIANA_TRY(liana_register(context, &leak_activation.part));
+    LIANA_TRY(liana_register(context, &mild_regularizer.part));
+    LIANA_TRY(liana_register(context, &centered_constraint.part));
+    return liana_register(context, &numbers_source.part);
 }
 
 LIANA_PLUGIN("my parts", register_my_parts);

@@ -25,6 +25,7 @@
 
 #include <liana/model.h>
 #include <liana/ops.h>
+#include <liana/options.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -33,15 +34,6 @@ extern "C" {
 /* Adds a layer by its Keras class name; `options` is the struct of that class. The builders below expand to this. */
 LIANA_API liana_layer liana_model_add_at(liana_location here, liana_model *model, const char *layer_class,
                                          const void *options);
-
-/* A list of whole numbers: LIANA_INTS(28, 28, 1). */
-typedef struct liana_ints {
-    int64_t count;
-    int64_t values[16];
-} liana_ints;
-#if !defined(__cplusplus)
-#define LIANA_INTS(...) ((liana_ints){(int64_t)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), {__VA_ARGS__}})
-#endif
 
 enum { LIANA_MAX_LAYER_INPUTS = 16 };
 

@@ -22,6 +22,7 @@
 #include <liana/objective.h>
 #include <liana/ops.h>
 #include <liana/optimizer.h>
+#include <liana/options.h>
 #include <liana/parts.h>
 #include <liana/preprocessing.h>
 #include <liana/program.h>

@@ -15,8 +15,10 @@ extern "C" {
 
 #if defined(__GNUC__)
 #define LIANA_API __attribute__((visibility("default")))
+#define LIANA_PRINTF(format_index, first_index) __attribute__((format(printf, format_index, first_index)))
 #else
 #define LIANA_API
+#define LIANA_PRINTF(format_index, first_index)
 #endif
 #if defined(__GNUC__) && !defined(LIANA_STICKY_ERRORS)
 #define LIANA_MUST_USE __attribute__((warn_unused_result))

@@ -122,7 +122,12 @@ typedef struct liana_step_options {
     const char *name;          /* in messages; NULL: "step" */
     bool evaluates;            /* leaf->mode is not for training: no dropout, moving averages are used */
     liana_precision precision; /* of leaves; the update is in float32 */
-    bool allows_non_finite;    /* NaN and infinity in sums, gradients and new values are no errors */
+    /* Updates of liana_step_run_many that a GPU or TPU does in one execution of its program, at most 10000; 0: 1. */
+    int64_t steps_per_execution;
+    /* On a GPU or TPU too, the same bits on any number of devices: updates are computed shard by shard. false: an update
+     * with `update` is one program, whose sums agree up to rounding. On the CPU they always are the same. */
+    bool deterministic;
+    bool allows_non_finite; /* NaN and infinity in sums, gradients and new values are no errors */
     /* Told why results are not reproducible, and who is gone; NULL: nobody. */
     void (*on_note)(void *user, const char *note);
     /* Its first device is the one that the step is made on, with its threads; a context's are split by opening the
@@ -189,7 +194,8 @@ typedef struct liana_step_many {
      * - asynchronous updates: worker `step` modulo the number of workers, and no other;
      * - the first gradients: all workers, for the same batch. Each computes its share.
      *
-     * Steps come in ascending order. After a death some come once more, perhaps for another worker. If workers are not in
+     * Steps come in ascending order. After a death some come once more, perhaps for another worker. So does one of several
+     * in an execution (steps_per_execution) whose numbers went bad. If workers are not in
      * step the function must not make calls in which processes meet, such as those of replicas. To fail, it returns another
      * status than OK: then all processes fail with it. */
     liana_status (*batch)(void *user, int64_t step, liana_step_batch *batch);

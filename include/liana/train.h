@@ -37,6 +37,7 @@ typedef struct liana_results {
 typedef struct liana_epoch {
     int64_t epoch; /* from 1 */
     int64_t epochs;
+    int64_t global_step;    /* updates done in all: over all stages, and fits that this one goes on from */
     liana_results training; /* measured while the weights changed */
     liana_results validation;
     double learning_rate; /* of the epoch's last update */
@@ -67,7 +68,7 @@ typedef struct liana_binding {
     const char *component; /* of the data */
 } liana_binding;
 
-/* Zeros are the defaults. Names and options are those of the configuration; `liana list` shows them. */
+/* Zeros are the defaults. Names, options and bounds are those of the configuration; `liana list` shows them. */
 typedef struct liana_fit_options {
     const liana_dataset *training; /* of single examples; batches are taken apart, with a note */
     /* Which component of the data is which input of the model, and which is compared with which output; ended by the

@@ -49,7 +49,7 @@ liana_status liana__choice_options(const liana__fields *fields, const liana__val
                                    liana__error *error)
 {
     void *read = liana__arena_allocate(arena, fields->size + 1);
-    if (!read) return liana__fail_memory(error, fields->name);
+    if (!read) return liana__fail_memory(error, where);
     LIANA_TRY(liana__fields_read(fields, map, where, ignored, arena, read, error));
     *options = fields->size ? read : NULL;
     return LIANA_OK;

@@ -188,9 +188,9 @@ static liana_status read_ints(const liana__field *field, const liana__value *val
                               liana__ints *ints, liana__error *error)
 {
     size_t count = list_count(value);
-    if (count > LIANA__MAX_INTS) {
+    if (count > LIANA_MAX_INTS) {
         char expected[DESCRIPTION];
-        snprintf(expected, sizeof expected, "a list of at most %d whole numbers", LIANA__MAX_INTS);
+        snprintf(expected, sizeof expected, "a list of at most %d whole numbers", LIANA_MAX_INTS);
         return fail_kind(error, value, where, expected);
     }
     for (size_t i = 0; i < count; i++) {
@@ -304,6 +304,11 @@ static liana__value *parse_default(const liana__field *field, liana__arena *aren
     return arena->failed ? NULL : list;
 }
 
+static const char *name_of(const liana__fields *fields)
+{
+    return fields->name ? fields->name : "an option";
+}
+
 liana_status liana__fields_default(const liana__fields *fields, liana__arena *arena, void *object, liana__error *error)
 {
     memset(object, 0, fields->size);
@@ -314,10 +319,10 @@ liana_status liana__fields_default(const liana__fields *fields, liana__arena *ar
             LIANA_TRY(liana__fields_default(field->section, arena, member, error));
         } else if (field->default_text) {
             liana__value *value = parse_default(field, arena);
-            if (!value) return liana__fail_memory(error, fields->name);
+            if (!value) return liana__fail_memory(error, name_of(fields));
             if (read_member(field, value, field->name, arena, member, error) != LIANA_OK) {
                 if (error) error->status = LIANA_INTERNAL;
-                return error ? liana__fail_within(error, "the default of %s", fields->name) : LIANA_INTERNAL;
+                return error ? liana__fail_within(error, "the default of %s", name_of(fields)) : LIANA_INTERNAL;
             }
         }
     }

@@ -9,64 +9,28 @@
 
 #include "base/value.h"
 
-typedef enum liana__field_kind {
-    LIANA__FIELD_BOOL,     /* bool */
-    LIANA__FIELD_INT,      /* int64_t */
-    LIANA__FIELD_FLOAT,    /* double; NaN means "not given" if default_text is "null" (written as null) */
-    LIANA__FIELD_STRING,   /* const char *, NULL if not given */
-    LIANA__FIELD_PATH,     /* const char *: relative paths are relative to the folder of the file in which they are
-                            * written */
-    LIANA__FIELD_ENUM,     /* int, an index into `names` */
-    LIANA__FIELD_INT_PAIR, /* int64_t[2]; written as one number (both) or [first, second] */
-    LIANA__FIELD_INTS,     /* liana__ints; written as a list (or one number) */
-    LIANA__FIELD_STRINGS,  /* liana__strings; written as a list (or one text) */
-    LIANA__FIELD_PATHS,    /* liana__strings of paths, each relative to the folder of its file */
-    LIANA__FIELD_VALUE,    /* const liana__value *: kept as it is, for another reader */
-    LIANA__FIELD_SECTION,  /* a nested struct described by `section` */
-} liana__field_kind;
+#include <liana/options.h>
 
-enum { LIANA__MAX_INTS = 16 };
-typedef struct liana__ints {
-    int64_t count;
-    int64_t values[LIANA__MAX_INTS];
-} liana__ints;
+/* The rows and tables are those of the public header, where parts of programs have theirs. */
+typedef liana_option liana__field;
+typedef liana_options liana__fields;
+typedef liana_ints liana__ints;
+typedef liana_strings liana__strings;
+#define LIANA__FIELD_ROW LIANA_OPTION_ROW
+#define LIANA__FIELD_BOOL LIANA_OPTION_BOOL
+#define LIANA__FIELD_INT LIANA_OPTION_INT
+#define LIANA__FIELD_FLOAT LIANA_OPTION_FLOAT
+#define LIANA__FIELD_STRING LIANA_OPTION_STRING
+#define LIANA__FIELD_PATH LIANA_OPTION_PATH
+#define LIANA__FIELD_ENUM LIANA_OPTION_ENUM
+#define LIANA__FIELD_INT_PAIR LIANA_OPTION_INT_PAIR
+#define LIANA__FIELD_INTS LIANA_OPTION_INTS
+#define LIANA__FIELD_STRINGS LIANA_OPTION_STRINGS
+#define LIANA__FIELD_PATHS LIANA_OPTION_PATHS
+#define LIANA__FIELD_VALUE LIANA_OPTION_VALUE
+#define LIANA__FIELD_SECTION LIANA_OPTION_SECTION
 
-typedef struct liana__strings {
-    size_t count;
-    const char *const *items;
-} liana__strings;
-
-struct liana__fields;
-
-typedef struct liana__field {
-    const char *name;
-    liana__field_kind kind;
-    size_t offset;
-    /* As written in YAML (a word, or a list of words in []); NULL means zero, NULL or empty. */
-    const char *default_text;
-    bool required;
-    /* Allowed range of INT, FLOAT, INT_PAIR and INTS, both ends included; INFINITY: no limit on that side. Not checked
-     * if minimum == maximum. A FLOAT must always be finite. */
-    double minimum;
-    double maximum;
-    const char *const *names; /* ENUM: NULL-terminated */
-    const struct liana__fields *section;
-    const char *doc; /* one sentence, with the unit */
-} liana__field;
-
-typedef struct liana__fields {
-    const char *name; /* the struct's name in messages: "data", "Conv2D" */
-    size_t size;      /* sizeof the struct */
-    size_t count;
-    const liana__field *items;
-} liana__fields;
-
-/* A row for a member that is called as the option is; its kind is what comes behind LIANA__FIELD_. Further members of
- * the row may follow. And the table itself, from an array of rows. */
-#define LIANA__FIELD_ROW(type, member, field_kind, ...)                                                   \
-    {                                                                                                     \
-        .name = #member, .kind = LIANA__FIELD_##field_kind, .offset = offsetof(type, member), __VA_ARGS__ \
-    }
+/* A table of an array of rows. */
 #define LIANA__FIELD_TABLE(table_name, type, rows)                        \
     {                                                                     \
         (table_name), sizeof(type), sizeof(rows) / sizeof *(rows), (rows) \

@@ -29,6 +29,7 @@ typedef struct liana__step_workers {
     int64_t num_shards;
     int64_t *bounds;       /* [count + 1]: process w has the shards bounds[w] to before bounds[w + 1] */
     int64_t *shard_counts; /* [num_shards]: the examples that are there, of all processes */
+    bool by_count;         /* shards are as large as these say, and not cut from the positions */
     int64_t num_examples;  /* their sum */
 } liana__step_workers;
 

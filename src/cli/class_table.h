@@ -2,7 +2,7 @@
 #ifndef LIANA_CLI_CLASS_TABLE_H
 #define LIANA_CLI_CLASS_TABLE_H
 
-#include "train/core/objective.h"
+#include "train/objective/objective.h"
 
 /* Adds, for an output, a table of the metrics that have a number for each class, a row for each class and one with
  * their means; then each of its matrices. Nothing, if it has no such metrics. Classes without a name are called by

@@ -50,6 +50,10 @@ static inline const char *liana__option_dashes(const char *name)
     {                                                                                            \
         "resume", NULL, "go on from the newest checkpoint of the run, or start if there is none" \
     }
+#define LIANA__OPTION_LOG_EVERY                                                                            \
+    {                                                                                                      \
+        "log-every", "N", "print a line after every N updates, counted from the beginning of the training" \
+    }
 #define LIANA__OPTION_MODEL                                                                                        \
     {                                                                                                              \
         "model", "FILE", "a model without a run: model.json (Keras's architecture), or a folder that has saved it" \

@@ -4,7 +4,7 @@
 #include "base/format.h"
 #include "report/run_files.h"
 #include "train/callbacks/monitor.h"
-#include "train/sweep/differences.h"
+#include "train/config/differences.h"
 
 #include <math.h>
 #include <string.h>

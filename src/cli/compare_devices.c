@@ -3,7 +3,7 @@
 
 #include "base/context.h"
 #include "report/device_report.h"
-#include "train/numbers/incident.h"
+#include "train/training/incident.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,9 +24,9 @@ static liana_status find_names(liana__invocation *invocation, const liana__confi
 {
     const char *given = liana__invocation_text(invocation, "devices");
     if (!given) {
-        const bool is_cpu = !config->train.device || strcmp(config->train.device, "cpu") == 0;
+        const bool is_cpu = !config->job.device || strcmp(config->job.device, "cpu") == 0;
         names[0] = "cpu";
-        names[1] = is_cpu ? "reference" : config->train.device;
+        names[1] = is_cpu ? "reference" : config->job.device;
         return LIANA_OK;
     }
     const char *comma = strchr(given, ',');
@@ -122,9 +122,9 @@ static liana_status open_run(liana__invocation *invocation, const liana__session
                              const liana__run *before, bool unprepared, liana__run *run)
 {
     liana__config config = session->config;
-    if (before) config.train.precision = (int)before->core.precision;
-    config.train.device = device;
-    config.train.strategy = NULL;
+    if (before) config.job.precision = (int)before->core.precision;
+    config.job.device = device;
+    config.job.strategy = NULL;
     config.data.validation = (liana__source_config){0};
     config.data.test = (liana__source_config){0};
     const liana__run_options opened = {.training = true,

@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "base/format.h"
 #include "report/rate_report.h"
-#include "train/core/rate_finder.h"
+#include "train/training/rate_finder.h"
 
 #include <math.h>
 #include <string.h>

@@ -17,9 +17,9 @@ enum { MOST_WORDS = 16 };
 static const struct timespec pause_between_looks = {.tv_nsec = 20 * 1000 * 1000};
 
 typedef struct runner {
-    liana__job *jobs;
+    liana__process *jobs;
     size_t count, at_once;
-    liana__on_job on_job;
+    liana__on_process on_job;
     void *user;
     liana__error *error;
     size_t num_running;
@@ -39,7 +39,7 @@ static void become_job(pid_t parent)
     if (getppid() != parent) _exit(128 + SIGTERM);
 }
 
-static int run_job(const liana__job *job)
+static int run_job(const liana__process *job)
 {
     const char *argv[MOST_WORDS] = {"liana"};
     int argc = 1;
@@ -58,7 +58,7 @@ static int run_job(const liana__job *job)
 
 static liana_status start(runner *own, size_t index)
 {
-    liana__job *job = &own->jobs[index];
+    liana__process *job = &own->jobs[index];
     pid_t parent = getpid();
     fflush(NULL);
     pid_t process = fork();
@@ -68,7 +68,7 @@ static liana_status start(runner *own, size_t index)
         _exit(run_job(job));
     }
     job->process = process;
-    job->state = LIANA__JOB_RUNS;
+    job->state = LIANA__PROCESS_RUNS;
     own->num_running++;
     return own->on_job(own->user, index, job, own->error);
 }
@@ -80,18 +80,18 @@ static void stop_all(runner *own)
     if (own->stopping) return;
     own->stopping = true;
     for (size_t i = 0; i < own->count; i++) {
-        if (own->jobs[i].state == LIANA__JOB_RUNS) kill(own->jobs[i].process, SIGTERM);
+        if (own->jobs[i].state == LIANA__PROCESS_RUNS) kill(own->jobs[i].process, SIGTERM);
     }
 }
 
 static liana_status look(runner *own, size_t index)
 {
-    liana__job *job = &own->jobs[index];
+    liana__process *job = &own->jobs[index];
     int status = 0;
     pid_t got = waitpid(job->process, &status, WNOHANG);
     if (got == 0 || (got < 0 && errno == EINTR)) return LIANA_OK;
     job->code = got < 0 ? 1 : WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-    job->state = LIANA__JOB_ENDED;
+    job->state = LIANA__PROCESS_ENDED;
     own->num_running--;
     return own->on_job(own->user, index, job, own->error);
 }
@@ -100,14 +100,14 @@ static liana_status look_at_all(runner *own)
 {
     liana_status status = LIANA_OK;
     for (size_t i = 0; i < own->count; i++) {
-        if (own->jobs[i].state != LIANA__JOB_RUNS) continue;
+        if (own->jobs[i].state != LIANA__PROCESS_RUNS) continue;
         liana_status looked = look(own, i);
         if (status == LIANA_OK) status = looked;
     }
     return status;
 }
 
-liana_status liana__jobs_run(liana__job *jobs, size_t count, size_t at_once, liana__on_job on_job, void *user,
+liana_status liana__jobs_run(liana__process *jobs, size_t count, size_t at_once, liana__on_process on_job, void *user,
                              liana__error *error)
 {
     runner own = {jobs, count, at_once, on_job, user, error, 0, false};

@@ -180,8 +180,9 @@ static const char *const *make_words(const launch *own)
     const liana__invocation *invocation = own->invocation;
     const char *command = find_command(invocation);
     const char *program = liana__invocation_text(invocation, "program"),
-               *out = liana__invocation_text(invocation, "out");
-    const char **words = liana__arena_allocate(own->arena, (invocation->num_operands + 8) * sizeof *words);
+               *out = liana__invocation_text(invocation, "out"),
+               *log_every = liana__invocation_text(invocation, "log-every");
+    const char **words = liana__arena_allocate(own->arena, (invocation->num_operands + 10) * sizeof *words);
     size_t used = 0;
     if (!words) return NULL;
     if (program) {
@@ -195,6 +196,8 @@ static const char *const *make_words(const launch *own)
         if (liana__invocation_has(invocation, "json")) words[used++] = "--json";
         if (out) words[used++] = "--out";
         if (out) words[used++] = out;
+        if (log_every) words[used++] = "--log-every";
+        if (log_every) words[used++] = log_every;
     }
     for (size_t i = !program && command ? 1 : 0; i < invocation->num_operands; i++) {
         words[used++] = invocation->operands[i];
@@ -411,6 +414,7 @@ static const liana__option options[] = {
     LIANA__OPTION_OUT("the run folder (default: output of the configuration)"),
     LIANA__OPTION_RESUME,
     {"requeue", NULL, "exit with 75 when it is stopped and could go on, so that a scheduler starts it again"},
+    LIANA__OPTION_LOG_EVERY,
     LIANA__OPTION_JSON,
     {0},
 };

@@ -2,7 +2,7 @@
 #include "backends/backend.h"
 #include "base/context_plugins.h"
 #include "base/cpu.h"
-#include "base/own_part.h"
+#include "base/named.h"
 #include "base/plugin.h"
 #include "cli/session.h"
 #include "data/augment/augment.h"
@@ -10,6 +10,7 @@
 #include "distribute/strategy.h"
 #include "distribute/transport/transport.h"
 #include "layers/activations.h"
+#include "layers/initializers.h"
 #include "layers/model.h"
 #include "layers/rules/constraints.h"
 #include "layers/rules/regularizers.h"
@@ -21,7 +22,7 @@
 #include "optimizers/schedule.h"
 #include "passes/pass.h"
 #include "train/callbacks/callback.h"
-#include "train/sweep/sweep.h"
+#include "train/config/sweep.h"
 
 static const liana__option options[] = {
     {"plugin", "FILE.so", "list the parts of a plugin as well"},
@@ -35,6 +36,7 @@ typedef struct entry {
     const char *doc;             /* "": the name is enough */
     const char *default_text;    /* of configuration keys; else NULL */
     const liana__fields *fields; /* its options; NULL: none */
+    const char *in_c;            /* what programs call a configuration key; NULL: nothing */
 } entry;
 
 enum { MAX_ENTRIES = 256 };
@@ -48,15 +50,32 @@ typedef struct entries {
 
 static void add(entries *list, const char *name, const char *doc, const liana__fields *fields)
 {
-    if (list->count < MAX_ENTRIES) list->items[list->count++] = (entry){name, doc, NULL, fields};
+    if (list->count < MAX_ENTRIES) list->items[list->count++] = (entry){name, doc, NULL, fields, NULL};
 }
 
-static void add_own(entries *list, const char *kind)
+/* liana's own, with their options or without them; then those that the context has. */
+static void add_parts(entries *list, const liana__kind *kind, bool with_options)
 {
-    const liana__own_part *part;
-    for (size_t i = 0; (part = liana__own_part_at(list->context, kind, i)); i++) {
+    const liana_part *part;
+    for (size_t i = 0; (part = liana__part_at(NULL, kind, i)); i++) {
+        add(list, part->name, part->doc ? part->doc : "", with_options ? &part->options : NULL);
+    }
+}
+
+static void add_own(entries *list, const liana__kind *kind)
+{
+    const liana_part *part;
+    size_t first = 0;
+    while (kind->builtin[first]) first++;
+    for (size_t i = first; (part = liana__part_at(list->context, kind, i)); i++) {
         add(list, part->name, part->doc, part->options.count ? &part->options : NULL);
     }
+}
+
+static void list_parts(entries *list, const liana__kind *kind, bool with_options)
+{
+    add_parts(list, kind, with_options);
+    add_own(list, kind);
 }
 
 /* ---- the kinds ---- */
@@ -69,13 +88,11 @@ static void list_ops(entries *list)
 
 static void list_layers(entries *list)
 {
-    for (size_t i = 0; liana__layer_types[i]; i++) {
-        add(list, liana__layer_types[i]->name, liana__layer_types[i]->doc, liana__layer_types[i]->options);
-    }
+    add_parts(list, &liana__layer_kind, true);
     for (const liana__model_entry *own = liana__model_entries; own->name; own++) {
         add(list, own->name, own->doc, own->options);
     }
-    add_own(list, LIANA__PART_LAYER);
+    add_own(list, &liana__layer_kind);
 }
 
 static void list_models(entries *list)
@@ -87,78 +104,52 @@ static void list_models(entries *list)
 
 static void list_activations(entries *list)
 {
-    for (size_t i = 0; liana__activations[i].name; i++) {
-        add(list, liana__activations[i].name, liana__activations[i].doc, NULL);
-    }
-    add_own(list, LIANA__PART_ACTIVATION);
+    list_parts(list, &liana__activation_kind, false);
 }
 
 static void list_initializers(entries *list)
 {
-    const char *const *names = liana__initializer_names();
-    for (size_t i = 0; names[i]; i++) add(list, names[i], "", NULL);
-    add_own(list, LIANA__PART_INITIALIZER);
+    list_parts(list, &liana__initializer_kind, false);
 }
 
 static void list_regularizers(entries *list)
 {
-    for (size_t i = 0; liana__regularizer_types[i]; i++) {
-        const liana__regularizer_type *type = liana__regularizer_types[i];
-        add(list, type->call.name, type->doc, type->call.arguments);
-    }
-    add_own(list, LIANA__PART_REGULARIZER);
+    list_parts(list, &liana__regularizer_kind, true);
 }
 
 static void list_constraints(entries *list)
 {
-    for (size_t i = 0; liana__constraint_types[i]; i++) {
-        const liana__constraint_type *type = liana__constraint_types[i];
-        add(list, type->call.name, type->doc, type->call.arguments);
-    }
-    add_own(list, LIANA__PART_CONSTRAINT);
+    list_parts(list, &liana__constraint_kind, true);
 }
 
 static void list_losses(entries *list)
 {
-    for (size_t i = 0; liana__losses[i]; i++) add(list, liana__losses[i]->name, liana__losses[i]->doc, NULL);
-    add_own(list, LIANA__PART_LOSS);
+    list_parts(list, &liana__loss_kind, false);
 }
 
 static void list_metrics(entries *list)
 {
-    for (size_t i = 0; liana__metrics[i]; i++) add(list, liana__metrics[i]->name, liana__metrics[i]->doc, NULL);
-    add_own(list, LIANA__PART_METRIC);
+    list_parts(list, &liana__metric_kind, false);
 }
 
 static void list_optimizers(entries *list)
 {
-    for (size_t i = 0; liana__optimizers[i]; i++) {
-        add(list, liana__optimizers[i]->name, liana__optimizers[i]->doc, liana__optimizers[i]->options);
-    }
-    add_own(list, LIANA__PART_OPTIMIZER);
+    list_parts(list, &liana__optimizer_kind, true);
 }
 
 static void list_schedules(entries *list)
 {
-    for (size_t i = 0; liana__schedules[i]; i++) {
-        add(list, liana__schedules[i]->name, liana__schedules[i]->doc, liana__schedules[i]->options);
-    }
-    add_own(list, LIANA__PART_SCHEDULE);
+    list_parts(list, &liana__schedule_kind, true);
 }
 
 static void list_callbacks(entries *list)
 {
-    for (size_t i = 0; liana__callbacks[i]; i++) {
-        add(list, liana__callbacks[i]->name, liana__callbacks[i]->doc, liana__callbacks[i]->options);
-    }
-    add_own(list, LIANA__PART_CALLBACK);
+    list_parts(list, &liana__callback_kind, true);
 }
 
 static void list_controls(entries *list)
 {
-    for (size_t i = 0; liana__controls[i]; i++) {
-        add(list, liana__controls[i]->name, liana__controls[i]->doc, liana__controls[i]->options);
-    }
+    add_parts(list, &liana__control_kind, true);
 }
 
 static void list_sources(entries *list)
@@ -166,7 +157,7 @@ static void list_sources(entries *list)
 #define LIANA__SOURCE(stem, symbol) add(list, liana__source_##symbol.name, liana__source_##symbol.doc, NULL);
 #include "data/sources.def"
 #undef LIANA__SOURCE
-    add_own(list, LIANA__PART_SOURCE);
+    add_own(list, &liana__own_source_kind);
 }
 
 static void list_datasets(entries *list)
@@ -245,7 +236,8 @@ static void list_keys(entries *list, const liana__fields *fields, const char *pr
         if (field->kind == LIANA__FIELD_SECTION) {
             list_keys(list, field->section, key);
         } else if (list->count < MAX_ENTRIES) {
-            list->items[list->count++] = (entry){key, field->doc, default_of(field), NULL};
+            list->items[list->count++] =
+                (entry){key, field->doc, default_of(field), NULL, liana__job_names_in_c(key, list->arena)};
         }
     }
 }
@@ -399,6 +391,7 @@ static void print_json(liana__invocation *invocation, const kind *which, const e
         if (item->default_text) {
             liana__value_set(arena, map, "default", liana__value_string(arena, item->default_text));
         }
+        if (item->in_c) liana__value_set(arena, map, "in_c", liana__value_string(arena, item->in_c));
         add_options(item->fields, own, arena);
         add_options(which->common, own, arena);
         if (own->count) liana__value_set(arena, map, "options", own);
@@ -457,6 +450,7 @@ static void print_entries(liana__invocation *invocation, const entries *list)
         if (item->default_text) fprintf(invocation->out, "  %-*s", defaults, item->default_text);
         fprintf(invocation->out, "%s%s\n", *item->doc ? "  " : "", item->doc);
     }
+    if (list->count == 1 && list->items[0].in_c) fprintf(invocation->out, "    in C: %s\n", list->items[0].in_c);
 }
 
 static liana_status list_kinds(liana__invocation *invocation, const liana_context *context)
@@ -503,7 +497,8 @@ const liana__command liana__subcommand_list = {
     .operands = "[KIND [NAME]]",
     .summary = "List the names that a configuration may use",
     .help = "Without a KIND, lists the kinds. 'liana list layers Conv2D' explains the options of a layer,\n"
-            "'liana list configuration train' the keys of a section with their defaults.\n",
+            "'liana list configuration train' the keys of a section with their defaults,\n"
+            "'liana list configuration train.epochs' one of them, and what programs in C call it.\n",
     .options = options,
     .max_operands = 2,
     .run = run,

@@ -4,7 +4,7 @@
 #include "distribute/transport/frame.h"
 #include "distribute/transport/message_cost.h"
 #include "distribute/worker_devices.h"
-#include "train/plan/plan_measure.h"
+#include "train/run/plan_measure.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -378,7 +378,7 @@ static liana_status check_options(liana__invocation *invocation, bool of_device)
 static liana_status read_wire(planner *own, const liana__config *config)
 {
     liana__strategy_choice choice;
-    LIANA_TRY(liana__strategy_read(config->train.strategy, "train.strategy", &own->invocation->arena, &choice,
+    LIANA_TRY(liana__strategy_read(config->job.strategy, "train.strategy", &own->invocation->arena, &choice,
                                    &own->invocation->error));
     const bool has_wire = choice.strategy && choice.strategy->needs_cluster;
     own->training.update.short_sums = has_wire && liana__worker_wire(choice.options) == LIANA__WIRE_BFLOAT16;

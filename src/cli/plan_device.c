@@ -119,7 +119,7 @@ static liana_status write_shard(const device_plan *own, const liana__training *t
 {
     liana_graph *graph;
     liana__error *error = &own->invocation->error;
-    LIANA_TRY(liana__trainer_build_leaf(training->trainer, own->shard, &graph, error));
+    LIANA_TRY(liana__trainer_build_shard(training->trainer, LIANA__STEP_TRAINING, own->shard, false, &graph, error));
     const liana__stablehlo_options options = {.donate_variables = true, .highest_precision = !own->default_products};
     liana_graph *prepared = NULL;
     liana_status status = liana__passes_run_asked_for(graph, &prepared, error);
@@ -134,7 +134,7 @@ static liana_status write_text(const device_plan *own, const liana__training *tr
     liana__leaf_plan leaf;
     liana__whole_plan plan;
     liana__error *error = &own->invocation->error;
-    const bool is_update = liana__trainer_lend_whole_plan(training->trainer, &leaf, &plan);
+    const bool is_update = liana__step_lend_whole_plan(training->trainer->step, &leaf, &plan);
     text->update.replicas = (size_t)text->replicas;
     text->update.default_products = own->default_products;
     if (is_update) {
@@ -315,14 +315,14 @@ static liana_status plan(device_plan *own, const liana__session *session)
     liana__invocation *invocation = own->invocation;
     liana__run run;
     liana__config config = session->config;
-    own->may_recompute = config.train.recompute == LIANA_RECOMPUTE_AUTO;
-    own->memory = (double)config.train.memory * MIB;
-    config.train.device = "cpu";
-    config.train.recompute = LIANA_RECOMPUTE_NONE;
-    config.train.strategy = NULL;
+    own->may_recompute = config.job.recompute == LIANA_RECOMPUTE_AUTO;
+    own->memory = (double)config.job.memory * MIB;
+    config.job.device = "cpu";
+    config.job.recompute = LIANA_RECOMPUTE_NONE;
+    config.job.strategy = NULL;
     /* What auto comes to on TPUs and GPUs. */
-    if (config.train.precision == LIANA_PRECISION_AUTO) config.train.precision = LIANA_MIXED_BFLOAT16;
-    own->default_products = config.train.precision == LIANA_FLOAT32_DEFAULT;
+    if (config.job.precision == LIANA_PRECISION_AUTO) config.job.precision = LIANA_MIXED_BFLOAT16;
+    own->default_products = config.job.precision == LIANA_FLOAT32_DEFAULT;
     config.data.validation = config.data.test = (liana__source_config){0};
     const liana__run_options opened = {.training = true};
     LIANA_TRY(liana__run_open(session->context, &config, &opened, &run, &invocation->error));
@@ -330,7 +330,7 @@ static liana_status plan(device_plan *own, const liana__session *session)
     liana_status status = liana__invocation_int(invocation, "microbatch", 1, MOST_SHARD, &own->shard);
     if (status == LIANA_OK && !own->target) status = plan_tiles(own, &run);
     if (status == LIANA_OK && liana__invocation_has(invocation, "compile"))
-        status = compile(own, &run.core, config.train.batch_size);
+        status = compile(own, &run.core, config.job.batch_size);
     liana__run_close(&run);
     return status;
 }

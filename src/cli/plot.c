@@ -3,7 +3,7 @@
 
 #include "base/file.h"
 #include "report/run_plot.h"
-#include "train/fit/fit_plan.h"
+#include "train/job/fit_plan.h"
 
 #include <string.h>
 
@@ -51,7 +51,7 @@ static liana_status plot_runs(liana__invocation *invocation, const char *path)
 /* ---- schedules ---- */
 
 /* The rates of a run's updates, or of evenly chosen ones of very many. */
-static liana_status sample(liana__invocation *invocation, const liana__learning_rate *rate, int64_t updates,
+static liana_status sample(liana__invocation *invocation, const liana_learning_rate *rate, int64_t updates,
                            liana__plotted_rate *plotted)
 {
     size_t count = updates < MOST_POINTS ? (size_t)updates : MOST_POINTS;
@@ -75,14 +75,14 @@ static liana_status find_rates(liana__invocation *invocation, liana__session *se
 {
     liana__error *error = &invocation->error;
     liana__data_config *data = &session->config.data;
-    const liana__train_config *train = &session->config.train;
+    const liana__job_options *train = &session->config.job;
     LIANA_TRY(liana__config_require_training_data(&session->config, error));
     data->validation = data->test = (liana__source_config){0};
     liana__run run;
     LIANA_TRY(
         liana__run_open(session->context, &session->config, &(liana__run_options){.training = true}, &run, error));
     const liana__training_length length = {.epochs = train->epochs, .steps = train->steps};
-    liana__learning_rate rate = run.core.learning_rate;
+    liana_learning_rate rate = run.core.learning_rate;
     liana__fit_plan_make(&run.core.state, run.training.loader, &length, &rate);
     liana_status status = LIANA_OK;
     if (rate.total_steps <= 0) {

@@ -70,7 +70,7 @@ static size_t find_top(const printer *own, const float *values, size_t num_class
 static size_t find_shown(const printer *own, const liana__output_classes *classes, const float *values)
 {
     const size_t count = find_top(own, values, classes->count);
-    const size_t said = classes->of_one && (double)values[1] > own->run->config->train.threshold;
+    const size_t said = classes->of_one && (double)values[1] > own->run->config->job.threshold;
     if (!classes->of_one || own->top[0] == said) return count;
     if (count > 1) own->top[1] = own->top[0];
     own->top[0] = said;

@@ -218,6 +218,7 @@ void liana__progress_render_bar(const liana__progress *progress, int width, lian
 void liana__progress_render_line(const liana__progress *progress, liana__text *text)
 {
     const char *what = progress->phase == LIANA__PHASE_VALIDATE ? "validation step" : "step";
+    if (progress->phase == LIANA__PHASE_LOG) liana__text_add(text, "global step %" PRId64 ", ", progress->global_step);
     liana__text_add(text, "epoch %" PRId64, progress->epoch);
     if (progress->epochs > 0) liana__text_add(text, "/%" PRId64, progress->epochs);
     liana__text_add(text, ": %s %" PRId64, what, progress->step);
@@ -240,6 +241,7 @@ void liana__progress_render_json(const liana__progress *progress, liana__text *t
         [LIANA__PHASE_TRAIN] = "step",
         [LIANA__PHASE_VALIDATE] = "validation",
         [LIANA__PHASE_EPOCH_DONE] = "epoch",
+        [LIANA__PHASE_LOG] = "log",
     };
     liana__arena arena = {0};
     liana__value *event = liana__value_map(&arena);
@@ -251,6 +253,7 @@ void liana__progress_render_json(const liana__progress *progress, liana__text *t
     liana__value_set(&arena, event, "epochs", epochs);
     liana__value_set(&arena, event, "step", liana__value_int(&arena, progress->step));
     liana__value_set(&arena, event, "steps", steps);
+    liana__value_set(&arena, event, "global_step", liana__value_int(&arena, progress->global_step));
     liana__value_set(&arena, event, "seconds", liana__value_float(&arena, progress->seconds));
     /* Both by their old names too. */
     static const char *const counts[] = {"examples", "images"};

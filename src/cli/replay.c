@@ -1,7 +1,7 @@
 /* liana replay: runs a bundle of bad numbers again, node by node. */
 #include "base/context.h"
 #include "cli/command.h"
-#include "train/numbers/bundle.h"
+#include "train/training/bundle.h"
 
 static const liana__option options[] = {LIANA__OPTION_JSON, {0}};
 

@@ -61,6 +61,28 @@ static void print_bar(liana__reporter *reporter, const liana__progress *progress
     if (progress->phase == LIANA__PHASE_EPOCH_DONE) end_line(reporter);
 }
 
+/* As a line, or as JSON. */
+static void print_text(liana__reporter *reporter, const liana__progress *progress)
+{
+    reporter->text.length = 0;
+    if (reporter->mode == LIANA__REPORTER_JSON) {
+        liana__progress_render_json(progress, &reporter->text);
+    } else {
+        liana__progress_render_line(progress, &reporter->text);
+    }
+    const char *end = reporter->line_open ? "\x1b[K" : "";
+    if (reporter->line_open) fputc('\r', reporter->stream);
+    if (reporter->text.data) fprintf(reporter->stream, "%s%s\n", reporter->text.data, end);
+    reporter->line_open = false;
+}
+
+void liana__reporter_log(liana__reporter *reporter, const liana__progress *progress)
+{
+    if (reporter->unread) return;
+    print_text(reporter, progress);
+    flush(reporter);
+}
+
 void liana__reporter_update(liana__reporter *reporter, const liana__progress *progress, double now)
 {
     if (reporter->unread) return;
@@ -68,14 +90,13 @@ void liana__reporter_update(liana__reporter *reporter, const liana__progress *pr
     bool due = first ? reporter->mode == LIANA__REPORTER_BAR : now - reporter->printed >= reporter->interval;
     if (first) reporter->printed = now;
     if (!due && progress->phase != LIANA__PHASE_EPOCH_DONE) return;
+    if (reporter->logs && reporter->mode == LIANA__REPORTER_LINES && progress->phase == LIANA__PHASE_TRAIN) return;
     reporter->printed = now;
-    reporter->text.length = 0;
     if (reporter->mode == LIANA__REPORTER_BAR) {
+        reporter->text.length = 0;
         print_bar(reporter, progress);
     } else {
-        if (reporter->mode == LIANA__REPORTER_JSON) liana__progress_render_json(progress, &reporter->text);
-        if (reporter->mode == LIANA__REPORTER_LINES) liana__progress_render_line(progress, &reporter->text);
-        if (reporter->text.data) fprintf(reporter->stream, "%s\n", reporter->text.data);
+        print_text(reporter, progress);
     }
     flush(reporter);
 }

@@ -23,6 +23,7 @@ typedef struct liana__reporter {
     double printed;  /* time of the last one; below 0: never */
     int64_t epoch;   /* the epoch whose heading is on the terminal */
     bool line_open;  /* the bar's line is not ended yet */
+    bool logs;       /* --log-every: its lines stand for those that come from time to time while training */
     bool unread;     /* the pipe has no reader: nothing is printed any more */
     liana__text text;
 } liana__reporter;
@@ -31,6 +32,8 @@ typedef struct liana__reporter {
 void liana__reporter_init(liana__reporter *reporter, FILE *stream, bool json);
 /* `now`: seconds of a monotonic clock. */
 void liana__reporter_update(liana__reporter *reporter, const liana__progress *progress, double now);
+/* Prints a line of --log-every, for progress of LIANA__PHASE_LOG. It takes the place of a bar, which comes again. */
+void liana__reporter_log(liana__reporter *reporter, const liana__progress *progress);
 /* Prints a line between the others: "saved checkpoints/step-100". In JSON: {"event": "note", "message": ...}. */
 void liana__reporter_note(liana__reporter *reporter, const char *format, ...) LIANA__PRINTF(2, 3);
 /* Ends an open line, and frees. Call it also before printing an error. */

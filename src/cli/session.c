@@ -26,7 +26,7 @@ static liana_status make_context(liana__invocation *invocation, liana__session *
 
 static liana_status start_context(liana__invocation *invocation, liana__session *session)
 {
-    liana_status status = liana__context_start(session->context, (int)session->config.train.threads);
+    liana_status status = liana__context_start(session->context, (int)session->config.job.threads);
     if (status != LIANA_OK) invocation->error = session->context->error;
     return status;
 }
@@ -248,5 +248,5 @@ liana__value *liana__session_event(liana__invocation *invocation, const char *na
 
 liana_status liana__session_read_threshold(liana__invocation *invocation, liana__session *session)
 {
-    return liana__invocation_float(invocation, "threshold", 1e-9, 1, &session->config.train.threshold);
+    return liana__invocation_float(invocation, "threshold", 1e-9, 1, &session->config.job.threshold);
 }

@@ -34,7 +34,7 @@ static liana__value *layer_value(const liana_model *model, size_t index, liana__
         liana__value_add(arena, shape, liana__value_int(arena, of_result->dims[i]));
     }
     liana__value_set(arena, map, "name", liana__value_string(arena, layer->name));
-    liana__value_set(arena, map, "class", liana__value_string(arena, layer->type->name));
+    liana__value_set(arena, map, "class", liana__value_string(arena, layer->type->part.name));
     liana__value_set(arena, map, "output_shape", shape);
     liana__value_set(arena, map, "parameters", liana__value_int(arena, parameters));
     liana__value_set(arena, map, "trainable", liana__value_bool(arena, layer->trainable));

@@ -5,7 +5,7 @@
 #include "base/context_plugins.h"
 #include "base/file.h"
 #include "report/sweep_report.h"
-#include "train/sweep/results.h"
+#include "train/config/results.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +28,7 @@ static const liana__option options[] = {
 typedef struct sweeper {
     liana__invocation *invocation;
     liana__sweep sweep;
-    liana__job *jobs;
+    liana__process *jobs;
     const liana__sweep_run **runs; /* of the jobs */
     size_t num_jobs, at_once;
     size_t num_ended, num_failed;
@@ -142,7 +142,7 @@ static liana_status make_job(sweeper *own, const liana__sweep_run *run, int64_t 
                            NULL};
     const char *const *kept = liana__arena_copy(arena, words, sizeof words);
     if (!kept || arena->failed) return liana__fail_memory(&own->invocation->error, own->sweep.file);
-    own->jobs[own->num_jobs] = (liana__job){.words = kept, .log = run->log};
+    own->jobs[own->num_jobs] = (liana__process){.words = kept, .log = run->log};
     own->runs[own->num_jobs++] = run;
     return LIANA_OK;
 }
@@ -198,12 +198,12 @@ static void say(const sweeper *own, const liana__sweep_run *run, const char *sta
     fflush(invocation->out);
 }
 
-static liana_status watch(void *user, size_t index, const liana__job *job, liana__error *error)
+static liana_status watch(void *user, size_t index, const liana__process *job, liana__error *error)
 {
     sweeper *own = user;
     const liana__sweep_run *run = own->runs[index];
     char message[400] = "";
-    if (job->state == LIANA__JOB_RUNS) {
+    if (job->state == LIANA__PROCESS_RUNS) {
         say(own, run, liana__folder_exists(run->folder) ? "goes on" : "started", "");
         return LIANA_OK;
     }

@@ -11,6 +11,7 @@ static const liana__option options[] = {
     {"resume-from", "CHECKPOINT",
      "go on from this checkpoint: best, a name in the run, or a folder; newer ones are set aside"},
     {"allow-changed", NULL, "resume with other settings or data, where the state still fits"},
+    LIANA__OPTION_LOG_EVERY,
     {"requeue", NULL, "exit with 75 when it is stopped and could go on, so that a scheduler starts it again"},
     LIANA__OPTION_PLUGINS,
     LIANA__OPTION_JSON,
@@ -23,6 +24,7 @@ typedef struct watcher {
     const liana__run *run;
     const char *run_folder; /* given in place of a configuration, or NULL */
     bool silent;            /* another process of the cluster reports */
+    int64_t log_every;      /* updates; 0: no such lines */
     liana__run_options *options;
     /* Of training, validation not counted: of the epochs that are over, and of the running one. */
     double seconds, wait;
@@ -61,6 +63,13 @@ static void notice_unread(watcher *own)
     fprintf(invocation->err, "liana: standard output has no reader any more; training goes on\n");
 }
 
+/* A group of updates that meets several of the numbers has one line. */
+static bool is_logged(const watcher *own, const liana__fit_event *event)
+{
+    if (!own->log_every || event->kind != LIANA__FIT_STEP) return false;
+    return event->global_step / own->log_every > (event->global_step - event->updates) / own->log_every;
+}
+
 static bool watch(void *user, const liana__fit_event *event)
 {
     watcher *own = user;
@@ -75,6 +84,7 @@ static bool watch(void *user, const liana__fit_event *event)
                                 .epochs = event->epochs,
                                 .step = event->step,
                                 .steps = event->steps,
+                                .global_step = event->global_step,
                                 .seconds = event->seconds,
                                 .examples = event->images,
                                 .no_images = own->run->image_shape[0] == 0,
@@ -86,6 +96,10 @@ static bool watch(void *user, const liana__fit_event *event)
     add_means(own->run, event->training, "", &progress, &arena);
     if (event->validation->count) add_means(own->run, event->validation, "val_", &progress, &arena);
     liana__reporter_update(&own->reporter, &progress, liana__clock_seconds());
+    if (is_logged(own, event)) {
+        progress.phase = LIANA__PHASE_LOG;
+        liana__reporter_log(&own->reporter, &progress);
+    }
     notice_unread(own);
     liana__arena_free(&arena);
     return liana__signals_caught() == 0;
@@ -226,7 +240,9 @@ static liana_status run(liana__invocation *invocation)
         watcher own = {.invocation = invocation, .run_folder = folder};
         liana__reporter_init(&own.reporter, invocation->out, liana__invocation_has(invocation, "json"));
         liana__signals_catch();
-        status = train(invocation, session.context, &session.config, &own);
+        status = liana__invocation_int(invocation, "log-every", 1, INT64_MAX, &own.log_every);
+        own.reporter.logs = own.log_every > 0;
+        if (status == LIANA_OK) status = train(invocation, session.context, &session.config, &own);
         liana__reporter_free(&own.reporter);
         notice_unread(&own);
     }

@@ -48,7 +48,7 @@ typedef struct liana__strategy_plan {
     /* Builds the graph of the update of all variables, after that of a training leaf. The inputs are sums of the leaf,
      * then `num_scalars` f32 scalars, then the finished sums of each round. It assigns to variables. */
     liana_status (*build_update)(void *user, liana_graph **graph, liana__error *error);
-    /* Rounds of sums that the update reads (train/core/slice_update.h); mostly there are none. The graph of a round has
+    /* Rounds of sums that the update reads (step/slice_update.h); mostly there are none. The graph of a round has
      * the inputs of the update, with the finished sums of the rounds before. Its one output is what `finish_sums` adds
      * up, on the host; that gives the finished sums, which stay until the next update, and may change the scalars for
      * what comes after. */

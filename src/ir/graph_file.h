@@ -76,7 +76,7 @@ typedef enum liana__attribute_type {
 } liana__attribute_type;
 
 /* ATTRIBUTE_NONE for kinds that no op has. */
-static inline liana__attribute_type liana__attribute_type_of(liana__field_kind kind)
+static inline liana__attribute_type liana__attribute_type_of(liana_option_kind kind)
 {
     switch (kind) {
     case LIANA__FIELD_BOOL: return LIANA__ATTRIBUTE_BOOL;

@@ -198,9 +198,8 @@ static liana_status get_ints(reader *r, liana__ints *ints)
 {
     uint32_t count;
     LIANA_TRY(get_u32(r, "the number of values", &count));
-    if (count > LIANA__MAX_INTS) {
-        return liana__fail(r->error, LIANA_INVALID_DATA, "found %u values, expected at most %d", count,
-                           LIANA__MAX_INTS);
+    if (count > LIANA_MAX_INTS) {
+        return liana__fail(r->error, LIANA_INVALID_DATA, "found %u values, expected at most %d", count, LIANA_MAX_INTS);
     }
     *ints = (liana__ints){.count = count};
     for (uint32_t i = 0; i < count; i++) LIANA_TRY(get_int(r, "a value", &ints->values[i]));

@@ -106,7 +106,7 @@ static void put_text(writer *w, const char *text)
 
 static void put_ints(writer *w, const liana__ints *ints)
 {
-    int64_t count = ints->count < 0 ? 0 : ints->count > LIANA__MAX_INTS ? LIANA__MAX_INTS : ints->count;
+    int64_t count = ints->count < 0 ? 0 : ints->count > LIANA_MAX_INTS ? LIANA_MAX_INTS : ints->count;
     put_u32(&w->body, (uint32_t)count);
     for (int64_t i = 0; i < count; i++) put_u64(&w->body, (uint64_t)ints->values[i]);
 }

@@ -26,7 +26,7 @@
 
 #include "kernels/vector_dtype.h"
 
-/* A bound of the rounding error, in errors of direct sums. Long sums measure about 2 (tests/kernels/test_winograd.c). */
+/* Bound of the rounding error, in errors of direct sums. Long sums measure about 2 (tests/kernels/test_winograd.c). */
 #define WINOGRAD_ROUNDING 4.0
 
 /* Cells of a window, and most results and cells of a tile, along an axis. */

@@ -2,52 +2,48 @@
 #include "layers/activations.h"
 #include "layers/option_rows.h"
 
-static const liana__field activation_rows[] = {
-    LIANA__FIELD_ROW(liana_activation_options, activation, STRING, .required = true, .doc = "the function's name"),
+static const liana_option activation_rows[] = {
+    LIANA_OPTION_ROW(liana_activation_options, activation, STRING, .required = true, .doc = "the function's name"),
 };
-static const liana__fields activation_options =
-    LIANA__FIELD_TABLE("Activation", liana_activation_options, activation_rows);
 
-static liana_status check_activation(liana__layer_check *check)
+static liana_status check_activation(liana_check *check)
 {
     const liana_activation_options *chosen = check->options;
     return liana__check_activation(check, "activation", chosen->activation);
 }
 
-static liana_tensor call_activation(liana__layer_call *call)
+static liana_tensor call_activation(liana_layer_call *call)
 {
     const liana_activation_options *chosen = call->options;
     return liana__activate(call, chosen->activation, call->inputs[0]);
 }
 
-const liana__layer_type liana__layer_activation = {
-    .name = "Activation",
-    .doc = "an activation by name",
-    .options = &activation_options,
+const liana_layer_type liana__layer_activation = {
+    LIANA_PART(LAYER, liana_layer_type, "Activation", "an activation by name",
+               LIANA_PART_OPTIONS(liana_activation_options, activation_rows), .check = check_activation),
+    .keeps_shards_apart = true,
     .min_inputs = 1,
     .max_inputs = 1,
-    .masking = LIANA__MASK_KEPT,
-    .sums = LIANA__SUMS_KEPT_BY_DOING_NOTHING,
-    .check = check_activation,
+    .masking = LIANA_MASKING_KEPT,
+    .sums = LIANA_SUMS_KEPT_BY_DOING_NOTHING,
     .call = call_activation,
 };
 
-static const liana__field softmax_rows[] = {
-    LIANA__FIELD_ROW(liana_softmax_options, axis, INT, .default_text = "-1", .minimum = -LIANA_MAX_RANK,
+static const liana_option softmax_rows[] = {
+    LIANA_OPTION_ROW(liana_softmax_options, axis, INT, .default_text = "-1", .minimum = -LIANA_MAX_RANK,
                      .maximum = LIANA_MAX_RANK,
                      .doc = "the axis along which the results sum to 1; negative axes count from the end"),
 };
-static const liana__fields softmax_options = LIANA__FIELD_TABLE("Softmax", liana_softmax_options, softmax_rows);
 
-static liana_status check_softmax_shape(liana__layer_build *build)
+static liana_status check_softmax_shape(liana_layer_build *build)
 {
     const liana_softmax_options *chosen = build->options;
     int64_t rank = build->inputs[0].rank, axis = chosen->axis < 0 ? chosen->axis + rank : chosen->axis;
-    return axis >= 1 && axis < rank ? LIANA_OK : liana__build_fail(build, 0, "one that has the softmax's axis");
+    return axis >= 1 && axis < rank ? LIANA_OK : liana_layer_refuse(build, 0, "one that has the softmax's axis");
 }
 
 /* The op works on the last axis; another one is swapped with it before and after. */
-static liana_tensor call_softmax(liana__layer_call *call)
+static liana_tensor call_softmax(liana_layer_call *call)
 {
     const liana_softmax_options *chosen = call->options;
     liana_tensor x = call->inputs[0];
@@ -59,13 +55,13 @@ static liana_tensor call_softmax(liana__layer_call *call)
     return liana_op_transpose_at(call->here, liana_op_softmax_at(call->here, x), swap);
 }
 
-const liana__layer_type liana__layer_softmax = {
-    .name = "Softmax",
-    .doc = "softmax over an axis",
-    .options = &softmax_options,
+const liana_layer_type liana__layer_softmax = {
+    LIANA_PART(LAYER, liana_layer_type, "Softmax", "softmax over an axis",
+               LIANA_PART_OPTIONS(liana_softmax_options, softmax_rows)),
+    .keeps_shards_apart = true,
     .min_inputs = 1,
     .max_inputs = 1,
-    .masking = LIANA__MASK_KEPT,
+    .masking = LIANA_MASKING_KEPT,
     .weights = check_softmax_shape,
     .call = call_softmax,
 };

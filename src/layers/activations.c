@@ -1,9 +1,9 @@
-/* The table of activations. */
+/* The activations. */
 #include "layers/activations.h"
 
-#include "base/parts.h"
-
-#include <string.h>
+#include "ir/graph.h"
+#include "ir/part_result.h"
+#include "layers/rules/call_text.h"
 
 static liana_tensor scalar_like(liana_location here, liana_tensor x, double value)
 {
@@ -72,51 +72,93 @@ static liana_tensor build_softsign(liana_location here, liana_tensor x)
     return liana_op_divide_at(here, x, below);
 }
 
-const liana__activation liana__activations[] = {
-    {"linear", "x", build_linear, LIANA__LOGITS_NONE},
-    {"relu", "max(x, 0)", liana_op_relu_at, LIANA__LOGITS_NONE},
-    {"relu6", "min(max(x, 0), 6)", liana_op_relu6_at, LIANA__LOGITS_NONE},
-    {"sigmoid", "1 / (1 + e^-x)", liana_op_logistic_at, LIANA__LOGITS_SIGMOID},
-    {"hard_sigmoid", "min(max(x / 6 + 0.5, 0), 1), as in Keras 3", build_hard_sigmoid, LIANA__LOGITS_NONE},
-    {LIANA__HARD_SIGMOID_KERAS2, "min(max(0.2 x + 0.5, 0), 1), the hard_sigmoid of Keras 1 and 2",
-     build_hard_sigmoid_keras2, LIANA__LOGITS_NONE},
-    {"tanh", "the hyperbolic tangent", liana_op_tanh_at, LIANA__LOGITS_NONE},
-    {"softmax", "e^x / sum(e^x) over the last axis", liana_op_softmax_at, LIANA__LOGITS_SOFTMAX},
-    {"swish", "x sigmoid(x)", liana_op_swish_at, LIANA__LOGITS_NONE},
-    {"silu", "x sigmoid(x)", liana_op_swish_at, LIANA__LOGITS_NONE},
-    {"elu", "x above 0, else e^x - 1", build_elu, LIANA__LOGITS_NONE},
-    {"selu", "1.0507 x above 0, else 1.7581 (e^x - 1)", build_selu, LIANA__LOGITS_NONE},
-    {"softplus", "log(1 + e^x)", build_softplus, LIANA__LOGITS_NONE},
-    {"softsign", "x / (1 + |x|)", build_softsign, LIANA__LOGITS_NONE},
-    {"exponential", "e^x", liana_op_exp_at, LIANA__LOGITS_NONE},
-    {NULL, NULL, NULL, LIANA__LOGITS_NONE},
-};
-
-enum { NUM_ACTIVATIONS = sizeof liana__activations / sizeof *liana__activations - 1 };
-
-static const liana__named list = LIANA__NAMED(liana__activation, liana__activations, NUM_ACTIVATIONS);
-
-const char *liana__activation_nearest(const liana_context *context, const char *name)
-{
-    const char *nearest = NULL;
-    (void)liana__part_find(context, LIANA__PART_ACTIVATION, list, name, &nearest);
-    return nearest;
-}
-
-const liana__activation *liana__activation_find(const char *name, const char **nearest)
-{
-    if (!name || !*name) return &liana__activations[0];
-    size_t index = liana__named_find(list, name, nearest);
-    return index < list.count ? &liana__activations[index] : NULL;
-}
-
-liana_tensor liana__activate(liana__layer_call *call, const char *name, liana_tensor x)
-{
-    const liana__activation *activation = liana__activation_find(name, NULL);
-    if (!activation) return liana__own_activate(call->here, name, x);
-    if (activation->logits_kind != LIANA__LOGITS_NONE) {
-        call->logits = x;
-        call->logits_kind = activation->logits_kind;
+/* The function of a type, of one that takes a tensor alone. */
+#define APPLY(name, function)                                           \
+    static liana_tensor apply_##name(const liana_activation_call *call) \
+    {                                                                   \
+        return function(call->here, call->x);                           \
     }
-    return activation->build(call->here, x);
+APPLY(linear, build_linear)
+APPLY(relu, liana_op_relu_at)
+APPLY(relu6, liana_op_relu6_at)
+APPLY(logistic, liana_op_logistic_at)
+APPLY(hard_sigmoid, build_hard_sigmoid)
+APPLY(hard_sigmoid_keras2, build_hard_sigmoid_keras2)
+APPLY(tanh, liana_op_tanh_at)
+APPLY(softmax, liana_op_softmax_at)
+APPLY(swish, liana_op_swish_at)
+APPLY(elu, build_elu)
+APPLY(selu, build_selu)
+APPLY(softplus, build_softplus)
+APPLY(softsign, build_softsign)
+APPLY(exp, liana_op_exp_at)
+#undef APPLY
+
+#define ACTIVATION(name, doc, function, logits)                                               \
+    &((const liana_activation_type){LIANA_PART(ACTIVATION, liana_activation_type, name, doc), \
+                                    .logits_kind = LIANA_LOGITS_##logits, .apply = function}) \
+         .part
+
+static const liana_part *const list[] = {
+    ACTIVATION("linear", "x", apply_linear, NONE),
+    ACTIVATION("relu", "max(x, 0)", apply_relu, NONE),
+    ACTIVATION("relu6", "min(max(x, 0), 6)", apply_relu6, NONE),
+    ACTIVATION("sigmoid", "1 / (1 + e^-x)", apply_logistic, SIGMOID),
+    ACTIVATION("hard_sigmoid", "min(max(x / 6 + 0.5, 0), 1), as in Keras 3", apply_hard_sigmoid, NONE),
+    ACTIVATION(LIANA__HARD_SIGMOID_KERAS2, "min(max(0.2 x + 0.5, 0), 1), the hard_sigmoid of Keras 1 and 2",
+               apply_hard_sigmoid_keras2, NONE),
+    ACTIVATION("tanh", "the hyperbolic tangent", apply_tanh, NONE),
+    ACTIVATION("softmax", "e^x / sum(e^x) over the last axis", apply_softmax, SOFTMAX),
+    ACTIVATION("swish", "x sigmoid(x)", apply_swish, NONE),
+    ACTIVATION("silu", "x sigmoid(x)", apply_swish, NONE),
+    ACTIVATION("elu", "x above 0, else e^x - 1", apply_elu, NONE),
+    ACTIVATION("selu", "1.0507 x above 0, else 1.7581 (e^x - 1)", apply_selu, NONE),
+    ACTIVATION("softplus", "log(1 + e^x)", apply_softplus, NONE),
+    ACTIVATION("softsign", "x / (1 + |x|)", apply_softsign, NONE),
+    ACTIVATION("exponential", "e^x", apply_exp, NONE),
+    NULL,
+};
+#undef ACTIVATION
+
+static liana_status accept(liana_context *context, liana_part *part)
+{
+    const liana_activation_type *type = (const liana_activation_type *)part;
+    LIANA_TRY(liana__part_needs(context, part, type->apply != NULL, "apply"));
+    if ((unsigned)type->logits_kind > LIANA_LOGITS_SIGMOID) {
+        return liana__part_refuse(context, part, "its logits are of the unknown kind %d", (int)type->logits_kind);
+    }
+    return liana__call_text_accept(context, part);
+}
+
+const liana__kind liana__activation_kind = {.kind = LIANA_PART_ACTIVATION,
+                                            .size = sizeof(liana_activation_type),
+                                            .builtin = list,
+                                            .accept = accept};
+
+liana_status liana__activation_read(const liana_context *context, const char *text, liana__arena *arena,
+                                    liana__activation *activation, liana__error *error)
+{
+    const liana_part *part;
+    if (!text || !*text) text = list[0]->name;
+    LIANA_TRY(liana__call_text_read(text, &liana__activation_kind, context, arena, &part, &activation->options, error));
+    activation->type = (const liana_activation_type *)part;
+    return LIANA_OK;
+}
+
+liana_tensor liana__activate(liana_layer_call *call, const char *text, liana_tensor x)
+{
+    liana_graph *graph = x.graph;
+    liana__activation activation;
+    liana__error error = {0};
+    if (!graph || graph->status != LIANA_OK) return (liana_tensor){graph, 0};
+    liana_status status = liana__activation_read(graph->context, text, &graph->arena, &activation, &error);
+    if (status != LIANA_OK) return liana__graph_fail(graph, call->here, status, "activation: %s", error.message);
+    const liana_activation_type *type = activation.type;
+    const liana_activation_call given = {.here = call->here, .options = activation.options, .x = x};
+    const liana_shape shape = liana_tensor_shape(x);
+    if (type->logits_kind != LIANA_LOGITS_NONE) {
+        call->logits = x;
+        call->logits_kind = type->logits_kind;
+    }
+    return liana__part_result(&type->part, "apply", type->apply(&given), graph, liana_tensor_dtype(x), &shape);
 }

@@ -1,14 +1,14 @@
 /* BatchNormalization: normalises each channel by the statistics of the batch, or by their moving averages. */
 #include "layers/option_rows.h"
 
-static const liana__field rows[] = {
-    LIANA__FIELD_ROW(liana_batch_normalization_options, momentum, FLOAT, .default_text = "0.99", .minimum = 0,
+static const liana_option rows[] = {
+    LIANA_OPTION_ROW(liana_batch_normalization_options, momentum, FLOAT, .default_text = "0.99", .minimum = 0,
                      .maximum = 1, .doc = "share of the old moving average that each update keeps"),
-    LIANA__FIELD_ROW(liana_batch_normalization_options, epsilon, FLOAT, .default_text = "0.001", .minimum = 0,
+    LIANA_OPTION_ROW(liana_batch_normalization_options, epsilon, FLOAT, .default_text = "0.001", .minimum = 0,
                      .maximum = 1, .doc = "added to the variance"),
-    LIANA__FIELD_ROW(liana_batch_normalization_options, center, BOOL, .default_text = "true",
+    LIANA_OPTION_ROW(liana_batch_normalization_options, center, BOOL, .default_text = "true",
                      .doc = "whether beta is added"),
-    LIANA__FIELD_ROW(liana_batch_normalization_options, scale, BOOL, .default_text = "true",
+    LIANA_OPTION_ROW(liana_batch_normalization_options, scale, BOOL, .default_text = "true",
                      .doc = "whether the result is multiplied by gamma"),
     LIANA__INITIALIZER_ROW(liana_batch_normalization_options, beta_initializer, "zeros"),
     LIANA__INITIALIZER_ROW(liana_batch_normalization_options, gamma_initializer, "ones"),
@@ -19,9 +19,8 @@ static const liana__field rows[] = {
     LIANA__CONSTRAINT_ROW(liana_batch_normalization_options, beta_constraint),
     LIANA__CONSTRAINT_ROW(liana_batch_normalization_options, gamma_constraint),
 };
-static const liana__fields options = LIANA__FIELD_TABLE("BatchNormalization", liana_batch_normalization_options, rows);
 
-static liana_status check_options(liana__layer_check *check)
+static liana_status check_options(liana_check *check)
 {
     const liana_batch_normalization_options *chosen = check->options;
     LIANA_TRY(liana__check_initializer(check, "beta_initializer", chosen->beta_initializer));
@@ -30,20 +29,20 @@ static liana_status check_options(liana__layer_check *check)
     return liana__check_initializer(check, "moving_variance_initializer", chosen->moving_variance_initializer);
 }
 
-static liana_status declare_weights(liana__layer_build *build)
+static liana_status declare_weights(liana_layer_build *build)
 {
     const liana_batch_normalization_options *chosen = build->options;
     const liana_shape *x = &build->inputs[0];
-    if (x->rank < 2) return liana__build_fail(build, 0, "[batch, ..., channels]");
+    if (x->rank < 2) return liana_layer_refuse(build, 0, "[batch, ..., channels]");
     liana_shape shape = liana_shape_of(x->dims[x->rank - 1]);
-    if (chosen->scale) liana__add_weight(build, "gamma", shape, chosen->gamma_initializer, true);
-    if (chosen->center) liana__add_weight(build, "beta", shape, chosen->beta_initializer, true);
-    liana__add_weight(build, "moving_mean", shape, chosen->moving_mean_initializer, false);
-    liana__add_weight(build, "moving_variance", shape, chosen->moving_variance_initializer, false);
+    if (chosen->scale) liana_layer_add_weight(build, "gamma", shape, chosen->gamma_initializer, true);
+    if (chosen->center) liana_layer_add_weight(build, "beta", shape, chosen->beta_initializer, true);
+    liana_layer_add_weight(build, "moving_mean", shape, chosen->moving_mean_initializer, false);
+    liana_layer_add_weight(build, "moving_variance", shape, chosen->moving_variance_initializer, false);
     return build->status;
 }
 
-static liana_tensor constant_vector(liana__layer_call *call, int64_t channels, double value)
+static liana_tensor constant_vector(liana_layer_call *call, int64_t channels, double value)
 {
     liana_graph *graph = call->inputs[0].graph;
     liana_tensor scalar = liana_graph_scalar_at(call->here, graph, liana_tensor_dtype(call->inputs[0]), value);
@@ -51,7 +50,7 @@ static liana_tensor constant_vector(liana__layer_call *call, int64_t channels, d
 }
 
 /* Row `row` of statistics [2, channels]. */
-static liana_tensor statistic_row(liana__layer_call *call, liana_tensor statistics, int64_t row)
+static liana_tensor statistic_row(liana_layer_call *call, liana_tensor statistics, int64_t row)
 {
     int64_t channels = liana_tensor_shape(statistics).dims[1];
     liana_tensor slice = liana_op_slice_at(call->here, statistics, (const int64_t[]){row, 0},
@@ -60,7 +59,7 @@ static liana_tensor statistic_row(liana__layer_call *call, liana_tensor statisti
 }
 
 /* 1 for each example that is there: [batch, 1] in the dtype of `like`. */
-static liana_tensor present_rows(liana__layer_call *call, liana_tensor like)
+static liana_tensor present_rows(liana_layer_call *call, liana_tensor like)
 {
     const int64_t batch = liana_tensor_shape(call->inputs[0]).dims[0];
     liana_tensor present = liana_op_reshape_at(call->here, call->present, liana_shape_of(batch, 1));
@@ -75,13 +74,13 @@ static double places_of(const liana_shape *shape)
     return places;
 }
 
-static int64_t num_leaves(const liana__layer_call *call)
+static int64_t num_leaves(const liana_layer_call *call)
 {
     return call->leaves > 0 ? call->leaves : 1;
 }
 
 /* The examples of each leaf that are there, f32 [leaves, 1]. */
-static liana_tensor count_examples(liana__layer_call *call)
+static liana_tensor count_examples(liana_layer_call *call)
 {
     int64_t leaves = num_leaves(call), size = liana_tensor_shape(call->inputs[0]).dims[0] / leaves;
     liana_tensor present = liana_op_reshape_at(call->here, call->present, liana_shape_of(leaves, size));
@@ -90,7 +89,7 @@ static liana_tensor count_examples(liana__layer_call *call)
 
 /* The elements of a channel in the examples of each leaf that are there, [leaves, 1] in the dtype of `like`. In a leaf
  * without examples it is 1, so that its statistics are 0. */
-static liana_tensor count_present(liana__layer_call *call, liana_tensor like)
+static liana_tensor count_present(liana_layer_call *call, liana_tensor like)
 {
     liana_shape shape = liana_tensor_shape(call->inputs[0]);
     liana_dtype dtype = liana_tensor_dtype(like);
@@ -101,7 +100,7 @@ static liana_tensor count_present(liana__layer_call *call, liana_tensor like)
 }
 
 /* The sum of each channel in each example: [batch, channels]. */
-static liana_tensor sum_places(liana__layer_call *call, liana_tensor x)
+static liana_tensor sum_places(liana_layer_call *call, liana_tensor x)
 {
     liana_axes places = {0};
     const int rank = liana_tensor_shape(x).rank;
@@ -109,9 +108,10 @@ static liana_tensor sum_places(liana__layer_call *call, liana_tensor x)
     return places.count ? liana_op_reduce_sum_at(call->here, x, places, false) : x;
 }
 
-/* The mean of each channel over the examples of each leaf that are there: [leaves, channels]. First come the sums in each
- * example. So x keeps its shape, which a TPU may have to copy for another one, and only small tensors are masked. */
-static liana_tensor mean_by_leaf(liana__layer_call *call, liana_tensor x, liana_tensor count)
+/* The mean of each channel over the examples of each leaf that are there: [leaves, channels]. First come the sums in
+ * each example. So x keeps its shape, which a TPU may have to copy for another one, and only small tensors are
+ * masked. */
+static liana_tensor mean_by_leaf(liana_layer_call *call, liana_tensor x, liana_tensor count)
 {
     liana_tensor sums = sum_places(call, x);
     sums = liana_op_multiply_at(call->here, sums, present_rows(call, sums));
@@ -120,8 +120,9 @@ static liana_tensor mean_by_leaf(liana__layer_call *call, liana_tensor x, liana_
     return liana_op_divide_at(call->here, liana_op_reduce_sum_at(call->here, sums, LIANA_AXES(1), false), count);
 }
 
-/* The leaf's row of [leaves, channels] for each example: [batch, 1, ..., channels]; of one leaf [1, 1, ..., channels]. */
-static liana_tensor row_of_leaf(liana__layer_call *call, liana_tensor each)
+/* The leaf's row of [leaves, channels] for each example: [batch, 1, ..., channels]; of one leaf [1, 1, ...,
+ * channels]. */
+static liana_tensor row_of_leaf(liana_layer_call *call, liana_tensor each)
 {
     const int64_t leaves = num_leaves(call), channels = liana_tensor_shape(each).dims[1];
     liana_shape shape = liana_tensor_shape(call->inputs[0]);
@@ -145,7 +146,7 @@ typedef struct present_statistics {
 
 /* The variance's gradient with regard to the mean is 0: elements add up to nothing around their mean. So it need not be
  * computed, which would be a pass over x. */
-static present_statistics measure_present(liana__layer_call *call)
+static present_statistics measure_present(liana_layer_call *call)
 {
     liana_tensor x = call->inputs[0], count = count_present(call, x);
     present_statistics made = {.mean = mean_by_leaf(call, x, count)};
@@ -155,9 +156,9 @@ static present_statistics measure_present(liana__layer_call *call)
     return made;
 }
 
-/* beta for each leaf: [leaves, channels]. The mean's gradient comes with beta's, since both need the same sum over x, which
- * then is made once. */
-static liana_tensor shift_of(liana__layer_call *call, liana_tensor mean, liana_tensor factor, liana_tensor beta)
+/* beta for each leaf: [leaves, channels]. The mean's gradient comes with beta's, since both need the same sum over x,
+ * which then is made once. */
+static liana_tensor shift_of(liana_layer_call *call, liana_tensor mean, liana_tensor factor, liana_tensor beta)
 {
     liana_tensor fixed = liana_op_stop_gradient_at(call->here, factor);
     liana_tensor path = liana_op_negate_at(call->here, liana_op_multiply_at(call->here, mean, fixed));
@@ -166,7 +167,7 @@ static liana_tensor shift_of(liana__layer_call *call, liana_tensor mean, liana_t
 }
 
 /* gamma (x - mean) / sqrt(variance + epsilon) + beta, where mean and variance leave missing examples out. */
-static liana_tensor normalise_present(liana__layer_call *call, const present_statistics *statistics, liana_tensor gamma,
+static liana_tensor normalise_present(liana_layer_call *call, const present_statistics *statistics, liana_tensor gamma,
                                       liana_tensor beta, double epsilon)
 {
     liana_tensor variance = statistics->variance;
@@ -180,7 +181,7 @@ static liana_tensor normalise_present(liana__layer_call *call, const present_sta
 
 /* Keras 2 runs images through TensorFlow's fused kernel, whose variance for the moving average is the unbiased one,
  * n / (n - 1) times the population's; other ranks keep the population's. */
-static liana_tensor unbiased_variance(liana__layer_call *call, liana_tensor variance)
+static liana_tensor unbiased_variance(liana_layer_call *call, liana_tensor variance)
 {
     liana_shape shape = liana_tensor_shape(call->inputs[0]);
     double count = (double)(shape.dims[0] * shape.dims[1] * shape.dims[2]);
@@ -199,24 +200,24 @@ static liana_tensor unbiased_variance(liana__layer_call *call, liana_tensor vari
 /* Inference normalises with the variance over all examples. The average of the shards' variances lacks the spread of
  * their means. For shards of 16 images that is several percent, and the error grows from layer to layer. So the moving
  * variance uses the second moment about the moving mean. */
-static void register_updates(liana__layer_call *call, liana_tensor shard_mean, liana_tensor moment, size_t mean,
+static void register_updates(liana_layer_call *call, liana_tensor shard_mean, liana_tensor moment, size_t mean,
                              size_t variance)
 {
     const liana_batch_normalization_options *chosen = call->options;
-    call->updates[0] = (liana__layer_update){mean, shard_mean, chosen->momentum, LIANA__NO_WEIGHT};
-    call->updates[1] = (liana__layer_update){variance, moment, chosen->momentum, mean};
+    call->updates[0] = (liana_layer_update){mean, shard_mean, chosen->momentum, false, 0};
+    call->updates[1] = (liana_layer_update){variance, moment, chosen->momentum, true, mean};
     call->num_updates = 2;
 }
 
 /* [channels], or a row of them for each leaf. */
-static liana_tensor second_moment(liana__layer_call *call, liana_tensor mean, liana_tensor variance, size_t weight)
+static liana_tensor second_moment(liana_layer_call *call, liana_tensor mean, liana_tensor variance, size_t weight)
 {
     liana_tensor distance = liana_op_subtract_at(call->here, mean, call->weights[weight]);
     return liana_op_add_at(call->here, unbiased_variance(call, variance), liana_op_square_at(call->here, distance));
 }
 
 /* The mean over leaves, weighted by their examples: [channels]. */
-static liana_tensor mean_of_leaves(liana__layer_call *call, liana_tensor each)
+static liana_tensor mean_of_leaves(liana_layer_call *call, liana_tensor each)
 {
     liana_shape shape = liana_tensor_shape(each);
     if (shape.dims[0] == 1) return liana_op_reshape_at(call->here, each, liana_shape_of(shape.dims[1]));
@@ -228,7 +229,7 @@ static liana_tensor mean_of_leaves(liana__layer_call *call, liana_tensor each)
     return liana_op_divide_at(call->here, sum, liana_op_maximum_at(call->here, all, one));
 }
 
-static liana_tensor call_layer(liana__layer_call *call)
+static liana_tensor call_layer(liana_layer_call *call)
 {
     const liana_batch_normalization_options *chosen = call->options;
     liana_tensor x = call->inputs[0];
@@ -255,16 +256,16 @@ static liana_tensor call_layer(liana__layer_call *call)
     return liana_op_batch_norm_training_at(call->here, x, gamma, beta, statistics, chosen->epsilon);
 }
 
-const liana__layer_type liana__layer_batch_normalization = {
-    .name = "BatchNormalization",
-    .doc =
+const liana_layer_type liana__layer_batch_normalization = {
+    LIANA_PART(
+        LAYER, liana_layer_type, "BatchNormalization",
         "normalises each channel to mean 0 and variance 1, then gamma x + beta; uses moving averages outside training",
-    .options = &options,
+        LIANA_PART_OPTIONS(liana_batch_normalization_options, rows), .check = check_options),
+    .keeps_shards_apart = true,
     .min_inputs = 1,
     .max_inputs = 1,
     .reads_training = true,
-    .masking = LIANA__MASK_KEPT,
-    .check = check_options,
+    .masking = LIANA_MASKING_KEPT,
     .weights = declare_weights,
     .call = call_layer,
 };

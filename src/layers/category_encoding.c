@@ -4,24 +4,23 @@
 static const char *const mode_names[] = {"multi_hot", "one_hot", "count", NULL};
 _Static_assert(LIANA_MULTI_HOT == 0 && LIANA_ONE_HOT == 1 && LIANA_COUNT == 2, "mode_names follows liana_encoding");
 
-static const liana__field rows[] = {
+static const liana_option rows[] = {
     LIANA__COUNT_ROW(liana_category_encoding_options, num_tokens, .required = true,
                      .doc = "number of ids: they are 0 to num_tokens - 1"),
-    LIANA__FIELD_ROW(liana_category_encoding_options, output_mode, ENUM, .default_text = "multi_hot",
+    LIANA_OPTION_ROW(liana_category_encoding_options, output_mode, ENUM, .default_text = "multi_hot",
                      .names = mode_names,
                      .doc = "one_hot: a row for each id; multi_hot: one row, with 1 for each id that is there; count: "
                             "one row, with how often each id is there"),
 };
-static const liana__fields options = LIANA__FIELD_TABLE("CategoryEncoding", liana_category_encoding_options, rows);
 
-static liana_status check_input(liana__layer_build *build)
+static liana_status check_input(liana_layer_build *build)
 {
-    return build->inputs[0].rank < LIANA_MAX_RANK ? LIANA_OK : liana__build_fail(build, 0, "one dimension less");
+    return build->inputs[0].rank < LIANA_MAX_RANK ? LIANA_OK : liana_layer_refuse(build, 0, "one dimension less");
 }
 
 /* The last axis of ids has the ids of one row; an input [batch] has one id for each row. In one_hot each id has its own
  * row, and a last axis of 1 is left out, as in Keras. */
-static liana_tensor call_layer(liana__layer_call *call)
+static liana_tensor call_layer(liana_layer_call *call)
 {
     const liana_category_encoding_options *chosen = call->options;
     liana_tensor ids = call->inputs[0];
@@ -43,10 +42,10 @@ static int64_t num_ids(const void *chosen)
     return ((const liana_category_encoding_options *)chosen)->num_tokens;
 }
 
-const liana__layer_type liana__layer_category_encoding = {
-    .name = "CategoryEncoding",
-    .doc = "ids as rows of zeros and ones, or of counts",
-    .options = &options,
+const liana_layer_type liana__layer_category_encoding = {
+    LIANA_PART(LAYER, liana_layer_type, "CategoryEncoding", "ids as rows of zeros and ones, or of counts",
+               LIANA_PART_OPTIONS(liana_category_encoding_options, rows)),
+    .keeps_shards_apart = true,
     .min_inputs = 1,
     .max_inputs = 1,
     .takes_integers = true,

@@ -1,22 +1,21 @@
 /* Concatenate: joins inputs along an axis. */
 #include "layers/option_rows.h"
 
-static const liana__field rows[] = {
-    LIANA__FIELD_ROW(liana_concatenate_options, axis, INT, .default_text = "-1", .minimum = -LIANA_MAX_RANK,
+static const liana_option rows[] = {
+    LIANA_OPTION_ROW(liana_concatenate_options, axis, INT, .default_text = "-1", .minimum = -LIANA_MAX_RANK,
                      .maximum = LIANA_MAX_RANK,
                      .doc = "the axis along which the inputs are joined; negative axes count from the end"),
 };
-static const liana__fields options = LIANA__FIELD_TABLE("Concatenate", liana_concatenate_options, rows);
 
-static liana_status check_shape(liana__layer_build *build)
+static liana_status check_shape(liana_layer_build *build)
 {
     const liana_concatenate_options *chosen = build->options;
     int64_t rank = build->inputs[0].rank, axis = chosen->axis < 0 ? chosen->axis + rank : chosen->axis;
-    return axis >= 1 && axis < rank ? LIANA_OK : liana__build_fail(build, 0, "one that has the concatenation's axis");
+    return axis >= 1 && axis < rank ? LIANA_OK : liana_layer_refuse(build, 0, "one that has the concatenation's axis");
 }
 
 /* The mask of an input whose steps all count. */
-static liana_tensor full_mask(const liana__layer_call *call, size_t input)
+static liana_tensor full_mask(const liana_layer_call *call, size_t input)
 {
     liana_shape shape = liana_tensor_shape(call->inputs[input]);
     shape.rank--;
@@ -26,7 +25,7 @@ static liana_tensor full_mask(const liana__layer_call *call, size_t input)
 
 /* As in Keras: masks follow one after the other as the inputs do; along the last axis, which masks do not have, a step
  * counts if it counts in any input. An input without a mask counts whole. */
-static void join_masks(liana__layer_call *call, int64_t axis)
+static void join_masks(liana_layer_call *call, int64_t axis)
 {
     liana_tensor masks[LIANA_MAX_LAYER_INPUTS];
     int rank = liana_tensor_shape(call->inputs[0]).rank;
@@ -47,7 +46,7 @@ static void join_masks(liana__layer_call *call, int64_t axis)
     }
 }
 
-static liana_tensor call_layer(liana__layer_call *call)
+static liana_tensor call_layer(liana_layer_call *call)
 {
     const liana_concatenate_options *chosen = call->options;
     int64_t rank = liana_tensor_shape(call->inputs[0]).rank;
@@ -55,13 +54,13 @@ static liana_tensor call_layer(liana__layer_call *call)
     return liana_op_concat_at(call->here, call->inputs, call->num_inputs, chosen->axis);
 }
 
-const liana__layer_type liana__layer_concatenate = {
-    .name = "Concatenate",
-    .doc = "joins its inputs along an axis",
-    .options = &options,
+const liana_layer_type liana__layer_concatenate = {
+    LIANA_PART(LAYER, liana_layer_type, "Concatenate", "joins its inputs along an axis",
+               LIANA_PART_OPTIONS(liana_concatenate_options, rows)),
+    .keeps_shards_apart = true,
     .min_inputs = 2,
     .max_inputs = LIANA_MAX_LAYER_INPUTS,
-    .masking = LIANA__MASK_OWN,
+    .masking = LIANA_MASKING_OWN,
     .weights = check_shape,
     .call = call_layer,
 };

@@ -1,7 +1,7 @@
 /* Conv2D: convolution of images. */
 #include "layers/convolution.h"
 
-static const liana__field rows[] = {
+static const liana_option rows[] = {
     LIANA__COUNT_ROW(liana_conv2d_options, filters, .required = true, .doc = "number of channels of the result"),
     LIANA__PAIR_ROW(liana_conv2d_options, kernel_size, .required = true, .doc = "height and width of the window"),
     LIANA__PAIR_ROW(liana_conv2d_options, strides, .default_text = "1",
@@ -21,14 +21,13 @@ static const liana__field rows[] = {
     LIANA__CONSTRAINT_ROW(liana_conv2d_options, kernel_constraint),
     LIANA__CONSTRAINT_ROW(liana_conv2d_options, bias_constraint),
 };
-static const liana__fields options = LIANA__FIELD_TABLE("Conv2D", liana_conv2d_options, rows);
 
-static liana_status check_options(liana__layer_check *check)
+static liana_status check_options(liana_check *check)
 {
     const liana_conv2d_options *chosen = check->options;
     if (chosen->filters % chosen->groups) {
-        return liana__option_fail(check, "groups", "found %lld, which does not divide filters: %lld",
-                                  (long long)chosen->groups, (long long)chosen->filters);
+        return liana_option_refuse(check, "groups", "found %lld, which does not divide filters: %lld",
+                                   (long long)chosen->groups, (long long)chosen->filters);
     }
     LIANA_TRY(liana__check_dilation(check, chosen->strides, chosen->dilation_rate));
     LIANA_TRY(liana__check_activation(check, "activation", chosen->activation));
@@ -36,22 +35,22 @@ static liana_status check_options(liana__layer_check *check)
     return liana__check_initializer(check, "bias_initializer", chosen->bias_initializer);
 }
 
-static liana_status declare_weights(liana__layer_build *build)
+static liana_status declare_weights(liana_layer_build *build)
 {
     const liana_conv2d_options *chosen = build->options;
     LIANA_TRY(liana__build_images(build));
     int64_t channels = build->inputs[0].dims[3];
-    if (channels % chosen->groups) return liana__build_fail(build, 0, "a number of channels that groups divides");
+    if (channels % chosen->groups) return liana_layer_refuse(build, 0, "a number of channels that groups divides");
     liana_shape kernel =
         liana_shape_of(chosen->kernel_size[0], chosen->kernel_size[1], channels / chosen->groups, chosen->filters);
-    liana__add_weight(build, "kernel", kernel, chosen->kernel_initializer, true);
+    liana_layer_add_weight(build, "kernel", kernel, chosen->kernel_initializer, true);
     if (chosen->use_bias) {
-        liana__add_weight(build, "bias", liana_shape_of(chosen->filters), chosen->bias_initializer, true);
+        liana_layer_add_weight(build, "bias", liana_shape_of(chosen->filters), chosen->bias_initializer, true);
     }
     return build->status;
 }
 
-static liana_tensor call_layer(liana__layer_call *call)
+static liana_tensor call_layer(liana_layer_call *call)
 {
     const liana_conv2d_options *chosen = call->options;
     liana_conv_options convolution =
@@ -68,14 +67,13 @@ static void to_keras(liana__arena *arena, const void *chosen, liana__value *conf
     if (conv->groups == 1) liana__value_remove(config, "groups");
 }
 
-const liana__layer_type liana__layer_conv2d = {
-    .name = "Conv2D",
-    .doc = "convolution of images, with one kernel for each filter",
-    .options = &options,
+const liana_layer_type liana__layer_conv2d = {
+    LIANA_PART(LAYER, liana_layer_type, "Conv2D", "convolution of images, with one kernel for each filter",
+               LIANA_PART_OPTIONS(liana_conv2d_options, rows), .check = check_options),
+    .keeps_shards_apart = true,
     .min_inputs = 1,
     .max_inputs = 1,
     .has_data_format = true,
-    .check = check_options,
     .weights = declare_weights,
     .call = call_layer,
     .to_keras = to_keras,

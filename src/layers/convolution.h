@@ -7,14 +7,14 @@
 #include "layers/option_rows.h"
 
 /* Checks that strides and dilation are not both above 1, as Keras does. */
-liana_status liana__check_dilation(liana__layer_check *check, const int64_t strides[2], const int64_t dilation[2])
+liana_status liana__check_dilation(liana_check *check, const int64_t strides[2], const int64_t dilation[2])
     LIANA_MUST_USE;
 
 liana_conv_options liana__conv_options(const int64_t strides[2], liana_padding padding, const int64_t dilation[2],
                                        int64_t groups);
 
 /* activation(x + bias), the end of most layers. `bias` may be NULL. */
-liana_tensor liana__bias_and_activate(liana__layer_call *call, liana_tensor x, const liana_tensor *bias,
+liana_tensor liana__bias_and_activate(liana_layer_call *call, liana_tensor x, const liana_tensor *bias,
                                       const char *activation);
 
 #endif

@@ -1,7 +1,7 @@
 /* DepthwiseConv2D: convolves each channel by itself. */
 #include "layers/convolution.h"
 
-static const liana__field rows[] = {
+static const liana_option rows[] = {
     LIANA__PAIR_ROW(liana_depthwise_conv2d_options, kernel_size, .required = true,
                     .doc = "height and width of the window"),
     LIANA__PAIR_ROW(liana_depthwise_conv2d_options, strides, .default_text = "1",
@@ -21,9 +21,8 @@ static const liana__field rows[] = {
     LIANA__CONSTRAINT_ROW(liana_depthwise_conv2d_options, depthwise_constraint),
     LIANA__CONSTRAINT_ROW(liana_depthwise_conv2d_options, bias_constraint),
 };
-static const liana__fields options = LIANA__FIELD_TABLE("DepthwiseConv2D", liana_depthwise_conv2d_options, rows);
 
-static liana_status check_options(liana__layer_check *check)
+static liana_status check_options(liana_check *check)
 {
     const liana_depthwise_conv2d_options *chosen = check->options;
     LIANA_TRY(liana__check_dilation(check, chosen->strides, chosen->dilation_rate));
@@ -32,22 +31,22 @@ static liana_status check_options(liana__layer_check *check)
     return liana__check_initializer(check, "bias_initializer", chosen->bias_initializer);
 }
 
-static liana_status declare_weights(liana__layer_build *build)
+static liana_status declare_weights(liana_layer_build *build)
 {
     const liana_depthwise_conv2d_options *chosen = build->options;
     LIANA_TRY(liana__build_images(build));
     int64_t channels = build->inputs[0].dims[3];
     liana_shape kernel =
         liana_shape_of(chosen->kernel_size[0], chosen->kernel_size[1], channels, chosen->depth_multiplier);
-    liana__add_weight(build, "depthwise_kernel", kernel, chosen->depthwise_initializer, true);
+    liana_layer_add_weight(build, "depthwise_kernel", kernel, chosen->depthwise_initializer, true);
     if (chosen->use_bias) {
-        liana__add_weight(build, "bias", liana_shape_of(channels * chosen->depth_multiplier), chosen->bias_initializer,
-                          true);
+        liana_layer_add_weight(build, "bias", liana_shape_of(channels * chosen->depth_multiplier),
+                               chosen->bias_initializer, true);
     }
     return build->status;
 }
 
-static liana_tensor call_layer(liana__layer_call *call)
+static liana_tensor call_layer(liana_layer_call *call)
 {
     const liana_depthwise_conv2d_options *chosen = call->options;
     liana_conv_options convolution = liana__conv_options(chosen->strides, chosen->padding, chosen->dilation_rate, 1);
@@ -55,14 +54,13 @@ static liana_tensor call_layer(liana__layer_call *call)
     return liana__bias_and_activate(call, x, chosen->use_bias ? &call->weights[1] : NULL, chosen->activation);
 }
 
-const liana__layer_type liana__layer_depthwise_conv2d = {
-    .name = "DepthwiseConv2D",
-    .doc = "convolution of each channel with kernels of its own",
-    .options = &options,
+const liana_layer_type liana__layer_depthwise_conv2d = {
+    LIANA_PART(LAYER, liana_layer_type, "DepthwiseConv2D", "convolution of each channel with kernels of its own",
+               LIANA_PART_OPTIONS(liana_depthwise_conv2d_options, rows), .check = check_options),
+    .keeps_shards_apart = true,
     .min_inputs = 1,
     .max_inputs = 1,
     .has_data_format = true,
-    .check = check_options,
     .weights = declare_weights,
     .call = call_layer,
 };

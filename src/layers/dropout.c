@@ -3,42 +3,42 @@
 
 #include <stdio.h>
 
-static const liana__field rows[] = {
-    LIANA__FIELD_ROW(liana_dropout_options, rate, FLOAT, .required = true, .minimum = 0, .maximum = 0.999999,
+static const liana_option rows[] = {
+    LIANA_OPTION_ROW(liana_dropout_options, rate, FLOAT, .required = true, .minimum = 0, .maximum = 0.999999,
                      .doc = "share of the elements that training sets to zero, below 1"),
-    LIANA__FIELD_ROW(liana_dropout_options, noise_shape, INTS, .minimum = -1, .maximum = 1,
+    LIANA_OPTION_ROW(liana_dropout_options, noise_shape, INTS, .minimum = -1, .maximum = 1,
                      .doc =
                          "one number for each axis, the batch first: -1, or 1 if all elements along the axis share one "
                          "draw; default: all -1; [-1, 1, 1, 1] drops whole examples"),
 };
-static const liana__fields options = LIANA__FIELD_TABLE("Dropout", liana_dropout_options, rows);
 
-static liana_status check_options(liana__layer_check *check)
+static liana_status check_options(liana_check *check)
 {
     const liana_dropout_options *chosen = check->options;
     const liana_ints *shape = &chosen->noise_shape;
     if (shape->count > 0 && shape->values[0] != -1) {
-        return liana__option_fail(check, "noise_shape", "found %lld first, expected -1: each example has its own draws",
-                                  (long long)shape->values[0]);
+        return liana_option_refuse(check, "noise_shape",
+                                   "found %lld first, expected -1: each example has its own draws",
+                                   (long long)shape->values[0]);
     }
     for (int64_t i = 0; i < shape->count; i++) {
-        if (shape->values[i] == 0) return liana__option_fail(check, "noise_shape", "found 0, expected -1 or 1");
+        if (shape->values[i] == 0) return liana_option_refuse(check, "noise_shape", "found 0, expected -1 or 1");
     }
     return LIANA_OK;
 }
 
-static liana_status check_input(liana__layer_build *build)
+static liana_status check_input(liana_layer_build *build)
 {
     const liana_dropout_options *chosen = build->options;
     int64_t count = chosen->noise_shape.count;
     if (count == 0 || count == build->inputs[0].rank) return LIANA_OK;
     char expected[64];
     snprintf(expected, sizeof expected, "%lld dimensions, as noise_shape has", (long long)count);
-    return liana__build_fail(build, 0, expected);
+    return liana_layer_refuse(build, 0, expected);
 }
 
 /* Draws for as many elements as noise_shape leaves, and each of them for all that share it. */
-static liana_tensor shared_noise(liana__layer_call *call)
+static liana_tensor shared_noise(liana_layer_call *call)
 {
     const liana_dropout_options *chosen = call->options;
     liana_tensor x = call->inputs[0];
@@ -52,7 +52,7 @@ static liana_tensor shared_noise(liana__layer_call *call)
     return liana_op_multiply_at(call->here, x, noise);
 }
 
-static liana_tensor call_layer(liana__layer_call *call)
+static liana_tensor call_layer(liana_layer_call *call)
 {
     const liana_dropout_options *chosen = call->options;
     if (!call->training || chosen->rate == 0) return call->inputs[0];
@@ -86,15 +86,14 @@ static void to_keras(liana__arena *arena, const void *chosen, liana__value *conf
     liana__value_set(arena, config, "noise_shape", list);
 }
 
-const liana__layer_type liana__layer_dropout = {
-    .name = "Dropout",
-    .doc = "in training, sets random elements to zero and scales up the others",
-    .options = &options,
+const liana_layer_type liana__layer_dropout = {
+    LIANA_PART(LAYER, liana_layer_type, "Dropout", "in training, sets random elements to zero and scales up the others",
+               LIANA_PART_OPTIONS(liana_dropout_options, rows), .check = check_options),
+    .keeps_shards_apart = true,
     .min_inputs = 1,
     .max_inputs = 1,
     .reads_training = true,
-    .masking = LIANA__MASK_KEPT,
-    .check = check_options,
+    .masking = LIANA_MASKING_KEPT,
     .weights = check_input,
     .call = call_layer,
     .from_keras = from_keras,

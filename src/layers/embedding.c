@@ -1,36 +1,35 @@
 /* Embedding: looks up a row of weights for each id. */
 #include "layers/option_rows.h"
 
-static const liana__field rows[] = {
+static const liana_option rows[] = {
     LIANA__COUNT_ROW(liana_embedding_options, input_dim, .required = true,
                      .doc = "number of ids: they are 0 to input_dim - 1"),
     LIANA__COUNT_ROW(liana_embedding_options, output_dim, .required = true, .doc = "length of the row of an id"),
     LIANA__INITIALIZER_ROW(liana_embedding_options, embeddings_initializer, "random_uniform"),
-    LIANA__FIELD_ROW(liana_embedding_options, mask_zero, BOOL, .default_text = "false",
+    LIANA_OPTION_ROW(liana_embedding_options, mask_zero, BOOL, .default_text = "false",
                      .doc = "whether the id 0 is padding, which later layers leave out"),
     LIANA__REGULARIZER_ROW(liana_embedding_options, embeddings_regularizer),
     LIANA__REGULARIZER_ROW(liana_embedding_options, activity_regularizer),
     LIANA__CONSTRAINT_ROW(liana_embedding_options, embeddings_constraint),
 };
-static const liana__fields options = LIANA__FIELD_TABLE("Embedding", liana_embedding_options, rows);
 
-static liana_status check_options(liana__layer_check *check)
+static liana_status check_options(liana_check *check)
 {
     const liana_embedding_options *chosen = check->options;
     return liana__check_initializer(check, "embeddings_initializer", chosen->embeddings_initializer);
 }
 
-static liana_status declare_weights(liana__layer_build *build)
+static liana_status declare_weights(liana_layer_build *build)
 {
     const liana_embedding_options *chosen = build->options;
-    if (build->inputs[0].rank >= LIANA_MAX_RANK) return liana__build_fail(build, 0, "one dimension less");
-    liana__add_weight(build, "embeddings", liana_shape_of(chosen->input_dim, chosen->output_dim),
-                      chosen->embeddings_initializer, true);
+    if (build->inputs[0].rank >= LIANA_MAX_RANK) return liana_layer_refuse(build, 0, "one dimension less");
+    liana_layer_add_weight(build, "embeddings", liana_shape_of(chosen->input_dim, chosen->output_dim),
+                           chosen->embeddings_initializer, true);
     return build->status;
 }
 
 /* As in Keras, ids may come as floats. */
-static liana_tensor call_layer(liana__layer_call *call)
+static liana_tensor call_layer(liana_layer_call *call)
 {
     const liana_embedding_options *chosen = call->options;
     liana_tensor ids = call->inputs[0];
@@ -46,15 +45,14 @@ static int64_t num_ids(const void *chosen)
     return ((const liana_embedding_options *)chosen)->input_dim;
 }
 
-const liana__layer_type liana__layer_embedding = {
-    .name = "Embedding",
-    .doc = "a row of weights for each id",
-    .options = &options,
+const liana_layer_type liana__layer_embedding = {
+    LIANA_PART(LAYER, liana_layer_type, "Embedding", "a row of weights for each id",
+               LIANA_PART_OPTIONS(liana_embedding_options, rows), .check = check_options),
+    .keeps_shards_apart = true,
     .min_inputs = 1,
     .max_inputs = 1,
     .takes_integers = true,
-    .masking = LIANA__MASK_OWN,
-    .check = check_options,
+    .masking = LIANA_MASKING_OWN,
     .weights = declare_weights,
     .num_ids = num_ids,
     .call = call_layer,

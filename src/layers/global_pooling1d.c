@@ -1,22 +1,19 @@
 /* GlobalAveragePooling1D and GlobalMaxPooling1D. */
 #include "layers/option_rows.h"
 
-static const liana__field rows[] = {
-    LIANA__FIELD_ROW(liana_global_pooling1d_options, keepdims, BOOL, .default_text = "false",
+static const liana_option rows[] = {
+    LIANA_OPTION_ROW(liana_global_pooling1d_options, keepdims, BOOL, .default_text = "false",
                      .doc = "whether the result is [batch, 1, channels]"),
 };
-static const liana__fields average_options =
-    LIANA__FIELD_TABLE("GlobalAveragePooling1D", liana_global_pooling1d_options, rows);
-static const liana__fields max_options = LIANA__FIELD_TABLE("GlobalMaxPooling1D", liana_global_pooling1d_options, rows);
 
-static liana_status check_steps(liana__layer_build *build)
+static liana_status check_steps(liana_layer_build *build)
 {
     if (build->inputs[0].rank == 3) return LIANA_OK;
-    return liana__build_fail(build, 0, "sequences: [batch, steps, channels]");
+    return liana_layer_refuse(build, 0, "sequences: [batch, steps, channels]");
 }
 
 /* The mean over the steps that the mask keeps; 0 if it keeps none (Keras divides 0 by 0). */
-static liana_tensor masked_mean(liana__layer_call *call, bool keepdims)
+static liana_tensor masked_mean(liana_layer_call *call, bool keepdims)
 {
     liana_tensor x = call->inputs[0], mask = call->masks[0];
     liana_dtype dtype = liana_tensor_dtype(x);
@@ -31,7 +28,7 @@ static liana_tensor masked_mean(liana__layer_call *call, bool keepdims)
     return liana_op_divide_at(call->here, sum, liana_op_maximum_at(call->here, count, one));
 }
 
-static liana_tensor call_average(liana__layer_call *call)
+static liana_tensor call_average(liana_layer_call *call)
 {
     const liana_global_pooling1d_options *chosen = call->options;
     if (call->masks[0].id && liana_tensor_shape(call->masks[0]).rank == 2) return masked_mean(call, chosen->keepdims);
@@ -39,16 +36,17 @@ static liana_tensor call_average(liana__layer_call *call)
 }
 
 /* As in Keras, a mask is ignored. */
-static liana_tensor call_max(liana__layer_call *call)
+static liana_tensor call_max(liana_layer_call *call)
 {
     const liana_global_pooling1d_options *chosen = call->options;
     return liana_op_reduce_max_at(call->here, call->inputs[0], LIANA_AXES(1), chosen->keepdims);
 }
 
-const liana__layer_type liana__layer_global_average_pooling1d = {
-    .name = "GlobalAveragePooling1D",
-    .doc = "the mean of each channel over the steps that a mask keeps",
-    .options = &average_options,
+const liana_layer_type liana__layer_global_average_pooling1d = {
+    LIANA_PART(LAYER, liana_layer_type, "GlobalAveragePooling1D",
+               "the mean of each channel over the steps that a mask keeps",
+               LIANA_PART_OPTIONS(liana_global_pooling1d_options, rows)),
+    .keeps_shards_apart = true,
     .min_inputs = 1,
     .max_inputs = 1,
     .has_data_format = true,
@@ -56,10 +54,10 @@ const liana__layer_type liana__layer_global_average_pooling1d = {
     .call = call_average,
 };
 
-const liana__layer_type liana__layer_global_max_pooling1d = {
-    .name = "GlobalMaxPooling1D",
-    .doc = "the maximum of each channel over all steps",
-    .options = &max_options,
+const liana_layer_type liana__layer_global_max_pooling1d = {
+    LIANA_PART(LAYER, liana_layer_type, "GlobalMaxPooling1D", "the maximum of each channel over all steps",
+               LIANA_PART_OPTIONS(liana_global_pooling1d_options, rows)),
+    .keeps_shards_apart = true,
     .min_inputs = 1,
     .max_inputs = 1,
     .has_data_format = true,

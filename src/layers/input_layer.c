@@ -9,24 +9,23 @@ static const char *const dtype_names[] = {"float32", "bfloat16", "float64", "int
 _Static_assert(sizeof dtype_names / sizeof *dtype_names == LIANA_NUM_DTYPES + 1, "each dtype has a name");
 _Static_assert(sizeof(liana_dtype) == sizeof(int), "tables of fields keep an enum as an int");
 
-static const liana__field rows[] = {
-    LIANA__FIELD_ROW(liana_input_options, shape, INTS, .required = true, .minimum = 1, .maximum = INT32_MAX,
+static const liana_option rows[] = {
+    LIANA_OPTION_ROW(liana_input_options, shape, INTS, .required = true, .minimum = 1, .maximum = INT32_MAX,
                      .doc = "shape of one example, without the batch: [height, width, channels]; [] for one number"),
-    LIANA__FIELD_ROW(liana_input_options, dtype, ENUM, .default_text = "float32", .names = dtype_names,
+    LIANA_OPTION_ROW(liana_input_options, dtype, ENUM, .default_text = "float32", .names = dtype_names,
                      .doc = "float32, or int32 for ids, such as those that an Embedding looks up"),
 };
-static const liana__fields options = LIANA__FIELD_TABLE("InputLayer", liana_input_options, rows);
 
-static liana_status check_options(liana__layer_check *check)
+static liana_status check_options(liana_check *check)
 {
     const liana_input_options *chosen = check->options;
     if (chosen->shape.count >= LIANA_MAX_RANK) {
-        return liana__option_fail(check, "shape", "found %lld dimensions, expected at most %d",
-                                  (long long)chosen->shape.count, LIANA_MAX_RANK - 1);
+        return liana_option_refuse(check, "shape", "found %lld dimensions, expected at most %d",
+                                   (long long)chosen->shape.count, LIANA_MAX_RANK - 1);
     }
     if (chosen->dtype == LIANA_F32 || chosen->dtype == LIANA_S32) return LIANA_OK;
-    return liana__option_fail(check, "dtype", "found %s, expected float32, or int32 for ids",
-                              dtype_names[chosen->dtype]);
+    return liana_option_refuse(check, "dtype", "found %s, expected float32, or int32 for ids",
+                               dtype_names[chosen->dtype]);
 }
 
 /* Ids are int32 here, whatever their width is in the file. Images of uint8 enter a model as floats. */
@@ -69,12 +68,11 @@ static void to_keras(liana__arena *arena, const void *chosen, liana__value *conf
     liana__value_set(arena, config, "ragged", liana__value_bool(arena, false));
 }
 
-const liana__layer_type liana__layer_input_layer = {
-    .name = "InputLayer",
-    .doc = "an input of the model",
-    .options = &options,
-    .sums = LIANA__SUMS_KEPT_BY_DOING_NOTHING,
-    .check = check_options,
+const liana_layer_type liana__layer_input_layer = {
+    LIANA_PART(LAYER, liana_layer_type, "InputLayer", "an input of the model",
+               LIANA_PART_OPTIONS(liana_input_options, rows), .check = check_options),
+    .keeps_shards_apart = true,
+    .sums = LIANA_SUMS_KEPT_BY_DOING_NOTHING,
     .from_keras = from_keras,
     .to_keras = to_keras,
 };

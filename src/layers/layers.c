@@ -1,57 +1,95 @@
 /* The list of layers, and checks that several of them make. */
 #include "base/format.h"
-#include "base/parts.h"
+#include "ir/graph.h"
+#include "ir/part_result.h"
 #include "ir/shape.h"
 #include "layers/activations.h"
 #include "layers/initializers.h"
-#include "layers/layer.h"
+#include "layers/model.h"
 
 #include <stdio.h>
 #include <string.h>
-
-const liana__layer_type *const liana__layer_types[] = {
-#define LIANA__LAYER(stem, name) &liana__layer_##name,
-#include "layers/layers.def"
-#undef LIANA__LAYER
-    NULL,
-};
-
-enum { NUM_LAYER_TYPES = sizeof liana__layer_types / sizeof *liana__layer_types - 1 };
 
 typedef struct common_options {
     const char *name;
     bool trainable, training;
 } common_options;
 
-static const liana__field common_fields[] = {
+static const liana_option common_fields[] = {
     {.name = "name",
-     .kind = LIANA__FIELD_STRING,
+     .kind = LIANA_OPTION_STRING,
      .offset = offsetof(common_options, name),
      .doc = "the layer's name in weight files and messages; default as in Keras, such as conv2d_1"},
     {.name = "trainable",
-     .kind = LIANA__FIELD_BOOL,
+     .kind = LIANA_OPTION_BOOL,
      .offset = offsetof(common_options, trainable),
      .default_text = "true",
      .doc = "whether training changes the layer's weights"},
     {.name = "training",
-     .kind = LIANA__FIELD_BOOL,
+     .kind = LIANA_OPTION_BOOL,
      .offset = offsetof(common_options, training),
      .default_text = "true",
      .doc = "false: the layer computes as in inference also in training (Keras's call with training=False)"},
 };
-const liana__fields liana__layer_common = {"layer", sizeof(common_options), 3, common_fields};
+const liana_options liana__layer_common = {"layer", sizeof(common_options), 3, common_fields};
 
 const char *const liana__padding_names[] = {"valid", "same", NULL};
 _Static_assert(LIANA_PADDING_VALID == 0 && LIANA_PADDING_SAME == 1, "liana__padding_names follows liana_padding");
 
-const liana__layer_type *liana__layer_find(const liana_context *context, const char *class_name, const char **nearest)
+/* Each layer's struct of options begins with these. */
+static size_t common_size(const liana_layer_type *layer)
 {
-    const liana__named list = LIANA__NAMED_POINTERS(liana__layer_type, liana__layer_types, NUM_LAYER_TYPES);
-    return liana__part_find(context, LIANA__PART_LAYER, list, class_name, nearest);
+    return layer->max_inputs > 1 ? sizeof(liana_merge_options) : sizeof(liana_plain_layer_options);
+}
+
+static liana_status accept(liana_context *context, liana_part *part)
+{
+    liana_layer_type *layer = (liana_layer_type *)part;
+    LIANA_TRY(liana__part_needs(context, part, layer->call != NULL, "call"));
+    if (layer->min_inputs == 0 && layer->max_inputs == 0) layer->min_inputs = layer->max_inputs = 1;
+    if (layer->min_inputs == 0 || layer->max_inputs < layer->min_inputs || layer->max_inputs > LIANA_MAX_LAYER_INPUTS) {
+        return liana__part_refuse(context, part, "it takes %zu to %zu inputs, expected numbers from 1 to %d",
+                                  layer->min_inputs, layer->max_inputs, LIANA_MAX_LAYER_INPUTS);
+    }
+    if ((unsigned)layer->masking > LIANA_MASKING_OWN || (unsigned)layer->sums > LIANA_SUMS_KEPT_BY_DOING_NOTHING) {
+        return liana__part_refuse(context, part, "its masking or its sums are of an unknown kind");
+    }
+    const char *first = layer->max_inputs > 1 ? "LIANA_MERGE_OPTIONS" : "LIANA_LAYER_OPTIONS";
+    if (part->options.size < common_size(layer)) {
+        return liana__part_refuse(context, part,
+                                  "its struct of options has %zu bytes, expected one that begins with %s",
+                                  part->options.size, first);
+    }
+    for (size_t i = 0; i < part->options.count; i++) {
+        if (part->options.items[i].offset >= common_size(layer)) continue;
+        return liana__part_refuse(context, part, "its option '%s' lies within the first %zu bytes, which are %s",
+                                  part->options.items[i].name, common_size(layer), first);
+    }
+    return LIANA_OK;
+}
+
+static const liana_part *const list[] = {
+#define LIANA__LAYER(stem, name) &liana__layer_##name.part,
+#include "layers/layers.def"
+#undef LIANA__LAYER
+    NULL,
+};
+
+static const char *const reserved[] = {"trainable", "inputs", "input", "dtype", "data_format", NULL};
+
+const liana__kind liana__layer_kind = {.kind = LIANA_PART_LAYER,
+                                       .size = sizeof(liana_layer_type),
+                                       .builtin = list,
+                                       .reserved = reserved,
+                                       .accept = accept};
+
+const liana_layer_type *liana__layer_find(const liana_context *context, const char *class_name, const char **nearest)
+{
+    return liana__part_find(context, &liana__layer_kind, class_name, nearest);
 }
 
 /* Or of all masks; an invalid one if an input has none (Keras 3's rule for layers that join inputs). */
-static liana_tensor join_masks(const liana__layer_call *call)
+static liana_tensor join_masks(const liana_layer_call *call)
 {
     liana_tensor mask = call->masks[0];
     for (size_t i = 1; i < call->num_inputs && mask.id; i++) {
@@ -60,7 +98,46 @@ static liana_tensor join_masks(const liana__layer_call *call)
     return mask;
 }
 
-liana_tensor liana__layer_invoke(const liana__layer_type *type, liana__layer_call *call)
+/* Averages are of untrainable weights, with a statistic of their shape. */
+static void check_update(const liana_layer_type *type, const liana_layer_call *call, const liana_layer_update *update)
+{
+    liana_graph *graph = call->inputs[0].graph;
+    const size_t weight = update->weight;
+    const bool is_known = type->reads_training && weight < call->num_weights &&
+                          (!update->is_variance || update->mean < call->num_weights) && update->momentum >= 0 &&
+                          update->momentum <= 1 && !(call->declared && call->declared[weight].trainable);
+    if (graph->status == LIANA_OK && !is_known) {
+        liana__graph_fail(
+            graph, call->here, LIANA_INVALID_ARGUMENT,
+            "the layer '%s': an average is of weight %zu with momentum %g, expected an untrainable weight "
+            "and a momentum from 0 to 1, in a type with reads_training",
+            type->part.name, weight, update->momentum);
+    }
+    if (graph->status != LIANA_OK) return;
+    const liana_shape shape = liana_tensor_shape(call->weights[weight]);
+    (void)liana__part_result(&type->part, "call", update->statistic, graph, liana_tensor_dtype(update->statistic),
+                             &shape);
+}
+
+/* What a layer has built. */
+static liana_tensor look_at(const liana_layer_type *type, liana_layer_call *call, liana_tensor result)
+{
+    liana_graph *graph = call->inputs[0].graph;
+    result = liana__part_result(&type->part, "call", result, graph, call->dtype, NULL);
+    if (type->masking == LIANA_MASKING_OWN && call->mask.id) {
+        const liana_shape shape = liana_tensor_shape(call->mask);
+        call->mask = liana__part_result(&type->part, "call", call->mask, graph, LIANA_BOOL, &shape);
+    }
+    if (call->num_updates > LIANA_MAX_LAYER_UPDATES) {
+        liana__graph_fail(graph, call->here, LIANA_INVALID_ARGUMENT, "the layer '%s': it has %zu averages, expected %d",
+                          type->part.name, call->num_updates, LIANA_MAX_LAYER_UPDATES);
+        call->num_updates = 0;
+    }
+    for (size_t i = 0; i < call->num_updates; i++) check_update(type, call, &call->updates[i]);
+    return result;
+}
+
+liana_tensor liana__layer_invoke(const liana_layer_type *type, liana_layer_call *call)
 {
     static const liana_tensor no_masks[LIANA_MAX_LAYER_INPUTS];
     liana_tensor converted[LIANA_MAX_LAYER_INPUTS];
@@ -71,61 +148,46 @@ liana_tensor liana__layer_invoke(const liana__layer_type *type, liana__layer_cal
         call->inputs = converted;
     }
     if (!call->masks) call->masks = no_masks;
-    liana_tensor result = type->call(call);
+    /* So a type that reads it says so, and can be told to compute as in inference. */
+    if (!type->reads_training) call->training = false;
+    liana_tensor result = look_at(type, call, type->call(call));
     call->inputs = given;
-    if (type->masking == LIANA__MASK_KEPT) call->mask = join_masks(call);
-    if (type->masking == LIANA__MASK_DROPPED) call->mask = (liana_tensor){0};
+    if (type->masking == LIANA_MASKING_KEPT) call->mask = join_masks(call);
+    if (type->masking == LIANA_MASKING_DROPPED) call->mask = (liana_tensor){0};
     return result;
 }
 
-liana_status liana__option_fail(liana__layer_check *check, const char *option, const char *format, ...)
+/* What reading the text of an option says, without a place. */
+static liana_status tell(liana_check *check, const char *option, liana_status status, const liana__error *reason)
 {
-    char message[512], where[256];
-    va_list arguments;
-    va_start(arguments, format);
-    liana__format_list(message, sizeof message, format, arguments);
-    va_end(arguments);
-    snprintf(where, sizeof where, "%s.%s", check->where, option);
-    const liana__value *value = liana__value_get(check->map, option);
-    const liana__place *place = value ? &value->place : check->map ? &check->map->place : NULL;
-    return liana__fail_at(check->error, place, where, "%s", message);
+    if (status == LIANA_OUT_OF_MEMORY) return liana__fail_memory(check->error, option);
+    return status == LIANA_OK ? LIANA_OK : liana_option_refuse(check, option, "%s", reason->message);
 }
 
-liana_status liana__check_activation(liana__layer_check *check, const char *option, const char *name)
+liana_status liana__check_activation(liana_check *check, const char *option, const char *text)
 {
-    if (liana__activation_find(name, NULL)) return LIANA_OK;
-    if (liana__own_activation_is_named(check->context, name)) {
-        liana__error reason = {0};
-        liana_status status = liana__own_activation_check(check->context, name, &reason);
-        return status == LIANA_OK ? LIANA_OK : liana__option_fail(check, option, "%s", reason.message);
-    }
-    const char *nearest = liana__activation_nearest(check->context, name);
-    if (nearest) {
-        return liana__option_fail(check, option, "found '%.60s', which is not an activation; did you mean '%s'?", name,
-                                  nearest);
-    }
-    liana__text known = {0};
-    for (const liana__activation *item = liana__activations; item->name; item++) {
-        liana__text_add(&known, "%s%s", item == liana__activations ? "" : ", ", item->name);
-    }
-    liana__option_fail(check, option, "found '%.60s', expected an activation: %s", name, known.data ? known.data : "");
-    liana__text_free(&known);
-    return LIANA_INVALID_CONFIG;
+    liana__arena arena = {0};
+    liana__activation activation;
+    liana__error reason = {0};
+    liana_status status = liana__activation_read(check->context, text, &arena, &activation, &reason);
+    liana__arena_free(&arena);
+    return tell(check, option, status, &reason);
 }
 
-liana_status liana__check_initializer(liana__layer_check *check, const char *option, const char *text)
+liana_status liana__check_initializer(liana_check *check, const char *option, const char *text)
 {
     liana__initializer initializer;
-    liana__error reason;
-    if (!text) return liana__option_fail(check, option, "an initialiser is needed, such as zeros");
-    if (liana__initializer_parse(check->context, text, &initializer, &reason) == LIANA_OK) return LIANA_OK;
-    return liana__option_fail(check, option, "%s", reason.message);
+    liana__error reason = {0};
+    if (!text) return liana_option_refuse(check, option, "an initialiser is needed, such as zeros");
+    liana_status status = liana__initializer_parse(check->context, text, &initializer, &reason);
+    return tell(check, option, status, &reason);
 }
 
-liana_status liana__build_fail(liana__layer_build *build, size_t input, const char *expected)
+liana_status liana_layer_refuse(liana_layer_build *build, size_t index, const char *expected)
 {
+    if (!build || !build->model || !expected) return LIANA_INVALID_ARGUMENT;
     if (build->status != LIANA_OK) return build->status;
-    liana_shape shape = build->inputs[input];
+    liana_shape shape = build->inputs[index < build->num_inputs ? index : 0];
     liana__text text = {0};
     liana__text_add(&text, "[batch");
     for (int i = 1; i < shape.rank; i++) liana__text_add(&text, ", %lld", (long long)shape.dims[i]);
@@ -135,8 +197,8 @@ liana_status liana__build_fail(liana__layer_build *build, size_t input, const ch
     return build->status;
 }
 
-liana_status liana__build_images(liana__layer_build *build)
+liana_status liana__build_images(liana_layer_build *build)
 {
     if (build->inputs[0].rank == 4) return LIANA_OK;
-    return liana__build_fail(build, 0, "images: [batch, height, width, channels]");
+    return liana_layer_refuse(build, 0, "images: [batch, height, width, channels]");
 }

@@ -11,6 +11,9 @@
 #include "layers/rules/constraints.h"
 #include "layers/rules/regularizers.h"
 
+/* No weight. */
+static const size_t LIANA__NO_WEIGHT = SIZE_MAX;
+
 typedef struct liana__weight {
     const char *name;       /* "conv2d/kernel": the name of the variable in graphs and checkpoints */
     const char *short_name; /* "kernel" */
@@ -27,7 +30,7 @@ static const size_t LIANA__NONE = SIZE_MAX;
 
 /* A layer and its weights. Results are those of its nodes. */
 typedef struct liana__layer {
-    const liana__layer_type *type;
+    const liana_layer_type *type;
     const char *name; /* "encoder/dense" for a layer of a nested model */
     void *options;
     bool trainable;
@@ -146,7 +149,7 @@ struct liana_model {
 typedef struct liana__layer_request {
     liana_location here;
     const char *where; /* the dotted key in messages ("model.layers[2].Conv2D"); NULL: the layer's name */
-    const liana__layer_type *type;
+    const liana_layer_type *type;
     const char *name;     /* NULL: Keras's automatic name */
     bool frozen;          /* trainable: false */
     bool inference;       /* training: false */
@@ -183,7 +186,7 @@ liana_status liana__model_set_outputs(liana_model *model, liana_location here, c
 
 /* Converts a builder's options struct to a map. Pairs given as one number are completed. An enum outside of its names
  * and a list that is too long are refused ("option: found ..."). */
-liana_status liana__options_to_map(const liana__fields *fields, const void *options, liana__arena *arena,
+liana_status liana__options_to_map(const liana_options *fields, const void *options, liana__arena *arena,
                                    const liana__value **map, liana__error *error) LIANA_MUST_USE;
 
 /* Sets the model's error (unless it has one) as "file:line: message", and returns an invalid layer. */
@@ -215,7 +218,7 @@ liana_status liana__model_from_layers_of(liana_model *model, const liana__value 
 typedef struct liana__model_entry {
     const char *name;
     const char *doc;
-    const liana__fields *options;
+    const liana_options *options;
 } liana__model_entry;
 extern const liana__model_entry liana__model_entries[];
 
@@ -237,7 +240,7 @@ liana_status liana__model_check_lone_softmax(const liana_model *model, size_t ou
     LIANA_MUST_USE;
 /* Whether an output is what a loss is of: probabilities by a softmax, or by sigmoids; with NONE logits, so that it must
  * not end in one of these. `loss` is for messages. Errors: INVALID_CONFIG, with place and layer. */
-liana_status liana__model_check_output(const liana_model *model, size_t output, liana__logits_kind expected,
+liana_status liana__model_check_output(const liana_model *model, size_t output, liana_logits_kind expected,
                                        const char *loss, liana__error *error) LIANA_MUST_USE;
 /* The same for any output. */
 liana_status liana__model_check_probabilities_of(const liana_model *model, size_t output, liana__error *error)
@@ -388,7 +391,7 @@ typedef struct liana__model_update {
 typedef struct liana__model_result {
     liana_tensor value;
     liana_tensor logits; /* invalid unless the value is an activation of them */
-    liana__logits_kind logits_kind;
+    liana_logits_kind logits_kind;
     liana_tensor mask; /* bool [batch, steps]: false where a step is padding; invalid: none is */
 } liana__model_result;
 

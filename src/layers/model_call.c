@@ -81,7 +81,7 @@ static bool allocate_results(building *own, size_t num_outputs)
     results->nodes = liana__arena_allocate(arena, (model->num_nodes + 1) * sizeof *results->nodes);
     results->weights = liana__arena_allocate(arena, (model->num_weights + 1) * sizeof *results->weights);
     results->updates =
-        liana__arena_allocate(arena, LIANA__MAX_LAYER_UPDATES * (model->num_nodes + 1) * sizeof *results->updates);
+        liana__arena_allocate(arena, LIANA_MAX_LAYER_UPDATES * (model->num_nodes + 1) * sizeof *results->updates);
     results->num_outputs = num_outputs;
     if (own->nodes && results->nodes && results->weights && results->updates) return true;
     liana__graph_fail(own->graph, LIANA_HERE, LIANA_OUT_OF_MEMORY, "out of memory for the graph");
@@ -109,16 +109,16 @@ static void join_updates(liana_location here, liana__model_update *update, const
     update->momentum = before * m;
 }
 
-static void keep_updates(building *own, const liana__layer *layer, const liana__layer_call *call)
+static void keep_updates(building *own, const liana__layer *layer, const liana_layer_call *call)
 {
     liana__model_results *results = &own->results;
     for (size_t i = 0; i < call->num_updates; i++) {
-        const liana__layer_update *given = &call->updates[i];
+        const liana_layer_update *given = &call->updates[i];
         liana__model_update update = {
             .weight = layer->first_weight + given->weight,
             .statistic = given->statistic,
             .momentum = given->momentum,
-            .about = given->about == LIANA__NO_WEIGHT ? LIANA__NO_WEIGHT : layer->first_weight + given->about,
+            .about = given->is_variance ? layer->first_weight + given->mean : LIANA__NO_WEIGHT,
         };
         size_t place = 0;
         while (place < results->num_updates && results->updates[place].weight != update.weight) place++;
@@ -145,7 +145,7 @@ static liana__model_result call_layer(building *own, size_t index, size_t number
 {
     const liana__layer *layer = &own->model->layers[index];
     const liana__model_mode *mode = own->mode;
-    liana__layer_call call = {
+    liana_layer_call call = {
         .here = layer->where,
         .options = layer->options,
         .inputs = inputs,
@@ -264,7 +264,7 @@ static bool check_layer(const building *own, size_t index, const liana_tensor *i
         if (inputs[i].graph != own->graph || inputs[i].id == 0 || shapes[i].rank == 0) {
             liana__graph_fail(own->graph, here, LIANA_INVALID_ARGUMENT,
                               "layer '%s' (%s): input %zu is not a tensor [batch, ...] of this graph", layer->name,
-                              layer->type->name, i);
+                              layer->type->part.name, i);
             return false;
         }
         shapes[i].dims[0] = 1;
@@ -272,7 +272,8 @@ static bool check_layer(const building *own, size_t index, const liana_tensor *i
     liana_status status = liana__layer_check_inputs(own->model, index, shapes, num_inputs, &error);
     if (status == LIANA_OK) return true;
     if (status == LIANA_INVALID_CONFIG) status = LIANA_INVALID_ARGUMENT;
-    liana__graph_fail(own->graph, here, status, "layer '%s' (%s): %s", layer->name, layer->type->name, error.message);
+    liana__graph_fail(own->graph, here, status, "layer '%s' (%s): %s", layer->name, layer->type->part.name,
+                      error.message);
     return false;
 }
 

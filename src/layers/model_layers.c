@@ -87,23 +87,23 @@ typedef struct nested_options {
     const liana__value *layers, *outputs, *inputs;
 } nested_options;
 
-static const liana__field nested_rows[] = {
-    LIANA__FIELD_ROW(nested_options, name, STRING, .doc = "its name, with which the names of its layers begin"),
-    LIANA__FIELD_ROW(nested_options, trainable, BOOL, .default_text = "true",
+static const liana_option nested_rows[] = {
+    LIANA_OPTION_ROW(nested_options, name, STRING, .doc = "its name, with which the names of its layers begin"),
+    LIANA_OPTION_ROW(nested_options, trainable, BOOL, .default_text = "true",
                      .doc = "whether training changes its layers' weights"),
-    LIANA__FIELD_ROW(nested_options, training, BOOL, .default_text = "true",
+    LIANA_OPTION_ROW(nested_options, training, BOOL, .default_text = "true",
                      .doc = "false: its layers compute as in inference also in training (Keras's call with "
                             "training=False)"),
-    LIANA__FIELD_ROW(nested_options, layers, VALUE, .required = true,
+    LIANA_OPTION_ROW(nested_options, layers, VALUE, .required = true,
                      .doc = "its layers, as in model.layers; without InputLayer it has one input, of the shape that it "
                             "reads"),
-    LIANA__FIELD_ROW(nested_options, outputs, VALUE,
+    LIANA_OPTION_ROW(nested_options, outputs, VALUE,
                      .doc = "the name of its layer that is the output, or a list of names; default: the last layer"),
-    LIANA__FIELD_ROW(nested_options, inputs, VALUE,
+    LIANA_OPTION_ROW(nested_options, inputs, VALUE,
                      .doc = "the name of the layer that it reads, or a list of names; default: the layer before"),
 };
-static const liana__fields sequential_table = LIANA__FIELD_TABLE("Sequential", nested_options, nested_rows);
-static const liana__fields functional_table = LIANA__FIELD_TABLE("Functional", nested_options, nested_rows);
+static const liana_options sequential_table = LIANA__FIELD_TABLE("Sequential", nested_options, nested_rows);
+static const liana_options functional_table = LIANA__FIELD_TABLE("Functional", nested_options, nested_rows);
 
 /* What the entry's own list needs besides: the shape and dtype of what it reads. */
 static liana_status read_inner(reading *own, const nested_options *options, const char *where, size_t node,
@@ -161,16 +161,16 @@ typedef struct reuse_options {
     const liana__value *inputs;
 } reuse_options;
 
-static const liana__field reuse_rows[] = {
-    LIANA__FIELD_ROW(reuse_options, layer, STRING, .required = true,
+static const liana_option reuse_rows[] = {
+    LIANA_OPTION_ROW(reuse_options, layer, STRING, .required = true,
                      .doc = "the name of the layer or nested model that is called again, with the same weights"),
-    LIANA__FIELD_ROW(reuse_options, name, STRING,
+    LIANA_OPTION_ROW(reuse_options, name, STRING,
                      .doc =
                          "what inputs and outputs call the result; default: as the layer, which then means this call"),
-    LIANA__FIELD_ROW(reuse_options, inputs, VALUE,
+    LIANA_OPTION_ROW(reuse_options, inputs, VALUE,
                      .doc = "the name of the layer that it reads, or a list of names; default: the layer before"),
 };
-static const liana__fields reuse_table = LIANA__FIELD_TABLE("Reuse", reuse_options, reuse_rows);
+static const liana_options reuse_table = LIANA__FIELD_TABLE("Reuse", reuse_options, reuse_rows);
 
 /* The model of an earlier entry that was nested under this name, or NULL. */
 static const liana_model *find_inner(const reading *own, const char *name)
@@ -244,7 +244,7 @@ static liana_status read_common(const reading *own, const entry *at, common_opti
     return liana__fields_read(&liana__layer_common, picked, at->where, NULL, own->arena, common, own->error);
 }
 
-static liana_status add_layer(reading *own, const entry *at, const liana__layer_type *type)
+static liana_status add_layer(reading *own, const entry *at, const liana_layer_type *type)
 {
     common_options common;
     joints inputs;
@@ -290,7 +290,7 @@ static liana_status add_entry(reading *own, const liana__value *value, const cha
     snprintf(at.where, sizeof at.where, "%.150s.%.60s", where, name);
     at.kind = find_entry(name);
     if (at.kind) return at.kind->options == &reuse_table ? add_reuse(own, &at) : add_nested(own, &at);
-    const liana__layer_type *type = liana__layer_find(own->model->context, name, &nearest);
+    const liana_layer_type *type = liana__layer_find(own->model->context, name, &nearest);
     if (type) return add_layer(own, &at, type);
     return liana__fail_at(own->error, at.place, where, "there is no layer class '%.60s'%s", name,
                           liana__hint(nearest).text);
@@ -303,7 +303,7 @@ static bool begins_with_input(const liana__value *list)
     const char *name = first->kind == LIANA__VALUE_STRING                     ? first->string
                        : first->kind == LIANA__VALUE_MAP && first->count == 1 ? first->keys[0]
                                                                               : "";
-    return strcmp(name, liana__layer_input_layer.name) == 0;
+    return strcmp(name, liana__layer_input_layer.part.name) == 0;
 }
 
 /* An InputLayer for examples of a shape. */

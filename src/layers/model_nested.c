@@ -109,7 +109,7 @@ static size_t copy_inputs(const copying *own, size_t node, size_t *inputs)
 static void copy_layer(const copying *own, const liana__layer *from, const size_t *inputs, size_t num_inputs)
 {
     liana__arena scratch = {0};
-    const liana__value *options = liana__fields_write(from->type->options, &scratch, from->options);
+    const liana__value *options = liana__fields_write(&from->type->part.options, &scratch, from->options);
     const char *name = liana__arena_format(&scratch, "%s/%s", own->name, from->name);
     if (!options || !name || scratch.failed) {
         liana__model_fail(own->model, from->where, LIANA_OUT_OF_MEMORY, "out of memory for a model");

@@ -1,7 +1,6 @@
 /* Adding layers to a model, and calling them again: names, weights, shapes. */
 #include "layers/model.h"
 
-#include "base/own_part.h"
 #include "base/text.h"
 #include "ir/graph.h"
 
@@ -66,7 +65,7 @@ static liana_status name_layer(liana_model *model, const liana__layer_request *r
                                liana__error *error)
 {
     char stem[64];
-    snake_case(request->type->name, stem, sizeof stem);
+    snake_case(request->type->part.name, stem, sizeof stem);
     layer->name = request->name ? liana__arena_string(&model->arena, request->name)
                                 : liana__model_free_name(model, stem, request->type->max_inputs == 0);
     if (!layer->name) return liana__fail_memory(error, "a model");
@@ -76,7 +75,7 @@ static liana_status name_layer(liana_model *model, const liana__layer_request *r
 /* ---- weights ---- */
 
 /* A weight that the layer has already: it must be what these inputs need. */
-static void check_weight(liana__layer_build *build, const char *name, const liana_shape *shape)
+static void check_weight(liana_layer_build *build, const char *name, const liana_shape *shape)
 {
     const liana__layer *layer = &build->model->layers[build->layer];
     const liana__weight *weight = &build->model->weights[layer->first_weight + build->checked];
@@ -87,34 +86,51 @@ static void check_weight(liana__layer_build *build, const char *name, const lian
                                 liana__shape_print(&weight->shape).text, liana__shape_print(shape).text);
 }
 
-void liana__add_weight(liana__layer_build *build, const char *name, liana_shape shape, const char *initializer,
-                       bool trainable)
+/* Adds a weight; its name is in the model's arena. */
+static liana_status new_weight(liana_layer_build *build, const char *name, const liana_shape *shape,
+                               const char *initializer, bool trainable)
 {
     liana_model *model = build->model;
-    if (build->status != LIANA_OK) return;
-    if (build->is_reuse) {
-        check_weight(build, name, &shape);
-        return;
-    }
-    if (!liana__shape_valid(LIANA_F32, &shape)) {
-        build->status = liana__fail(build->error, LIANA_OUT_OF_RANGE, "its weight '%s' would have the shape %s", name,
-                                    liana__shape_print(&shape).text);
-        return;
-    }
     liana__layer *layer = &model->layers[build->layer];
+    if (!liana__shape_valid(LIANA_F32, shape)) {
+        return liana__fail(build->error, LIANA_OUT_OF_RANGE, "its weight '%s' would have the shape %s", name,
+                           liana__shape_print(shape).text);
+    }
     const char *full = liana__arena_format(&model->arena, "%s/%s", layer->name, name);
-    if (!full || !liana__grow(&model->weights, model->num_weights, &model->weight_capacity, sizeof *model->weights)) {
-        build->status = liana__fail_memory(build->error, "a model's weights");
-        return;
+    const char *own = liana__arena_string(&model->arena, name);
+    if (!full || !own ||
+        !liana__grow(&model->weights, model->num_weights, &model->weight_capacity, sizeof *model->weights)) {
+        return liana__fail_memory(build->error, "a model's weights");
     }
     liana__weight *weight = &model->weights[model->num_weights];
     *weight = (liana__weight){
-        .name = full, .short_name = name, .shape = shape, .layer = build->layer, .trainable = trainable};
-    build->status = liana__initializer_parse(model->context, initializer, &weight->initializer, build->error);
-    if (build->status == LIANA_OK) build->status = liana__read_weight_rules(model, layer, weight, build->error);
-    if (build->status != LIANA_OK) return;
+        .name = full, .short_name = own, .shape = *shape, .layer = build->layer, .trainable = trainable};
+    LIANA_TRY(liana__initializer_parse(model->context, initializer, &weight->initializer, build->error));
+    LIANA_TRY(liana__read_weight_rules(model, layer, weight, build->error));
     model->num_weights++;
     layer->num_weights++;
+    return LIANA_OK;
+}
+
+void liana_layer_add_weight(liana_layer_build *build, const char *name, liana_shape shape, const char *initializer,
+                            bool trainable)
+{
+    if (!build || !build->model || build->status != LIANA_OK) return;
+    const liana__layer *layer = &build->model->layers[build->layer];
+    const size_t count = build->is_reuse ? build->checked : layer->num_weights;
+    if (!name || !*name || strchr(name, '/') || !initializer) {
+        build->status = liana__fail(build->error, LIANA_INVALID_ARGUMENT,
+                                    "a weight is called '%.60s' and has the initialiser '%.60s', expected a name "
+                                    "without '/' and an initialiser such as zeros",
+                                    name ? name : "", initializer ? initializer : "");
+    } else if (count >= (build->is_reuse ? layer->num_weights : (size_t)LIANA_MAX_LAYER_WEIGHTS)) {
+        build->status = liana__fail(build->error, LIANA_INVALID_ARGUMENT, "it has more weights than %s",
+                                    build->is_reuse ? "at its first call" : "the 16 that a layer may have");
+    } else if (build->is_reuse) {
+        check_weight(build, name, &shape);
+    } else {
+        build->status = new_weight(build, name, &shape, initializer, trainable);
+    }
 }
 
 static liana_status declare_weights(const liana_model *model, size_t index, const liana_shape *shapes,
@@ -122,7 +138,7 @@ static liana_status declare_weights(const liana_model *model, size_t index, cons
 {
     const liana__layer *layer = &model->layers[index];
     if (!layer->type->weights) return LIANA_OK;
-    liana__layer_build build = {
+    liana_layer_build build = {
         .options = layer->options,
         .inputs = shapes,
         .num_inputs = num_inputs,
@@ -132,10 +148,11 @@ static liana_status declare_weights(const liana_model *model, size_t index, cons
         .error = error,
     };
     liana_status status = layer->type->weights(&build);
-    return status != LIANA_OK ? status : build.status;
+    if (status == LIANA_OK || build.status != LIANA_OK) return build.status;
+    return liana__fail(error, status, "its function 'weights' returned %s", liana_status_name(status));
 }
 
-static liana_status check_count(const liana__layer_type *type, size_t count, liana__error *error)
+static liana_status check_count(const liana_layer_type *type, size_t count, liana__error *error)
 {
     if (count >= type->min_inputs && count <= type->max_inputs) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_CONFIG, "found %zu inputs, expected %zu%s", count, type->min_inputs,
@@ -157,7 +174,7 @@ typedef struct joints {
     size_t count;
 } joints;
 
-static liana_status find_inputs(liana_model *model, const joints *given, const liana__layer_type *type,
+static liana_status find_inputs(liana_model *model, const joints *given, const liana_layer_type *type,
                                 liana__layer_node *node, liana__error *error)
 {
     bool is_nested_input = type->max_inputs == 0 && model->building_use != LIANA__NONE;
@@ -177,11 +194,11 @@ static liana_status find_inputs(liana_model *model, const joints *given, const l
 }
 
 /* Options that are kept as they are written live as long as the model, whoever owns what was read. */
-static liana_status keep_values(liana_model *model, const liana__fields *fields, void *options, liana__error *error)
+static liana_status keep_values(liana_model *model, const liana_options *fields, void *options, liana__error *error)
 {
     for (size_t i = 0; i < fields->count; i++) {
         const liana__value **member = (const liana__value **)((char *)options + fields->items[i].offset);
-        if (fields->items[i].kind != LIANA__FIELD_VALUE || !*member) continue;
+        if (fields->items[i].kind != LIANA_OPTION_VALUE || !*member) continue;
         *member = liana__value_copy(&model->arena, *member);
         if (!*member) return liana__fail_memory(error, "a layer's options");
     }
@@ -192,18 +209,16 @@ static liana_status read_options(liana_model *model, const liana__layer_request 
                                  liana__error *error)
 {
     const char *where = request->where ? request->where : layer->name;
-    layer->options = liana__arena_allocate(&model->arena, request->type->options->size);
+    layer->options = liana__arena_allocate(&model->arena, request->type->part.options.size);
     if (!layer->options) return liana__fail_memory(error, "a model");
-    LIANA_TRY(liana__fields_read(request->type->options, request->options, where, request->other_keys, &model->arena,
-                                 layer->options, error));
-    LIANA_TRY(keep_values(model, request->type->options, layer->options, error));
-    const liana__place *place = request->options ? &request->options->place : NULL;
-    LIANA_TRY(liana__own_part_finish(request->type->own, layer->options, place, where, error));
-    liana__layer_check check = {
+    LIANA_TRY(liana__fields_read(&request->type->part.options, request->options, where, request->other_keys,
+                                 &model->arena, layer->options, error));
+    LIANA_TRY(keep_values(model, &request->type->part.options, layer->options, error));
+    liana_check check = {
         .context = model->context, .options = layer->options, .map = request->options, .where = where, .error = error};
-    LIANA_TRY(liana__check_rules(&check, request->type->options));
+    LIANA_TRY(liana__check_rules(&check, &request->type->part.options));
     LIANA_TRY(liana__read_activity_rule(model, layer, error));
-    return request->type->check ? request->type->check(&check) : LIANA_OK;
+    return request->type->part.check ? request->type->part.check(&check) : LIANA_OK;
 }
 
 /* The context's error without "file:line: ", which comes before the layer's name later. */
@@ -220,7 +235,7 @@ static liana_status infer_result(const liana_model *model, const liana__layer *l
                                  liana__error *error)
 {
     liana_graph *graph;
-    liana_tensor inputs[LIANA_MAX_LAYER_INPUTS] = {{0}}, weights[LIANA__MAX_LAYER_WEIGHTS] = {{0}};
+    liana_tensor inputs[LIANA_MAX_LAYER_INPUTS] = {{0}}, weights[LIANA_MAX_LAYER_WEIGHTS] = {{0}};
     if (liana_graph_create(model->context, &graph) != LIANA_OK) return liana__fail_memory(error, "a graph");
     for (size_t i = 0; i < node->num_inputs; i++) {
         char name[32];
@@ -232,7 +247,7 @@ static liana_status infer_result(const liana_model *model, const liana__layer *l
         const liana__weight *weight = &model->weights[layer->first_weight + i];
         weights[i] = liana_graph_variable_at(node->where, graph, weight->name, LIANA_F32, weight->shape);
     }
-    liana__layer_call call = {
+    liana_layer_call call = {
         .here = node->where,
         .options = layer->options,
         .inputs = inputs,
@@ -244,7 +259,7 @@ static liana_status infer_result(const liana_model *model, const liana__layer *l
     liana_status status = liana_graph_status(graph);
     node->shape = liana_tensor_shape(output);
     node->dtype = liana_tensor_dtype(output);
-    node->is_softmax = call.logits_kind == LIANA__LOGITS_SOFTMAX;
+    node->is_softmax = call.logits_kind == LIANA_LOGITS_SOFTMAX;
     node->is_identity = node->num_inputs == 1 && output.id == inputs[0].id;
     if (status != LIANA_OK) take_graph_error(model, &node->where, error);
     liana_graph_destroy(graph);
@@ -324,7 +339,7 @@ liana_layer liana__model_add(liana_model *model, const liana__layer_request *req
     const joints given = {request->inputs, request->num_inputs};
     status = build_node(model, model->num_layers, &given, layer->where, &error);
     if (status != LIANA_OK) {
-        liana__fail_within(&error, "layer '%s' (%s)", layer->name, layer->type->name);
+        liana__fail_within(&error, "layer '%s' (%s)", layer->name, layer->type->part.name);
         return liana__model_keep_error(model, &here, &error);
     }
     model->num_layers++;
@@ -347,6 +362,7 @@ liana_layer liana__model_reuse(liana_model *model, liana_location here, size_t i
     const joints given = {inputs, num_inputs};
     if (status == LIANA_OK) status = build_node(model, index, &given, where, &error);
     if (status == LIANA_OK) return finish_node(model, index);
-    liana__fail_within(&error, "call %zu of layer '%s' (%s)", layer->num_nodes + 1, layer->name, layer->type->name);
+    liana__fail_within(&error, "call %zu of layer '%s' (%s)", layer->num_nodes + 1, layer->name,
+                       layer->type->part.name);
     return liana__model_keep_error(model, &here, &error);
 }

@@ -9,9 +9,9 @@
 static const char *activation_of(const liana_model *model, const liana__layer_node *node)
 {
     const liana__layer *layer = &model->layers[node->layer];
-    const liana__field *field = liana__fields_find(layer->type->options, "activation");
-    if (strcmp(layer->type->name, "Softmax") == 0) return "softmax";
-    if (!field || field->kind != LIANA__FIELD_STRING) return "linear";
+    const liana_option *field = liana__fields_find(&layer->type->part.options, "activation");
+    if (strcmp(layer->type->part.name, "Softmax") == 0) return "softmax";
+    if (!field || field->kind != LIANA_OPTION_STRING) return "linear";
     const char *name = *(const char *const *)((const char *)layer->options + field->offset);
     return name && *name ? name : "linear";
 }
@@ -28,14 +28,14 @@ static bool is_range_activation(const char *name)
 /* Whether the layer only moves or averages numbers, or joins them, so that they stay within [0, 1]. */
 static bool keeps_range(const liana_model *model, const liana__layer_node *node)
 {
-    const liana__layer_type *type = model->layers[node->layer].type;
+    const liana_layer_type *type = model->layers[node->layer].type;
     switch (type->sums) {
-    case LIANA__SUMS_KEPT:
-    case LIANA__SUMS_KEPT_IN_A_ROW: return true;
-    case LIANA__SUMS_KEPT_BY_DOING_NOTHING: return node->is_identity;
-    case LIANA__SUMS_CHANGED: break;
+    case LIANA_SUMS_KEPT:
+    case LIANA_SUMS_KEPT_IN_A_ROW: return true;
+    case LIANA_SUMS_KEPT_BY_DOING_NOTHING: return node->is_identity;
+    case LIANA_SUMS_CHANGED: break;
     }
-    return strcmp(type->name, "Concatenate") == 0;
+    return strcmp(type->part.name, "Concatenate") == 0;
 }
 
 static bool is_within_range(const liana_model *model, const liana__layer_node *node, const bool *known)
@@ -67,7 +67,7 @@ static liana_status check_range(const liana_model *model, const liana__layer_nod
     liana__fail(error, LIANA_INVALID_CONFIG,
                 "layer '%s' (%s, activation: %s): the model ends here, but its outputs are not probabilities (0 to 1), "
                 "which the loss '%s' needs; end it with activation: sigmoid, or give the loss from_logits: true",
-                layer->name, layer->type->name, activation_of(model, end), loss);
+                layer->name, layer->type->part.name, activation_of(model, end), loss);
     return fail_at_node(end, error);
 }
 
@@ -80,7 +80,7 @@ static liana_status check_logits(const liana_model *model, const liana__layer_no
     liana__fail(error, LIANA_INVALID_CONFIG,
                 "layer '%s' (%s, activation: %s): the model ends here and gives probabilities, but the loss '%s' has "
                 "from_logits: true; remove one of the two",
-                layer->name, layer->type->name, activation, loss);
+                layer->name, layer->type->part.name, activation, loss);
     return fail_at_node(end, error);
 }
 
@@ -103,20 +103,20 @@ liana_status liana__model_check_lone_softmax(const liana_model *model, size_t ou
         "layer '%s' (%s): the model ends in a softmax of one value, which is always 1, so nothing is learnt; give "
         "it a value for each class (two at least), or for yes and no one value with activation: sigmoid and the "
         "loss binary_crossentropy",
-        layer->name, layer->type->name);
+        layer->name, layer->type->part.name);
     return fail_at_node(end, error);
 }
 
-liana_status liana__model_check_output(const liana_model *model, size_t output, liana__logits_kind expected,
+liana_status liana__model_check_output(const liana_model *model, size_t output, liana_logits_kind expected,
                                        const char *loss, liana__error *error)
 {
     size_t index = liana__model_output_node(model, output);
     if (index == LIANA__NONE) return LIANA_OK;
     const liana__layer_node *end = &model->nodes[index];
     switch (expected) {
-    case LIANA__LOGITS_SOFTMAX: return liana__model_check_probabilities_of(model, output, error);
-    case LIANA__LOGITS_SIGMOID: return check_range(model, end, index, loss, error);
-    case LIANA__LOGITS_NONE: break;
+    case LIANA_LOGITS_SOFTMAX: return liana__model_check_probabilities_of(model, output, error);
+    case LIANA_LOGITS_SIGMOID: return check_range(model, end, index, loss, error);
+    case LIANA_LOGITS_NONE: break;
     }
     return check_logits(model, end, loss, error);
 }

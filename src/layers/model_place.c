@@ -37,5 +37,5 @@ void liana__name_layer_at_place(const liana_model *model, liana__error *error)
 {
     if (!model || !error || strstr(error->message, "layer '")) return;
     const liana__layer *layer = find_first(model, error->message);
-    if (layer) liana__fail_within(error, "layer '%s' (%s)", layer->name, layer->type->name);
+    if (layer) liana__fail_within(error, "layer '%s' (%s)", layer->name, layer->type->part.name);
 }

@@ -247,7 +247,7 @@ static liana_status fail_unused(const liana_model *model, size_t unused, liana__
         liana__text_add(&outputs, "%s'%s'", i ? ", " : "", liana__model_output(model, i).name);
     }
     liana__fail(error, LIANA_INVALID_CONFIG, "%s:%d: layer '%s' (%s) does not lead to the model's output%s, %s",
-                node->where.file, node->where.line, layer->name, layer->type->name,
+                node->where.file, node->where.line, layer->name, layer->type->part.name,
                 count > 1            ? "s"
                 : model->num_outputs ? ""
                                      : ", which is the last layer",

@@ -16,10 +16,10 @@ static bool adds_up(const liana_model *model, const liana__layer_node *node, con
     if (node->is_softmax) return true;
     if (node->num_inputs != 1 || !known[node->inputs[0]]) return false;
     switch (model->layers[node->layer].type->sums) {
-    case LIANA__SUMS_CHANGED: return false;
-    case LIANA__SUMS_KEPT: return true;
-    case LIANA__SUMS_KEPT_IN_A_ROW: return is_one_row(&node->shape) && is_one_row(&model->nodes[node->inputs[0]].shape);
-    case LIANA__SUMS_KEPT_BY_DOING_NOTHING: return node->is_identity;
+    case LIANA_SUMS_CHANGED: return false;
+    case LIANA_SUMS_KEPT: return true;
+    case LIANA_SUMS_KEPT_IN_A_ROW: return is_one_row(&node->shape) && is_one_row(&model->nodes[node->inputs[0]].shape);
+    case LIANA_SUMS_KEPT_BY_DOING_NOTHING: return node->is_identity;
     }
     return false;
 }
@@ -27,8 +27,8 @@ static bool adds_up(const liana_model *model, const liana__layer_node *node, con
 /* The name of the layer's activation, or NULL if it has no such option. */
 static const char *activation_of(const liana__layer *layer)
 {
-    const liana__field *field = liana__fields_find(layer->type->options, "activation");
-    if (!field || field->kind != LIANA__FIELD_STRING) return NULL;
+    const liana_option *field = liana__fields_find(&layer->type->part.options, "activation");
+    if (!field || field->kind != LIANA_OPTION_STRING) return NULL;
     const char *name = *(const char *const *)((const char *)layer->options + field->offset);
     return name ? name : "linear";
 }
@@ -45,8 +45,8 @@ static liana_status fail(const liana_model *model, const liana__layer_node *end,
     liana__fail(error, LIANA_INVALID_CONFIG,
                 "layer '%s' (%s%s%s): the model ends here, but its outputs are not probabilities of classes (at least "
                 "0, with sum 1), which the loss needs; %s%s",
-                last->name, last->type->name, activation ? ", activation: " : "", activation ? activation : "", advice,
-                end->shape.dims[end->shape.rank - 1] == 1 ? "; two classes need two units" : "");
+                last->name, last->type->part.name, activation ? ", activation: " : "", activation ? activation : "",
+                advice, end->shape.dims[end->shape.rank - 1] == 1 ? "; two classes need two units" : "");
     if (end->where.line <= 0) return LIANA_INVALID_CONFIG;
     return liana__fail_within(error, "%s:%d", end->where.file, end->where.line);
 }

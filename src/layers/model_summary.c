@@ -63,7 +63,7 @@ static void fill_layer(const liana_model *model, size_t index, cells *row)
     const liana__layer *layer = &model->layers[index];
     size_t node = 0;
     while (model->nodes[node].layer != index) node++;
-    snprintf(row->text[0][0], sizeof row->text[0][0], "%s (%s%s)", layer->name, layer->type->name,
+    snprintf(row->text[0][0], sizeof row->text[0][0], "%s (%s%s)", layer->name, layer->type->part.name,
              mode_of(layer->inference));
     print_shape(&model->nodes[node].shape, row->text[1][0], sizeof row->text[1][0]);
     snprintf(row->text[2][0], sizeof row->text[2][0], "%lld",

@@ -1,22 +1,20 @@
 /* Normalization: subtracts a given mean and divides by a given deviation. */
 #include "layers/option_rows.h"
 
-static const liana__fields options = {"Normalization", sizeof(liana_normalization_options), 0, NULL};
-
 /* `count`, the number of examples that Keras found mean and variance from, is in its files but not in the formula. */
-static liana_status declare_weights(liana__layer_build *build)
+static liana_status declare_weights(liana_layer_build *build)
 {
     const liana_shape *x = &build->inputs[0];
-    if (x->rank < 2) return liana__build_fail(build, 0, "[batch, ..., channels]");
+    if (x->rank < 2) return liana_layer_refuse(build, 0, "[batch, ..., channels]");
     liana_shape shape = liana_shape_of(x->dims[x->rank - 1]);
-    liana__add_weight(build, "mean", shape, "zeros", false);
-    liana__add_weight(build, "variance", shape, "ones", false);
-    liana__add_weight(build, "count", LIANA_SCALAR, "zeros", false);
+    liana_layer_add_weight(build, "mean", shape, "zeros", false);
+    liana_layer_add_weight(build, "variance", shape, "ones", false);
+    liana_layer_add_weight(build, "count", LIANA_SCALAR, "zeros", false);
     return build->status;
 }
 
 /* The least deviation is Keras's backend.epsilon(). */
-static liana_tensor call_layer(liana__layer_call *call)
+static liana_tensor call_layer(liana_layer_call *call)
 {
     liana_tensor x = call->inputs[0], mean = call->weights[0], variance = call->weights[1];
     liana_tensor least = liana_graph_scalar_at(call->here, x.graph, liana_tensor_dtype(x), 1e-7);
@@ -33,13 +31,14 @@ static void to_keras(liana__arena *arena, const void *chosen, liana__value *conf
     liana__value_set(arena, config, "axis", axis);
 }
 
-const liana__layer_type liana__layer_normalization = {
-    .name = "Normalization",
-    .doc = "(x - mean) / deviation for each channel, with those of data (liana_layer_adapt) or of a weight file",
-    .options = &options,
+const liana_layer_type liana__layer_normalization = {
+    LIANA_PART(LAYER, liana_layer_type, "Normalization",
+               "(x - mean) / deviation for each channel, with those of data (liana_layer_adapt) or of a weight file",
+               .options = {.size = sizeof(liana_normalization_options)}),
+    .keeps_shards_apart = true,
     .min_inputs = 1,
     .max_inputs = 1,
-    .masking = LIANA__MASK_KEPT,
+    .masking = LIANA_MASKING_KEPT,
     .weights = declare_weights,
     .call = call_layer,
     .to_keras = to_keras,

@@ -9,23 +9,23 @@
 
 /* A whole number of at least 1; a pair of them. */
 #define LIANA__COUNT_ROW(type, member, ...) \
-    LIANA__FIELD_ROW(type, member, INT, .minimum = 1, .maximum = INT32_MAX, __VA_ARGS__)
+    LIANA_OPTION_ROW(type, member, INT, .minimum = 1, .maximum = INT32_MAX, __VA_ARGS__)
 #define LIANA__PAIR_ROW(type, member, ...) \
-    LIANA__FIELD_ROW(type, member, INT_PAIR, .minimum = 1, .maximum = INT32_MAX, __VA_ARGS__)
+    LIANA_OPTION_ROW(type, member, INT_PAIR, .minimum = 1, .maximum = INT32_MAX, __VA_ARGS__)
 #define LIANA__PADDING_ROW(type)                                                                  \
-    LIANA__FIELD_ROW(type, padding, ENUM, .default_text = "valid", .names = liana__padding_names, \
+    LIANA_OPTION_ROW(type, padding, ENUM, .default_text = "valid", .names = liana__padding_names, \
                      .doc = "valid: only whole windows; same: zeros around the image, output = ceil(input / stride)")
 #define LIANA__ACTIVATION_ROW(type) \
-    LIANA__FIELD_ROW(type, activation, STRING, .doc = "activation of the result; default: linear")
+    LIANA_OPTION_ROW(type, activation, STRING, .doc = "activation of the result; default: linear")
 #define LIANA__BIAS_ROW(type) \
-    LIANA__FIELD_ROW(type, use_bias, BOOL, .default_text = "true", .doc = "whether a bias is added")
+    LIANA_OPTION_ROW(type, use_bias, BOOL, .default_text = "true", .doc = "whether a bias is added")
 #define LIANA__INITIALIZER_ROW(type, member, text) \
-    LIANA__FIELD_ROW(type, member, STRING, .default_text = text, .doc = "initial values of this weight")
+    LIANA_OPTION_ROW(type, member, STRING, .default_text = text, .doc = "initial values of this weight")
 /* Regularisers and constraints are checked and read by their names: see model_rules.c. */
 #define LIANA__REGULARIZER_ROW(type, member) \
-    LIANA__FIELD_ROW(type, member, STRING, .doc = "what is added to the loss for its size, such as l2(0.01)")
+    LIANA_OPTION_ROW(type, member, STRING, .doc = "what is added to the loss for its size, such as l2(0.01)")
 #define LIANA__CONSTRAINT_ROW(type, member) \
-    LIANA__FIELD_ROW(type, member, STRING,  \
+    LIANA_OPTION_ROW(type, member, STRING,  \
                      .doc = "what its values are limited to after each update, such as max_norm(2)")
 
 #endif

@@ -5,22 +5,21 @@
 #include <math.h>
 #include <string.h>
 
-static const liana__field rows[] = {
-    LIANA__FIELD_ROW(liana_rescaling_options, scale, FLOAT, .required = true,
+static const liana_option rows[] = {
+    LIANA_OPTION_ROW(liana_rescaling_options, scale, FLOAT, .required = true,
                      .doc = "factor, such as 0.00392156862745098"),
-    LIANA__FIELD_ROW(liana_rescaling_options, offset, FLOAT, .doc = "added after scaling"),
-    LIANA__FIELD_ROW(liana_rescaling_options, scales, VALUE, .doc = "a list of further factors, one for each channel"),
-    LIANA__FIELD_ROW(liana_rescaling_options, offsets, VALUE,
+    LIANA_OPTION_ROW(liana_rescaling_options, offset, FLOAT, .doc = "added after scaling"),
+    LIANA_OPTION_ROW(liana_rescaling_options, scales, VALUE, .doc = "a list of further factors, one for each channel"),
+    LIANA_OPTION_ROW(liana_rescaling_options, offsets, VALUE,
                      .doc = "a list of numbers that are added too, one for each channel"),
 };
-static const liana__fields options = LIANA__FIELD_TABLE("Rescaling", liana_rescaling_options, rows);
 
 static size_t count_of(const liana__value *list)
 {
     return list && list->kind == LIANA__VALUE_LIST ? list->count : 0;
 }
 
-static liana_status check_list(liana__layer_check *check, const char *option, const liana__value *list)
+static liana_status check_list(liana_check *check, const char *option, const liana__value *list)
 {
     bool is_list = !list || list->kind == LIANA__VALUE_NULL || list->kind == LIANA__VALUE_LIST;
     for (size_t i = 0; is_list && i < count_of(list); i++) {
@@ -28,28 +27,28 @@ static liana_status check_list(liana__layer_check *check, const char *option, co
         is_list = (item->kind == LIANA__VALUE_INT || item->kind == LIANA__VALUE_FLOAT) && isfinite(item->number);
     }
     if (is_list) return LIANA_OK;
-    return liana__option_fail(check, option, "expected a list of numbers, one for each channel");
+    return liana_option_refuse(check, option, "expected a list of numbers, one for each channel");
 }
 
-static liana_status check_options(liana__layer_check *check)
+static liana_status check_options(liana_check *check)
 {
     const liana_rescaling_options *chosen = check->options;
     LIANA_TRY(check_list(check, "scales", chosen->scales));
     return check_list(check, "offsets", chosen->offsets);
 }
 
-static liana_status check_channels(liana__layer_build *build)
+static liana_status check_channels(liana_layer_build *build)
 {
     const liana_rescaling_options *chosen = build->options;
     const liana_shape *x = &build->inputs[0];
     size_t channels = x->rank ? (size_t)x->dims[x->rank - 1] : 0;
     size_t scales = count_of(chosen->scales), offsets = count_of(chosen->offsets);
     bool fits = (!scales || scales == channels) && (!offsets || offsets == channels);
-    return fits ? LIANA_OK : liana__build_fail(build, 0, "as many channels as there are scales and offsets");
+    return fits ? LIANA_OK : liana_layer_refuse(build, 0, "as many channels as there are scales and offsets");
 }
 
 /* A number for each channel, or one for all: scale * scales[i], or offset + offsets[i]. */
-static liana_tensor numbers(liana__layer_call *call, const liana__value *each, double first, bool multiplied)
+static liana_tensor numbers(liana_layer_call *call, const liana__value *each, double first, bool multiplied)
 {
     liana_graph *graph = call->inputs[0].graph;
     liana_dtype dtype = liana_tensor_dtype(call->inputs[0]);
@@ -65,7 +64,7 @@ static liana_tensor numbers(liana__layer_call *call, const liana__value *each, d
     return dtype == LIANA_F32 ? made : liana_op_cast_at(call->here, made, dtype);
 }
 
-static liana_tensor call_layer(liana__layer_call *call)
+static liana_tensor call_layer(liana_layer_call *call)
 {
     const liana_rescaling_options *chosen = call->options;
     liana_tensor x = call->inputs[0];
@@ -109,14 +108,13 @@ static void to_keras(liana__arena *arena, const void *given, liana__value *confi
     join_key(arena, config, "offset", "offsets", chosen->offsets, chosen->offset, false);
 }
 
-const liana__layer_type liana__layer_rescaling = {
-    .name = "Rescaling",
-    .doc = "x * scale + offset",
-    .options = &options,
+const liana_layer_type liana__layer_rescaling = {
+    LIANA_PART(LAYER, liana_layer_type, "Rescaling", "x * scale + offset",
+               LIANA_PART_OPTIONS(liana_rescaling_options, rows), .check = check_options),
+    .keeps_shards_apart = true,
     .min_inputs = 1,
     .max_inputs = 1,
-    .masking = LIANA__MASK_KEPT,
-    .check = check_options,
+    .masking = LIANA_MASKING_KEPT,
     .weights = check_channels,
     .call = call_layer,
     .from_keras = from_keras,

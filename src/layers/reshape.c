@@ -1,41 +1,38 @@
 /* Flatten and Reshape. */
 #include "layers/option_rows.h"
 
-static const liana__fields flatten_options = {"Flatten", sizeof(liana_flatten_options), 0, NULL};
-
-static liana_tensor call_flatten(liana__layer_call *call)
+static liana_tensor call_flatten(liana_layer_call *call)
 {
     liana_shape shape = liana_tensor_shape(call->inputs[0]);
     return liana_op_reshape_at(call->here, call->inputs[0], liana_shape_of(shape.dims[0], -1));
 }
 
-const liana__layer_type liana__layer_flatten = {
-    .name = "Flatten",
-    .doc = "flattens each example to one row",
-    .options = &flatten_options,
+const liana_layer_type liana__layer_flatten = {
+    LIANA_PART(LAYER, liana_layer_type, "Flatten", "flattens each example to one row",
+               .options = {.size = sizeof(liana_flatten_options)}),
+    .keeps_shards_apart = true,
     .min_inputs = 1,
     .max_inputs = 1,
     .takes_integers = true,
     .has_data_format = true,
-    .sums = LIANA__SUMS_KEPT_IN_A_ROW,
+    .sums = LIANA_SUMS_KEPT_IN_A_ROW,
     .call = call_flatten,
 };
 
-static const liana__field reshape_rows[] = {
-    LIANA__FIELD_ROW(liana_reshape_options, target_shape, INTS, .required = true, .minimum = -1, .maximum = INT32_MAX,
+static const liana_option reshape_rows[] = {
+    LIANA_OPTION_ROW(liana_reshape_options, target_shape, INTS, .required = true, .minimum = -1, .maximum = INT32_MAX,
                      .doc = "new shape of one example; one number may be -1"),
 };
-static const liana__fields reshape_options = LIANA__FIELD_TABLE("Reshape", liana_reshape_options, reshape_rows);
 
-static liana_status check_reshape(liana__layer_check *check)
+static liana_status check_reshape(liana_check *check)
 {
     const liana_reshape_options *chosen = check->options;
     if (chosen->target_shape.count < LIANA_MAX_RANK) return LIANA_OK;
-    return liana__option_fail(check, "target_shape", "found %lld dimensions, expected at most %d",
-                              (long long)chosen->target_shape.count, LIANA_MAX_RANK - 1);
+    return liana_option_refuse(check, "target_shape", "found %lld dimensions, expected at most %d",
+                               (long long)chosen->target_shape.count, LIANA_MAX_RANK - 1);
 }
 
-static liana_tensor call_reshape(liana__layer_call *call)
+static liana_tensor call_reshape(liana_layer_call *call)
 {
     const liana_reshape_options *chosen = call->options;
     liana_shape shape = {.rank = (int)chosen->target_shape.count + 1};
@@ -44,14 +41,13 @@ static liana_tensor call_reshape(liana__layer_call *call)
     return liana_op_reshape_at(call->here, call->inputs[0], shape);
 }
 
-const liana__layer_type liana__layer_reshape = {
-    .name = "Reshape",
-    .doc = "the same elements in another shape",
-    .options = &reshape_options,
+const liana_layer_type liana__layer_reshape = {
+    LIANA_PART(LAYER, liana_layer_type, "Reshape", "the same elements in another shape",
+               LIANA_PART_OPTIONS(liana_reshape_options, reshape_rows), .check = check_reshape),
+    .keeps_shards_apart = true,
     .min_inputs = 1,
     .max_inputs = 1,
     .takes_integers = true,
-    .sums = LIANA__SUMS_KEPT_IN_A_ROW,
-    .check = check_reshape,
+    .sums = LIANA_SUMS_KEPT_IN_A_ROW,
     .call = call_reshape,
 };

@@ -1,7 +1,7 @@
 /* SeparableConv2D: a depthwise convolution and one of single pixels. */
 #include "layers/convolution.h"
 
-static const liana__field rows[] = {
+static const liana_option rows[] = {
     LIANA__COUNT_ROW(liana_separable_conv2d_options, filters, .required = true,
                      .doc = "number of channels of the result"),
     LIANA__PAIR_ROW(liana_separable_conv2d_options, kernel_size, .required = true,
@@ -26,9 +26,8 @@ static const liana__field rows[] = {
     LIANA__CONSTRAINT_ROW(liana_separable_conv2d_options, pointwise_constraint),
     LIANA__CONSTRAINT_ROW(liana_separable_conv2d_options, bias_constraint),
 };
-static const liana__fields options = LIANA__FIELD_TABLE("SeparableConv2D", liana_separable_conv2d_options, rows);
 
-static liana_status check_options(liana__layer_check *check)
+static liana_status check_options(liana_check *check)
 {
     const liana_separable_conv2d_options *chosen = check->options;
     LIANA_TRY(liana__check_dilation(check, chosen->strides, chosen->dilation_rate));
@@ -38,7 +37,7 @@ static liana_status check_options(liana__layer_check *check)
     return liana__check_initializer(check, "bias_initializer", chosen->bias_initializer);
 }
 
-static liana_status declare_weights(liana__layer_build *build)
+static liana_status declare_weights(liana_layer_build *build)
 {
     const liana_separable_conv2d_options *chosen = build->options;
     LIANA_TRY(liana__build_images(build));
@@ -46,15 +45,15 @@ static liana_status declare_weights(liana__layer_build *build)
     liana_shape depthwise =
         liana_shape_of(chosen->kernel_size[0], chosen->kernel_size[1], channels, chosen->depth_multiplier);
     liana_shape pointwise = liana_shape_of(1, 1, channels * chosen->depth_multiplier, chosen->filters);
-    liana__add_weight(build, "depthwise_kernel", depthwise, chosen->depthwise_initializer, true);
-    liana__add_weight(build, "pointwise_kernel", pointwise, chosen->pointwise_initializer, true);
+    liana_layer_add_weight(build, "depthwise_kernel", depthwise, chosen->depthwise_initializer, true);
+    liana_layer_add_weight(build, "pointwise_kernel", pointwise, chosen->pointwise_initializer, true);
     if (chosen->use_bias) {
-        liana__add_weight(build, "bias", liana_shape_of(chosen->filters), chosen->bias_initializer, true);
+        liana_layer_add_weight(build, "bias", liana_shape_of(chosen->filters), chosen->bias_initializer, true);
     }
     return build->status;
 }
 
-static liana_tensor call_layer(liana__layer_call *call)
+static liana_tensor call_layer(liana_layer_call *call)
 {
     const liana_separable_conv2d_options *chosen = call->options;
     liana_conv_options depthwise = liana__conv_options(chosen->strides, chosen->padding, chosen->dilation_rate, 1);
@@ -63,14 +62,14 @@ static liana_tensor call_layer(liana__layer_call *call)
     return liana__bias_and_activate(call, x, chosen->use_bias ? &call->weights[2] : NULL, chosen->activation);
 }
 
-const liana__layer_type liana__layer_separable_conv2d = {
-    .name = "SeparableConv2D",
-    .doc = "depthwise convolution, then a 1 x 1 convolution that mixes the channels",
-    .options = &options,
+const liana_layer_type liana__layer_separable_conv2d = {
+    LIANA_PART(LAYER, liana_layer_type, "SeparableConv2D",
+               "depthwise convolution, then a 1 x 1 convolution that mixes the channels",
+               LIANA_PART_OPTIONS(liana_separable_conv2d_options, rows), .check = check_options),
+    .keeps_shards_apart = true,
     .min_inputs = 1,
     .max_inputs = 1,
     .has_data_format = true,
-    .check = check_options,
     .weights = declare_weights,
     .call = call_layer,
 };

@@ -1,15 +1,14 @@
 /* ZeroPadding2D: zeros around images. */
 #include "layers/option_rows.h"
 
-static const liana__field rows[] = {
-    LIANA__FIELD_ROW(
+static const liana_option rows[] = {
+    LIANA_OPTION_ROW(
         liana_zero_padding2d_options, padding, INTS, .default_text = "1", .minimum = 0, .maximum = INT32_MAX,
         .doc = "number of cells on all sides, or [top and bottom, left and right], or [top, bottom, left, right]"),
 };
-static const liana__fields options = LIANA__FIELD_TABLE("ZeroPadding2D", liana_zero_padding2d_options, rows);
 
 /* The three forms become the longest one. */
-static liana_status complete(liana__layer_check *check)
+static liana_status complete(liana_check *check)
 {
     liana_zero_padding2d_options *chosen = check->options;
     int64_t *v = chosen->padding.values;
@@ -21,14 +20,14 @@ static liana_status complete(liana__layer_check *check)
         break;
     case 4: break;
     default:
-        return liana__option_fail(check, "padding", "found %lld numbers, expected 1, 2 or 4",
-                                  (long long)chosen->padding.count);
+        return liana_option_refuse(check, "padding", "found %lld numbers, expected 1, 2 or 4",
+                                   (long long)chosen->padding.count);
     }
     chosen->padding.count = 4;
     return LIANA_OK;
 }
 
-static liana_tensor call_layer(liana__layer_call *call)
+static liana_tensor call_layer(liana_layer_call *call)
 {
     const liana_zero_padding2d_options *chosen = call->options;
     const int64_t *v = chosen->padding.values;
@@ -67,14 +66,13 @@ static void to_keras(liana__arena *arena, const void *chosen, liana__value *conf
     liana__value_set(arena, config, "padding", nested);
 }
 
-const liana__layer_type liana__layer_zero_padding2d = {
-    .name = "ZeroPadding2D",
-    .doc = "adds zeros around the image",
-    .options = &options,
+const liana_layer_type liana__layer_zero_padding2d = {
+    LIANA_PART(LAYER, liana_layer_type, "ZeroPadding2D", "adds zeros around the image",
+               LIANA_PART_OPTIONS(liana_zero_padding2d_options, rows), .check = complete),
+    .keeps_shards_apart = true,
     .min_inputs = 1,
     .max_inputs = 1,
     .has_data_format = true,
-    .check = complete,
     .weights = liana__build_images,
     .call = call_layer,
     .from_keras = from_keras,

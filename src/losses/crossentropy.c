@@ -3,7 +3,7 @@
  * If the model ends in the loss's activation, or gives logits, the loss uses the logits, as Keras does, which is
  * accurate for any margin. If other layers follow a softmax, probabilities are clipped to [1e-7, 1 - 1e-7] as in Keras
  * (keras.backend.epsilon()), after dividing each row by its sum. Outputs that are not probabilities would give
- * meaningless numbers, so such models are not trained (train/core/objective.h). */
+ * meaningless numbers, so such models are not trained (train/objective/objective.h). */
 #include "losses/loss.h"
 
 static const double EPSILON = 1e-7;
@@ -13,7 +13,7 @@ static liana_tensor clip_probabilities(liana_tensor probabilities)
     return liana_op_clip(probabilities, EPSILON, 1 - EPSILON);
 }
 
-static liana_tensor log_probabilities(const liana__loss_call *call)
+static liana_tensor log_probabilities(const liana_loss_call *call)
 {
     if (call->logits.id) return liana_op_log_softmax(call->logits);
     liana_tensor sum = liana_op_reduce_sum(call->output, LIANA_AXES(-1), true);
@@ -24,8 +24,8 @@ typedef struct smoothing_options {
     double label_smoothing;
 } smoothing_options;
 
-static const liana__field smoothing_fields[] = {
-    LIANA__FIELD_ROW(smoothing_options, label_smoothing, FLOAT, .default_text = "0.0", .minimum = 0, .maximum = 1,
+static const liana_option smoothing_fields[] = {
+    LIANA_OPTION_ROW(smoothing_options, label_smoothing, FLOAT, .default_text = "0.0", .minimum = 0, .maximum = 1,
                      .doc = "The share of a target that is spread evenly over all classes."),
 };
 
@@ -44,7 +44,7 @@ static liana_tensor minus_dot(liana_tensor target, liana_tensor logs)
     return liana_op_negate(liana_op_reduce_sum(liana_op_multiply(target, logs), LIANA_AXES(-1), false));
 }
 
-static liana_tensor categorical(const liana__loss_call *call)
+static liana_tensor categorical(const liana_loss_call *call)
 {
     liana_tensor logs = log_probabilities(call), target = liana__target_rows(&call->target, logs);
     liana_shape shape = liana_tensor_shape(logs);
@@ -52,7 +52,7 @@ static liana_tensor categorical(const liana__loss_call *call)
     return minus_dot(smooth(call->options, target, classes), logs);
 }
 
-static liana_tensor sparse_categorical(const liana__loss_call *call)
+static liana_tensor sparse_categorical(const liana_loss_call *call)
 {
     if (!call->logits.id) {
         liana_tensor logs = log_probabilities(call);
@@ -65,7 +65,7 @@ static liana_tensor sparse_categorical(const liana__loss_call *call)
 }
 
 /* -(t log p + (1 - t) log(1 - p)). Of logits x: max(x, 0) - x t + log1p(e^-|x|), which cannot overflow. */
-static liana_tensor binary(const liana__loss_call *call)
+static liana_tensor binary(const liana_loss_call *call)
 {
     liana_tensor target = smooth(call->options, liana__target_rows(&call->target, call->output), 2), each;
     if (call->logits.id) {
@@ -82,40 +82,31 @@ static liana_tensor binary(const liana__loss_call *call)
     return liana_op_reduce_mean(each, LIANA_AXES(-1), false);
 }
 
-static const liana__fields no_options = {"sparse_categorical_crossentropy", 0, 0, NULL};
-static const liana__fields categorical_options =
-    LIANA__FIELD_TABLE("categorical_crossentropy", smoothing_options, smoothing_fields);
-static const liana__fields binary_options =
-    LIANA__FIELD_TABLE("binary_crossentropy", smoothing_options, smoothing_fields);
-
-const liana__loss liana__loss_sparse_categorical_crossentropy = {
-    .name = "sparse_categorical_crossentropy",
-    .aliases = {"SparseCategoricalCrossentropy"},
-    .doc = "-log of the probability of the true class, given by its index.",
-    .options = &no_options,
-    .activation = LIANA__ACTIVATION_SOFTMAX,
-    .targets = LIANA__TARGET_CLASSES,
+const liana_loss_type liana__loss_sparse_categorical_crossentropy = {
+    LIANA_PART(LOSS, liana_loss_type, "sparse_categorical_crossentropy",
+               "-log of the probability of the true class, given by its index.",
+               .aliases = {"SparseCategoricalCrossentropy"}),
+    .activation = LIANA_LOGITS_SOFTMAX,
+    .targets = LIANA_TARGET_CLASSES,
     .elements = sparse_categorical,
 };
 
-const liana__loss liana__loss_categorical_crossentropy = {
-    .name = "categorical_crossentropy",
-    .aliases = {"CategoricalCrossentropy"},
-    .doc = "The same, with the true class as a one-hot row, or with a probability for each class.",
-    .options = &categorical_options,
-    .activation = LIANA__ACTIVATION_SOFTMAX,
-    .targets = LIANA__TARGET_CLASSES | LIANA__TARGET_VALUES,
-    .range = LIANA__RANGE_SHARES,
+const liana_loss_type liana__loss_categorical_crossentropy = {
+    LIANA_PART(LOSS, liana_loss_type, "categorical_crossentropy",
+               "The same, with the true class as a one-hot row, or with a probability for each class.",
+               .aliases = {"CategoricalCrossentropy"}, LIANA_PART_OPTIONS(smoothing_options, smoothing_fields)),
+    .activation = LIANA_LOGITS_SOFTMAX,
+    .targets = LIANA_TARGET_CLASSES | LIANA_TARGET_VALUES,
+    .range = LIANA_RANGE_SHARES,
     .elements = categorical,
 };
 
-const liana__loss liana__loss_binary_crossentropy = {
-    .name = "binary_crossentropy",
-    .aliases = {"bce", "BinaryCrossentropy"},
-    .doc = "-log of the probability of being right, for several answers that are each yes (1) or no (0).",
-    .options = &binary_options,
-    .activation = LIANA__ACTIVATION_SIGMOID,
-    .targets = LIANA__TARGET_VALUES,
-    .range = LIANA__RANGE_UNIT,
+const liana_loss_type liana__loss_binary_crossentropy = {
+    LIANA_PART(LOSS, liana_loss_type, "binary_crossentropy",
+               "-log of the probability of being right, for several answers that are each yes (1) or no (0).",
+               .aliases = {"bce", "BinaryCrossentropy"}, LIANA_PART_OPTIONS(smoothing_options, smoothing_fields)),
+    .activation = LIANA_LOGITS_SIGMOID,
+    .targets = LIANA_TARGET_VALUES,
+    .range = LIANA_RANGE_UNIT,
     .elements = binary,
 };

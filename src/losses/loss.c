@@ -2,29 +2,44 @@
 #include "losses/loss.h"
 
 #include "base/choice.h"
-#include "base/own_part.h"
+#include "ir/part_result.h"
 
-#include <string.h>
+static liana_status accept(liana_context *context, liana_part *part)
+{
+    const liana_loss_type *loss = (const liana_loss_type *)part;
+    LIANA_TRY(liana__part_needs(context, part, loss->elements != NULL, "elements"));
+    if ((unsigned)loss->activation > LIANA_LOGITS_SIGMOID) {
+        return liana__part_refuse(context, part, "its activation is of the unknown kind %d", (int)loss->activation);
+    }
+    if ((unsigned)loss->range > LIANA_RANGE_SHARES) {
+        return liana__part_refuse(context, part, "its range is of the unknown kind %d", (int)loss->range);
+    }
+    return liana__targets_accept(context, part, loss->targets);
+}
 
-const liana__loss *const liana__losses[] = {
-#define LIANA__LOSS(stem, name) &liana__loss_##name,
+static const liana_part *const list[] = {
+#define LIANA__LOSS(stem, name) &liana__loss_##name.part,
 #include "losses/losses.def"
 #undef LIANA__LOSS
     NULL,
 };
 
-enum { NUM_LOSSES = sizeof liana__losses / sizeof *liana__losses - 1 };
+static const char *const reserved[] = {"from_logits", NULL};
 
-const liana__loss *liana__loss_find(const liana_context *context, const char *name, const char **nearest)
+const liana__kind liana__loss_kind = {
+    .kind = LIANA_PART_LOSS, .size = sizeof(liana_loss_type), .builtin = list, .reserved = reserved, .accept = accept};
+
+const liana_loss_type *liana__loss_find(const liana_context *context, const char *name, const char **nearest)
 {
-    for (size_t i = 0; i < NUM_LOSSES; i++) {
-        const char *const *aliases = liana__losses[i]->aliases;
-        for (size_t k = 0; k < LIANA__MAX_ALIASES && aliases[k]; k++) {
-            if (strcmp(aliases[k], name) == 0) return liana__losses[i];
-        }
-    }
-    const liana__named list = LIANA__NAMED_POINTERS(liana__loss, liana__losses, NUM_LOSSES);
-    return liana__part_find(context, LIANA__PART_LOSS, list, name, nearest);
+    return liana__part_find(context, &liana__loss_kind, name, nearest);
+}
+
+liana_tensor liana__loss_elements(const liana_loss_type *loss, const liana_loss_call *call)
+{
+    liana_shape expected = liana_tensor_shape(call->output);
+    if (expected.rank) expected.rank--;
+    return liana__part_result(&loss->part, "elements", loss->elements(call), call->output.graph,
+                              liana_tensor_dtype(call->output), &expected);
 }
 
 /* ---- reading ---- */
@@ -34,10 +49,10 @@ static liana_status read_from_logits(const liana__value *value, const char *wher
 {
     char found[128];
     if (!value || value->kind == LIANA__VALUE_NULL) return LIANA_OK;
-    if (choice->loss->activation == LIANA__ACTIVATION_NONE) {
+    if (choice->loss->activation == LIANA_LOGITS_NONE) {
         return liana__fail_at(error, &value->place, where,
                               "from_logits: the loss '%s' compares numbers, not probabilities; remove this key",
-                              choice->loss->name);
+                              choice->loss->part.name);
     }
     if (value->kind != LIANA__VALUE_BOOL) {
         return liana__fail_at(error, &value->place, where, "from_logits: found %s, expected true or false",
@@ -48,7 +63,7 @@ static liana_status read_from_logits(const liana__value *value, const char *wher
 }
 
 /* As Keras's class, which has no such argument: who smooths labels asks for another loss. */
-static liana_status refuse_smoothing(const liana__loss *loss, const liana__value *map, const char *where,
+static liana_status refuse_smoothing(const liana_loss_type *loss, const liana__value *map, const char *where,
                                      liana__error *error)
 {
     const liana__value *smoothing = map ? liana__value_get(map, "label_smoothing") : NULL;
@@ -56,7 +71,7 @@ static liana_status refuse_smoothing(const liana__loss *loss, const liana__value
     return liana__fail_at(error, &smoothing->place, where,
                           "label_smoothing: as in Keras, '%s' has no such option; categorical_crossentropy has it, and "
                           "takes the numbers of classes, too: {name: categorical_crossentropy, label_smoothing: ...}",
-                          loss->name);
+                          loss->part.name);
 }
 
 liana_status liana__loss_read(const liana_context *context, const liana__value *value, const char *where,
@@ -75,6 +90,6 @@ liana_status liana__loss_read(const liana_context *context, const liana__value *
     }
     LIANA_TRY(refuse_smoothing(choice->loss, map, where, error));
     LIANA_TRY(read_from_logits(liana__value_get(map, "from_logits"), where, choice, error));
-    LIANA_TRY(liana__choice_options(choice->loss->options, map, where, ignored, arena, &choice->options, error));
-    return liana__own_part_finish(choice->loss->own, choice->options, &value->place, where, error);
+    LIANA_TRY(liana__choice_options(&choice->loss->part.options, map, where, ignored, arena, &choice->options, error));
+    return liana__part_check(&choice->loss->part, context, choice->options, value, where, error);
 }

@@ -10,9 +10,9 @@ liana_tensor liana__scalar_like(liana_tensor tensor, double value)
     return liana_graph_scalar(tensor.graph, liana_tensor_dtype(tensor), value);
 }
 
-liana_tensor liana__target_rows(const liana__truth *target, liana_tensor output)
+liana_tensor liana__target_rows(const liana_target *target, liana_tensor output)
 {
-    if (target->kind == LIANA__TARGET_VALUES) return target->tensor;
+    if (target->kind == LIANA_TARGET_VALUES) return target->tensor;
     liana_shape shape = liana_tensor_shape(output);
     if (shape.rank == 0) return (liana_tensor){output.graph, 0};
     return liana_op_one_hot(target->tensor, shape.dims[shape.rank - 1], liana_tensor_dtype(output));
@@ -28,6 +28,13 @@ liana_tensor liana__as_rows(liana_tensor tensor)
 liana_tensor liana__as_column(liana_tensor tensor)
 {
     return liana_tensor_shape(tensor).rank <= 1 ? tensor : liana_op_reshape(tensor, liana_shape_of(-1));
+}
+
+liana_status liana__targets_accept(liana_context *context, const liana_part *part, unsigned targets)
+{
+    if (targets && targets <= (LIANA_TARGET_CLASSES | LIANA_TARGET_VALUES)) return LIANA_OK;
+    return liana__part_refuse(context, part,
+                              targets ? "it takes targets of an unknown kind" : "it takes neither classes nor values");
 }
 
 /* ---- on the host ---- */
@@ -48,10 +55,10 @@ static liana_status check_sum(const float *row, int64_t classes, int64_t first, 
                                 : "; for classes that do not exclude each other use sigmoid and binary_crossentropy");
 }
 
-liana_status liana__target_check(liana__target_range range, const float *values, int64_t count, int64_t classes,
+liana_status liana__target_check(liana_target_range range, const float *values, int64_t count, int64_t classes,
                                  const char *component, const char *loss, liana__error *error)
 {
-    if (range == LIANA__RANGE_ANY) return LIANA_OK;
+    if (range == LIANA_RANGE_ANY) return LIANA_OK;
     for (int64_t i = 0; i < count; i++) {
         if (values[i] >= 0 && values[i] <= 1) continue;
         return liana__fail(error, LIANA_OUT_OF_RANGE,
@@ -59,7 +66,7 @@ liana_status liana__target_check(liana__target_range range, const float *values,
                            "probability (0 is no, 1 is yes)",
                            (long long)i, component, liana__shown((double)values[i]), loss);
     }
-    for (int64_t i = 0; range == LIANA__RANGE_SHARES && i < count; i += classes) {
+    for (int64_t i = 0; range == LIANA_RANGE_SHARES && i < count; i += classes) {
         LIANA_TRY(check_sum(values + i, classes, i, component, loss, error));
     }
     return LIANA_OK;

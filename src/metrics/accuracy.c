@@ -3,7 +3,7 @@
 #include "metrics/metric.h"
 
 /* f32: each element's share of right answers, by a threshold. Mean over the last axis, as Keras's binary_accuracy. */
-static liana_tensor share_above(const liana__metric_call *call, double threshold)
+static liana_tensor share_above(const liana_metric_call *call, double threshold)
 {
     liana_tensor target = liana__target_rows(&call->target, call->output);
     liana_tensor yes = liana_op_greater(call->output, liana__scalar_like(call->output, threshold));
@@ -12,13 +12,13 @@ static liana_tensor share_above(const liana__metric_call *call, double threshold
 }
 
 /* s32: the true class. */
-static liana_tensor true_class(const liana__metric_call *call)
+static liana_tensor true_class(const liana_metric_call *call)
 {
-    if (call->target.kind == LIANA__TARGET_CLASSES) return call->target.tensor;
+    if (call->target.kind == LIANA_TARGET_CLASSES) return call->target.tensor;
     return liana_op_argmax(call->target.tensor, -1);
 }
 
-static bool has_one_answer(const liana__metric_call *call)
+static bool has_one_answer(const liana_metric_call *call)
 {
     liana_shape shape = liana_tensor_shape(call->output);
     return shape.rank && shape.dims[shape.rank - 1] == 1;
@@ -26,9 +26,9 @@ static bool has_one_answer(const liana__metric_call *call)
 
 /* Keras's rule for the name 'accuracy', with one difference: answers that are each yes or no (a sigmoid's) are judged
  * each by itself, however many there are. */
-static liana_tensor accuracy(const liana__metric_call *call)
+static liana_tensor accuracy(const liana_metric_call *call)
 {
-    if (has_one_answer(call) || call->activation == LIANA__ACTIVATION_SIGMOID) return share_above(call, 0.5);
+    if (has_one_answer(call) || call->activation == LIANA_LOGITS_SIGMOID) return share_above(call, 0.5);
     liana_tensor right = liana_op_equal(liana_op_argmax(call->output, -1), true_class(call));
     return liana_op_cast(right, LIANA_F32);
 }
@@ -37,19 +37,18 @@ typedef struct threshold_options {
     double threshold;
 } threshold_options;
 
-static const liana__field threshold_fields[] = {
-    LIANA__FIELD_ROW(threshold_options, threshold, FLOAT, .default_text = "0.5", .minimum = 0, .maximum = 1,
+static const liana_option threshold_fields[] = {
+    LIANA_OPTION_ROW(threshold_options, threshold, FLOAT, .default_text = "0.5", .minimum = 0, .maximum = 1,
                      .doc = "Predictions above it are yes."),
 };
-static const liana__fields binary_options = LIANA__FIELD_TABLE("binary_accuracy", threshold_options, threshold_fields);
 
-static liana_tensor binary_accuracy(const liana__metric_call *call)
+static liana_tensor binary_accuracy(const liana_metric_call *call)
 {
     const threshold_options *options = call->options;
     return share_above(call, options->threshold);
 }
 
-static liana_tensor among_best(const liana__metric_call *call, int64_t k)
+static liana_tensor among_best(const liana_metric_call *call, int64_t k)
 {
     liana_tensor labels = true_class(call);
     liana_tensor found = liana_op_in_top_k(liana__as_rows(call->output), liana__as_column(labels), k);
@@ -58,7 +57,7 @@ static liana_tensor among_best(const liana__metric_call *call, int64_t k)
     return shape.rank <= 1 ? found : liana_op_reshape(found, shape);
 }
 
-static liana_tensor top_5_accuracy(const liana__metric_call *call)
+static liana_tensor top_5_accuracy(const liana_metric_call *call)
 {
     return among_best(call, 5);
 }
@@ -67,46 +66,43 @@ typedef struct top_k_options {
     int64_t k;
 } top_k_options;
 
-static const liana__field top_k_fields[] = {
-    LIANA__FIELD_ROW(top_k_options, k, INT, .default_text = "5", .minimum = 1, .maximum = 1000000,
+static const liana_option top_k_fields[] = {
+    LIANA_OPTION_ROW(top_k_options, k, INT, .default_text = "5", .minimum = 1, .maximum = 1000000,
                      .doc = "How many of the most likely classes count."),
 };
-static const liana__fields top_k_table = LIANA__FIELD_TABLE("top_k_accuracy", top_k_options, top_k_fields);
 
-static liana_tensor top_k_accuracy(const liana__metric_call *call)
+static liana_tensor top_k_accuracy(const liana_metric_call *call)
 {
     const top_k_options *options = call->options;
     return among_best(call, options->k);
 }
 
-const liana__metric liana__metric_accuracy = {
-    .name = "accuracy",
-    .doc = "The share of examples whose true class has the largest probability (the first of equals).",
-    .options = &liana__no_metric_options,
-    .targets = LIANA__TARGET_CLASSES | LIANA__TARGET_VALUES,
+const liana_metric_type liana__metric_accuracy = {
+    LIANA_PART(METRIC, liana_metric_type, "accuracy",
+               "The share of examples whose true class has the largest probability (the first of equals)."),
+    .targets = LIANA_TARGET_CLASSES | LIANA_TARGET_VALUES,
     .elements = accuracy,
 };
 
-const liana__metric liana__metric_binary_accuracy = {
-    .name = "binary_accuracy",
-    .doc = "The share of right answers, where each is yes (1) or no (0).",
-    .options = &binary_options,
-    .targets = LIANA__TARGET_VALUES,
+const liana_metric_type liana__metric_binary_accuracy = {
+    LIANA_PART(METRIC, liana_metric_type, "binary_accuracy",
+               "The share of right answers, where each is yes (1) or no (0).",
+               LIANA_PART_OPTIONS(threshold_options, threshold_fields)),
+    .targets = LIANA_TARGET_VALUES,
     .elements = binary_accuracy,
 };
 
-const liana__metric liana__metric_top_5_accuracy = {
-    .name = "top_5_accuracy",
-    .doc = "The share of examples whose true class is among the five most likely.",
-    .options = &liana__no_metric_options,
-    .targets = LIANA__TARGET_CLASSES | LIANA__TARGET_VALUES,
+const liana_metric_type liana__metric_top_5_accuracy = {
+    LIANA_PART(METRIC, liana_metric_type, "top_5_accuracy",
+               "The share of examples whose true class is among the five most likely."),
+    .targets = LIANA_TARGET_CLASSES | LIANA_TARGET_VALUES,
     .elements = top_5_accuracy,
 };
 
-const liana__metric liana__metric_top_k_accuracy = {
-    .name = "top_k_accuracy",
-    .doc = "The share of examples whose true class is among the k most likely.",
-    .options = &top_k_table,
-    .targets = LIANA__TARGET_CLASSES | LIANA__TARGET_VALUES,
+const liana_metric_type liana__metric_top_k_accuracy = {
+    LIANA_PART(METRIC, liana_metric_type, "top_k_accuracy",
+               "The share of examples whose true class is among the k most likely.",
+               LIANA_PART_OPTIONS(top_k_options, top_k_fields)),
+    .targets = LIANA_TARGET_CLASSES | LIANA_TARGET_VALUES,
     .elements = top_k_accuracy,
 };

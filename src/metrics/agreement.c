@@ -13,12 +13,11 @@ typedef struct kappa_options {
 
 static const char *const weighting_names[] = {"none", "linear", "quadratic", NULL};
 
-static const liana__field kappa_fields[] = {
-    LIANA__FIELD_ROW(kappa_options, weights, ENUM, .default_text = "none", .names = weighting_names,
+static const liana_option kappa_fields[] = {
+    LIANA_OPTION_ROW(kappa_options, weights, ENUM, .default_text = "none", .names = weighting_names,
                      .doc = "How bad a wrong class is. none: all alike; linear, quadratic: by the distance of the "
                             "classes' numbers, for classes in an order."),
 };
-static const liana__fields kappa_table = LIANA__FIELD_TABLE("cohen_kappa", kappa_options, kappa_fields);
 
 static double weight_of(weighting kind, size_t one, size_t other)
 {
@@ -56,7 +55,7 @@ static liana_tensor disagreement(weighting kind, liana_tensor predicted, liana_t
     return liana_op_minimum(distance, liana__scalar_like(distance, 1));
 }
 
-static liana_tensor add_weighted(const liana__metric_call *call, weighting kind)
+static liana_tensor add_weighted(const liana_metric_call *call, weighting kind)
 {
     liana_tensor predicted = liana__answers_as_classes(liana__predicted_answers(call, 0.5));
     liana_tensor truth = liana__answers_as_classes(liana__true_answers(call)), weights = liana__answer_weights(call);
@@ -68,13 +67,13 @@ static liana_tensor add_weighted(const liana__metric_call *call, weighting kind)
     return liana_op_concat(sums, 3, 0);
 }
 
-static liana_tensor add_kappa(const liana__metric_call *call)
+static liana_tensor add_kappa(const liana_metric_call *call)
 {
     const kappa_options *options = call->options;
     return add_weighted(call, (weighting)options->weights);
 }
 
-static liana_tensor add_correlation(const liana__metric_call *call)
+static liana_tensor add_correlation(const liana_metric_call *call)
 {
     return add_weighted(call, WEIGHTING_NONE);
 }
@@ -115,26 +114,24 @@ static double finish_correlation(const void *options, const double *sums, size_t
     return spread > 0 ? (right * total - both) / sqrt(spread) : 0;
 }
 
-const liana__metric liana__metric_cohen_kappa = {
-    .name = "cohen_kappa",
-    .alias = "CohenKappa",
-    .doc = "Agreement of predicted and true classes: 0 as by chance, 1 without a mistake.",
-    .options = &kappa_table,
-    .targets = LIANA__TARGET_CLASSES | LIANA__TARGET_VALUES,
-    .takes = LIANA__METRIC_OF_CLASSES,
-    .size = size,
+const liana_metric_type liana__metric_cohen_kappa = {
+    LIANA_PART(METRIC, liana_metric_type, "cohen_kappa",
+               "Agreement of predicted and true classes: 0 as by chance, 1 without a mistake.",
+               .aliases = {"CohenKappa"}, LIANA_PART_OPTIONS(kappa_options, kappa_fields)),
+    .targets = LIANA_TARGET_CLASSES | LIANA_TARGET_VALUES,
+    .takes = LIANA_METRIC_OF_CLASSES,
+    .sums = size,
     .add = add_kappa,
     .finish = finish_kappa,
 };
 
-const liana__metric liana__metric_matthews_correlation = {
-    .name = "matthews_correlation",
-    .alias = "MatthewsCorrelationCoefficient",
-    .doc = "Correlation of predicted and true classes: -1 to 1, 0 as by chance.",
-    .options = &liana__no_metric_options,
-    .targets = LIANA__TARGET_CLASSES | LIANA__TARGET_VALUES,
-    .takes = LIANA__METRIC_OF_CLASSES,
-    .size = size,
+const liana_metric_type liana__metric_matthews_correlation = {
+    LIANA_PART(METRIC, liana_metric_type, "matthews_correlation",
+               "Correlation of predicted and true classes: -1 to 1, 0 as by chance.",
+               .aliases = {"MatthewsCorrelationCoefficient"}),
+    .targets = LIANA_TARGET_CLASSES | LIANA_TARGET_VALUES,
+    .takes = LIANA_METRIC_OF_CLASSES,
+    .sums = size,
     .add = add_correlation,
     .finish = finish_correlation,
 };

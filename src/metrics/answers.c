@@ -25,18 +25,18 @@ liana_tensor liana__answers_as_classes(liana_tensor answers)
     return liana_op_concat(both, 2, 1);
 }
 
-static int64_t num_answers(const liana__metric_call *call)
+static int64_t num_answers(const liana_metric_call *call)
 {
     liana_shape shape = liana_tensor_shape(call->output);
     return liana__metric_num_answers(&shape);
 }
 
-bool liana__metric_answers_each(const liana__metric_call *call)
+bool liana__metric_answers_each(const liana_metric_call *call)
 {
-    return num_answers(call) == 1 || call->activation == LIANA__ACTIVATION_SIGMOID;
+    return num_answers(call) == 1 || call->activation == LIANA_LOGITS_SIGMOID;
 }
 
-liana_tensor liana__predicted_answers(const liana__metric_call *call, double threshold)
+liana_tensor liana__predicted_answers(const liana_metric_call *call, double threshold)
 {
     liana_tensor output = liana__as_rows(call->output);
     if (!liana__metric_answers_each(call)) {
@@ -45,10 +45,10 @@ liana_tensor liana__predicted_answers(const liana__metric_call *call, double thr
     return liana_op_cast(liana_op_greater(output, liana__scalar_like(output, threshold)), LIANA_F32);
 }
 
-liana_tensor liana__true_answers(const liana__metric_call *call)
+liana_tensor liana__true_answers(const liana_metric_call *call)
 {
     liana_tensor target = call->target.tensor;
-    if (call->target.kind == LIANA__TARGET_CLASSES) {
+    if (call->target.kind == LIANA_TARGET_CLASSES) {
         return liana_op_one_hot(liana__as_column(target), num_answers(call), LIANA_F32);
     }
     target = liana__as_rows(target);
@@ -56,7 +56,7 @@ liana_tensor liana__true_answers(const liana__metric_call *call)
     return liana_op_one_hot(liana_op_argmax(target, -1), num_answers(call), LIANA_F32);
 }
 
-liana_tensor liana__answer_weights(const liana__metric_call *call)
+liana_tensor liana__answer_weights(const liana_metric_call *call)
 {
     if (!call->weights.id) return call->weights;
     return liana_op_reshape(call->weights, liana_shape_of(-1, 1));

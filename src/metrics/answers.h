@@ -16,13 +16,13 @@ int64_t liana__metric_num_classes(const liana_shape *output);
 liana_tensor liana__answers_as_classes(liana_tensor answers);
 
 /* Whether each answer is yes or no by itself, and not one of several classes. */
-bool liana__metric_answers_each(const liana__metric_call *call);
+bool liana__metric_answers_each(const liana_metric_call *call);
 
 /* f32 [rows, answers]: 1 where the model says yes: for the most likely class, or above the threshold. */
-liana_tensor liana__predicted_answers(const liana__metric_call *call, double threshold);
+liana_tensor liana__predicted_answers(const liana_metric_call *call, double threshold);
 /* f32 [rows, answers]: 1 where yes is true. Rows of probabilities of classes mean their largest. */
-liana_tensor liana__true_answers(const liana__metric_call *call);
+liana_tensor liana__true_answers(const liana_metric_call *call);
 /* f32 [rows, 1]: how much each row counts; invalid: all 1. */
-liana_tensor liana__answer_weights(const liana__metric_call *call);
+liana_tensor liana__answer_weights(const liana_metric_call *call);
 
 #endif

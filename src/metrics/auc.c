@@ -14,17 +14,16 @@ typedef struct auc_options {
 
 static const char *const curve_names[] = {"ROC", "PR", NULL};
 
-static const liana__field auc_fields[] = {
-    LIANA__FIELD_ROW(auc_options, num_thresholds, INT, .default_text = "200", .minimum = 2, .maximum = 10000,
+static const liana_option auc_fields[] = {
+    LIANA_OPTION_ROW(auc_options, num_thresholds, INT, .default_text = "200", .minimum = 2, .maximum = 10000,
                      .doc = "Thresholds, evenly spaced from just below 0 to just above 1."),
-    LIANA__FIELD_ROW(auc_options, curve, ENUM, .default_text = "ROC", .names = curve_names,
+    LIANA_OPTION_ROW(auc_options, curve, ENUM, .default_text = "ROC", .names = curve_names,
                      .doc = "ROC: true against false positives; PR: precision against recall."),
-    LIANA__FIELD_ROW(auc_options, multi_label, BOOL, .default_text = "false",
+    LIANA_OPTION_ROW(auc_options, multi_label, BOOL, .default_text = "false",
                      .doc =
                          "true: an area for each class or answer, of which the mean is taken; false: one area of all "
                          "together."),
 };
-static const liana__fields auc_table = LIANA__FIELD_TABLE("auc", auc_options, auc_fields);
 
 /* As in Keras: the first threshold lets everything pass, the last one nothing. */
 static const double BEYOND = 1e-7;
@@ -61,7 +60,7 @@ static liana_tensor as_answers(liana_tensor tensor, int64_t areas)
 }
 
 /* f32 [answers of an area, areas, 1]: the weight of the row that an answer is in. */
-static liana_tensor weights_of_answers(const liana__metric_call *call, int64_t areas)
+static liana_tensor weights_of_answers(const liana_metric_call *call, int64_t areas)
 {
     liana_shape shape = liana_tensor_shape(call->output);
     liana_shape column = liana_tensor_shape(call->weights);
@@ -77,7 +76,7 @@ static liana_tensor sum_answers(liana_tensor each)
 }
 
 /* Positives above each threshold that are true, of one area after the other; then those that are false. */
-static liana_tensor add(const liana__metric_call *call)
+static liana_tensor add(const liana_metric_call *call)
 {
     const auc_options *options = call->options;
     liana_shape shape = liana_tensor_shape(call->output);
@@ -131,14 +130,13 @@ static double finish(const void *given, const double *sums, size_t num_sums)
     return sum / (double)areas;
 }
 
-const liana__metric liana__metric_auc = {
-    .name = "auc",
-    .alias = "AUC",
-    .doc = "The area under the curve of true against false positives: 0.5 by chance, 1 without a mistake.",
-    .options = &auc_table,
-    .targets = LIANA__TARGET_CLASSES | LIANA__TARGET_VALUES,
-    .takes = LIANA__METRIC_OF_ANSWERS,
-    .size = size,
+const liana_metric_type liana__metric_auc = {
+    LIANA_PART(METRIC, liana_metric_type, "auc",
+               "The area under the curve of true against false positives: 0.5 by chance, 1 without a mistake.",
+               .aliases = {"AUC"}, LIANA_PART_OPTIONS(auc_options, auc_fields)),
+    .targets = LIANA_TARGET_CLASSES | LIANA_TARGET_VALUES,
+    .takes = LIANA_METRIC_OF_ANSWERS,
+    .sums = size,
     .add = add,
     .finish = finish,
 };

@@ -12,14 +12,13 @@ typedef struct matrix_options {
 
 static const char *const normalize_names[] = {"none", "rows", "columns", "all", NULL};
 
-static const liana__field matrix_fields[] = {
-    LIANA__FIELD_ROW(matrix_options, normalize, ENUM, .default_text = "none", .names = normalize_names,
+static const liana_option matrix_fields[] = {
+    LIANA_OPTION_ROW(matrix_options, normalize, ENUM, .default_text = "none", .names = normalize_names,
                      .doc = "rows: shares of each true class; columns: of each predicted class; all: of "
                             "all examples; none: numbers of examples."),
-    LIANA__FIELD_ROW(matrix_options, threshold, FLOAT, .default_text = "0.5", .minimum = 0, .maximum = 1,
+    LIANA_OPTION_ROW(matrix_options, threshold, FLOAT, .default_text = "0.5", .minimum = 0, .maximum = 1,
                      .doc = "Of an answer of yes or no: a prediction above it is yes."),
 };
-static const liana__fields matrix_table = LIANA__FIELD_TABLE("confusion_matrix", matrix_options, matrix_fields);
 
 static size_t size(const void *options, const liana_shape *output)
 {
@@ -29,7 +28,7 @@ static size_t size(const void *options, const liana_shape *output)
 }
 
 /* Row: the true class; column: the predicted one. */
-static liana_tensor add(const liana__metric_call *call)
+static liana_tensor add(const liana_metric_call *call)
 {
     const matrix_options *options = call->options;
     const liana_shape shape = liana_tensor_shape(call->output);
@@ -69,13 +68,13 @@ static void finish(const void *given, const double *sums, size_t num_sums, doubl
     }
 }
 
-const liana__metric liana__metric_confusion_matrix = {
-    .name = "confusion_matrix",
-    .doc = "How many examples of each class (row) are predicted as each class (column).",
-    .options = &matrix_table,
-    .targets = LIANA__TARGET_CLASSES | LIANA__TARGET_VALUES,
-    .takes = LIANA__METRIC_OF_CLASSES,
-    .size = size,
+const liana_metric_type liana__metric_confusion_matrix = {
+    LIANA_PART(METRIC, liana_metric_type, "confusion_matrix",
+               "How many examples of each class (row) are predicted as each class (column).",
+               LIANA_PART_OPTIONS(matrix_options, matrix_fields)),
+    .targets = LIANA_TARGET_CLASSES | LIANA_TARGET_VALUES,
+    .takes = LIANA_METRIC_OF_CLASSES,
+    .sums = size,
     .add = add,
     .num_values = size,
     .finish_all = finish,

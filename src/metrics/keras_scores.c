@@ -1,7 +1,8 @@
-/* Keras's Precision, Recall, FBetaScore and F1Score: keras/src/metrics/confusion_metrics.py and f_score_metrics.py, 3.15.
+/* Keras's Precision, Recall, FBetaScore and F1Score: keras/src/metrics/confusion_metrics.py and f_score_metrics.py,
+ * 3.15.
  *
- * Precision and recall are of all values together, each compared with a threshold, whatever class it is of. F scores are
- * of each class. Classes given by their index count as the one-hot rows that Keras asks for. */
+ * Precision and recall are of all values together, each compared with a threshold, whatever class it is of. F scores
+ * are of each class. Classes given by their index count as the one-hot rows that Keras asks for. */
 #include "metrics/answers.h"
 
 #include <math.h>
@@ -14,18 +15,16 @@ typedef struct threshold_options {
     int64_t class_id;  /* -1: all classes */
 } threshold_options;
 
-static const liana__field threshold_fields[] = {
-    LIANA__FIELD_ROW(threshold_options, thresholds, FLOAT, .default_text = "null", .minimum = 0, .maximum = 1,
+static const liana_option threshold_fields[] = {
+    LIANA_OPTION_ROW(threshold_options, thresholds, FLOAT, .default_text = "null", .minimum = 0, .maximum = 1,
                      .doc =
                          "Values above it are yes; 0.5 if neither it nor top_k is given. One number: for several, name "
                          "the metric several times with 'as'."),
-    LIANA__FIELD_ROW(threshold_options, top_k, INT, .default_text = "0", .minimum = 0, .maximum = 1000000,
+    LIANA_OPTION_ROW(threshold_options, top_k, INT, .default_text = "0", .minimum = 0, .maximum = 1000000,
                      .doc = "Only the k largest values of an element may be yes; 0: all."),
-    LIANA__FIELD_ROW(threshold_options, class_id, INT, .default_text = "-1", .minimum = -1, .maximum = 1000000,
+    LIANA_OPTION_ROW(threshold_options, class_id, INT, .default_text = "-1", .minimum = -1, .maximum = 1000000,
                      .doc = "The only class that is counted, by its number from 0; -1: all."),
 };
-static const liana__fields precision_options = LIANA__FIELD_TABLE("precision", threshold_options, threshold_fields);
-static const liana__fields recall_options = LIANA__FIELD_TABLE("recall", threshold_options, threshold_fields);
 
 static const char *misfit(const void *given, const liana_shape *output)
 {
@@ -73,19 +72,19 @@ static liana_tensor said(const threshold_options *options, liana_tensor output)
 }
 
 /* f32 [rows, answers]: 1 where yes is true. Keras takes any target but 0 as yes. */
-static liana_tensor truths(const liana__metric_call *call, liana_tensor output)
+static liana_tensor truths(const liana_metric_call *call, liana_tensor output)
 {
-    const liana__truth target = {call->target.kind, call->target.kind == LIANA__TARGET_CLASSES
+    const liana_target target = {call->target.kind, call->target.kind == LIANA_TARGET_CLASSES
                                                         ? liana__as_column(call->target.tensor)
                                                         : liana__as_rows(call->target.tensor)};
-    if (target.kind == LIANA__TARGET_CLASSES) return liana__target_rows(&target, output);
+    if (target.kind == LIANA_TARGET_CLASSES) return liana__target_rows(&target, output);
     liana_tensor zero = liana__scalar_like(target.tensor, 0);
     liana_tensor none = liana_op_cast(liana_op_equal(target.tensor, zero), LIANA_F32);
     return liana_op_subtract(liana__scalar_like(none, 1), none);
 }
 
 /* Right answers of yes, and either those said or those true. */
-static liana_tensor add_answers(const liana__metric_call *call, bool recall)
+static liana_tensor add_answers(const liana_metric_call *call, bool recall)
 {
     const threshold_options *options = call->options;
     liana_tensor output = liana__as_rows(call->output), truth = truths(call, output);
@@ -104,12 +103,12 @@ static liana_tensor add_answers(const liana__metric_call *call, bool recall)
     return liana_op_concat(parts, 2, 0);
 }
 
-static liana_tensor add_precision(const liana__metric_call *call)
+static liana_tensor add_precision(const liana_metric_call *call)
 {
     return add_answers(call, false);
 }
 
-static liana_tensor add_recall(const liana__metric_call *call)
+static liana_tensor add_recall(const liana_metric_call *call)
 {
     return add_answers(call, true);
 }
@@ -135,20 +134,18 @@ typedef struct score_options {
 static const char *const average_names[] = {"none", "micro", "macro", "weighted", NULL};
 
 #define SCORE_ROWS                                                                                                     \
-    LIANA__FIELD_ROW(score_options, average, ENUM, .default_text = "none", .names = average_names,                     \
+    LIANA_OPTION_ROW(score_options, average, ENUM, .default_text = "none", .names = average_names,                     \
                      .doc = "none: a number for each class; macro: their mean; weighted: the same, each class by its " \
                             "number of examples; micro: of all answers together."),                                    \
-        LIANA__FIELD_ROW(score_options, threshold, FLOAT, .default_text = "null", .minimum = 0, .maximum = 1,          \
+        LIANA_OPTION_ROW(score_options, threshold, FLOAT, .default_text = "null", .minimum = 0, .maximum = 1,          \
                          .doc = "Values above it are yes; null: the largest of an element.")
 
-static const liana__field f1_fields[] = {SCORE_ROWS};
-static const liana__field fbeta_fields[] = {
+static const liana_option f1_fields[] = {SCORE_ROWS};
+static const liana_option fbeta_fields[] = {
     SCORE_ROWS,
-    LIANA__FIELD_ROW(score_options, beta, FLOAT, .default_text = "1.0", .minimum = 1e-6, .maximum = 1e6,
+    LIANA_OPTION_ROW(score_options, beta, FLOAT, .default_text = "1.0", .minimum = 1e-6, .maximum = 1e6,
                      .doc = "How much more recall counts than precision; above 0."),
 };
-static const liana__fields f1_options = LIANA__FIELD_TABLE("f1_score", score_options, f1_fields);
-static const liana__fields fbeta_options = LIANA__FIELD_TABLE("fbeta_score", score_options, fbeta_fields);
 
 static size_t counts_size(const void *options, const liana_shape *output)
 {
@@ -184,11 +181,11 @@ static liana_tensor chosen(const score_options *options, liana_tensor output)
     return liana_op_multiply(yes, liana_op_cast(some, LIANA_F32));
 }
 
-static liana_tensor add_counts(const liana__metric_call *call)
+static liana_tensor add_counts(const liana_metric_call *call)
 {
     liana_tensor output = liana__as_rows(call->output), yes = chosen(call->options, output);
-    const bool classes = call->target.kind == LIANA__TARGET_CLASSES;
-    const liana__truth target = {call->target.kind,
+    const bool classes = call->target.kind == LIANA_TARGET_CLASSES;
+    const liana_target target = {call->target.kind,
                                  classes ? liana__as_column(call->target.tensor) : liana__as_rows(call->target.tensor)};
     liana_tensor truth = liana__target_rows(&target, output), weights = liana__answer_weights(call);
     liana_tensor counts[NUM_COUNTS] = {liana_op_multiply(yes, truth), yes, truth};
@@ -251,56 +248,50 @@ static double f1_finish(const void *given, const double *sums, size_t size)
 
 /* ---- the metrics ---- */
 
-const liana__metric liana__metric_precision = {
-    .name = "precision",
-    .alias = "Precision",
-    .doc = "The share of right ones among the values above the threshold.",
-    .options = &precision_options,
-    .targets = LIANA__TARGET_CLASSES | LIANA__TARGET_VALUES,
-    .takes = LIANA__METRIC_OF_ANSWERS,
+const liana_metric_type liana__metric_precision = {
+    LIANA_PART(METRIC, liana_metric_type, "precision", "The share of right ones among the values above the threshold.",
+               .aliases = {"Precision"}, LIANA_PART_OPTIONS(threshold_options, threshold_fields)),
+    .targets = LIANA_TARGET_CLASSES | LIANA_TARGET_VALUES,
+    .takes = LIANA_METRIC_OF_ANSWERS,
     .misfit = misfit,
-    .size = two,
+    .sums = two,
     .add = add_precision,
     .finish = finish_ratio,
 };
 
-const liana__metric liana__metric_recall = {
-    .name = "recall",
-    .alias = "Recall",
-    .doc = "The share of the values whose target is 1 that are above the threshold.",
-    .options = &recall_options,
-    .targets = LIANA__TARGET_CLASSES | LIANA__TARGET_VALUES,
-    .takes = LIANA__METRIC_OF_ANSWERS,
+const liana_metric_type liana__metric_recall = {
+    LIANA_PART(METRIC, liana_metric_type, "recall",
+               "The share of the values whose target is 1 that are above the threshold.", .aliases = {"Recall"},
+               LIANA_PART_OPTIONS(threshold_options, threshold_fields)),
+    .targets = LIANA_TARGET_CLASSES | LIANA_TARGET_VALUES,
+    .takes = LIANA_METRIC_OF_ANSWERS,
     .misfit = misfit,
-    .size = two,
+    .sums = two,
     .add = add_recall,
     .finish = finish_ratio,
 };
 
-const liana__metric liana__metric_f1_score = {
-    .name = "f1_score",
-    .alias = "F1Score",
-    .doc = "The harmonic mean of precision and recall, of each class.",
-    .options = &f1_options,
-    .targets = LIANA__TARGET_CLASSES | LIANA__TARGET_VALUES,
-    .takes = LIANA__METRIC_OF_ANSWERS,
+const liana_metric_type liana__metric_f1_score = {
+    LIANA_PART(METRIC, liana_metric_type, "f1_score", "The harmonic mean of precision and recall, of each class.",
+               .aliases = {"F1Score"}, LIANA_PART_OPTIONS(score_options, f1_fields)),
+    .targets = LIANA_TARGET_CLASSES | LIANA_TARGET_VALUES,
+    .takes = LIANA_METRIC_OF_ANSWERS,
     .doubt = doubt,
-    .size = counts_size,
+    .sums = counts_size,
     .add = add_counts,
     .finish = f1_finish,
     .num_values = num_scores,
     .finish_all = f1_list,
 };
 
-const liana__metric liana__metric_fbeta_score = {
-    .name = "fbeta_score",
-    .alias = "FBetaScore",
-    .doc = "The same mean, in which recall counts beta times as much as precision.",
-    .options = &fbeta_options,
-    .targets = LIANA__TARGET_CLASSES | LIANA__TARGET_VALUES,
-    .takes = LIANA__METRIC_OF_ANSWERS,
+const liana_metric_type liana__metric_fbeta_score = {
+    LIANA_PART(METRIC, liana_metric_type, "fbeta_score",
+               "The same mean, in which recall counts beta times as much as precision.", .aliases = {"FBetaScore"},
+               LIANA_PART_OPTIONS(score_options, fbeta_fields)),
+    .targets = LIANA_TARGET_CLASSES | LIANA_TARGET_VALUES,
+    .takes = LIANA_METRIC_OF_ANSWERS,
     .doubt = doubt,
-    .size = counts_size,
+    .sums = counts_size,
     .add = add_counts,
     .finish = finish_score,
     .num_values = num_scores,

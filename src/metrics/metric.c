@@ -2,31 +2,61 @@
 #include "metrics/metric.h"
 
 #include "base/choice.h"
-#include "base/own_part.h"
+#include "ir/part_result.h"
 
-#include <string.h>
+/* Either a mean or sums. */
+static liana_status accept(liana_context *context, liana_part *part)
+{
+    const liana_metric_type *metric = (const liana_metric_type *)part;
+    const bool finishes = metric->finish || (metric->num_values && metric->finish_all);
+    const bool all = metric->sums && metric->add && finishes, none = !metric->sums && !metric->add && !finishes;
+    if (metric->elements ? !none : !all) {
+        return liana__part_refuse(context, part,
+                                  "expected either the function 'elements', or all of 'sums', 'add' and 'finish'");
+    }
+    if ((unsigned)metric->takes > LIANA_METRIC_OF_CLASSES) {
+        return liana__part_refuse(context, part, "it takes outputs of the unknown kind %d", (int)metric->takes);
+    }
+    return liana__targets_accept(context, part, metric->targets);
+}
 
-const liana__metric *const liana__metrics[] = {
-#define LIANA__METRIC(stem, name) &liana__metric_##name,
+static const liana_part *const list[] = {
+#define LIANA__METRIC(stem, name) &liana__metric_##name.part,
 #include "metrics/metrics.def"
 #undef LIANA__METRIC
     NULL,
 };
 
-enum { NUM_METRICS = sizeof liana__metrics / sizeof *liana__metrics - 1 };
+static const char *const reserved[] = {"as", NULL};
 
-const liana__fields liana__no_metric_options = {"metric", 0, 0, NULL};
+const liana__kind liana__metric_kind = {.kind = LIANA_PART_METRIC,
+                                        .size = sizeof(liana_metric_type),
+                                        .builtin = list,
+                                        .reserved = reserved,
+                                        .accept = accept};
 
-const liana__metric *liana__metric_find(const liana_context *context, const char *name, const char **nearest)
+const liana_metric_type *liana__metric_find(const liana_context *context, const char *name, const char **nearest)
 {
-    for (size_t i = 0; i < NUM_METRICS; i++) {
-        if (liana__metrics[i]->alias && strcmp(liana__metrics[i]->alias, name) == 0) return liana__metrics[i];
-    }
-    const liana__named list = LIANA__NAMED_POINTERS(liana__metric, liana__metrics, NUM_METRICS);
-    return liana__part_find(context, LIANA__PART_METRIC, list, name, nearest);
+    return liana__part_find(context, &liana__metric_kind, name, nearest);
 }
 
-liana_tensor liana__metric_weighted(const liana__metric_call *call, liana_tensor each)
+liana_tensor liana__metric_elements(const liana_metric_type *metric, const liana_metric_call *call)
+{
+    liana_shape expected = liana_tensor_shape(call->output);
+    if (expected.rank) expected.rank--;
+    return liana__part_result(&metric->part, "elements", metric->elements(call), call->output.graph, LIANA_F32,
+                              &expected);
+}
+
+liana_tensor liana__metric_add(const liana_metric_type *metric, const liana_metric_call *call)
+{
+    liana_shape one = liana_tensor_shape(call->output);
+    if (one.rank) one.dims[0] = 1;
+    const liana_shape expected = liana_shape_of((int64_t)metric->sums(call->options, &one));
+    return liana__part_result(&metric->part, "add", metric->add(call), call->output.graph, LIANA_F32, &expected);
+}
+
+liana_tensor liana__metric_weighted(const liana_metric_call *call, liana_tensor each)
 {
     return call->weights.id ? liana_op_multiply(each, call->weights) : each;
 }
@@ -48,7 +78,7 @@ static liana_status read_name(const liana__value *value, const char *where, lian
 }
 
 /* Keras's precision and recall know no classes. */
-static liana_status refuse_average(const liana__value *map, const char *where, const liana__metric *metric,
+static liana_status refuse_average(const liana__value *map, const char *where, const liana_metric_type *metric,
                                    liana__error *error)
 {
     const liana__value *average = map ? liana__value_get(map, "average") : NULL;
@@ -56,7 +86,7 @@ static liana_status refuse_average(const liana__value *map, const char *where, c
     return liana__fail_at(error, &average->place, where,
                           "average: as in Keras, '%s' is of all values together and has no average; class_%s has one: "
                           "the %s of each class",
-                          metric->name, metric->name, metric->name);
+                          metric->part.name, metric->part.name, metric->part.name);
 }
 
 liana_status liana__metric_read(const liana_context *context, const liana__value *value, const char *where,
@@ -75,9 +105,10 @@ liana_status liana__metric_read(const liana_context *context, const liana__value
                               name, liana__hint(nearest).text);
     }
     /* Keras's classes give their metrics names of their own; a function's is the one that was asked for. */
-    choice->name = *name >= 'A' && *name <= 'Z' ? choice->metric->name : name;
+    choice->name = *name >= 'A' && *name <= 'Z' ? choice->metric->part.name : name;
     LIANA_TRY(refuse_average(map, where, choice->metric, error));
     LIANA_TRY(read_name(liana__value_get(map, "as"), where, choice, error));
-    LIANA_TRY(liana__choice_options(choice->metric->options, map, where, ignored, arena, &choice->options, error));
-    return liana__own_part_finish(choice->metric->own, choice->options, &value->place, where, error);
+    LIANA_TRY(
+        liana__choice_options(&choice->metric->part.options, map, where, ignored, arena, &choice->options, error));
+    return liana__part_check(&choice->metric->part, context, choice->options, value, where, error);
 }

@@ -1,9 +1,10 @@
-/* Scores of classes by their counts of right and wrong answers: precision, recall, F-beta and F1 score, support. A class
- * is predicted where it is the most likely one. A single answer of yes or no is of two classes. keras_scores.c has Keras's metrics, which count otherwise.
+/* Scores of classes by their counts of right and wrong answers: precision, recall, F-beta and F1 score, support. A
+ * class is predicted where it is the most likely one. A single answer of yes or no is of two classes. keras_scores.c
+ * has Keras's metrics, which count otherwise.
  *
- * A class's precision is its right predictions / all predictions of it, its recall its right predictions / its examples,
- * its F-beta score (1 + beta^2) precision recall / (beta^2 precision + recall); 0 where nothing is counted (van
- * Rijsbergen 1979; scikit-learn's precision_recall_fscore_support with labels of all classes and
+ * A class's precision is its right predictions / all predictions of it, its recall its right predictions / its
+ * examples, its F-beta score (1 + beta^2) precision recall / (beta^2 precision + recall); 0 where nothing is counted
+ * (van Rijsbergen 1979; scikit-learn's precision_recall_fscore_support with labels of all classes and
  * zero_division=0). */
 #include "metrics/answers.h"
 
@@ -24,16 +25,16 @@ static const char average_doc[] =
     "together; none: a number for each class.";
 static const char threshold_doc[] = "Where each answer is yes or no: predictions above it are yes.";
 
-static const liana__field score_fields[] = {
-    LIANA__FIELD_ROW(score_options, average, ENUM, .default_text = "macro", .names = average_names, .doc = average_doc),
-    LIANA__FIELD_ROW(score_options, threshold, FLOAT, .default_text = "0.5", .minimum = 0, .maximum = 1,
+static const liana_option score_fields[] = {
+    LIANA_OPTION_ROW(score_options, average, ENUM, .default_text = "macro", .names = average_names, .doc = average_doc),
+    LIANA_OPTION_ROW(score_options, threshold, FLOAT, .default_text = "0.5", .minimum = 0, .maximum = 1,
                      .doc = threshold_doc),
 };
-static const liana__field fbeta_fields[] = {
-    LIANA__FIELD_ROW(score_options, average, ENUM, .default_text = "macro", .names = average_names, .doc = average_doc),
-    LIANA__FIELD_ROW(score_options, threshold, FLOAT, .default_text = "0.5", .minimum = 0, .maximum = 1,
+static const liana_option fbeta_fields[] = {
+    LIANA_OPTION_ROW(score_options, average, ENUM, .default_text = "macro", .names = average_names, .doc = average_doc),
+    LIANA_OPTION_ROW(score_options, threshold, FLOAT, .default_text = "0.5", .minimum = 0, .maximum = 1,
                      .doc = threshold_doc),
-    LIANA__FIELD_ROW(score_options, beta, FLOAT, .default_text = "1.0", .minimum = 1e-6, .maximum = 1e6,
+    LIANA_OPTION_ROW(score_options, beta, FLOAT, .default_text = "1.0", .minimum = 1e-6, .maximum = 1e6,
                      .doc = "How much more recall counts than precision; above 0.")};
 
 /* ---- on the device ---- */
@@ -44,7 +45,7 @@ static size_t counts_size(const void *options, const liana_shape *output)
     return NUM_COUNTS * (size_t)liana__metric_num_classes(output);
 }
 
-static liana_tensor add_counts(const liana__metric_call *call)
+static liana_tensor add_counts(const liana_metric_call *call)
 {
     const score_options *options = call->options;
     liana_tensor predicted = liana__answers_as_classes(liana__predicted_answers(call, options->threshold));
@@ -185,75 +186,68 @@ static void list_support(const void *options, const double *sums, size_t size, d
     finish_classes(options, sums, size, support_of, values);
 }
 
-static const liana__fields precision_options = LIANA__FIELD_TABLE("class_precision", score_options, score_fields);
-static const liana__fields recall_options = LIANA__FIELD_TABLE("class_recall", score_options, score_fields);
-static const liana__fields f1_options = LIANA__FIELD_TABLE("class_f1_score", score_options, score_fields);
-static const liana__fields fbeta_options = LIANA__FIELD_TABLE("class_fbeta_score", score_options, fbeta_fields);
-static const liana__field support_fields[] = {
-    LIANA__FIELD_ROW(score_options, threshold, FLOAT, .default_text = "0.5", .minimum = 0, .maximum = 1,
+static const liana_option support_fields[] = {
+    LIANA_OPTION_ROW(score_options, threshold, FLOAT, .default_text = "0.5", .minimum = 0, .maximum = 1,
                      .doc = threshold_doc),
 };
-static const liana__fields support_options = LIANA__FIELD_TABLE("support", score_options, support_fields);
 
-const liana__metric liana__metric_class_precision = {
-    .name = "class_precision",
-    .doc = "The share of right ones among the predictions of a class, by the most likely class.",
-    .options = &precision_options,
-    .targets = LIANA__TARGET_CLASSES | LIANA__TARGET_VALUES,
-    .takes = LIANA__METRIC_OF_ANSWERS,
-    .size = counts_size,
+const liana_metric_type liana__metric_class_precision = {
+    LIANA_PART(METRIC, liana_metric_type, "class_precision",
+               "The share of right ones among the predictions of a class, by the most likely class.",
+               LIANA_PART_OPTIONS(score_options, score_fields)),
+    .targets = LIANA_TARGET_CLASSES | LIANA_TARGET_VALUES,
+    .takes = LIANA_METRIC_OF_ANSWERS,
+    .sums = counts_size,
     .add = add_counts,
     .finish = finish_precision,
     .num_values = num_values,
     .finish_all = list_precision,
 };
 
-const liana__metric liana__metric_class_recall = {
-    .name = "class_recall",
-    .doc = "The share of a class's examples whose most likely class it is.",
-    .options = &recall_options,
-    .targets = LIANA__TARGET_CLASSES | LIANA__TARGET_VALUES,
-    .takes = LIANA__METRIC_OF_ANSWERS,
-    .size = counts_size,
+const liana_metric_type liana__metric_class_recall = {
+    LIANA_PART(METRIC, liana_metric_type, "class_recall",
+               "The share of a class's examples whose most likely class it is.",
+               LIANA_PART_OPTIONS(score_options, score_fields)),
+    .targets = LIANA_TARGET_CLASSES | LIANA_TARGET_VALUES,
+    .takes = LIANA_METRIC_OF_ANSWERS,
+    .sums = counts_size,
     .add = add_counts,
     .finish = finish_recall,
     .num_values = num_values,
     .finish_all = list_recall,
 };
 
-const liana__metric liana__metric_class_f1_score = {
-    .name = "class_f1_score",
-    .doc = "The harmonic mean of class_precision and class_recall.",
-    .options = &f1_options,
-    .targets = LIANA__TARGET_CLASSES | LIANA__TARGET_VALUES,
-    .takes = LIANA__METRIC_OF_ANSWERS,
-    .size = counts_size,
+const liana_metric_type liana__metric_class_f1_score = {
+    LIANA_PART(METRIC, liana_metric_type, "class_f1_score", "The harmonic mean of class_precision and class_recall.",
+               LIANA_PART_OPTIONS(score_options, score_fields)),
+    .targets = LIANA_TARGET_CLASSES | LIANA_TARGET_VALUES,
+    .takes = LIANA_METRIC_OF_ANSWERS,
+    .sums = counts_size,
     .add = add_counts,
     .finish = finish_f1,
     .num_values = num_values,
     .finish_all = list_f1,
 };
 
-const liana__metric liana__metric_class_fbeta_score = {
-    .name = "class_fbeta_score",
-    .doc = "The same mean, in which recall counts beta times as much as precision.",
-    .options = &fbeta_options,
-    .targets = LIANA__TARGET_CLASSES | LIANA__TARGET_VALUES,
-    .takes = LIANA__METRIC_OF_ANSWERS,
-    .size = counts_size,
+const liana_metric_type liana__metric_class_fbeta_score = {
+    LIANA_PART(METRIC, liana_metric_type, "class_fbeta_score",
+               "The same mean, in which recall counts beta times as much as precision.",
+               LIANA_PART_OPTIONS(score_options, fbeta_fields)),
+    .targets = LIANA_TARGET_CLASSES | LIANA_TARGET_VALUES,
+    .takes = LIANA_METRIC_OF_ANSWERS,
+    .sums = counts_size,
     .add = add_counts,
     .finish = finish_fbeta,
     .num_values = num_values,
     .finish_all = list_fbeta,
 };
 
-const liana__metric liana__metric_support = {
-    .name = "support",
-    .doc = "How many examples each class has.",
-    .options = &support_options,
-    .targets = LIANA__TARGET_CLASSES | LIANA__TARGET_VALUES,
-    .takes = LIANA__METRIC_OF_ANSWERS,
-    .size = counts_size,
+const liana_metric_type liana__metric_support = {
+    LIANA_PART(METRIC, liana_metric_type, "support", "How many examples each class has.",
+               LIANA_PART_OPTIONS(score_options, support_fields)),
+    .targets = LIANA_TARGET_CLASSES | LIANA_TARGET_VALUES,
+    .takes = LIANA_METRIC_OF_ANSWERS,
+    .sums = counts_size,
     .add = add_counts,
     .num_values = num_classes,
     .finish_all = list_support,

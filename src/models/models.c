@@ -28,10 +28,10 @@ const liana__architecture *liana__architecture_find(const char *name, const char
 static liana_status check_options(const liana__architecture_options *options, const liana__value *map,
                                   const char *where, liana__error *error)
 {
-    liana__layer_check check = {.map = map, .where = where, .error = error};
+    liana_check check = {.map = map, .where = where, .error = error};
     if (options->input_shape.count != 3) {
-        return liana__option_fail(&check, "input_shape", "found %lld numbers, expected height, width and channels",
-                                  (long long)options->input_shape.count);
+        return liana_option_refuse(&check, "input_shape", "found %lld numbers, expected height, width and channels",
+                                   (long long)options->input_shape.count);
     }
     return liana__check_activation(&check, "classifier_activation", options->classifier_activation);
 }

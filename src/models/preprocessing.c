@@ -39,9 +39,9 @@ const char *const liana__scale_names[LIANA__NUM_SCALES + 1] = {
 };
 
 /* Layers that move pixels or take means of them, whatever their options. */
-static bool passes_pixels(const liana__layer_type *type)
+static bool passes_pixels(const liana_layer_type *type)
 {
-    static const liana__layer_type *const types[] = {
+    static const liana_layer_type *const types[] = {
         &liana__layer_input_layer,
         &liana__layer_zero_padding2d,
         &liana__layer_flatten,

@@ -2,19 +2,18 @@
 #include "optimizers/optimizer.h"
 
 typedef struct adadelta_options {
-    liana__optimizer_common common;
+    liana_optimizer_common common;
     double rho;
     double epsilon;
 } adadelta_options;
 
-static const liana__field fields[] = {
-    LIANA__FIELD_ROW(adadelta_options, rho, FLOAT, .default_text = "0.95", .minimum = 0, .maximum = 1,
+static const liana_option fields[] = {
+    LIANA_OPTION_ROW(adadelta_options, rho, FLOAT, .default_text = "0.95", .minimum = 0, .maximum = 1,
                      .doc = "Decay of the means of squared gradients and squared steps."),
-    LIANA__FIELD_ROW(adadelta_options, epsilon, FLOAT, .default_text = "1e-7", .minimum = 1e-30, .maximum = 1e3,
+    LIANA_OPTION_ROW(adadelta_options, epsilon, FLOAT, .default_text = "1e-7", .minimum = 1e-30, .maximum = 1e3,
                      .doc = "Added below both roots; the first steps come from it."),
-    LIANA__OPTIMIZER_FIELDS("null"),
+    LIANA_OPTIMIZER_ROWS("null"),
 };
-static const liana__fields options_table = LIANA__FIELD_TABLE("Adadelta", adadelta_options, fields);
 
 static liana_tensor mean_square(liana_tensor old, liana_tensor value, double rho)
 {
@@ -27,7 +26,7 @@ static liana_tensor root(liana_tensor x, double epsilon)
     return liana_op_sqrt(liana_op_add(x, liana__optimizer_scalar(x, epsilon)));
 }
 
-static void update(liana__optimizer_step *step)
+static void update(liana_optimizer_step *step)
 {
     const adadelta_options *options = step->options;
     const double epsilon = options->epsilon;
@@ -39,11 +38,11 @@ static void update(liana__optimizer_step *step)
     liana__optimizer_descend(step, liana_op_multiply(step->learning_rate, taken));
 }
 
-const liana__optimizer liana__optimizer_Adadelta = {
-    .name = "Adadelta",
-    .doc = "Steps by the gradient times the root mean square of steps over that of gradients.",
-    .options = &options_table,
+const liana_optimizer_type liana__optimizer_Adadelta = {
+    LIANA_PART(OPTIMIZER, liana_optimizer_type, "Adadelta",
+               "Steps by the gradient times the root mean square of steps over that of gradients.",
+               LIANA_PART_OPTIONS(adadelta_options, fields)),
     .default_learning_rate = 1e-3,
-    .slot_names = {"accumulated_grad", "accumulated_delta_var"},
+    .slots = {"accumulated_grad", "accumulated_delta_var"},
     .update = update,
 };

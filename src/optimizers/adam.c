@@ -6,7 +6,7 @@
 #include "optimizers/optimizer.h"
 
 typedef struct adam_options {
-    liana__optimizer_common common;
+    liana_optimizer_common common;
     double beta_1;
     double beta_2;
     double epsilon;
@@ -14,27 +14,25 @@ typedef struct adam_options {
 } adam_options;
 
 #define ADAM_FIELDS                                                                                                \
-    LIANA__FIELD_ROW(adam_options, beta_1, FLOAT, .default_text = "0.9", .minimum = 0, .maximum = 0.9999999,       \
+    LIANA_OPTION_ROW(adam_options, beta_1, FLOAT, .default_text = "0.9", .minimum = 0, .maximum = 0.9999999,       \
                      .doc = "Decay of the mean of gradients."),                                                    \
-        LIANA__FIELD_ROW(adam_options, beta_2, FLOAT, .default_text = "0.999", .minimum = 0, .maximum = 0.9999999, \
+        LIANA_OPTION_ROW(adam_options, beta_2, FLOAT, .default_text = "0.999", .minimum = 0, .maximum = 0.9999999, \
                          .doc = "Decay of the mean of squared gradients."),                                        \
-        LIANA__FIELD_ROW(adam_options, epsilon, FLOAT, .default_text = "1e-7", .minimum = 0, .maximum = 1e3,       \
+        LIANA_OPTION_ROW(adam_options, epsilon, FLOAT, .default_text = "1e-7", .minimum = 0, .maximum = 1e3,       \
                          .doc = "Added to the root, against division by zero."),                                   \
-        LIANA__FIELD_ROW(adam_options, amsgrad, BOOL, .default_text = "false",                                     \
+        LIANA_OPTION_ROW(adam_options, amsgrad, BOOL, .default_text = "false",                                     \
                          .doc = "Whether to divide by the largest mean of squared gradients so far (AMSGrad).")
 
-static const liana__field fields[] = {ADAM_FIELDS, LIANA__OPTIMIZER_FIELDS("null")};
-static const liana__fields options_table = LIANA__FIELD_TABLE("Adam", adam_options, fields);
+static const liana_option fields[] = {ADAM_FIELDS, LIANA_OPTIMIZER_ROWS("null")};
 
-static const liana__field adamw_fields[] = {ADAM_FIELDS, LIANA__OPTIMIZER_FIELDS("0.004")};
-static const liana__fields adamw_table = LIANA__FIELD_TABLE("AdamW", adam_options, adamw_fields);
+static const liana_option adamw_fields[] = {ADAM_FIELDS, LIANA_OPTIMIZER_ROWS("0.004")};
 
 static size_t num_slots(const void *options)
 {
     return ((const adam_options *)options)->amsgrad ? 3 : 2;
 }
 
-static void update(liana__optimizer_step *step)
+static void update(liana_optimizer_step *step)
 {
     const adam_options *options = step->options;
     liana_tensor m = liana__optimizer_average(step->slots[0], step->gradient, options->beta_1);
@@ -49,22 +47,21 @@ static void update(liana__optimizer_step *step)
     liana__optimizer_descend(step, liana_op_divide(liana_op_multiply(rate, m), root));
 }
 
-const liana__optimizer liana__optimizer_Adam = {
-    .name = "Adam",
-    .doc = "Steps by the mean gradient, divided by the root of the mean squared gradient.",
-    .options = &options_table,
+const liana_optimizer_type liana__optimizer_Adam = {
+    LIANA_PART(OPTIMIZER, liana_optimizer_type, "Adam",
+               "Steps by the mean gradient, divided by the root of the mean squared gradient.",
+               LIANA_PART_OPTIONS(adam_options, fields)),
     .default_learning_rate = 1e-3,
     .num_slots = num_slots,
-    .slot_names = {"m", "v", "v_hat"},
+    .slots = {"m", "v", "v_hat"},
     .update = update,
 };
 
-const liana__optimizer liana__optimizer_AdamW = {
-    .name = "AdamW",
-    .doc = "Adam with weight decay.",
-    .options = &adamw_table,
+const liana_optimizer_type liana__optimizer_AdamW = {
+    LIANA_PART(OPTIMIZER, liana_optimizer_type, "AdamW", "Adam with weight decay.",
+               LIANA_PART_OPTIONS(adam_options, adamw_fields)),
     .default_learning_rate = 1e-3,
     .num_slots = num_slots,
-    .slot_names = {"m", "v", "v_hat"},
+    .slots = {"m", "v", "v_hat"},
     .update = update,
 };

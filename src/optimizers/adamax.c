@@ -2,24 +2,23 @@
 #include "optimizers/optimizer.h"
 
 typedef struct adamax_options {
-    liana__optimizer_common common;
+    liana_optimizer_common common;
     double beta_1;
     double beta_2;
     double epsilon;
 } adamax_options;
 
-static const liana__field fields[] = {
-    LIANA__FIELD_ROW(adamax_options, beta_1, FLOAT, .default_text = "0.9", .minimum = 0, .maximum = 0.9999999,
+static const liana_option fields[] = {
+    LIANA_OPTION_ROW(adamax_options, beta_1, FLOAT, .default_text = "0.9", .minimum = 0, .maximum = 0.9999999,
                      .doc = "Decay of the mean of gradients."),
-    LIANA__FIELD_ROW(adamax_options, beta_2, FLOAT, .default_text = "0.999", .minimum = 0, .maximum = 0.9999999,
+    LIANA_OPTION_ROW(adamax_options, beta_2, FLOAT, .default_text = "0.999", .minimum = 0, .maximum = 0.9999999,
                      .doc = "Decay of the largest absolute gradient."),
-    LIANA__FIELD_ROW(adamax_options, epsilon, FLOAT, .default_text = "1e-7", .minimum = 0, .maximum = 1e3,
+    LIANA_OPTION_ROW(adamax_options, epsilon, FLOAT, .default_text = "1e-7", .minimum = 0, .maximum = 1e3,
                      .doc = "Added to the largest absolute gradient, against division by zero."),
-    LIANA__OPTIMIZER_FIELDS("null"),
+    LIANA_OPTIMIZER_ROWS("null"),
 };
-static const liana__fields options_table = LIANA__FIELD_TABLE("Adamax", adamax_options, fields);
 
-static void update(liana__optimizer_step *step)
+static void update(liana_optimizer_step *step)
 {
     const adamax_options *options = step->options;
     liana_tensor m = liana__optimizer_average(step->slots[0], step->gradient, options->beta_1);
@@ -32,11 +31,11 @@ static void update(liana__optimizer_step *step)
     liana__optimizer_descend(step, liana_op_divide(liana_op_multiply(step->learning_rate, m), divisor));
 }
 
-const liana__optimizer liana__optimizer_Adamax = {
-    .name = "Adamax",
-    .doc = "Steps by the mean gradient, divided by the largest absolute gradient, which decays.",
-    .options = &options_table,
+const liana_optimizer_type liana__optimizer_Adamax = {
+    LIANA_PART(OPTIMIZER, liana_optimizer_type, "Adamax",
+               "Steps by the mean gradient, divided by the largest absolute gradient, which decays.",
+               LIANA_PART_OPTIONS(adamax_options, fields)),
     .default_learning_rate = 1e-3,
-    .slot_names = {"m", "u"},
+    .slots = {"m", "u"},
     .update = update,
 };

@@ -4,12 +4,10 @@
 #include <math.h>
 
 typedef struct constant_options {
-    liana__schedule_common common;
+    liana_schedule_common common;
 } constant_options;
 
-static const liana__field constant_fields[] = {LIANA__SCHEDULE_FIELDS};
-
-static const liana__fields constant_table = LIANA__FIELD_TABLE("Constant", constant_options, constant_fields);
+static const liana_option constant_fields[] = {LIANA_SCHEDULE_ROWS};
 
 static double constant_rate(const void *options, double step, double decay_steps, double initial)
 {
@@ -19,29 +17,26 @@ static double constant_rate(const void *options, double step, double decay_steps
     return initial;
 }
 
-const liana__schedule liana__schedule_Constant = {
-    .name = "Constant",
-    .doc = "The same rate for the whole run.",
-    .options = &constant_table,
+const liana_schedule_type liana__schedule_Constant = {
+    LIANA_PART(SCHEDULE, liana_schedule_type, "Constant", "The same rate for the whole run.",
+               LIANA_PART_OPTIONS(constant_options, constant_fields)),
     .endless = true,
     .rate = constant_rate,
 };
 
 typedef struct exponential_options {
-    liana__schedule_common common;
+    liana_schedule_common common;
     double decay_rate;
     bool staircase;
 } exponential_options;
 
-static const liana__field exponential_fields[] = {
-    LIANA__SCHEDULE_FIELDS,
-    LIANA__FIELD_ROW(exponential_options, decay_rate, FLOAT, .default_text = "0.96", .minimum = 1e-12, .maximum = 1,
+static const liana_option exponential_fields[] = {
+    LIANA_SCHEDULE_ROWS,
+    LIANA_OPTION_ROW(exponential_options, decay_rate, FLOAT, .default_text = "0.96", .minimum = 1e-12, .maximum = 1,
                      .doc = "The factor of the rate after each decay_steps updates."),
-    LIANA__FIELD_ROW(exponential_options, staircase, BOOL, .default_text = "false",
+    LIANA_OPTION_ROW(exponential_options, staircase, BOOL, .default_text = "false",
                      .doc = "Whether the rate falls in steps instead of smoothly."),
 };
-static const liana__fields exponential_table =
-    LIANA__FIELD_TABLE("ExponentialDecay", exponential_options, exponential_fields);
 
 static double exponential_rate(const void *options, double step, double decay_steps, double initial)
 {
@@ -50,28 +45,25 @@ static double exponential_rate(const void *options, double step, double decay_st
     return initial * pow(own->decay_rate, own->staircase ? floor(times) : times);
 }
 
-const liana__schedule liana__schedule_ExponentialDecay = {
-    .name = "ExponentialDecay",
-    .doc = "initial * decay_rate^(step / decay_steps)",
-    .options = &exponential_table,
+const liana_schedule_type liana__schedule_ExponentialDecay = {
+    LIANA_PART(SCHEDULE, liana_schedule_type, "ExponentialDecay", "initial * decay_rate^(step / decay_steps)",
+               LIANA_PART_OPTIONS(exponential_options, exponential_fields)),
     .rate = exponential_rate,
 };
 
 typedef struct inverse_time_options {
-    liana__schedule_common common;
+    liana_schedule_common common;
     double decay_rate;
     bool staircase;
 } inverse_time_options;
 
-static const liana__field inverse_time_fields[] = {
-    LIANA__FIELD_ROW(inverse_time_options, decay_rate, FLOAT, .default_text = "1.0", .minimum = 0, .maximum = 1e12,
+static const liana_option inverse_time_fields[] = {
+    LIANA_OPTION_ROW(inverse_time_options, decay_rate, FLOAT, .default_text = "1.0", .minimum = 0, .maximum = 1e12,
                      .doc = "How much the divisor grows in decay_steps updates."),
-    LIANA__FIELD_ROW(inverse_time_options, staircase, BOOL, .default_text = "false",
+    LIANA_OPTION_ROW(inverse_time_options, staircase, BOOL, .default_text = "false",
                      .doc = "Whether the rate falls in steps instead of smoothly."),
-    LIANA__SCHEDULE_FIELDS,
+    LIANA_SCHEDULE_ROWS,
 };
-static const liana__fields inverse_time_table =
-    LIANA__FIELD_TABLE("InverseTimeDecay", inverse_time_options, inverse_time_fields);
 
 static double inverse_time_rate(const void *options, double step, double decay_steps, double initial)
 {
@@ -80,31 +72,28 @@ static double inverse_time_rate(const void *options, double step, double decay_s
     return initial / (1 + own->decay_rate * (own->staircase ? floor(times) : times));
 }
 
-const liana__schedule liana__schedule_InverseTimeDecay = {
-    .name = "InverseTimeDecay",
-    .doc = "initial / (1 + decay_rate * step / decay_steps)",
-    .options = &inverse_time_table,
+const liana_schedule_type liana__schedule_InverseTimeDecay = {
+    LIANA_PART(SCHEDULE, liana_schedule_type, "InverseTimeDecay", "initial / (1 + decay_rate * step / decay_steps)",
+               LIANA_PART_OPTIONS(inverse_time_options, inverse_time_fields)),
     .rate = inverse_time_rate,
 };
 
 typedef struct polynomial_options {
-    liana__schedule_common common;
+    liana_schedule_common common;
     double end_learning_rate;
     double power;
     bool cycle;
 } polynomial_options;
 
-static const liana__field polynomial_fields[] = {
-    LIANA__SCHEDULE_FIELDS,
-    LIANA__FIELD_ROW(polynomial_options, end_learning_rate, FLOAT, .default_text = "1e-4", .minimum = 0, .maximum = 1e6,
+static const liana_option polynomial_fields[] = {
+    LIANA_SCHEDULE_ROWS,
+    LIANA_OPTION_ROW(polynomial_options, end_learning_rate, FLOAT, .default_text = "1e-4", .minimum = 0, .maximum = 1e6,
                      .doc = "The rate at the end of the decay, and after it."),
-    LIANA__FIELD_ROW(polynomial_options, power, FLOAT, .default_text = "1.0", .minimum = 0, .maximum = 100,
+    LIANA_OPTION_ROW(polynomial_options, power, FLOAT, .default_text = "1.0", .minimum = 0, .maximum = 100,
                      .doc = "1: a straight line."),
-    LIANA__FIELD_ROW(polynomial_options, cycle, BOOL, .default_text = "false",
+    LIANA_OPTION_ROW(polynomial_options, cycle, BOOL, .default_text = "false",
                      .doc = "Whether the decay is stretched to the next multiple of decay_steps instead of stopping."),
 };
-static const liana__fields polynomial_table =
-    LIANA__FIELD_TABLE("PolynomialDecay", polynomial_options, polynomial_fields);
 
 static double polynomial_rate(const void *options, double step, double decay_steps, double initial)
 {
@@ -118,24 +107,23 @@ static double polynomial_rate(const void *options, double step, double decay_ste
     return (initial - end) * pow(1 - step / decay_steps, own->power) + end;
 }
 
-const liana__schedule liana__schedule_PolynomialDecay = {
-    .name = "PolynomialDecay",
-    .doc = "(initial - end) * (1 - step / decay_steps)^power + end",
-    .options = &polynomial_table,
+const liana_schedule_type liana__schedule_PolynomialDecay = {
+    LIANA_PART(SCHEDULE, liana_schedule_type, "PolynomialDecay",
+               "(initial - end) * (1 - step / decay_steps)^power + end",
+               LIANA_PART_OPTIONS(polynomial_options, polynomial_fields)),
     .rate = polynomial_rate,
 };
 
 typedef struct cosine_options {
-    liana__schedule_common common;
+    liana_schedule_common common;
     double alpha;
 } cosine_options;
 
-static const liana__field cosine_fields[] = {
-    LIANA__SCHEDULE_FIELDS,
-    LIANA__FIELD_ROW(cosine_options, alpha, FLOAT, .default_text = "0.0", .minimum = 0, .maximum = 1,
+static const liana_option cosine_fields[] = {
+    LIANA_SCHEDULE_ROWS,
+    LIANA_OPTION_ROW(cosine_options, alpha, FLOAT, .default_text = "0.0", .minimum = 0, .maximum = 1,
                      .doc = "The smallest rate, as a share of the initial one."),
 };
-static const liana__fields cosine_table = LIANA__FIELD_TABLE("CosineDecay", cosine_options, cosine_fields);
 
 /* Loshchilov and Hutter, "SGDR: stochastic gradient descent with warm restarts" (2016), without restarts. */
 static double cosine_rate(const void *options, double step, double decay_steps, double initial)
@@ -145,9 +133,9 @@ static double cosine_rate(const void *options, double step, double decay_steps, 
     return initial * ((1 - own->alpha) * 0.5 * (1 + cos(acos(-1) * done)) + own->alpha);
 }
 
-const liana__schedule liana__schedule_CosineDecay = {
-    .name = "CosineDecay",
-    .doc = "initial * ((1 - alpha) * (1 + cos(pi * step / decay_steps)) / 2 + alpha)",
-    .options = &cosine_table,
+const liana_schedule_type liana__schedule_CosineDecay = {
+    LIANA_PART(SCHEDULE, liana_schedule_type, "CosineDecay",
+               "initial * ((1 - alpha) * (1 + cos(pi * step / decay_steps)) / 2 + alpha)",
+               LIANA_PART_OPTIONS(cosine_options, cosine_fields)),
     .rate = cosine_rate,
 };

@@ -3,7 +3,7 @@
 #include "optimizers/optimizer.h"
 
 typedef struct ftrl_options {
-    liana__optimizer_common common;
+    liana_optimizer_common common;
     double learning_rate_power;
     double initial_accumulator_value;
     double l1_regularization_strength;
@@ -12,22 +12,21 @@ typedef struct ftrl_options {
     double beta;
 } ftrl_options;
 
-static const liana__field fields[] = {
-    LIANA__FIELD_ROW(ftrl_options, learning_rate_power, FLOAT, .default_text = "-0.5", .minimum = -10, .maximum = 0,
+static const liana_option fields[] = {
+    LIANA_OPTION_ROW(ftrl_options, learning_rate_power, FLOAT, .default_text = "-0.5", .minimum = -10, .maximum = 0,
                      .doc = "How the rate falls with the sum of squared gradients; 0: not at all."),
-    LIANA__FIELD_ROW(ftrl_options, initial_accumulator_value, FLOAT, .default_text = "0.1", .minimum = 0,
+    LIANA_OPTION_ROW(ftrl_options, initial_accumulator_value, FLOAT, .default_text = "0.1", .minimum = 0,
                      .maximum = 1e6, .doc = "Where the sum of squared gradients begins."),
-    LIANA__FIELD_ROW(ftrl_options, l1_regularization_strength, FLOAT, .default_text = "0.0", .minimum = 0,
+    LIANA_OPTION_ROW(ftrl_options, l1_regularization_strength, FLOAT, .default_text = "0.0", .minimum = 0,
                      .maximum = 1e6, .doc = "Strength of L1, which makes weights exactly 0."),
-    LIANA__FIELD_ROW(ftrl_options, l2_regularization_strength, FLOAT, .default_text = "0.0", .minimum = 0,
+    LIANA_OPTION_ROW(ftrl_options, l2_regularization_strength, FLOAT, .default_text = "0.0", .minimum = 0,
                      .maximum = 1e6, .doc = "Strength of L2."),
-    LIANA__FIELD_ROW(ftrl_options, l2_shrinkage_regularization_strength, FLOAT, .default_text = "0.0", .minimum = 0,
+    LIANA_OPTION_ROW(ftrl_options, l2_shrinkage_regularization_strength, FLOAT, .default_text = "0.0", .minimum = 0,
                      .maximum = 1e6, .doc = "Strength of an L2 penalty that only the gradient sees."),
-    LIANA__FIELD_ROW(ftrl_options, beta, FLOAT, .default_text = "0.0", .minimum = 0, .maximum = 1e6,
+    LIANA_OPTION_ROW(ftrl_options, beta, FLOAT, .default_text = "0.0", .minimum = 0, .maximum = 1e6,
                      .doc = "The paper's beta: smaller steps at the start."),
-    LIANA__OPTIMIZER_FIELDS("null"),
+    LIANA_OPTIMIZER_ROWS("null"),
 };
-static const liana__fields options_table = LIANA__FIELD_TABLE("Ftrl", ftrl_options, fields);
 
 static double begins_at(const void *options, size_t slot)
 {
@@ -40,14 +39,14 @@ static liana_tensor times(liana_tensor x, double factor)
 }
 
 /* accumulator^-power / learning_rate: the inverse of an element's rate. */
-static liana_tensor inverse_rate(const liana__optimizer_step *step, liana_tensor accumulator)
+static liana_tensor inverse_rate(const liana_optimizer_step *step, liana_tensor accumulator)
 {
     const ftrl_options *options = step->options;
     liana_tensor power = liana__optimizer_scalar(accumulator, -options->learning_rate_power);
     return liana_op_divide(liana_op_power(accumulator, power), step->learning_rate);
 }
 
-static void update(liana__optimizer_step *step)
+static void update(liana_optimizer_step *step)
 {
     const ftrl_options *options = step->options;
     const double l1 = options->l1_regularization_strength, l2 = options->l2_regularization_strength;
@@ -66,12 +65,12 @@ static void update(liana__optimizer_step *step)
     step->new_variable = liana_op_divide(numerator, liana_op_add(now, strength));
 }
 
-const liana__optimizer liana__optimizer_Ftrl = {
-    .name = "Ftrl",
-    .doc = "Follows the regularised leader: the minimum of all gradients so far with L1 and L2.",
-    .options = &options_table,
+const liana_optimizer_type liana__optimizer_Ftrl = {
+    LIANA_PART(OPTIMIZER, liana_optimizer_type, "Ftrl",
+               "Follows the regularised leader: the minimum of all gradients so far with L1 and L2.",
+               LIANA_PART_OPTIONS(ftrl_options, fields)),
     .default_learning_rate = 1e-3,
     .slot_begins_at = begins_at,
-    .slot_names = {"accumulator", "linear"},
+    .slots = {"accumulator", "linear"},
     .update = update,
 };

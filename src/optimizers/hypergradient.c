@@ -4,10 +4,9 @@
 #include "optimizers/update_rule.h"
 
 #include <math.h>
-#include <stdio.h>
 
 typedef struct hypergradient_options {
-    liana__schedule_common common;
+    liana_schedule_common common;
     int rule;
     double hypergradient_learning_rate;
     double minimum_learning_rate;
@@ -18,27 +17,26 @@ enum { MULTIPLICATIVE, ADDITIVE };
 static const char *const rules[] = {"multiplicative", "additive", NULL};
 static const double USUAL_RATES[] = {0.02, 1e-7};
 
-static const liana__field fields[] = {
-    LIANA__FIELD_ROW(hypergradient_options, rule, ENUM, .default_text = "multiplicative", .names = rules,
+static const liana_option fields[] = {
+    LIANA_OPTION_ROW(hypergradient_options, rule, ENUM, .default_text = "multiplicative", .names = rules,
                      .doc =
                          "Whether the rate changes by a share of it (by the angle between gradient and last step), or "
                          "by a product that depends on the model's scale."),
-    LIANA__FIELD_ROW(hypergradient_options, hypergradient_learning_rate, FLOAT, .default_text = "null", .minimum = 0,
+    LIANA_OPTION_ROW(hypergradient_options, hypergradient_learning_rate, FLOAT, .default_text = "null", .minimum = 0,
                      .maximum = 1e6,
                      .doc = "How fast the rate changes, the paper's beta; default: 0.02, or 1e-7 if additive."),
-    LIANA__FIELD_ROW(hypergradient_options, minimum_learning_rate, FLOAT, .default_text = "1.0e-8", .minimum = 1e-20,
+    LIANA_OPTION_ROW(hypergradient_options, minimum_learning_rate, FLOAT, .default_text = "1.0e-8", .minimum = 1e-20,
                      .maximum = 1e6, .doc = "The smallest rate."),
-    LIANA__FIELD_ROW(hypergradient_options, maximum_learning_rate, FLOAT, .default_text = "1.0e3", .minimum = 1e-20,
+    LIANA_OPTION_ROW(hypergradient_options, maximum_learning_rate, FLOAT, .default_text = "1.0e3", .minimum = 1e-20,
                      .maximum = 1e6, .doc = "The largest rate."),
-    LIANA__FIELD_ROW(liana__schedule_common, initial_learning_rate, FLOAT, .default_text = "null", .minimum = 0,
+    LIANA_OPTION_ROW(liana_schedule_common, initial_learning_rate, FLOAT, .default_text = "null", .minimum = 0,
                      .maximum = 1e38, .doc = "The rate of the first two updates; default: the optimizer's."),
-    LIANA__FIELD_ROW(liana__schedule_common, scale, FLOAT, .default_text = "1.0", .minimum = 1e-12, .maximum = 1e12,
+    LIANA_OPTION_ROW(liana_schedule_common, scale, FLOAT, .default_text = "1.0", .minimum = 1e-12, .maximum = 1e12,
                      .doc = "A factor of the first rate."),
-    LIANA__FIELD_ROW(liana__schedule_common, scale_with_batch, INT, .default_text = "0", .minimum = 0, .maximum = 1e9,
+    LIANA_OPTION_ROW(liana_schedule_common, scale_with_batch, INT, .default_text = "0", .minimum = 0, .maximum = 1e9,
                      .doc = "The batch size that the first rate is for; it is multiplied by batch_size / this. 0: it "
                             "is not."),
 };
-static const liana__fields options_table = LIANA__FIELD_TABLE("Hypergradient", hypergradient_options, fields);
 
 static double first_rate(const void *options, double step, double decay_steps, double initial)
 {
@@ -52,49 +50,45 @@ static double first_rate(const void *options, double step, double decay_steps, d
 static double adapt(const void *options, double rate, const float *sums)
 {
     const hypergradient_options *own = options;
-    double speed = own->hypergradient_learning_rate, product = (double)sums[LIANA__RATE_PRODUCT];
+    double speed = own->hypergradient_learning_rate, product = (double)sums[LIANA_RATE_PRODUCT];
     if (isnan(speed)) speed = USUAL_RATES[own->rule];
     if (own->rule == ADDITIVE) {
         rate += speed * product;
     } else {
-        double norms = sqrt((double)sums[LIANA__RATE_GRADIENT]) * sqrt((double)sums[LIANA__RATE_DIRECTION]);
+        double norms = sqrt((double)sums[LIANA_RATE_GRADIENT]) * sqrt((double)sums[LIANA_RATE_DIRECTION]);
         if (norms != 0) rate *= 1 + speed * product / norms;
     }
     if (rate < own->minimum_learning_rate) return own->minimum_learning_rate;
     return rate > own->maximum_learning_rate ? own->maximum_learning_rate : rate;
 }
 
-static liana_status fail_at_key(const liana__value *value, const char *where, const char *name,
-                                const hypergradient_options *own, liana__error *error)
+static liana_status refuse(liana_check *check, const char *option)
 {
-    char key[256];
-    snprintf(key, sizeof key, "%s.%s", where, name);
-    const liana__value *given = liana__value_get(value, name);
-    return liana__fail_at(error, given ? &given->place : &value->place, key,
-                          "found the rates %g (first), %g (minimum) and %g (maximum), expected a minimum below the "
-                          "maximum, and the first rate between them",
-                          own->common.initial_learning_rate, own->minimum_learning_rate, own->maximum_learning_rate);
+    const hypergradient_options *own = check->options;
+    return liana_option_refuse(
+        check, option,
+        "found the rates %g (first), %g (minimum) and %g (maximum), expected a minimum below the "
+        "maximum, and the first rate between them",
+        own->common.initial_learning_rate, own->minimum_learning_rate, own->maximum_learning_rate);
 }
 
-static liana_status check(const void *options, const liana__value *value, const char *where, liana__error *error)
+static liana_status check(liana_check *check)
 {
-    const hypergradient_options *own = options;
+    const hypergradient_options *own = check->options;
     const double first = own->common.initial_learning_rate, least = own->minimum_learning_rate,
                  most = own->maximum_learning_rate;
     if (least >= most) {
-        bool given = liana__value_get(value, "minimum_learning_rate") != NULL;
-        return fail_at_key(value, where, given ? "minimum_learning_rate" : "maximum_learning_rate", own, error);
+        bool given = liana__value_get(check->map, "minimum_learning_rate") != NULL;
+        return refuse(check, given ? "minimum_learning_rate" : "maximum_learning_rate");
     }
-    if (first < least || first > most) return fail_at_key(value, where, "initial_learning_rate", own, error);
-    return LIANA_OK;
+    return first < least || first > most ? refuse(check, "initial_learning_rate") : LIANA_OK;
 }
 
-const liana__schedule liana__schedule_Hypergradient = {
-    .name = "Hypergradient",
-    .doc = "A rate that follows the training: it rises while steps go on in one direction",
-    .options = &options_table,
+const liana_schedule_type liana__schedule_Hypergradient = {
+    LIANA_PART(SCHEDULE, liana_schedule_type, "Hypergradient",
+               "A rate that follows the training: it rises while steps go on in one direction",
+               LIANA_PART_OPTIONS(hypergradient_options, fields), .check = check),
     .rate = first_rate,
     .adapt = adapt,
     .endless = true,
-    .check = check,
 };

@@ -3,29 +3,28 @@
 #include "optimizers/optimizer.h"
 
 typedef struct lamb_options {
-    liana__optimizer_common common;
+    liana_optimizer_common common;
     double beta_1;
     double beta_2;
     double epsilon;
 } lamb_options;
 
-static const liana__field fields[] = {
-    LIANA__FIELD_ROW(lamb_options, beta_1, FLOAT, .default_text = "0.9", .minimum = 0, .maximum = 0.9999999,
+static const liana_option fields[] = {
+    LIANA_OPTION_ROW(lamb_options, beta_1, FLOAT, .default_text = "0.9", .minimum = 0, .maximum = 0.9999999,
                      .doc = "Decay of the mean of gradients."),
-    LIANA__FIELD_ROW(lamb_options, beta_2, FLOAT, .default_text = "0.999", .minimum = 0, .maximum = 0.9999999,
+    LIANA_OPTION_ROW(lamb_options, beta_2, FLOAT, .default_text = "0.999", .minimum = 0, .maximum = 0.9999999,
                      .doc = "Decay of the mean of squared gradients."),
-    LIANA__FIELD_ROW(lamb_options, epsilon, FLOAT, .default_text = "1e-7", .minimum = 0, .maximum = 1e3,
+    LIANA_OPTION_ROW(lamb_options, epsilon, FLOAT, .default_text = "1e-7", .minimum = 0, .maximum = 1e3,
                      .doc = "Added to the root, against division by zero."),
-    LIANA__OPTIMIZER_FIELDS("null"),
+    LIANA_OPTIMIZER_ROWS("null"),
 };
-static const liana__fields options_table = LIANA__FIELD_TABLE("Lamb", lamb_options, fields);
 
 /* Adam's step before it is scaled. */
 typedef struct adam_step {
     liana_tensor m, v, step;
 } adam_step;
 
-static adam_step adam_step_of(const liana__optimizer_step *step)
+static adam_step adam_step_of(const liana_optimizer_step *step)
 {
     const lamb_options *options = step->options;
     liana_tensor m = liana__optimizer_average(step->slots[0], step->gradient, options->beta_1);
@@ -37,19 +36,19 @@ static adam_step adam_step_of(const liana__optimizer_step *step)
                        liana_op_divide(mean, liana_op_add(root, liana__optimizer_scalar(root, options->epsilon)))};
 }
 
-static void terms(const liana__optimizer_step *step, liana_tensor *terms)
+static void terms(const liana_optimizer_step *step, liana_tensor *terms)
 {
     terms[0] = liana_op_square(step->variable);
     terms[1] = liana_op_square(adam_step_of(step).step);
 }
 
-static liana__update_reads reads(const void *options)
+static liana_update_reads reads(const void *options)
 {
     (void)options;
-    return (liana__update_reads){.num_rounds = 1, .rounds = {{LIANA__SUM_OF_VARIABLE, 2, terms}}};
+    return (liana_update_reads){.num_rounds = 1, .rounds = {{LIANA_SUM_OF_VARIABLE, 2, terms}}};
 }
 
-static void update(liana__optimizer_step *step)
+static void update(liana_optimizer_step *step)
 {
     adam_step own = adam_step_of(step);
     step->new_slots[0] = own.m;
@@ -59,12 +58,12 @@ static void update(liana__optimizer_step *step)
     liana__optimizer_descend(step, liana_op_multiply(rate, own.step));
 }
 
-const liana__optimizer liana__optimizer_Lamb = {
-    .name = "Lamb",
-    .doc = "Adam whose step has the norm of the weights that it changes, for large batches.",
-    .options = &options_table,
+const liana_optimizer_type liana__optimizer_Lamb = {
+    LIANA_PART(OPTIMIZER, liana_optimizer_type, "Lamb",
+               "Adam whose step has the norm of the weights that it changes, for large batches.",
+               LIANA_PART_OPTIONS(lamb_options, fields)),
     .default_learning_rate = 1e-3,
-    .slot_names = {"m", "v"},
+    .slots = {"m", "v"},
     .reads = reads,
     .update = update,
 };

@@ -3,40 +3,39 @@
 #include "optimizers/optimizer.h"
 
 typedef struct lars_options {
-    liana__optimizer_common common;
+    liana_optimizer_common common;
     double momentum;
     double trust_coefficient;
     double epsilon;
     bool nesterov;
 } lars_options;
 
-static const liana__field fields[] = {
-    LIANA__FIELD_ROW(lars_options, momentum, FLOAT, .default_text = "0.9", .minimum = 0, .maximum = 1,
+static const liana_option fields[] = {
+    LIANA_OPTION_ROW(lars_options, momentum, FLOAT, .default_text = "0.9", .minimum = 0, .maximum = 1,
                      .doc = "The share of the last step that is added to this one."),
-    LIANA__FIELD_ROW(lars_options, trust_coefficient, FLOAT, .default_text = "0.001", .minimum = 1e-12, .maximum = 1e6,
+    LIANA_OPTION_ROW(lars_options, trust_coefficient, FLOAT, .default_text = "0.001", .minimum = 1e-12, .maximum = 1e6,
                      .doc = "How far a step goes, as a share of the weights' norm."),
-    LIANA__FIELD_ROW(lars_options, epsilon, FLOAT, .default_text = "0.0", .minimum = 0, .maximum = 1e3,
+    LIANA_OPTION_ROW(lars_options, epsilon, FLOAT, .default_text = "0.0", .minimum = 0, .maximum = 1e3,
                      .doc = "Added to the norm that is divided by."),
-    LIANA__FIELD_ROW(lars_options, nesterov, BOOL, .default_text = "false",
+    LIANA_OPTION_ROW(lars_options, nesterov, BOOL, .default_text = "false",
                      .doc = "Whether to use Nesterov's momentum."),
-    LIANA__OPTIMIZER_FIELDS("null"),
+    LIANA_OPTIMIZER_ROWS("null"),
 };
-static const liana__fields options_table = LIANA__FIELD_TABLE("LARS", lars_options, fields);
 
-static void terms(const liana__optimizer_step *step, liana_tensor *terms)
+static void terms(const liana_optimizer_step *step, liana_tensor *terms)
 {
     terms[0] = liana_op_square(step->variable);
     terms[1] = liana_op_square(step->gradient);
 }
 
-static liana__update_reads reads(const void *options)
+static liana_update_reads reads(const void *options)
 {
     (void)options;
-    return (liana__update_reads){.num_rounds = 1, .rounds = {{LIANA__SUM_OF_VARIABLE, 2, terms}}};
+    return (liana_update_reads){.num_rounds = 1, .rounds = {{LIANA_SUM_OF_VARIABLE, 2, terms}}};
 }
 
 /* The learning rate of the variable. */
-static liana_tensor local_rate(const liana__optimizer_step *step)
+static liana_tensor local_rate(const liana_optimizer_step *step)
 {
     const lars_options *options = step->options;
     if (step->excluded) return step->learning_rate;
@@ -48,7 +47,7 @@ static liana_tensor local_rate(const liana__optimizer_step *step)
     return liana_op_multiply(step->learning_rate, liana__optimizer_ratio(trusted, whole));
 }
 
-static void update(liana__optimizer_step *step)
+static void update(liana_optimizer_step *step)
 {
     const lars_options *options = step->options;
     liana_tensor gradient = step->gradient;
@@ -64,12 +63,12 @@ static void update(liana__optimizer_step *step)
     liana__optimizer_descend(step, velocity);
 }
 
-const liana__optimizer liana__optimizer_LARS = {
-    .name = "LARS",
-    .doc = "Gradient descent with momentum whose step is a share of the norm of the weights, for large batches.",
-    .options = &options_table,
+const liana_optimizer_type liana__optimizer_LARS = {
+    LIANA_PART(OPTIMIZER, liana_optimizer_type, "LARS",
+               "Gradient descent with momentum whose step is a share of the norm of the weights, for large batches.",
+               LIANA_PART_OPTIONS(lars_options, fields)),
     .default_learning_rate = 1e-1,
-    .slot_names = {"momentum"},
+    .slots = {"momentum"},
     .reads = reads,
     .own_weight_decay = true,
     .update = update,

@@ -5,22 +5,21 @@
 #include <math.h>
 
 typedef struct nadam_options {
-    liana__optimizer_common common;
+    liana_optimizer_common common;
     double beta_1;
     double beta_2;
     double epsilon;
 } nadam_options;
 
-static const liana__field fields[] = {
-    LIANA__FIELD_ROW(nadam_options, beta_1, FLOAT, .default_text = "0.9", .minimum = 0, .maximum = 0.9999999,
+static const liana_option fields[] = {
+    LIANA_OPTION_ROW(nadam_options, beta_1, FLOAT, .default_text = "0.9", .minimum = 0, .maximum = 0.9999999,
                      .doc = "Decay of the mean of gradients."),
-    LIANA__FIELD_ROW(nadam_options, beta_2, FLOAT, .default_text = "0.999", .minimum = 0, .maximum = 0.9999999,
+    LIANA_OPTION_ROW(nadam_options, beta_2, FLOAT, .default_text = "0.999", .minimum = 0, .maximum = 0.9999999,
                      .doc = "Decay of the mean of squared gradients."),
-    LIANA__FIELD_ROW(nadam_options, epsilon, FLOAT, .default_text = "1e-7", .minimum = 0, .maximum = 1e3,
+    LIANA_OPTION_ROW(nadam_options, epsilon, FLOAT, .default_text = "1e-7", .minimum = 0, .maximum = 1e3,
                      .doc = "Added to the root, against division by zero."),
-    LIANA__OPTIMIZER_FIELDS("null"),
+    LIANA_OPTIMIZER_ROWS("null"),
 };
-static const liana__fields options_table = LIANA__FIELD_TABLE("Nadam", nadam_options, fields);
 
 /* From here on 1 - 0.5 * 0.96^t is 1 in double precision. */
 enum { NUM_FACTORS = 1024 };
@@ -60,7 +59,7 @@ static liana_tensor momentum_of(liana_tensor iteration, double beta_1)
     return liana_op_multiply(liana__optimizer_scalar(iteration, beta_1), one_minus(half));
 }
 
-static void update(liana__optimizer_step *step)
+static void update(liana_optimizer_step *step)
 {
     const nadam_options *options = step->options;
     const double beta_1 = options->beta_1;
@@ -80,11 +79,10 @@ static void update(liana__optimizer_step *step)
     liana__optimizer_descend(step, liana_op_divide(liana_op_multiply(step->learning_rate, ahead), root));
 }
 
-const liana__optimizer liana__optimizer_Nadam = {
-    .name = "Nadam",
-    .doc = "Adam with Nesterov's momentum.",
-    .options = &options_table,
+const liana_optimizer_type liana__optimizer_Nadam = {
+    LIANA_PART(OPTIMIZER, liana_optimizer_type, "Nadam", "Adam with Nesterov's momentum.",
+               LIANA_PART_OPTIONS(nadam_options, fields)),
     .default_learning_rate = 1e-3,
-    .slot_names = {"m", "v"},
+    .slots = {"m", "v"},
     .update = update,
 };

@@ -3,10 +3,9 @@
 #include "optimizers/schedule.h"
 
 #include <math.h>
-#include <stdio.h>
 
 typedef struct one_cycle_options {
-    liana__schedule_common common;
+    liana_schedule_common common;
     double pct_start;
     double div_factor;
     double final_div_factor;
@@ -17,20 +16,19 @@ typedef struct one_cycle_options {
 enum { COSINE, LINEAR };
 static const char *const strategies[] = {"cos", "linear", NULL};
 
-static const liana__field fields[] = {
-    LIANA__FIELD_ROW(one_cycle_options, pct_start, FLOAT, .default_text = "0.3", .minimum = 0, .maximum = 1,
+static const liana_option fields[] = {
+    LIANA_OPTION_ROW(one_cycle_options, pct_start, FLOAT, .default_text = "0.3", .minimum = 0, .maximum = 1,
                      .doc = "The share of the cycle in which the rate rises."),
-    LIANA__FIELD_ROW(one_cycle_options, div_factor, FLOAT, .default_text = "25.0", .minimum = 1, .maximum = 1e12,
+    LIANA_OPTION_ROW(one_cycle_options, div_factor, FLOAT, .default_text = "25.0", .minimum = 1, .maximum = 1e12,
                      .doc = "The highest rate, which is initial_learning_rate, over the first one."),
-    LIANA__FIELD_ROW(one_cycle_options, final_div_factor, FLOAT, .default_text = "1.0e4", .minimum = 1, .maximum = 1e12,
+    LIANA_OPTION_ROW(one_cycle_options, final_div_factor, FLOAT, .default_text = "1.0e4", .minimum = 1, .maximum = 1e12,
                      .doc = "The first rate over the last one."),
-    LIANA__FIELD_ROW(one_cycle_options, anneal_strategy, ENUM, .default_text = "cos", .names = strategies,
+    LIANA_OPTION_ROW(one_cycle_options, anneal_strategy, ENUM, .default_text = "cos", .names = strategies,
                      .doc = "Whether the rate follows a cosine or a line."),
-    LIANA__FIELD_ROW(one_cycle_options, three_phase, BOOL, .default_text = "false",
+    LIANA_OPTION_ROW(one_cycle_options, three_phase, BOOL, .default_text = "false",
                      .doc = "Whether the rate falls to the first one as it rose, and then on to the last one."),
-    LIANA__SCHEDULE_FIELDS,
+    LIANA_SCHEDULE_ROWS,
 };
-static const liana__fields options_table = LIANA__FIELD_TABLE("OneCycle", one_cycle_options, fields);
 
 static double between(const one_cycle_options *own, double from, double to, double done)
 {
@@ -55,22 +53,17 @@ static double rate(const void *options, double step, double decay_steps, double 
     return last;
 }
 
-static liana_status check(const void *options, const liana__value *value, const char *where, liana__error *error)
+static liana_status check(liana_check *check)
 {
-    const one_cycle_options *own = options;
+    const one_cycle_options *own = check->options;
     if (!own->three_phase || own->pct_start <= 0.5) return LIANA_OK;
-    char key[256];
-    snprintf(key, sizeof key, "%s.pct_start", where);
-    const liana__value *given = liana__value_get(value, "pct_start");
-    return liana__fail_at(error, given ? &given->place : &value->place, key,
-                          "found %g with three_phase, expected at most 0.5: the rate falls as long as it rises",
-                          own->pct_start);
+    return liana_option_refuse(check, "pct_start",
+                               "found %g with three_phase, expected at most 0.5: the rate falls as long as it rises",
+                               own->pct_start);
 }
 
-const liana__schedule liana__schedule_OneCycle = {
-    .name = "OneCycle",
-    .doc = "Up to the rate from a small one, and down to a tiny one",
-    .options = &options_table,
+const liana_schedule_type liana__schedule_OneCycle = {
+    LIANA_PART(SCHEDULE, liana_schedule_type, "OneCycle", "Up to the rate from a small one, and down to a tiny one",
+               LIANA_PART_OPTIONS(one_cycle_options, fields), .check = check),
     .rate = rate,
-    .check = check,
 };

@@ -1,5 +1,4 @@
 /* Reading an optimizer: its name, its options and its learning rate. */
-#include "base/own_part.h"
 #include "base/text.h"
 #include "optimizers/update_rule.h"
 
@@ -31,13 +30,13 @@ static liana_status read_name(const liana__value *map, const char *where, const 
 }
 
 /* A number is read as the schedules' initial rate is, under the name that it was given. */
-static liana_status read_number(const liana__schedule *schedule, const liana__value *value, const char *where,
-                                liana__arena *arena, liana__schedule_common *options, liana__error *error)
+static liana_status read_number(const liana_schedule_type *schedule, const liana__value *value, const char *where,
+                                liana__arena *arena, liana_schedule_common *options, liana__error *error)
 {
-    liana__field row = *liana__fields_find(schedule->options, "initial_learning_rate");
+    liana_option row = *liana__fields_find(&schedule->part.options, "initial_learning_rate");
     row.name = "learning_rate";
-    const liana__fields table = {schedule->name, sizeof *options, 1, &row};
-    liana__schedule_common read;
+    const liana_options table = {schedule->part.name, sizeof *options, 1, &row};
+    liana_schedule_common read;
     liana__value *map = liana__value_map(arena);
     if (map) liana__value_append(arena, map, row.name, &value->place, liana__value_copy(arena, value));
     if (!map || arena->failed) return liana__fail_memory(error, "the learning rate");
@@ -49,7 +48,7 @@ static liana_status read_number(const liana__schedule *schedule, const liana__va
 
 /* {name: SCHEDULE, ...}, or {online: SCHEDULE, ...} for one that follows the training. */
 static liana_status find_schedule(const liana_context *context, const liana__value *value, const char *key,
-                                  const liana__schedule **schedule, liana__error *error)
+                                  const liana_schedule_type **schedule, liana__error *error)
 {
     static const char expected[] = "a number, or a schedule such as {name: CosineDecay, ...}";
     const liana__value *online = value->kind == LIANA__VALUE_MAP ? liana__value_get(value, "online") : NULL;
@@ -62,7 +61,7 @@ static liana_status find_schedule(const liana_context *context, const liana__val
     return liana__fail_at(error, &name->place, key,
                           "online: found '%s', whose rate does not follow the training, expected Hypergradient; other "
                           "schedules have the key 'name'",
-                          (*schedule)->name);
+                          (*schedule)->part.name);
 }
 
 /* `where` is the optimizer's key. */
@@ -70,22 +69,22 @@ static liana_status read_learning_rate(const liana_context *context, const liana
                                        liana__arena *arena, liana__optimizer_choice *choice, liana__error *error)
 {
     static const char *const ignored[] = {"name", "online", NULL};
-    const liana__schedule *schedule = &liana__schedule_Constant;
+    const liana_schedule_type *schedule = &liana__schedule_Constant;
     const double usual = choice->optimizer->default_learning_rate;
     if (value && value->kind == LIANA__VALUE_NULL) value = NULL;
     bool is_number = value && (value->kind == LIANA__VALUE_INT || value->kind == LIANA__VALUE_FLOAT);
     char key[256];
     snprintf(key, sizeof key, "%s.learning_rate", where);
     if (value && !is_number) LIANA_TRY(find_schedule(context, value, key, &schedule, error));
-    liana__schedule_common *options = liana__arena_allocate(arena, schedule->options->size);
+    liana_schedule_common *options = liana__arena_allocate(arena, schedule->part.options.size);
     if (!options) return liana__fail_memory(error, "the learning rate");
-    LIANA_TRY(liana__fields_read(schedule->options, is_number ? NULL : value, key, ignored, arena, options, error));
-    LIANA_TRY(liana__own_part_finish(schedule->own, options, value ? &value->place : NULL, key, error));
+    LIANA_TRY(
+        liana__fields_read(&schedule->part.options, is_number ? NULL : value, key, ignored, arena, options, error));
     if (is_number) LIANA_TRY(read_number(schedule, value, where, arena, options, error));
     if (value) LIANA_TRY(liana__schedule_check(options, value, key, usual, error));
-    if (value && !is_number && schedule->check) LIANA_TRY(schedule->check(options, value, key, error));
+    if (value && !is_number) LIANA_TRY(liana__part_check(&schedule->part, context, options, value, key, error));
     choice->learning_rate =
-        (liana__learning_rate){.schedule = schedule, .options = options, .default_learning_rate = usual};
+        (liana_learning_rate){.schedule = schedule, .options = options, .default_learning_rate = usual};
     return LIANA_OK;
 }
 
@@ -97,12 +96,12 @@ liana_status liana__optimizer_read(const liana_context *context, const liana__va
     const liana__value *name = NULL;
     LIANA_TRY(
         read_name(value, where, "a name, or a mapping such as {name: Adam, learning_rate: 1.0e-3}", &name, error));
-    const liana__optimizer *optimizer = liana__optimizer_find(context, name->string, &nearest);
+    const liana_optimizer_type *optimizer = liana__optimizer_find(context, name->string, &nearest);
     if (!optimizer) return fail_unknown(name, where, "optimizer", nearest, error);
-    void *options = liana__arena_allocate(arena, optimizer->options->size);
+    void *options = liana__arena_allocate(arena, optimizer->part.options.size);
     if (!options) return liana__fail_memory(error, "the optimizer");
-    LIANA_TRY(liana__fields_read(optimizer->options, value, where, ignored, arena, options, error));
-    LIANA_TRY(liana__own_part_finish(optimizer->own, options, &value->place, where, error));
+    LIANA_TRY(liana__fields_read(&optimizer->part.options, value, where, ignored, arena, options, error));
+    LIANA_TRY(liana__part_check(&optimizer->part, context, options, value, where, error));
     LIANA_TRY(liana__optimizer_check_common(options, value, where, error));
     *choice = (liana__optimizer_choice){.optimizer = optimizer, .options = options};
     char key[256];

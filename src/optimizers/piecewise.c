@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 typedef struct piecewise_options {
-    liana__schedule_common common;
+    liana_schedule_common common;
     const liana__value *boundaries;
     const liana__value *values;
     int unit;
@@ -14,16 +14,15 @@ typedef struct piecewise_options {
 enum { IN_STEPS, IN_EPOCHS };
 static const char *const units[] = {"steps", "epochs", NULL};
 
-static const liana__field fields[] = {
-    LIANA__FIELD_ROW(piecewise_options, boundaries, VALUE,
+static const liana_option fields[] = {
+    LIANA_OPTION_ROW(piecewise_options, boundaries, VALUE,
                      .doc = "The last update of each rate but the last one, as [100, 200]; they rise."),
-    LIANA__FIELD_ROW(piecewise_options, values, VALUE,
+    LIANA_OPTION_ROW(piecewise_options, values, VALUE,
                      .doc = "The rates, as [0.1, 0.05, 0.01]: one more than boundaries."),
-    LIANA__FIELD_ROW(piecewise_options, unit, ENUM, .default_text = "steps", .names = units,
+    LIANA_OPTION_ROW(piecewise_options, unit, ENUM, .default_text = "steps", .names = units,
                      .doc = "What the boundaries count after the warm-up: steps, or epochs."),
-    LIANA__SCHEDULE_RATE_FIELDS,
+    LIANA_SCHEDULE_RATE_ROWS,
 };
-static const liana__fields options_table = LIANA__FIELD_TABLE("PiecewiseConstantDecay", piecewise_options, fields);
 
 /* NaN: no number. */
 static double number_of(const liana__value *value)
@@ -33,7 +32,7 @@ static double number_of(const liana__value *value)
 }
 
 /* As in Keras: a boundary in steps belongs to the rate before it. One in epochs is where the next epoch begins. */
-static double rate_of_run(const liana__learning_rate *run, double step, double initial)
+static double rate_of_run(const liana_learning_rate *run, double step, double initial)
 {
     (void)initial;
     const piecewise_options *own = run->options;
@@ -50,47 +49,47 @@ static double rate_of_run(const liana__learning_rate *run, double step, double i
 
 /* ---- checks ---- */
 
-static liana_status check_list(const liana__value *list, const liana__value *value, const char *key, double minimum,
-                               liana__error *error)
+/* The place of an error is that of the number. */
+static liana_status check_list(const liana__value *list, const liana_check *check, const char *key, double minimum)
 {
     char found[128];
     if (!list || list->kind != LIANA__VALUE_LIST) {
-        return liana__fail_at(error, list ? &list->place : &value->place, key, "found %s, expected a list of numbers",
+        return liana__fail_at(check->error, list ? &list->place : &check->map->place, key,
+                              "found %s, expected a list of numbers",
                               list ? liana__value_describe(list, found, sizeof found) : "nothing");
     }
     for (size_t i = 0; i < list->count; i++) {
         double number = number_of(list->items[i]);
         if (isfinite(number) && number >= minimum) continue;
-        return liana__fail_at(error, &list->items[i]->place, key, "found %s, expected a number of at least %g",
+        return liana__fail_at(check->error, &list->items[i]->place, key, "found %s, expected a number of at least %g",
                               liana__value_describe(list->items[i], found, sizeof found), minimum);
     }
     return LIANA_OK;
 }
 
-static liana_status check(const void *options, const liana__value *value, const char *where, liana__error *error)
+static liana_status check(liana_check *check)
 {
-    const piecewise_options *own = options;
+    const piecewise_options *own = check->options;
     char boundaries[256], values[256];
-    snprintf(boundaries, sizeof boundaries, "%s.boundaries", where);
-    snprintf(values, sizeof values, "%s.values", where);
-    LIANA_TRY(check_list(own->boundaries, value, boundaries, 0, error));
-    LIANA_TRY(check_list(own->values, value, values, 0, error));
+    snprintf(boundaries, sizeof boundaries, "%s.boundaries", check->where);
+    snprintf(values, sizeof values, "%s.values", check->where);
+    LIANA_TRY(check_list(own->boundaries, check, boundaries, 0));
+    LIANA_TRY(check_list(own->values, check, values, 0));
     for (size_t i = 1; i < own->boundaries->count; i++) {
         double before = number_of(own->boundaries->items[i - 1]), now = number_of(own->boundaries->items[i]);
         if (now > before) continue;
-        return liana__fail_at(error, &own->boundaries->items[i]->place, boundaries,
+        return liana__fail_at(check->error, &own->boundaries->items[i]->place, boundaries,
                               "found %g after %g, expected numbers that rise", now, before);
     }
     if (own->values->count == own->boundaries->count + 1) return LIANA_OK;
-    return liana__fail_at(error, &own->values->place, values, "found %zu rates for %zu boundaries, expected %zu",
+    return liana__fail_at(check->error, &own->values->place, values, "found %zu rates for %zu boundaries, expected %zu",
                           own->values->count, own->boundaries->count, own->boundaries->count + 1);
 }
 
-const liana__schedule liana__schedule_PiecewiseConstantDecay = {
-    .name = "PiecewiseConstantDecay",
-    .doc = "values[i], where i boundaries have been passed",
-    .options = &options_table,
+const liana_schedule_type liana__schedule_PiecewiseConstantDecay = {
+    LIANA_PART(SCHEDULE, liana_schedule_type, "PiecewiseConstantDecay",
+               "values[i], where i boundaries have been passed", LIANA_PART_OPTIONS(piecewise_options, fields),
+               .check = check),
     .rate_of_run = rate_of_run,
     .endless = true,
-    .check = check,
 };

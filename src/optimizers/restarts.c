@@ -2,10 +2,9 @@
 #include "optimizers/schedule.h"
 
 #include <math.h>
-#include <stdio.h>
 
 typedef struct restarts_options {
-    liana__schedule_common common;
+    liana_schedule_common common;
     double first_decay_steps;
     double first_decay_epochs;
     double t_mul;
@@ -13,22 +12,21 @@ typedef struct restarts_options {
     double alpha;
 } restarts_options;
 
-static const liana__field fields[] = {
-    LIANA__FIELD_ROW(restarts_options, first_decay_steps, FLOAT, .default_text = "0.0", .minimum = 0, .maximum = 1e12,
+static const liana_option fields[] = {
+    LIANA_OPTION_ROW(restarts_options, first_decay_steps, FLOAT, .default_text = "0.0", .minimum = 0, .maximum = 1e12,
                      .doc = "Length of the first decay in updates."),
-    LIANA__FIELD_ROW(restarts_options, first_decay_epochs, FLOAT, .default_text = "0.0", .minimum = 0, .maximum = 1e9,
+    LIANA_OPTION_ROW(restarts_options, first_decay_epochs, FLOAT, .default_text = "0.0", .minimum = 0, .maximum = 1e9,
                      .doc = "Length of the first decay in epochs, added to first_decay_steps."),
-    LIANA__FIELD_ROW(restarts_options, t_mul, FLOAT, .default_text = "2.0", .minimum = 1, .maximum = 1e6,
+    LIANA_OPTION_ROW(restarts_options, t_mul, FLOAT, .default_text = "2.0", .minimum = 1, .maximum = 1e6,
                      .doc = "How much longer each decay is than the one before."),
-    LIANA__FIELD_ROW(restarts_options, m_mul, FLOAT, .default_text = "1.0", .minimum = 0, .maximum = 1e6,
+    LIANA_OPTION_ROW(restarts_options, m_mul, FLOAT, .default_text = "1.0", .minimum = 0, .maximum = 1e6,
                      .doc = "The rate after a restart, as a share of that after the one before."),
-    LIANA__FIELD_ROW(restarts_options, alpha, FLOAT, .default_text = "0.0", .minimum = 0, .maximum = 1,
+    LIANA_OPTION_ROW(restarts_options, alpha, FLOAT, .default_text = "0.0", .minimum = 0, .maximum = 1,
                      .doc = "The smallest rate, as a share of the initial one."),
-    LIANA__SCHEDULE_RATE_FIELDS,
+    LIANA_SCHEDULE_RATE_ROWS,
 };
-static const liana__fields options_table = LIANA__FIELD_TABLE("CosineDecayRestarts", restarts_options, fields);
 
-static double rate_of_run(const liana__learning_rate *run, double step, double initial)
+static double rate_of_run(const liana_learning_rate *run, double step, double initial)
 {
     const restarts_options *own = run->options;
     double length = liana__length_in_updates(own->first_decay_steps, own->first_decay_epochs, run->steps_per_epoch);
@@ -48,23 +46,19 @@ static double rate_of_run(const liana__learning_rate *run, double step, double i
     return initial * ((1 - own->alpha) * cosine + own->alpha);
 }
 
-static liana_status check(const void *options, const liana__value *value, const char *where, liana__error *error)
+static liana_status check(liana_check *check)
 {
-    const restarts_options *own = options;
+    const restarts_options *own = check->options;
     if (own->first_decay_steps > 0 || own->first_decay_epochs > 0) return LIANA_OK;
-    char key[256];
-    snprintf(key, sizeof key, "%s.first_decay_steps", where);
-    const liana__value *given = liana__value_get(value, "first_decay_steps");
-    return liana__fail_at(error, given ? &given->place : &value->place, key,
-                          "found no length, expected that of the first decay: first_decay_steps in updates, or "
-                          "first_decay_epochs");
+    return liana_option_refuse(check, "first_decay_steps",
+                               "found no length, expected that of the first decay: first_decay_steps in updates, or "
+                               "first_decay_epochs");
 }
 
-const liana__schedule liana__schedule_CosineDecayRestarts = {
-    .name = "CosineDecayRestarts",
-    .doc = "CosineDecay again and again, each time t_mul times as long and m_mul times as high",
-    .options = &options_table,
+const liana_schedule_type liana__schedule_CosineDecayRestarts = {
+    LIANA_PART(SCHEDULE, liana_schedule_type, "CosineDecayRestarts",
+               "CosineDecay again and again, each time t_mul times as long and m_mul times as high",
+               LIANA_PART_OPTIONS(restarts_options, fields), .check = check),
     .rate_of_run = rate_of_run,
     .endless = true,
-    .check = check,
 };

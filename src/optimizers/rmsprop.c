@@ -3,25 +3,24 @@
 #include "optimizers/optimizer.h"
 
 typedef struct rmsprop_options {
-    liana__optimizer_common common;
+    liana_optimizer_common common;
     double rho;
     double momentum;
     double epsilon;
     bool centered;
 } rmsprop_options;
 
-static const liana__field fields[] = {
-    LIANA__FIELD_ROW(rmsprop_options, rho, FLOAT, .default_text = "0.9", .minimum = 0, .maximum = 1,
+static const liana_option fields[] = {
+    LIANA_OPTION_ROW(rmsprop_options, rho, FLOAT, .default_text = "0.9", .minimum = 0, .maximum = 1,
                      .doc = "Decay of the mean of squared gradients."),
-    LIANA__FIELD_ROW(rmsprop_options, momentum, FLOAT, .default_text = "0.0", .minimum = 0, .maximum = 1,
+    LIANA_OPTION_ROW(rmsprop_options, momentum, FLOAT, .default_text = "0.0", .minimum = 0, .maximum = 1,
                      .doc = "The share of the last step that is added to this one."),
-    LIANA__FIELD_ROW(rmsprop_options, epsilon, FLOAT, .default_text = "1e-7", .minimum = 0, .maximum = 1e3,
+    LIANA_OPTION_ROW(rmsprop_options, epsilon, FLOAT, .default_text = "1e-7", .minimum = 0, .maximum = 1e3,
                      .doc = "Added below the root, against division by zero."),
-    LIANA__FIELD_ROW(rmsprop_options, centered, BOOL, .default_text = "false",
+    LIANA_OPTION_ROW(rmsprop_options, centered, BOOL, .default_text = "false",
                      .doc = "Whether to divide by the root of the gradient's variance instead of its mean square."),
-    LIANA__OPTIMIZER_FIELDS("null"),
+    LIANA_OPTIMIZER_ROWS("null"),
 };
-static const liana__fields options_table = LIANA__FIELD_TABLE("RMSprop", rmsprop_options, fields);
 
 /* "velocity", then "average_gradient" and "momentum" as far as they are needed. */
 static size_t momentum_slot(const rmsprop_options *options)
@@ -47,7 +46,7 @@ static liana_tensor mean(liana_tensor old, liana_tensor value, double rho)
     return liana_op_add(kept, liana_op_multiply(liana__optimizer_scalar(old, 1 - rho), value));
 }
 
-static void update(liana__optimizer_step *step)
+static void update(liana_optimizer_step *step)
 {
     const rmsprop_options *options = step->options;
     liana_tensor velocity = mean(step->slots[0], liana_op_square(step->gradient), options->rho);
@@ -69,10 +68,10 @@ static void update(liana__optimizer_step *step)
     liana__optimizer_descend(step, descent);
 }
 
-const liana__optimizer liana__optimizer_RMSprop = {
-    .name = "RMSprop",
-    .doc = "Steps by the gradient, divided by the root of the mean squared gradient.",
-    .options = &options_table,
+const liana_optimizer_type liana__optimizer_RMSprop = {
+    LIANA_PART(OPTIMIZER, liana_optimizer_type, "RMSprop",
+               "Steps by the gradient, divided by the root of the mean squared gradient.",
+               LIANA_PART_OPTIONS(rmsprop_options, fields)),
     .default_learning_rate = 1e-3,
     .num_slots = num_slots,
     .slot_name = slot_name,

@@ -1,30 +1,37 @@
 /* The list of schedules, and the learning rate of an update. */
 #include "optimizers/schedule.h"
 
-#include "base/parts.h"
-#include "base/text.h"
-
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
-const liana__schedule *const liana__schedules[] = {
-#define LIANA__SCHEDULE(stem, name) &liana__schedule_##name,
+static liana_status accept(liana_context *context, liana_part *part)
+{
+    static const liana_option common[] = {LIANA_SCHEDULE_ROWS};
+    const liana_schedule_type *schedule = (const liana_schedule_type *)part;
+    LIANA_TRY(liana__part_needs(context, part, schedule->rate || schedule->rate_of_run, "rate"));
+    LIANA_TRY(liana__part_needs(context, part, schedule->rate || !schedule->adapt, "rate"));
+    /* The first row is that of the rate. The others may be left out, where they mean nothing. */
+    return liana__part_needs_rows(context, part, common, 1, "LIANA_SCHEDULE_ROWS");
+}
+
+static const liana_part *const list[] = {
+#define LIANA__SCHEDULE(stem, name) &liana__schedule_##name.part,
 #include "optimizers/schedules.def"
 #undef LIANA__SCHEDULE
     NULL,
 };
 
-const char *const liana__schedule_by_names[] = {"step", "epoch", NULL};
+/* Keras takes "adam" for "Adam" too. */
+const liana__kind liana__schedule_kind = {.kind = LIANA_PART_SCHEDULE,
+                                          .size = sizeof(liana_schedule_type),
+                                          .builtin = list,
+                                          .any_case = true,
+                                          .accept = accept};
 
-enum { NUM_SCHEDULES = sizeof liana__schedules / sizeof *liana__schedules - 1 };
-
-const liana__schedule *liana__schedule_find(const liana_context *context, const char *name, const char **nearest)
+const liana_schedule_type *liana__schedule_find(const liana_context *context, const char *name, const char **nearest)
 {
-    liana__named list = LIANA__NAMED_POINTERS(liana__schedule, liana__schedules, NUM_SCHEDULES);
-    list.any_case = true; /* Keras takes "adam" for "Adam" too */
-    return liana__part_find(context, LIANA__PART_SCHEDULE, list, name, nearest);
+    return liana__part_find(context, &liana__schedule_kind, name, nearest);
 }
 
 /* Rounds to a whole number if only rounding errors are between (0.7 epochs of 10 updates are 7 updates, not
@@ -35,9 +42,9 @@ double liana__length_in_updates(double steps, double epochs, int64_t steps_per_e
     return fabs(length - whole) <= 1e-12 * whole ? whole : length;
 }
 
-double liana__warmup_length(const liana__learning_rate *rate)
+double liana__warmup_length(const liana_learning_rate *rate)
 {
-    const liana__schedule_common *common = rate->options;
+    const liana_schedule_common *common = rate->options;
     double steps = common->warmup_steps + common->warmup_share * (double)rate->total_steps;
     return liana__length_in_updates(steps, common->warmup_epochs, rate->steps_per_epoch);
 }
@@ -54,7 +61,7 @@ static liana_status check_rate(double rate, const liana__value *value, const cha
                           liana__value_describe(value, found, sizeof found), usual);
 }
 
-static liana_status check_warmup(const liana__schedule_common *options, const liana__value *value, const char *where,
+static liana_status check_warmup(const liana_schedule_common *options, const liana__value *value, const char *where,
                                  liana__error *error)
 {
     const liana__value *share = liana__value_get(value, "warmup_share");
@@ -66,7 +73,7 @@ static liana_status check_warmup(const liana__schedule_common *options, const li
                           options->warmup_steps > 0 ? "warmup_steps" : "warmup_epochs");
 }
 
-liana_status liana__schedule_check(const liana__schedule_common *options, const liana__value *value, const char *where,
+liana_status liana__schedule_check(const liana_schedule_common *options, const liana__value *value, const char *where,
                                    double default_learning_rate, liana__error *error)
 {
     static const char *const lengths[] = {"decay_steps", "decay_epochs"};
@@ -95,26 +102,26 @@ static double length_or_nothing(double length)
     return isnan(length) ? 0 : length;
 }
 
-bool liana__learning_rate_has_length(const liana__learning_rate *rate)
+bool liana__learning_rate_has_length(const liana_learning_rate *rate)
 {
-    const liana__schedule_common *common = rate->options;
+    const liana_schedule_common *common = rate->options;
     bool given = length_or_nothing(common->decay_steps) > 0 || length_or_nothing(common->decay_epochs) > 0;
     return (given || rate->schedule->endless) && common->warmup_share <= 0;
 }
 
 /* The last step at which the rate changed. */
-static double last_change(const liana__learning_rate *rate, int64_t step, double warmup)
+static double last_change(const liana_learning_rate *rate, int64_t step, double warmup)
 {
-    const liana__schedule_common *common = rate->options;
-    if (common->by == LIANA__BY_STEP || rate->steps_per_epoch < 1) return (double)step;
+    const liana_schedule_common *common = rate->options;
+    if (common->by == LIANA_BY_STEP || rate->steps_per_epoch < 1) return (double)step;
     double begin = (double)(step / rate->steps_per_epoch * rate->steps_per_epoch);
     return begin < warmup ? warmup : begin;
 }
 
-static double unscaled_rate(const liana__learning_rate *rate, int64_t step)
+static double unscaled_rate(const liana_learning_rate *rate, int64_t step)
 {
-    const liana__schedule_common *common = rate->options;
-    const liana__schedule *schedule = rate->schedule;
+    const liana_schedule_common *common = rate->options;
+    const liana_schedule_type *schedule = rate->schedule;
     bool given = !isnan(common->initial_learning_rate);
     double initial = given ? common->initial_learning_rate : rate->default_learning_rate;
     double warmup = liana__warmup_length(rate);
@@ -129,9 +136,9 @@ static double unscaled_rate(const liana__learning_rate *rate, int64_t step)
     return schedule->rate(rate->options, after, decay > 1 ? decay : 1, initial);
 }
 
-double liana__learning_rate_at(const liana__learning_rate *rate, int64_t step)
+double liana__learning_rate_at(const liana_learning_rate *rate, int64_t step)
 {
-    const liana__schedule_common *common = rate->options;
+    const liana_schedule_common *common = rate->options;
     double scaled = unscaled_rate(rate, step) * common->scale;
     if (common->scale_with_batch == 0 || rate->batch_size == 0) return scaled;
     return scaled * ((double)rate->batch_size / (double)common->scale_with_batch);

@@ -3,27 +3,26 @@
 #include "optimizers/optimizer.h"
 
 typedef struct sgd_options {
-    liana__optimizer_common common;
+    liana_optimizer_common common;
     double momentum;
     bool nesterov;
 } sgd_options;
 
-static const liana__field fields[] = {
-    LIANA__FIELD_ROW(sgd_options, momentum, FLOAT, .default_text = "0.0", .minimum = 0, .maximum = 1,
+static const liana_option fields[] = {
+    LIANA_OPTION_ROW(sgd_options, momentum, FLOAT, .default_text = "0.0", .minimum = 0, .maximum = 1,
                      .doc = "The share of the last step that is added to this one."),
-    LIANA__FIELD_ROW(
+    LIANA_OPTION_ROW(
         sgd_options, nesterov, BOOL, .default_text = "false",
         .doc = "Whether to use Nesterov's momentum: the gradient counts as if taken after the momentum step."),
-    LIANA__OPTIMIZER_FIELDS("null"),
+    LIANA_OPTIMIZER_ROWS("null"),
 };
-static const liana__fields options_table = LIANA__FIELD_TABLE("SGD", sgd_options, fields);
 
 static size_t num_slots(const void *options)
 {
     return ((const sgd_options *)options)->momentum > 0 ? 1 : 0;
 }
 
-static void update(liana__optimizer_step *step)
+static void update(liana_optimizer_step *step)
 {
     const sgd_options *options = step->options;
     liana_tensor descent = liana_op_multiply(step->learning_rate, step->gradient);
@@ -41,12 +40,11 @@ static void update(liana__optimizer_step *step)
     step->new_slots[0] = velocity;
 }
 
-const liana__optimizer liana__optimizer_SGD = {
-    .name = "SGD",
-    .doc = "Steps against the gradient, with momentum if set.",
-    .options = &options_table,
+const liana_optimizer_type liana__optimizer_SGD = {
+    LIANA_PART(OPTIMIZER, liana_optimizer_type, "SGD", "Steps against the gradient, with momentum if set.",
+               LIANA_PART_OPTIONS(sgd_options, fields)),
     .default_learning_rate = 1e-2,
     .num_slots = num_slots,
-    .slot_names = {"momentum"},
+    .slots = {"momentum"},
     .update = update,
 };

@@ -8,12 +8,12 @@
 #include <string.h>
 
 /* No options: none of this. */
-static const liana__optimizer_common *common_of(const liana__update_rule *rule)
+static const liana_optimizer_common *common_of(const liana__update_rule *rule)
 {
-    static const liana__optimizer_common nothing = {.weight_decay = NAN,
-                                                    .clipnorm = NAN,
-                                                    .clipvalue = NAN,
-                                                    .global_clipnorm = NAN};
+    static const liana_optimizer_common nothing = {.weight_decay = NAN,
+                                                   .clipnorm = NAN,
+                                                   .clipvalue = NAN,
+                                                   .global_clipnorm = NAN};
     return rule->options ? rule->options : &nothing;
 }
 
@@ -42,15 +42,21 @@ size_t liana__rule_num_slots(const liana__update_rule *rule)
 const char *liana__rule_slot_name(const liana__update_rule *rule, size_t slot)
 {
     const size_t own = direction_slot(rule);
-    const liana__optimizer *optimizer = rule->optimizer;
+    const liana_optimizer_type *optimizer = rule->optimizer;
     if (slot < own && optimizer->slot_name) return optimizer->slot_name(rule->options, slot);
-    if (slot < own) return optimizer->slot_names[slot];
+    if (slot < own) return optimizer->slots[slot];
     return slot == own && rule->adapts_rate ? "direction" : "average";
+}
+
+void liana__rule_slot_variable(const liana__update_rule *rule, size_t slot, const char *variable, char *name,
+                               size_t size)
+{
+    snprintf(name, size, "optimizer/%s/%s/%s", rule->optimizer->part.name, liana__rule_slot_name(rule, slot), variable);
 }
 
 double liana__rule_slot_begins_at(const liana__update_rule *rule, size_t slot)
 {
-    const liana__optimizer *optimizer = rule->optimizer;
+    const liana_optimizer_type *optimizer = rule->optimizer;
     if (slot >= direction_slot(rule) || !optimizer->slot_begins_at) return 0;
     return optimizer->slot_begins_at(rule->options, slot);
 }
@@ -64,9 +70,9 @@ static bool clips_by_norm(const liana__update_rule *rule)
 
 /* The gradient, as all that comes after the clipping sees it. A norm that is not finite makes it NaN, as in Keras: it
  * must not pass for a small gradient. */
-static liana_tensor clipped(const liana__update_rule *rule, const liana__optimizer_step *step)
+static liana_tensor clipped(const liana__update_rule *rule, const liana_optimizer_step *step)
 {
-    const liana__optimizer_common *common = common_of(rule);
+    const liana_optimizer_common *common = common_of(rule);
     if (!isnan(common->clipvalue)) return liana_op_clip(step->gradient, -common->clipvalue, common->clipvalue);
     if (!clips_by_norm(rule)) return step->gradient;
     liana_tensor norm = liana_op_sqrt(step->sums[0][0]);
@@ -77,7 +83,7 @@ static liana_tensor clipped(const liana__update_rule *rule, const liana__optimiz
     return liana_op_multiply(step->gradient, liana_op_add(scale, zero_if_finite));
 }
 
-static void clip_terms(const liana__optimizer_step *step, liana_tensor *terms)
+static void clip_terms(const liana_optimizer_step *step, liana_tensor *terms)
 {
     terms[0] = liana_op_square(step->gradient);
 }
@@ -97,28 +103,28 @@ static size_t first_own_round(const liana__update_rule *rule)
     return rate_round(rule) + rule->adapts_rate;
 }
 
-static void add_round(liana__update_reads *reads, liana__sum_scope scope, size_t num_sums,
-                      void (*terms)(const liana__optimizer_step *step, liana_tensor *terms))
+static void add_round(liana_update_reads *reads, liana_sum_scope scope, size_t num_sums,
+                      void (*terms)(const liana_optimizer_step *step, liana_tensor *terms))
 {
-    reads->rounds[reads->num_rounds++] = (liana__sum_round){scope, num_sums, terms};
+    reads->rounds[reads->num_rounds++] = (liana_sum_round){scope, num_sums, terms};
 }
 
 static void rate_terms(liana_tensor gradient, liana_tensor direction, liana_tensor *terms)
 {
-    terms[LIANA__RATE_PRODUCT] = liana_op_multiply(gradient, direction);
-    terms[LIANA__RATE_GRADIENT] = liana_op_square(gradient);
-    terms[LIANA__RATE_DIRECTION] = liana_op_square(direction);
+    terms[LIANA_RATE_PRODUCT] = liana_op_multiply(gradient, direction);
+    terms[LIANA_RATE_GRADIENT] = liana_op_square(gradient);
+    terms[LIANA_RATE_DIRECTION] = liana_op_square(direction);
 }
 
-liana__update_reads liana__rule_reads(const liana__update_rule *rule)
+liana_update_reads liana__rule_reads(const liana__update_rule *rule)
 {
-    liana__update_reads own = liana__optimizer_reads(rule->optimizer, rule->options), reads = {.whole = own.whole};
+    liana_update_reads own = liana__optimizer_reads(rule->optimizer, rule->options), reads = {.whole = own.whole};
     if (clips_by_norm(rule)) {
         bool global = isnan(common_of(rule)->clipnorm);
-        add_round(&reads, global ? LIANA__SUM_OF_ALL : LIANA__SUM_OF_VARIABLE, 1, clip_terms);
+        add_round(&reads, global ? LIANA_SUM_OF_ALL : LIANA_SUM_OF_VARIABLE, 1, clip_terms);
     }
-    if (rule->adapts_rate) add_round(&reads, LIANA__SUM_OF_ALL, LIANA__NUM_RATE_SUMS, NULL);
-    for (size_t i = 0; i < own.num_rounds && reads.num_rounds < LIANA__MAX_SUM_ROUNDS; i++) {
+    if (rule->adapts_rate) add_round(&reads, LIANA_SUM_OF_ALL, LIANA_NUM_RATE_SUMS, NULL);
+    for (size_t i = 0; i < own.num_rounds && reads.num_rounds < LIANA_MAX_SUM_ROUNDS; i++) {
         add_round(&reads, own.rounds[i].scope, own.rounds[i].num_sums, own.rounds[i].terms);
     }
     return reads;
@@ -144,20 +150,20 @@ static bool is_excluded(const liana__update_rule *rule, const char *variable)
     return false;
 }
 
-liana__optimizer_step liana__rule_begin(const liana__update_rule *rule, const char *variable)
+liana_optimizer_step liana__rule_begin(const liana__update_rule *rule, const char *variable)
 {
     double decay = common_of(rule)->weight_decay;
-    liana__optimizer_step step = {.options = rule->options, .excluded = is_excluded(rule, variable)};
+    liana_optimizer_step step = {.options = rule->options, .excluded = is_excluded(rule, variable)};
     step.weight_decay = isnan(decay) || step.excluded ? 0 : decay;
     return step;
 }
 
-static bool decays_before(const liana__update_rule *rule, const liana__optimizer_step *step)
+static bool decays_before(const liana__update_rule *rule, const liana_optimizer_step *step)
 {
     return step->weight_decay > 0 && !rule->optimizer->own_weight_decay;
 }
 
-static liana_tensor decayed(const liana__update_rule *rule, const liana__optimizer_step *step)
+static liana_tensor decayed(const liana__update_rule *rule, const liana_optimizer_step *step)
 {
     if (!decays_before(rule, step)) return step->variable;
     liana_tensor decay = liana__optimizer_scalar(step->variable, step->weight_decay);
@@ -168,20 +174,20 @@ static liana_tensor decayed(const liana__update_rule *rule, const liana__optimiz
 /* ---- the update ---- */
 
 /* The step as the optimizer sees it. */
-static liana__optimizer_step inner_step(const liana__update_rule *rule, const liana__optimizer_step *step)
+static liana_optimizer_step inner_step(const liana__update_rule *rule, const liana_optimizer_step *step)
 {
-    liana__optimizer_step inner = *step;
+    liana_optimizer_step inner = *step;
     const size_t first = first_own_round(rule);
     inner.gradient = clipped(rule, step);
     inner.variable = decayed(rule, step);
     memset(inner.sums, 0, sizeof inner.sums);
-    for (size_t round = first; round < LIANA__MAX_SUM_ROUNDS; round++) {
+    for (size_t round = first; round < LIANA_MAX_SUM_ROUNDS; round++) {
         memcpy(inner.sums[round - first], step->sums[round], sizeof *inner.sums);
     }
     return inner;
 }
 
-void liana__rule_terms(const liana__update_rule *rule, size_t round, const liana__optimizer_step *step,
+void liana__rule_terms(const liana__update_rule *rule, size_t round, const liana_optimizer_step *step,
                        liana_tensor *terms)
 {
     if (round < rate_round(rule)) {
@@ -189,15 +195,15 @@ void liana__rule_terms(const liana__update_rule *rule, size_t round, const liana
     } else if (round < first_own_round(rule)) {
         rate_terms(clipped(rule, step), step->slots[direction_slot(rule)], terms);
     } else {
-        liana__optimizer_step inner = inner_step(rule, step);
-        liana__update_reads own = liana__optimizer_reads(rule->optimizer, rule->options);
+        liana_optimizer_step inner = inner_step(rule, step);
+        liana_update_reads own = liana__optimizer_reads(rule->optimizer, rule->options);
         own.rounds[round - first_own_round(rule)].terms(&inner, terms);
     }
 }
 
 /* What the update subtracts from the variable, over the learning rate. */
-static liana_tensor direction(const liana__update_rule *rule, const liana__optimizer_step *step,
-                              const liana__optimizer_step *inner)
+static liana_tensor direction(const liana__update_rule *rule, const liana_optimizer_step *step,
+                              const liana_optimizer_step *inner)
 {
     liana_tensor descent = inner->descent.id  ? inner->descent
                            : inner->change.id ? liana_op_negate(inner->change)
@@ -210,7 +216,7 @@ static liana_tensor direction(const liana__update_rule *rule, const liana__optim
 }
 
 /* The first average is the weight itself. */
-static liana_tensor followed(const liana__update_rule *rule, const liana__optimizer_step *step, liana_tensor value)
+static liana_tensor followed(const liana__update_rule *rule, const liana_optimizer_step *step, liana_tensor value)
 {
     liana_tensor one = liana__optimizer_scalar(value, 1), old = step->slots[liana__rule_average_slot(rule)];
     liana_tensor stays = liana__optimizer_scalar(value, common_of(rule)->ema_momentum);
@@ -221,7 +227,7 @@ static liana_tensor followed(const liana__update_rule *rule, const liana__optimi
 
 /* The average where the number of updates is a multiple of the frequency. Numbers below 2^24 are exact, and so is their
  * quotient where it is whole. */
-static liana_tensor overwritten(const liana__update_rule *rule, const liana__optimizer_step *step, liana_tensor average,
+static liana_tensor overwritten(const liana__update_rule *rule, const liana_optimizer_step *step, liana_tensor average,
                                 liana_tensor value)
 {
     int64_t frequency = common_of(rule)->ema_overwrite_frequency;
@@ -230,10 +236,10 @@ static liana_tensor overwritten(const liana__update_rule *rule, const liana__opt
     return liana_op_select(liana_op_equal(times, liana_op_floor(times)), average, value);
 }
 
-void liana__rule_update(const liana__update_rule *rule, liana__optimizer_step *step)
+void liana__rule_update(const liana__update_rule *rule, liana_optimizer_step *step)
 {
-    liana__optimizer_step inner = inner_step(rule, step);
-    rule->optimizer->update(&inner);
+    liana_optimizer_step inner = inner_step(rule, step);
+    liana__optimizer_update(rule->optimizer, &inner);
     memcpy(step->new_slots, inner.new_slots, sizeof step->new_slots);
     step->new_variable = inner.new_variable;
     if (rule->adapts_rate) step->new_slots[direction_slot(rule)] = direction(rule, step, &inner);
@@ -270,7 +276,7 @@ static liana_status fail_at_key(const liana__value *value, const char *where, co
     return liana__fail_at(error, item ? &item->place : &value->place, full, "%s", message);
 }
 
-static liana_status check_clipping(const liana__optimizer_common *common, const liana__value *value, const char *where,
+static liana_status check_clipping(const liana_optimizer_common *common, const liana__value *value, const char *where,
                                    liana__error *error)
 {
     static const char *const names[] = {"clipnorm", "clipvalue", "global_clipnorm"};
@@ -311,7 +317,7 @@ static liana_status check_pattern(const char *pattern, const liana__value *value
     return fail_at_key(value, where, "exclude_from_weight_decay", error, message);
 }
 
-liana_status liana__optimizer_check_common(const liana__optimizer_common *common, const liana__value *value,
+liana_status liana__optimizer_check_common(const liana_optimizer_common *common, const liana__value *value,
                                            const char *where, liana__error *error)
 {
     const liana__strings *patterns = &common->exclude_from_weight_decay;

@@ -11,18 +11,17 @@
 #include "optimizers/optimizer.h"
 
 typedef struct liana__update_rule {
-    const liana__optimizer *optimizer;
+    const liana_optimizer_type *optimizer;
     const void *options; /* of the optimizer; NULL: it has none, and none of this is done */
-    bool adapts_rate;    /* the schedule follows the training: liana__schedule.adapt */
+    bool adapts_rate;    /* the schedule follows the training: liana_schedule_type.adapt */
 } liana__update_rule;
-
-/* The sums over all weights that liana__schedule.adapt gets: of gradient * direction, and the squares of both. The
- * direction is what the last update subtracted, over its learning rate. */
-enum { LIANA__RATE_PRODUCT, LIANA__RATE_GRADIENT, LIANA__RATE_DIRECTION, LIANA__NUM_RATE_SUMS };
 
 /* The slots of each variable: the optimizer's, then "direction" and "average" where they are needed. */
 size_t liana__rule_num_slots(const liana__update_rule *rule);
 const char *liana__rule_slot_name(const liana__update_rule *rule, size_t slot);
+/* "optimizer/Adam/m/dense/kernel": the variable that a slot of a variable is. In `name`. */
+void liana__rule_slot_variable(const liana__update_rule *rule, size_t slot, const char *variable, char *name,
+                               size_t size);
 double liana__rule_slot_begins_at(const liana__update_rule *rule, size_t slot);
 
 bool liana__rule_keeps_averages(const liana__update_rule *rule);
@@ -30,17 +29,17 @@ bool liana__rule_keeps_averages(const liana__update_rule *rule);
 size_t liana__rule_average_slot(const liana__update_rule *rule);
 
 /* What an update reads beyond an element. The terms of its rounds are those of liana__rule_terms. */
-liana__update_reads liana__rule_reads(const liana__update_rule *rule);
+liana_update_reads liana__rule_reads(const liana__update_rule *rule);
 /* The round whose sums are for the learning rate. It is the rate of what comes after it. SIZE_MAX: there is none. */
 size_t liana__rule_rate_round(const liana__update_rule *rule);
 
 /* What the update of a variable of this name needs: options and weight decay. The caller sets the tensors. */
-liana__optimizer_step liana__rule_begin(const liana__update_rule *rule, const char *variable);
-/* As liana__sum_round.terms, of any round. */
-void liana__rule_terms(const liana__update_rule *rule, size_t round, const liana__optimizer_step *step,
+liana_optimizer_step liana__rule_begin(const liana__update_rule *rule, const char *variable);
+/* As liana_sum_round.terms, of any round. */
+void liana__rule_terms(const liana__update_rule *rule, size_t round, const liana_optimizer_step *step,
                        liana_tensor *terms);
-/* As liana__optimizer.update. */
-void liana__rule_update(const liana__update_rule *rule, liana__optimizer_step *step);
+/* As liana_optimizer_type.update. */
+void liana__rule_update(const liana__update_rule *rule, liana_optimizer_step *step);
 
 /* Whether each pattern of exclude_from_weight_decay matches one of the names. Errors: INVALID_CONFIG with the pattern
  * and some names. */
@@ -49,7 +48,7 @@ liana_status liana__rule_check_names(const liana__update_rule *rule, const char 
 
 /* Checks what the common options cannot check one by one. `value` is what they were read from, `where` its dotted key.
  * Errors: INVALID_CONFIG. */
-liana_status liana__optimizer_check_common(const liana__optimizer_common *common, const liana__value *value,
+liana_status liana__optimizer_check_common(const liana_optimizer_common *common, const liana__value *value,
                                            const char *where, liana__error *error) LIANA_MUST_USE;
 
 #endif

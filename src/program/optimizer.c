@@ -18,10 +18,10 @@ typedef struct update {
     const char *target;
     liana__optimizer_choice choice;
     liana__update_rule rule;
-    liana__update_reads reads;
+    liana_update_reads reads;
     size_t num_slots;
     liana_tensor rate, iteration;
-    liana__optimizer_step *steps;
+    liana_optimizer_step *steps;
     size_t count;
     liana_tensor *changed; /* variables that are assigned to */
     size_t num_changed;
@@ -31,9 +31,10 @@ static const liana_optimizer_options standard;
 
 /* ---- options ---- */
 
-static liana__value *setting_value(const liana__optimizer *optimizer, const liana_setting *setting, liana__arena *arena)
+static liana__value *setting_value(const liana_optimizer_type *optimizer, const liana_setting *setting,
+                                   liana__arena *arena)
 {
-    const liana__field *field = optimizer ? liana__fields_find(optimizer->options, setting->name) : NULL;
+    const liana__field *field = optimizer ? liana__fields_find(&optimizer->part.options, setting->name) : NULL;
     if (field && field->kind == LIANA__FIELD_BOOL) return liana__value_bool(arena, setting->value != 0);
     if (field && field->kind == LIANA__FIELD_INT) return liana__value_int(arena, (int64_t)setting->value);
     return liana__value_float(arena, setting->value);
@@ -46,7 +47,7 @@ liana_status liana__optimizer_options_read(const liana_context *context, const l
     LIANA_TRY(liana__optimizer_text_read(options->optimizer ? options->optimizer : "Adam", arena, &map, error));
     if (map->kind == LIANA__VALUE_MAP) {
         const liana__value *name = liana__value_get(map, "name");
-        const liana__optimizer *known =
+        const liana_optimizer_type *known =
             name && name->kind == LIANA__VALUE_STRING ? liana__optimizer_find(context, name->string, NULL) : NULL;
         for (size_t i = 0; i < LIANA_MAX_SETTINGS && options->settings[i].name; i++) {
             const liana_setting *setting = &options->settings[i];
@@ -64,13 +65,13 @@ liana_status liana__optimizer_options_read(const liana_context *context, const l
 /* A number for every update, or an error. */
 static liana_tensor constant_rate(const update *u)
 {
-    const liana__learning_rate *rate = &u->choice.learning_rate;
+    const liana_learning_rate *rate = &u->choice.learning_rate;
     if (rate->schedule != &liana__schedule_Constant || liana__warmup_length(rate) > 0) {
         return liana__graph_fail(
             u->graph, u->here, LIANA_INVALID_CONFIG,
             "the learning rate of %s is the schedule %s; in a graph it is a number, or a tensor in "
             ".rate that is fed in each run",
-            u->choice.optimizer->name, rate->schedule->name);
+            u->choice.optimizer->part.name, rate->schedule->part.name);
     }
     return liana_graph_scalar_at(u->here, u->graph, LIANA_F32, liana__learning_rate_at(rate, 0));
 }
@@ -112,9 +113,7 @@ static bool read_constraint(liana_location here, const liana__node *variable, li
 {
     liana__error error = {0};
     liana_status status = liana__constraint_read(graph->context, text, &graph->arena, constraint, &error);
-    if (status == LIANA_OK && constraint->type->check) {
-        status = constraint->type->check(constraint->arguments, &variable->shape, &error);
-    }
+    if (status == LIANA_OK) status = liana__constraint_fits(constraint, &variable->shape, &error);
     if (status == LIANA_OK) return true;
     liana__graph_fail(graph, here, status, "the constraint '%.60s' of the variable '%s' %s: %s", text, variable->name,
                       liana__shape_print(&variable->shape).text, error.message);
@@ -145,7 +144,7 @@ static liana_tensor constrained(const update *u, liana_tensor variable, liana_te
     const char *text = node ? liana__graph_constraint(u->graph, node) : NULL;
     liana__constraint constraint;
     if (!text || !read_constraint(u->here, node, u->graph, text, &constraint)) return value;
-    return constraint.type->build(constraint.arguments, value);
+    return liana__constrain(&constraint, value);
 }
 
 /* ---- building ---- */
@@ -211,11 +210,11 @@ static bool check_multipliers(const update *u, const liana_tensor *variables)
     return status == LIANA_OK;
 }
 
-static liana__optimizer_step begin_step(const update *u, liana_tensor variable, liana_tensor gradient)
+static liana_optimizer_step begin_step(const update *u, liana_tensor variable, liana_tensor gradient)
 {
     const char *variable_name = name_of(variable);
     const uint32_t before = go_to(u, variable);
-    liana__optimizer_step step = liana__rule_begin(&u->rule, variable_name);
+    liana_optimizer_step step = liana__rule_begin(&u->rule, variable_name);
     step.variable = variable;
     step.gradient = gradient;
     step.learning_rate = rate_of(u, variable);
@@ -224,8 +223,7 @@ static liana__optimizer_step begin_step(const update *u, liana_tensor variable, 
     for (size_t slot = 0; slot < u->num_slots; slot++) {
         char name[512], first[64] = "zeros";
         double begins_at = liana__rule_slot_begins_at(&u->rule, slot);
-        snprintf(name, sizeof name, "optimizer/%s/%s/%.400s", u->rule.optimizer->name,
-                 liana__rule_slot_name(&u->rule, slot), variable_name);
+        liana__rule_slot_variable(&u->rule, slot, variable_name, name, sizeof name);
         if (begins_at != 0) snprintf(first, sizeof first, "constant(%.17g)", begins_at);
         step.slots[slot] = liana_graph_variable_at(u->here, u->graph, name, LIANA_F32, liana_tensor_shape(variable));
         liana_graph_initializer_at(u->here, step.slots[slot], first);
@@ -237,10 +235,10 @@ static liana__optimizer_step begin_step(const update *u, liana_tensor variable, 
 /* Finishes the sums that the optimizer reads beside the elements, in double precision. */
 static void make_sums(update *u, size_t number)
 {
-    const liana__sum_round *round = &u->reads.rounds[number];
-    liana_tensor all[LIANA__MAX_ROUND_SUMS] = {{0}};
+    const liana_sum_round *round = &u->reads.rounds[number];
+    liana_tensor all[LIANA_MAX_ROUND_SUMS] = {{0}};
     for (size_t i = 0; i < u->count; i++) {
-        liana_tensor terms[LIANA__MAX_ROUND_SUMS] = {{0}}, sums[LIANA__MAX_ROUND_SUMS] = {{0}};
+        liana_tensor terms[LIANA_MAX_ROUND_SUMS] = {{0}}, sums[LIANA_MAX_ROUND_SUMS] = {{0}};
         const uint32_t before = go_to(u, u->steps[i].variable);
         liana__rule_terms(&u->rule, number, &u->steps[i], terms);
         for (size_t k = 0; k < round->num_sums; k++) {
@@ -253,7 +251,7 @@ static void make_sums(update *u, size_t number)
             all[k] = all[k].id ? liana_op_add_at(u->here, all[k], sums[k]) : sums[k];
         }
     }
-    for (size_t i = 0; i < u->count && round->scope == LIANA__SUM_OF_ALL; i++) {
+    for (size_t i = 0; i < u->count && round->scope == LIANA_SUM_OF_ALL; i++) {
         for (size_t k = 0; k < round->num_sums; k++) {
             u->steps[i].sums[number][k] = liana_op_cast_at(u->here, all[k], LIANA_F32);
         }
@@ -270,7 +268,7 @@ static void build(update *u, const liana_tensor *variables, const liana_tensor *
     for (size_t i = 0; i < u->count; i++) u->steps[i] = begin_step(u, variables[i], gradients[i]);
     for (size_t round = 0; round < u->reads.num_rounds; round++) make_sums(u, round);
     for (size_t i = 0; i < u->count && u->graph->status == LIANA_OK; i++) {
-        liana__optimizer_step *step = &u->steps[i];
+        liana_optimizer_step *step = &u->steps[i];
         const uint32_t before = go_to(u, step->variable);
         liana__rule_update(&u->rule, step);
         assign(u, step->variable, constrained(u, step->variable, step->new_variable));

@@ -293,7 +293,7 @@ static liana_status augment_once(reporter *own, const originals *from, uint64_t 
                           .records = records,
                           .epoch = variant};
     for (uint64_t i = 0; i < from->count; i++) {
-        liana_example_address address = {.seed = (uint64_t)run->config->train.seed,
+        liana_example_address address = {.seed = (uint64_t)run->config->job.seed,
                                          .epoch = variant,
                                          .position = variant * NUM_ORIGINALS + i,
                                          .record = from->records[i]};
@@ -310,7 +310,7 @@ static liana_status augment_once(reporter *own, const originals *from, uint64_t 
         liana__batch_add(&batch, "partners", LIANA_S32, &LIANA_SCALAR, partners);
         batch.components[1].partner_of = &batch.components[0];
         liana__batch_add(&batch, LIANA__SHARES, LIANA_F32, &LIANA_SCALAR, shares);
-        mixer.apply(&mixer, &batch, (uint64_t)run->config->train.seed, memory);
+        mixer.apply(&mixer, &batch, (uint64_t)run->config->job.seed, memory);
     }
     for (uint64_t i = 0; i < from->count; i++) {
         liana__grid_item *item = &items[i * (1 + NUM_VARIANTS) + 1 + variant];

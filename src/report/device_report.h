@@ -2,7 +2,7 @@
 #ifndef LIANA_REPORT_DEVICE_REPORT_H
 #define LIANA_REPORT_DEVICE_REPORT_H
 
-#include "train/numbers/device_comparison.h"
+#include "train/training/device_comparison.h"
 
 #include "base/text.h"
 

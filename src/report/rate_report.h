@@ -2,7 +2,7 @@
 #ifndef LIANA_REPORT_RATE_REPORT_H
 #define LIANA_REPORT_RATE_REPORT_H
 
-#include "train/core/rate_curve.h"
+#include "train/training/rate_curve.h"
 
 /* Draws loss by rate, with rings at the suggested rate and at the lowest loss (.png or .svg). A suggestion of NaN: there
  * is none. Errors: those of liana__figure_write. */

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "formats/json.h"
 #include "formats/yaml.h"
+#include "train/training/history.h"
 
 #include <math.h>
 #include <string.h>
@@ -99,11 +100,7 @@ liana_status liana__run_files_read(const char *const *folders, size_t count, lia
 
 static bool is_measure(const char *key)
 {
-    static const char *const others[] = {"epoch", "learning_rate", "bad_records"};
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        if (strcmp(key, others[i]) == 0) return false;
-    }
-    return !liana__starts_with(key, "val_");
+    return liana__history_is_measure(key) && !liana__starts_with(key, "val_");
 }
 
 liana_status liana__run_files_measures(const liana__run_files *runs, size_t count, liana__arena *arena,

@@ -5,7 +5,7 @@
 #include "report/curves.h"
 #include "report/grid.h"
 #include "train/callbacks/monitor.h"
-#include "train/core/batch_components.h"
+#include "train/objective/batch_components.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -65,7 +65,7 @@ static liana_status evaluate_batch(gathering *own, const liana__batch *batch)
 {
     if (batch->count == 0) return LIANA_OK; /* no record of it can be read */
     const float *sums;
-    return liana__trainer_evaluate(own->run->core.trainer, batch, own->outputs, &sums, own->error);
+    return liana__step_measure(own->run->core.trainer->step, batch, own->outputs, &sums, own->error);
 }
 
 /* Records that cannot be read have no row in the batch. */
@@ -220,10 +220,7 @@ liana_status liana__report_curves(const char *history_path, const char *path, li
     const liana__value *first = epochs->items[0];
     for (size_t i = 0; i < first->count && num_panels < MAX_PANELS; i++) {
         const char *key = first->keys[i];
-        bool drawn = strcmp(key, "epoch") != 0 && strcmp(key, "learning_rate") != 0 &&
-                     strcmp(key, "bad_records") != 0 && strcmp(key, "skipped_updates") != 0 &&
-                     strcmp(key, "restores") != 0;
-        if (!drawn || strncmp(key, "val_", 4) == 0) continue;
+        if (!liana__history_is_measure(key) || strncmp(key, "val_", 4) == 0) continue;
         const char *validation_key = liana__arena_format(arena, "val_%s", key);
         if (!validation_key) break;
         const double *train = curve(epochs, key, arena);

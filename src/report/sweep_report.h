@@ -2,7 +2,7 @@
 #ifndef LIANA_REPORT_SWEEP_REPORT_H
 #define LIANA_REPORT_SWEEP_REPORT_H
 
-#include "train/sweep/results.h"
+#include "train/config/results.h"
 
 /* Writes a page in Markdown to `path`, and its pictures into the folder "images" beside it, called as the page is: means
  * and spread of all settings, and the curves of each comparison's first finished seed. A difference of means counts if it

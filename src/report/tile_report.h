@@ -2,7 +2,7 @@
 #ifndef LIANA_REPORT_TILE_REPORT_H
 #define LIANA_REPORT_TILE_REPORT_H
 
-#include "train/plan/tile_plan.h"
+#include "train/training/tile_plan.h"
 
 #include "base/text.h"
 

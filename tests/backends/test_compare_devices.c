@@ -48,7 +48,7 @@ static void compare(fixture *own)
               &error);
     assert_int_equal(liana_context_create(&(liana_context_options){.num_threads = 2}, &own->context), LIANA_OK);
     for (int i = 0; i < NUM_RUNS; i++) {
-        own->config.train.device = devices[i];
+        own->config.job.device = devices[i];
         const liana__run_options options = {.training = true};
         assert_ok(liana__run_open(own->context, &own->config, &options, &own->runs[i], &error), &error);
     }
@@ -92,10 +92,10 @@ static void test_a_wrong_element_is_found_in_its_layer(void **state)
     assert_string_equal(first->type, "f32[8, 5, 5, 8]");
     /* 800 elements of an example's 200: the middle is the first of the fifth. */
     assert_string_equal(first->place, "[4, 0, 0, 0]");
-    assert_true(fabs(first->second - first->first * 1.001) < 1e-5 * fabs(first->first));
+    assert_near(first->second, first->first * 1.001, 1e-5 * fabs(first->first));
     liana__device_verdict(&own.comparison, names, &verdict);
-    assert_non_null(strstr(verdict.data, "The output of layer 'max_pooling2d' is the first that differs by more"));
-    assert_non_null(strstr(verdict.data, "at [4, 0, 0, 0] of f32[8, 5, 5, 8]"));
+    assert_says(verdict.data, "The output of layer 'max_pooling2d' is the first that differs by more");
+    assert_says(verdict.data, "at [4, 0, 0, 0] of f32[8, 5, 5, 8]");
     liana__text_free(&verdict);
     finish(&own);
 }
@@ -134,10 +134,10 @@ static void test_nothing_wrong_is_found_where_nothing_is(void **state)
         const liana__device_difference *item = &own.comparison.items[i];
         of_kind[item->what]++;
         /* What is explained is a rounding error still: far below one part in a thousand of any output. */
-        if (item->what == LIANA__COMPARED_OUTPUT) assert_true(item->explained < 1e-3);
+        if (item->what == LIANA__COMPARED_OUTPUT) assert_compare(item->explained, <, 1e-3);
         if (item->what == LIANA__COMPARED_OUTPUT && item->largest > largest) largest = item->largest;
     }
-    assert_true(largest > 0); /* two devices with other sums */
+    assert_compare(largest, >, 0); /* two devices with other sums */
     /* Every layer has an output but the input; the weights of convolution, normalisation and Dense: 2, 4, 2. */
     assert_int_equal(of_kind[LIANA__COMPARED_OUTPUT], 6);
     assert_int_equal(of_kind[LIANA__COMPARED_GRADIENT], 8);
@@ -154,10 +154,10 @@ static void test_command(void **state)
     char path[256];
     snprintf(path, sizeof path, "%s", liana__test_tiny_run(64));
     liana__test_result got = liana__test_command("compare-devices", path, "--updates", "2");
-    assert_non_null(strstr(got.out, "layer"));
-    assert_non_null(strstr(got.out, "weights after 2 updates"));
-    assert_non_null(strstr(got.out, "update 2: loss "));
-    assert_non_null(strstr(got.out, "cpu and reference agree: rounding explains all differences.\n"));
+    assert_says(got.out, "layer");
+    assert_says(got.out, "weights after 2 updates");
+    assert_says(got.out, "update 2: loss ");
+    assert_says(got.out, "cpu and reference agree: rounding explains all differences.\n");
     assert_code(got, 0);
     got = liana__test_command("compare-devices", path, "--devices", "reference,cpu", "--json",
                               "train.precision=mixed_bfloat16");
@@ -171,10 +171,10 @@ static void test_command(void **state)
     assert_code(got, 0);
     /* The first shard alone: its loss, and no weights. */
     got = liana__test_command("compare-devices", path, "--updates", "0");
-    assert_non_null(strstr(got.out, "the first shard: loss "));
-    assert_non_null(strstr(got.out, "gradients\n"));
-    assert_null(strstr(got.out, "weights after"));
-    assert_null(strstr(got.out, "update 1"));
+    assert_says(got.out, "the first shard: loss ");
+    assert_says(got.out, "gradients\n");
+    assert_never_says(got.out, "weights after");
+    assert_never_says(got.out, "update 1");
     assert_code(got, 0);
     assert_false(liana__folder_exists(liana__test_path("run")));
 }
@@ -198,7 +198,7 @@ static void test_an_update_is_compiled_only_where_it_is_compared(void **state)
     char path[256];
     snprintf(path, sizeof path, "%s", liana__test_tiny_run(64));
     assert_int_equal(count_programs(path, "0"), 1);
-    assert_true(count_programs(path, "1") > 1);
+    assert_compare(count_programs(path, "1"), >, 1);
 }
 
 static void test_what_is_refused(void **state)
@@ -209,7 +209,7 @@ static void test_what_is_refused(void **state)
     static const char *const lists[] = {"cpu", "cpu,", ",cpu", "cpu,reference,cpu"};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         const liana__test_result got = liana__test_command("compare-devices", path, "--devices", lists[i]);
-        assert_non_null(strstr(got.err, "expected two names with a comma between them"));
+        assert_says(got.err, "expected two names with a comma between them");
         assert_code(got, 2);
     }
     assert_code(liana__test_command("compare-devices", path, "--devices", "cpu,cpuu"), 2);
@@ -217,7 +217,7 @@ static void test_what_is_refused(void **state)
     /* Numbers that go bad name the device and the update. */
     const liana__test_result got =
         liana__test_command("compare-devices", path, "train.optimizer={name: SGD, learning_rate: 1e30}");
-    assert_non_null(strstr(got.err, "cpu, update "));
+    assert_says(got.err, "cpu, update ");
     assert_code(got, 1);
 }
 

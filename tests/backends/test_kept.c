@@ -92,7 +92,7 @@ static float find_wrong(const liana__buffer *y, float expected)
 static void expect(negated_product *p, liana__buffer *w, float value)
 {
     assert_ok(run_with(p, w, 0, &context->error), &context->error);
-    assert_float_equal(find_wrong(p->y[0], -DEPTH * value), -DEPTH * value, 0);
+    assert_compare(find_wrong(p->y[0], -DEPTH * value), ==, -DEPTH * value);
 }
 
 static void test_follows_the_weights(void **state)
@@ -102,7 +102,8 @@ static void test_follows_the_weights(void **state)
     build(&p, false);
     const liana__cpu_executable *executable = (const liana__cpu_executable *)p.executable;
     size_t weights = DEPTH * COLUMNS * sizeof(float);
-    assert_true(executable->kept.num_blocks >= 1 && executable->kept.size >= weights);
+    assert_compare(executable->kept.num_blocks, >=, 1);
+    assert_compare(executable->kept.size, >=, weights);
     fill(p.w, 1);
     expect(&p, p.w, 1);
     uint64_t version = executable->kept.versions[0];
@@ -164,7 +165,7 @@ static void test_workers_share(void **state)
         fill(p.w, 3);
         for (int i = 0; i < WORKERS; i++) p.wrong[i] = -3 * DEPTH;
         liana__pool_run(context->pool, 4 * WORKERS, run_worker, &p);
-        for (int i = 0; i < WORKERS; i++) assert_float_equal(p.wrong[i], -3 * DEPTH, 0);
+        for (int i = 0; i < WORKERS; i++) assert_compare(p.wrong[i], ==, -3 * DEPTH, i);
     }
     destroy(&p);
 }

@@ -150,11 +150,11 @@ static void test_steps(void **state)
     assert_int_equal(counted.fused, 2);
     assert_int_equal(counted.products, 1);
     assert_int_equal(counted.copies, 2);
-    assert_true(counted.copied == 12 << 10);
+    assert_compare(counted.copied, ==, 12 << 10);
     assert_int_equal(counted.device_sums, 1);
-    assert_true(counted.device_bytes == 8 << 10);
-    assert_true(counted.written == 32 << 10);
-    assert_true(counted.padding == 0);
+    assert_compare(counted.device_bytes, ==, 8 << 10);
+    assert_compare(counted.written, ==, 32 << 10);
+    assert_compare(counted.padding, ==, 0);
 }
 
 static void test_bytes_that_are_no_program(void **state)
@@ -163,7 +163,7 @@ static void test_bytes_that_are_no_program(void **state)
     liana__error error = {0};
     liana__pjrt_optimized counted;
     assert_int_equal(liana__pjrt_optimized_count("\x0a\x7f no module", 12, &counted, &error), LIANA_INVALID_DATA);
-    assert_non_null(strstr(error.message, "the 12 bytes of an optimised program cannot be read"));
+    assert_says(error.message, "the 12 bytes of an optimised program cannot be read");
     assert_int_equal(liana__pjrt_optimized_count("", 0, &counted, &error), LIANA_INVALID_DATA);
     assert_false(counted.is_known);
 }
@@ -222,13 +222,13 @@ static void test_the_plugin_for_cpus(void **state)
         counted[i] = compile(text);
         assert_true(counted[i].is_known);
         assert_int_equal(counted[i].products, 2 + i);
-        assert_true(counted[i].padding == 0); /* a CPU has no tiles */
+        assert_compare(counted[i].padding, ==, 0, i); /* a CPU has no tiles */
         assert_int_equal(counted[i].device_sums, 0);
-        assert_true(counted[i].steps >= 2 + i);
+        assert_compare(counted[i].steps, >=, 2 + i, i);
     }
     /* One more product and its sum: an array or two more, and nothing else. */
     const double more = counted[1].written - counted[0].written, array_bytes = 64 * 64 * 4;
-    assert_true(more == array_bytes || more == 2 * array_bytes);
+    if (more != array_bytes) assert_compare(more, ==, 2 * array_bytes);
     liana__test_plugin_is_clean();
 }
 

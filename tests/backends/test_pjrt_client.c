@@ -74,7 +74,7 @@ static void test_options(void **state)
     assert_int_equal(option[0].kind, LIANA__PJRT_INT64);
     assert_int_equal(option[0].value.int64, -3);
     assert_int_equal(option[1].kind, LIANA__PJRT_FLOAT);
-    assert_true(option[1].value.number == 0.5f);
+    assert_compare(option[1].value.number, ==, 0.5f);
     assert_int_equal(option[2].kind, LIANA__PJRT_BOOL);
     assert_true(option[2].value.yes);
     assert_int_equal(option[3].kind, LIANA__PJRT_INT64_LIST);
@@ -294,14 +294,14 @@ static void add_on(liana__pjrt_client *client, const liana__pjrt_program *progra
     assert_ok(liana__pjrt_program_run(program, device.handle, arguments, 2, &result, &error), &error);
     /* x was donated: reading it is an error of the plugin. */
     float got[6];
-    assert_true(liana__pjrt_download(x, got, &error) != LIANA_OK);
+    assert_compare(liana__pjrt_download(x, got, &error), !=, LIANA_OK);
     uint64_t version = x->version;
     liana__buffer *was = x;
     assert_ok(liana__pjrt_buffer_put(&device, LIANA_F32, &shape, result, &x, &error), &error);
     assert_ptr_equal(x, was);
-    assert_true(x->version != version);
+    assert_compare(x->version, !=, version);
     assert_ok(liana__pjrt_download(x, got, &error), &error);
-    for (int i = 0; i < 6; i++) assert_true(got[i] == a[i] + b[i]);
+    for (int i = 0; i < 6; i++) assert_compare(got[i], ==, a[i] + b[i], i);
     assert_int_equal(atomic_load(&device.base.bytes_held), 48);
     liana__pjrt_buffer_destroy(x);
     liana__pjrt_buffer_destroy(y);
@@ -409,9 +409,10 @@ static void test_program_that_is_wrong(void **state)
     liana__pjrt_client *client;
     liana__pjrt_program *program;
     open_counting("", &client, &arena);
-    assert_true(liana__pjrt_program_make(client, text, strlen(text), &(liana__pjrt_compile_options){0}, &program,
-                                         &error) != LIANA_OK);
-    assert_non_null(strstr(error.message, "PJRT_Client_Compile"));
+    assert_compare(liana__pjrt_program_make(client, text, strlen(text), &(liana__pjrt_compile_options){0}, &program,
+                                            &error),
+                   !=, LIANA_OK);
+    assert_says(error.message, "PJRT_Client_Compile");
     assert_null(program);
     liana__pjrt_client_close(client);
     liana__test_plugin_is_clean();

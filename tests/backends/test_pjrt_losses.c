@@ -61,7 +61,7 @@ static void check_losses(const char *name, const char *written)
         train_with(config, "baseline", "baseline", other);
         spread = largest_difference(cpu, other);
     }
-    assert_true(fabs(cpu[0] - cpu[UPDATES - 1]) > 1e-3);
+    assert_compare(fabs(cpu[0] - cpu[UPDATES - 1]), >, 1e-3);
     static const char *const counts[] = {"1", "2", "8"};
     for (int i = 0; i < 3; i++) {
         char strategy[64];
@@ -153,10 +153,10 @@ static void test_mnist_in_mixed_precision(void **state)
     train(config, "ours", "train.device=pjrt:cpu", strategy, ours);
     const double difference = largest_difference(ours, expected), spread = largest_difference(cpu, expected);
     print_message("MNIST in mixed precision: %.3g from the reference, the CPU %.3g\n", difference, spread);
-    assert_true(fabs(ours[0] - expected[0]) <= 1e-6);
-    assert_true(difference <= spread);
+    assert_near(ours[0], expected[0], 1e-6);
+    assert_compare(difference, <=, spread);
     /* It does round to bf16. */
-    assert_true(fabs(ours[0] - whole[0]) > 1e-5);
+    assert_compare(fabs(ours[0] - whole[0]), >, 1e-5);
 }
 
 static void write_mobilenet(char *text, size_t size)

@@ -143,9 +143,9 @@ static void test_nothing_is_left(void **state)
     if (!plugin) skip();
     const counting_plugin_state *counted = liana__test_plugin_state();
     assert_string_equal(counted->wrong, "");
-    assert_true(counted->made[COUNTED_BUFFERS] > 1000);
+    assert_compare(counted->made[COUNTED_BUFFERS], >, 1000);
     for (int kind = COUNTED_PROGRAMS; kind < NUM_COUNTED; kind++) {
-        assert_int_equal(counted->made[kind], counted->freed[kind]);
+        assert_compare(counted->made[kind], ==, counted->freed[kind], kind);
     }
 }
 

@@ -6,7 +6,6 @@
 #include "harness/pjrt_plugin.h"
 #include "harness/run_files.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,7 +67,7 @@ static void assert_same_losses(const char *a, const char *b)
     double ours[EPOCHS], theirs[EPOCHS];
     assert_int_equal(liana__test_history(a, "loss", ours, EPOCHS), EPOCHS);
     assert_int_equal(liana__test_history(b, "loss", theirs, EPOCHS), EPOCHS);
-    for (size_t i = 0; i < EPOCHS; i++) assert_true(fabs(ours[i] - theirs[i]) <= 5e-6 * ours[i]);
+    for (size_t i = 0; i < EPOCHS; i++) assert_near(ours[i], theirs[i], 5e-6 * ours[i], i);
 }
 
 /* The compiler's own count of a whole update comes down below the limit, and a resume keeps the limit. */
@@ -90,10 +89,10 @@ static void test_a_whole_update_needs_less(void **state)
     unsetenv("LIANA_DUMP");
     read_memory(result.out, &parts, &takes, &instead);
     assert_code(result, 0);
-    assert_true(parts > 0);
+    assert_compare(parts, >, 0);
     assert_int_equal(instead, all);
-    assert_true(takes <= all - all / 8);
-    assert_true(liana__test_count_dumps("optimization_barrier") >= 1);
+    assert_compare(takes, <=, all - all / 8);
+    assert_compare(liana__test_count_dumps("optimization_barrier"), >=, 1);
     assert_same_losses("all", "less");
     /* Half a run, and the rest of it, are the whole one. */
     assert_code(train("half", "train.recompute=auto", limit, "train.epochs=1"), 0);
@@ -142,9 +141,9 @@ static void test_shards_need_less(void **state)
         liana__test_result result = train_exactly(run, limit, counts[i], NULL);
         read_memory(result.out, &parts, &takes, &instead);
         assert_code(result, 0);
-        assert_true(parts > 0);
+        assert_compare(parts, >, 0);
         assert_int_equal(instead, all);
-        assert_true(takes <= all - all / 5);
+        assert_compare(takes, <=, all - all / 5);
         assert_same_losses("all", run);
         if (i > 0) liana__test_assert_same_training("less1", run);
     }

@@ -117,8 +117,8 @@ static void test_kept_programs(void **state)
     snprintf(kept, sizeof kept, "%s", getenv("LIANA_PROGRAM_CACHE"));
     setenv("LIANA_PROGRAM_CACHE", liana__test_path("programs"), 1);
     const size_t all = count_compiled("first"), again = count_compiled("again");
-    assert_true(all > again);
-    assert_true(change_files(SIZE_MAX, false) > 0);
+    assert_compare(all, >, again);
+    assert_compare(change_files(SIZE_MAX, false), >, 0);
     assert_int_equal(count_compiled("damaged"), all);
     assert_int_equal(count_compiled("written"), again);
     change_files(LAYOUT_AT, true);
@@ -130,7 +130,7 @@ static void test_kept_programs(void **state)
     counted->fails_after = 0;
     counted->fails_with = 3;
     counted->fails_saying = "of another version";
-    assert_true(count_compiled("refused") > again);
+    assert_compare(count_compiled("refused"), >, again);
     counted->fails = -1;
     setenv("LIANA_PROGRAM_CACHE", kept, 1);
     liana__test_plugin_is_clean();
@@ -141,7 +141,7 @@ static void test_kept_programs(void **state)
 /* All of liana's ops can be. So a layer makes one that is clip without its `lower`. */
 static liana__op strange;
 
-static liana_tensor strange_call(liana_layer_forward *call)
+static liana_tensor strange_call(liana_layer_call *call)
 {
     liana_tensor y = liana_op_clip_at(call->here, call->inputs[0], -1, 1);
     strange = liana__op_clip;
@@ -151,8 +151,9 @@ static liana_tensor strange_call(liana_layer_forward *call)
     return y;
 }
 
-static const liana_layer_type strange_layer = {LIANA_PART(liana_layer_type, "Strange", "clip(x)"),
-                                               .options_size = sizeof(liana_plain_layer_options), .call = strange_call};
+static const liana_layer_type strange_layer = {LIANA_PART(LAYER, liana_layer_type, "Strange", "clip(x)",
+                                                          .options = {.size = sizeof(liana_plain_layer_options)}),
+                                               .call = strange_call};
 
 static int strange_line; /* of the layer */
 
@@ -180,7 +181,7 @@ static void test_op_without_lowering(void **state)
     char place[128], device[4096];
     snprintf(place, sizeof place, "test_pjrt_refused.c:%d: ", strange_line);
     snprintf(device, sizeof device, "%s", liana__test_plugin_device("?cpu_device_count=1"));
-    done(liana_register_layer(own.context, &strange_layer));
+    done(liana_register(own.context, &strange_layer.part));
     for (int i = 0; i < 4; i++) {
         liana_model *model = make_strange(own.context);
         const liana_fit_options options = {.training = own.training,

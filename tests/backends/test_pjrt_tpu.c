@@ -62,19 +62,19 @@ static void test_all_cores_train(void **state)
                             "TPU_CHIPS_PER_HOST_BOUNDS=2,2,1\n")) {
         fail_msg("no environment in:\n%s%s", result.out, result.err);
     }
-    assert_non_null(strstr(result.out, "3 replicas"));
+    assert_says(result.out, "3 replicas");
     assert_code(result, 0);
     assert_string_equal(getenv("TPU_WORKER_ID"), "0");
     assert_code(train("?cpu_device_count=3", "mirrored", "train.strategy=mirrored", NULL), 0);
     liana__test_assert_same_training("cores", "mirrored");
     result = liana__test_command("devices", liana__test_plugin_device("?cpu_device_count=3"));
-    assert_non_null(strstr(result.out, "    environment TPU_ACCELERATOR_TYPE=v5litepod-4, TPU_WORKER_ID=0, "));
+    assert_says(result.out, "    environment TPU_ACCELERATOR_TYPE=v5litepod-4, TPU_WORKER_ID=0, ");
     assert_code(result, 0);
     unsetenv("TPU_WORKER_ID");
     unsetenv("TPU_ACCELERATOR_TYPE");
     unsetenv("TPU_CHIPS_PER_HOST_BOUNDS");
     result = train("?cpu_device_count=3", "quiet", "train.strategy=tpu", NULL);
-    assert_non_null(strstr(result.out, "environment of the TPU: nothing is set\n"));
+    assert_says(result.out, "environment of the TPU: nothing is set\n");
     assert_code(result, 0);
     end();
 }
@@ -148,15 +148,15 @@ static void test_advice_at_the_start(void **state)
         if (!strstr(result.out, lines[i])) fail_msg("no '%s' in:\n%s%s", lines[i], result.out, result.err);
     }
     assert_int_equal(count_of(result.out, "More: liana plan"), 1);
-    assert_true(count_of(result.out, "features cost as much") <= 3);
+    assert_compare(count_of(result.out, "features cost as much"), <=, 3);
     assert_code(result, 0);
     liana__test_result plan =
         liana__test_command("plan", config, "--device", "tpu", "train.microbatch=6", "train.batch_size=12");
-    assert_non_null(strstr(plan.out, lines[2]));
+    assert_says(plan.out, lines[2]);
     assert_code(plan, 0);
     /* An evaluation trains nothing. */
     result = liana__test_command("evaluate", liana__test_path("advised"), "--allow-plugins");
-    assert_null(strstr(result.out, "features cost as much"));
+    assert_never_says(result.out, "features cost as much");
     assert_code(result, 0);
     end();
 }
@@ -170,17 +170,17 @@ static void test_advice_for_memory(void **state)
     liana__test_plugin_state()->memory_limit = 3LL << 30;
     liana__test_result result = train("?cpu_device_count=2", "unknown", "train.strategy=tpu", NULL);
     if (!strstr(result.out, "TPU of an unknown generation, shards of ")) fail_msg("%s%s", result.out, result.err);
-    assert_non_null(strstr(result.out, "Of a core's 3 GiB that is "));
+    assert_says(result.out, "Of a core's 3 GiB that is ");
     assert_int_equal(count_of(result.out, "More: liana plan"), 1);
     assert_code(result, 0);
     liana__test_plugin_state()->memory_limit = 0;
     result = train("", "silent", "train.epochs=1", NULL);
-    assert_non_null(strstr(result.out, "More: liana plan"));
-    assert_null(strstr(result.out, "Of a core's"));
+    assert_says(result.out, "More: liana plan");
+    assert_never_says(result.out, "Of a core's");
     assert_code(result, 0);
     liana__test_plugin_state()->platform = "cuda";
     result = train("", "other", "train.epochs=1", NULL);
-    assert_null(strstr(result.out, "liana plan"));
+    assert_never_says(result.out, "liana plan");
     assert_code(result, 0);
     end();
 }
@@ -226,7 +226,7 @@ static void test_exact_mode_sets_flags(void **state)
     }
     liana__test_plugin_state()->platform = "cuda";
     liana__test_result result = train("", "fast", "train.deterministic=false", "train.epochs=1");
-    assert_null(strstr(result.out, "deterministic:"));
+    assert_never_says(result.out, "deterministic:");
     assert_false(options_have("xla_gpu_"));
     assert_code(result, 0);
     end();
@@ -249,9 +249,9 @@ static void test_products(void **state)
     assert_int_equal(liana__test_count_dumps("precision HIGHEST"), 1);
     size_t before = counted->compiled;
     liana__test_result result = train("", "default", "train.precision=float32_default", NULL);
-    assert_non_null(strstr(result.out, "precision: float32_default (this device may round the operands of products)"));
+    assert_says(result.out, "precision: float32_default (this device may round the operands of products)");
     assert_code(result, 0);
-    assert_true(counted->compiled > before);
+    assert_compare(counted->compiled, >, before);
     assert_int_equal(liana__test_count_dumps("dot_general"), 1);
     assert_int_equal(liana__test_count_dumps("precision HIGHEST"), 0);
     unsetenv("LIANA_DUMP");
@@ -296,7 +296,7 @@ static void test_cpu_has_one_precision(void **state)
     assert_code(liana__test_command("train", config, "train.epochs=1", one), 0);
     liana__test_result result =
         liana__test_command("train", config, "train.epochs=1", other, "train.precision=float32_default");
-    assert_non_null(strstr(result.out, "precision: float32_default (on a CPU the same as float32)"));
+    assert_says(result.out, "precision: float32_default (on a CPU the same as float32)");
     assert_code(result, 0);
     liana__test_assert_same_training("float32", "own");
 }

@@ -65,7 +65,7 @@ static void test_nothing_is_compiled_again(void **state)
     size_t of_one = counted->compiled - before;
     before = counted->compiled;
     assert_code(train(liana__test_on_plugin("?cpu_device_count=1"), "three", "train.epochs=3"), 0);
-    assert_true(of_one > 0);
+    assert_compare(of_one, >, 0);
     assert_int_equal(counted->compiled - before, of_one);
     liana__test_plugin_is_clean();
 }
@@ -128,7 +128,7 @@ static void test_all_devices(void **state)
     (void)state;
     begin();
     liana__test_result result = train(liana__test_on_plugin("?cpu_device_count=3"), "all", "train.strategy=mirrored");
-    assert_non_null(strstr(result.out, "3 replicas"));
+    assert_says(result.out, "3 replicas");
     assert_code(result, 0);
     liana__test_plugin_is_clean();
 }
@@ -299,7 +299,7 @@ static void test_auto(void **state)
     (void)state;
     begin();
     liana__test_result result = train("train.device=auto", "auto", "train.epochs=1");
-    assert_non_null(strstr(result.out, "device auto: "));
+    assert_says(result.out, "device auto: ");
     assert_code(result, 0);
 }
 
@@ -318,16 +318,16 @@ static void test_devices_command(void **state)
     liana__test_result result = liana__test_command("devices", device, "--json");
     assert_int_equal(count(result.out, "\"event\": \"device\""), 3);
     assert_int_equal(count(result.out, "\"interface\": \"0."), 3);
-    assert_non_null(strstr(result.out, ":2?cpu_device_count=3\""));
+    assert_says(result.out, ":2?cpu_device_count=3\"");
     assert_code(result, 0);
     liana__test_plugin_state()->memory_limit = 3LL << 30;
     result = liana__test_command("devices", device);
-    assert_non_null(strstr(result.out, ":0?cpu_device_count=3  cpu, 3.0 GiB, 0.0 GiB in use"));
+    assert_says(result.out, ":0?cpu_device_count=3  cpu, 3.0 GiB, 0.0 GiB in use");
     assert_code(result, 0);
     result = liana__test_command("devices");
-    assert_non_null(strstr(result.out, "cpu  "));
-    assert_non_null(strstr(result.out, "gpu"));
-    assert_non_null(strstr(result.out, "tpu"));
+    assert_says(result.out, "cpu  ");
+    assert_says(result.out, "gpu");
+    assert_says(result.out, "tpu");
     assert_code(result, 0);
     assert_refused(liana__test_command("devices", "pjrt:/none.so"), 1, "there is no plugin '/none.so'", NULL);
     liana__test_plugin_is_clean();

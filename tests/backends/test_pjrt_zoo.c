@@ -1,6 +1,6 @@
 /* The gradients of models of the zoo on the PJRT plugin for CPUs beside liana's CPU: a shard in float32 with the outputs
  * of all layers, the loss, and the gradients of all variables and statistics, judged as `liana compare-devices` judges
- * (train/numbers/device_comparison.h). As a test a small one, and one that is computed wrongly. `make check-zoo` runs
+ * (train/training/device_comparison.h). As a test a small one, and one that is computed wrongly. `make check-zoo` runs
  *   test_pjrt_zoo all|MODEL...
  * which prints a line for each model, and ends with 1 where one fails; with 77 where there is no plugin.
  *
@@ -80,7 +80,7 @@ static void lift_offsets(liana__run *run)
         const char *last = strrchr(variable->name, '/');
         if (!last || strcmp(last, "/beta") != 0) continue;
         const int64_t count = liana_shape_size(&variable->buffer->shape);
-        assert_true(count <= MOST_NUMBERS);
+        assert_compare(count, <=, MOST_NUMBERS);
         const liana__philox_key key = liana__philox_make_key(1, LIANA__STREAM_TEST, (uint32_t)i);
         for (int64_t k = 0; k < count; k++) {
             uint32_t words[4];
@@ -107,7 +107,7 @@ static void compare(const zoo_options *options, zoo_run *own)
             const liana__isa isa = own->contexts[0]->isa;
             own->contexts[i]->isa = isa > LIANA__ISA_AVX2 ? LIANA__ISA_AVX2 : LIANA__ISA_BASELINE;
         }
-        own->config.train.device = devices[i];
+        own->config.job.device = devices[i];
         const liana__run_options opened = {.training = true, .unprepared = true};
         assert_ok(liana__run_open(own->contexts[i], &own->config, &opened, &own->runs[i], &error), &error);
     }
@@ -263,10 +263,10 @@ static void test_gradients_agree(void **state)
                  first->largest, first->explained);
     /* 27 convolutions with normalisation: 5 tensors each; the classifier; the loss and the layers' outputs. */
     assert_int_equal(found.num_gradients + found.num_zeros, 27 * 5 + 2);
-    assert_true(found.num_others > 80);
+    assert_compare(found.num_others, >, 80);
     assert_int_equal(found.num_zeros, 0);
-    assert_true(found.nearest->largest > 0);
-    assert_true(found.middle < MOST_EXPLAINED);
+    assert_compare(found.nearest->largest, >, 0);
+    assert_compare(found.middle, <, MOST_EXPLAINED);
     finish(&own);
 }
 

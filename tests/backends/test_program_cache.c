@@ -91,7 +91,7 @@ static void test_a_program_is_compiled_once(void **state)
     /* Another program, and other flags of the compiler. */
     assert_int_equal(run(3, other), 1);
     assert_int_equal(count_files(NULL), 2);
-    assert_true(memcmp(first, other, sizeof first) != 0);
+    assert_memory_not_equal(first, other, sizeof first);
     setenv("LIBTPU_INIT_ARGS", "--other", 1);
     assert_int_equal(run(2, second), 1);
     unsetenv("LIBTPU_INIT_ARGS");
@@ -224,10 +224,10 @@ static void test_old_files_make_room(void **state)
     assert_int_equal(count_files(NULL), 5);
     liana__program_cache_trim(folder, 399);
     assert_int_equal(count_files(path), 4);
-    assert_non_null(strstr(path, "/0.program"));
+    assert_says(path, "/0.program");
     liana__program_cache_trim(folder, 150);
     assert_int_equal(count_files(path), 2);
-    assert_non_null(strstr(path, "/3.program"));
+    assert_says(path, "/3.program");
     liana__program_cache_trim(folder, 0);
     assert_int_equal(count_files(path), 1);
     assert_string_equal(path, other);

@@ -106,7 +106,8 @@ static void assert_same_learning(const char *remote, const char *local)
         assert_ok(learn(&there, step, &loss[1]), &context->error);
         assert_memory_equal(&loss[0], &loss[1], sizeof *loss);
     }
-    assert_true(loss[0] > 0 && loss[0] < 1);
+    assert_compare(loss[0], >, 0);
+    assert_compare(loss[0], <, 1);
     assert_ok(liana_variables_read(liana_program_variables(here.program), "a", a[0], sizeof a[0]), &context->error);
     assert_ok(liana_variables_read(liana_program_variables(there.program), "a", a[1], sizeof a[1]), &context->error);
     assert_memory_equal(a[0], a[1], sizeof a[0]);
@@ -243,8 +244,10 @@ static void test_names(void **state)
         assert_true(liana__served_knows(good[i].text));
         assert_ok(liana__served_name_read(good[i].text, &arena, &name, &error), &error);
         assert_string_equal(name.device, good[i].device);
-        assert_true(!name.job == !good[i].job && (!name.job || strcmp(name.job, good[i].job) == 0));
-        assert_true(!name.address == !good[i].address && (!name.address || strcmp(name.address, good[i].address) == 0));
+        assert_compare(!name.job, ==, !good[i].job, i);
+        if (name.job) assert_string_equal(name.job, good[i].job);
+        assert_compare(!name.address, ==, !good[i].address, i);
+        if (name.address) assert_string_equal(name.address, good[i].address);
         assert_int_equal(name.has_task, good[i].has_task);
         assert_int_equal(name.task, good[i].task);
     }
@@ -446,7 +449,7 @@ static void test_clients(void **state)
 static void add_request(liana__text *all, uint8_t kind, liana__text *request)
 {
     const uint8_t head[3] = {kind, (uint8_t)request->length, (uint8_t)(request->length >> 8)};
-    assert_true(request->length < 1 << 16);
+    assert_compare(request->length, <, 1 << 16);
     liana__text_add_bytes(all, (const char *)head, sizeof head);
     liana__text_add_bytes(all, request->data, request->length);
     liana__text_free(request);
@@ -533,7 +536,7 @@ static void test_hostile_requests(void **state)
         num_refused += !liana__try_requests((const uint8_t *)bytes, size);
         free(bytes);
     }
-    assert_true(num_refused > 200);
+    assert_compare(num_refused, >, 200);
     liana__text_free(&all);
 }
 
@@ -613,7 +616,7 @@ static void test_memory_is_limited_and_given_back(void **state)
         assert_ok(own->backend->upload(own, LIANA_F32, &shape, data, &second, NULL, &error), &error);
         data[MIB - 1] = 0;
         assert_ok(own->backend->download(second, data, &error), &error);
-        assert_true(data[MIB - 1] == 7);
+        assert_compare(data[MIB - 1], ==, 7);
         free(data);
         own->backend->buffer_destroy(second);
         /* Another one stays: closing the device frees it on the server. */
@@ -726,14 +729,14 @@ static void test_the_command_lists_servers(void **state)
     const char *path = liana__test_write("cluster.yaml", text, strlen(text));
     liana__test_result got = liana__test_command("devices", "--cluster", path);
     assert_int_equal(got.code, 0);
-    assert_non_null(strstr(got.out, "/job:worker/task:0/cpu:0  1 thread, "));
-    assert_non_null(strstr(got.out, "1.0 GiB for clients"));
-    assert_non_null(strstr(got.out, sockets[0]));
-    assert_non_null(strstr(got.out, "/job:worker/task:1  missing: "));
+    assert_says(got.out, "/job:worker/task:0/cpu:0  1 thread, ");
+    assert_says(got.out, "1.0 GiB for clients");
+    assert_says(got.out, sockets[0]);
+    assert_says(got.out, "/job:worker/task:1  missing: ");
     liana__test_free_result(&got);
     got = liana__test_command("devices", "--cluster", path, "--json", "/job:worker/task:0");
     assert_int_equal(got.code, 0);
-    assert_non_null(strstr(got.out, "\"version\""));
+    assert_says(got.out, "\"version\"");
     liana__test_free_result(&got);
     assert_refused(liana__test_command("devices", "--cluster", path, "/job:worker/task:5"), 2, "no task 5");
     assert_refused(liana__test_command("server"), 2, "--listen");

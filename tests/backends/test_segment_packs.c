@@ -158,7 +158,9 @@ static void expect_same(const network *a, const network *b)
     for (size_t i = 0; i < a->num_outputs; i++) {
         size_t size = a->outputs[i]->size;
         void *x = malloc(size), *y = malloc(size);
-        assert_true(x && y && size == b->outputs[i]->size);
+        assert_true(x);
+        assert_true(y);
+        assert_compare(size, ==, b->outputs[i]->size, i);
         assert_ok(device->backend->download(a->outputs[i], x, &context->error), &context->error);
         assert_ok(device->backend->download(b->outputs[i], y, &context->error), &context->error);
         assert_memory_equal(x, y, size);
@@ -226,7 +228,7 @@ static void watch(network *net)
         for (size_t k = segment->first_step; k < segment->end_step && segment->num_slices > 1; k++) {
             liana__cpu_step *step = &executable->steps[k];
             if (!step->kernel->pack || step->prepared.packed_size == 0) continue;
-            assert_true(num_watched < MOST_WATCHED);
+            assert_compare(num_watched, <, MOST_WATCHED);
             watched *own = &list[num_watched++];
             *own = (watched){step->node,          step->kernel, *step->kernel, executable->scratch_size,
                              segment->num_slices, .num_runs = 0};
@@ -241,8 +243,8 @@ static void expect_packed(int executions)
 {
     for (int i = 0; i < num_watched; i++) {
         assert_int_equal(list[i].num_packed, executions);
-        assert_int_equal(list[i].num_runs, executions * (int)list[i].num_slices);
-        assert_int_equal(list[i].num_given, list[i].num_runs);
+        assert_compare(list[i].num_runs, ==, executions * (int)list[i].num_slices, i);
+        assert_compare(list[i].num_given, ==, list[i].num_runs, i);
     }
 }
 
@@ -297,8 +299,8 @@ static void test_kept_weights_stay_so(void **state)
     for (int i = 0; i < 3; i++) run(&net);
     for (int i = 0; i < num_watched; i++) {
         assert_int_equal(list[i].num_packed, 1);
-        assert_int_equal(list[i].num_runs, 3 * (int)list[i].num_slices);
-        assert_int_equal(list[i].num_given, list[i].num_runs);
+        assert_compare(list[i].num_runs, ==, 3 * (int)list[i].num_slices, i);
+        assert_compare(list[i].num_given, ==, list[i].num_runs, i);
     }
     assert_int_equal(net.executable->packed_size, 0);
     destroy(&net);
@@ -317,23 +319,26 @@ static void test_has_memory_of_its_own(void **state)
         for (size_t k = segment->first_step; k < segment->end_step; k++) {
             const liana__cpu_step *step = &executable->steps[k];
             if (!step->is_packed_once) continue;
-            assert_true(segment->packs && segment->num_slices > 1);
-            assert_true(step->packed_at >= sum && step->packed_at % LIANA__ALIGNMENT == 0);
+            assert_true(segment->packs);
+            assert_compare(segment->num_slices, >, 1);
+            assert_compare(step->packed_at, >=, sum);
+            assert_compare(step->packed_at % LIANA__ALIGNMENT, ==, 0);
             sum = step->packed_at + step->prepared.packed_size;
         }
         if (sum > most) most = sum;
     }
-    assert_true(executable->packed_size >= most && executable->packed_size < most + LIANA__ALIGNMENT);
+    assert_compare(executable->packed_size, >=, most);
+    assert_compare(executable->packed_size, <, most + LIANA__ALIGNMENT);
     assert_int_equal(net.base->workspace_size,
                      executable->plan.workspace_size + executable->scratch_size + executable->packed_size);
-    assert_true(((const liana__cpu_device *)device)->workspace_size >= net.base->workspace_size);
+    assert_compare(((const liana__cpu_device *)device)->workspace_size, >=, net.base->workspace_size);
     destroy(&net);
 }
 
 static void check_team(origin from)
 {
     network together = build(false, from), each = build(false, from);
-    assert_true(together.executable->packed_size > 0);
+    assert_compare(together.executable->packed_size, >, 0);
     pack_in_slices(&each);
     for (uint32_t i = 0; i < 4; i++) {
         fill_weights(&together, i * 50);
@@ -390,12 +395,13 @@ static void test_tells_a_recorder(void **state)
         packed++;
         const watched *own = find(events[i].subject);
         assert_ptr_equal(events[i].how, &own->own);
-        assert_true(events[i].end >= events[i].begin);
+        assert_compare(events[i].end, >=, events[i].begin, i);
         size_t runs = 0;
         for (size_t k = 0; k < count; k++) {
             if (events[k].subject != own->node || events[k].kind != LIANA__EVENT_NODE) continue;
             runs++;
-            assert_true(k > i && events[k].begin >= events[i].end);
+            assert_compare(k, >, i);
+            assert_compare(events[k].begin, >=, events[i].end, i, k);
         }
         assert_int_equal(runs, own->num_slices);
     }

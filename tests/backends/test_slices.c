@@ -42,7 +42,7 @@ static liana_graph *build_twice(const liana__sample *sample, liana_dtype dtype)
     assert_ok(liana_graph_status(graph), &context->error);
     const liana__node *node = liana__tensor_node(once);
     liana_tensor inputs[64];
-    assert_true(node->num_inputs <= 64);
+    assert_compare(node->num_inputs, <=, 64);
     for (uint32_t i = 0; i < node->num_inputs; i++) inputs[i] = liana__node_tensor(graph, node->inputs[i]);
     liana_tensor twice = liana__build(node->where, graph, node->op, inputs, node->num_inputs, node->attributes);
     liana_graph_output(graph, "once", once);
@@ -225,14 +225,14 @@ static void test_segments_end_at_statistics(void **state)
     assert_int_equal(schedule.segment_of[normal->id], schedule.segment_of[conv->id] + 1);
     assert_int_equal(schedule.segment_of[depthwise->id], schedule.segment_of[normal->id]);
     assert_int_equal(schedule.segment_of[relu->id], schedule.segment_of[normal->id]);
-    assert_true(liana__segment_num_slices(liana__execution_order_segment(&schedule, conv->id)) > 1);
+    assert_compare(liana__segment_num_slices(liana__execution_order_segment(&schedule, conv->id)), >, 1);
     /* The gradient needs both, later. */
     assert_false(schedule.internal[conv->id] || schedule.internal[relu->id]);
     for (size_t i = 0; i < schedule.count; i++) {
         const liana__node *node = graph->nodes[schedule.order[i]];
         for (uint32_t k = 0; k < node->num_inputs; k++) {
             const liana__node *input = node->inputs[k];
-            if (input->op->kernels) assert_true(schedule.position[input->id] < i);
+            if (input->op->kernels) assert_compare(schedule.position[input->id], <, i);
         }
     }
     liana__execution_order_free(&schedule);

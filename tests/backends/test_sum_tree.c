@@ -315,9 +315,9 @@ static void test_sums_are_flushed(void **state)
         assert_ok(liana__sum_tree_run(s.tree, &batch, write_small, NULL, &blocks, &num_blocks, &error), &error);
         float sum;
         assert_ok(s.device->backend->download(blocks[0].sums[0], &sum, &error), &error);
-        assert_true(sum == 0);
+        assert_compare(sum, ==, 0);
         volatile float own = 2 * FLT_MIN, less = 1.5f * FLT_MIN;
-        assert_true(own - less > 0); /* this thread keeps denormals, before and after */
+        assert_compare(own - less, >, 0); /* this thread keeps denormals, before and after */
         tear_down(&s);
     }
 }
@@ -344,7 +344,7 @@ static void test_other_orders_give_other_bits(void **state)
         for (size_t shard = num_shards; shard-- > 0;) in_a_row += shard_value(shard, 1, 0);
         different += in_a_row != tree;
     }
-    assert_true(different > 19);
+    assert_compare(different, >, 19);
 }
 
 /* Few workers, many shards: finished halves pile up behind the slowest shards at the worst places, and there must be

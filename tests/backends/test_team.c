@@ -7,7 +7,7 @@
 #include "backends/host.h"
 #include "base/context.h"
 #include "models/models.h"
-#include "train/core/trainer.h"
+#include "train/objective/trainer.h"
 
 #include <liana/layers.h>
 #include <stdlib.h>
@@ -95,8 +95,8 @@ static void set_up(fixture *own, const problem *p, int num_threads)
         build_small(own->model, p);
     }
     assert_ok(liana_model_status(own->model), &own->context->error);
-    void *adam = liana__arena_allocate(&own->arena, liana__optimizer_Adam.options->size);
-    assert_ok(liana__fields_default(liana__optimizer_Adam.options, &own->arena, adam, &error), &error);
+    void *adam = liana__arena_allocate(&own->arena, liana__optimizer_Adam.part.options.size);
+    assert_ok(liana__fields_default(&liana__optimizer_Adam.part.options, &own->arena, adam, &error), &error);
     const liana__trainer_options options = {.model = own->model,
                                             .objective = liana__test_objective(own->model, "[accuracy]"),
                                             .optimizer = p->training ? &liana__optimizer_Adam : NULL,

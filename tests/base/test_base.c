@@ -54,12 +54,12 @@ static void test_permute_is_a_bijection_that_changes_with_the_epoch(void **state
         uint64_t moved = 0;
         for (uint64_t index = 0; index < count; index++) {
             uint64_t place = liana__permute(7, 1, index, count);
-            assert_true(place < count);
+            assert_compare(place, <, count);
             assert_false(seen[place]);
             seen[place] = true;
             moved += place != liana__permute(7, 2, index, count);
         }
-        if (count >= 1000) assert_true(moved > count * 9 / 10);
+        if (count >= 1000) assert_compare(moved, >, count * 9 / 10);
         free(seen);
     }
 }
@@ -73,7 +73,7 @@ static void test_permute_spreads_evenly(void **state)
         double bins[10] = {0}, chi = 0;
         for (uint64_t epoch = 0; epoch < 5000; epoch++) bins[liana__permute(3, epoch, index, 1000) / 100]++;
         for (int bin = 0; bin < 10; bin++) chi += (bins[bin] - 500) * (bins[bin] - 500) / 500;
-        assert_true(chi < 27.9);
+        assert_compare(chi, <, 27.9);
     }
 }
 
@@ -199,14 +199,14 @@ static void test_isa_can_be_capped(void **state)
     assert_ok(liana__cpu_detect("baseline", &isa, NULL, 0, &error), &error);
     assert_int_equal(isa, LIANA__ISA_BASELINE);
     assert_ok(liana__cpu_detect("avx2", &isa, NULL, 0, &error), &error);
-    assert_true(isa <= LIANA__ISA_AVX2);
+    assert_compare(isa, <=, LIANA__ISA_AVX2);
     assert_ok(liana__cpu_detect("avx512", &isa, NULL, 0, &error), &error);
-    assert_true(isa <= LIANA__ISA_AVX512);
+    assert_compare(isa, <=, LIANA__ISA_AVX512);
     assert_ok(liana__cpu_detect("avx512_bf16", &isa, NULL, 0, &error), &error);
-    assert_true(isa <= LIANA__ISA_AVX512_BF16);
+    assert_compare(isa, <=, LIANA__ISA_AVX512_BF16);
     assert_string_equal(liana__isa_name(LIANA__ISA_AVX512_BF16), "avx512_bf16");
     assert_ok(liana__cpu_detect("avx512_bf16_storage", &isa, NULL, 0, &error), &error);
-    assert_true(isa <= LIANA__ISA_AVX512_BF16_STORAGE);
+    assert_compare(isa, <=, LIANA__ISA_AVX512_BF16_STORAGE);
     assert_string_equal(liana__isa_name(LIANA__ISA_AVX512_BF16_STORAGE), "avx512_bf16_storage");
     assert_fails(liana__cpu_detect("sse9", &isa, NULL, 0, &error), LIANA_INVALID_CONFIG, &error, "sse9",
                  "avx512_bf16_storage");
@@ -248,7 +248,7 @@ static void test_isa_of_other_machines(void **state)
         liana__isa level = liana__cpu_level(&machines[i].facts, machines[i].cap, reason, sizeof reason);
         assert_int_equal(level, machines[i].level);
         if (*machines[i].reason) {
-            assert_non_null(strstr(reason, machines[i].reason));
+            assert_says(reason, machines[i].reason);
         } else {
             assert_string_equal(reason, "");
         }
@@ -329,7 +329,9 @@ static void test_a_kernel_that_refuses_tiles(void **state)
     pid_t child = fork();
     if (child == 0) _exit(look_when_refused(isa == LIANA__ISA_AMX));
     int status = 0;
-    assert_true(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status));
+    assert_compare(child, >, 0);
+    assert_compare(waitpid(child, &status, 0), ==, child);
+    assert_true(WIFEXITED(status));
     if (WEXITSTATUS(status) == NO_FILTERS) {
         liana__test_skip("the kernel has no seccomp filters");
     }
@@ -362,12 +364,12 @@ static void test_memory_of_control_groups(void **state)
 {
     (void)state;
     liana__test_folder();
-    assert_true(limit_of("0::/jobs/one\n") == SIZE_MAX);
+    assert_compare(limit_of("0::/jobs/one\n"), ==, SIZE_MAX);
     write_limit("", "memory.max", "max\n");
     write_limit("jobs", "memory.max", "3000000000\n");
     write_limit("jobs/one", "memory.max", "max\n");
     write_limit("jobs/two", "memory.max", "1000000000\n");
-    assert_true(limit_of("0::/\n") == SIZE_MAX);
+    assert_compare(limit_of("0::/\n"), ==, SIZE_MAX);
     assert_int_equal(limit_of("0::/jobs/one\n"), 3000000000);
     assert_int_equal(limit_of("0::/jobs/two\n"), 1000000000);
     assert_int_equal(limit_of("0::/jobs/two/inner\n"), 1000000000);
@@ -377,14 +379,14 @@ static void test_memory_of_control_groups(void **state)
     write_limit("memory/box", "memory.limit_in_bytes", "2000000000\n");
     assert_int_equal(limit_of("5:cpu,cpuacct:/box\n4:memory:/box/in\n0::/\n"), 2000000000);
     assert_int_equal(limit_of("4:memory:/box\n0::/jobs/two\n"), 1000000000);
-    assert_true(limit_of("5:cpu,cpuacct:/box\n4:memory:/\n") >= (size_t)1 << 62);
+    assert_compare(limit_of("5:cpu,cpuacct:/box\n4:memory:/\n"), >=, (size_t)1 << 62);
     /* In a container the path may be one of outside; its own limit is then at the top. */
     write_limit("memory", "memory.limit_in_bytes", "700000000\n");
     assert_int_equal(limit_of("4:memory:/docker/f00\n"), 700000000);
     write_limit("", "memory.max", "garbage\n");
-    assert_true(limit_of("0::/\n") == 700000000);
-    assert_true(limit_of("") == 700000000);
-    assert_true(liana__machine_memory() > (size_t)1 << 20);
+    assert_compare(limit_of("0::/\n"), ==, 700000000);
+    assert_compare(limit_of(""), ==, 700000000);
+    assert_compare(liana__machine_memory(), >, (size_t)1 << 20);
 }
 
 static void keep_first_line(void *user, const char *topic, const char *line)
@@ -406,7 +408,7 @@ static void test_isa_is_logged_with_its_reason(void **state)
     unsetenv("LIANA_MAX_ISA");
     assert_ok(status, &context->error);
     liana_context_destroy(context);
-    assert_non_null(strstr(line, "dispatch: instruction set baseline: "));
+    assert_says(line, "dispatch: instruction set baseline: ");
 }
 
 static void test_a_message_within_another_is_cut(void **state)
@@ -429,7 +431,8 @@ static void test_a_message_within_another_is_cut(void **state)
         inner[length] = 0;
         liana__fail(&error, LIANA_DATA_LOSS, "tail");
         liana__fail_within(&error, "%s", inner);
-        assert_true(strlen(error.message) >= length && strlen(error.message) < sizeof error.message);
+        assert_compare(strlen(error.message), >=, length);
+        assert_compare(strlen(error.message), <, sizeof error.message);
     }
 }
 

@@ -135,7 +135,7 @@ static void test_defaults(void **state)
     const sample *object = &fixed->object;
     assert_true(object->shuffle);
     assert_int_equal(object->epochs, 0);
-    assert_true(object->rate == 1e-3);
+    assert_compare(object->rate, ==, 1e-3);
     assert_string_equal(object->name, "1");
     assert_null(object->file);
     assert_int_equal(object->padding, 1);
@@ -175,7 +175,7 @@ static void test_reads_every_kind(void **state)
     assert_string_equal(object->file, "dir/../x/*.h5");
     assert_int_equal(object->padding, 0);
     assert_int_equal(object->size[1], 7);
-    assert_true(object->momentum == 0.9);
+    assert_compare(object->momentum, ==, 0.9);
     assert_int_equal(object->shape.count, 3);
     assert_int_equal(object->shape.values[1], -2);
     assert_int_equal(object->metrics.count, 1);
@@ -261,9 +261,9 @@ static void test_bad_values_say_where_and_what(void **state)
                    "dir/c.yaml:7:11: train.size[1]: found the number 0, expected a whole number from 1 to 100");
     assert_refused(state, "metrics", list_of(fixed, 2, (const char *const[]){"a", "1"}),
                    "dir/c.yaml:7:11: train.metrics[1]: found the number 1, expected text; write it in quotes");
-    static const char *const many[LIANA__MAX_INTS + 1] = {"1", "1", "1", "1", "1", "1", "1", "1", "1",
-                                                          "1", "1", "1", "1", "1", "1", "1", "1"};
-    assert_refused(state, "shape", list_of(fixed, LIANA__MAX_INTS + 1, many),
+    static const char *const many[LIANA_MAX_INTS + 1] = {"1", "1", "1", "1", "1", "1", "1", "1", "1",
+                                                         "1", "1", "1", "1", "1", "1", "1", "1"};
+    assert_refused(state, "shape", list_of(fixed, LIANA_MAX_INTS + 1, many),
                    "dir/c.yaml:7:9: train.shape: found a list of 17, expected a list of at most 16 whole numbers");
     assert_refused(state, "resize", liana__value_int(arena, 2),
                    "dir/c.yaml:7:9: train.resize: found the number 2, expected a mapping (key: value)");

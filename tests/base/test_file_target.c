@@ -70,7 +70,7 @@ static void test_a_pipe_is_written_into(void **state)
     const char *pipe = liana__test_path("pipe");
     assert_int_equal(mkfifo(pipe, 0600), 0);
     int reader = open(pipe, O_RDONLY | O_NONBLOCK);
-    assert_true(reader >= 0);
+    assert_compare(reader, >=, 0);
     write_text(pipe, "through the pipe");
     char found[64] = "";
     assert_int_equal(read(reader, found, sizeof found - 1), 16);
@@ -97,7 +97,8 @@ static void test_a_device_is_written_into(void **state)
     assert_string_equal(found, "hello");
     assert_int_equal(mode_of(link), S_IFLNK);
     struct stat info;
-    assert_true(stat(link, &info) == 0 && S_ISCHR(info.st_mode));
+    assert_compare(stat(link, &info), ==, 0);
+    assert_true(S_ISCHR(info.st_mode));
     close(held);
     close(terminal);
 }
@@ -110,7 +111,7 @@ static void test_what_is_refused(void **state)
     assert_fails(liana__file_replace(folder, "x", 1, &error), LIANA_IO_ERROR, &error, folder, "it is a folder");
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     const char *path = liana__test_path("socket");
-    assert_true(strlen(path) < sizeof address.sun_path);
+    assert_compare(strlen(path), <, sizeof address.sun_path);
     memcpy(address.sun_path, path, strlen(path) + 1);
     int own = socket(AF_UNIX, SOCK_STREAM, 0);
     assert_int_equal(bind(own, (struct sockaddr *)&address, sizeof address), 0);
@@ -136,7 +137,8 @@ static void test_descriptors_of_the_process(void **state)
     write_text(name, "last\n");
     close(own);
     assert_content(path, "before\nafter\nlast\n");
-    assert_true(stat(path, &after) == 0 && before.st_ino == after.st_ino);
+    assert_compare(stat(path, &after), ==, 0);
+    assert_compare(before.st_ino, ==, after.st_ino);
 }
 
 static void test_commands_write_to_standard_output(void **state)
@@ -155,7 +157,7 @@ static void test_commands_write_to_standard_output(void **state)
     assert_ok(liana__file_read(file, 1 << 20, &expected, &size, &error), &error);
     liana__test_result got = liana__test_process(NULL, "predict", run, "--data", images, "--out", "-");
     assert_string_equal(got.out, expected);
-    assert_non_null(strstr(got.err, "100\n"));
+    assert_says(got.err, "100\n");
     assert_code(got, 0);
     /* A pipe by its name. */
     const char *pipe = liana__test_path("pipe");
@@ -171,9 +173,9 @@ static void test_commands_write_to_standard_output(void **state)
     free(expected);
     /* A list of nothing has its heading; the report goes to standard error. */
     got = liana__test_process(NULL, "check", config, "--quarantine", "-");
-    assert_true(liana__starts_with(got.out, "part,file,record"));
-    assert_null(strstr(got.out, "records"));
-    assert_non_null(strstr(got.err, "records"));
+    assert_begins(got.out, "part,file,record");
+    assert_never_says(got.out, "records");
+    assert_says(got.err, "records");
     assert_code(got, 0);
     assert_refused(liana__test_command("check", config, "--json", "--quarantine", "-"), 2, "--json", "standard output");
 }

@@ -29,8 +29,8 @@ static void test_names_are_those_of_the_library(void **state)
     liana__error error = {0};
     assert_null(liana__math_library.cos);
     for (int i = 0; i < 2; i++) assert_ok(liana__library_load(&liana__math_library.library, &error), &error);
-    assert_true(fabs(liana__math_library.cos(0.5) - 0.87758256189037271612) < 1e-15);
-    assert_true(liana__math_library.hypot(3, 4) == 5);
+    assert_near(liana__math_library.cos(0.5), 0.87758256189037271612, 1e-15);
+    assert_compare(liana__math_library.hypot(3, 4), ==, 5);
 }
 
 static void test_a_library_that_is_missing(void **state)
@@ -42,7 +42,7 @@ static void test_a_library_that_is_missing(void **state)
         assert_fails(liana__library_load(&liana__absent_library.library, &error), LIANA_UNIMPLEMENTED, &error,
                      "sums need the library libliana-absent.so.7", "No such file", "(Debian: libliana-absent7)");
     }
-    assert_true(liana__library_load(&liana__absent_library.library, NULL) == LIANA_UNIMPLEMENTED);
+    assert_compare(liana__library_load(&liana__absent_library.library, NULL), ==, LIANA_UNIMPLEMENTED);
 }
 
 static void test_a_library_that_lacks_a_name(void **state)
@@ -76,7 +76,7 @@ static void test_threads_that_load_at_once(void **state)
     }
     for (int i = 0; i < NUM_THREADS; i++) {
         pthread_join(threads[i], NULL);
-        assert_true(results[i] == 5);
+        assert_compare(results[i], ==, 5, i);
     }
 }
 

@@ -36,7 +36,8 @@ static void test_order_and_room(void **state)
         for (int i = 0; i < 3; i++) {
             assert_int_equal(events[i].number, next++);
             assert_int_equal(events[i].kind, LIANA__EVENT_SHARD);
-            assert_true(events[i].end >= events[i].begin && events[i].begin > 0);
+            assert_compare(events[i].end, >=, events[i].begin, i);
+            assert_compare(events[i].begin, >, 0, i);
         }
     }
     for (uint32_t i = 0; i < 7; i++) add(recorder, 1, 100 + i);
@@ -68,14 +69,14 @@ static void test_two_threads(void **state)
     while (taken + liana__recorder_dropped(recorder, 0) < NUM_WRITTEN) {
         size_t count = liana__recorder_take(recorder, 0, events, 16);
         for (size_t i = 0; i < count; i++) {
-            assert_true(events[i].number > last);
+            assert_compare(events[i].number, >, last, i);
             last = events[i].number;
         }
         taken += count;
     }
     pthread_join(writer, NULL);
     assert_int_equal(taken + liana__recorder_dropped(recorder, 0), NUM_WRITTEN);
-    assert_true(taken >= 64);
+    assert_compare(taken, >=, 64);
     liana__recorder_destroy(recorder);
 }
 

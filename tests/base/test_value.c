@@ -55,10 +55,10 @@ static void test_doubles_read_back(void **state)
         if (!isfinite(number)) continue;
         liana__text text = {0};
         liana__text_add_double(&text, number);
-        assert_true(strtod(text.data, NULL) == number);
+        assert_compare(strtod(text.data, NULL), ==, number);
         const liana__value *value = liana__value_from_word(&arena, text.data);
         assert_int_equal(value->kind, LIANA__VALUE_FLOAT);
-        assert_true(value->number == number);
+        assert_compare(value->number, ==, number);
         liana__text_free(&text);
     }
     liana__arena_free(&arena);
@@ -114,16 +114,16 @@ static void test_words_of_the_core_schema(void **state)
         const liana__value *value = liana__value_from_word(&arena, cases[i].word);
         if (value->kind != cases[i].kind) fail_msg("'%s' is kind %d", cases[i].word, (int)value->kind);
         if (value->kind == LIANA__VALUE_BOOL) assert_int_equal(value->boolean, (int)cases[i].number);
-        if (value->kind != LIANA__VALUE_BOOL) assert_true(value->number == cases[i].number);
+        if (value->kind != LIANA__VALUE_BOOL) assert_compare(value->number, ==, cases[i].number, i);
         if (value->kind == LIANA__VALUE_STRING) assert_string_equal(value->string, cases[i].word);
     }
-    assert_true(liana__value_from_word(&arena, "9223372036854775807")->integer == INT64_MAX);
-    assert_true(liana__value_from_word(&arena, "-9223372036854775808")->integer == INT64_MIN);
-    assert_true(liana__value_from_word(&arena, "0x7fffffffffffffff")->integer == INT64_MAX);
+    assert_compare(liana__value_from_word(&arena, "9223372036854775807")->integer, ==, INT64_MAX);
+    assert_compare(liana__value_from_word(&arena, "-9223372036854775808")->integer, ==, INT64_MIN);
+    assert_compare(liana__value_from_word(&arena, "0x7fffffffffffffff")->integer, ==, INT64_MAX);
     assert_true(isnan(liana__value_from_word(&arena, ".NaN")->number));
-    assert_true(liana__value_float(&arena, 1e3)->integer == 1000);
-    assert_true(liana__value_float(&arena, -0x1p63)->integer == INT64_MIN);
-    assert_true(liana__value_float(&arena, 0x1p63)->integer == 0);
+    assert_compare(liana__value_float(&arena, 1e3)->integer, ==, 1000);
+    assert_compare(liana__value_float(&arena, -0x1p63)->integer, ==, INT64_MIN);
+    assert_compare(liana__value_float(&arena, 0x1p63)->integer, ==, 0);
     liana__arena_free(&arena);
 }
 
@@ -213,7 +213,7 @@ static void test_json_text(void **state)
     assert_true(json_is_string(json_object_get(data, "version")));
     assert_int_equal(json_array_size(json_object_get(a, "layers")), 3);
     assert_null(strchr(line.data, '\n'));
-    assert_non_null(strstr(lines.data, "\n    \"image_size\": [192, 192],\n"));
+    assert_says(lines.data, "\n    \"image_size\": [192, 192],\n");
     json_decref(a);
     json_decref(b);
     liana__text_free(&line);

@@ -129,6 +129,24 @@ write tests/harness/good.c ''
 for stem in $(seq 41); do write "tests/data/loader/test_s$stem.c" ''; done
 must_fail 'tests/data/loader has 42 stems'
 
+# Assertions that print nothing of what they compare; a line of strings, names and comments that look like it.
+for assertion in 'assert_true(fabs(a - b) < 1e-6);' 'if (x) assert_true(fabsf(a - b) <= 1e-6f);' 'assert_true(a == b);' \
+    'assert_false(a != b);' 'assert_true(ready && a >= b);' 'assert_true(strcmp(a, b) == 0);' 'assert_false(memcmp(a, b, 3));' \
+    'assert_non_null(strstr(text, "a; b"));' 'assert_null(strstr(text, "a"));' 'assert_true(liana__starts_with(a, b));'; do
+    write tests/base/test_bad.c '' "    $assertion"
+    must_fail 'tests/base/test_bad.c:3: this comparison does not print its operands'
+done
+write tests/base/test_bad.c 'assert_true(is_a_long_name_of_a_function(a) &&' '            b <' '            c);'
+must_fail 'tests/base/test_bad.c:2: this comparison'
+write tests/base/test_bad.c 'assert_true(' '    fabs(a - b) < c);'
+must_fail 'tests/base/test_bad.c:2: this comparison'
+write tests/base/test_good.c 'for (int i = 0; i < 3; i++) assert_true(seen[i]); /* a < b */' 'assert_true(has(text, "a < b; c"));' \
+    'assert_true(p->x && !(bits >> 3 & 1));' 'assert_compare(fabs(a - b), <, c);' 'if (a < b) assert_false(c);' \
+    'const bool same = a == b;' 'assert_true(isfinite(a));' 'assert_near(a, b, 1e-6);' 'assert_says(a, "b == c");'
+write src/base/good.c 'assert_true(a == b);'
+"$check" "$tree" >/dev/null
+start_clean
+
 # shellcheck disable=SC2046
 write src/base/long.c $(seq 800)
 "$check" "$tree" | grep -q 'src/base/long.c: 801 lines, more than 800'

@@ -24,7 +24,7 @@ esac
 # report OPTIONS...: one measured step after the warm-up; the last line of output is the report.
 report() {
     "$python" "bench/$script" "$@" --threads 1 --seconds 0 >"$folder/out" 2>"$folder/err" ||
-        fail "$script $*: $(tail -n 3 "$folder/err")"
+        fail "$script $*: $(tail -n 20 "$folder/err")"
     tail -n 1 "$folder/out" >"$folder/report"
     grep -q "^{\"program\": \"$program\", \"version\": \"[0-9]" "$folder/report" ||
         fail "$script $*: no report: $(cat "$folder/report")"

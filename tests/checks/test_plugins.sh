@@ -159,25 +159,25 @@ cat >bad.c <<'END'
 static liana_tensor elements(const liana_loss_call *call) { return call->output; }
 static liana_status enter(liana_context *context)
 {
-    liana_loss_type loss = {LIANA_PART(liana_loss_type, "mine", "A loss."), .takes_values = true, .elements = elements};
-    LIANA_TRY(liana_register_loss(context, &loss));
+    liana_loss_type loss = {LIANA_PART(LOSS, liana_loss_type, "mine", "A loss."), .targets = LIANA_TARGET_VALUES, .elements = elements};
+    LIANA_TRY(liana_register(context, &loss.part));
 #if defined(TWICE)
-    return liana_register_loss(context, &loss);
+    return liana_register(context, &loss.part);
 #elif defined(BUILTIN)
-    loss.name = "huber";
-    return liana_register_loss(context, &loss);
+    loss.part.name = "huber";
+    return liana_register(context, &loss.part);
 #elif defined(PART_VERSION)
-    loss.name = "second";
-    loss.version = 99;
-    return liana_register_loss(context, &loss);
+    loss.part.name = "second";
+    loss.part.version = 99;
+    return liana_register(context, &loss.part);
 #elif defined(PART_SIZE)
-    loss.name = "second";
-    loss.size += 8;
-    return liana_register_loss(context, &loss);
+    loss.part.name = "second";
+    loss.part.size += 8;
+    return liana_register(context, &loss.part);
 #elif defined(NO_FUNCTION)
-    loss.name = "second";
+    loss.part.name = "second";
     loss.elements = NULL;
-    return liana_register_loss(context, &loss);
+    return liana_register(context, &loss.part);
 #elif defined(FAILS)
     return LIANA_IO_ERROR;
 #else
@@ -207,7 +207,7 @@ bad() {
 cc -std=c17 -I"$source/include" -shared -fPIC bad.c -o good.so
 load good.so >log && grep -q '^mine ' log || fail "the good one"
 refused "'VERSION.so' was built for version 7 of liana's parts
-has version 1" bad VERSION
+has version 2" bad VERSION
 refused "'SIZE.so': the size of its liana_plugin_entry is 8" bad SIZE
 refused "'NO_ENTER.so': its liana_plugin_entry has no function 'enter'" bad NO_ENTER
 refused "'OTHER_COPY.so' is linked with another copy of liana" bad OTHER_COPY
@@ -215,7 +215,7 @@ refused "the plugin 'bad'
 the loss 'mine': the plugin '
 TWICE.so' has registered 'mine' already" bad TWICE
 refused "the loss 'huber': liana has one of this name" bad BUILTIN
-refused "a loss was built for version 99 of liana's parts, this liana has version 1" bad PART_VERSION
+refused "a part was built for version 99 of liana's parts, this liana has version 2" bad PART_VERSION
 refused "the loss 'second': its size is" bad PART_SIZE
 refused "the loss 'second': its function 'elements' is NULL" bad NO_FUNCTION
 refused "the plugin 'bad' (

@@ -29,13 +29,21 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 found=$folder/found.txt
 
+# content FILE: what of it is hashed: of a history all but the global steps, which came after the hashes were recorded
+# (tests/train/job/test_global_step.c looks at them).
+content() {
+    case $1 in
+    */history.json) sed '/^ *"global_step": /d' "$1" ;;
+    *) cat "$1" ;;
+    esac
+}
 # note NAME FILE ...: writes down the hashes of files.
 note() {
     name=$1
     shift
     for file in "$@"; do
         [ -e "$file" ] || continue
-        printf '%s %s %s\n' "$name" "$(basename "$file")" "$(sha256sum <"$file" | cut -c 1-16)" >>"$found"
+        printf '%s %s %s\n' "$name" "$(basename "$file")" "$(content "$file" | sha256sum | cut -c 1-16)" >>"$found"
     done
 }
 # hash NAME: notes the files of a run.

@@ -345,7 +345,7 @@ static void test_no_disk_space(void **state)
     /* With more space the run goes on, and ends as one that never stopped. */
     remount(0, "size=8m");
     liana__test_result got = train_on_disk(config, MANY_CHECKPOINTS, "--resume");
-    assert_non_null(strstr(got.out, "resumed from '"));
+    assert_says(got.out, "resumed from '");
     assert_code(got, 0);
     assert_code(train(config, MANY_CHECKPOINTS), 0);
     assert_same_file(liana__test_path("disk/run/history.json"), liana__test_path("run/history.json"));

@@ -42,7 +42,8 @@ static void test_rows(void **state)
         assert_string_equal(json_string_value(json_object_get(row, "event")), "stage");
         assert_string_equal(json_string_value(json_object_get(row, "stage")), names[i]);
         double seconds = json_number_value(json_object_get(row, "seconds"));
-        assert_true(seconds >= 0 && isfinite(seconds));
+        assert_compare(seconds, >=, 0);
+        assert_true(isfinite(seconds));
         if (seconds > longest) snprintf(slowest, sizeof slowest, "%s", names[i]);
         if (seconds > longest) longest = seconds;
         json_decref(row);
@@ -52,11 +53,12 @@ static void test_rows(void **state)
     if (longest > 0) assert_string_equal(json_string_value(json_object_get(pipeline, "bound")), slowest);
     double rate = json_number_value(json_object_get(pipeline, "examples_per_second"));
     double threads = json_number_value(json_object_get(pipeline, "threads"));
-    assert_true(rate >= 0 && threads >= 1);
-    assert_true(json_number_value(json_object_get(pipeline, "examples_per_second_per_thread")) == rate / threads);
-    assert_true(json_number_value(json_object_get(pipeline, "examples_per_second_cached")) == 0);
+    assert_compare(rate, >=, 0);
+    assert_compare(threads, >=, 1);
+    assert_compare(json_number_value(json_object_get(pipeline, "examples_per_second_per_thread")), ==, rate / threads);
+    assert_compare(json_number_value(json_object_get(pipeline, "examples_per_second_cached")), ==, 0);
     /* An older name. */
-    assert_true(json_number_value(json_object_get(pipeline, "images_per_second")) == rate);
+    assert_compare(json_number_value(json_object_get(pipeline, "images_per_second")), ==, rate);
     json_decref(pipeline);
     assert_null(strtok(NULL, "\n"));
     assert_code(got, 0);

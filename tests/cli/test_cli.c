@@ -73,12 +73,12 @@ static void test_help_lists_every_subcommand(void **state)
     (void)state;
     size_t count;
     const liana__command *const *commands = liana__commands(&count);
-    assert_true(count >= 3);
+    assert_compare(count, >=, 3);
     const char *const words[] = {"help", "--help", "-h"};
     for (size_t i = 0; i < 3; i++) {
         result got = run(words[i]);
         assert_int_equal(got.code, 0);
-        for (size_t j = 0; j < count; j++) assert_non_null(strstr(got.out, commands[j]->summary));
+        for (size_t j = 0; j < count; j++) assert_says(got.out, commands[j]->summary);
         free_result(&got);
     }
     result bare = {0};
@@ -87,7 +87,7 @@ static void test_help_lists_every_subcommand(void **state)
     bare.code = liana__command_line(1, (const char *const[]){"liana"}, stdout, err);
     fclose(err);
     assert_int_equal(bare.code, 2);
-    assert_non_null(strstr(bare.err, "Usage: liana SUBCOMMAND"));
+    assert_says(bare.err, "Usage: liana SUBCOMMAND");
     free_result(&bare);
 }
 
@@ -103,12 +103,12 @@ static void test_help_of_every_subcommand(void **state)
         assert_int_equal(one.code, 0);
         assert_int_equal(other.code, 0);
         assert_string_equal(one.out, other.out);
-        assert_true(liana__starts_with(one.out, "Usage: liana "));
+        assert_begins(one.out, "Usage: liana ");
         for (const liana__option *option = command->options; option && option->name; option++) {
-            assert_non_null(strstr(one.out, option->doc));
+            assert_says(one.out, option->doc);
         }
         free_result(&other);
-        for (char *line = strtok(one.out, "\n"); line; line = strtok(NULL, "\n")) assert_true(strlen(line) <= 120);
+        for (char *line = strtok(one.out, "\n"); line; line = strtok(NULL, "\n")) assert_compare(strlen(line), <=, 120);
         free_result(&one);
     }
 }
@@ -227,13 +227,13 @@ static void test_convert(void **state)
     write_idx(&images, &labels);
     got = run("convert", images, labels, "--out", out, "--json");
     assert_int_equal(got.code, 2);
-    assert_true(liana__starts_with(got.err, "liana: "));
-    assert_non_null(strstr(got.err, "/out"));
+    assert_begins(got.err, "liana: ");
+    assert_says(got.err, "/out");
     json_error_t problem;
     json_t *json = json_loads(got.out, 0, &problem);
     assert_string_equal(json_string_value(json_object_get(json, "event")), "error");
     assert_string_equal(json_string_value(json_object_get(json, "status")), "INVALID_CONFIG");
-    assert_non_null(strstr(json_string_value(json_object_get(json, "message")), "/out"));
+    assert_says(json_string_value(json_object_get(json, "message")), "/out");
     json_decref(json);
     free_result(&got);
     got = run("convert", images, labels, "--out", out, "--json", "--overwrite");
@@ -252,8 +252,8 @@ static void test_a_failure_is_1(void **state)
     const char *bad = liana__test_write("bad", "IDX?", 4);
     result got = run("convert", bad, bad, "--out", liana__test_path("out"));
     assert_int_equal(got.code, 1);
-    assert_true(liana__starts_with(got.err, "liana: "));
-    assert_non_null(strstr(got.err, "/bad"));
+    assert_begins(got.err, "liana: ");
+    assert_says(got.err, "/bad");
     free_result(&got);
 }
 
@@ -262,7 +262,7 @@ static int child_status(void (*act)(void *user), void *user)
 {
     fflush(NULL);
     pid_t child = fork();
-    assert_true(child >= 0);
+    assert_compare(child, >=, 0);
     if (child == 0) {
         act(user);
         _exit(99);
@@ -368,7 +368,7 @@ static void test_version_answers_at_once(void **state)
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
     assert_in_range(pages, 1, 5000);
 #else
-    assert_true(pages > 0);
+    assert_compare(pages, >, 0);
 #endif
 }
 

@@ -46,9 +46,9 @@ static void test_compare_prints_what_differs(void **state)
                                  "last epoch",           "best epoch",
                                  "val_accuracy",         "f1_score",
                                  "seconds, first epoch", "in epoch "};
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) assert_non_null(strstr(got.out, lines[i]));
-    assert_null(strstr(got.out, "train.seed"));
-    assert_null(strstr(got.out, "output"));
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) assert_says(got.out, lines[i]);
+    assert_never_says(got.out, "train.seed");
+    assert_never_says(got.out, "output");
     const char *epochs = strstr(got.out, "\nepochs");
     assert_non_null(epochs);
     int a, b;
@@ -58,7 +58,7 @@ static void test_compare_prints_what_differs(void **state)
     liana__test_free_result(&got);
     got = liana__test_command("compare", first, first);
     assert_int_equal(got.code, 0);
-    assert_non_null(strstr(got.out, "no difference"));
+    assert_says(got.out, "no difference");
     liana__test_free_result(&got);
 }
 
@@ -90,12 +90,12 @@ static void test_compare_in_json(void **state)
         best_epoch = index + 1;
     }
     assert_int_equal(json_integer_value(json_object_get(event, "epochs")), 4);
-    assert_true(number(event, "last", "val_loss") == last);
-    assert_true(number(event, "best", "val_loss") == best);
-    assert_true(number(event, "best_epoch", "val_loss") == (double)best_epoch);
+    assert_compare(number(event, "last", "val_loss"), ==, last);
+    assert_compare(number(event, "best", "val_loss"), ==, best);
+    assert_compare(number(event, "best_epoch", "val_loss"), ==, (double)best_epoch);
     const json_t *settings = json_object_get(event, "settings");
     assert_string_equal(json_string_value(json_object_get(settings, "train.epochs")), "4");
-    assert_true(json_number_value(json_object_get(event, "first_epoch_seconds")) >= 0);
+    assert_compare(json_number_value(json_object_get(event, "first_epoch_seconds")), >=, 0);
     json_decref(event);
     json_decref(history);
     liana__test_free_result(&got);
@@ -109,7 +109,8 @@ static void assert_picture(const char *name, int least_width, int least_height)
     liana__image image = {0};
     assert_ok(liana__file_read(liana__test_path(name), 1 << 26, &bytes, &size, &error), &error);
     assert_ok(liana__image_decode(bytes, size, NULL, &image, &error), &error);
-    assert_true(image.width >= least_width && image.height >= least_height);
+    assert_compare(image.width, >=, least_width);
+    assert_compare(image.height, >=, least_height);
     liana__image_free(&image);
     free(bytes);
 }

@@ -5,7 +5,6 @@
 #include "formats/image.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* Reads a picture that must be there. Free with liana__image_free. */
 static liana__image read_picture(const char *folder, const char *name)
@@ -21,7 +20,7 @@ static liana__image read_picture(const char *folder, const char *name)
     free(bytes);
     snprintf(path, sizeof path, "%s/%s.svg", folder, name);
     assert_ok(liana__file_read(path, 1 << 26, &bytes, &size, &error), &error);
-    assert_non_null(strstr(bytes, "<svg"));
+    assert_says(bytes, "<svg");
     free(bytes);
     return image;
 }
@@ -48,25 +47,29 @@ static void test_pictures_show_the_data(void **state)
         liana__test_command("data", config, "data.augment=[random_flip, {random_rotation: {fill: 255}}, mixup]",
                             "data.oversample.target_count=30", "--out", folder);
     static const char *const names[] = {"samples", "labels", "sampling", "sizes", "augmented"};
-    for (int i = 0; i < 5; i++) assert_non_null(strstr(got.out, names[i]));
-    assert_non_null(strstr(got.out, "oversampling: epoch 1 has"));
+    for (int i = 0; i < 5; i++) assert_says(got.out, names[i]);
+    assert_says(got.out, "oversampling: epoch 1 has");
     assert_code(got, 0);
 
     /* Bars of training are blue and those of validation orange, about as long. */
     liana__image labels = read_picture(folder, "labels");
     long blue = count_colour(&labels, 41, 107, 191), orange = count_colour(&labels, 227, 125, 33);
-    assert_true(blue > 10000 && orange > 10000 && blue < 2 * orange && orange < 2 * blue);
+    assert_compare(blue, >, 10000);
+    assert_compare(orange, >, 10000);
+    assert_compare(blue, <, 2 * orange);
+    assert_compare(orange, <, 2 * blue);
     /* Oversampled ones are longer than what was there, by 30 to 15 on average. */
     liana__image sampling = read_picture(folder, "sampling");
     long before = count_colour(&sampling, 115, 122, 133), after = count_colour(&sampling, 41, 107, 191);
-    assert_true((double)after > 1.6 * (double)before && (double)after < 2.6 * (double)before);
+    assert_compare((double)after, >, 1.6 * (double)before);
+    assert_compare((double)after, <, 2.6 * (double)before);
     /* A row of six for each of four images; 24 samples in rows of six have as many. */
     liana__image samples = read_picture(folder, "samples"), augmented = read_picture(folder, "augmented");
     assert_int_equal(samples.width, augmented.width);
     assert_int_equal(samples.height, augmented.height);
-    assert_true(memcmp(samples.pixels, augmented.pixels, (size_t)(samples.height * samples.width * 3)) != 0);
+    assert_memory_not_equal(samples.pixels, augmented.pixels, (size_t)(samples.height * samples.width * 3));
     liana__image sizes = read_picture(folder, "sizes");
-    assert_true(count_colour(&sizes, 227, 125, 33) > 50);
+    assert_compare(count_colour(&sizes, 227, 125, 33), >, 50);
     liana__image *all[] = {&labels, &sampling, &samples, &augmented, &sizes};
     for (int i = 0; i < 5; i++) liana__image_free(all[i]);
 }
@@ -79,10 +82,10 @@ static void test_what_is_not_configured_is_not_drawn(void **state)
     char config[256];
     snprintf(config, sizeof config, "%s", liana__test_tiny_run(20));
     liana__test_result got = liana__test_command("data", config, "--json", "--out", liana__test_path("pictures"));
-    assert_non_null(strstr(got.out, "{\"event\":"));
-    assert_non_null(strstr(got.out, "samples.png"));
-    assert_null(strstr(got.out, "sampling.png"));
-    assert_null(strstr(got.out, "augmented.png"));
+    assert_says(got.out, "{\"event\":");
+    assert_says(got.out, "samples.png");
+    assert_never_says(got.out, "sampling.png");
+    assert_never_says(got.out, "augmented.png");
     assert_code(got, 0);
 }
 

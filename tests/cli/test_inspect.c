@@ -301,9 +301,9 @@ static void test_tables(void **state)
     json_t *columns = json_object_get(json, "columns"), *area = json_array_get(columns, 0);
     assert_int_equal(json_array_size(columns), 2);
     assert_string_equal(json_string_value(json_object_get(area, "column")), "area");
-    assert_true(json_number_value(json_object_get(area, "smallest")) == -1);
-    assert_true(json_number_value(json_object_get(area, "largest")) == 3);
-    assert_true(json_number_value(json_object_get(area, "mean")) == 1.5);
+    assert_compare(json_number_value(json_object_get(area, "smallest")), ==, -1);
+    assert_compare(json_number_value(json_object_get(area, "largest")), ==, 3);
+    assert_compare(json_number_value(json_object_get(area, "mean")), ==, 1.5);
     assert_string_equal(json_string_value(json_object_get(json_array_get(columns, 1), "dtype")), "string []");
     json_t *labels = json_object_get(json, "labels");
     assert_int_equal(json_integer_value(json_object_get(json_array_get(labels, 1), "records")), 2);
@@ -319,7 +319,7 @@ static void test_tables(void **state)
     result got = run("inspect", liana__test_write("q.csv", bytes, sizeof bytes - 1));
     assert_null(strchr(got.out, '\x1b'));
     assert_null(strchr(got.out, '\xff'));
-    assert_non_null(strstr(got.out, "first_line: a, ??[2J?"));
+    assert_says(got.out, "first_line: a, ??[2J?");
     free(got.out);
     free(got.err);
 }
@@ -387,13 +387,13 @@ static void test_long_histories(void **state)
     size_t lines = 0;
     for (char *line = got.out; *line; lines++) {
         size_t length = strcspn(line, "\n");
-        assert_true(length < 150);
+        assert_compare(length, <, 150);
         line += length + (line[length] == '\n');
     }
-    assert_true(lines > 65);
-    assert_non_null(strstr(got.out, "history (60)"));
-    assert_non_null(strstr(got.out, "training.count"));
-    assert_non_null(strstr(got.out, "(300 values)"));
+    assert_compare(lines, >, 65);
+    assert_says(got.out, "history (60)");
+    assert_says(got.out, "training.count");
+    assert_says(got.out, "(300 values)");
     free(got.out);
     free(got.err);
 }

@@ -29,11 +29,11 @@ static void processes_meet(void **state)
     (void)state;
     double begun = liana__clock_seconds();
     liana__test_result result = LAUNCH("4", program_path(), "check");
-    assert_non_null(strstr(result.out, "rank 0 of 4 has heard all, over zmq"));
+    assert_says(result.out, "rank 0 of 4 has heard all, over zmq");
     /* The output is the chief's. */
-    assert_null(strstr(result.out, "rank 1"));
+    assert_never_says(result.out, "rank 1");
     assert_code(result, 0);
-    assert_true(liana__clock_seconds() - begun < 60);
+    assert_compare(liana__clock_seconds() - begun, <, 60);
 }
 
 static void the_first_failure_counts(void **state)
@@ -41,11 +41,11 @@ static void the_first_failure_counts(void **state)
     (void)state;
     liana__test_result result =
         LAUNCH("3", "sh", "--", "-c", RANK_1 "echo 'no luck' >&2; exit 3;; esac; exec sleep 600");
-    assert_non_null(strstr(result.err, "[rank 1] no luck\n"));
-    assert_non_null(strstr(result.err, "rank 1 has failed"));
+    assert_says(result.err, "[rank 1] no luck\n");
+    assert_says(result.err, "rank 1 has failed");
     assert_code(result, 3);
     result = LAUNCH("2", "/nowhere/no-program");
-    assert_non_null(strstr(result.err, "/nowhere/no-program cannot be run"));
+    assert_says(result.err, "/nowhere/no-program cannot be run");
     assert_code(result, 127);
 }
 
@@ -70,8 +70,8 @@ static void the_others_go_on(void **state)
                     "do sleep 0.02; done 2>/dev/null; echo went on",
              dying, dying, dying, dying, dying);
     liana__test_result result = LAUNCH("2", "sh", "--", "-c", script);
-    assert_non_null(strstr(result.out, "went on"));
-    assert_non_null(strstr(result.err, "rank 1 was ended by signal 9"));
+    assert_says(result.out, "went on");
+    assert_says(result.err, "rank 1 was ended by signal 9");
     assert_code(result, 0);
     assert_code(LAUNCH("2", "sh", "--", "-c", RANK_1 "exit 0;; esac; kill -9 $$"), 128 + SIGKILL);
 }
@@ -92,16 +92,16 @@ static void restarts(void **state)
              count, count, own, count, count, own, count);
     const char *const words[] = {"launch", "-n", "2", "--restarts", "2", "--program", "sh", "--", "-c", script, NULL};
     liana__test_result result = liana__test_wait(liana__test_spawn(words, NULL));
-    assert_non_null(strstr(result.out, "done"));
-    assert_non_null(strstr(result.err, "all processes are started again (2 of 2)"));
+    assert_says(result.out, "done");
+    assert_says(result.err, "all processes are started again (2 of 2)");
     assert_code(result, 0);
     assert_int_equal(unlink(count) | unlink(own), 0);
     result = LAUNCH("2", "sh", "--restarts", "1", "--", "-c", script);
-    assert_null(strstr(result.out, "done"));
+    assert_never_says(result.out, "done");
     assert_code(result, 75);
     /* A failure is one the next time too. */
     result = LAUNCH("2", "sh", "--restarts", "5", "--", "-c", "exit 3");
-    assert_null(strstr(result.err, "started again"));
+    assert_never_says(result.err, "started again");
     assert_code(result, 3);
     assert_refused(liana__test_command("launch", "-n", "2", "--restarts", "x", "c.yaml"), 2, "--restarts");
 }
@@ -138,7 +138,7 @@ static void signals_reach_all(void **state)
     wait_until(system(pattern) == 0);
     kill(process, SIGTERM);
     liana__test_result result = liana__test_wait(process);
-    assert_non_null(strstr(result.err, "[rank 1] stopped"));
+    assert_says(result.err, "[rank 1] stopped");
     assert_code(result, 75);
 }
 
@@ -160,20 +160,20 @@ static void hosts_are_reached_by_ssh(void **state)
     liana__test_result result =
         liana__test_process(environment, "launch", "-n", "3", "-H", "127.0.0.1:2,localhost", "--keys", folder, "--port",
                             port, "--program", program_path(), "check");
-    assert_non_null(strstr(result.out, "rank 0 of 3 has heard all, over zmq"));
+    assert_says(result.out, "rank 0 of 3 has heard all, over zmq");
     assert_code(result, 0);
     char hosts[64] = "";
     FILE *file = fopen(liana__test_path("hosts"), "r");
     assert_non_null(file);
     hosts[fread(hosts, 1, sizeof hosts - 1, file)] = '\0';
     fclose(file);
-    assert_non_null(strstr(hosts, "localhost"));
-    assert_non_null(strstr(hosts, "127.0.0.1\n"));
+    assert_says(hosts, "localhost");
+    assert_says(hosts, "127.0.0.1\n");
     result = liana__test_process(environment, "launch", "-n", "2", "-H", "one,two", "--keys", "k", "--print",
                                  "it's.yaml", "a=b");
-    assert_non_null(strstr(result.out, "'ssh' '-tt' '-o' 'BatchMode=yes' 'two'"));
-    assert_non_null(strstr(result.out, "it'\\''\\'\\'''\\''s.yaml"));
-    assert_non_null(strstr(result.out, "\"master\": \"one:29400\""));
+    assert_says(result.out, "'ssh' '-tt' '-o' 'BatchMode=yes' 'two'");
+    assert_says(result.out, "it'\\''\\'\\'''\\''s.yaml");
+    assert_says(result.out, "\"master\": \"one:29400\"");
     assert_code(result, 0);
 }
 
@@ -245,7 +245,7 @@ static void bad_command_lines(void **state)
     char folder[512];
     snprintf(folder, sizeof folder, "%s", liana__test_path("new-keys"));
     liana__test_result result = liana__test_command("cluster", "keys", folder);
-    assert_non_null(strstr(result.out, "cluster.keys"));
+    assert_says(result.out, "cluster.keys");
     assert_code(result, 0);
     assert_refused(liana__test_command("cluster", "keys", folder), 2, "there already");
 }

@@ -99,13 +99,13 @@ static void test_names_of_categories_are_shown(void **state)
     liana__test_result got = liana__test_command("predict", run, table);
     /* The first row has a = 0 and b = 0; the second a = 0.925 and b = 0.767. */
     assert_memory_equal(got.out, "0\n  kind: ", strlen("0\n  kind: "));
-    assert_non_null(strstr(got.out, " green, "));
-    assert_non_null(strstr(got.out, " red\n  y: "));
+    assert_says(got.out, " green, ");
+    assert_says(got.out, " red\n  y: ");
     assert_code(got, 0);
     got = liana__test_command("predict", run, table, "--json");
-    assert_non_null(strstr(got.out, "\"outputs\": {\"kind\": {\"values\": ["));
-    assert_non_null(strstr(got.out, "\"class\": \"blue\""));
-    assert_non_null(strstr(got.out, "\"y\": {\"values\": ["));
+    assert_says(got.out, "\"outputs\": {\"kind\": {\"values\": [");
+    assert_says(got.out, "\"class\": \"blue\"");
+    assert_says(got.out, "\"y\": {\"values\": [");
     assert_code(got, 0);
 }
 

@@ -2,7 +2,6 @@
 #include "harness/text_files.h"
 #include "harness/tiny_fit.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,14 +57,15 @@ static void check_by_class(const char *threshold, double cats_right, double dogs
     liana__test_free_result(&got);
     const double said_cats = cats_right + DOGS - dogs_right, said_dogs = ROWS - said_cats;
     assert_int_equal(json_array_size(json_object_get(json, "support_by_class")), 2);
-    assert_true(item(json, "support_by_class", 0) == CATS && item(json, "support_by_class", 1) == DOGS);
-    assert_true(fabs(item(json, "recall_by_class", 0) - cats_right / CATS) < 1e-12);
-    assert_true(fabs(item(json, "recall_by_class", 1) - dogs_right / DOGS) < 1e-12);
-    assert_true(fabs(item(json, "precision_by_class", 0) - cats_right / said_cats) < 1e-12);
-    assert_true(fabs(item(json, "precision_by_class", 1) - dogs_right / said_dogs) < 1e-12);
+    assert_compare(item(json, "support_by_class", 0), ==, CATS);
+    assert_compare(item(json, "support_by_class", 1), ==, DOGS);
+    assert_near(item(json, "recall_by_class", 0), cats_right / CATS, 1e-12);
+    assert_near(item(json, "recall_by_class", 1), dogs_right / DOGS, 1e-12);
+    assert_near(item(json, "precision_by_class", 0), cats_right / said_cats, 1e-12);
+    assert_near(item(json, "precision_by_class", 1), dogs_right / said_dogs, 1e-12);
     const json_t *matrix = json_object_get(json, "confusion_matrix");
-    assert_true(json_integer_value(json_array_get(json_array_get(matrix, 0), 0)) == (json_int_t)cats_right);
-    assert_true(json_integer_value(json_array_get(json_array_get(matrix, 1), 1)) == (json_int_t)dogs_right);
+    assert_compare(json_integer_value(json_array_get(json_array_get(matrix, 0), 0)), ==, (json_int_t)cats_right);
+    assert_compare(json_integer_value(json_array_get(json_array_get(matrix, 1), 1)), ==, (json_int_t)dogs_right);
     const json_t *names = json_object_get(json, "classes");
     assert_string_equal(json_string_value(json_array_get(names, 0)), "cat");
     assert_string_equal(json_string_value(json_array_get(names, 1)), "dog");
@@ -82,8 +82,8 @@ static void test_both_classes_have_a_row(void **state)
     check_by_class("0.6", 3, 1); /* sigmoid(0.2) is 0.55, sigmoid(0.7) is 0.67 */
     liana__test_result got = liana__test_command("evaluate", out, "--by-class");
     assert_int_equal(got.code, 0);
-    assert_non_null(strstr(got.out, "\ncat "));
-    assert_non_null(strstr(got.out, "\ndog "));
+    assert_says(got.out, "\ncat ");
+    assert_says(got.out, "\ndog ");
     liana__test_free_result(&got);
 }
 
@@ -107,16 +107,16 @@ static void test_predictions_name_a_class(void **state)
     free(text);
     liana__test_result got = liana__test_command("predict", out, data, "--threshold", "0.6");
     assert_int_equal(got.code, 0);
-    assert_non_null(strstr(got.out, "  0.4502  cat\n  0.5498  dog\n5\n  0.9526  dog\n"));
+    assert_says(got.out, "  0.4502  cat\n  0.5498  dog\n5\n  0.9526  dog\n");
     liana__test_free_result(&got);
     got = liana__test_command("predict", out, data, "--json", "train.threshold=0.7");
     assert_int_equal(got.code, 0);
-    assert_non_null(strstr(got.out, "\"id\": \"3\", \"classes\": [{\"label\": 0, \"class\": \"cat\""));
+    assert_says(got.out, "\"id\": \"3\", \"classes\": [{\"label\": 0, \"class\": \"cat\"");
     liana__test_free_result(&got);
     /* The run's own file of the validation. */
     text = liana__test_read_text("run/validation_predictions.csv");
-    assert_non_null(strstr(text, "id,label,predicted,confidence\n0,0,0,0.880797\n"));
-    assert_non_null(strstr(text, "\n3,0,1,0.668188\n4,1,1,0.549834\n"));
+    assert_says(text, "id,label,predicted,confidence\n0,0,0,0.880797\n");
+    assert_says(text, "\n3,0,1,0.668188\n4,1,1,0.549834\n");
     free(text);
 }
 
@@ -130,11 +130,11 @@ static void test_names_of_a_table(void **state)
                 0);
     liana__test_result got = liana__test_command("evaluate", out, "--by-class");
     assert_int_equal(got.code, 0);
-    assert_non_null(strstr(got.out, "\nbad "));
-    assert_non_null(strstr(got.out, "0 bad "));
+    assert_says(got.out, "\nbad ");
+    assert_says(got.out, "0 bad ");
     liana__test_free_result(&got);
     char *text = predicted(out);
-    assert_non_null(strstr(text, "\n5,1,good,0.952574\n"));
+    assert_says(text, "\n5,1,good,0.952574\n");
     free(text);
     assert_code(liana__test_command("train", file, "--out", liana__test_path("three"), "data.targets=good",
                                     "data.columns={x: [x], good: good}", "data.class_names=[bad, good, best]",
@@ -144,7 +144,7 @@ static void test_names_of_a_table(void **state)
                 0);
     got = liana__test_command("evaluate", liana__test_path("three"), "--by-class");
     assert_int_equal(got.code, 0);
-    assert_non_null(strstr(got.out, "\nbest "));
+    assert_says(got.out, "\nbest ");
     liana__test_free_result(&got);
     /* Without names the output is a number. */
     assert_code(liana__test_command("train", file, "--out", liana__test_path("numbers"), "data.targets=good",
@@ -180,7 +180,7 @@ static void test_a_softmax_of_one_value_is_refused(void **state)
                             "model.layers=[{InputLayer: {name: x, shape: [1]}}, {Dense: {name: gate, units: 1, "
                             "activation: softmax}}, {Dense: {name: y, units: 1, activation: sigmoid}}]");
     assert_int_equal(got.code, 0);
-    assert_non_null(strstr(got.out, "layer 'gate' is a softmax of one value"));
+    assert_says(got.out, "layer 'gate' is a softmax of one value");
     liana__test_free_result(&got);
 }
 
@@ -218,15 +218,15 @@ static void test_constant_columns_are_named(void **state)
     snprintf(file, sizeof file, "%s", liana__test_write("config.yaml", written, strlen(written)));
     liana__test_result got = liana__test_command("train", file, "--out", liana__test_path("run"));
     assert_int_equal(got.code, 0);
-    assert_non_null(strstr(got.out, "the column 'b' is 7 in all training examples; it divides by 1e-07"));
-    assert_non_null(strstr(got.out, "the column 'c' is almost 1e+06 in all"));
-    assert_non_null(strstr(got.out, "the column 'd' is 0 in all"));
-    assert_null(strstr(got.out, "the column 'a'"));
+    assert_says(got.out, "the column 'b' is 7 in all training examples; it divides by 1e-07");
+    assert_says(got.out, "the column 'c' is almost 1e+06 in all");
+    assert_says(got.out, "the column 'd' is 0 in all");
+    assert_never_says(got.out, "the column 'a'");
     liana__test_free_result(&got);
     got = liana__test_command("train", file, "--out", liana__test_path("apart"), "data.columns={b: b, y: y}",
                               "data.inputs=b");
     assert_int_equal(got.code, 0);
-    assert_non_null(strstr(got.out, "the column 'b' is 7"));
+    assert_says(got.out, "the column 'b' is 7");
     liana__test_free_result(&got);
 }
 

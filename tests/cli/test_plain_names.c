@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/format.h"
-#include "train/core/notes.h"
+#include "step/notes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,8 @@
 static void assert_shown(const char *text, size_t size, const char *expected)
 {
     char shown[64];
-    assert_true(strlen(text) < sizeof shown && size <= sizeof shown);
+    assert_compare(strlen(text), <, sizeof shown);
+    assert_compare(size, <=, sizeof shown);
     strcpy(shown, text);
     liana__escape_controls(shown, size);
     assert_string_equal(shown, expected);
@@ -64,13 +65,13 @@ static const char names[][24] = {"a\x1b[2Kb.jpg", "c\nliana: done.jpg", "d\x7f\x
 static void assert_plain(const liana__test_result *result)
 {
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        assert_null(strstr(result->err, names[i]));
-        assert_null(strstr(result->out, names[i]));
+        assert_never_says(result->err, names[i]);
+        assert_never_says(result->out, names[i]);
     }
     assert_null(strchr(result->err, 0x1b));
     assert_null(strchr(result->out, 0x1b));
-    assert_null(strstr(result->err, "\nliana: done"));
-    assert_null(strstr(result->out, "\nliana: done"));
+    assert_never_says(result->err, "\nliana: done");
+    assert_never_says(result->out, "\nliana: done");
 }
 
 static void write_file(const char *folder, const char *name)
@@ -95,7 +96,8 @@ static void test_names_of_files(void **state)
         const char *const commands[][4] = {{"inspect", path}, {"check", path}, {"summary", path}, {"convert", path}};
         for (size_t k = 0; k < sizeof commands / sizeof *commands; k++) {
             liana__test_result result = liana__test_process(NULL, commands[k][0], commands[k][1]);
-            assert_true(result.code != 0 && *result.err);
+            assert_compare(result.code, !=, 0);
+            assert_true(*result.err);
             assert_plain(&result);
             liana__test_free_result(&result);
         }
@@ -119,7 +121,7 @@ static void assert_link(const char *name, const char *target, const char *expect
     snprintf(path, sizeof path, "%s", liana__test_path(name));
     assert_int_equal(symlink(target, path), 0);
     assert_fails(liana__link_check(path, &error), LIANA_NOT_FOUND, &error, expected);
-    assert_non_null(strstr(error.message, name));
+    assert_says(error.message, name);
 }
 
 static void test_links(void **state)
@@ -143,9 +145,9 @@ static void test_links(void **state)
         char data[700];
         snprintf(data, sizeof data, "data.train=%s", liana__test_path(links[i][0]));
         liana__test_result result = liana__test_process(NULL, "check", liana__test_tiny_run(12), data);
-        assert_true(result.code != 0);
+        assert_compare(result.code, !=, 0);
         if (!strstr(result.err, links[i][1])) print_error("%s\n", result.err);
-        assert_non_null(strstr(result.err, links[i][1]));
+        assert_says(result.err, links[i][1]);
         liana__test_free_result(&result);
     }
 }

@@ -130,7 +130,7 @@ static void expect_number(const char **at, double expected, double tolerance)
     char found[64];
     const double number = strtod(next_cell(at, found), NULL);
     if (fabs(number - expected) > tolerance) print_error("found %s, expected %.9g\n", found, expected);
-    assert_true(fabs(number - expected) <= tolerance);
+    assert_near(number, expected, tolerance);
 }
 
 static void test_columns_of_classes(void **state)
@@ -182,8 +182,8 @@ static void test_columns_of_one_sigmoid(void **state)
     }
     free(text);
     liana__test_result got = liana__test_command("predict", run, liana__test_path("table.csv"));
-    assert_non_null(strstr(got.out, "  yes\n"));
-    assert_non_null(strstr(got.out, "  no\n"));
+    assert_says(got.out, "  yes\n");
+    assert_says(got.out, "  no\n");
     assert_code(got, 0);
 }
 
@@ -233,7 +233,7 @@ static void check_kinds(const json_t *event, size_t shown)
     assert_int_equal(json_array_size(classes), shown);
     assert_int_equal(json_object_size(all), CLASSES);
     for (int k = 0; k < CLASSES; k++) {
-        assert_true(fabs(json_number_value(json_object_get(all, kinds[k])) - probability(0, k)) < 1e-6);
+        assert_near(json_number_value(json_object_get(all, kinds[k])), probability(0, k), 1e-6, k);
     }
     double before = 1;
     for (size_t i = 0; i < shown; i++) {
@@ -241,7 +241,8 @@ static void check_kinds(const json_t *event, size_t shown)
         const double p = json_number_value(json_object_get(item, "probability"));
         const int label = (int)json_integer_value(json_object_get(item, "label"));
         assert_string_equal(json_string_value(json_object_get(item, "class")), kinds[label]);
-        assert_true(p <= before && fabs(p - probability(0, label)) < 1e-6);
+        assert_compare(p, <=, before);
+        assert_near(p, probability(0, label), 1e-6);
         before = p;
     }
 }
@@ -300,10 +301,10 @@ static void test_json_of_several_outputs(void **state)
     assert_int_equal(json_array_size(json_object_get(event, "values")), CLASSES + 2);
     check_kinds(json_object_get(outputs, "kind"), 3);
     const json_t *both = json_object_get(sick, "probabilities");
-    assert_true(fabs(json_number_value(json_object_get(both, "yes")) - sigmoid(0)) < 1e-6);
-    assert_true(fabs(json_number_value(json_object_get(both, "no")) - 1 + sigmoid(0)) < 1e-6);
+    assert_near(json_number_value(json_object_get(both, "yes")), sigmoid(0), 1e-6);
+    assert_near(json_number_value(json_object_get(both, "no")) - 1, -(sigmoid(0)), 1e-6);
     assert_null(json_object_get(size, "probabilities"));
-    assert_true(fabs(json_number_value(json_array_get(json_object_get(size, "values"), 0)) - total(0)) < 1e-5);
+    assert_near(json_number_value(json_array_get(json_object_get(size, "values"), 0)), total(0), 1e-5);
     json_decref(event);
 }
 

@@ -34,7 +34,7 @@ static void assert_bar(const liana__progress *progress, int width, const char *e
     liana__text text = {0};
     liana__progress_render_bar(progress, width, &text);
     assert_string_equal(text.data, expected);
-    assert_true((int)text.length < width || width < 2);
+    if (width >= 2) assert_compare(text.length, <, width);
     liana__text_free(&text);
 }
 
@@ -151,6 +151,7 @@ static void test_json_for_machines(void **state)
     progress.phase = LIANA__PHASE_EPOCH_DONE;
     progress.metrics[1] = (liana__progress_metric){"val_loss", NAN};
     progress.num_metrics = 2;
+    progress.global_step = 59;
     liana__text text = {0};
     liana__progress_render_json(&progress, &text);
     assert_null(strchr(text.data, '\n'));
@@ -160,15 +161,16 @@ static void test_json_for_machines(void **state)
     assert_string_equal(json_string_value(json_object_get(json, "event")), "epoch");
     assert_int_equal(json_integer_value(json_object_get(json, "step")), 7);
     assert_int_equal(json_integer_value(json_object_get(json, "steps")), 26);
-    assert_true(json_real_value(json_object_get(json, "loss")) == 1.23456);
-    assert_true(json_real_value(json_object_get(json, "accuracy")) == 0.45212);
+    assert_int_equal(json_integer_value(json_object_get(json, "global_step")), 59);
+    assert_compare(json_real_value(json_object_get(json, "loss")), ==, 1.23456);
+    assert_compare(json_real_value(json_object_get(json, "accuracy")), ==, 0.45212);
     assert_true(json_is_null(json_object_get(json, "val_loss")));
-    assert_true(json_real_value(json_object_get(json, "examples_per_second")) == 128);
+    assert_compare(json_real_value(json_object_get(json, "examples_per_second")), ==, 128);
     assert_int_equal(json_integer_value(json_object_get(json, "examples")), 448);
     /* Older names. */
-    assert_true(json_real_value(json_object_get(json, "images_per_second")) == 128);
+    assert_compare(json_real_value(json_object_get(json, "images_per_second")), ==, 128);
     assert_int_equal(json_integer_value(json_object_get(json, "images")), 448);
-    assert_true(json_real_value(json_object_get(json, "input_wait")) == 0.034);
+    assert_compare(json_real_value(json_object_get(json, "input_wait")), ==, 0.034);
     json_decref(json);
     liana__text_free(&text);
 }
@@ -231,7 +233,7 @@ static size_t widest_line(int terminal)
 {
     char found[4000] = "";
     ssize_t size = read(terminal, found, sizeof found - 1);
-    assert_true(size > 0);
+    assert_compare(size, >, 0);
     size_t widest = 0;
     for (char *line = strtok(found, "\r\n"); line; line = strtok(NULL, "\r\n")) {
         size_t length = strlen(line);
@@ -263,7 +265,8 @@ static void test_a_terminal_is_made_narrower(void **state)
         progress.step = i + 1;
         liana__reporter_update(&reporter, &progress, 100 + i);
         size_t widest = widest_line(terminal);
-        assert_true(widest < widths[i] && widest + 40 > widths[i]);
+        assert_compare(widest, <, widths[i], i);
+        assert_compare(widest + 40, >, widths[i], i);
         liana__terminal_draw(stream, "remote files: 3 of 12, 120.0 of 900.0 MiB, 45.2 MiB/s, 17 s left, or some more");
         widest = widest_line(terminal);
         assert_int_equal(widest, widths[i] < 80 ? widths[i] - 1 : 78);
@@ -283,12 +286,62 @@ static void test_a_machine_gets_json_lines(void **state)
         json_error_t problem;
         json_t *json = json_loads(line, JSON_REJECT_DUPLICATES, &problem);
         assert_non_null(json);
-        assert_true(count < 4);
+        assert_compare(count, <, 4);
         assert_string_equal(json_string_value(json_object_get(json, "event")), events[count++]);
         json_decref(json);
     }
     assert_int_equal(count, 4);
     free(printed);
+}
+
+/* Two steps with a line after each, which takes the place of the bar. */
+static void assert_logged(liana__reporter_mode mode, const char *expected)
+{
+    char *printed = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&printed, &size);
+    assert_non_null(stream);
+    liana__reporter reporter;
+    liana__reporter_init(&reporter, stream, mode == LIANA__REPORTER_JSON);
+    reporter.mode = mode;
+    reporter.interval = 0;
+    reporter.width = 50;
+    reporter.logs = true;
+    liana__progress progress = sample();
+    for (int step = 8; step <= 9; step++) {
+        progress.step = step;
+        progress.global_step = 26 + step;
+        progress.phase = LIANA__PHASE_TRAIN;
+        liana__reporter_update(&reporter, &progress, 100 + step);
+        progress.phase = LIANA__PHASE_LOG;
+        liana__reporter_log(&reporter, &progress);
+    }
+    liana__reporter_free(&reporter);
+    fclose(stream);
+    if (expected) assert_string_equal(printed, expected);
+    if (!expected) {
+        assert_says(printed, "{\"event\": \"log\", \"epoch\": 1, \"epochs\": 5, \"step\": 8, \"steps\": 26, "
+                             "\"global_step\": 34, ");
+        assert_says(printed, "\"event\": \"step\"");
+    }
+    free(printed);
+}
+
+static void test_lines_by_updates(void **state)
+{
+    (void)state;
+#define LOGGED(step, number)                        \
+    "global step " number ", epoch 1/5: step " step \
+    "/26, 3.5 s, loss 1.2346, accuracy 0.4521, 128 images/s, input wait 3%"
+    assert_logged(LIANA__REPORTER_LINES, LOGGED("8", "34") "\n" LOGGED("9", "35") "\n");
+    assert_logged(LIANA__REPORTER_BAR,
+                  "Epoch 1/5\n"
+                  "\r 8/26 - ETA: 8s - loss: 1.2346 - accuracy: 0.4521\x1b[K"
+                  "\r" LOGGED("8", "34") "\x1b[K\n"
+                                         "\r 9/26 - ETA: 7s - loss: 1.2346 - accuracy: 0.4521\x1b[K"
+                                         "\r" LOGGED("9", "35") "\x1b[K\n");
+#undef LOGGED
+    assert_logged(LIANA__REPORTER_JSON, NULL);
 }
 
 int main(void)
@@ -303,6 +356,7 @@ int main(void)
         cmocka_unit_test(test_a_terminal_gets_one_line_redrawn),
         cmocka_unit_test(test_a_terminal_is_made_narrower),
         cmocka_unit_test(test_a_machine_gets_json_lines),
+        cmocka_unit_test(test_lines_by_updates),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -85,7 +85,7 @@ static void test_take(void **state)
     assert_int_equal(count_of(liana__test_command("evaluate", run, "--json", "--data", other, "data.take=7")), 7);
     assert_int_equal(count_of(liana__test_command("evaluate", run, "--json", inner)), 9);
     liana__test_result got = liana__test_command("evaluate", run, "--data", other);
-    assert_non_null(strstr(got.err, "data.take of the run, 12, is for the run's own data"));
+    assert_says(got.err, "data.take of the run, 12, is for the run's own data");
     assert_code(got, 0);
     assert_int_equal(predict(other, NULL), 40);
     assert_int_equal(predict(other, "data.take=3"), 3);
@@ -118,12 +118,12 @@ static void test_ids(void **state)
     assert_code(liana__test_command("train", write_config("take: 0")), 0);
     assert_int_equal(predict(liana__test_path("val.csv"), NULL), 30);
     char *text = liana__test_read_text("p.csv");
-    assert_true(strncmp(text, "id,label,class,confidence\n0007,", 31) == 0);
-    assert_non_null(strstr(text, "\n0036,"));
+    assert_begins(text, "id,label,class,confidence\n0007,");
+    assert_says(text, "\n0036,");
     free(text);
     liana__test_result got =
         liana__test_command("predict", liana__test_path("run"), liana__test_path("val.csv"), "data.take=1");
-    assert_true(strncmp(got.out, "0007\n", 5) == 0);
+    assert_begins(got.out, "0007\n");
     assert_code(got, 0);
     /* Through the stages of a dataset, too. */
     char test[400];
@@ -131,8 +131,8 @@ static void test_ids(void **state)
     assert_code(liana__test_command("train", liana__test_path("config.yaml"), test, "--out", liana__test_path("two")),
                 0);
     text = liana__test_read_text("two/test_predictions.csv");
-    assert_non_null(strstr(text, "\n0009,"));
-    assert_null(strstr(text, "\n0007,"));
+    assert_says(text, "\n0009,");
+    assert_never_says(text, "\n0007,");
     free(text);
 }
 
@@ -162,12 +162,12 @@ static void test_check_counts(void **state)
     static const char few[] = "id,x,label\n1,1,low\n2,2,low\n";
     liana__test_write("val.csv", few, sizeof few - 1);
     got = liana__test_command("check", liana__test_path("config.yaml"));
-    assert_non_null(strstr(got.out, "validation: 1 of 2 classes have no example"));
+    assert_says(got.out, "validation: 1 of 2 classes have no example");
     assert_code(got, 0);
     static const char bad[] = "id,x,label\n1,1,low\n2,two,high\n3,1,high\n4,2,high\n";
     liana__test_write("val.csv", bad, sizeof bad - 1);
     got = liana__test_command("check", liana__test_path("config.yaml"));
-    assert_non_null(strstr(got.out, "'two'"));
+    assert_says(got.out, "'two'");
     assert_code(got, 1);
 }
 

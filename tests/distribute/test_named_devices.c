@@ -8,7 +8,7 @@
 #include "harness/one_context.h"
 #include "harness/pjrt_plugin.h"
 #include "harness/run_files.h"
-#include "train/replicas/replicas.h"
+#include "step/replicas/replicas.h"
 
 #include <liana/liana.h>
 #include <stdlib.h>
@@ -43,7 +43,7 @@ static void test_training_on_some(void **state)
     assert_code(liana__test_command("train", config, device, exact, liana__test_output("one")), 0);
     liana__test_result result = liana__test_command("train", config, device, exact, named, liana__test_output("some"));
     if (!strstr(result.out, "device cpu:3 (cpu), ")) fail_msg("%s%s", result.out, result.err);
-    assert_non_null(strstr(result.out, "; 2 replicas"));
+    assert_says(result.out, "; 2 replicas");
     assert_code(result, 0);
     liana__test_assert_same_training("one", "some");
     /* Whole updates, one program for both devices. */
@@ -159,7 +159,7 @@ static void test_the_device_of_a_step(void **state)
     liana_step_results results;
     const liana_step_batch batch = {.arrays = {{"x", LIANA_F32, liana_shape_of(4), values}}};
     assert_ok(liana_step_run(step, &batch, &results), &context->error);
-    assert_true(results.sums[0] == 10);
+    assert_compare(results.sums[0], ==, 10);
     liana_step_destroy(step);
     liana_variables_destroy(variables);
     liana_device_close(device);

@@ -50,7 +50,7 @@ static void train_for_comparison(liana__tiny_trainer *own, float *outputs, liana
 
 enum { NUM_COMPARED = 7, NUM_OUTPUTS = 23 * CLASSES };
 
-static void set_up_replicas(liana__tiny_trainer *own, const liana__optimizer *optimizer,
+static void set_up_replicas(liana__tiny_trainer *own, const liana_optimizer_type *optimizer,
                             const liana__tiny_replica *given, size_t count)
 {
     liana__tiny_recipe wanted = {
@@ -59,7 +59,7 @@ static void set_up_replicas(liana__tiny_trainer *own, const liana__optimizer *op
     liana__tiny_trainer_open(own, &wanted);
 }
 
-static void check_replicas(const liana__optimizer *optimizer)
+static void check_replicas(const liana_optimizer_type *optimizer)
 {
     static const liana__tiny_replica sets[][MAX_REPLICAS] = {
         {{"cpu", 1, 1}},
@@ -76,7 +76,7 @@ static void check_replicas(const liana__optimizer *optimizer)
         liana__tiny_trainer own;
         set_up_replicas(&own, optimizer, sets[i], MAX_REPLICAS);
         train_for_comparison(&own, outputs, sums);
-        assert_true(liana__tiny_compare_variables(&one, &own) == 0);
+        assert_compare(liana__tiny_compare_variables(&one, &own), ==, 0);
         assert_memory_equal(outputs, expected, sizeof expected);
         assert_memory_equal(sums, right, sizeof right);
         liana__tiny_trainer_close(&own);
@@ -93,7 +93,7 @@ static void test_replicas_give_one_devices_bits(void **state)
 }
 
 /* The changes of all variables by a step with rate 1, one after the other. */
-static size_t changes_of(const liana__optimizer *optimizer, double *changes)
+static size_t changes_of(const liana_optimizer_type *optimizer, double *changes)
 {
     liana__tiny_trainer own;
     size_t count, total = 0;
@@ -121,11 +121,12 @@ static void test_a_training_clips_by_the_norm_of_all(void **state)
     (void)state;
     static double plain[2000], clipped[2000];
     size_t count = changes_of(&liana__optimizer_SGD, plain);
-    assert_true(count > 100 && count <= 2000);
+    assert_compare(count, >, 100);
+    assert_compare(count, <=, 2000);
     assert_int_equal(changes_of(&liana__test_clip, clipped), count);
     double square = 0;
     for (size_t i = 0; i < count; i++) square += plain[i] * plain[i];
-    assert_true(sqrt(square) > 1.1 * LIANA__TEST_CLIP);
+    assert_compare(sqrt(square), >, 1.1 * LIANA__TEST_CLIP);
     for (size_t i = 0; i < count; i++) {
         double expected = plain[i] * LIANA__TEST_CLIP / sqrt(square);
         if (fabs(clipped[i] - expected) > 1e-6) fail_msg("%zu: %g, expected %g", i, clipped[i], expected);
@@ -150,10 +151,10 @@ static void test_devices_of_different_kinds_work_together(void **state)
         train_for_comparison(&own, outputs, sums);
         double worst = liana__tiny_compare_variables(&one, &own);
         if (!(worst > 0 && worst < 2e-4)) fail_msg("set %zu: variables differ by %g", i, worst);
-        for (size_t k = 0; k < NUM_OUTPUTS; k++) assert_true(fabsf(outputs[k] - expected[k]) < 1e-4f);
+        for (size_t k = 0; k < NUM_OUTPUTS; k++) assert_near(outputs[k], expected[k], 1e-4f, k);
         for (int k = 0; k < NUM_COMPARED; k++) {
-            assert_true(fabsf(sums[k].values[0] - right[k].values[0]) < 1e-3f * (1 + right[k].values[0]));
-            assert_true(sums[k].values[1] == right[k].values[1]);
+            assert_near(sums[k].values[0], right[k].values[0], 1e-3f * (1 + right[k].values[0]), k);
+            assert_compare(sums[k].values[1], ==, right[k].values[1], k);
         }
         liana__tiny_trainer_close(&own);
     }

@@ -73,7 +73,8 @@ static void test_every_strategy_ends_in_the_same_bytes(void **state)
         result alone, results[LIANA__HUB_PROCESSES];
         run(&wanted, &ONE, &alone);
         assert_int_equal(alone.num_epochs, 2);
-        assert_true(alone.epochs[0].training.loss > 0 && alone.epochs[1].validation.metrics[1] > 0);
+        assert_compare(alone.epochs[0].training.loss, >, 0);
+        assert_compare(alone.epochs[1].validation.metrics[1], >, 0);
         for (size_t i = 0; i < NUM_SETTINGS; i++) {
             const size_t count = run(&wanted, &SETTINGS[i], results);
             for (size_t rank = 0; rank < count; rank++) liana__hub_assert_same(&alone, &results[rank]);
@@ -93,9 +94,12 @@ static void assert_parts(const liana__hub_layout *layout, const result *results,
         const bool works = rank < layout->num_workers;
         made[rank] = &results[rank].made;
         leaves += counters->leaves_computed;
-        assert_true(works ? counters->leaves_computed > 0 : counters->leaves_computed == 0);
+        if (works)
+            assert_compare(counters->leaves_computed, >, 0, rank);
+        else
+            assert_int_equal(counters->leaves_computed, 0);
         if (works && layout->num_servers) assert_int_equal(counters->slot_bytes, 0);
-        if (!works) assert_true(counters->slot_bytes > 0);
+        if (!works) assert_compare(counters->slot_bytes, >, 0);
     }
     liana__assert_made_by_one(made, count, LIANA__HUB_COUNT);
     /* Updates of 32, 32 and 26 examples, and 45 of validation in batches of 32. */

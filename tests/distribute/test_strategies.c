@@ -267,7 +267,8 @@ static void test_groups_share_the_processors(void **state)
     size_t total = 0;
     for (size_t i = 0; i < count; i++) {
         size_t own = (size_t)CPU_COUNT(&groups[i]);
-        assert_true(own >= cores / count && own <= (cores + count - 1) / count);
+        assert_compare(own, >=, cores / count);
+        assert_compare(own, <=, (cores + count - 1) / count);
         total += own;
         CPU_OR(&all, &all, &groups[i]);
     }
@@ -277,7 +278,7 @@ static void test_groups_share_the_processors(void **state)
     assert_false(bound);
     assert_ok(liana__cpu_groups(LIANA__BIND_NODES, 4, groups, &bound, &error), &error);
     assert_true(bound);
-    for (int i = 0; i < 4; i++) assert_true(CPU_COUNT(&groups[i]) > 0);
+    for (int i = 0; i < 4; i++) assert_compare(CPU_COUNT(&groups[i]), >, 0, i);
     assert_fails(liana__cpu_groups(LIANA__BIND_CORES, cores + 1, groups, &bound, &error), LIANA_INVALID_CONFIG, &error,
                  "replicas", "cores");
 }

@@ -75,7 +75,7 @@ static void assert_same_term(term got, term expected)
 {
     assert_int_equal(got.num_leaves, expected.num_leaves);
     assert_memory_equal(&got.number, &expected.number, sizeof got.number);
-    assert_true(got.order == expected.order);
+    assert_compare(got.order, ==, expected.order);
 }
 
 /* Aligned, in the range, following each other, and none with a parent of more leaves in the range. */
@@ -86,14 +86,16 @@ static void check_blocks(size_t num_leaves, liana__leaf_range range, const liana
         size_t size = (size_t)1 << slots[i].block.level, begin = slots[i].block.index * size, end = begin + size;
         if (end > num_leaves) end = num_leaves;
         assert_int_equal(begin, next);
-        assert_true(begin < end && end <= range.end);
+        assert_compare(begin, <, end);
+        assert_compare(end, <=, range.end);
         liana__leaf_range leaves = liana__tree_leaves(num_leaves, slots[i].block);
-        assert_true(leaves.begin == begin && leaves.end == end);
+        assert_compare(leaves.begin, ==, begin);
+        assert_compare(leaves.end, ==, end);
         next = end;
         if (size >= num_leaves) continue; /* the root */
         size_t parent = begin / (2 * size) * 2 * size, parent_end = parent + 2 * size;
         if (parent_end > num_leaves) parent_end = num_leaves;
-        assert_true(parent < range.begin || parent_end > range.end);
+        if (parent >= range.begin) assert_compare(parent_end, >, range.end);
     }
     assert_int_equal(next, range.end);
 }
@@ -109,8 +111,9 @@ static term run_plan(const liana__tree_plan *plan, term *leaves)
     }
     for (size_t i = 0; i < plan->num_additions; i++) {
         liana__tree_addition addition = plan->additions[i];
-        assert_true(addition.into < addition.from && addition.from < plan->num_slots);
-        assert_true(slots[addition.from].num_leaves > 0);
+        assert_compare(addition.into, <, addition.from);
+        assert_compare(addition.from, <, plan->num_slots);
+        assert_compare(slots[addition.from].num_leaves, >, 0);
         slots[addition.into] = add(slots[addition.into], slots[addition.from]);
         slots[addition.from].num_leaves = 0;
     }
@@ -170,7 +173,7 @@ static void test_sums_have_the_trees_bits(void **state)
         }
         liana__tree_plan_free(&plan);
     }
-    assert_true((double)num_blocks < 0.75 * (double)num_plain_blocks);
+    assert_compare((double)num_blocks, <, 0.75 * (double)num_plain_blocks);
 }
 
 /* Any ranges at all, empty ones as well. */
@@ -232,10 +235,10 @@ static void test_other_orders_give_other_bits(void **state)
     for (size_t num_leaves = 4; num_leaves <= 100; num_leaves++) {
         term in_a_row = leaf_term(0), tree = sum_of_all(num_leaves);
         for (size_t leaf = 1; leaf < num_leaves; leaf++) in_a_row = add(in_a_row, leaf_term(leaf));
-        assert_true(in_a_row.order != tree.order);
+        assert_compare(in_a_row.order, !=, tree.order);
         different += in_a_row.number != tree.number;
     }
-    assert_true(different > 49);
+    assert_compare(different, >, 49);
 }
 
 static void assert_blocks(size_t num_leaves, size_t begin, size_t end, size_t count, const size_t (*expected)[2])
@@ -243,8 +246,8 @@ static void assert_blocks(size_t num_leaves, size_t begin, size_t end, size_t co
     liana__tree_block blocks[LIANA__TREE_MAX_BLOCKS];
     assert_int_equal(liana__tree_blocks(num_leaves, (liana__leaf_range){begin, end}, blocks), count);
     for (size_t i = 0; i < count; i++) {
-        assert_int_equal(blocks[i].level, expected[i][0]);
-        assert_int_equal(blocks[i].index, expected[i][1]);
+        assert_compare(blocks[i].level, ==, expected[i][0], i);
+        assert_compare(blocks[i].index, ==, expected[i][1], i);
     }
 }
 
@@ -300,12 +303,12 @@ static void test_weights_balance(void **state)
         assert_ok(liana__tree_assign(num_leaves, num_replicas, weights, tolerance, ranges, &error), &error);
         for (size_t i = 0; i < num_replicas; i++) {
             size_t count = ranges[i].end - ranges[i].begin;
-            assert_int_equal(ranges[i].begin, i ? ranges[i - 1].end : 0);
+            assert_compare(ranges[i].begin, ==, i ? ranges[i - 1].end : 0, i);
             if (weights[i] <= 0) assert_int_equal(count, 0);
             if (count > 0 && (double)count / weights[i] > time) time = (double)count / weights[i];
         }
         assert_int_equal(ranges[num_replicas - 1].end, num_leaves);
-        assert_true(time <= least_time(num_leaves, weights, num_replicas) * (1 + tolerance) * (1 + 1e-9));
+        assert_compare(time, <=, least_time(num_leaves, weights, num_replicas) * (1 + tolerance) * (1 + 1e-9));
     }
 }
 
@@ -315,7 +318,7 @@ static void assert_ranges(size_t num_leaves, size_t num_replicas, const double *
     liana__error error = {0};
     liana__leaf_range ranges[16];
     assert_ok(liana__tree_assign(num_leaves, num_replicas, weights, tolerance, ranges, &error), &error);
-    for (size_t i = 0; i < num_replicas; i++) assert_int_equal(ranges[i].end, ends[i]);
+    for (size_t i = 0; i < num_replicas; i++) assert_compare(ranges[i].end, ==, ends[i], i);
 }
 
 static void test_ranges_are_aligned_and_balanced(void **state)
@@ -371,11 +374,6 @@ static liana__tree_cost cost_of(size_t num_leaves, const liana__leaf_range *rang
     return cost;
 }
 
-static void assert_near(double got, double expected)
-{
-    assert_true(fabs(got - expected) < 1e-12);
-}
-
 static void test_costs(void **state)
 {
     (void)state;
@@ -383,20 +381,20 @@ static void test_costs(void **state)
     const liana__leaf_range even[4] = {{0, 16}, {16, 32}, {32, 48}, {48, 64}};
     liana__tree_cost cost = cost_of(64, even, 4, NULL);
     assert_int_equal(cost.num_messages, 12);
-    assert_near(cost.sent, 3);
-    assert_near(cost.most_sent, 0.75);
-    assert_near(cost.most_received, 0.75);
+    assert_near(cost.sent, 3, 1e-12);
+    assert_near(cost.most_sent, 0.75, 1e-12);
+    assert_near(cost.most_received, 0.75, 1e-12);
     /* 3 leaves are 2 blocks; a server owns all. */
     const liana__leaf_range served[3] = {{0, 3}, {3, 4}, {4, 4}};
     cost = cost_of(4, served, 3, (const double[]){0, 0, 1});
     assert_int_equal(cost.num_messages, 3);
-    assert_near(cost.sent, 3);
-    assert_near(cost.most_sent, 2);
-    assert_near(cost.most_received, 3);
+    assert_near(cost.sent, 3, 1e-12);
+    assert_near(cost.most_sent, 2, 1e-12);
+    assert_near(cost.most_received, 3, 1e-12);
     /* Alone. */
     cost = cost_of(7, (const liana__leaf_range[]){{0, 7}}, 1, NULL);
     assert_int_equal(cost.num_messages, 0);
-    assert_near(cost.sent, 0);
+    assert_near(cost.sent, 0, 1e-12);
 }
 
 static void refuse_weights(const double *weights, size_t count, double tolerance, const char *found)

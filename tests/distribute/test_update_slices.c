@@ -37,10 +37,15 @@ static int64_t check_slices(const liana__slice_item *items, size_t num_items, co
         int64_t size = 0;
         for (size_t i = 0; i < count; i++) {
             const liana__slice_piece *piece = &pieces[i];
-            assert_true(piece->item == item && piece->begin == element && piece->end > element);
-            assert_true(piece->end <= items[item].size);
+            assert_compare(piece->item, ==, item);
+            assert_compare(piece->begin, ==, element);
+            assert_compare(piece->end, >, element);
+            assert_compare(piece->end, <=, items[item].size);
             bool is_at_end = piece->end == items[item].size;
-            assert_true(is_at_end || (!items[item].whole && piece->end % 4096 == 0));
+            if (!is_at_end) {
+                assert_false(items[item].whole);
+                assert_int_equal(piece->end % 4096, 0);
+            }
             size += piece->end - piece->begin;
             element = is_at_end ? 0 : piece->end;
             item += is_at_end;
@@ -73,7 +78,7 @@ static int64_t least_largest(const liana__slice_item *items, size_t num_items, s
     enum { MAX_ENDS = 400 };
     int64_t offsets[MAX_ENDS], most[MAX_ENDS] = {0};
     size_t count = list_ends(items, num_items, offsets);
-    assert_true(count <= MAX_ENDS);
+    assert_compare(count, <=, MAX_ENDS);
     for (size_t k = 0; k < count; k++) most[k] = offsets[k];
     for (size_t slice = 1; slice < num_slices; slice++) {
         for (size_t k = count; k-- > 0;) {
@@ -115,8 +120,8 @@ static void assert_ends(const liana__slice_item *items, size_t num_items, size_t
     assert_ok(liana__slices_choose(items, num_items, num_slices, ends, &error), &error);
     check_slices(items, num_items, ends, num_slices);
     for (size_t i = 0; i + 1 < num_slices; i++) {
-        assert_int_equal(ends[i + 1].item, expected[i][0]);
-        assert_int_equal(ends[i + 1].element, expected[i][1]);
+        assert_compare(ends[i + 1].item, ==, expected[i][0], i);
+        assert_compare(ends[i + 1].element, ==, expected[i][1], i);
     }
 }
 
@@ -145,7 +150,10 @@ static void test_slices_by_hand(void **state)
     assert_int_equal(check_slices(small, 2, ends, 6), 4096);
     /* Nothing to update. */
     assert_ok(liana__slices_choose(NULL, 0, 6, ends, &error), &error);
-    for (int i = 0; i <= 6; i++) assert_true(ends[i].item == 0 && ends[i].element == 0);
+    for (int i = 0; i <= 6; i++) {
+        assert_compare(ends[i].item, ==, 0, i);
+        assert_compare(ends[i].element, ==, 0, i);
+    }
 }
 
 /* Where all can be cut, no slice is further from the average than a chunk. */
@@ -164,9 +172,9 @@ static void test_thousands_of_slices(void **state)
     assert_ok(liana__slices_choose(items, ITEMS, SLICES, ends, &error), &error);
     for (size_t slice = 0; slice < SLICES; slice++) {
         int64_t size = liana__slice_size(items, &ends[slice]);
-        assert_true(llabs(size - total / SLICES) <= 2 * 4096);
+        assert_compare(llabs(size - total / SLICES), <=, 2 * 4096);
         previous += size;
-        assert_true(llabs(previous - total / SLICES * (int64_t)(slice + 1)) <= 2 * 4096 + SLICES);
+        assert_compare(llabs(previous - total / SLICES * (int64_t)(slice + 1)), <=, 2 * 4096 + SLICES, slice);
     }
     assert_int_equal(previous, total);
 }

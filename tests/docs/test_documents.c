@@ -2,7 +2,6 @@
 #include "harness/command_run.h"
 
 #include <liana/liana.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -134,7 +133,8 @@ static void test_callbacks(void **state)
     liana_flatten(model);
     liana_dense(model, .units = LIANA__TINY_CLASSES, .activation = "softmax");
     check(train_until_good(model, data, data, &calls));
-    assert_true(calls >= 1 && calls <= 2);
+    assert_compare(calls, >=, 1);
+    assert_compare(calls, <=, 2);
     liana_model_destroy(model);
     liana_dataset_close(data);
 }
@@ -197,7 +197,7 @@ static void test_losses_of_outputs(void **state)
     assert_string_equal(results.metric_names[2], "kind_f1_score");
     float rows[ROWS][4];
     check(liana_predict(both, data, rows[0]));
-    for (int i = 0; i < ROWS; i++) assert_true(fabsf(rows[i][0] + rows[i][1] + rows[i][2] - 1) < 1e-5f);
+    for (int i = 0; i < ROWS; i++) assert_near(rows[i][0] + rows[i][1] + rows[i][2], 1, 1e-5f, i);
     liana_model_destroy(one);
     liana_model_destroy(both);
     liana_dataset_close(data);
@@ -224,7 +224,7 @@ static void test_tables(void **state)
     const liana_element *element;
     check(liana_iterator_create(later, NULL, &iterator));
     check(liana_iterator_next(iterator, &element));
-    assert_true(((const float *)liana_element_data(element, "features"))[1] == 95);
+    assert_compare(((const float *)liana_element_data(element, "features"))[1], ==, 95);
     liana_iterator_destroy(iterator);
     liana_dataset_close(later);
     liana_dataset_close(houses);

@@ -68,7 +68,7 @@ static void test_towers_on_devices_of_different_kinds(void **state)
         liana__test_towers_begin(context, &places[i], &towers);
         for (int step = 0; step < LIANA__TEST_TOWER_STEPS; step++) {
             assert_ok(liana__test_towers_learn(&towers, step, &losses[i][step]), &context->error);
-            assert_true(fabsf(losses[i][step] - losses[0][step]) < 1e-5f * losses[0][step]);
+            assert_near(losses[i][step], losses[0][step], 1e-5f * losses[0][step], i, step);
         }
         liana__test_towers_end(&towers);
     }
@@ -127,10 +127,10 @@ static void test_values_go_from_device_to_device(void **state)
                   &context->error);
         for (int i = 0; i < 3; i++) {
             const double wanted_a = (double)fed[i] * now[0][i], wanted_b = wanted_a + now[2][i];
-            assert_true(fabs((double)got_b[i] - wanted_b) < 1e-5);
-            assert_true(fabs((double)got_d[i] - (3 * wanted_b - wanted_a)) < 1e-4);
-            assert_true(fabs((double)got_w[i] - now[2][i]) < 1e-4);
-            assert_true(got_x[i] == fed[i]);
+            assert_near(got_b[i], wanted_b, 1e-5, i);
+            assert_near(got_d[i], 3 * wanted_b - wanted_a, 1e-4, i);
+            assert_near(got_w[i], now[2][i], 1e-4, i);
+            assert_compare(got_x[i], ==, fed[i], i);
             now[2][i] = now[0][i];
             now[0][i] = now[1][i] = 3 * wanted_b - wanted_a;
             now[3][i] = (double)fed[i];
@@ -138,7 +138,7 @@ static void test_values_go_from_device_to_device(void **state)
         for (int k = 0; k < 4; k++) {
             float got[3];
             assert_ok(liana_variables_read(set, names[k], got, sizeof got), &context->error);
-            for (int i = 0; i < 3; i++) assert_true(fabs((double)got[i] - now[k][i]) < 1e-4);
+            for (int i = 0; i < 3; i++) assert_near(got[i], now[k][i], 1e-4, k, i);
         }
     }
     liana_program_destroy(program);
@@ -308,7 +308,8 @@ static void test_parts_run_at_the_same_time(void **state)
                         .fetches = LIANA_FETCHES({.tensor = sum, .data = got, .size = sizeof got})),
               &context->error);
     assert_int_equal(meeting.met, 2);
-    assert_true(got[0] == 2 && got[1] == 4);
+    assert_compare(got[0], ==, 2);
+    assert_compare(got[1], ==, 4);
     liana_program_destroy(program);
     liana_graph_destroy(g);
     liana_device_close(device);
@@ -356,7 +357,7 @@ static void test_no_variable_changes_where_one_device_fails(void **state)
         liana_variable_info info;
         assert_fails(liana_run(program, .assign_all = true), LIANA_INTERNAL, &context->error, "break_down");
         assert_ok(liana_variables_read(set, "u", &u_now, sizeof u_now), &context->error);
-        assert_true(u_now == 1);
+        assert_compare(u_now, ==, 1);
         assert_true(liana_variables_find(set, "v", &info) && !info.initialized);
     }
     /* What the failing device has no part in still runs. */
@@ -448,7 +449,7 @@ static void test_scopes_that_are_not_ended(void **state)
     assert_fails(liana_run(program, .fetches = {&fetch, 1}), LIANA_INVALID_ARGUMENT, &context->error, "not been ended");
     liana_device_scope_end(g);
     assert_ok(liana_run(program, .fetches = {&fetch, 1}), &context->error);
-    assert_true(got == 1);
+    assert_compare(got, ==, 1);
     liana_program_destroy(program);
     liana_graph_destroy(g);
     liana_device_close(device);
@@ -485,7 +486,7 @@ static void test_a_variable_has_one_home(void **state)
         assert_ok(liana_run(programs[i % 2], .fetches = LIANA_FETCHES({.name = "y", .data = &got, .size = sizeof got}),
                             .assign_all = true),
                   &context->error);
-        assert_true(got == (float)(2 << i));
+        assert_compare(got, ==, (float)(2 << i), i);
     }
     const char *path = liana__test_path("v.safetensors");
     assert_ok(liana_variables_save(set, path), &context->error);
@@ -493,7 +494,7 @@ static void test_a_variable_has_one_home(void **state)
               &context->error);
     assert_ok(liana_variables_load(set, path, false), &context->error);
     assert_ok(liana_variables_read(set, "v", &got, sizeof got), &context->error);
-    assert_true(got == 64);
+    assert_compare(got, ==, 64);
     for (int i = 0; i < 2; i++) liana_program_destroy(programs[i]);
     for (int i = 0; i < 3; i++) liana_graph_destroy(graphs[i]);
     liana_variables_destroy(set);
@@ -538,10 +539,10 @@ static void test_values_at_once(void **state)
     liana_tensor sum = liana_op_reduce_sum(square, LIANA_ALL_AXES, false);
     liana_device_scope_end(g);
     liana_device_scope_end(g);
-    assert_true(liana_number(sum) == 7 - 6 - 9 + 22);
+    assert_compare(liana_number(sum), ==, 7 - 6 - 9 + 22);
     char *text = liana_graph_text(g);
-    assert_non_null(strstr(text, " on \"reference\""));
-    assert_non_null(strstr(text, " on \"cpu:3\""));
+    assert_says(text, " on \"reference\"");
+    assert_says(text, " on \"cpu:3\"");
     free(text);
     liana_device_scope_begin(g, "abacus");
     liana_tensor lost = liana_op_exp(sum);

@@ -183,8 +183,8 @@ static void test_uploads_complete_at_their_fence(void **state)
         assert_ok(backend->wait(fence, &error), &error);
         data[1] = 99;
         assert_ok(backend->download(buffer, got, &error), &error);
-        assert_true(got[0] == (d == 1 ? 77 : numbers[0]));
-        assert_true(got[1] == numbers[1]);
+        assert_compare(got[0], ==, d == 1 ? 77 : numbers[0], d);
+        assert_compare(got[1], ==, numbers[1]);
         backend->buffer_destroy(buffer);
         /* A buffer may be gone before its fence is taken. */
         buffer = NULL;

@@ -40,7 +40,8 @@ static void test_parses_the_wire_format(void **state)
     assert_int_equal(feature.int64s[1], 300);
     assert_ok(liana__example_list(&example, "weights", LIANA__FEATURE_FLOAT, &feature, &error), &error);
     assert_int_equal(feature.count, 2);
-    assert_true(feature.floats[0] == 0.5f && feature.floats[1] == -1.0f);
+    assert_compare(feature.floats[0], ==, 0.5f);
+    assert_compare(feature.floats[1], ==, -1.0f);
     assert_true(liana__example_find(&example, "none", &feature));
     assert_int_equal(feature.kind, LIANA__FEATURE_EMPTY);
     assert_false(liana__example_find(&example, "imag", &feature));
@@ -232,7 +233,7 @@ static void test_detection_boxes(void **state)
         for (size_t i = 0; i < feature.count; i++) sum += (double)feature.floats[i];
     }
     assert_int_equal(boxes, 44);
-    assert_true(fabs(sum - 7.17923846130725) < 1e-9);
+    assert_near(sum, 7.17923846130725, 1e-9);
     liana__example_free(&example);
     liana__tfrecord_close(file);
 }

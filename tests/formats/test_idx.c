@@ -110,7 +110,7 @@ static void check_labels(const char *name, const int64_t expected[10])
     assert_ok(liana__idx_expect_u8(&labels, 1, "labels", &error), &error);
     int64_t histogram[10] = {0};
     for (size_t i = 0; i < labels.num_elements; i++) {
-        assert_true(labels.data[i] < 10);
+        assert_compare(labels.data[i], <, 10, i);
         histogram[labels.data[i]]++;
     }
     assert_memory_equal(histogram, expected, sizeof histogram);

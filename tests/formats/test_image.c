@@ -138,7 +138,7 @@ static void test_reduced_photos_have_pillows_pixels(void **state)
             if (larger) assert_int_equal(image.height, larger);
             options.least_height = 0;
             assert_ok(liana__image_decode(file.data, file.size, &options, &image, &error), &error);
-            assert_true(image.height > REDUCED[i][0].height);
+            assert_compare(image.height, >, REDUCED[i][0].height, i);
         }
         liana__file_unmap(&file);
     }
@@ -402,15 +402,18 @@ static void test_damaged_bytes_never_crash(void **state)
         for (int i = 0; i < 2; i++) bytes[words[i] % size] ^= (uint8_t)(1u << (words[2] >> 8 * i) % 8);
         liana__image_options options = {.channels = round % 2 ? 3 : 1, .max_pixels = 1 << 20};
         if (liana__image_decode(bytes, size, &options, &image, &error) == LIANA_OK) {
-            assert_true(image.height >= 1 && image.width >= 1 && image.height * image.width <= 1 << 20);
+            assert_compare(image.height, >=, 1);
+            assert_compare(image.width, >=, 1);
+            assert_compare(image.height * image.width, <=, 1 << 20);
             decoded++;
         } else {
-            assert_true(strlen(error.message) > 10);
+            assert_compare(strlen(error.message), >, 10);
             refused++;
         }
         free(bytes);
     }
-    assert_true(decoded > 100 && refused > 100);
+    assert_compare(decoded, >, 100);
+    assert_compare(refused, >, 100);
     liana__image_free(&image);
 }
 
@@ -451,7 +454,7 @@ static void test_encoders_round_trip(void **state)
         assert_int_equal(image.channels, channels);
         double difference = 0;
         for (int i = 0; i < 13 * 17 * channels; i++) difference += abs(image.pixels[i] - pixels[i]);
-        assert_true(difference / (13 * 17 * channels) < 3);
+        assert_compare(difference / (13 * 17 * channels), <, 3, channels);
         liana__text_free(&out);
     }
     liana__text out = {0};
@@ -474,7 +477,7 @@ static void test_memory_is_reused(void **state)
     for (int i = 0; i < SIDE * SIDE * 3; i++) pixels[i] = (uint8_t)(i * 2654435761u >> 24);
     liana__text large = {0}, small = {0};
     assert_ok(liana__jpeg_encode(pixels, SIDE, SIDE, 3, 100, &large, &error), &error);
-    assert_true(large.length > 40000);
+    assert_compare(large.length, >, 40000);
     assert_ok(liana__jpeg_encode(pixels, 10, 10, 3, 50, &small, &error), &error);
     assert_ok(liana__image_decode(large.data, large.length, NULL, &image, &error), &error);
     const uint8_t *memory = image.pixels;

@@ -51,7 +51,8 @@ static void test_pixels_are_pillows(void **state)
         for (size_t k = 0; k < count / 3 && tolerance_of(i) == 0; k++) {
             const uint8_t *pixel = pixels + 3 * k;
             double luma = 0.299 * pixel[0] + 0.587 * pixel[1] + 0.114 * pixel[2];
-            assert_true(image.pixels[k] > luma - 0.51 && image.pixels[k] < luma + 0.51);
+            assert_compare(image.pixels[k], >, luma - 0.51, k);
+            assert_compare(image.pixels[k], <, luma + 0.51, k);
         }
         liana__image_free(&image);
         free(bytes);
@@ -167,7 +168,8 @@ static void test_png_orientations(void **state)
                     int y, x;
                     place_of(meant, i / 3, i % 3, &y, &x);
                     for (int c = 0; c < channels; c++) {
-                        assert_int_equal(image.pixels[(y * image.width + x) * channels + c], pixels[i * channels + c]);
+                        assert_compare(image.pixels[(y * image.width + x) * channels + c], ==, pixels[i * channels + c],
+                                       channels, i, c);
                     }
                 }
                 liana__image_options stored = {.ignore_orientation = true, .channels = 3};

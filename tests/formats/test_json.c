@@ -23,12 +23,12 @@ static void test_what_texts_mean(void **state)
     assert_int_equal(list->count, 5);
     assert_int_equal(list->items[0]->kind, LIANA__VALUE_INT);
     assert_int_equal(list->items[1]->kind, LIANA__VALUE_FLOAT);
-    assert_true(list->items[2]->number == -0.03);
+    assert_compare(list->items[2]->number, ==, -0.03);
     assert_int_equal(list->items[3]->kind, LIANA__VALUE_NULL);
     assert_true(list->items[4]->boolean);
     assert_string_equal(liana__value_get(liana__value_get(value, "a"), "\xC3\xA9\"")->string, "x\ny");
-    assert_true(liana__value_get(value, "max")->integer == INT64_MAX);
-    assert_true(liana__value_get(value, "min")->integer == INT64_MIN);
+    assert_compare(liana__value_get(value, "max")->integer, ==, INT64_MAX);
+    assert_compare(liana__value_get(value, "min")->integer, ==, INT64_MIN);
     assert_string_equal(list->place.file, "m.json");
     assert_int_equal(list->place.line, 0);
     liana__arena_free(&arena);
@@ -108,7 +108,8 @@ static void test_damaged_texts_fail_cleanly_or_round_trip(void **state)
         good += liana__try_json((const uint8_t *)damaged, size);
         free(damaged);
     }
-    assert_true(good > 1000 && good < 19000);
+    assert_compare(good, >, 1000);
+    assert_compare(good, <, 19000);
 }
 
 /* A text of `count` times `item`, in a list or a mapping. The memory of a value is not in proportion to its text. */
@@ -161,7 +162,7 @@ static void test_memory_is_limited(void **state)
         liana_status status = parse_many(many[i].begin, many[i].item, many[i].count, many[i].end, &error);
         assert_fails(status, LIANA_OUT_OF_RANGE, &error, "m.json", "values of JSON", "expected at most 1024 MB");
     }
-    if (MEASURES) assert_true(peak() - before < 200);
+    if (MEASURES) assert_compare(peak() - before, <, 200);
     /* Texts are not counted as what they look like, and many numbers are a long history. */
     liana__error error = {0};
     assert_ok(parse_many("[\"", "[{,:\\\"[{,:", 2000000, "\"]", &error), &error);
@@ -187,7 +188,7 @@ static void test_files_of_too_many_values(void **state)
     liana__text_add_bytes(&file, text.data, text.length);
     path = liana__test_write("w.safetensors", file.data, file.length);
     assert_refused(liana__test_command("inspect", path), 1, "w.safetensors", "values of JSON");
-    if (MEASURES) assert_true(peak() < 600);
+    if (MEASURES) assert_compare(peak(), <, 600);
     liana__text_free(&file);
     liana__text_free(&text);
 }

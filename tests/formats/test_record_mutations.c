@@ -73,7 +73,7 @@ static size_t mutate(const uint8_t *bytes, size_t size, uint32_t number, uint8_t
 static void try_mutants(const uint8_t *bytes, size_t size, bool (*try_bytes)(const uint8_t *, size_t))
 {
     static uint8_t changed[MAX_SIZE * 2];
-    assert_true(size <= MAX_SIZE);
+    assert_compare(size, <=, MAX_SIZE);
     assert_true(try_bytes(bytes, size));
     size_t refused = 0;
     for (uint32_t number = 0; number < MUTANTS; number++) {
@@ -83,7 +83,7 @@ static void try_mutants(const uint8_t *bytes, size_t size, bool (*try_bytes)(con
         refused += !try_bytes(exact, new_size);
         free(exact);
     }
-    assert_true(refused > MUTANTS / 10);
+    assert_compare(refused, >, MUTANTS / 10);
 }
 
 /* A few records of Examples: short lists, an "image" of bytes, names; also one that is no Example. */

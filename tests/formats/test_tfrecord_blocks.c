@@ -7,7 +7,6 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 #include <zlib.h>
 
 enum { NUM_RECORDS = 300, SPAN = 40000, LIMIT = 200000 };
@@ -86,11 +85,11 @@ static void check_file(const char *path, size_t least_blocks)
     assert_ok(liana__tfrecord_blocks_open(path, SPAN, cache, &file, &error), &error);
     assert_int_equal(liana__tfrecord_blocks_count(file), NUM_RECORDS);
     size_t num_blocks = liana__tfrecord_blocks_num_blocks(file);
-    assert_true(num_blocks >= least_blocks);
+    assert_compare(num_blocks, >=, least_blocks);
     assert_int_equal(liana__tfrecord_blocks_first(file, 0), 0);
     assert_int_equal(liana__tfrecord_blocks_first(file, num_blocks), NUM_RECORDS);
     for (size_t i = 0; i < num_blocks; i++) {
-        assert_true(liana__tfrecord_blocks_first(file, i) < liana__tfrecord_blocks_first(file, i + 1));
+        assert_compare(liana__tfrecord_blocks_first(file, i), <, liana__tfrecord_blocks_first(file, i + 1), i);
     }
     liana__block *held = NULL;
     for (int i = 0; i < NUM_RECORDS; i++) check_record(file, i, &held);
@@ -184,8 +183,8 @@ static void test_files_can_be_wrong(void **state)
     }
     for (size_t at = 40; at < packed_size; at += 20011) {
         packed[at] ^= 4;
-        assert_true(try_open(liana__test_write("flip.gz", packed, packed_size), &error) == LIANA_DATA_LOSS);
-        assert_non_null(strstr(error.message, "flip.gz"));
+        assert_compare(try_open(liana__test_write("flip.gz", packed, packed_size), &error), ==, LIANA_DATA_LOSS);
+        assert_says(error.message, "flip.gz");
         packed[at] ^= 4;
     }
     free(packed);

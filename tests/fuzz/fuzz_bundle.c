@@ -7,7 +7,7 @@
 #include "base/file.h"
 #include "formats/safetensors.h"
 #include "ir/graph_file.h"
-#include "train/numbers/bundle.h"
+#include "train/training/bundle.h"
 
 #include <stdio.h>
 #include <stdlib.h>

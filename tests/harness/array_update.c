@@ -43,7 +43,7 @@ liana__update_arrays liana__update_arrays_create(const liana_model *model)
         made.sizes[i] = liana_shape_size(&model->weights[i].shape);
         made.values[i] = make_floats(made.sizes[i]);
         made.sums[i] = make_floats(made.sizes[i]);
-        for (int slot = 0; slot < LIANA__MAX_SLOTS; slot++) made.slots[i][slot] = make_floats(made.sizes[i]);
+        for (int slot = 0; slot < LIANA_MAX_SLOTS; slot++) made.slots[i][slot] = make_floats(made.sizes[i]);
         liana__model_initialize(model, 5, i, made.values[i]);
     }
     return made;
@@ -54,7 +54,7 @@ void liana__update_arrays_free(liana__update_arrays *n)
     for (size_t i = 0; i < LIANA__ARRAY_MAX_WEIGHTS; i++) {
         free(n->values[i]);
         free(n->sums[i]);
-        for (int slot = 0; slot < LIANA__MAX_SLOTS; slot++) free(n->slots[i][slot]);
+        for (int slot = 0; slot < LIANA_MAX_SLOTS; slot++) free(n->slots[i][slot]);
     }
 }
 
@@ -70,15 +70,17 @@ void liana__update_arrays_draw(const liana__array_update *f, liana__update_array
     }
 }
 
-liana__array_update liana__array_update_create(liana_model *model, const liana__optimizer *optimizer, const char *yaml)
+liana__array_update liana__array_update_create(liana_model *model, const liana_optimizer_type *optimizer,
+                                               const char *yaml)
 {
     liana__array_update f = {.model = model};
     liana__error error = {0};
     liana__value *map = NULL;
-    f.options = calloc(1, optimizer->options->size);
+    f.options = calloc(1, optimizer->part.options.size);
     assert_non_null(f.options);
     assert_ok(liana__yaml_parse(yaml, strlen(yaml), "test.yaml", &f.arena, &map, &error), &error);
-    assert_ok(liana__fields_read(optimizer->options, map, "optimizer", NULL, &f.arena, f.options, &error), &error);
+    assert_ok(liana__fields_read(&optimizer->part.options, map, "optimizer", NULL, &f.arena, f.options, &error),
+              &error);
     f.rule = (liana__update_rule){.optimizer = optimizer, .options = f.options};
     f.num_slots = liana__rule_num_slots(&f.rule);
     find_updated(&f);
@@ -88,9 +90,10 @@ liana__array_update liana__array_update_create(liana_model *model, const liana__
 void liana__array_update_begin(liana__array_update *f)
 {
     liana__error error = {0};
-    assert_ok(liana__update_items_create(f->model, &f->rule, f->averages, f->updated, &f->items, &error), &error);
+    assert_ok(liana__test_update_items(f->model, &f->rule, f->averages, f->updated, &f->arena, &f->items, &error),
+              &error);
     f->items.rate_multipliers = f->multipliers;
-    assert_true(f->items.num_items <= MAX_ITEMS);
+    assert_compare(f->items.num_items, <=, MAX_ITEMS);
 }
 
 void liana__array_update_free(liana__array_update *f)
@@ -109,8 +112,8 @@ typedef struct step_run {
     liana__update_arrays *n;
     liana__device *device;
     float count, learning_rate, iteration;
-    float *finished[LIANA__MAX_SUM_ROUNDS]; /* sums of all variables */
-    size_t first_rows[LIANA__MAX_SUM_ROUNDS];
+    float *finished[LIANA_MAX_SUM_ROUNDS]; /* sums of all variables */
+    size_t first_rows[LIANA_MAX_SUM_ROUNDS];
 } step_run;
 
 /* "optimizer/Adam/m/dense/kernel[4096:8192]": the array, from element 4096 on. */
@@ -125,15 +128,15 @@ static float *find_array(const step_run *r, const char *name, bool is_input)
         *bracket = 0;
     }
     for (size_t slot = 0; slot < r->f->num_slots; slot++) {
-        snprintf(prefix, sizeof prefix, "optimizer/%s/%s/", r->f->rule.optimizer->name,
+        snprintf(prefix, sizeof prefix, "optimizer/%s/%s/", r->f->rule.optimizer->part.name,
                  liana__rule_slot_name(&r->f->rule, slot));
         if (strncmp(base, prefix, strlen(prefix)) != 0) continue;
         int weight = liana__model_find_weight(r->f->model, base + strlen(prefix));
-        assert_true(weight >= 0);
+        assert_compare(weight, >=, 0);
         return r->n->slots[weight][slot] + offset;
     }
     int weight = liana__model_find_weight(r->f->model, base);
-    assert_true(weight >= 0);
+    assert_compare(weight, >=, 0);
     return (is_input ? r->n->sums[weight] : r->n->values[weight]) + offset;
 }
 
@@ -164,7 +167,9 @@ static void run_graph(const step_run *r, liana_graph *graph, float *out)
     liana__error error = {0};
     liana__executable *executable;
     liana__buffer *inputs[64], *variables[128], *outputs[1] = {NULL};
-    assert_true(graph->num_inputs <= 64 && graph->num_variables <= 128 && graph->num_outputs == (out ? 1 : 0));
+    assert_compare(graph->num_inputs, <=, 64);
+    assert_compare(graph->num_variables, <=, 128);
+    assert_compare(graph->num_outputs, ==, out ? 1 : 0);
     assert_ok(backend->compile(r->device, graph, &executable, &error), &error);
     for (size_t i = 0; i < graph->num_inputs; i++) {
         inputs[i] = make_buffer(r->device, graph->inputs[i], find_input(r, graph->inputs[i]->name));
@@ -211,7 +216,7 @@ static void sum_in_slices(step_run *r, const liana__slice_end *ends, size_t num_
         liana_graph *graph;
         assert_ok(liana__build_slice_sums(r->f->model->context, items, &slice, round, &graph),
                   &r->f->model->context->error);
-        assert_true((graph != NULL) == (liana__slice_num_chunks(items, &slice) > 0));
+        assert_compare(graph != NULL, ==, liana__slice_num_chunks(items, &slice) > 0);
         if (!graph) continue;
         const liana_shape shape = graph->outputs[0].node->shape;
         assert_int_equal(liana__graph_find_output(graph, "chunk_sums"), 0);
@@ -239,10 +244,10 @@ void liana__array_update_run(liana__array_update *f, liana__update_arrays *n, li
         liana__update_slice slice = slice_of(f, &ends[s], pieces);
         liana_graph *graph;
         assert_ok(liana__build_slice_update(f->model->context, &f->items, &slice, &graph), &f->model->context->error);
-        assert_true((graph != NULL) == (slice.num_pieces > 0));
+        assert_compare(graph != NULL, ==, slice.num_pieces > 0);
         if (!graph) continue;
         find_rows(&r, &slice);
         run_graph(&r, graph, NULL);
     }
-    for (int round = 0; round < LIANA__MAX_SUM_ROUNDS; round++) free(r.finished[round]);
+    for (int round = 0; round < LIANA_MAX_SUM_ROUNDS; round++) free(r.finished[round]);
 }

@@ -5,7 +5,7 @@
 
 #include "harness/harness.h"
 
-#include "train/core/slice_update.h"
+#include "harness/update_items.h"
 
 enum { LIANA__ARRAY_MAX_WEIGHTS = 24 };
 
@@ -14,7 +14,7 @@ typedef struct liana__update_arrays {
     int64_t sizes[LIANA__ARRAY_MAX_WEIGHTS];
     float *values[LIANA__ARRAY_MAX_WEIGHTS];
     float *sums[LIANA__ARRAY_MAX_WEIGHTS];
-    float *slots[LIANA__ARRAY_MAX_WEIGHTS][LIANA__MAX_SLOTS];
+    float *slots[LIANA__ARRAY_MAX_WEIGHTS][LIANA_MAX_SLOTS];
 } liana__update_arrays;
 
 typedef struct liana__array_update {
@@ -32,7 +32,8 @@ typedef struct liana__array_update {
 } liana__array_update;
 
 /* An update of the model, which it takes. `yaml` as a configuration would give the options. */
-liana__array_update liana__array_update_create(liana_model *model, const liana__optimizer *optimizer, const char *yaml);
+liana__array_update liana__array_update_create(liana_model *model, const liana_optimizer_type *optimizer,
+                                               const char *yaml);
 /* Lists what is updated. The struct stays where it is from now on. */
 void liana__array_update_begin(liana__array_update *f);
 void liana__array_update_free(liana__array_update *f);

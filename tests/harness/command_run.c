@@ -51,7 +51,7 @@ pid_t liana__test_spawn_as(const char *name, const char *const *words, const cha
     name_output("err", name, err);
     fflush(NULL);
     pid_t process = fork();
-    assert_true(process >= 0);
+    assert_compare(process, >=, 0);
     if (process > 0) return process;
     become(out, STDOUT_FILENO);
     become(err, STDERR_FILENO);

@@ -57,7 +57,7 @@ pid_t liana__test_start_breaking_server(const char *address, const char *keys)
 {
     fflush(NULL);
     pid_t process = fork();
-    assert_true(process >= 0);
+    assert_compare(process, >=, 0);
     if (process != 0) return process;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     break_first_connection(address);
@@ -69,7 +69,7 @@ pid_t liana__test_start_server(const char *address, const char *keys, size_t mem
 {
     fflush(NULL);
     pid_t process = fork();
-    assert_true(process >= 0);
+    assert_compare(process, >=, 0);
     if (process == 0) serve(address, keys, memory, clients);
     return process;
 }

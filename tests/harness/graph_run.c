@@ -103,7 +103,9 @@ void liana__test_run(liana__device *device, const liana_graph *graph, const lian
     liana__executable *executable;
     assert_ok(backend->compile(device, graph, &executable, &error), &error);
     liana__buffer *in[64], *out[64] = {NULL};
-    assert_true(graph->num_inputs <= 64 && graph->num_outputs <= 64 && graph->num_variables == 0);
+    assert_compare(graph->num_inputs, <=, 64);
+    assert_compare(graph->num_outputs, <=, 64);
+    assert_compare(graph->num_variables, ==, 0);
     for (size_t i = 0; i < graph->num_inputs; i++) in[i] = make_buffer(device, graph->inputs[i], inputs[i].data);
     liana__execution execution = {.name = "a test's graph", .inputs = in, .outputs = out};
     assert_ok(backend->execute(executable, &execution, &error), &error);

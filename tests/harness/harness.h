@@ -9,6 +9,8 @@
 
 #include <cmocka.h>
 
+#include "harness/compare.h"
+
 #include "base/error.h"
 
 #include <stdbool.h>

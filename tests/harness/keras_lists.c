@@ -41,7 +41,7 @@ liana__keras_list liana__keras_said(const liana__keras_lists *own, const char *m
 
 void liana__keras_near(double found, const liana__keras_list *list, size_t index)
 {
-    assert_true(index < list->values->count);
+    assert_compare(index, <, list->values->count);
     double expected = list->values->items[index]->number;
     if (fabs(found - expected) <= list->tolerance * fmax(1, fabs(expected))) return;
     fail_msg("%s[%zu] is %.9g, Keras gives %.9g", list->name, index, found, expected);

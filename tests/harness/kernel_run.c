@@ -19,7 +19,7 @@ int liana__test_find_kernels(liana_context *context, const liana__node *node, co
             const char *reason = NULL;
             if (strncmp((*k)->name, name, strlen(name)) != 0 || (*k)->isa > context->isa) continue;
             if ((*k)->applicable && !(*k)->applicable(node, &reason)) continue;
-            assert_true(count < LIANA__TEST_MAX_KERNELS);
+            assert_compare(count, <, LIANA__TEST_MAX_KERNELS);
             found[count++] = *k;
         }
     }
@@ -56,7 +56,7 @@ static void run_tiles(const liana__kernel *kernel, liana__call *call, size_t num
         assert_int_equal(kernel->run(call), LIANA_OK);
         return;
     }
-    assert_true(num_tiles > 1);
+    assert_compare(num_tiles, >, 1);
     call->num_tiles = num_tiles;
     for (call->tile = num_tiles; call->tile-- > 0;) assert_int_equal(kernel->run(call), LIANA_OK);
 }

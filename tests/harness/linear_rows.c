@@ -1,9 +1,7 @@
 /* One update of a linear model. */
 #include "harness/linear_rows.h"
 
-#include "train/core/worker_share.h"
-
-#include <math.h>
+#include "step/worker_share.h"
 
 enum { ROWS = LIANA__LINEAR_ROWS, FEATURES = LIANA__LINEAR_FEATURES };
 
@@ -26,7 +24,8 @@ size_t liana__linear_used(void)
     liana__leaf_range ranges[3];
     assert_int_equal(liana__share_shards(ROWS / LIANA__LINEAR_SHARD, 3, ranges, NULL), LIANA_OK);
     const size_t used = ranges[1].end * LIANA__LINEAR_SHARD;
-    assert_true(used < ROWS && used > 0);
+    assert_compare(used, <, ROWS);
+    assert_compare(used, >, 0);
     return used;
 }
 
@@ -40,7 +39,7 @@ double liana__linear_assert_weights(const liana__cluster_result *results, size_t
         }
         for (size_t i = 0; i < count; i++) {
             const double got = (double)((const float *)(void *)results[i].weights)[feature];
-            assert_true(fabs(got - 0.5 * sum / (double)used) < 1e-6);
+            assert_near(got, 0.5 * sum / (double)used, 1e-6);
         }
     }
     for (size_t i = 0; i < used; i++) loss += (double)liana__linear_y[i] * (double)liana__linear_y[i];

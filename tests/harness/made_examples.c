@@ -38,5 +38,5 @@ void liana__assert_made_by_workers(const liana__made_examples *const *processes,
         if (i >= num_workers) assert_int_equal(made, 0);
         num_makers += made > 0;
     }
-    assert_true(num_makers >= (num_workers < 2 ? 1 : 2));
+    assert_compare(num_makers, >=, num_workers < 2 ? 1 : 2);
 }

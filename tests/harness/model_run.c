@@ -65,7 +65,7 @@ float **liana__test_graph_run(liana__device *device, const liana_graph *graph, c
     for (size_t i = 0; i < graph->num_inputs; i++) in[i] = make_buffer(device, graph->inputs[i], inputs[i]);
     for (size_t i = 0; i < graph->num_variables; i++) {
         int weight = liana__model_find_weight(model, graph->variables[i]->name);
-        assert_true(weight >= 0);
+        assert_compare(weight, >=, 0);
         variables[i] = make_buffer(device, graph->variables[i], weights[weight]);
     }
     for (size_t i = 0; i < graph->num_outputs; i++) out[i] = NULL;

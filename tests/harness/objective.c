@@ -56,7 +56,7 @@ liana_status liana__test_evaluate(liana__trainer *trainer, const liana__batch *b
                                   liana__test_sums *sums, liana__error *error)
 {
     const float *from = NULL;
-    liana_status status = liana__trainer_evaluate(trainer, batch, outputs, &from, error);
+    liana_status status = liana__step_measure(trainer->step, batch, outputs, &from, error);
     return copy(status, trainer, from, sums);
 }
 

@@ -2,8 +2,8 @@
 #ifndef LIANA_TESTS_OBJECTIVE_H
 #define LIANA_TESTS_OBJECTIVE_H
 
-#include "train/core/step_graphs.h"
-#include "train/core/trainer.h"
+#include "train/objective/step_graphs.h"
+#include "train/objective/trainer.h"
 
 /* sparse_categorical_crossentropy and these metrics, as YAML: "[accuracy, top_5_accuracy]". It lives until the program
  * ends. */

@@ -20,7 +20,7 @@ pid_t liana__test_start(const char *const *words, FILE **output)
     assert_int_equal(pipe(ends), 0);
     fflush(NULL);
     pid_t process = fork();
-    assert_true(process >= 0);
+    assert_compare(process, >=, 0);
     if (process == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (dup2(ends[1], STDOUT_FILENO) < 0) _exit(127);

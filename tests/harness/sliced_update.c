@@ -13,7 +13,7 @@ enum { MAX_SLICES = 8, MAX_PIECES = LIANA__TEST_MAX_WEIGHTS };
 typedef struct slice_programs {
     liana__slice_piece pieces[MAX_PIECES];
     liana__update_slice slice;
-    liana__program *sums[LIANA__MAX_SUM_ROUNDS];
+    liana__program *sums[LIANA_MAX_SUM_ROUNDS];
     liana__program *update;
 } slice_programs;
 
@@ -22,11 +22,12 @@ struct liana__sliced_update {
     liana__device *device;
     liana__average averages[LIANA__TEST_MAX_WEIGHTS];
     bool updated[LIANA__TEST_MAX_WEIGHTS];
+    liana__arena arena; /* of the items */
     liana__update_items items;
     liana__variables variables;
     slice_programs slices[MAX_SLICES];
     size_t num_slices;
-    float *chunk_sums, *finished[LIANA__MAX_SUM_ROUNDS];
+    float *chunk_sums, *finished[LIANA_MAX_SUM_ROUNDS];
     /* Of the running update. */
     const liana__test_weights *gradients;
     float learning_rate, iteration;
@@ -45,7 +46,7 @@ liana_model *liana__test_sliced_model(liana_context *context)
     liana_dense(model, .units = 200);
     liana_dense(model, .units = 30);
     assert_ok(liana__model_check(model, &context->error), &context->error);
-    assert_true(model->num_weights <= LIANA__TEST_MAX_WEIGHTS);
+    assert_compare(model->num_weights, <=, LIANA__TEST_MAX_WEIGHTS);
     return model;
 }
 
@@ -83,7 +84,7 @@ static liana__error *error_of(const liana__sliced_update *u)
 
 static size_t weight_of(const liana__sliced_update *u, const liana__slice_piece *piece)
 {
-    return u->items.weights[piece->item];
+    return (size_t)liana__model_find_weight(u->model, liana__update_item_variable(&u->items, piece->item)->name);
 }
 
 static void add_variables(liana__sliced_update *u, const liana__slice_piece *piece, const liana__test_weights *begin)
@@ -132,19 +133,20 @@ liana__sliced_update *liana__sliced_update_create(liana__device *device, const l
     liana__slice_end ends[MAX_SLICES + 1];
     liana__sliced_update *u = calloc(1, sizeof *u);
     assert_non_null(u);
-    assert_true(num_slices <= MAX_SLICES);
+    assert_compare(num_slices, <=, MAX_SLICES);
     u->model = model;
     u->device = device;
     u->num_slices = num_slices;
     for (size_t i = 0; i < model->num_weights; i++) u->updated[i] = liana__weight_trainable(model, i);
-    assert_ok(liana__update_items_create(model, rule, u->averages, u->updated, &u->items, error_of(u)), error_of(u));
+    assert_ok(liana__test_update_items(model, rule, u->averages, u->updated, &u->arena, &u->items, error_of(u)),
+              error_of(u));
     liana__variables_init(&u->variables, device);
     assert_ok(liana__slices_choose(u->items.items, u->items.num_items, num_slices, ends, error_of(u)), error_of(u));
     for (size_t i = 0; i < num_slices; i++) make_slice(u, &ends[i], &u->slices[i], begin);
-    u->chunk_sums = calloc((size_t)u->items.num_chunks * LIANA__MAX_ROUND_SUMS, sizeof(float));
+    u->chunk_sums = calloc((size_t)u->items.num_chunks * LIANA_MAX_ROUND_SUMS, sizeof(float));
     assert_non_null(u->chunk_sums);
-    for (size_t round = 0; round < LIANA__MAX_SUM_ROUNDS; round++) {
-        u->finished[round] = calloc(u->items.num_variables * LIANA__MAX_ROUND_SUMS, sizeof(float));
+    for (size_t round = 0; round < LIANA_MAX_SUM_ROUNDS; round++) {
+        u->finished[round] = calloc(u->items.num_variables * LIANA_MAX_ROUND_SUMS, sizeof(float));
         assert_non_null(u->finished[round]);
     }
     return u;
@@ -153,13 +155,14 @@ liana__sliced_update *liana__sliced_update_create(liana__device *device, const l
 void liana__sliced_update_destroy(liana__sliced_update *u)
 {
     for (size_t i = 0; i < u->num_slices; i++) {
-        for (size_t round = 0; round < LIANA__MAX_SUM_ROUNDS; round++) liana__program_destroy(u->slices[i].sums[round]);
+        for (size_t round = 0; round < LIANA_MAX_SUM_ROUNDS; round++) liana__program_destroy(u->slices[i].sums[round]);
         liana__program_destroy(u->slices[i].update);
     }
     liana__variables_free(&u->variables);
     liana__update_items_free(&u->items);
+    liana__arena_free(&u->arena);
     free(u->chunk_sums);
-    for (size_t round = 0; round < LIANA__MAX_SUM_ROUNDS; round++) free(u->finished[round]);
+    for (size_t round = 0; round < LIANA_MAX_SUM_ROUNDS; round++) free(u->finished[round]);
     free(u);
 }
 

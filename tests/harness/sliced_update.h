@@ -3,7 +3,7 @@
 #define LIANA_TESTS_SLICED_UPDATE_H
 
 #include "exec/program.h"
-#include "train/core/slice_update.h"
+#include "harness/update_items.h"
 
 enum { LIANA__TEST_MAX_WEIGHTS = 24 };
 

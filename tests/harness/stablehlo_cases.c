@@ -72,7 +72,7 @@ void liana__test_cases_check(liana__test_cases *cases)
     snprintf(python, sizeof python, "%s/bin/python", jax);
     fflush(NULL);
     pid_t child = fork();
-    assert_true(child >= 0);
+    assert_compare(child, >=, 0);
     if (child == 0) {
         setenv("JAX_PLATFORMS", "cpu", 1);
         setenv("PYTHONDONTWRITEBYTECODE", "1", 1);

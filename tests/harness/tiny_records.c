@@ -79,7 +79,7 @@ void liana__test_flip_bit(const char *path, long offset)
     assert_non_null(file);
     assert_int_equal(fseek(file, offset, SEEK_SET), 0);
     int byte = fgetc(file);
-    assert_true(byte != EOF);
+    assert_compare(byte, !=, EOF);
     assert_int_equal(fseek(file, offset, SEEK_SET), 0);
     fputc(byte ^ 4, file);
     assert_int_equal(fclose(file), 0);

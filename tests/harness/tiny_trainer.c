@@ -74,8 +74,9 @@ void liana__tiny_trainer_open(liana__tiny_trainer *own, const liana__tiny_recipe
     wanted->build(own->model);
     assert_ok(liana_model_status(own->model), &own->context->error);
     if (wanted->train_from) assert_ok(liana__model_train_from(own->model, wanted->train_from, &error), &error);
-    own->optimizer_options = liana__arena_allocate(&own->arena, wanted->optimizer->options->size);
-    assert_ok(liana__fields_default(wanted->optimizer->options, &own->arena, own->optimizer_options, &error), &error);
+    own->optimizer_options = liana__arena_allocate(&own->arena, wanted->optimizer->part.options.size);
+    assert_ok(liana__fields_default(&wanted->optimizer->part.options, &own->arena, own->optimizer_options, &error),
+              &error);
     liana__trainer_options options = {.model = own->model,
                                       .objective = liana__test_objective(own->model, "[accuracy]"),
                                       .optimizer = wanted->optimizer,

@@ -6,7 +6,7 @@
 #include "harness/objective.h"
 
 #include "backends/variables.h"
-#include "train/core/trainer.h"
+#include "train/objective/trainer.h"
 
 enum { LIANA__TINY_PIXELS = LIANA__TINY_SIZE * LIANA__TINY_SIZE };
 enum { LIANA__TINY_MAX_BATCH = 64, LIANA__TINY_MAX_REPLICAS = 4 };
@@ -24,7 +24,7 @@ typedef struct liana__tiny_replica {
 
 typedef struct liana__tiny_recipe {
     void (*build)(liana_model *model);
-    const liana__optimizer *optimizer;
+    const liana_optimizer_type *optimizer;
     int64_t batch_size;
     int64_t microbatch;
     int num_threads;

@@ -114,7 +114,7 @@ static void compare_variables(const liana__test_towers *one, const liana__test_t
         char bytes[2][COLUMNS * UNITS * sizeof(float)];
         assert_true(liana_variables_info(sets[0], i, &info));
         const size_t size = (size_t)liana_shape_size(&info.shape) * liana_dtype_size(info.dtype);
-        assert_true(size <= sizeof bytes[0]);
+        assert_compare(size, <=, sizeof bytes[0]);
         for (int k = 0; k < 2; k++) {
             assert_ok(liana_variables_read(sets[k], info.name, bytes[k], size), &one->context->error);
         }
@@ -135,7 +135,9 @@ void liana__test_towers_compare(liana_context *context, const liana__test_places
         assert_memory_equal(&loss[0], &loss[1], sizeof *loss);
         if (step == 0) first = loss[0];
     }
-    assert_true(loss[0] > 0 && loss[0] < 1 && loss[0] != first);
+    assert_compare(loss[0], >, 0);
+    assert_compare(loss[0], <, 1);
+    assert_compare(loss[0], !=, first);
     compare_hidden(&both[0], &both[1]);
     compare_variables(&both[0], &both[1]);
     for (int i = 0; i < 2; i++) liana__test_towers_end(&both[i]);

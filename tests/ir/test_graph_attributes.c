@@ -36,7 +36,7 @@ static void try_attributes(trial *t)
     const liana__node *node = liana__tensor_node(t->sample->build(graph, LIANA_F32));
     assert_non_null(node);
     liana_tensor inputs[64];
-    assert_true(node->num_inputs <= 64);
+    assert_compare(node->num_inputs, <=, 64);
     for (uint32_t i = 0; i < node->num_inputs; i++) inputs[i] = liana__node_tensor(graph, node->inputs[i]);
     liana_tensor made = liana__build(LIANA_HERE, graph, t->op->op, inputs, node->num_inputs, t->attributes);
     t->tried++;
@@ -71,7 +71,7 @@ static void vary_int(trial *t, int64_t *number)
 static void vary_ints(trial *t, liana__ints *ints)
 {
     const int64_t count = ints->count;
-    for (ints->count = -1; ints->count <= LIANA__MAX_INTS; ints->count++) try_attributes(t);
+    for (ints->count = -1; ints->count <= LIANA_MAX_INTS; ints->count++) try_attributes(t);
     ints->count = count;
     for (int64_t i = 0; i < count; i++) vary_int(t, &ints->values[i]);
 }

@@ -539,7 +539,7 @@ static void test_each_byte_changed(void **state)
             free(changed);
         }
     }
-    assert_true(accepted > 100); /* other names, lines, numbers */
+    assert_compare(accepted, >, 100); /* other names, lines, numbers */
 }
 
 /* Bytes put in, left out and repeated, in the example and in each op's first sample. */

@@ -11,7 +11,7 @@
 #include "ir/graph_file.h"
 #include "ops/samples.h"
 #include "passes/pass.h"
-#include "train/core/slice_update.h"
+#include "step/slice_update.h"
 
 #include <liana/layers.h>
 #include <liana/models.h>
@@ -93,7 +93,7 @@ static bool same_node(const liana__node *a, const liana__node *b)
 
 static void assert_same_leaves(liana__node *const *a, liana__node *const *b, size_t count)
 {
-    for (size_t i = 0; i < count; i++) assert_int_equal(a[i]->id, b[i]->id);
+    for (size_t i = 0; i < count; i++) assert_compare(a[i]->id, ==, b[i]->id, i);
 }
 
 static void assert_same_graph(const liana_graph *a, const liana_graph *b)
@@ -111,12 +111,12 @@ static void assert_same_graph(const liana_graph *a, const liana_graph *b)
     assert_int_equal(a->num_outputs, b->num_outputs);
     for (size_t i = 0; i < a->num_outputs; i++) {
         assert_string_equal(a->outputs[i].name, b->outputs[i].name);
-        assert_int_equal(a->outputs[i].node->id, b->outputs[i].node->id);
+        assert_compare(a->outputs[i].node->id, ==, b->outputs[i].node->id, i);
     }
     assert_int_equal(a->num_assignments, b->num_assignments);
     for (size_t i = 0; i < a->num_assignments; i++) {
-        assert_int_equal(a->assignments[i].variable->id, b->assignments[i].variable->id);
-        assert_int_equal(a->assignments[i].value->id, b->assignments[i].value->id);
+        assert_compare(a->assignments[i].variable->id, ==, b->assignments[i].variable->id, i);
+        assert_compare(a->assignments[i].value->id, ==, b->assignments[i].value->id, i);
     }
 }
 
@@ -215,7 +215,7 @@ static void check(liana_graph *graph)
     assert_ok(liana_graph_status(graph), &context->error);
     liana_graph *copy = round_trip(graph);
     liana__text expected = run(graph), found = run(copy);
-    assert_true(expected.length > 0);
+    assert_compare(expected.length, >, 0);
     assert_int_equal(expected.length, found.length);
     assert_memory_equal(expected.data, found.data, expected.length);
     liana__text_free(&expected);
@@ -287,7 +287,7 @@ static void test_all_that_a_graph_knows(void **state)
     liana_graph_output(graph, "y once more", y);
     liana_graph_assign(w, gradient);
     graph->mixed_precision = true;
-    assert_true(graph->first_gradient > 0);
+    assert_compare(graph->first_gradient, >, 0);
     liana_graph *copy = round_trip(graph);
     assert_true(copy->mixed_precision && liana__tensor_node(y)->keep_wide);
     liana_graph_destroy(copy);
@@ -340,14 +340,14 @@ typedef struct training {
 } training;
 
 /* Nesterov's momentum or Adam. */
-static training make_training(const liana_model *model, const liana__optimizer *optimizer)
+static training make_training(const liana_model *model, const liana_optimizer_type *optimizer)
 {
     assert_ok(liana_model_status(model), &context->error);
     static const double class_weights[] = {2, 0.5};
     training made = {.model = model};
-    void *options = liana__arena_allocate(&made.arena, optimizer->options->size);
+    void *options = liana__arena_allocate(&made.arena, optimizer->part.options.size);
     assert_non_null(options);
-    assert_ok(liana__fields_default(optimizer->options, &made.arena, options, &error), &error);
+    assert_ok(liana__fields_default(&optimizer->part.options, &made.arena, options, &error), &error);
     made.options = (liana__trainer_options){.model = model,
                                             .objective = liana__test_objective(model, "[accuracy, top_5_accuracy]"),
                                             .optimizer = optimizer,
@@ -370,46 +370,51 @@ static void check_optimized(const liana_graph *graph)
 }
 
 /* The graph of the update of all variables. */
-static liana_graph *update_graph(const liana__trainer_options *options, const liana__leaf_sums *sums)
+static liana_graph *update_graph(const liana__trainer_options *options, const liana__step_sums *sums)
 {
     liana__update_items items;
     liana_graph *graph;
-    bool *updated = calloc(options->model->num_weights + 1, sizeof *updated);
-    assert_non_null(updated);
-    for (size_t i = 0; i < sums->count; i++) updated[sums->weights[i]] = true;
+    liana__arena arena = {0};
+    const liana__updated_variable *variables;
+    size_t count;
     const liana__update_rule rule = liana__trainer_rule(options);
-    assert_ok(liana__update_items_create(options->model, &rule, sums->averages, updated, &items, &context->error),
+    assert_ok(liana__model_list_updated(options->model, &rule, sums, &arena, &variables, &count, &context->error),
               &context->error);
+    assert_ok(liana__update_items_create(variables, count, &rule, &items, &context->error), &context->error);
     liana__slice_piece *pieces = calloc(items.num_items, sizeof *pieces);
     assert_non_null(pieces);
     for (size_t i = 0; i < items.num_items; i++) pieces[i] = (liana__slice_piece){i, 0, items.items[i].size};
     const liana__update_slice slice = {pieces, items.num_items};
     assert_ok(liana__build_slice_update(context, &items, &slice, &graph), &context->error);
     free(pieces);
-    free(updated);
     liana__update_items_free(&items);
+    liana__arena_free(&arena);
     return graph;
 }
 
 static void check_training(training *own)
 {
-    liana__leaf_sums sums;
-    assert_ok(liana__leaf_sums_create(own->model, &sums, &context->error), &context->error);
+    const liana__shard_rows rows = {SHARD, 1, false};
+    liana__step_sums sums;
+    assert_ok(liana__model_sums_create(own->model, &sums, &context->error), &context->error);
     for (int mixed = 0; mixed < 2; mixed++) {
         liana_graph *shard, *evaluation, *update;
         own->options.mixed_precision = mixed;
-        assert_ok(liana__build_training_leaf(context, &own->options, SHARD, false, &sums, &shard), &context->error);
-        assert_true(shard->first_gradient > 0 && shard->mixed_precision == (bool)mixed);
-        assert_ok(liana__build_evaluation_leaf(context, &own->options, SHARD, false, &evaluation), &context->error);
+        assert_ok(liana__build_model_shard(context, &own->options, LIANA__STEP_TRAINING, &rows, &sums, &shard),
+                  &context->error);
+        assert_compare(shard->first_gradient, >, 0);
+        assert_compare(shard->mixed_precision, ==, (bool)mixed, mixed);
+        assert_ok(liana__build_model_shard(context, &own->options, LIANA__STEP_EVALUATION, &rows, &sums, &evaluation),
+                  &context->error);
         update = update_graph(&own->options, &sums);
-        assert_true(update->num_assignments >= own->model->num_weights);
+        assert_compare(update->num_assignments, >=, own->model->num_weights);
         check_optimized(shard);
         check_optimized(evaluation);
         check(shard);
         check(evaluation);
         check(update);
     }
-    liana__leaf_sums_free(&sums);
+    liana__model_sums_free(&sums);
     liana__arena_free(&own->arena);
 }
 

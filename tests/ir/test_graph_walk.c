@@ -8,7 +8,6 @@
 
 #include <liana/liana.h>
 #include <stdlib.h>
-#include <string.h>
 
 static liana_graph *new_graph(void)
 {
@@ -34,15 +33,16 @@ static void test_nodes_and_ends(void **state)
         liana_tensor node = liana_graph_node(graph, i);
         assert_string_equal(liana_tensor_op(node), ops[i]);
         for (size_t k = 0; k < liana_tensor_num_inputs(node); k++)
-            assert_true(liana_tensor_input(node, k).id < node.id);
+            assert_compare(liana_tensor_input(node, k).id, <, node.id, k);
     }
     assert_int_equal(liana_tensor_num_inputs(y), 2);
-    assert_true(liana_tensor_input(y, 0).id == x.id && liana_tensor_input(y, 1).id == w.id);
+    assert_compare(liana_tensor_input(y, 0).id, ==, x.id);
+    assert_compare(liana_tensor_input(y, 1).id, ==, w.id);
     assert_int_equal(liana_tensor_input(y, 2).id, 0);
     assert_int_equal(liana_graph_node(graph, 5).id, 0);
     assert_int_equal(liana_tensor_location(y).line, made);
-    assert_non_null(strstr(liana_tensor_location(y).file, "test_graph_walk.c"));
-    assert_true(*(const float *)liana_tensor_constant(two) == 2);
+    assert_says(liana_tensor_location(y).file, "test_graph_walk.c");
+    assert_compare(*(const float *)liana_tensor_constant(two), ==, 2);
     assert_null(liana_tensor_constant(y));
     const char *name;
     assert_int_equal(liana_graph_num_inputs(graph), 1);
@@ -75,37 +75,53 @@ static void test_attributes_by_name_and_value(void **state)
         liana_op_conv2d(x, k, (liana_conv_options){.strides = {2, 1}, .padding = LIANA_PADDING_SAME, .groups = 2});
     liana_attribute a;
     assert_true(liana_tensor_find_attribute(y, "strides", &a));
-    assert_true(a.kind == LIANA_ATTRIBUTE_INTS && a.num_ints == 2 && a.ints[0] == 2 && a.ints[1] == 1);
+    assert_compare(a.kind, ==, LIANA_ATTRIBUTE_INTS);
+    assert_compare(a.num_ints, ==, 2);
+    assert_compare(a.ints[0], ==, 2);
+    assert_compare(a.ints[1], ==, 1);
     assert_true(liana_tensor_find_attribute(y, "groups", &a));
-    assert_true(a.kind == LIANA_ATTRIBUTE_INT && a.integer == 2);
+    assert_compare(a.kind, ==, LIANA_ATTRIBUTE_INT);
+    assert_compare(a.integer, ==, 2);
     assert_true(liana_tensor_find_attribute(y, "padding", &a));
     /* The shape rule says what "same" is: 4 rows of stride 2 and height 3 need 9 of the 8 that there are. */
-    assert_true(a.kind == LIANA_ATTRIBUTE_TEXT && strcmp(a.text, "explicit") == 0);
+    assert_compare(a.kind, ==, LIANA_ATTRIBUTE_TEXT);
+    assert_string_equal(a.text, "explicit");
     assert_true(liana_tensor_find_attribute(y, "vertical_padding", &a));
-    assert_true(a.kind == LIANA_ATTRIBUTE_INTS && a.num_ints == 2 && a.ints[0] == 0 && a.ints[1] == 1);
+    assert_compare(a.kind, ==, LIANA_ATTRIBUTE_INTS);
+    assert_compare(a.num_ints, ==, 2);
+    assert_compare(a.ints[0], ==, 0);
+    assert_compare(a.ints[1], ==, 1);
     liana_tensor m = liana_op_matmul(x, x, false, true);
     assert_true(liana_tensor_find_attribute(m, "transpose_b", &a));
-    assert_true(a.kind == LIANA_ATTRIBUTE_BOOL && a.boolean);
+    assert_compare(a.kind, ==, LIANA_ATTRIBUTE_BOOL);
+    assert_true(a.boolean);
     assert_true(liana_tensor_find_attribute(m, "transpose_a", &a));
-    assert_true(a.kind == LIANA_ATTRIBUTE_BOOL && !a.boolean);
+    assert_compare(a.kind, ==, LIANA_ATTRIBUTE_BOOL);
+    assert_true(!a.boolean);
     assert_false(liana_tensor_find_attribute(y, "stride", &a));
     assert_null(a.name);
     size_t count = liana_tensor_num_attributes(y);
-    assert_true(count >= 6);
+    assert_compare(count, >=, 6);
     for (size_t i = 0; i < count; i++) {
         liana_attribute again;
         assert_true(liana_tensor_attribute(y, i, &a));
         assert_true(liana_tensor_find_attribute(y, a.name, &again));
-        assert_true(a.kind == again.kind && a.boolean == again.boolean && a.integer == again.integer);
-        assert_true(a.number == again.number && a.text == again.text && a.ints == again.ints);
+        assert_compare(a.kind, ==, again.kind);
+        assert_compare(a.boolean, ==, again.boolean);
+        assert_compare(a.integer, ==, again.integer);
+        assert_compare(a.number, ==, again.number);
+        assert_ptr_equal(a.text, again.text);
+        assert_ptr_equal(a.ints, again.ints);
     }
     assert_false(liana_tensor_attribute(y, count, &a));
     liana_tensor c = liana_op_clip(y, -1.5, 2);
     assert_true(liana_tensor_find_attribute(c, "low", &a));
-    assert_true(a.kind == LIANA_ATTRIBUTE_FLOAT && a.number == -1.5);
+    assert_compare(a.kind, ==, LIANA_ATTRIBUTE_FLOAT);
+    assert_compare(a.number, ==, -1.5);
     liana_tensor s = liana_op_slice(x, ((int64_t[]){0, 1, 2, 3}), ((int64_t[]){1, 5, 6, 4}), NULL);
     assert_true(liana_tensor_find_attribute(s, "limit", &a));
-    assert_true(a.num_ints == 4 && a.ints[1] == 5);
+    assert_compare(a.num_ints, ==, 4);
+    assert_compare(a.ints[1], ==, 5);
     assert_int_equal(liana_tensor_num_attributes(x), 0);
     liana_graph_destroy(graph);
 }
@@ -151,7 +167,7 @@ static void test_names_find_tensors(void **state)
     assert_int_equal(liana_tensor_set_name(h, "hidden").id, h.id); /* as it is called */
     assert_ok(liana_graph_status(graph), &context->error);
     char *text = liana_graph_text(graph);
-    assert_non_null(strstr(text, "relu \"hidden\" %3"));
+    assert_says(text, "relu \"hidden\" %3");
     free(text);
     /* Passes keep names. */
     liana_graph *rewritten;

@@ -107,17 +107,17 @@ static void test_arithmetic(void **state)
     (void)state;
     const uint16_t ones[] = {ONE, ONE, ONE, ONE};
     /* Even elements, then odd ones, then both: 2^24 and 1 and -2^24 and 1 in order would be 1, and pair by pair 0. */
-    assert_true(dot((const uint16_t[]){TWO_24, ONE, TWO_24 | 0x8000, ONE}, ones, 0) == 2);
+    assert_compare(dot((const uint16_t[]){TWO_24, ONE, TWO_24 | 0x8000, ONE}, ones, 0), ==, 2);
     /* The products are added up from 0 and only then to what was there. */
-    assert_true(dot((const uint16_t[]){ONE, ONE, 0, 0}, ones, 0x1p24f) == 0x1p24f + 2);
+    assert_compare(dot((const uint16_t[]){ONE, ONE, 0, 0}, ones, 0x1p24f), ==, 0x1p24f + 2);
     /* Ties go to the even one. */
-    assert_true(dot((const uint16_t[]){ONE, 0, 0, 0}, ones, 0x1p24f) == 0x1p24f);
-    assert_true(dot((const uint16_t[]){ONE, 0, 0, 0}, ones, 0x1p24f + 2) == 0x1p24f + 4);
+    assert_compare(dot((const uint16_t[]){ONE, 0, 0, 0}, ones, 0x1p24f), ==, 0x1p24f);
+    assert_compare(dot((const uint16_t[]){ONE, 0, 0, 0}, ones, 0x1p24f + 2), ==, 0x1p24f + 4);
     /* Denormal operands, products and sums are zeros. */
-    assert_true(dot((const uint16_t[]){TINY, 0, 0, 0}, (const uint16_t[]){TWO_24, 0, 0, 0}, 0) == 0);
-    assert_true(dot((const uint16_t[]){SMALL, 0, 0, 0}, (const uint16_t[]){SMALL, 0, 0, 0}, 0) == 0x1p-126f);
-    assert_true(dot((const uint16_t[]){SMALL, 0, 0, 0}, (const uint16_t[]){SMALL - 0x80, 0, 0, 0}, 0) == 0);
-    assert_true(dot((const uint16_t[]){0, 0, 0, 0}, ones, 0x1p-127f) == 0);
+    assert_compare(dot((const uint16_t[]){TINY, 0, 0, 0}, (const uint16_t[]){TWO_24, 0, 0, 0}, 0), ==, 0);
+    assert_compare(dot((const uint16_t[]){SMALL, 0, 0, 0}, (const uint16_t[]){SMALL, 0, 0, 0}, 0), ==, 0x1p-126f);
+    assert_compare(dot((const uint16_t[]){SMALL, 0, 0, 0}, (const uint16_t[]){SMALL - 0x80, 0, 0, 0}, 0), ==, 0);
+    assert_compare(dot((const uint16_t[]){0, 0, 0, 0}, ones, 0x1p-127f), ==, 0);
 }
 
 /* C [3, 2] += A [3, 4] B [4, 2], rows of memory farther apart than tiles are wide. */

@@ -45,7 +45,7 @@ static void check_matmul(const liana__onednn_matmul *p)
     assert_int_equal(liana__onednn_run(&call), LIANA_OK);
     for (int64_t i = 0; i < size; i++) {
         int64_t batch = i / (p->m * p->n), row = i / p->n % p->m, column = i % p->n;
-        assert_true(c[i] == naive(p, a, b, batch, row, column));
+        assert_compare(c[i], ==, naive(p, a, b, batch, row, column), i);
     }
     liana__onednn_release(prepared.plan);
     free(scratch);
@@ -141,7 +141,7 @@ static void test_one_plan_on_many_threads(void **state)
             }
         }
     }
-    assert_true(workers[0].result[((1 * 2 + 0) * 3 + 2) * 10 + 7] == sum);
+    assert_compare(workers[0].result[((1 * 2 + 0) * 3 + 2) * 10 + 7], ==, sum);
     liana__onednn_release(prepared.plan);
     free(x);
     free(y);

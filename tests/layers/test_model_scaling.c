@@ -145,13 +145,13 @@ static void check_run(const char *layer, const char *says, const char *records)
     snprintf(config, sizeof config, "%s", liana__test_path("c.yaml"));
     snprintf(run, sizeof run, "%s", liana__test_path("run"));
     liana__test_result got = liana__test_command("train", config, "--out", run);
-    assert_non_null(strstr(got.out, says));
+    assert_says(got.out, says);
     assert_code(got, 0);
     char *written;
     size_t size;
     snprintf(folder, sizeof folder, "%s/config.yaml", run);
     assert_ok(liana__file_read(folder, 1 << 20, &written, &size, &error), &error);
-    assert_non_null(strstr(written, records));
+    assert_says(written, records);
     free(written);
     /* The architecture alone says it again; a run does not need to. */
     char file[700], setting[600];
@@ -160,7 +160,7 @@ static void check_run(const char *layer, const char *says, const char *records)
     char out[600];
     snprintf(out, sizeof out, "%s", liana__test_path("predictions.csv"));
     got = liana__test_command("predict", run, "--data", setting, "--out", out);
-    assert_null(strstr(got.err, "data.scale"));
+    assert_never_says(got.err, "data.scale");
     assert_code(got, 0);
 }
 
@@ -249,7 +249,7 @@ static void check_by_channel(void)
     assert_ok(liana_model_status(model), &context->error);
     float **weights = liana__test_weights(model, 1);
     float **results = liana__test_model_run(device, model, weights, input, 1);
-    for (int i = 0; i < 6; i++) assert_true(fabsf(results[2][i] - expected[i]) < 1e-5f);
+    for (int i = 0; i < 6; i++) assert_near(results[2][i], expected[i], 1e-5f, i);
     liana__test_free_arrays(results, model->num_layers);
     liana__test_free_arrays(weights, model->num_weights);
 }
@@ -263,7 +263,7 @@ static void test_rescaling_by_channel(void **state)
     const liana__value *written = liana__model_to_keras(model, &arena);
     liana__text text = {0};
     liana__value_write_json(written, 0, &text);
-    assert_non_null(strstr(text.data, "\"scale\": [0.5, 2.0, -1.0]"));
+    assert_says(text.data, "\"scale\": [0.5, 2.0, -1.0]");
     liana_model_destroy(model);
     assert_int_equal(liana_model_create(context, NULL, &model), LIANA_OK);
     read_json(text.data);
@@ -335,7 +335,7 @@ static void check_activation(bool keras3)
     float **results = liana__test_model_run(device, model, NULL, input, 1);
     for (int i = 0; i < 3; i++) {
         double x = (double)input[i], expected = keras3 ? fmin(fmax(x + 3, 0), 6) / 6 : fmin(fmax(0.2 * x + 0.5, 0), 1);
-        assert_true(fabs((double)results[1][i] - expected) < 1e-6);
+        assert_near(results[1][i], expected, 1e-6, i);
     }
     liana__test_free_arrays(results, model->num_layers);
 }
@@ -346,8 +346,8 @@ static void check_both(bool keras3)
     check_activation(keras3);
     liana__text text = {0};
     liana__value_write_json(liana__model_to_keras(model, &arena), 0, &text);
-    assert_non_null(strstr(text.data, keras3 ? "\"keras_version\": \"3." : "\"keras_version\": \"2."));
-    assert_non_null(strstr(text.data, "\"hard_sigmoid\""));
+    assert_says(text.data, keras3 ? "\"keras_version\": \"3." : "\"keras_version\": \"2.");
+    assert_says(text.data, "\"hard_sigmoid\"");
     liana_model_destroy(model);
     assert_int_equal(liana_model_create(context, NULL, &model), LIANA_OK);
     read_json(text.data);
@@ -394,7 +394,7 @@ static void test_both_hard_sigmoids(void **state)
     check_activation(false);
     const float input[] = {-2.75f, 1, 2};
     float **results = liana__test_model_run(device, model, NULL, input, 1);
-    assert_true(fabs((double)results[2][1] - (0.7 + 3) / 6) < 1e-6);
+    assert_near(results[2][1], (0.7 + 3) / 6, 1e-6);
     liana__test_free_arrays(results, model->num_layers);
 }
 

@@ -79,13 +79,13 @@ static void test_shared_weights_get_the_gradients_of_both_calls(void **state)
                 p += (double)left[3 * row + i] * (double)weights[0][2 * i + unit];
                 q += (double)right[3 * row + i] * (double)weights[0][2 * i + unit];
             }
-            assert_true(fabs((double)found[0][2 * row + unit] - p * q) < 1e-5);
+            assert_near(found[0][2 * row + unit], p * q, 1e-5, row, unit);
             for (int i = 0; i < 3; i++) {
                 expected_gradient[2 * i + unit] += (double)left[3 * row + i] * q + (double)right[3 * row + i] * p;
             }
         }
     }
-    for (int i = 0; i < 6; i++) assert_true(fabs((double)found[1][i] - expected_gradient[i]) < 1e-5);
+    for (int i = 0; i < 6; i++) assert_near(found[1][i], expected_gradient[i], 1e-5, i);
     liana__test_free_arrays(found, 2);
     liana__test_free_arrays(weights, model->num_weights);
 }
@@ -183,8 +183,8 @@ static void test_updates_of_a_batch_normalization(void **state)
     weights[3][0] = 3;
     float **found = run(weights, (const void *const[]){values});
     /* mean 4, variance (9 + 4 + 0 + 25) / 4 = 9.5 */
-    assert_true(fabs((double)found[0][0] - (0.75 * 2 + 0.25 * 4)) < 1e-6);
-    assert_true(fabs((double)found[1][0] - (0.75 * 3 + 0.25 * 9.5)) < 1e-5);
+    assert_near(found[0][0], 0.75 * 2 + 0.25 * 4, 1e-6);
+    assert_near(found[1][0], 0.75 * 3 + 0.25 * 9.5, 1e-5);
     liana__test_free_arrays(found, 2);
     liana__test_free_arrays(weights, model->num_weights);
 }
@@ -210,11 +210,11 @@ static void test_updates_of_a_batch_normalization_called_twice(void **state)
     weights[3][0] = 2;
     float **found = run(weights, (const void *const[]){left, right});
     double once = 0.75 * 5 + 0.25 * 2, twice = 0.75 * once + 0.25 * 9;
-    assert_true(fabs((double)found[0][0] - twice) < 1e-5);
+    assert_near(found[0][0], twice, 1e-5);
     /* The variance of both calls' values together, the second call's weighted 1 to 0.75. */
     double share = 1 / 1.75, mean = (1 - share) * 2 + share * 9;
     double square = (1 - share) * (1 + 9) / 2 + share * (64 + 100) / 2, kept = 0.75 * 0.75;
-    assert_true(fabs((double)found[1][0] - (kept * 2 + (1 - kept) * (square - mean * mean))) < 1e-4);
+    assert_near(found[1][0], kept * 2 + (1 - kept) * (square - mean * mean), 1e-4);
     liana__test_free_arrays(found, 2);
     liana__test_free_arrays(weights, model->num_weights);
 }
@@ -242,8 +242,8 @@ static void test_masks_reach_outputs_and_layers(void **state)
     liana_graph_output(graph, "mask", liana_op_cast(effects.masks[1], LIANA_F32));
     const int32_t values[8] = {3, 0, 1, 0, 0, 0, 0, 0};
     float **weights = liana__test_weights(model, 2), **found = run(weights, (const void *const[]){values});
-    assert_true(fabs((double)found[0][0] - ((double)found[1][0] + (double)found[1][2]) / 2) < 1e-6);
-    assert_true(found[0][1] == 0); /* nothing but padding */
+    assert_near(found[0][0], ((double)found[1][0] + (double)found[1][2]) / 2, 1e-6);
+    assert_compare(found[0][1], ==, 0); /* nothing but padding */
     const float mask[8] = {1, 0, 1, 0, 0, 0, 0, 0};
     assert_memory_equal(found[2], mask, sizeof mask);
     liana__test_free_arrays(found, 3);
@@ -263,7 +263,9 @@ static void test_a_mask_that_is_given(void **state)
     liana_graph_output(graph, "alone", liana_layer_call(mean, &x, 1, &mode, NULL));
     liana_graph_output(graph, "without", liana_layer_call(mean, &x, 1, NULL, NULL));
     float **found = run(NULL, (const void *const[]){(const float[]){1, 100, 5}});
-    assert_true(found[0][0] == 3 && found[1][0] == 3 && fabs((double)found[2][0] - 106.0 / 3) < 1e-5);
+    assert_compare(found[0][0], ==, 3);
+    assert_compare(found[1][0], ==, 3);
+    assert_near(found[2][0], 106.0 / 3, 1e-5);
     liana__test_free_arrays(found, 3);
 }
 
@@ -349,9 +351,11 @@ static void test_a_normalization_adapts_to_a_dataset(void **state)
     liana_dataset *dataset = liana_dataset_from_tensor_slices(context, arrays, 1);
     assert_non_null(dataset);
     assert_ok(liana_layer_adapt(layer, dataset, NULL), &context->error);
-    assert_true(model->values[0][0] == 3 && model->values[0][1] == 1002);
-    assert_true(model->values[1][0] == 3.5f && model->values[1][1] == 2.5f);
-    assert_true(model->values[2][0] == 4);
+    assert_compare(model->values[0][0], ==, 3);
+    assert_compare(model->values[0][1], ==, 1002);
+    assert_compare(model->values[1][0], ==, 3.5f);
+    assert_compare(model->values[1][1], ==, 2.5f);
+    assert_compare(model->values[2][0], ==, 4);
     uint64_t version = model->values_version;
     assert_fails(liana_layer_adapt(layer, dataset, "size"), LIANA_NOT_FOUND, &context->error, "'size'");
     assert_fails(liana_layer_adapt(layer, NULL, NULL), LIANA_INVALID_ARGUMENT, &context->error, "NULL");
@@ -392,8 +396,8 @@ static void test_moments_are_accurate(void **state)
     assert_ok(liana__moments_add(&moments, LIANA_F64, values + 999, COUNT - 999, &error), &error);
     assert_int_equal(moments.count, COUNT / 3);
     for (int i = 0; i < 3; i++) {
-        assert_true(fabs(moments.mean[i] - 1e8 - mean[i]) < 1e-6);
-        assert_true(fabs(moments.squares[i] / (double)moments.count - variance[i]) < 1e-6);
+        assert_near(moments.mean[i] - 1e8, mean[i], 1e-6, i);
+        assert_near(moments.squares[i] / (double)moments.count, variance[i], 1e-6, i);
     }
     assert_fails(liana__moments_add(&moments, LIANA_F64, values, 4, &error), LIANA_INVALID_ARGUMENT, &error, "4 values",
                  "multiple of 3");

@@ -160,7 +160,7 @@ static void test_keras_arithmetic(void **state)
 {
     (void)state;
     const liana__value *models = liana__value_get(samples.root, "models");
-    assert_true(models->count >= 15);
+    assert_compare(models->count, >=, 15);
     for (size_t i = 0; i < models->count; i++) {
         for (int k = 0; k < 2; k++) check_model(models->keys[i], models->items[i], optimizers[k]);
     }
@@ -187,8 +187,7 @@ static void compare_rules(const liana__value *theirs, const liana__value *ours, 
             if (!b) fail_msg("%s.%s.%s is not written", layer, key, arguments->keys[k]);
             if (a->kind == LIANA__VALUE_STRING) assert_string_equal(a->string, b->string);
             if (a->kind == LIANA__VALUE_LIST) assert_true(liana__value_equal(a, b));
-            if (a->kind == LIANA__VALUE_FLOAT || a->kind == LIANA__VALUE_INT)
-                assert_true(fabs(a->number - b->number) < 1e-7);
+            if (a->kind == LIANA__VALUE_FLOAT || a->kind == LIANA__VALUE_INT) assert_near(a->number, b->number, 1e-7);
         }
         ++*count;
     }
@@ -217,7 +216,7 @@ static void test_keras_files_are_written_again(void **state)
         liana_model_destroy(model);
         liana_context_destroy(context);
     }
-    assert_true(count >= 30);
+    assert_compare(count, >=, 30);
 }
 
 /* ---- what is refused ---- */
@@ -325,8 +324,8 @@ static void test_the_penalty_is_in_the_whole_loss(void **state)
         liana_model_destroy(model);
         liana_context_destroy(context);
     }
-    assert_float_equal(results[1].loss - results[0].loss, 0.25 * 18, 1e-5);
-    for (int i = 0; i < 2; i++) assert_true(results[1].metrics[i] == results[0].metrics[i]);
+    assert_near(results[1].loss - results[0].loss, 0.25 * 18, 1e-5);
+    for (int i = 0; i < 2; i++) assert_compare(results[1].metrics[i], ==, results[0].metrics[i], i);
 }
 
 int main(void)

@@ -7,7 +7,7 @@
 #include "formats/image.h"
 #include "harness/model_run.h"
 #include "models/models.h"
-#include "train/model/weights.h"
+#include "train/checkpoint/weights.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -120,11 +120,11 @@ static const char *write_folder(const char *name, float *const *weights, const f
 static void assert_tfjs_agrees(const char *tolerance, const char *const *folders, size_t count)
 {
     const char *arguments[64] = {"node", LIANA_SOURCE_DIR "/tests/layers/tfjs_compare.js", tolerance};
-    assert_true(count + 4 < sizeof arguments / sizeof *arguments);
+    assert_compare(count + 4, <, sizeof arguments / sizeof *arguments);
     for (size_t i = 0; i < count; i++) arguments[3 + i] = folders[i];
     fflush(NULL);
     pid_t child = fork();
-    assert_true(child >= 0);
+    assert_compare(child, >=, 0);
     if (child == 0) {
         execvp("node", (char *const *)(uintptr_t)arguments);
         _exit(127);
@@ -239,10 +239,10 @@ static void build_steps(void)
 
 /* Layers of ids, where inputs here are drawn floats: test_tasks.c compares them with Keras. And one that TensorFlow.js
  * does not have: test_rules.c does. */
-static bool is_compared_elsewhere(const liana__layer_type *type)
+static bool is_compared_elsewhere(const liana_part *part)
 {
-    return type == &liana__layer_embedding || type == &liana__layer_category_encoding ||
-           type == &liana__layer_activity_regularization;
+    return part == &liana__layer_embedding.part || part == &liana__layer_category_encoding.part ||
+           part == &liana__layer_activity_regularization.part;
 }
 
 /* Weights as no training leaves them at their defaults: biases, averages and factors all differ. */
@@ -289,13 +289,13 @@ static void test_every_layer(void **state)
         liana__test_free_arrays(weights, model->num_weights);
         free(input);
         for (size_t k = 0; k < model->num_layers; k++) {
-            for (size_t t = 0; liana__layer_types[t]; t++)
-                seen[t] = seen[t] || model->layers[k].type == liana__layer_types[t];
+            for (size_t t = 0; liana__layer_kind.builtin[t]; t++)
+                seen[t] = seen[t] || &model->layers[k].type->part == liana__layer_kind.builtin[t];
         }
     }
-    for (size_t t = 0; liana__layer_types[t]; t++) {
-        if (seen[t] || is_compared_elsewhere(liana__layer_types[t])) continue;
-        fail_msg("%s is not compared", liana__layer_types[t]->name);
+    for (size_t t = 0; liana__layer_kind.builtin[t]; t++) {
+        if (seen[t] || is_compared_elsewhere(liana__layer_kind.builtin[t])) continue;
+        fail_msg("%s is not compared", liana__layer_kind.builtin[t]->name);
     }
     assert_tfjs_agrees("2e-6", folders, NUM_CASES);
 }

@@ -30,8 +30,8 @@ static int tear_down(void **state)
 enum { MAX_BATCH = 16, MAX_CLASSES = 40 };
 
 /* Losses whose targets are classes. */
-static const liana__loss *const of_classes[] = {&liana__loss_sparse_categorical_crossentropy,
-                                                &liana__loss_categorical_crossentropy};
+static const liana_loss_type *const of_classes[] = {&liana__loss_sparse_categorical_crossentropy,
+                                                    &liana__loss_categorical_crossentropy};
 enum { NUM_OF_CLASSES = sizeof of_classes / sizeof *of_classes };
 
 /* A batch, and what a loss makes of it. */
@@ -61,19 +61,19 @@ static liana__test_value labels_value(const trial *t)
     return value;
 }
 
-static void try_loss(trial *t, const liana__loss *loss, bool from_logits, liana__device *device, liana_dtype dtype)
+static void try_loss(trial *t, const liana_loss_type *loss, bool from_logits, liana__device *device, liana_dtype dtype)
 {
     liana_graph *graph;
     assert_ok(liana_graph_create(context, &graph), &context->error);
     liana_tensor scores = liana_graph_input(graph, "scores", dtype, liana_shape_of(t->batch, t->classes));
     liana_tensor labels = liana_graph_input(graph, "labels", LIANA_S32, liana_shape_of(t->batch)), gradient;
     liana_tensor output = from_logits ? liana_op_softmax(scores) : scores;
-    void *options = liana__arena_allocate(&graph->arena, loss->options->size + 1);
-    assert_ok(liana__fields_default(loss->options, &graph->arena, options, &context->error), &context->error);
-    const liana__loss_call call = {.options = options,
-                                   .output = output,
-                                   .logits = from_logits ? scores : (liana_tensor){0},
-                                   .target = {LIANA__TARGET_CLASSES, labels}};
+    void *options = liana__arena_allocate(&graph->arena, loss->part.options.size + 1);
+    assert_ok(liana__fields_default(&loss->part.options, &graph->arena, options, &context->error), &context->error);
+    const liana_loss_call call = {.options = options,
+                                  .output = output,
+                                  .logits = from_logits ? scores : (liana_tensor){0},
+                                  .target = {LIANA_TARGET_CLASSES, labels}};
     liana_tensor each = loss->elements(&call);
     liana_gradients(each, &scores, 1, &gradient);
     liana_graph_output(graph, "loss", each);
@@ -128,7 +128,7 @@ static const double output_gradient[TORCH_BATCH][2] = {{0.3636363636363637, -1.2
                                                        {0.372093023255814, -7.6279069767441863},
                                                        {0.34042553191489361, -3.6595744680851063}};
 
-static void check_torch(const liana__loss *loss, liana__device *device, liana_dtype dtype, double tolerance)
+static void check_torch(const liana_loss_type *loss, liana__device *device, liana_dtype dtype, double tolerance)
 {
     double logits[TORCH_BATCH * TORCH_CLASSES], outputs[TORCH_BATCH * TORCH_CLASSES];
     double expected[TORCH_BATCH * TORCH_CLASSES];
@@ -256,7 +256,7 @@ static void test_probabilities_are_clipped(void **state)
 
 /* ---- metrics ---- */
 
-static void check_metric(const liana__metric *metric, int64_t batch, int64_t classes, const float *outputs,
+static void check_metric(const liana_metric_type *metric, int64_t batch, int64_t classes, const float *outputs,
                          const int32_t *labels, const float *expected)
 {
     for (int d = 0; d < 2; d++) {
@@ -264,9 +264,9 @@ static void check_metric(const liana__metric *metric, int64_t batch, int64_t cla
         assert_ok(liana_graph_create(context, &graph), &context->error);
         liana_tensor output = liana_graph_input(graph, "output", LIANA_F32, liana_shape_of(batch, classes));
         liana_tensor truth = liana_graph_input(graph, "labels", LIANA_S32, liana_shape_of(batch));
-        const liana__metric_call call = {.output = output,
-                                         .activation = LIANA__ACTIVATION_SOFTMAX,
-                                         .target = {LIANA__TARGET_CLASSES, truth}};
+        const liana_metric_call call = {.output = output,
+                                        .activation = LIANA_LOGITS_SOFTMAX,
+                                        .target = {LIANA_TARGET_CLASSES, truth}};
         liana_tensor each = metric->elements(&call);
         assert_int_equal(liana_tensor_dtype(each), LIANA_F32);
         liana_graph_output(graph, "metric", each);

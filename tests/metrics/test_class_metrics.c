@@ -6,7 +6,6 @@
 #include "base/text.h"
 
 #include <jansson.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,7 +85,7 @@ static char *make_run(void)
 static double item(const json_t *json, const char *key, size_t index)
 {
     const json_t *list = json_object_get(json, key);
-    assert_true(index < json_array_size(list));
+    assert_compare(index, <, json_array_size(list));
     return json_number_value(json_array_get(list, index));
 }
 
@@ -121,15 +120,15 @@ static void test_evaluate_by_class(void **state)
             truth += pairs[k][i];
             said += pairs[i][k];
             const json_t *row = json_array_get(json_object_get(json, "confusion_matrix"), k);
-            assert_true(json_integer_value(json_array_get(row, i)) == (json_int_t)pairs[k][i]);
+            assert_compare(json_integer_value(json_array_get(row, i)), ==, (json_int_t)pairs[k][i], k, i);
         }
         double precision = said > 0 ? pairs[k][k] / said : 0, recall = pairs[k][k] / truth;
         double f1 = precision + recall > 0 ? 2 * precision * recall / (precision + recall) : 0;
-        assert_true(fabs(item(json, "precision_by_class", k) - precision) < 1e-12);
-        assert_true(fabs(item(json, "recall_by_class", k) - recall) < 1e-12);
-        assert_true(fabs(item(json, "f1_score_by_class", k) - f1) < 1e-12);
-        assert_true(fabs(item(json, "class_f1_score", k) - f1) < 1e-12);
-        assert_true(item(json, "support_by_class", k) == truth);
+        assert_near(item(json, "precision_by_class", k), precision, 1e-12, k);
+        assert_near(item(json, "recall_by_class", k), recall, 1e-12, k);
+        assert_near(item(json, "f1_score_by_class", k), f1, 1e-12, k);
+        assert_near(item(json, "class_f1_score", k), f1, 1e-12, k);
+        assert_compare(item(json, "support_by_class", k), ==, truth, k);
         assert_string_equal(json_string_value(json_array_get(json_object_get(json, "classes"), k)), names[k]);
     }
     json_decref(json);
@@ -142,7 +141,7 @@ static void test_evaluate_by_class(void **state)
                                     "\nmacro mean", "\nweighted mean", "rows are true classes", row};
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
         if (!strstr(got.out, expected[i])) print_error("no '%s' in:\n%s\n", expected[i], got.out);
-        assert_non_null(strstr(got.out, expected[i]));
+        assert_says(got.out, expected[i]);
     }
     liana__test_free_result(&got);
 }
@@ -156,8 +155,8 @@ static void test_history_has_each_class(void **state)
     char *whole = path_of("run"), *parts = path_of("parts"), *file = path_of("config.yaml");
     liana__test_result got = liana__test_command("train", file, "--out", whole);
     assert_int_equal(got.code, 0);
-    assert_non_null(strstr(got.out, " examples/s"));
-    assert_null(strstr(got.out, "images/s"));
+    assert_says(got.out, " examples/s");
+    assert_never_says(got.out, "images/s");
     liana__test_free_result(&got);
     char *text = liana__test_read_text("run/history.json");
     json_t *json = liana__test_parse_json(text), *epochs = json_object_get(json, "epochs"), *epoch;
@@ -170,8 +169,8 @@ static void test_history_has_each_class(void **state)
             mean[0] += item(epoch, "class_f1_score", k) / CLASSES;
             mean[1] += item(epoch, "val_class_f1_score", k) / CLASSES;
         }
-        assert_true(fabs(mean[0] - json_number_value(json_object_get(epoch, "f1"))) < 1e-12);
-        assert_true(fabs(mean[1] - json_number_value(json_object_get(epoch, "val_f1"))) < 1e-12);
+        assert_near(mean[0], json_number_value(json_object_get(epoch, "f1")), 1e-12);
+        assert_near(mean[1], json_number_value(json_object_get(epoch, "val_f1")), 1e-12);
     }
     json_decref(json);
     /* Two epochs and two more, of which the second begins in the middle. */
@@ -215,7 +214,7 @@ static void test_predictions_of_each_epoch(void **state)
         snprintf(name[1], sizeof name[1], "parts/predictions/epoch-%04zu-validation.csv", epoch + 1);
         char *text = liana__test_read_text(name[0]), *again = liana__test_read_text(name[1]);
         double accuracy = json_number_value(json_object_get(json_array_get(epochs, epoch), "val_accuracy"));
-        assert_true(fabs(share_right(text) - accuracy) < 1e-12);
+        assert_near(share_right(text), accuracy, 1e-12);
         assert_string_equal(text, again);
         /* The weights at the end are those of the last epoch. */
         char *last = liana__test_read_text("run/validation_predictions.csv");
@@ -274,7 +273,7 @@ static void test_predictions_of_training_examples(void **state)
         assert_int_equal(other_id, i);
         assert_in_range(truth, 0, CLASSES - 1);
         assert_int_equal(predicted, other_predicted);
-        assert_float_equal(confidence, other_confidence, 2e-6);
+        assert_near(confidence, other_confidence, 2e-6);
         line = strchr(line, '\n') + 1;
         other = strchr(other, '\n') + 1;
     }
@@ -301,7 +300,7 @@ static void check_matrix(const char *name, double accuracy, int examples)
         right += counts[row][row];
     }
     assert_int_equal(sum, examples);
-    assert_float_equal((double)right / sum, accuracy, 1e-9);
+    assert_near((double)right / sum, accuracy, 1e-9);
     free(text);
 }
 
@@ -341,14 +340,14 @@ static void test_names_of_a_column(void **state)
     liana__test_write("new.csv", "x,y\n0.5,0.5\n1.4,0.6\n0.6,1.5\n", strlen("x,y\n0.5,0.5\n1.4,0.6\n0.6,1.5\n"));
     liana__test_result got = liana__test_command("predict", run, path_of("new.csv"));
     assert_int_equal(got.code, 0);
-    assert_non_null(strstr(got.out, "  rose\n"));
-    assert_non_null(strstr(got.out, "  tulip\n"));
-    assert_null(strstr(got.out, "class 1"));
+    assert_says(got.out, "  rose\n");
+    assert_says(got.out, "  tulip\n");
+    assert_never_says(got.out, "class 1");
     liana__test_free_result(&got);
     assert_code(liana__test_command("predict", run, path_of("new.csv"), "--out", out), 0);
     char *text = liana__test_read_text("said.csv");
-    assert_non_null(strstr(text, "\n1,1,rose,"));
-    assert_non_null(strstr(text, "\n2,2,tulip,"));
+    assert_says(text, "\n1,1,rose,");
+    assert_says(text, "\n2,2,tulip,");
     free(text);
 }
 
@@ -360,12 +359,12 @@ static void test_report_draws_the_matrix(void **state)
     if (got.code) print_error("%s", got.err);
     assert_int_equal(got.code, 0);
     /* There are no images whose predictions could be shown. */
-    assert_null(strstr(got.out, "predictions.png"));
+    assert_never_says(got.out, "predictions.png");
     static const char *const files[] = {"run/confusion_matrix.png", "run/confusion_matrix_normalized.png"};
     for (size_t i = 0; i < 2; i++) {
         char *picture = liana__test_read_text(files[i]);
         assert_memory_equal(picture, "\x89PNG", 4);
-        assert_non_null(strstr(got.out, files[i]));
+        assert_says(got.out, files[i]);
         free(picture);
     }
     liana__test_free_result(&got);
@@ -445,10 +444,10 @@ static void test_values_of_epochs(void **state)
     assert_int_equal(measured.calls, 2);
     assert_memory_equal(measured.matrix, seen.validation.matrix, sizeof measured.matrix);
     double sum = 0;
-    for (int i = 0; i < CLASSES; i++) assert_float_equal(measured.f1[i], seen.validation.f1[i], 1e-12);
+    for (int i = 0; i < CLASSES; i++) assert_near(measured.f1[i], seen.validation.f1[i], 1e-12, i);
     for (int i = 0; i < CLASSES * CLASSES; i++) sum += seen.training.matrix[i];
-    assert_float_equal(sum, EXAMPLES, 1e-9);
-    assert_float_equal(seen.f1, (seen.training.f1[0] + seen.training.f1[1] + seen.training.f1[2]) / CLASSES, 1e-12);
+    assert_near(sum, EXAMPLES, 1e-9);
+    assert_near(seen.f1, (seen.training.f1[0] + seen.training.f1[1] + seen.training.f1[2]) / CLASSES, 1e-12);
     liana_model_destroy(model);
     liana_dataset_close(data);
     liana_context_destroy(context);
@@ -488,11 +487,11 @@ static void test_values_from_c(void **state)
     assert_int_equal(seen.calls, 2);
     assert_int_equal(results.num_metrics, 4);
     assert_string_equal(results.metric_names[0], "class_f1_score");
-    assert_true(fabs(results.metrics[0] - (seen.f1[0] + seen.f1[1] + seen.f1[2]) / CLASSES) < 1e-12);
-    assert_true(fabs(results.metrics[0] - results.metrics[1]) < 1e-12);
+    assert_near(results.metrics[0], (seen.f1[0] + seen.f1[1] + seen.f1[2]) / CLASSES, 1e-12);
+    assert_near(results.metrics[0], results.metrics[1], 1e-12);
     double sum = 0;
     for (int i = 0; i < CLASSES * CLASSES; i++) sum += seen.matrix[i];
-    assert_true(fabs(sum - 1) < 1e-12);
+    assert_near(sum, 1, 1e-12);
     /* What does not fit is refused, with the output and the loss. */
     const liana_evaluate_options numbers = {.loss = "mse", .output_metrics = {{.name = "f1_score"}}};
     const liana_evaluate_options several = {.loss = "binary_crossentropy", .output_metrics = {{.name = "cohen_kappa"}}};

@@ -60,15 +60,15 @@ static samples draw(void)
 /* What is measured. */
 typedef struct measurement {
     const char *written;
-    liana__activation_kind activation;
-    liana__target_kind target;
+    liana_logits_kind activation;
+    liana_target_kind target;
     bool weighted;
     int64_t last; /* values of an example: CLASSES or 1 */
 } measurement;
 
 static const float *targets_of(const samples *all, const measurement *m)
 {
-    return m->target == LIANA__TARGET_CLASSES ? (const float *)all->classes : all->answers;
+    return m->target == LIANA_TARGET_CLASSES ? (const float *)all->classes : all->answers;
 }
 
 /* The sums that the examples [begin, begin + count) add. */
@@ -76,9 +76,9 @@ static void add_leaf(const measurement *m, liana__device *device, const samples 
                      double *sums, size_t size, const liana__metric_choice *choice)
 {
     liana_graph *graph = liana__test_new_graph(context);
-    bool classes = m->target == LIANA__TARGET_CLASSES;
+    bool classes = m->target == LIANA_TARGET_CLASSES;
     liana_shape rows = liana_shape_of(count, m->last), column = liana_shape_of(count);
-    liana__metric_call call = {.options = choice->options, .activation = m->activation};
+    liana_metric_call call = {.options = choice->options, .activation = m->activation};
     call.output = liana_graph_input(graph, "output", LIANA_F32, rows);
     call.target.kind = m->target;
     call.target.tensor = liana_graph_input(graph, "target", classes ? LIANA_S32 : LIANA_F32, classes ? column : rows);
@@ -110,8 +110,8 @@ static void measure(const measurement *m, liana__device *device, const samples *
     liana__metric_choice choice;
     assert_ok(liana__yaml_parse(m->written, strlen(m->written), "metric", &arena, &written, &error), &error);
     assert_ok(liana__metric_read(NULL, written, "metrics", &arena, &choice, &error), &error);
-    size_t size = choice.metric->size(choice.options, &liana_shape_of(1, m->last));
-    assert_true(size <= MOST_SUMS);
+    size_t size = choice.metric->sums(choice.options, &liana_shape_of(1, m->last));
+    assert_compare(size, <=, MOST_SUMS);
     memset(sums, 0, MOST_SUMS * sizeof *sums);
     for (int64_t begin = 0; begin < EXAMPLES; begin += leaf) {
         int64_t left = EXAMPLES - begin;
@@ -134,7 +134,7 @@ static void check(const measurement *m, double expected)
             double again;
             measure(m, devices[d], &all, leaves[i], sums, &again);
             assert_memory_equal(sums, first, sizeof sums);
-            assert_true(again == value);
+            assert_compare(again, ==, value);
         }
     }
 }
@@ -159,9 +159,9 @@ typedef struct answer {
 static answer answer_of(const samples *all, const measurement *m, int i, int k, double threshold)
 {
     const float *row = all->outputs + i * m->last;
-    bool each = m->activation == LIANA__ACTIVATION_SIGMOID || m->last == 1;
+    bool each = m->activation == LIANA_LOGITS_SIGMOID || m->last == 1;
     return (answer){
-        .truth = m->target == LIANA__TARGET_CLASSES ? all->classes[i] == k : all->answers[i * m->last + k] > 0,
+        .truth = m->target == LIANA_TARGET_CLASSES ? all->classes[i] == k : all->answers[i * m->last + k] > 0,
         .said = each ? (double)row[k] > threshold : likeliest(row) == k,
         .weight = m->weighted ? (double)all->weights[i] : 1,
     };
@@ -230,9 +230,9 @@ static void test_precision_recall_and_f1_score(void **state)
                 char text[96];
                 snprintf(text, sizeof text, "{name: class_%s, average: %s, threshold: 0.25}", names[n], how[h]);
                 const measurement kinds[] = {
-                    {text, LIANA__ACTIVATION_SOFTMAX, LIANA__TARGET_CLASSES, weighted, CLASSES},
-                    {text, LIANA__ACTIVATION_SIGMOID, LIANA__TARGET_VALUES, weighted, CLASSES},
-                    {text, LIANA__ACTIVATION_SIGMOID, LIANA__TARGET_VALUES, weighted, 1},
+                    {text, LIANA_LOGITS_SOFTMAX, LIANA_TARGET_CLASSES, weighted, CLASSES},
+                    {text, LIANA_LOGITS_SIGMOID, LIANA_TARGET_VALUES, weighted, CLASSES},
+                    {text, LIANA_LOGITS_SIGMOID, LIANA_TARGET_VALUES, weighted, 1},
                 };
                 for (size_t i = 0; i < 3; i++) {
                     check(&kinds[i], average(&all, &kinds[i], names[n][0], how[h], 0.25));
@@ -250,7 +250,7 @@ static void test_fbeta_score(void **state)
     for (size_t h = 0; h < 3; h++) {
         char text[96];
         snprintf(text, sizeof text, "{name: class_fbeta_score, average: %s, beta: 2.5}", how[h]);
-        const measurement m = {text, LIANA__ACTIVATION_SOFTMAX, LIANA__TARGET_CLASSES, true, CLASSES};
+        const measurement m = {text, LIANA_LOGITS_SOFTMAX, LIANA_TARGET_CLASSES, true, CLASSES};
         check(&m, average(&all, &m, 'b', how[h], 0.5));
     }
 }
@@ -268,7 +268,7 @@ static size_t measure_all(const measurement *m, const samples *all, double *valu
     assert_ok(liana__metric_read(NULL, written, "metrics", &arena, &choice, &error), &error);
     const liana_shape shape = liana_shape_of(1, m->last);
     size_t count = choice.metric->num_values ? choice.metric->num_values(choice.options, &shape) : 0;
-    if (count) choice.metric->finish_all(choice.options, sums, choice.metric->size(choice.options, &shape), values);
+    if (count) choice.metric->finish_all(choice.options, sums, choice.metric->sums(choice.options, &shape), values);
     liana__arena_free(&arena);
     return count;
 }
@@ -283,20 +283,20 @@ static void test_scores_of_each_class(void **state)
         char text[96];
         snprintf(text, sizeof text, "{name: class_%s, average: none, threshold: 0.25}", names[n]);
         for (int sigmoid = 0; sigmoid < 2; sigmoid++) {
-            const measurement m = {text, sigmoid ? LIANA__ACTIVATION_SIGMOID : LIANA__ACTIVATION_SOFTMAX,
-                                   sigmoid ? LIANA__TARGET_VALUES : LIANA__TARGET_CLASSES, true, CLASSES};
+            const measurement m = {text, sigmoid ? LIANA_LOGITS_SIGMOID : LIANA_LOGITS_SOFTMAX,
+                                   sigmoid ? LIANA_TARGET_VALUES : LIANA_TARGET_CLASSES, true, CLASSES};
             assert_int_equal(measure_all(&m, &all, values), CLASSES);
             for (int k = 0; k < CLASSES; k++) {
-                assert_true(fabs(values[k] - score(names[n][0], count(&all, &m, k, 0.25))) < 1e-12);
+                assert_near(values[k], score(names[n][0], count(&all, &m, k, 0.25)), 1e-12, n, k);
             }
         }
         snprintf(text, sizeof text, "class_%s", names[n]);
-        const measurement mean = {text, LIANA__ACTIVATION_SOFTMAX, LIANA__TARGET_CLASSES, true, CLASSES};
+        const measurement mean = {text, LIANA_LOGITS_SOFTMAX, LIANA_TARGET_CLASSES, true, CLASSES};
         assert_int_equal(measure_all(&mean, &all, values), 0);
     }
-    const measurement support = {"support", LIANA__ACTIVATION_SOFTMAX, LIANA__TARGET_CLASSES, true, CLASSES};
+    const measurement support = {"support", LIANA_LOGITS_SOFTMAX, LIANA_TARGET_CLASSES, true, CLASSES};
     assert_int_equal(measure_all(&support, &all, values), CLASSES);
-    for (int k = 0; k < CLASSES; k++) assert_true(values[k] == count(&all, &support, k, 0.5).truth);
+    for (int k = 0; k < CLASSES; k++) assert_compare(values[k], ==, count(&all, &support, k, 0.5).truth, k);
 }
 
 /* ---- agreement ---- */
@@ -360,15 +360,14 @@ static void test_agreement(void **state)
         for (int power = 0; power < 3; power++) {
             char text[64];
             snprintf(text, sizeof text, "{name: cohen_kappa, weights: %s}", weights[power]);
-            const measurement m = {text, LIANA__ACTIVATION_SOFTMAX, LIANA__TARGET_CLASSES, weighted, CLASSES};
+            const measurement m = {text, LIANA_LOGITS_SOFTMAX, LIANA_TARGET_CLASSES, weighted, CLASSES};
             check(&m, kappa(&all, &m, power));
         }
-        const measurement yes = {"cohen_kappa", LIANA__ACTIVATION_SIGMOID, LIANA__TARGET_VALUES, weighted, 1};
+        const measurement yes = {"cohen_kappa", LIANA_LOGITS_SIGMOID, LIANA_TARGET_VALUES, weighted, 1};
         check(&yes, kappa(&all, &yes, 0));
-        const measurement m = {"matthews_correlation", LIANA__ACTIVATION_SOFTMAX, LIANA__TARGET_CLASSES, weighted,
-                               CLASSES};
+        const measurement m = {"matthews_correlation", LIANA_LOGITS_SOFTMAX, LIANA_TARGET_CLASSES, weighted, CLASSES};
         check(&m, correlation(&all, &m));
-        const measurement both = {"matthews_correlation", LIANA__ACTIVATION_SIGMOID, LIANA__TARGET_VALUES, weighted, 1};
+        const measurement both = {"matthews_correlation", LIANA_LOGITS_SIGMOID, LIANA_TARGET_VALUES, weighted, 1};
         check(&both, correlation(&all, &both));
     }
 }
@@ -382,7 +381,7 @@ static void test_normalized_matrix(void **state)
     for (int kind = 0; kind < 4; kind++) {
         char text[64];
         snprintf(text, sizeof text, "{name: confusion_matrix, normalize: %s}", kinds[kind]);
-        const measurement m = {text, LIANA__ACTIVATION_SOFTMAX, LIANA__TARGET_CLASSES, true, CLASSES};
+        const measurement m = {text, LIANA_LOGITS_SOFTMAX, LIANA_TARGET_CLASSES, true, CLASSES};
         assert_int_equal(measure_all(&m, &all, values), CLASSES * CLASSES);
         count_pairs(&all, &m, pairs);
         for (int i = 0; i < CLASSES; i++) {
@@ -392,7 +391,7 @@ static void test_normalized_matrix(void **state)
                 for (int j = 0; kind == 2 && j < CLASSES; j++) whole += pairs[j][k];
                 for (int j = 0; kind == 3 && j < CLASSES * CLASSES; j++) whole += pairs[j / CLASSES][j % CLASSES];
                 if (whole > 0) own = pairs[i][k] / whole;
-                assert_true(fabs(values[i * CLASSES + k] - own) < 1e-12);
+                assert_near(values[i * CLASSES + k], own, 1e-12, i, k);
             }
         }
     }
@@ -402,7 +401,7 @@ static void test_confusion_matrix(void **state)
 {
     (void)state;
     const samples all = draw();
-    const measurement m = {"confusion_matrix", LIANA__ACTIVATION_SOFTMAX, LIANA__TARGET_CLASSES, true, CLASSES};
+    const measurement m = {"confusion_matrix", LIANA_LOGITS_SOFTMAX, LIANA_TARGET_CLASSES, true, CLASSES};
     double sums[MOST_SUMS], expected[CLASSES * CLASSES] = {0}, value;
     for (int i = 0; i < EXAMPLES; i++) {
         expected[all.classes[i] * CLASSES + likeliest(all.outputs + i * CLASSES)] += (double)all.weights[i];
@@ -412,7 +411,7 @@ static void test_confusion_matrix(void **state)
         assert_memory_equal(sums, expected, sizeof expected);
     }
     /* One answer of yes or no: the row is the truth, the column what is said. */
-    const measurement binary = {"confusion_matrix", LIANA__ACTIVATION_SIGMOID, LIANA__TARGET_VALUES, false, 1};
+    const measurement binary = {"confusion_matrix", LIANA_LOGITS_SIGMOID, LIANA_TARGET_VALUES, false, 1};
     double both[4] = {0};
     for (int i = 0; i < EXAMPLES; i++) both[2 * (all.answers[i] > 0) + (all.outputs[i] > 0.5f)]++;
     measure(&binary, devices[1], &all, EXAMPLES, sums, &value);
@@ -444,14 +443,14 @@ static void test_area_under_the_roc_curve(void **state)
     (void)state;
     const samples all = draw();
     const measurement kinds[] = {
-        {"auc", LIANA__ACTIVATION_SIGMOID, LIANA__TARGET_VALUES, false, CLASSES},
-        {"auc", LIANA__ACTIVATION_SIGMOID, LIANA__TARGET_VALUES, true, CLASSES},
-        {"{name: auc, curve: ROC}", LIANA__ACTIVATION_SIGMOID, LIANA__TARGET_VALUES, true, 1},
-        {"auc", LIANA__ACTIVATION_SOFTMAX, LIANA__TARGET_CLASSES, false, CLASSES},
+        {"auc", LIANA_LOGITS_SIGMOID, LIANA_TARGET_VALUES, false, CLASSES},
+        {"auc", LIANA_LOGITS_SIGMOID, LIANA_TARGET_VALUES, true, CLASSES},
+        {"{name: auc, curve: ROC}", LIANA_LOGITS_SIGMOID, LIANA_TARGET_VALUES, true, 1},
+        {"auc", LIANA_LOGITS_SOFTMAX, LIANA_TARGET_CLASSES, false, CLASSES},
     };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) check(&kinds[i], ranked(&all, &kinds[i], -1));
     /* The mean over answers of what each is by itself. */
-    const measurement each = {"{name: auc, multi_label: true}", LIANA__ACTIVATION_SIGMOID, LIANA__TARGET_VALUES, true,
+    const measurement each = {"{name: auc, multi_label: true}", LIANA_LOGITS_SIGMOID, LIANA_TARGET_VALUES, true,
                               CLASSES};
     double mean = 0;
     for (int k = 0; k < CLASSES; k++) mean += ranked(&all, &each, k) / CLASSES;
@@ -485,8 +484,8 @@ static void test_area_under_the_precision_recall_curve(void **state)
     (void)state;
     const samples all = draw();
     const measurement kinds[] = {
-        {"{name: auc, curve: PR}", LIANA__ACTIVATION_SIGMOID, LIANA__TARGET_VALUES, false, CLASSES},
-        {"{name: auc, curve: PR}", LIANA__ACTIVATION_SIGMOID, LIANA__TARGET_VALUES, true, 1},
+        {"{name: auc, curve: PR}", LIANA_LOGITS_SIGMOID, LIANA_TARGET_VALUES, false, CLASSES},
+        {"{name: auc, curve: PR}", LIANA_LOGITS_SIGMOID, LIANA_TARGET_VALUES, true, 1},
     };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) check(&kinds[i], stepped(&all, &kinds[i]));
 }
@@ -531,8 +530,8 @@ static void test_metrics_are_those_of_keras(void **state)
         const keras_metric *said = &keras_metrics[i];
         bool classes = strcmp(said->kind, "classes") == 0, one = strcmp(said->kind, "answer") == 0;
         const samples all = keras_samples(one ? CLASSES : 1);
-        const measurement m = {said->written, classes ? LIANA__ACTIVATION_SOFTMAX : LIANA__ACTIVATION_SIGMOID,
-                               classes ? LIANA__TARGET_CLASSES : LIANA__TARGET_VALUES, true, one ? 1 : CLASSES};
+        const measurement m = {said->written, classes ? LIANA_LOGITS_SOFTMAX : LIANA_LOGITS_SIGMOID,
+                               classes ? LIANA_TARGET_CLASSES : LIANA_TARGET_VALUES, true, one ? 1 : CLASSES};
         const size_t listed = measure_all(&m, &all, values);
         assert_int_equal(listed ? listed : 1, said->count);
         if (!listed) measure(&m, devices[1], &all, 10, sums, values);
@@ -546,19 +545,19 @@ static void test_metrics_are_those_of_keras(void **state)
 /* ---- means ---- */
 
 /* f32 [EXAMPLES] of a metric that is a mean. */
-static void run_elements(const char *name, const samples *all, liana__activation_kind activation, float *each)
+static void run_elements(const char *name, const samples *all, liana_logits_kind activation, float *each)
 {
-    const liana__metric *metric = liana__metric_find(NULL, name, NULL);
+    const liana_metric_type *metric = liana__metric_find(NULL, name, NULL);
     liana__arena arena = {0};
-    void *options = liana__arena_allocate(&arena, metric->options->size + 1);
-    assert_ok(liana__fields_default(metric->options, &arena, options, &context->error), &context->error);
+    void *options = liana__arena_allocate(&arena, metric->part.options.size + 1);
+    assert_ok(liana__fields_default(&metric->part.options, &arena, options, &context->error), &context->error);
     liana_graph *graph = liana__test_new_graph(context);
     liana_shape rows = liana_shape_of(EXAMPLES, CLASSES);
-    const liana__metric_call call = {
+    const liana_metric_call call = {
         .options = options,
         .output = liana_graph_input(graph, "output", LIANA_F32, rows),
         .activation = activation,
-        .target = {LIANA__TARGET_VALUES, liana_graph_input(graph, "target", LIANA_F32, rows)},
+        .target = {LIANA_TARGET_VALUES, liana_graph_input(graph, "target", LIANA_F32, rows)},
     };
     liana_graph_output(graph, "each", metric->elements(&call));
     assert_ok(liana_graph_status(graph), &context->error);
@@ -579,14 +578,14 @@ static void test_means_over_values(void **state)
                                         "accuracy"};
     for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
         float each[EXAMPLES];
-        run_elements(names[n], &all, LIANA__ACTIVATION_SIGMOID, each);
+        run_elements(names[n], &all, LIANA_LOGITS_SIGMOID, each);
         for (int i = 0; i < EXAMPLES; i++) {
             double sum = 0;
             for (int k = 0; k < CLASSES; k++) {
                 double x = (double)all.outputs[i * CLASSES + k], t = (double)all.answers[i * CLASSES + k];
                 sum += n == 0 ? x : n == 1 ? (x - t) * (x - t) : n == 2 ? fabs(x - t) : (x > 0.5) == (t > 0.5);
             }
-            assert_true(fabs((double)each[i] - sum / CLASSES) < 1e-6);
+            assert_near(each[i], sum / CLASSES, 1e-6, i);
         }
     }
 }
@@ -597,11 +596,11 @@ static void test_top_k_of_rows(void **state)
     (void)state;
     const samples all = draw();
     float each[EXAMPLES];
-    run_elements("top_k_accuracy", &all, LIANA__ACTIVATION_SOFTMAX, each);
+    run_elements("top_k_accuracy", &all, LIANA_LOGITS_SOFTMAX, each);
     for (int i = 0; i < EXAMPLES; i++) {
         int truth = likeliest(all.answers + i * CLASSES), above = 0;
         for (int k = 0; k < CLASSES; k++) above += all.outputs[i * CLASSES + k] > all.outputs[i * CLASSES + truth];
-        assert_true(each[i] == (float)(above < 5));
+        assert_compare(each[i], ==, (float)(above < 5), i);
     }
 }
 

@@ -11,8 +11,8 @@
 #include "harness/model_run.h"
 #include "models/models.h"
 #include "models/preprocessing.h"
-#include "train/core/step_graphs.h"
-#include "train/model/weights.h"
+#include "train/checkpoint/weights.h"
+#include "train/objective/step_graphs.h"
 
 #include <liana/train.h>
 
@@ -106,17 +106,19 @@ static void assert_step_agrees_with_reference(liana_scale scale)
                                       .objective = liana__test_objective(model, "[]"),
                                       .seed = 3,
                                       .scale = scale};
-    liana__leaf_sums sums;
-    assert_ok(liana__leaf_sums_create(model, &sums, &context->error), &context->error);
+    const liana__shard_rows rows = {BATCH, 1, false};
+    liana__step_sums sums;
+    assert_ok(liana__model_sums_create(model, &sums, &context->error), &context->error);
     float **weights = liana__test_weights(model, 1);
     calm_residuals(weights);
     liana_graph *graph;
     liana__device *reference;
     assert_ok(liana__device_open(context, "reference", &reference, &error), &error);
-    assert_ok(liana__build_training_leaf(context, &options, BATCH, false, &sums, &graph), &context->error);
-    assert_true(graph->num_outputs > 100);
+    assert_ok(liana__build_model_shard(context, &options, LIANA__STEP_TRAINING, &rows, &sums, &graph), &context->error);
+    assert_compare(graph->num_outputs, >, 100);
     float **found = train_shard(cpu, graph, weights), **expected = train_shard(reference, graph, weights);
-    assert_true(found[0][0] > 0 && isfinite(found[0][0]));
+    assert_compare(found[0][0], >, 0);
+    assert_true(isfinite(found[0][0]));
     size_t changed = 0, close = 0;
     for (size_t i = 0; i < graph->num_outputs; i++) {
         int64_t count = liana_shape_size(&graph->outputs[i].node->shape);
@@ -133,14 +135,14 @@ static void assert_step_agrees_with_reference(liana_scale scale)
             fail_msg("%s: the norm is %g, the distance %g", graph->outputs[i].name, norm, distance);
         }
     }
-    assert_true(close > graph->num_outputs / 2);
-    assert_true(changed > graph->num_outputs * 3 / 4);
+    assert_compare(close, >, graph->num_outputs / 2);
+    assert_compare(changed, >, graph->num_outputs * 3 / 4);
     liana__test_free_arrays(found, graph->num_outputs);
     liana__test_free_arrays(expected, graph->num_outputs);
     liana__test_free_arrays(weights, model->num_weights);
     liana_graph_destroy(graph);
     liana__device_close(reference);
-    liana__leaf_sums_free(&sums);
+    liana__model_sums_free(&sums);
 }
 
 static void test_resnet_step(void **state)
@@ -209,7 +211,7 @@ static void test_preprocessing_of_keras(void **state)
                 [LIANA_SCALE_CAFFE] = blue_first - caffe_mean[i % 3],
                 [LIANA_SCALE_TORCH] = (pixel / 255 - mean[i % 3]) / deviation[i % 3],
             };
-            assert_true(fabs((double)found[i] - expected[scale]) <= 1e-6 * fmax(1, fabs(expected[scale])));
+            assert_near(found[i], expected[scale], 1e-6 * fmax(1, fabs(expected[scale])), scale, i);
         }
         free(found);
     }
@@ -259,13 +261,13 @@ static void test_the_run_keeps_the_scale_of_its_base(void **state)
     const char *run = liana__arena_string(&arena, liana__test_path("run"));
     assert_code(liana__test_command("train", path), 0);
     const char *resolved = read_text("run/config.yaml"), *history = read_text("run/history.json");
-    assert_non_null(strstr(resolved, "scale: caffe\n"));
+    assert_says(resolved, "scale: caffe\n");
     double loss = -1, again = -2;
     liana__test_result evaluated = liana__test_command("evaluate", run, "--json");
     assert_int_equal(sscanf(strstr(history, "\"val_loss\": "), "\"val_loss\": %lf", &loss), 1);
-    assert_non_null(strstr(evaluated.out, "\"loss\":"));
+    assert_says(evaluated.out, "\"loss\":");
     assert_int_equal(sscanf(strstr(evaluated.out, "\"loss\":") + 7, "%lf", &again), 1);
-    assert_true(fabs(loss - again) <= 1e-6 * loss);
+    assert_near(loss, again, 1e-6 * loss);
     assert_code(evaluated, 0);
     assert_refused(liana__test_command("train", path, "data.channels=1", "output=other"), 2, "1 channels", "'caffe'");
     assert_refused(liana__test_command("train", path, "model.alpha=0.5", "output=other"), 2, "model.alpha", "ResNet50",
@@ -281,19 +283,19 @@ static void test_summary_and_list(void **state)
                                  "model: {base: DenseNet121, include_top: true}\n";
     const char *path = liana__test_write("config.yaml", config, sizeof config - 1);
     liana__test_result summary = liana__test_command("summary", path);
-    assert_non_null(strstr(summary.out, "Model: \"densenet121\""));
-    assert_non_null(strstr(summary.out, "conv5_block16_2_conv"));
-    assert_non_null(strstr(summary.out, "Total params: 8,062,504\n"));
+    assert_says(summary.out, "Model: \"densenet121\"");
+    assert_says(summary.out, "conv5_block16_2_conv");
+    assert_says(summary.out, "Total params: 8,062,504\n");
     assert_code(summary, 0);
     summary = liana__test_command("summary", path, "model.base=EfficientNetB0", "model.include_top=false",
                                   "data.num_classes=10");
-    assert_non_null(strstr(summary.out, "Total params: 4,062,381\n")); /* 4,049,571 + 1280 * 10 + 10 */
+    assert_says(summary.out, "Total params: 4,062,381\n"); /* 4,049,571 + 1280 * 10 + 10 */
     assert_code(summary, 0);
     assert_refused(liana__test_command("summary", path, "model.base=ResNet51"), 2, "ResNet51", "did you mean 'ResNet5");
     liana__test_result list = liana__test_command("list", "models");
     for (size_t i = 0; liana__architectures[i]; i++) {
-        assert_non_null(strstr(list.out, liana__architectures[i]->name));
-        assert_non_null(strstr(list.out, liana__architectures[i]->doc));
+        assert_says(list.out, liana__architectures[i]->name);
+        assert_says(list.out, liana__architectures[i]->doc);
     }
     assert_code(list, 0);
 }
@@ -333,14 +335,17 @@ static void test_dropout_of_whole_examples(void **state)
     int dropped = 0;
     for (int i = 0; i < COUNT; i++) {
         dropped += together[i * 24] == 0;
-        assert_true(together[i * 24] == 0 || fabsf(together[i * 24] - 4 / 3.0f) < 1e-6f);
-        for (int k = 1; k < 24; k++) assert_true(together[i * 24 + k] == together[i * 24]);
+        if (together[i * 24] != 0) assert_near(together[i * 24], 4 / 3.0f, 1e-6f, i);
+        for (int k = 1; k < 24; k++) assert_compare(together[i * 24 + k], ==, together[i * 24], i, k);
     }
-    assert_true(dropped > 410 && dropped < 590); /* 500, and 4.6 deviations */
+    assert_compare(dropped, >, 410);
+    assert_compare(dropped, <, 590); /* 500, and 4.6 deviations */
     /* By position alone: another batch, another place in it. */
     const uint64_t some[3] = {positions[1200], positions[3], positions[77]};
     float *apart = drop(LIANA_INTS(-1, 1, 1, 1), some, 3);
-    assert_true(apart[0] == together[1200L * 24] && apart[24] == together[3 * 24] && apart[48] == together[77 * 24]);
+    assert_compare(apart[0], ==, together[1200L * 24]);
+    assert_compare(apart[24], ==, together[3 * 24]);
+    assert_compare(apart[48], ==, together[77 * 24]);
     free(together);
     free(apart);
     /* One draw for each example and channel; all -1 is no sharing at all. */
@@ -348,10 +353,10 @@ static void test_dropout_of_whole_examples(void **state)
     float *every = drop(LIANA_INTS(-1, -1, -1, -1), positions, 40), *plain = drop((liana_ints){0}, positions, 40);
     int differ = 0;
     for (int i = 0; i < 40 * 24; i++) {
-        assert_true(channels[i] == channels[i / 24 * 24 + i % 4]);
+        assert_compare(channels[i], ==, channels[i / 24 * 24 + i % 4], i);
         differ += i % 4 > 0 && channels[i] != channels[i - 1];
     }
-    assert_true(differ > 100);
+    assert_compare(differ, >, 100);
     assert_memory_equal(every, plain, 40 * 24 * sizeof *plain);
     free(channels);
     free(every);
@@ -397,8 +402,10 @@ static void test_normalization(void **state)
     float mean[2] = {3, -1}, variance[2] = {4, 0}, count[1] = {17}, *weights[3] = {mean, variance, count};
     const float x[4] = {7, -1, 2, 1};
     float **results = liana__test_model_run(cpu, model, weights, x, 2);
-    assert_true(results[1][0] == 2 && results[1][1] == 0 && results[1][2] == -0.5f);
-    assert_true(fabsf(results[1][3] / 2e7f - 1) < 1e-6f); /* 2 over the least deviation, 1e-7 */
+    assert_compare(results[1][0], ==, 2);
+    assert_compare(results[1][1], ==, 0);
+    assert_compare(results[1][2], ==, -0.5f);
+    assert_near(results[1][3] / 2e7f, 1, 1e-6f); /* 2 over the least deviation, 1e-7 */
     liana__test_free_arrays(results, 2);
     /* As nothing was learned yet, nothing changes. */
     float **fresh = liana__test_weights(model, 1);
@@ -488,11 +495,13 @@ static void make_count_an_integer(const char *path)
 {
     hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
     const char *name = "normalization/normalization/count:0";
-    assert_true(file >= 0 && H5Ldelete(file, name, H5P_DEFAULT) >= 0);
+    assert_compare(file, >=, 0);
+    assert_compare(H5Ldelete(file, name, H5P_DEFAULT), >=, 0);
     hid_t space = H5Screate(H5S_SCALAR);
     hid_t count = H5Dcreate2(file, name, H5T_STD_I64LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     const int64_t value = 1281167;
-    assert_true(count >= 0 && H5Dwrite(count, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, &value) >= 0);
+    assert_compare(count, >=, 0);
+    assert_compare(H5Dwrite(count, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, &value), >=, 0);
     H5Dclose(count);
     H5Sclose(space);
     H5Fclose(file);
@@ -521,7 +530,7 @@ static void test_fine_tuning_an_efficientnet(void **state)
     assert_string_equal(report.missing.items[0], "classifier");
     assert_int_equal(report.unused.count, 1);
     assert_string_equal(report.unused.items[0], "predictions");
-    assert_true(loaded[liana__model_find_weight(model, "normalization/count")][0] == 1281167);
+    assert_compare(loaded[liana__model_find_weight(model, "normalization/count")][0], ==, 1281167);
     int kernel = liana__model_find_weight(model, "block4a_se_expand/kernel");
     assert_memory_equal(loaded[kernel], values[liana__model_find_weight(with_top, "block4a_se_expand/kernel")],
                         10L * 240 * sizeof(float));
@@ -536,7 +545,7 @@ static void test_fine_tuning_an_efficientnet(void **state)
     liana_model *again;
     assert_ok(liana_model_load(context, folder, &again), &context->error);
     assert_int_equal(liana_model_num_parameters(again, false), liana_model_num_parameters(model, false));
-    assert_true(again->values[liana__model_find_weight(again, "normalization/count")][0] == 1281167);
+    assert_compare(again->values[liana__model_find_weight(again, "normalization/count")][0], ==, 1281167);
     const liana_dropout_options *dropout = again->layers[liana__model_find_layer(again, "block6d_drop")].options;
     assert_int_equal(dropout->noise_shape.count, 4);
     assert_int_equal(dropout->noise_shape.values[0], -1);

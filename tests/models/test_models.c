@@ -5,7 +5,6 @@
 #include "formats/hdf5.h"
 #include "models/models.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -159,9 +158,9 @@ static void test_default_sizes(void **state)
     liana_efficientnet_b4(model);
     assert_int_equal(liana__model_input_shape(model).dims[1], 380);
     const liana_dropout_options *top = model->layers[liana__model_find_layer(model, "top_dropout")].options;
-    assert_true(top->rate == 0.4);
+    assert_compare(top->rate, ==, 0.4);
     const liana_dropout_options *last = model->layers[liana__model_find_layer(model, "block7b_drop")].options;
-    assert_true(fabs(last->rate - 0.2 * 31 / 32) < 1e-12);
+    assert_near(last->rate, 0.2 * 31 / 32, 1e-12);
 }
 
 /* Worked out by hand: each depthwise kernel and its batch normalisation double. */
@@ -177,7 +176,7 @@ static void test_depth_multiplier(void **state)
 
 static void assert_layer(size_t index, const char *name)
 {
-    assert_true(index < model->num_layers);
+    assert_compare(index, <, model->num_layers);
     assert_string_equal(model->layers[index].name, name);
 }
 
@@ -222,7 +221,7 @@ static void test_names_and_order_of_the_tops(void **state)
 static void assert_order(const char *const *names, size_t count)
 {
     int at = liana__model_find_layer(model, names[0]);
-    assert_true(at >= 0);
+    assert_compare(at, >=, 0);
     for (size_t i = 0; i < count; i++) assert_layer((size_t)at + i, names[i]);
 }
 #define ASSERT_ORDER(...) \
@@ -267,8 +266,8 @@ static void test_names_and_order_of_densenets(void **state)
                  "conv2_block1_1_relu", "conv2_block1_2_conv", "conv2_block1_concat", "conv2_block2_0_bn");
     ASSERT_ORDER("conv2_block6_concat", "pool2_bn", "pool2_relu", "pool2_conv", "pool2_pool", "conv3_block1_0_bn");
     ASSERT_ORDER("conv5_block16_concat", "bn", "relu", "avg_pool", "predictions");
-    assert_true(liana__model_find_weight(model, "conv1/conv/kernel") >= 0);
-    assert_true(liana__model_find_weight(model, "conv1/bn/moving_variance") >= 0);
+    assert_compare(liana__model_find_weight(model, "conv1/conv/kernel"), >=, 0);
+    assert_compare(liana__model_find_weight(model, "conv1/bn/moving_variance"), >=, 0);
 }
 
 static void test_names_and_order_of_efficientnets(void **state)
@@ -317,7 +316,7 @@ static void assert_every_weight_is_in(const char *file_name)
             assert_string_equal(found->weights[k].name, name);
             assert_int_equal(found->weights[k].rank, weight->shape.rank);
             for (int d = 0; d < weight->shape.rank; d++) {
-                assert_int_equal(found->weights[k].shape[d], weight->shape.dims[d]);
+                assert_compare(found->weights[k].shape[d], ==, weight->shape.dims[d], k, d);
             }
             in_model++;
         }

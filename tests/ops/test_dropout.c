@@ -76,7 +76,7 @@ static void test_definition(void **state)
             uint32_t counter[4] = {j / 4, 0, (uint32_t)positions[e], (uint32_t)(positions[e] >> 32)}, words[4];
             liana__philox(key, counter, words);
             float expected = liana__uniform_float(words[j % 4]) >= 0.375f ? 1.6f : 0;
-            assert_true(y[e * LENGTH + j] == expected);
+            assert_compare(y[e * LENGTH + j], ==, expected, e, j);
         }
     }
     free(x);
@@ -92,7 +92,7 @@ static void test_gradient_keeps_the_same_elements(void **state)
     float dy[2 * LENGTH], *x = ones(2 * LENGTH), *y = run(x, NULL, positions, 2, LENGTH, how);
     for (int i = 0; i < 2 * LENGTH; i++) dy[i] = (float)(i + 1);
     float *dx = run(x, dy, positions, 2, LENGTH, how);
-    for (int i = 0; i < 2 * LENGTH; i++) assert_true(dx[i] == y[i] * dy[i]);
+    for (int i = 0; i < 2 * LENGTH; i++) assert_compare(dx[i], ==, y[i] * dy[i], i);
     free(x);
     free(y);
     free(dx);
@@ -140,8 +140,8 @@ static void test_share_and_mean(void **state)
             sum += y[i];
         }
         double deviation = sqrt(rate * (1 - rate) / DRAWS);
-        assert_true(fabs(dropped / DRAWS - rate) <= 5 * deviation);
-        assert_true(fabs(sum / DRAWS - 1) <= 5 * deviation / (1 - rate) + 1e-6);
+        assert_near(dropped / DRAWS, rate, 5 * deviation);
+        assert_near(sum / DRAWS, 1, 5 * deviation / (1 - rate) + 1e-6);
         free(y);
     }
 }
@@ -159,7 +159,7 @@ static void assert_independent(const float *a, const float *b, int count)
         variance_a += (a[i] - mean_a) * (a[i] - mean_a);
         variance_b += (b[i] - mean_b) * (b[i] - mean_b);
     }
-    assert_true(fabs(covariance / sqrt(variance_a * variance_b)) < 5 / sqrt(count));
+    assert_near(covariance / sqrt(variance_a * variance_b), 0, 5 / sqrt(count));
 }
 
 static void test_masks_are_independent(void **state)

@@ -65,7 +65,7 @@ static void check_outputs(int device, liana_graph *graph, const char *name, cons
     liana__test_value outputs[16];
     liana__test_run(devices[device], graph, NULL, outputs);
     for (size_t i = 0; i < graph->num_outputs; i++) {
-        assert_int_equal(liana_shape_size(&outputs[i].shape), expected[i].count);
+        assert_compare(liana_shape_size(&outputs[i].shape), ==, expected[i].count, i);
         for (size_t k = 0; k < expected[i].count; k++) {
             double found = liana__load(outputs[i].data, outputs[i].dtype, (int64_t)k);
             double wanted = expected[i].parts ? expected[i].parts[k] / expected[i].unit : expected[i].values[k];
@@ -244,8 +244,8 @@ static void test_statistics_far_from_zero(void **state)
     liana__test_value output;
     liana__test_run(devices[1], graph, NULL, &output);
     for (int c = 0; c < CHANNELS; c++) {
-        assert_true(fabsf(((float *)output.data)[c] - 10000.0f * (float)(c - 3)) < 1e-6f);
-        assert_true(fabsf(((float *)output.data)[CHANNELS + c] - 1) < 1e-6f);
+        assert_near(((float *)output.data)[c], 10000.0f * (float)(c - 3), 1e-6f, c);
+        assert_near(((float *)output.data)[CHANNELS + c], 1, 1e-6f, c);
     }
     liana__test_free_values(&output, 1);
     liana_graph_destroy(graph);
@@ -265,8 +265,8 @@ static void test_large_constant_channels(void **state)
         liana__test_value output;
         liana__test_run(devices[device], graph, NULL, &output);
         for (int c = 0; c < CHANNELS; c++) {
-            assert_true(((float *)output.data)[c] == x[c]);
-            assert_true(((float *)output.data)[CHANNELS + c] >= 0);
+            assert_compare(((float *)output.data)[c], ==, x[c], c);
+            assert_compare(((float *)output.data)[CHANNELS + c], >=, 0, c);
         }
         liana__test_free_values(&output, 1);
         liana_graph_destroy(graph);
@@ -295,8 +295,11 @@ static void test_max_of_nan_and_infinity(void **state)
         const float *max = outputs[0].data, *dx = outputs[1].data;
         for (int c = 0; c < CHANNELS; c++) {
             int winner = c == 2 ? 1 : c == 8 ? 3 : 0;
-            assert_true(c == 2 ? isnan(max[c]) : max[c] == x[winner * CHANNELS + c]);
-            for (int i = 0; i < 4; i++) assert_true(dx[i * CHANNELS + c] == (i == winner ? 1.0f : 0.0f));
+            if (c == 2)
+                assert_true(isnan(max[c]));
+            else
+                assert_compare(max[c], ==, x[winner * CHANNELS + c], c);
+            for (int i = 0; i < 4; i++) assert_compare(dx[i * CHANNELS + c], ==, i == winner ? 1.0f : 0.0f, c, i);
         }
         liana__test_free_values(outputs, 2);
         liana_graph_destroy(graph);

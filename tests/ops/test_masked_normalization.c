@@ -34,16 +34,16 @@ static liana_graph *build(int64_t leaves, bool gradients)
                                                        .epsilon = EPSILON,
                                                        .center = true,
                                                        .scale = true};
-    liana__layer_call call = {.here = LIANA_HERE,
-                              .options = &options,
-                              .inputs = &x,
-                              .num_inputs = 1,
-                              .dtype = LIANA_F64,
-                              .weights = weights,
-                              .training = true,
-                              .trainable = true,
-                              .present = liana_graph_input(graph, "present", LIANA_F32, liana_shape_of(ROWS)),
-                              .leaves = leaves};
+    liana_layer_call call = {.here = LIANA_HERE,
+                             .options = &options,
+                             .inputs = &x,
+                             .num_inputs = 1,
+                             .dtype = LIANA_F64,
+                             .weights = weights,
+                             .training = true,
+                             .trainable = true,
+                             .present = liana_graph_input(graph, "present", LIANA_F32, liana_shape_of(ROWS)),
+                             .leaves = leaves};
     liana_tensor y = liana__layer_batch_normalization.call(&call);
     liana_tensor loss = liana_op_reduce_sum(liana_op_multiply(y, shares), LIANA_ALL_AXES, false);
     liana_graph_output(graph, "loss", loss);
@@ -144,7 +144,7 @@ static double formula(const liana__test_value *inputs, int leaves, int element)
     return gamma / sigma * (share - of.shares / of.count - normal * of.products / of.count);
 }
 
-static void assert_near(double found, double expected, double tolerance)
+static void assert_close(double found, double expected, double tolerance)
 {
     if (fabs(found - expected) <= tolerance * (1 + fabs(expected))) return;
     fail_msg("found %.17g, expected %.17g", found, expected);
@@ -159,8 +159,8 @@ static void check(int leaves, int missing)
     for (int input = X; input <= BETA; input++) {
         const double *found = results[1 + input].data;
         for (int64_t i = 0; i < liana_shape_size(&inputs[input].shape); i++) {
-            assert_near(found[i], central_difference(forward, inputs, input, i), 1e-7);
-            if (input == X) assert_near(found[i], formula(inputs, leaves, (int)i), 1e-12);
+            assert_close(found[i], central_difference(forward, inputs, input, i), 1e-7);
+            if (input == X) assert_close(found[i], formula(inputs, leaves, (int)i), 1e-12);
         }
     }
     liana__test_free_values(results, 4);
@@ -199,7 +199,7 @@ static void test_gradients_are_stopped(void **state)
     liana__test_value results[3];
     liana__test_run(reference, graph, NULL, results);
     static const double expected[] = {9, 3, 0};
-    for (size_t i = 0; i < 3; i++) assert_near(*(double *)results[i].data, expected[i], 0);
+    for (size_t i = 0; i < 3; i++) assert_close(*(double *)results[i].data, expected[i], 0);
     liana__test_free_values(results, 3);
     liana_graph_destroy(graph);
 }
@@ -218,7 +218,7 @@ static void test_gradients_go_straight_through(void **state)
     liana__test_value results[3];
     liana__test_run(reference, graph, NULL, results);
     static const double expected[] = {5, 2 * 5, 2 * 5 * 2 * 3};
-    for (size_t i = 0; i < 3; i++) assert_near(*(double *)results[i].data, expected[i], 0);
+    for (size_t i = 0; i < 3; i++) assert_close(*(double *)results[i].data, expected[i], 0);
     liana__test_free_values(results, 3);
     liana_graph_destroy(graph);
 }

@@ -29,7 +29,7 @@ static liana_tensor constant(liana_graph *graph, liana_dtype dtype, liana_shape 
 {
     uint64_t data[64];
     int64_t count = liana_shape_size(&shape);
-    assert_true(count <= 64);
+    assert_compare(count, <=, 64);
     for (int64_t i = 0; i < count; i++) liana__store(data, dtype, i, values[i]);
     return liana_graph_constant(graph, dtype, shape, data);
 }

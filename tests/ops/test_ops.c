@@ -246,7 +246,7 @@ static void check_kernel(const liana__sample *sample, const liana__kernel *kerne
 static void check_node(const liana__sample *sample, const liana__node *node, const void *const *values)
 {
     const void *src[64];
-    assert_true(node->num_inputs <= 64);
+    assert_compare(node->num_inputs, <=, 64);
     for (uint32_t i = 0; i < node->num_inputs; i++) src[i] = values[node->inputs[i]->id];
     char *expected = run_kernel(liana__reference_kernel(node), node, src);
     const liana__kernel *const *const lists[] = {node->op->kernels, liana__emulated_kernels(node->op)};
@@ -298,7 +298,7 @@ static void check_kernels(const liana__samples *op, const liana__sample *sample,
 static void test_kernels(void **state)
 {
     const liana__samples *op = *state;
-    assert_true(op->count > 0);
+    assert_compare(op->count, >, 0);
     for (size_t i = 0; i < op->count; i++) check_kernels(op, &op->items[i], LIANA_F32);
 }
 
@@ -344,7 +344,7 @@ static void test_edges(void **state)
         }
         liana_graph_destroy(graph);
     }
-    assert_true(checked > 30);
+    assert_compare(checked, >, 30);
 }
 
 typedef struct kind {

@@ -52,7 +52,7 @@ static int changes(const own_state *own, const char *weight, const char *optimiz
     liana_model *model = build(own->context);
     assert_int_equal(liana_model_get_weights(model, weight, &array), LIANA_OK);
     int count = (int)liana_shape_size(&array.shape);
-    assert_true(count <= MOST);
+    assert_compare(count, <=, MOST);
     memcpy(before, array.data, (size_t)count * sizeof *before);
     liana__tiny_done(own->context, step(own, model, optimizer), __FILE__, __LINE__);
     assert_int_equal(liana_model_get_weights(model, weight, &array), LIANA_OK);
@@ -73,10 +73,10 @@ static void check_factor(const own_state *own, const char *weight, const char *n
     assert_int_equal(changes(own, weight, multiplied, found), count);
     for (int i = 0; i < count; i++) {
         most = fmax(most, fabs(expected[i]));
-        assert_true(fabs(found[i] - factor * expected[i]) <= 3e-7 * (1 + factor));
-        if (factor == 0) assert_true(found[i] == 0);
+        assert_near(found[i], factor * expected[i], 3e-7 * (1 + factor), i);
+        if (factor == 0) assert_compare(found[i], ==, 0, i);
     }
-    assert_true(most > 1e-3);
+    assert_compare(most, >, 1e-3);
 }
 
 static void test_steps_are_multiplied(void **state)
@@ -147,7 +147,8 @@ static void test_in_a_graph(void **state)
     assert_int_equal(liana_run(program, .fetches = LIANA_FETCHES({.name = "base/a", .data = &values[0], .size = 4},
                                                                  {.name = "b", .data = &values[1], .size = 4})),
                      LIANA_OK);
-    assert_true(values[0] == 0.75f && values[1] == 0.5f);
+    assert_compare(values[0], ==, 0.75f);
+    assert_compare(values[1], ==, 0.5f);
     liana_program_destroy(program);
     liana_device_close(device);
     liana_graph_destroy(graph);

@@ -12,7 +12,7 @@
 /* A schedule in a run of 4 epochs of 10 updates, with batches of 64 examples. */
 typedef struct run {
     liana__arena arena;
-    liana__learning_rate rate;
+    liana_learning_rate rate;
 } run;
 
 static liana_status read_rate(const char *yaml, run *r, liana__error *error)
@@ -142,7 +142,7 @@ static void test_online_is_another_name(void **state)
     assert_ok(read_rate("{online: hypergradient, initial_learning_rate: 0.5, scale_with_batch: 32}", &r, &error),
               &error);
     assert_ptr_equal(r.rate.schedule, &liana__schedule_Hypergradient);
-    assert_true(liana__learning_rate_at(&r.rate, 17) == 1);
+    assert_compare(liana__learning_rate_at(&r.rate, 17), ==, 1);
     liana__arena_free(&r.arena);
     assert_fails(read_rate("{online: Constant}", &r, &error), LIANA_INVALID_CONFIG, &error, "learning_rate: online",
                  "'Constant'", "Hypergradient");

@@ -11,7 +11,7 @@
 
 /* A schedule with options from a YAML mapping, in a run of 4 epochs of 10 updates whose optimizer defaults to 0.1. */
 typedef struct run {
-    liana__learning_rate rate;
+    liana_learning_rate rate;
     void *options;
 } run;
 
@@ -21,12 +21,12 @@ static run start(const char *name, const char *yaml)
     liana__arena arena = {0};
     liana__value *map = NULL;
     const char *nearest = NULL;
-    const liana__schedule *schedule = liana__schedule_find(NULL, name, &nearest);
+    const liana_schedule_type *schedule = liana__schedule_find(NULL, name, &nearest);
     assert_non_null(schedule);
-    void *options = calloc(1, schedule->options->size);
+    void *options = calloc(1, schedule->part.options.size);
     assert_non_null(options);
     assert_ok(liana__yaml_parse(yaml, strlen(yaml), "test.yaml", &arena, &map, &error), &error);
-    assert_ok(liana__fields_read(schedule->options, map, "learning_rate", NULL, &arena, options, &error), &error);
+    assert_ok(liana__fields_read(&schedule->part.options, map, "learning_rate", NULL, &arena, options, &error), &error);
     liana__arena_free(&arena);
     return (run){{schedule, options, 0.1, 10, 40, 0}, options};
 }
@@ -35,7 +35,7 @@ static void assert_rate(const run *r, int64_t step, double expected)
 {
     double got = liana__learning_rate_at(&r->rate, step);
     if (fabs(got - expected) <= 1e-15) return;
-    fail_msg("%s: the rate at step %lld is %.17g, expected %.17g", r->rate.schedule->name, (long long)step, got,
+    fail_msg("%s: the rate at step %lld is %.17g, expected %.17g", r->rate.schedule->part.name, (long long)step, got,
              expected);
 }
 
@@ -229,13 +229,14 @@ static void test_edges(void **state)
 static void test_decays_fall(void **state)
 {
     (void)state;
-    for (size_t i = 0; liana__schedules[i]; i++) {
-        if (liana__schedules[i]->check) continue;
-        run r = start(liana__schedules[i]->name, "{}");
+    for (size_t i = 0; liana__schedule_kind.builtin[i]; i++) {
+        if (liana__schedule_kind.builtin[i]->check) continue;
+        run r = start(liana__schedule_kind.builtin[i]->name, "{}");
         double last = 0.1;
         for (int64_t step = 0; step < 60; step++) {
             double rate = liana__learning_rate_at(&r.rate, step);
-            assert_true(rate >= 0 && rate <= last);
+            assert_compare(rate, >=, 0);
+            assert_compare(rate, <=, last);
             last = rate;
         }
         free(r.options);
@@ -257,10 +258,10 @@ static void test_names_and_options(void **state)
     liana__value *map = NULL;
     static const char yaml[] = "{decay_step: 10}";
     double options[32];
-    assert_true(liana__schedule_ExponentialDecay.options->size <= sizeof options);
+    assert_compare(liana__schedule_ExponentialDecay.part.options.size, <=, sizeof options);
     assert_ok(liana__yaml_parse(yaml, sizeof yaml - 1, "run.yaml", &arena, &map, &error), &error);
-    assert_fails(liana__fields_read(liana__schedule_ExponentialDecay.options, map, "train.optimizer.learning_rate",
-                                    NULL, &arena, options, &error),
+    assert_fails(liana__fields_read(&liana__schedule_ExponentialDecay.part.options, map,
+                                    "train.optimizer.learning_rate", NULL, &arena, options, &error),
                  LIANA_INVALID_CONFIG, &error, "run.yaml:1:2", "decay_step", "did you mean 'decay_steps'");
     liana__arena_free(&arena);
 }

@@ -10,7 +10,7 @@
 #include "ops/norm/batch_norm.h"
 #include "ops/samples.h"
 #include "passes/pass.h"
-#include "train/core/step_graphs.h"
+#include "train/objective/step_graphs.h"
 
 #include <liana/layers.h>
 #include <liana/models.h>
@@ -132,7 +132,7 @@ static void test_matrices_and_activations_become_bf16(void **state)
                                             &liana__op_add};
     for (size_t i = 0; i < sizeof wide / sizeof *wide; i++) {
         assert_int_equal(count(graph, wide[i], LIANA_BF16), 0);
-        assert_int_equal(count(graph, wide[i], LIANA_F32), count(plain, wide[i], LIANA_F32));
+        assert_compare(count(graph, wide[i], LIANA_F32), ==, count(plain, wide[i], LIANA_F32), i);
     }
     /* Logits and the gradient of the classifier's kernel are wide products; the gradient for its input is a number for
      * each channel, which is repeated over the image as bf16. */
@@ -184,7 +184,7 @@ static void check_results(void)
         for (size_t i = 0; i < graph->num_outputs; i++) {
             double far = distance(got[i].data, exact[i].data, liana_shape_size(&exact[i].shape));
             if (far > 0.02) fail_msg("output %s is %.3g away", graph->outputs[i].name, far);
-            if (i > 0) assert_true(far > 1e-5); /* it was computed in bf16 */
+            if (i > 0) assert_compare(far, >, 1e-5); /* it was computed in bf16 */
         }
         liana__test_free_values(got, graph->num_outputs);
     }
@@ -326,11 +326,12 @@ static liana_graph *training_graph(const liana_model *model, bool mixed_precisio
                                       .objective = liana__test_objective(model, "[]"),
                                       .scale = LIANA_SCALE_MINUS_ONE_ONE,
                                       .mixed_precision = mixed_precision};
-    liana__leaf_sums sums;
-    assert_ok(liana__leaf_sums_create(model, &sums, &context->error), &context->error);
+    const liana__shard_rows rows = {NUM_IMAGES, 1, false};
+    liana__step_sums sums;
+    assert_ok(liana__model_sums_create(model, &sums, &context->error), &context->error);
     liana_graph *graph;
-    assert_ok(liana__build_training_leaf(context, &options, NUM_IMAGES, false, &sums, &graph), &context->error);
-    liana__leaf_sums_free(&sums);
+    assert_ok(liana__build_model_shard(context, &options, LIANA__STEP_TRAINING, &rows, &sums, &graph), &context->error);
+    liana__model_sums_free(&sums);
     return graph;
 }
 
@@ -404,14 +405,14 @@ static void test_gradients_of_a_model_are_near_those_in_f32(void **state)
     context->validate = false;
     round_weights(weights, model);
     float **rounded = liana__test_graph_run(cpu, plain, model, weights, inputs);
-    assert_true(fabs(got[0][0] - exact[0][0]) < 0.06 * exact[0][0]);
+    assert_near(got[0][0], exact[0][0], 0.06 * exact[0][0]);
     int compared = 0;
     for (size_t i = 1; i < plain->num_outputs; i++) {
         compare_gradients(&plain->outputs[i], got[i], rounded[i], exact[i], &compared);
         size_t bytes = liana__byte_size(LIANA_F32, &plain->outputs[i].node->shape);
         assert_memory_equal(got[i], validated[i], bytes);
     }
-    assert_true(compared > 50);
+    assert_compare(compared, >, 50);
     liana__test_free_arrays(exact, plain->num_outputs);
     liana__test_free_arrays(got, plain->num_outputs);
     liana__test_free_arrays(validated, plain->num_outputs);

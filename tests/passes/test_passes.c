@@ -336,7 +336,7 @@ static void test_norms_of_inference_are_fused(void **state)
         liana_graph *after = fused_norms(before);
         assert_int_equal(count_needed(after, &liana__op_batch_norm_inference_activation), 1);
         assert_int_equal(count_needed(after, &liana__op_add), 0);
-        assert_true(after->outputs[0].node->op == &liana__op_batch_norm_inference_activation);
+        assert_ptr_equal(after->outputs[0].node->op, &liana__op_batch_norm_inference_activation);
         assert_same_results(before, after);
         liana_graph_destroy(before);
         liana_graph_destroy(after);

@@ -265,14 +265,14 @@ static size_t cells_of(const liana__node *node)
 
 static token *cells_at(memory *held, liana__storage storage, size_t size)
 {
-    assert_true(size <= MAX_CELLS);
+    assert_compare(size, <=, MAX_CELLS);
     switch (storage.kind) {
     case LIANA__STORAGE_INPUT: return held->inputs[storage.offset];
     case LIANA__STORAGE_VARIABLE: return held->variables[storage.offset];
     case LIANA__STORAGE_OUTPUT: return held->outputs[storage.offset];
     case LIANA__STORAGE_WORKSPACE:
         assert_int_equal(storage.offset % LIANA__ALIGNMENT, 0);
-        assert_true(storage.offset + size <= held->plan->workspace_size);
+        assert_compare(storage.offset + size, <=, held->plan->workspace_size);
         return held->workspace + storage.offset;
     default: fail_msg("storage of kind %d is no memory", (int)storage.kind); return NULL;
     }
@@ -359,7 +359,7 @@ static void combine(memory *held, const moment *now, const liana__parts *parts)
     span result = span_of(held, now->node, false, 0, 1), part = result;
     size_t size = liana__part_size(now->node, parts);
     part.at = held->workspace + held->plan->partials[id] + (is_sum ? 0 : now->slice * size);
-    assert_true(held->plan->partials[id] + (is_sum ? 1 : now->num_slices) * size <= held->plan->workspace_size);
+    assert_compare(held->plan->partials[id] + (is_sum ? 1 : now->num_slices) * size, <=, held->plan->workspace_size);
     if (is_sum) {
         if (now->slice > 0) {
             write_cells(part, id, now->num_slices + 1);
@@ -490,9 +490,10 @@ static size_t follow_recomputation(const liana_graph *graph, const liana__execut
         assert_int_equal(made.graph->num_outputs, graph->num_outputs);
         assert_int_equal(made.graph->num_assignments, graph->num_assignments);
         assert_int_equal(plan_size(made.graph, &made.schedule, true, &copies), made.workspace_size);
-        assert_true(made.workspace_size < size && num_segments > 0);
+        assert_compare(made.workspace_size, <, size);
+        assert_compare(num_segments, >, 0);
         for (size_t id = 1; id < made.graph->num_nodes; id++) num_recomputed += made.graph->nodes[id]->recomputed;
-        assert_true(num_recomputed >= num_segments);
+        assert_compare(num_recomputed, >=, num_segments);
     }
     liana__recomputation_free(&made);
     return num_segments;
@@ -521,10 +522,11 @@ static void test_memory_holds_what_is_read(void **state)
         liana_graph_destroy(graph);
     }
     /* That it is worth having, and that the graphs above are no trivial ones. */
-    assert_true(shared[0] * 2 < unshared);
-    assert_true(copies > NUM_GRAPHS);
-    assert_true(recomputed > 20);
-    assert_true(sliced > NUM_GRAPHS && internal > NUM_GRAPHS);
+    assert_compare(shared[0] * 2, <, unshared);
+    assert_compare(copies, >, NUM_GRAPHS);
+    assert_compare(recomputed, >, 20);
+    assert_compare(sliced, >, NUM_GRAPHS);
+    assert_compare(internal, >, NUM_GRAPHS);
 }
 
 /* What is read whole by one slice after the other must not be overwritten by rows: neither a tensor nor a variable. */
@@ -631,7 +633,8 @@ static size_t run_graph(liana__device *device, const liana_graph *graph, size_t 
     return run_steps(device, graph, slice_bytes, false, results);
 }
 
-static void assert_near(const float *results, const float *expected, size_t count, uint32_t number, size_t slice_bytes)
+static void assert_all_near(const float *results, const float *expected, size_t count, uint32_t number,
+                            size_t slice_bytes)
 {
     for (size_t i = 0; i < count; i++) {
         if (fabsf(results[i] - expected[i]) <= 1e-4f) continue;
@@ -656,7 +659,7 @@ static void test_results_do_not_depend_on_the_plan(void **state)
             if (memcmp(shared, unshared, count * sizeof *shared) != 0) {
                 fail_msg("graph %u, slices of %zu bytes: sharing memory changes the results", number, slice_sizes[i]);
             }
-            assert_near(shared, expected, count, number, slice_sizes[i]);
+            assert_all_near(shared, expected, count, number, slice_sizes[i]);
         }
         liana_graph_destroy(graph);
     }
@@ -682,7 +685,7 @@ static void test_two_executions_give_one_sum(void **state)
         num_graphs += graph->first_gradient > 0;
         liana_graph_destroy(graph);
     }
-    assert_true(num_graphs > NUM_GRAPHS / 10);
+    assert_compare(num_graphs, >, NUM_GRAPHS / 10);
 }
 
 static void test_plain_copies_between_variables_are_refused(void **state)

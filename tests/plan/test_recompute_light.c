@@ -191,7 +191,7 @@ static void test_inference_keeps_all_kernels(void **state)
     network net;
     build_wide_network(&net, false);
     liana__cpu_executable *executable = compile(net.graph, NULL);
-    assert_true(executable->kept.size >= (2 * KERNEL + 2 * NARROW * WIDE) * sizeof(uint16_t));
+    assert_compare(executable->kept.size, >=, (2 * KERNEL + 2 * NARROW * WIDE) * sizeof(uint16_t));
     cpu->backend->executable_destroy(&executable->base);
     liana_graph_destroy(net.graph);
 }
@@ -252,7 +252,7 @@ static void test_what_is_large_for_little_work_runs_again(void **state)
     build_expansion(&net, 4, 32);
     liana__execution_order schedule;
     assert_ok(liana__execution_order_make(net.graph, 0, &schedule, &context->error), &context->error);
-    assert_true(count_kept(net.graph, EXPANDED) > 0);
+    assert_compare(count_kept(net.graph, EXPANDED), >, 0);
     liana__recomputation made;
     assert_ok(liana__recompute_light(net.graph, &schedule, NULL, &made, &context->error), &context->error);
     assert_non_null(made.graph);
@@ -261,7 +261,8 @@ static void test_what_is_large_for_little_work_runs_again(void **state)
     assert_int_equal(made.num_segments, 1);
     assert_int_equal(count_kept(made.graph, EXPANDED), 0);
     assert_int_equal(count_kept(made.graph, 2 * CHANNELS), count_kept(net.graph, 2 * CHANNELS));
-    assert_true(made.flops > 0 && made.flops < flops_of(&schedule, net.graph) / 80);
+    assert_compare(made.flops, >, 0);
+    assert_compare(made.flops, <, flops_of(&schedule, net.graph) / 80);
     liana__recomputation_free(&made);
     liana__execution_order_free(&schedule);
     liana_graph_destroy(net.graph);
@@ -294,12 +295,12 @@ static void test_backend_recomputes_where_tensors_take_much(void **state)
     build_expansion(&net, 8, 96);
     liana__cpu_executable *light = compile(net.graph, WHOLE), *plain = compile(net.graph, WHOLE ",recompute_light");
     size_t expanded = sizeof(float) * 8 * 96 * 96 * EXPANDED, without = plain->plan.workspace_size;
-    assert_true(light->plan.workspace_size + expanded / 2 < without);
+    assert_compare(light->plan.workspace_size + expanded / 2, <, without);
     assert_int_equal(light->base.recomputed.num_segments, 0);
     cpu->memory_limit = atomic_load(&cpu->bytes_held) + 2 * (light->base.workspace_size - (4 << 20));
     liana__cpu_executable *limited = compile(net.graph, WHOLE);
-    assert_true(limited->base.workspace_size <= light->base.workspace_size - (4 << 20));
-    assert_true(limited->base.recomputed.num_segments > 0);
+    assert_compare(limited->base.workspace_size, <=, light->base.workspace_size - (4 << 20));
+    assert_compare(limited->base.recomputed.num_segments, >, 0);
     assert_int_equal(limited->base.recomputed.workspace_before, light->base.workspace_size);
     cpu->memory_limit = 0;
     cpu->backend->executable_destroy(&limited->base);

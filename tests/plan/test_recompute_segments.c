@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 #include "base/random.h"
-#include "train/core/trainer.h"
+#include "train/objective/trainer.h"
 
 #include <liana/models.h>
 #include <stdlib.h>
@@ -54,8 +54,8 @@ static liana_status make_trainer(trained *t, const char *architecture, bool mixe
     liana_dense(t->model, .units = CLASSES, .activation = "softmax");
     assert_ok(liana__device_open(t->context, "cpu", &t->device, error), error);
     liana__variables_init(&t->variables, t->device);
-    void *adam = liana__arena_allocate(&t->arena, liana__optimizer_Adam.options->size);
-    assert_ok(liana__fields_default(liana__optimizer_Adam.options, &t->arena, adam, error), error);
+    void *adam = liana__arena_allocate(&t->arena, liana__optimizer_Adam.part.options.size);
+    assert_ok(liana__fields_default(&liana__optimizer_Adam.part.options, &t->arena, adam, error), error);
     liana__trainer_options options = {.model = t->model,
                                       .objective = liana__test_objective(t->model, "[]"),
                                       .optimizer = &liana__optimizer_Adam,
@@ -96,7 +96,9 @@ static void assert_same_variables(const trained *a, const trained *b)
     for (size_t i = 0; i < a->variables.count; i++) {
         const liana__buffer *x = a->variables.items[i].buffer, *y = b->variables.items[i].buffer;
         void *left = malloc(x->size), *right = malloc(y->size);
-        assert_true(left && right && x->size == y->size);
+        assert_true(left);
+        assert_true(right);
+        assert_compare(x->size, ==, y->size);
         assert_ok(a->device->backend->download(x, left, NULL), NULL);
         assert_ok(a->device->backend->download(y, right, NULL), NULL);
         if (memcmp(left, right, x->size) != 0) fail_msg("'%s' differs", a->variables.items[i].name);
@@ -114,18 +116,20 @@ static void test_networks_of_the_zoo_train_to_the_same_bits(void **state)
         trained whole, limited;
         liana_status status = make_trainer(&whole, names[i / 2], i % 2, 0);
         assert_ok(status, &whole.context->error);
-        liana__trainer_memory free_of_limit = liana__trainer_memory_of(whole.trainer);
+        liana__step_memory free_of_limit = liana__step_memory_of(whole.trainer->step);
         train_steps(&whole);
         assert_int_equal(free_of_limit.num_segments, 0);
         size_t workspaces = free_of_limit.bytes - (size_t)whole.device->bytes_held;
         size_t limit = free_of_limit.bytes - workspaces / 25;
         status = make_trainer(&limited, names[i / 2], i % 2, limit);
         assert_ok(status, &limited.context->error);
-        liana__trainer_memory memory = liana__trainer_memory_of(limited.trainer);
+        liana__step_memory memory = liana__step_memory_of(limited.trainer->step);
         /* Images and labels of each worker's shard come on top. */
-        assert_true(memory.num_segments > 0 && memory.bytes <= limit + (1 << 20));
-        assert_true(memory.bytes < memory.bytes_before);
-        assert_true(memory.flops_again > 0 && memory.flops_again < memory.flops_before / 3);
+        assert_compare(memory.num_segments, >, 0);
+        assert_compare(memory.bytes, <=, limit + (1 << 20));
+        assert_compare(memory.bytes, <, memory.bytes_before);
+        assert_compare(memory.flops_again, >, 0);
+        assert_compare(memory.flops_again, <, memory.flops_before / 3);
         assert_in_range(memory.bytes_before, free_of_limit.bytes - 1000, free_of_limit.bytes + 1000);
         train_steps(&limited);
         assert_same_variables(&whole, &limited);
@@ -209,9 +213,9 @@ static const char *least_memory(void)
     return override;
 }
 
-static void assert_says(liana__test_result got, const char *words)
+static void assert_printed(liana__test_result got, const char *words)
 {
-    if (!strstr(got.out, words)) fail_msg("expected '%s' in:\n%s%s", words, got.out, got.err);
+    assert_says(got.out, words);
     assert_code(got, 0);
 }
 
@@ -229,10 +233,10 @@ static void profile_shows(const char *least)
                              "train.microbatch=256",
                              "train.threads=2",
                              least};
-    assert_says(liana__test_wait(liana__test_spawn(words, (const char *const[]){NULL})), line);
+    assert_printed(liana__test_wait(liana__test_spawn(words, (const char *const[]){NULL})), line);
     words[9] = "train.memory=100000";
     liana__test_result got = liana__test_wait(liana__test_spawn(words, (const char *const[]){NULL}));
-    assert_null(strstr(got.out, line));
+    assert_never_says(got.out, line);
     assert_code(got, 0);
 }
 
@@ -244,9 +248,9 @@ static void test_a_limit_changes_no_byte(void **state)
     const char *least = least_memory();
     assert_code(train("plain", "train.epochs=2"), 0);
     assert_true(in_config("plain", "recompute: none\n"));
-    assert_says(train("fits", AUTO, "train.epochs=1"), "recompute: none (auto: training takes ");
+    assert_printed(train("fits", AUTO, "train.epochs=1"), "recompute: none (auto: training takes ");
     assert_true(in_config("fits", "recompute: none\n"));
-    assert_says(train("limited", AUTO, least, "train.epochs=2"), " parts of the forward pass run twice, for ");
+    assert_printed(train("limited", AUTO, least, "train.epochs=2"), " parts of the forward pass run twice, for ");
     assert_same_run("limited", "plain");
     profile_shows(least);
     char expected[64], path[600];
@@ -265,13 +269,13 @@ static void test_a_resume_keeps_it(void **state)
     snprintf(config_path, sizeof config_path, "%s", liana__test_tiny_run(600));
     const char *least = least_memory();
     assert_code(train("whole", "train.steps_per_epoch=1", "data.repeat=true", "checkpoint.every_epoch=true"), 0);
-    assert_says(train("parts", AUTO, least, "train.steps_per_epoch=1", "data.repeat=true",
-                      "checkpoint.every_epoch=true"),
-                "run twice");
+    assert_printed(train("parts", AUTO, least, "train.steps_per_epoch=1", "data.repeat=true",
+                         "checkpoint.every_epoch=true"),
+                   "run twice");
     assert_same_run("parts", "whole");
-    assert_says(train("parts", AUTO, "train.steps_per_epoch=1", "data.repeat=true", "checkpoint.every_epoch=true",
-                      "--resume"),
-                "run twice");
+    assert_printed(train("parts", AUTO, "train.steps_per_epoch=1", "data.repeat=true", "checkpoint.every_epoch=true",
+                         "--resume"),
+                   "run twice");
     assert_code(train("parts", "train.steps_per_epoch=1", "data.repeat=true", "checkpoint.every_epoch=true",
                       "--resume"),
                 0);

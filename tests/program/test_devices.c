@@ -39,7 +39,7 @@ static void assert_number(const json_t *event, const char *key, int64_t number, 
 {
     const json_t *value = json_object_get(event, key);
     assert_int_equal(value != NULL, is_known);
-    if (is_known) assert_true(json_integer_value(value) == number);
+    if (is_known) assert_compare(json_integer_value(value), ==, number);
 }
 
 static void assert_prints(const char *line, const liana_device_facts *facts)
@@ -85,7 +85,7 @@ static void test_this_machine(void **state)
     assert_string_equal(cpu->name, "cpu");
     assert_string_equal(cpu->kind, liana__isa_name(context->isa));
     assert_int_equal(cpu->threads, 2);
-    assert_true(cpu->memory > 0);
+    assert_compare(cpu->memory, >, 0);
     assert_null(cpu->missing);
     /* Each kind is there, or has a reason. */
     size_t gpus = 0, tpus = 0;
@@ -93,9 +93,13 @@ static void test_this_machine(void **state)
         const liana_device_facts *facts = liana_device_list_at(list, i);
         gpus += strncmp(facts->name, "gpu", 3) == 0;
         tpus += strncmp(facts->name, "tpu", 3) == 0;
-        assert_true(facts->missing ? *facts->missing != 0 : facts->kind != NULL);
+        if (facts->missing)
+            assert_string_not_equal(facts->missing, "");
+        else
+            assert_non_null(facts->kind);
     }
-    assert_true(gpus > 0 && tpus > 0);
+    assert_compare(gpus, >, 0);
+    assert_compare(tpus, >, 0);
     liana_device_list_destroy(list);
     unsetenv("LIANA_THREADS");
 }
@@ -115,9 +119,9 @@ static void test_a_plugin(void **state)
     liana__test_free_result(&got);
     assert_int_equal(liana_device_list_count(list), 3);
     const liana_device_facts *last = liana_device_list_at(list, 2);
-    assert_true(last->memory == 3LL << 30);
+    assert_compare(last->memory, ==, 3LL << 30);
     assert_string_equal(last->platform, "cpu");
-    assert_non_null(strstr(last->plugin, "counting_plugin"));
+    assert_says(last->plugin, "counting_plugin");
     /* The name opens it. Then the client is there, and is asked as it is: no other one is made. */
     liana_device *device;
     assert_ok(liana_device_open(context, last->name, &device), &context->error);
@@ -152,7 +156,7 @@ static void test_a_server(void **state)
     assert_string_equal(facts->version, liana_version());
     assert_string_equal(facts->address, sockets[0]);
     assert_int_equal(facts->threads, 1);
-    assert_true(facts->memory == 1 << 30);
+    assert_compare(facts->memory, ==, 1 << 30);
     assert_null(facts->plugin);
     liana__test_result got = liana__test_command("devices", "--cluster", path, "/job:worker/task:0", "--json");
     assert_command_prints(got.out, list);
@@ -164,9 +168,9 @@ static void test_a_server(void **state)
     list = make_list(NULL);
     facts = liana_device_list_at(list, liana_device_list_count(list) - 1);
     assert_string_equal(facts->name, "/job:worker/task:1");
-    assert_non_null(strstr(facts->missing, sockets[1]));
+    assert_says(facts->missing, sockets[1]);
     assert_null(facts->kind);
-    assert_true(facts->memory == -1);
+    assert_compare(facts->memory, ==, -1);
     liana_device_list_destroy(list);
     liana__test_stop_server(server);
 }

@@ -26,15 +26,16 @@ static void test_values_are_those_of_arithmetic(void **state)
     liana_tensor y = liana_graph_constant(graph, LIANA_F32, liana_shape_of(3), b);
     float got[3];
     assert_ok(liana_value(liana_op_add(liana_op_multiply(x, y), x), got, sizeof got), &context->error);
-    for (int i = 0; i < 3; i++) assert_true(got[i] == a[i] * b[i] + a[i]);
-    assert_true(liana_number(liana_op_reduce_sum(liana_op_multiply(x, y), LIANA_ALL_AXES, false)) == 12);
+    for (int i = 0; i < 3; i++) assert_compare(got[i], ==, a[i] * b[i] + a[i], i);
+    assert_compare(liana_number(liana_op_reduce_sum(liana_op_multiply(x, y), LIANA_ALL_AXES, false)), ==, 12);
     liana_tensor product = liana_op_matmul(liana_op_reshape(x, liana_shape_of(3, 1)),
                                            liana_op_reshape(y, liana_shape_of(1, 3)), false, false);
     float outer[9];
     assert_ok(liana_value(product, outer, sizeof outer), &context->error);
-    for (int i = 0; i < 9; i++) assert_true(outer[i] == a[i / 3] * b[i % 3]);
-    assert_true(liana_number(liana_op_less(liana_graph_scalar(graph, LIANA_F32, 1),
-                                           liana_graph_scalar(graph, LIANA_F32, 2))) == 1);
+    for (int i = 0; i < 9; i++) assert_compare(outer[i], ==, a[i / 3] * b[i % 3], i);
+    assert_compare(liana_number(
+                       liana_op_less(liana_graph_scalar(graph, LIANA_F32, 1), liana_graph_scalar(graph, LIANA_F32, 2))),
+                   ==, 1);
     assert_ok(liana_value(x, got, sizeof got), &context->error);
     assert_memory_equal(got, a, sizeof got);
     liana_graph_destroy(graph);
@@ -50,7 +51,7 @@ static void test_gradients_have_values(void **state)
     liana_gradients(liana_op_multiply(liana_op_square(x), x), &x, 1, &dx);
     double got[4];
     assert_ok(liana_value(dx, got, sizeof got), &context->error);
-    for (int i = 0; i < 4; i++) assert_true(fabs(got[i] - 3 * a[i] * a[i]) < 1e-12);
+    for (int i = 0; i < 4; i++) assert_near(got[i], 3 * a[i] * a[i], 1e-12, i);
     liana_graph_destroy(graph);
 }
 
@@ -75,7 +76,7 @@ static void test_values_are_those_of_a_program(void **state)
     assert_ok(liana_program_create(device, graph, NULL, &program), &context->error);
     assert_ok(liana_run(program, .fetches = LIANA_FETCHES({.tensor = y, .data = compiled, .size = sizeof compiled})),
               &context->error);
-    for (int i = 0; i < N * OUT; i++) assert_true(fabsf(eager[i] - compiled[i]) < 1e-5f);
+    for (int i = 0; i < N * OUT; i++) assert_near(eager[i], compiled[i], 1e-5f, i);
     liana_program_destroy(program);
     liana_device_close(device);
     liana_graph_destroy(graph);
@@ -88,10 +89,10 @@ static void test_values_are_kept(void **state)
     liana_graph *graph = new_graph();
     liana_tensor x = liana_op_exp(liana_graph_scalar(graph, LIANA_F64, 1)), y = liana_op_add(x, x);
     liana_tensor unused = liana_op_sin(x);
-    assert_true(fabs(liana_number(y) - 2 * 2.718281828459045) < 1e-14);
+    assert_near(liana_number(y), 2 * 2.718281828459045, 1e-14);
     const void *first = graph->values[x.id];
     assert_non_null(first);
-    assert_true(liana_number(liana_op_multiply(y, x)) > 14.7);
+    assert_compare(liana_number(liana_op_multiply(y, x)), >, 14.7);
     assert_ptr_equal(graph->values[x.id], first);
     assert_null(graph->values[unused.id]);
     liana_graph_destroy(graph);
@@ -105,7 +106,7 @@ static void test_deep_expressions(void **state)
     liana_graph *graph = new_graph();
     liana_tensor one = liana_graph_scalar(graph, LIANA_F64, 1), sum = one;
     for (int i = 1; i < DEPTH; i++) sum = liana_op_add(sum, one);
-    assert_true(liana_number(sum) == DEPTH);
+    assert_compare(liana_number(sum), ==, DEPTH);
     liana_graph_destroy(graph);
 }
 

@@ -73,7 +73,7 @@ static void check_torch(liana_device *device, const liana_optimizer_options *opt
                   &context->error);
     }
     assert_ok(liana_variables_read(variables, "v", value, sizeof value), &context->error);
-    for (int i = 0; i < ELEMENTS; i++) assert_true(fabs((double)value[i] - expected[i]) < 3e-7);
+    for (int i = 0; i < ELEMENTS; i++) assert_near(value[i], expected[i], 3e-7, i);
     int64_t iteration = 0;
     char name[64];
     snprintf(name, sizeof name, "optimizer/%s/iteration", options && options->target ? options->target : "train");
@@ -138,7 +138,7 @@ static void test_sums_over_all_variables(void **state)
             norm += (double)gb[i] * (double)gb[i];
         }
         norm = sqrt(norm);
-        assert_true(norm > LIANA__TEST_CLIP);
+        assert_compare(norm, >, LIANA__TEST_CLIP);
         liana_variables *values = liana_program_variables(program);
         assert_ok(liana_variables_write(values, "a", a, sizeof a), &context->error);
         assert_ok(liana_variables_write(values, "b", b, sizeof b), &context->error);
@@ -151,11 +151,11 @@ static void test_sums_over_all_variables(void **state)
                   &context->error);
         assert_ok(liana_variables_read(values, "a", got, sizeof got), &context->error);
         for (int i = 0; i < A; i++) {
-            assert_true(fabs((double)got[i] - ((double)a[i] - 0.5 * LIANA__TEST_CLIP / norm * (double)ga[i])) < 1e-6);
+            assert_near(got[i], (double)a[i] - 0.5 * LIANA__TEST_CLIP / norm * (double)ga[i], 1e-6, i);
         }
         assert_ok(liana_variables_read(values, "b", got, sizeof b), &context->error);
         for (int i = 0; i < B; i++) {
-            assert_true(fabs((double)got[i] - ((double)b[i] - 0.5 * LIANA__TEST_CLIP / norm * (double)gb[i])) < 1e-6);
+            assert_near(got[i], (double)b[i] - 0.5 * LIANA__TEST_CLIP / norm * (double)gb[i], 1e-6, i);
         }
         liana_program_destroy(program);
         liana_graph_destroy(graph);
@@ -201,7 +201,7 @@ static void test_sums_over_a_variable(void **state)
                   &context->error);
     }
     assert_ok(liana_variables_read(values, "v", variable, sizeof variable), &context->error);
-    for (int i = 0; i < N; i++) assert_true(fabs((double)variable[i] - expected[i]) < 2e-6);
+    for (int i = 0; i < N; i++) assert_near(variable[i], expected[i], 2e-6, i);
     liana_program_destroy(program);
     liana_graph_destroy(graph);
 }
@@ -249,13 +249,13 @@ static void test_a_line_is_its_closed_form(void **state)
                                 .fetches = LIANA_FETCHES({.name = "loss", .data = &now, .size = sizeof now}),
                                 .assign = LIANA_NAMES("train")),
                       &context->error);
-            assert_true(now <= before + 1e-6f);
+            assert_compare(now, <=, before + 1e-6f);
             before = now;
         }
         assert_ok(liana_variables_read(variables, "slope", &a, sizeof a), &context->error);
         assert_ok(liana_variables_read(variables, "offset", &b, sizeof b), &context->error);
-        assert_true(fabs((double)a - sxy / sxx) < 1e-5);
-        assert_true(fabs((double)b - (my - sxy / sxx * mx)) < 1e-5);
+        assert_near(a, sxy / sxx, 1e-5);
+        assert_near(b, my - sxy / sxx * mx, 1e-5);
         liana_program_destroy(program);
         liana_graph_destroy(graph);
     }
@@ -281,11 +281,13 @@ static void test_two_optimizers(void **state)
     assert_ok(liana_run(program, .assign = LIANA_NAMES("down")), &context->error);
     assert_ok(liana_variables_read(variables, "a", &x, sizeof x), &context->error);
     assert_ok(liana_variables_read(variables, "b", &y, sizeof y), &context->error);
-    assert_true(x == 0.5f && y == 1);
+    assert_compare(x, ==, 0.5f);
+    assert_compare(y, ==, 1);
     assert_ok(liana_run(program, .assign = LIANA_NAMES("up")), &context->error);
     assert_ok(liana_variables_read(variables, "a", &x, sizeof x), &context->error);
     assert_ok(liana_variables_read(variables, "b", &y, sizeof y), &context->error);
-    assert_true(x == 0.5f && y == 1.125f);
+    assert_compare(x, ==, 0.5f);
+    assert_compare(y, ==, 1.125f);
     liana_program_destroy(program);
     liana_graph_destroy(graph);
 }

@@ -137,7 +137,7 @@ static void test_any_set_of_results(void **state)
                             .fetches = LIANA_FETCHES(FETCH("x", a), {.name = "scale", .data = &scale, .size = 4})),
                   &context->error);
         assert_row(a, 1, -2, 3);
-        assert_true(scale == 10);
+        assert_compare(scale, ==, 10);
         end(&f);
     }
 }
@@ -162,14 +162,15 @@ static void test_sets_are_compiled_once(void **state)
             assert_ok(liana_run(program, .feeds = LIANA_FEEDS({"x", LIANA_F32, LIANA_SCALAR, &three}),
                                 .fetches = {both, 2}),
                       &context->error);
-            assert_true(a == 4 && b == 5);
+            assert_compare(a, ==, 4);
+            assert_compare(b, ==, 5);
         }
         assert_int_equal(program->num_compiled, 1);
         for (int i = 0; i < 2 * MANY; i++) {
             assert_ok(liana_run(program, .feeds = LIANA_FEEDS({"x", LIANA_F32, LIANA_SCALAR, &three}),
                                 .fetches = LIANA_FETCHES({.tensor = y[i % MANY], .data = &a, .size = sizeof a})),
                       &context->error);
-            assert_true(a == 3 + (float)(i % MANY));
+            assert_compare(a, ==, 3 + (float)(i % MANY), i);
         }
         assert_int_equal(program->num_sets, LIANA__MAX_COMPILED_SETS);
         liana_program_destroy(program);
@@ -245,9 +246,14 @@ static void test_variables_are_listed_and_shared(void **state)
         assert_true(liana_variables_info(f.variables, 0, &info));
         assert_string_equal(info.name, "w");
         assert_string_equal(info.initializer, "constant(0.5)");
-        assert_true(info.dtype == LIANA_F32 && info.shape.rank == 1 && info.shape.dims[0] == SIZE && !info.initialized);
+        assert_compare(info.dtype, ==, LIANA_F32);
+        assert_compare(info.shape.rank, ==, 1);
+        assert_compare(info.shape.dims[0], ==, SIZE);
+        assert_true(!info.initialized);
         assert_true(liana_variables_find(f.variables, "count", &info));
-        assert_true(info.dtype == LIANA_S64 && info.shape.rank == 0 && !info.initializer);
+        assert_compare(info.dtype, ==, LIANA_S64);
+        assert_compare(info.shape.rank, ==, 0);
+        assert_true(!info.initializer);
         assert_false(liana_variables_info(f.variables, 2, &info));
         assert_null(info.name);
         assert_false(liana_variables_find(f.variables, "none", &info));
@@ -297,7 +303,10 @@ static void test_initialisers(void **state)
             low = values[d][i] < low ? (double)values[d][i] : low;
             high = values[d][i] > high ? (double)values[d][i] : high;
         }
-        assert_true(low >= -1 && low < -0.9 && high <= 1 && high > 0.9);
+        assert_compare(low, >=, -1);
+        assert_compare(low, <, -0.9);
+        assert_compare(high, <=, 1);
+        assert_compare(high, >, 0.9);
         liana_initialize_options again = {.name = "w", .initializer = "random_uniform(-1, 1)", .seed = 8};
         assert_ok(liana_variables_initialize(variables, &again), &context->error);
         assert_ok(liana_variables_read(variables, "w", other, sizeof other), &context->error);
@@ -310,7 +319,8 @@ static void test_initialisers(void **state)
         liana_initialize_options half = {.name = "d", .initializer = "constant(0.5)", .again = true};
         assert_ok(liana_variables_initialize(variables, &half), &context->error);
         assert_ok(liana_variables_read(variables, "d", constant, sizeof constant), &context->error);
-        assert_true(constant[0] == 0.5 && constant[1] == 0.5);
+        assert_compare(constant[0], ==, 0.5);
+        assert_compare(constant[1], ==, 0.5);
         liana_variables_destroy(variables);
     }
     assert_memory_equal(values[0], values[1], sizeof other);
@@ -331,7 +341,10 @@ static void test_saving_and_loading(void **state)
     liana__safetensors file;
     assert_ok(liana__safetensors_open(path, &file, &context->error), &context->error);
     const liana__safetensors_tensor *w = liana__safetensors_find(&file, "w");
-    assert_true(w && w->dtype == LIANA__SAFETENSORS_F32 && w->rank == 1 && w->shape[0] == SIZE);
+    assert_true(w);
+    assert_compare(w->dtype, ==, LIANA__SAFETENSORS_F32);
+    assert_compare(w->rank, ==, 1);
+    assert_compare(w->shape[0], ==, SIZE);
     float values[SIZE];
     assert_ok(liana__safetensors_read(&file, w, values, &context->error), &context->error);
     assert_memory_equal(values, numbers, sizeof numbers);

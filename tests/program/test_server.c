@@ -55,7 +55,7 @@ static pid_t start(const liana_server_options *options)
 {
     fflush(NULL);
     const pid_t process = fork();
-    assert_true(process >= 0);
+    assert_compare(process, >=, 0);
     if (process == 0) serve(options);
     return process;
 }
@@ -98,14 +98,14 @@ static void test_a_program_serves(void **state)
     char name[512], cluster[512];
     pid_t process = start(&(liana_server_options){.listen = sockets[0], .num_threads = 1, .memory = 1 << 28});
     snprintf(name, sizeof name, "%s/cpu:0", sockets[0]);
-    assert_true(add_on(name) == 3);
+    assert_compare(add_on(name), ==, 3);
     /* One client has come. It may go unseen, when all ends. */
     assert_in_range(stop(process), 1, 2);
     /* The address may be that of a task. */
     snprintf(cluster, sizeof cluster, "{workers: [\"%s\", \"%s\"]}", sockets[0], sockets[1]);
     process = start(&(liana_server_options){.cluster = cluster, .task = "worker:1", .num_threads = 1});
     assert_ok(liana_connect_to_cluster(context, cluster), &context->error);
-    assert_true(add_on("/job:worker/task:1/cpu:0") == 3);
+    assert_compare(add_on("/job:worker/task:1/cpu:0"), ==, 3);
     assert_in_range(stop(process), 1, 2);
 }
 
@@ -124,7 +124,7 @@ static void test_the_end(void **state)
     pthread_t thread;
     liana_server_options options = {.listen = "127.0.0.1:*", .keys = liana__test_keys()};
     assert_ok(liana_server_create(context, &options, &server), &context->error);
-    assert_non_null(strstr(liana_server_address(server), "127.0.0.1:"));
+    assert_says(liana_server_address(server), "127.0.0.1:");
     assert_null(strchr(liana_server_address(server), '*'));
     assert_ok(liana_server_run(server, 0.05), &context->error);
     assert_ok(liana_server_run(server, 0.05), &context->error);

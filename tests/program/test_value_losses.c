@@ -134,13 +134,13 @@ static liana__test_value value_of(const double *numbers, liana_dtype dtype)
 }
 
 /* What the loss is of: the numbers, or probabilities that its activation makes of them. */
-static liana_tensor output_of(const trial *t, const liana__loss *loss, liana_tensor x)
+static liana_tensor output_of(const trial *t, const liana_loss_type *loss, liana_tensor x)
 {
     (void)t;
     switch (loss->activation) {
-    case LIANA__ACTIVATION_SOFTMAX: return liana_op_softmax(x);
-    case LIANA__ACTIVATION_SIGMOID: return liana_op_logistic(x);
-    case LIANA__ACTIVATION_NONE: break;
+    case LIANA_LOGITS_SOFTMAX: return liana_op_softmax(x);
+    case LIANA_LOGITS_SIGMOID: return liana_op_logistic(x);
+    case LIANA_LOGITS_NONE: break;
     }
     return x;
 }
@@ -163,10 +163,10 @@ static void run(const trial *t, liana__device *device, liana_dtype dtype, const 
     liana_shape shape = liana_shape_of(BATCH, STEPS, VALUES);
     liana_tensor given = liana_graph_input(graph, "x", dtype, shape), gradient;
     liana_tensor truth = liana_graph_input(graph, "target", dtype, shape);
-    const liana__loss_call call = {.options = choice.options,
-                                   .output = output_of(t, choice.loss, given),
-                                   .logits = t->of_logits ? given : (liana_tensor){0},
-                                   .target = {LIANA__TARGET_VALUES, truth}};
+    const liana_loss_call call = {.options = choice.options,
+                                  .output = output_of(t, choice.loss, given),
+                                  .logits = t->of_logits ? given : (liana_tensor){0},
+                                  .target = {LIANA_TARGET_VALUES, truth}};
     liana_tensor each = choice.loss->elements(&call);
     liana_gradients(each, &given, 1, &gradient);
     liana_graph_output(graph, "loss", each);

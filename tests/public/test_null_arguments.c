@@ -5,7 +5,7 @@
 #include "harness/tiny_fit.h"
 
 #include "base/context.h"
-#include "train/core/kept_values.h"
+#include "train/training/kept_values.h"
 
 #include <liana/liana.h>
 #include <signal.h>
@@ -102,7 +102,7 @@ static int run_cases(bool inside)
         if (own->inside != inside) continue;
         fflush(NULL);
         pid_t child = fork();
-        assert_true(child >= 0);
+        assert_compare(child, >=, 0);
         if (child == 0) {
             /* cmocka's handlers would go on with the next test. */
             signal(SIGSEGV, SIG_DFL);

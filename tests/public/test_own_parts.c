@@ -4,7 +4,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { COUNT = LIANA__TINY_ROWS, FEATURES = LIANA__TINY_FEATURES };
 
@@ -15,13 +14,8 @@ typedef struct factor_options {
 } factor_options;
 
 static const liana_option factor_rows[] = {
-    {.name = "factor",
-     .kind = LIANA_OPTION_FLOAT,
-     .offset = offsetof(factor_options, factor),
-     .default_text = "1.0",
-     .minimum = 0.5,
-     .maximum = 4,
-     .doc = "a factor"},
+    LIANA_OPTION_ROW(factor_options, factor, FLOAT, .default_text = "1.0", .minimum = 0.5, .maximum = 4,
+                     .doc = "a factor"),
 };
 
 static liana_tensor squared(liana_tensor output, liana_tensor target)
@@ -32,38 +26,34 @@ static liana_tensor squared(liana_tensor output, liana_tensor target)
 static liana_tensor loss_elements(const liana_loss_call *call)
 {
     const factor_options *options = call->options;
-    liana_tensor each = squared(call->output, call->target);
+    liana_tensor each = squared(call->output, call->target.tensor);
     if (options->factor == 1) return each;
     return liana_op_multiply(each, liana_graph_scalar(each.graph, liana_tensor_dtype(each), options->factor));
 }
 
 static const liana_loss_type own_loss = {
-    LIANA_PART(liana_loss_type, "own_squares", "Squares."),
-    LIANA_PART_OPTIONS(factor_options, factor_rows),
-    .takes_values = true,
+    LIANA_PART(LOSS, liana_loss_type, "own_squares", "Squares.", LIANA_PART_OPTIONS(factor_options, factor_rows)),
+    .targets = LIANA_TARGET_VALUES,
     .elements = loss_elements,
 };
 
 static liana_tensor metric_elements(const liana_metric_call *call)
 {
     assert_null(call->options);
-    return squared(call->output, call->target);
+    return squared(call->output, call->target.tensor);
 }
 
-static const liana_metric_type own_metric = {LIANA_PART(liana_metric_type, "own_error", "Squares."),
-                                             .takes_values = true, .elements = metric_elements};
+static const liana_metric_type own_metric = {LIANA_PART(METRIC, liana_metric_type, "own_error", "Squares."),
+                                             .targets = LIANA_TARGET_VALUES, .elements = metric_elements};
 
 typedef struct sgd_options {
+    liana_optimizer_common common;
     double momentum;
 } sgd_options;
 
 static const liana_option sgd_rows[] = {
-    {.name = "momentum",
-     .kind = LIANA_OPTION_FLOAT,
-     .offset = offsetof(sgd_options, momentum),
-     .default_text = "0.5",
-     .maximum = 1,
-     .doc = "of the last step"},
+    LIANA_OPTION_ROW(sgd_options, momentum, FLOAT, .default_text = "0.5", .maximum = 1, .doc = "of the last step"),
+    LIANA_OPTIMIZER_ROWS("null"),
 };
 
 static void sgd_update(liana_optimizer_step *step)
@@ -77,25 +67,21 @@ static void sgd_update(liana_optimizer_step *step)
 }
 
 static const liana_optimizer_type own_optimizer = {
-    LIANA_PART(liana_optimizer_type, "OwnSGD", "Momentum."),
-    LIANA_PART_OPTIONS(sgd_options, sgd_rows),
+    LIANA_PART(OPTIMIZER, liana_optimizer_type, "OwnSGD", "Momentum.", LIANA_PART_OPTIONS(sgd_options, sgd_rows)),
     .default_learning_rate = 1e-2,
     .slots = {"velocity"},
     .update = sgd_update,
 };
 
 typedef struct decay_options {
+    liana_schedule_common common;
     double decay_rate;
 } decay_options;
 
 static const liana_option decay_rows[] = {
-    {.name = "decay_rate",
-     .kind = LIANA_OPTION_FLOAT,
-     .offset = offsetof(decay_options, decay_rate),
-     .default_text = "0.96",
-     .minimum = 1e-12,
-     .maximum = 1,
-     .doc = "after each decay_steps"},
+    LIANA_OPTION_ROW(decay_options, decay_rate, FLOAT, .default_text = "0.96", .minimum = 1e-12, .maximum = 1,
+                     .doc = "after each decay_steps"),
+    LIANA_SCHEDULE_ROWS,
 };
 
 static double decay_rate(const void *options, double step, double decay_steps, double initial)
@@ -103,8 +89,9 @@ static double decay_rate(const void *options, double step, double decay_steps, d
     return initial * pow(((const decay_options *)options)->decay_rate, step / decay_steps);
 }
 
-static const liana_schedule_type own_schedule = {LIANA_PART(liana_schedule_type, "OwnDecay", "Exponential."),
-                                                 LIANA_PART_OPTIONS(decay_options, decay_rows), .rate = decay_rate};
+static const liana_schedule_type own_schedule = {LIANA_PART(SCHEDULE, liana_schedule_type, "OwnDecay", "Exponential.",
+                                                            LIANA_PART_OPTIONS(decay_options, decay_rows)),
+                                                 .rate = decay_rate};
 
 typedef struct uniform_options {
     double minval;
@@ -117,20 +104,17 @@ typedef struct uniform_options {
 static const char *const uniform_words[] = {"all", "none", NULL};
 
 static const liana_option uniform_rows[] = {
-    {.name = "minval",
-     .kind = LIANA_OPTION_FLOAT,
-     .offset = offsetof(uniform_options, minval),
-     .default_text = "-0.05"},
-    {.name = "maxval", .kind = LIANA_OPTION_FLOAT, .offset = offsetof(uniform_options, maxval), .default_text = "0.05"},
-    {.name = "steps", .kind = LIANA_OPTION_INT, .offset = offsetof(uniform_options, steps), .default_text = "1"},
-    {.name = "negative", .kind = LIANA_OPTION_BOOL, .offset = offsetof(uniform_options, negative)},
-    {.name = "kind", .kind = LIANA_OPTION_WORD, .offset = offsetof(uniform_options, kind), .words = uniform_words},
+    LIANA_OPTION_ROW(uniform_options, minval, FLOAT, .default_text = "-0.05"),
+    LIANA_OPTION_ROW(uniform_options, maxval, FLOAT, .default_text = "0.05"),
+    LIANA_OPTION_ROW(uniform_options, steps, INT, .default_text = "1"),
+    LIANA_OPTION_ROW(uniform_options, negative, BOOL),
+    LIANA_OPTION_ROW(uniform_options, kind, ENUM, .names = uniform_words),
 };
 
-static const char *uniform_check(const void *options)
+static liana_status uniform_check(liana_check *check)
 {
-    const uniform_options *own = options;
-    return own->minval < own->maxval ? NULL : "minval is not below maxval";
+    const uniform_options *own = check->options;
+    return own->minval < own->maxval ? LIANA_OK : liana_option_refuse(check, NULL, "minval is not below maxval");
 }
 
 static void uniform_fill(const liana_initializer_call *call)
@@ -143,9 +127,11 @@ static void uniform_fill(const liana_initializer_call *call)
     }
 }
 
-static const liana_initializer_type own_initializer = {LIANA_PART(liana_initializer_type, "own_uniform", "Uniform."),
-                                                       LIANA_PART_OPTIONS(uniform_options, uniform_rows),
-                                                       .check = uniform_check, .fill = uniform_fill};
+static const liana_initializer_type own_initializer = {LIANA_PART(INITIALIZER, liana_initializer_type, "own_uniform",
+                                                                  "Uniform.",
+                                                                  LIANA_PART_OPTIONS(uniform_options, uniform_rows),
+                                                                  .check = uniform_check),
+                                                       .fill = uniform_fill};
 
 /* A layer with a weight that is learnt, one that is an average, and random zeros. */
 typedef struct scaled_options {
@@ -155,12 +141,8 @@ typedef struct scaled_options {
 } scaled_options;
 
 static const liana_option scaled_rows[] = {
-    {.name = "rate", .kind = LIANA_OPTION_FLOAT, .offset = offsetof(scaled_options, rate), .maximum = 0.9},
-    {.name = "first",
-     .kind = LIANA_OPTION_FLOAT,
-     .offset = offsetof(scaled_options, first),
-     .default_text = "1.0",
-     .doc = "of the scale"},
+    LIANA_OPTION_ROW(scaled_options, rate, FLOAT, .maximum = 0.9),
+    LIANA_OPTION_ROW(scaled_options, first, FLOAT, .default_text = "1.0", .doc = "of the scale"),
 };
 
 static liana_status scaled_weights(liana_layer_build *build)
@@ -175,18 +157,19 @@ static liana_status scaled_weights(liana_layer_build *build)
     return LIANA_OK;
 }
 
-static liana_tensor scaled_call(liana_layer_forward *call)
+static liana_tensor scaled_call(liana_layer_call *call)
 {
     const scaled_options *options = call->options;
     liana_tensor x = liana_op_multiply(call->inputs[0], call->weights[0]);
     if (!call->training) return liana_op_subtract(x, call->weights[1]);
-    liana_layer_update_average(call, 1, liana_op_reduce_mean(x, LIANA_AXES(0), false), 0.9);
+    call->updates[call->num_updates++] =
+        (liana_layer_update){.weight = 1, .statistic = liana_op_reduce_mean(x, LIANA_AXES(0), false), .momentum = 0.9};
     return liana_op_dropout_at(call->here, x, call->positions, options->rate, call->seed, call->salt);
 }
 
-static const liana_layer_type own_layer = {LIANA_PART(liana_layer_type, "Scaled", "scale x - mean"),
-                                           LIANA_PART_OPTIONS(scaled_options, scaled_rows), .weights = scaled_weights,
-                                           .call = scaled_call};
+static const liana_layer_type own_layer = {LIANA_PART(LAYER, liana_layer_type, "Scaled", "scale x - mean",
+                                                      LIANA_PART_OPTIONS(scaled_options, scaled_rows)),
+                                           .reads_training = true, .weights = scaled_weights, .call = scaled_call};
 
 /* Ends after so many epochs in all; counts them in its state. */
 typedef struct limit_options {
@@ -194,47 +177,50 @@ typedef struct limit_options {
 } limit_options;
 
 static const liana_option limit_rows[] = {
-    {.name = "epochs", .kind = LIANA_OPTION_INT, .offset = offsetof(limit_options, epochs), .required = true},
+    LIANA_OPTION_ROW(limit_options, epochs, INT, .required = true),
 };
 
 typedef struct limit {
-    const limit_options *options;
     int64_t count;
     double *memory;
 } limit;
 
 static int closed; /* how often memory was freed */
 
-static liana_status limit_epoch_end(void *user, liana_fit_context *context)
+static liana_status limit_epoch_end(liana_callback_item *item, liana_fit_context *context)
 {
-    limit *own = user;
+    const limit_options *options = item->options;
+    limit *own = item->self;
     if (!own->memory) own->memory = malloc(sizeof *own->memory);
-    if (++own->count == own->options->epochs) liana_fit_stop(context, "that was enough");
+    if (++own->count == options->epochs) liana_fit_stop(context, "that was enough");
     return own->memory ? LIANA_OK : LIANA_OUT_OF_MEMORY;
 }
 
-static void limit_save(void *user, liana_callback_state *state)
+static void limit_save(const liana_callback_item *item, liana_callback_state *state)
 {
-    liana_callback_state_put_integer(state, "count", ((limit *)user)->count);
+    liana_callback_state_put_integer(state, "count", ((const limit *)item->self)->count);
 }
 
-static liana_status limit_load(void *user, const liana_callback_state *state)
+static liana_status limit_load(liana_callback_item *item, const liana_fit_context *context,
+                               const liana_callback_state *state)
 {
-    (void)liana_callback_state_get_integer(state, "count", &((limit *)user)->count);
+    (void)context;
+    (void)liana_callback_state_get_integer(state, "count", &((limit *)item->self)->count);
     return LIANA_OK;
 }
 
-static void limit_close(void *self)
+static void limit_close(liana_callback_item *item)
 {
-    closed += ((limit *)self)->memory != NULL;
-    free(((limit *)self)->memory);
+    closed += ((limit *)item->self)->memory != NULL;
+    free(((limit *)item->self)->memory);
 }
 
 static const liana_callback_type own_callback = {
-    LIANA_PART(liana_callback_type, "Limit", "Ends."),
-    LIANA_PART_OPTIONS(limit_options, limit_rows),
+    LIANA_PART(CALLBACK, liana_callback_type, "Limit", "Ends.", LIANA_PART_OPTIONS(limit_options, limit_rows)),
     .self_size = sizeof(limit),
-    .functions = {.size = sizeof(liana_callback), .epoch_end = limit_epoch_end, .save = limit_save, .load = limit_load},
+    .save = limit_save,
+    .load = limit_load,
+    .on = {[LIANA_ON_EPOCH_END] = limit_epoch_end},
     .close = limit_close,
 };
 
@@ -248,13 +234,13 @@ typedef struct fixture {
 static void register_all(liana_context *context)
 {
     fixture own = {context, NULL};
-    done(liana_register_layer(context, &own_layer));
-    done(liana_register_loss(context, &own_loss));
-    done(liana_register_metric(context, &own_metric));
-    done(liana_register_optimizer(context, &own_optimizer));
-    done(liana_register_schedule(context, &own_schedule));
-    done(liana_register_initializer(context, &own_initializer));
-    done(liana_register_callback(context, &own_callback));
+    done(liana_register(context, &own_layer.part));
+    done(liana_register(context, &own_loss.part));
+    done(liana_register(context, &own_metric.part));
+    done(liana_register(context, &own_optimizer.part));
+    done(liana_register(context, &own_schedule.part));
+    done(liana_register(context, &own_initializer.part));
+    done(liana_register(context, &own_callback.part));
 }
 
 static fixture begin(int num_threads)
@@ -319,8 +305,9 @@ static void test_the_same_formulas_give_the_same_bits(void **state)
     done(liana_evaluate(mine, own.data, NULL, &results));
     assert_int_equal(results.num_metrics, 2);
     assert_string_equal(results.metric_names[0], "own_error");
-    assert_true(results.metrics[0] == results.metrics[1] && results.metrics[0] > 0);
-    assert_true(results.loss == results.metrics[0]);
+    assert_compare(results.metrics[0], ==, results.metrics[1]);
+    assert_compare(results.metrics[0], >, 0);
+    assert_compare(results.loss, ==, results.metrics[0]);
     liana_model_destroy(mine);
     liana_model_destroy(usual);
     end(&own);
@@ -340,9 +327,11 @@ static void test_functions_of_tensors(void **state)
     liana_metric metric = {.name = "own_error"};
     float each[2];
     done(liana_value(liana_loss_of(output, target, &loss), each, sizeof each));
-    assert_true(each[0] == 0.5f && each[1] == 4.5f);
+    assert_compare(each[0], ==, 0.5f);
+    assert_compare(each[1], ==, 4.5f);
     done(liana_value(liana_metric_of(output, target, &metric), each, sizeof each));
-    assert_true(each[0] == 0.5f && each[1] == 4.5f);
+    assert_compare(each[0], ==, 0.5f);
+    assert_compare(each[1], ==, 4.5f);
     liana_graph_destroy(graph);
     end(&own);
 }
@@ -375,7 +364,7 @@ static void test_layers_are_trained_saved_and_resumed(void **state)
     /* The average of the own layer has moved, and counts. */
     liana_array mean;
     done(liana_model_get_weights(whole, "scaled/mean", &mean));
-    assert_true(((const float *)mean.data)[0] != 0);
+    assert_compare(((const float *)mean.data)[0], !=, 0);
     liana_model *loaded;
     done(liana_model_save(whole, saved));
     assert_int_equal(liana_model_load(other.context, saved, &loaded), LIANA_OK);
@@ -386,7 +375,7 @@ static void test_layers_are_trained_saved_and_resumed(void **state)
     assert_int_equal(liana_context_create(NULL, &plain), LIANA_OK);
     liana__tiny_refused(plain, liana_model_load(plain, saved, &loaded), LIANA_UNIMPLEMENTED, "'own_uniform'", __FILE__,
                         __LINE__);
-    assert_int_equal(liana_register_initializer(plain, &own_initializer), LIANA_OK);
+    assert_int_equal(liana_register(plain, &own_initializer.part), LIANA_OK);
     liana__tiny_refused(plain, liana_model_load(plain, saved, &loaded), LIANA_UNIMPLEMENTED, "'Scaled'; if it is",
                         __FILE__, __LINE__);
     liana_context_destroy(plain);
@@ -450,9 +439,9 @@ static void test_initializers_are_written_as_keras_does(void **state)
     size_t length = fread(text, 1, sizeof text - 1, file);
     fclose(file);
     text[length] = 0;
-    assert_non_null(strstr(text, "\"class_name\": \"own_uniform\""));
-    assert_non_null(strstr(text, "\"negative\": true"));
-    assert_non_null(strstr(text, "\"kind\": \"none\""));
+    assert_says(text, "\"class_name\": \"own_uniform\"");
+    assert_says(text, "\"negative\": true");
+    assert_says(text, "\"kind\": \"none\"");
     done(liana_model_load(own.context, folder, &loaded));
     liana_model_destroy(loaded);
     liana_model_destroy(m);
@@ -461,25 +450,20 @@ static void test_initializers_are_written_as_keras_does(void **state)
 
 /* ---- what cannot be registered ---- */
 
-#define REFUSED_LOSS(text, ...)                                                              \
-    do {                                                                                     \
-        const liana_loss_type bad = {LIANA_PART(liana_loss_type, "bad", NULL), __VA_ARGS__}; \
-        refused(liana_register_loss(own.context, &bad), LIANA_INVALID_ARGUMENT, text);       \
+#define REFUSED_LOSS(text, ...)                                                                    \
+    do {                                                                                           \
+        const liana_loss_type bad = {LIANA_PART(LOSS, liana_loss_type, "bad", NULL), __VA_ARGS__}; \
+        refused(liana_register(own.context, &bad.part), LIANA_INVALID_ARGUMENT, text);             \
     } while (0)
 
 /* Rows that cannot be, in a loss. */
 static void refuse_row(const fixture *fixed, liana_option row, const char *text)
 {
     const fixture own = *fixed;
-    const liana_loss_type bad = {.size = sizeof bad,
-                                 .version = LIANA_PARTS_VERSION,
-                                 .name = "bad",
-                                 .options_size = sizeof(factor_options),
-                                 .options = &row,
-                                 .num_options = 1,
-                                 .takes_values = true,
-                                 .elements = loss_elements};
-    refused(liana_register_loss(own.context, &bad), LIANA_INVALID_ARGUMENT, text);
+    const liana_loss_type bad = {LIANA_PART(LOSS, liana_loss_type, "bad", NULL,
+                                            .options = {.size = sizeof(factor_options), .count = 1, .items = &row}),
+                                 .targets = LIANA_TARGET_VALUES, .elements = loss_elements};
+    refused(liana_register(own.context, &bad.part), LIANA_INVALID_ARGUMENT, text);
 }
 
 static void test_heads_and_options(void **state)
@@ -487,40 +471,41 @@ static void test_heads_and_options(void **state)
     (void)state;
     fixture own = begin(1);
     liana_loss_type loss = own_loss;
-    refused(liana_register_loss(own.context, &loss), LIANA_INVALID_ARGUMENT,
+    refused(liana_register(own.context, &loss.part), LIANA_INVALID_ARGUMENT,
             "the loss 'own_squares': the program has registered 'own_squares' already");
-    loss.name = "OWN_squares";
-    refused(liana_register_loss(own.context, &loss), LIANA_INVALID_ARGUMENT, "has registered 'own_squares' already");
-    loss.name = "mse";
-    refused(liana_register_loss(own.context, &loss), LIANA_INVALID_ARGUMENT, "liana has one of this name");
+    loss.part.name = "OWN_squares";
+    refused(liana_register(own.context, &loss.part), LIANA_INVALID_ARGUMENT, "has registered 'own_squares' already");
+    loss.part.name = "mse";
+    refused(liana_register(own.context, &loss.part), LIANA_INVALID_ARGUMENT, "liana has one of this name");
     const char *const names[] = {
         NULL, "", "a b", "1a", "a/b", "a:b", "a_name_that_is_longer_than_any_name_of_a_part_could_reasonably_be"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        loss.name = names[i];
-        refused(liana_register_loss(own.context, &loss), LIANA_INVALID_ARGUMENT, "a loss is called '");
+        loss.part.name = names[i];
+        refused(liana_register(own.context, &loss.part), LIANA_INVALID_ARGUMENT, "a loss is called '");
     }
-    loss.name = "new";
-    loss.size = 8;
-    refused(liana_register_loss(own.context, &loss), LIANA_INVALID_ARGUMENT, "its size is 8");
-    loss.size = sizeof loss + 16;
-    refused(liana_register_loss(own.context, &loss), LIANA_INVALID_ARGUMENT, "the loss 'new': its size is");
-    loss.size = sizeof loss;
-    loss.version = LIANA_PARTS_VERSION + 1;
-    refused(liana_register_loss(own.context, &loss), LIANA_INVALID_ARGUMENT, "was built for version 2");
+    loss.part.name = "new";
+    loss.part.size = 8;
+    refused(liana_register(own.context, &loss.part), LIANA_INVALID_ARGUMENT, "its size is 8");
+    loss.part.size = sizeof loss + 16;
+    refused(liana_register(own.context, &loss.part), LIANA_INVALID_ARGUMENT, "the loss 'new': its size is");
+    loss.part.size = sizeof loss;
+    loss.part.version = LIANA_PARTS_VERSION + 1;
+    refused(liana_register(own.context, &loss.part), LIANA_INVALID_ARGUMENT, "was built for version 3");
     refuse_row(&own, (liana_option){.name = "name", .kind = LIANA_OPTION_INT}, "there is an option 'name' already");
     refuse_row(&own, (liana_option){.name = "from_logits"}, "there is an option 'from_logits' already");
     refuse_row(&own, (liana_option){.name = "a", .kind = (liana_option_kind)17}, "unknown kind 17");
     refuse_row(&own, (liana_option){.name = "a", .kind = LIANA_OPTION_FLOAT, .offset = 4}, "outside of its struct");
     refuse_row(&own, (liana_option){.name = "a", .kind = LIANA_OPTION_INTS}, "outside of its struct");
-    refuse_row(&own, (liana_option){.name = "a", .kind = LIANA_OPTION_WORD}, "has no words");
+    refuse_row(&own, (liana_option){.name = "a", .kind = LIANA_OPTION_ENUM}, "has no words");
     refuse_row(&own, (liana_option){.kind = LIANA_OPTION_INT}, "option 0 is called ''");
     refuse_row(&own, (liana_option){.name = "a", .kind = LIANA_OPTION_INT, .default_text = "much"},
                "a: found the text 'much', expected a whole number");
-    REFUSED_LOSS("its function 'elements' is NULL", .takes_values = true);
+    REFUSED_LOSS("its function 'elements' is NULL", .targets = LIANA_TARGET_VALUES);
     REFUSED_LOSS("takes neither classes nor values", .elements = loss_elements);
-    REFUSED_LOSS("unknown kind 9", .elements = loss_elements, .takes_values = true,
-                 .predictions = (liana_predictions)9);
-    REFUSED_LOSS("it has 3 options at NULL", .elements = loss_elements, .takes_values = true, .num_options = 3);
+    REFUSED_LOSS("unknown kind 9", .elements = loss_elements, .targets = LIANA_TARGET_VALUES,
+                 .activation = (liana_logits_kind)9);
+    REFUSED_LOSS("it has 3 options at NULL", .elements = loss_elements, .targets = LIANA_TARGET_VALUES,
+                 .part.options.count = 3);
     end(&own);
 }
 
@@ -529,56 +514,52 @@ static void test_what_else_is_missing(void **state)
     (void)state;
     fixture own = begin(1);
     liana_metric_type metric = own_metric;
-    metric.name = "m";
+    metric.part.name = "m";
     metric.elements = NULL;
-    refused(liana_register_metric(own.context, &metric), LIANA_INVALID_ARGUMENT, "expected either the function");
+    refused(liana_register(own.context, &metric.part), LIANA_INVALID_ARGUMENT, "expected either the function");
     liana_optimizer_type optimizer = own_optimizer;
-    optimizer.name = "o";
+    optimizer.part.name = "o";
     optimizer.update = NULL;
-    refused(liana_register_optimizer(own.context, &optimizer), LIANA_INVALID_ARGUMENT, "its function 'update' is NULL");
+    refused(liana_register(own.context, &optimizer.part), LIANA_INVALID_ARGUMENT, "its function 'update' is NULL");
     optimizer = own_optimizer;
-    optimizer.name = "adam";
-    refused(liana_register_optimizer(own.context, &optimizer), LIANA_INVALID_ARGUMENT, "liana has one of this name");
-    optimizer.name = "o";
+    optimizer.part.name = "adam";
+    refused(liana_register(own.context, &optimizer.part), LIANA_INVALID_ARGUMENT, "liana has one of this name");
+    optimizer.part.name = "o";
     optimizer.slots[1] = "velocity";
-    refused(liana_register_optimizer(own.context, &optimizer), LIANA_INVALID_ARGUMENT, "another name for each slot");
+    refused(liana_register(own.context, &optimizer.part), LIANA_INVALID_ARGUMENT, "another name for each slot");
     optimizer.slots[1] = "a/b";
-    refused(liana_register_optimizer(own.context, &optimizer), LIANA_INVALID_ARGUMENT, "a name without '/'");
+    refused(liana_register(own.context, &optimizer.part), LIANA_INVALID_ARGUMENT, "a name without '/'");
     optimizer.slots[1] = NULL;
     optimizer.default_learning_rate = NAN;
-    refused(liana_register_optimizer(own.context, &optimizer), LIANA_INVALID_ARGUMENT, "default_learning_rate");
+    refused(liana_register(own.context, &optimizer.part), LIANA_INVALID_ARGUMENT, "default_learning_rate");
     liana_schedule_type schedule = own_schedule;
-    schedule.name = "s";
+    schedule.part.name = "s";
     schedule.rate = NULL;
-    refused(liana_register_schedule(own.context, &schedule), LIANA_INVALID_ARGUMENT, "its function 'rate' is NULL");
+    refused(liana_register(own.context, &schedule.part), LIANA_INVALID_ARGUMENT, "its function 'rate' is NULL");
     liana_layer_type layer = own_layer;
-    layer.name = "L";
+    layer.part.name = "L";
     layer.call = NULL;
-    refused(liana_register_layer(own.context, &layer), LIANA_INVALID_ARGUMENT, "its function 'call' is NULL");
+    refused(liana_register(own.context, &layer.part), LIANA_INVALID_ARGUMENT, "its function 'call' is NULL");
     layer = own_layer;
-    layer.name = "L";
-    layer.options_size = 8;
-    layer.num_options = 0;
-    refused(liana_register_layer(own.context, &layer), LIANA_INVALID_ARGUMENT, "begins with LIANA_LAYER_OPTIONS");
-    layer.name = "Dense";
-    layer.options_size = sizeof(scaled_options);
-    refused(liana_register_layer(own.context, &layer), LIANA_INVALID_ARGUMENT, "liana has one of this name");
-    layer.name = "L";
+    layer.part.name = "L";
+    layer.part.options = (liana_options){.size = 8};
+    refused(liana_register(own.context, &layer.part), LIANA_INVALID_ARGUMENT, "begins with LIANA_LAYER_OPTIONS");
+    layer.part.name = "Dense";
+    layer.part.options.size = sizeof(scaled_options);
+    refused(liana_register(own.context, &layer.part), LIANA_INVALID_ARGUMENT, "liana has one of this name");
+    layer.part.name = "L";
     layer.max_inputs = 99;
-    refused(liana_register_layer(own.context, &layer), LIANA_INVALID_ARGUMENT, "it takes 0 to 99 inputs");
+    refused(liana_register(own.context, &layer.part), LIANA_INVALID_ARGUMENT, "it takes 0 to 99 inputs");
     liana_initializer_type initializer = own_initializer;
-    initializer.name = "i";
+    initializer.part.name = "i";
     initializer.fill = NULL;
-    refused(liana_register_initializer(own.context, &initializer), LIANA_INVALID_ARGUMENT, "'fill' is NULL");
+    refused(liana_register(own.context, &initializer.part), LIANA_INVALID_ARGUMENT, "'fill' is NULL");
     liana_callback_type callback = own_callback;
-    callback.name = "c";
-    callback.functions.size = 3;
-    refused(liana_register_callback(own.context, &callback), LIANA_INVALID_ARGUMENT, "the size of its functions is 3");
-    callback.functions.size = sizeof callback.functions;
-    callback.self_size = 1;
-    refused(liana_register_callback(own.context, &callback), LIANA_INVALID_ARGUMENT, "its self_size is 1");
-    const liana_source_type source = {LIANA_PART(liana_source_type, "s", NULL)};
-    refused(liana_register_source(own.context, &source), LIANA_INVALID_ARGUMENT, "its function 'open' is NULL");
+    callback.part.name = "c";
+    callback.self_size = SIZE_MAX;
+    refused(liana_register(own.context, &callback.part), LIANA_INVALID_ARGUMENT, "its self_size is 18");
+    const liana_source_type source = {LIANA_PART(SOURCE, liana_source_type, "s", NULL)};
+    refused(liana_register(own.context, &source.part), LIANA_INVALID_ARGUMENT, "its function 'open' is NULL");
     end(&own);
 }
 
@@ -592,7 +573,7 @@ static void no_update(liana_optimizer_step *step)
     step->new_variable = step->learning_rate;
 }
 
-static liana_tensor no_call(liana_layer_forward *call)
+static liana_tensor no_call(liana_layer_call *call)
 {
     (void)call;
     return (liana_tensor){0};
@@ -604,17 +585,17 @@ static void test_what_parts_build_is_looked_at(void **state)
     (void)state;
     fixture own = begin(1);
     liana_loss_type loss = own_loss;
-    loss.name = "nothing";
+    loss.part.name = "nothing";
     loss.elements = no_elements;
-    done(liana_register_loss(own.context, &loss));
+    done(liana_register(own.context, &loss.part));
     liana_optimizer_type optimizer = own_optimizer;
-    optimizer.name = "Nothing";
+    optimizer.part.name = "Nothing";
     optimizer.update = no_update;
-    done(liana_register_optimizer(own.context, &optimizer));
+    done(liana_register(own.context, &optimizer.part));
     liana_layer_type layer = own_layer;
-    layer.name = "Nothing";
+    layer.part.name = "Nothing";
     layer.call = no_call;
-    done(liana_register_layer(own.context, &layer));
+    done(liana_register(own.context, &layer.part));
     liana_model *m = make_model(&own, "zeros", false);
     liana_fit_options options = options_with(&own, "nothing", "SGD");
     refused(liana_fit(m, &options), LIANA_INVALID_ARGUMENT,

@@ -3,7 +3,6 @@
 #include "harness/tiny_fit.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { COUNT = LIANA__TINY_ROWS, FEATURES = LIANA__TINY_FEATURES, UNITS = 5 };
 
@@ -13,12 +12,8 @@ typedef struct slope_options {
     double slope;
 } slope_options;
 
-static const liana_option slope_rows[] = {{.name = "slope",
-                                           .kind = LIANA_OPTION_FLOAT,
-                                           .offset = offsetof(slope_options, slope),
-                                           .default_text = "0.0",
-                                           .maximum = 1,
-                                           .doc = "below 0"}};
+static const liana_option slope_rows[] = {
+    LIANA_OPTION_ROW(slope_options, slope, FLOAT, .default_text = "0.0", .maximum = 1, .doc = "below 0")};
 
 /* With a slope of 0 it is liana's relu. */
 static liana_tensor leaky(const liana_activation_call *call)
@@ -31,25 +26,24 @@ static liana_tensor leaky(const liana_activation_call *call)
     return liana_op_add_at(call->here, above, liana_op_multiply_at(call->here, below, slope));
 }
 
-static const liana_activation_type own_leaky = {LIANA_PART(liana_activation_type, "own_leaky", "x, or slope x below 0"),
-                                                LIANA_PART_OPTIONS(slope_options, slope_rows), .apply = leaky};
+static const liana_activation_type own_leaky = {LIANA_PART(ACTIVATION, liana_activation_type, "own_leaky",
+                                                           "x, or slope x below 0",
+                                                           LIANA_PART_OPTIONS(slope_options, slope_rows)),
+                                                .apply = leaky};
 
 typedef struct factor_options {
     double factor;
     bool used;
 } factor_options;
 
-static const liana_option factor_rows[] = {
-    {.name = "factor",
-     .kind = LIANA_OPTION_FLOAT,
-     .offset = offsetof(factor_options, factor),
-     .default_text = "0.01",
-     .maximum = 10},
-    {.name = "used", .kind = LIANA_OPTION_BOOL, .offset = offsetof(factor_options, used), .default_text = "true"}};
+static const liana_option factor_rows[] = {LIANA_OPTION_ROW(factor_options, factor, FLOAT, .default_text = "0.01",
+                                                            .maximum = 10),
+                                           LIANA_OPTION_ROW(factor_options, used, BOOL, .default_text = "true")};
 
-static const char *factor_check(const void *options)
+static liana_status factor_check(liana_check *check)
 {
-    return ((const factor_options *)options)->used ? NULL : "expected one that is used";
+    const factor_options *options = check->options;
+    return options->used ? LIANA_OK : liana_option_refuse(check, NULL, "expected one that is used");
 }
 
 static liana_tensor scaled(liana_tensor x, double factor)
@@ -62,12 +56,14 @@ static liana_tensor absolute(const liana_regularizer_call *call)
 {
     const factor_options *options = call->options;
     liana_tensor each = liana_op_abs(call->x);
-    return options->factor == 1 ? each : scaled(each, options->factor);
+    if (options->factor != 1) each = scaled(each, options->factor);
+    return call->axes.count ? liana_op_reduce_sum(each, call->axes, false) : each;
 }
 
-static const liana_regularizer_type own_l1 = {LIANA_PART(liana_regularizer_type, "own_l1", "factor |x|"),
-                                              LIANA_PART_OPTIONS(factor_options, factor_rows), .check = factor_check,
-                                              .elements = absolute};
+static const liana_regularizer_type own_l1 = {LIANA_PART(REGULARIZER, liana_regularizer_type, "own_l1", "factor |x|",
+                                                         LIANA_PART_OPTIONS(factor_options, factor_rows),
+                                                         .check = factor_check),
+                                              .is_by_element = true, .penalty = absolute};
 
 static liana_tensor squares(const liana_regularizer_call *call)
 {
@@ -81,9 +77,10 @@ static const char *only_matrices(const void *options, const liana_shape *shape)
     return shape->rank == 2 ? NULL : "a matrix";
 }
 
-static const liana_regularizer_type own_l2 = {LIANA_PART(liana_regularizer_type, "own_l2", "factor sum(x^2)"),
-                                              LIANA_PART_OPTIONS(factor_options, factor_rows), .whole = squares,
-                                              .refuse = only_matrices};
+static const liana_regularizer_type own_l2 = {LIANA_PART(REGULARIZER, liana_regularizer_type, "own_l2",
+                                                         "factor sum(x^2)",
+                                                         LIANA_PART_OPTIONS(factor_options, factor_rows)),
+                                              .penalty = squares, .refuse = only_matrices};
 
 static liana_tensor not_below_zero(const liana_constraint_call *call)
 {
@@ -91,15 +88,20 @@ static liana_tensor not_below_zero(const liana_constraint_call *call)
     return liana_op_maximum(w, liana_graph_scalar(w.graph, liana_tensor_dtype(w), 0));
 }
 
-static const liana_constraint_type own_positive = {LIANA_PART(liana_constraint_type, "own_positive", "max(w, 0)"),
+static const liana_constraint_type own_positive = {LIANA_PART(CONSTRAINT, liana_constraint_type, "own_positive",
+                                                              "max(w, 0)"),
                                                    .is_by_element = true, .apply = not_below_zero};
+
+static liana_status fits_matrices(liana_check *check, const liana_shape *shape)
+{
+    return shape->rank == 2 ? LIANA_OK : liana_option_refuse(check, NULL, "expected a matrix");
+}
 
 typedef struct axis_options {
     liana_ints axis;
 } axis_options;
 
-static const liana_option axis_rows[] = {
-    {.name = "axis", .kind = LIANA_OPTION_INTS, .offset = offsetof(axis_options, axis), .default_text = "[0]"}};
+static const liana_option axis_rows[] = {LIANA_OPTION_ROW(axis_options, axis, INTS, .default_text = "[0]")};
 
 /* Keras's unit_norm. */
 static liana_tensor unit(const liana_constraint_call *call)
@@ -112,9 +114,9 @@ static liana_tensor unit(const liana_constraint_call *call)
     return liana_op_divide(w, liana_op_add(norms, liana_graph_scalar(w.graph, liana_tensor_dtype(w), 1e-7)));
 }
 
-static const liana_constraint_type own_unit = {LIANA_PART(liana_constraint_type, "own_unit", "norms are 1"),
-                                               LIANA_PART_OPTIONS(axis_options, axis_rows), .apply = unit,
-                                               .refuse = only_matrices};
+static const liana_constraint_type own_unit = {LIANA_PART(CONSTRAINT, liana_constraint_type, "own_unit", "norms are 1",
+                                                          LIANA_PART_OPTIONS(axis_options, axis_rows)),
+                                               .fits = fits_matrices, .apply = unit};
 
 /* ---- helpers ---- */
 
@@ -126,11 +128,11 @@ typedef struct fixture {
 static void register_all(liana_context *context)
 {
     fixture own = {context, NULL};
-    done(liana_register_activation(context, &own_leaky));
-    done(liana_register_regularizer(context, &own_l1));
-    done(liana_register_regularizer(context, &own_l2));
-    done(liana_register_constraint(context, &own_positive));
-    done(liana_register_constraint(context, &own_unit));
+    done(liana_register(context, &own_leaky.part));
+    done(liana_register(context, &own_l1.part));
+    done(liana_register(context, &own_l2.part));
+    done(liana_register(context, &own_positive.part));
+    done(liana_register(context, &own_unit.part));
 }
 
 static fixture begin(int num_threads)
@@ -197,7 +199,8 @@ static void test_the_same_formulas_give_the_same_bits(void **state)
         liana_results one, two;
         done(liana_evaluate(mine, own.data, NULL, &one));
         done(liana_evaluate(usual, own.data, NULL, &two));
-        assert_true(one.loss == two.loss && isfinite(one.loss));
+        assert_compare(one.loss, ==, two.loss);
+        assert_true(isfinite(one.loss));
         liana_model_destroy(mine);
         liana_model_destroy(usual);
         end(&own);
@@ -234,7 +237,8 @@ static void test_options_reach_an_activation(void **state)
     float found[2];
     liana_tensor x = liana_graph_constant(graph, LIANA_F32, liana_shape_of(1, 2), numbers);
     done(liana_value(liana_layer_call(layer, &x, 1, NULL, NULL), found, sizeof found));
-    assert_true(found[0] == -0.5f && found[1] == 3);
+    assert_compare(found[0], ==, -0.5f);
+    assert_compare(found[1], ==, 3);
     liana_graph_destroy(graph);
     liana_model_destroy(m);
     end(&own);
@@ -276,21 +280,21 @@ static void test_they_are_saved_and_resumed(void **state)
     assert_int_equal(liana_fit(parts, &options), LIANA_OK);
     assert_true(liana__same_weights(whole, parts));
     read_file(saved, text, sizeof text);
-    assert_non_null(strstr(text, "\"own_leaky(slope=0.125)\""));
-    assert_non_null(strstr(text, "\"class_name\": \"own_l2\""));
-    assert_non_null(strstr(text, "\"class_name\": \"own_unit\""));
+    assert_says(text, "\"own_leaky(slope=0.125)\"");
+    assert_says(text, "\"class_name\": \"own_l2\"");
+    assert_says(text, "\"class_name\": \"own_unit\"");
     liana_context *plain;
     assert_int_equal(liana_context_create(NULL, &plain), LIANA_OK);
     liana__tiny_refused(plain, liana_model_load(plain, saved, &loaded), LIANA_UNIMPLEMENTED, "'own_l2'", __FILE__,
                         __LINE__);
-    assert_int_equal(liana_register_regularizer(plain, &own_l2), LIANA_OK);
-    assert_int_equal(liana_register_regularizer(plain, &own_l1), LIANA_OK);
+    assert_int_equal(liana_register(plain, &own_l2.part), LIANA_OK);
+    assert_int_equal(liana_register(plain, &own_l1.part), LIANA_OK);
     liana__tiny_refused(plain, liana_model_load(plain, saved, &loaded), LIANA_UNIMPLEMENTED, "'own_unit'", __FILE__,
                         __LINE__);
-    assert_int_equal(liana_register_constraint(plain, &own_unit), LIANA_OK);
-    assert_int_equal(liana_register_constraint(plain, &own_positive), LIANA_OK);
+    assert_int_equal(liana_register(plain, &own_unit.part), LIANA_OK);
+    assert_int_equal(liana_register(plain, &own_positive.part), LIANA_OK);
     liana__tiny_refused(plain, liana_model_load(plain, saved, &loaded), LIANA_INVALID_CONFIG,
-                        "found 'own_leaky(slope=0.125)', expected an activation", __FILE__, __LINE__);
+                        "found 'own_leaky', expected an activation", __FILE__, __LINE__);
     liana_context_destroy(plain);
     liana_model_destroy(whole);
     liana_model_destroy(parts);
@@ -332,37 +336,35 @@ static void test_what_cannot_be_registered(void **state)
     (void)state;
     fixture own = begin(1);
     liana_activation_type activation = own_leaky;
-    refused(liana_register_activation(own.context, &activation), LIANA_INVALID_ARGUMENT, "'own_leaky' already");
-    activation.name = "relu";
-    refused(liana_register_activation(own.context, &activation), LIANA_INVALID_ARGUMENT, "liana has one of this name");
-    activation.name = "a";
+    refused(liana_register(own.context, &activation.part), LIANA_INVALID_ARGUMENT, "'own_leaky' already");
+    activation.part.name = "relu";
+    refused(liana_register(own.context, &activation.part), LIANA_INVALID_ARGUMENT, "liana has one of this name");
+    activation.part.name = "a";
     activation.apply = NULL;
-    refused(liana_register_activation(own.context, &activation), LIANA_INVALID_ARGUMENT, "'apply' is NULL");
-    activation.version = 9;
-    refused(liana_register_activation(own.context, &activation), LIANA_INVALID_ARGUMENT, "was built for version 9");
+    refused(liana_register(own.context, &activation.part), LIANA_INVALID_ARGUMENT, "'apply' is NULL");
+    activation.part.version = 9;
+    refused(liana_register(own.context, &activation.part), LIANA_INVALID_ARGUMENT, "was built for version 9");
     liana_regularizer_type regularizer = own_l1;
-    regularizer.name = "l1_l2";
-    refused(liana_register_regularizer(own.context, &regularizer), LIANA_INVALID_ARGUMENT, "one of this name");
-    regularizer.name = "r";
-    regularizer.whole = squares;
-    refused(liana_register_regularizer(own.context, &regularizer), LIANA_INVALID_ARGUMENT, "both functions");
-    regularizer.elements = regularizer.whole = NULL;
-    refused(liana_register_regularizer(own.context, &regularizer), LIANA_INVALID_ARGUMENT, "neither a function");
-    static const liana_option text_row[] = {{.name = "path", .kind = LIANA_OPTION_TEXT}};
+    regularizer.part.name = "l1_l2";
+    refused(liana_register(own.context, &regularizer.part), LIANA_INVALID_ARGUMENT, "one of this name");
+    regularizer.part.name = "r";
+    regularizer.penalty = NULL;
+    refused(liana_register(own.context, &regularizer.part), LIANA_INVALID_ARGUMENT, "'penalty' is NULL");
+    static const liana_option text_row[] = {{.name = "path", .kind = LIANA_OPTION_STRING}};
     regularizer = own_l1;
-    regularizer.name = "r";
-    regularizer.options = text_row;
-    regularizer.num_options = 1;
-    regularizer.check = NULL;
-    refused(liana_register_regularizer(own.context, &regularizer), LIANA_INVALID_ARGUMENT, "'path' is a text");
+    regularizer.part.name = "r";
+    regularizer.part.options.items = text_row;
+    regularizer.part.options.count = 1;
+    regularizer.part.check = NULL;
+    refused(liana_register(own.context, &regularizer.part), LIANA_INVALID_ARGUMENT, "'path' is a text");
     liana_constraint_type constraint = own_unit;
-    constraint.name = "max_norm";
-    refused(liana_register_constraint(own.context, &constraint), LIANA_INVALID_ARGUMENT, "one of this name");
-    constraint.name = "c";
+    constraint.part.name = "max_norm";
+    refused(liana_register(own.context, &constraint.part), LIANA_INVALID_ARGUMENT, "one of this name");
+    constraint.part.name = "c";
     constraint.apply = NULL;
-    refused(liana_register_constraint(own.context, &constraint), LIANA_INVALID_ARGUMENT, "'apply' is NULL");
-    constraint.size = 8;
-    refused(liana_register_constraint(own.context, &constraint), LIANA_INVALID_ARGUMENT, "its size is 8");
+    refused(liana_register(own.context, &constraint.part), LIANA_INVALID_ARGUMENT, "'apply' is NULL");
+    constraint.part.size = 8;
+    refused(liana_register(own.context, &constraint.part), LIANA_INVALID_ARGUMENT, "its size is 8");
     end(&own);
 }
 
@@ -371,9 +373,9 @@ static liana_tensor summed(const liana_activation_call *call)
     return liana_op_reduce_sum(call->x, LIANA_AXES(-1), false);
 }
 
-static liana_tensor summed_penalty(const liana_regularizer_call *call)
+static liana_tensor summed_elements(const liana_regularizer_call *call)
 {
-    return liana_op_reduce_sum(call->x, LIANA_ALL_AXES, false);
+    return call->x;
 }
 
 static liana_tensor nothing(const liana_constraint_call *call)
@@ -393,9 +395,9 @@ static void test_an_activation_without_a_slope_is_refused(void **state)
     (void)state;
     fixture own = begin(1);
     liana_activation_type activation = own_leaky;
-    activation.name = "step";
+    activation.part.name = "step";
     activation.apply = rounded;
-    done(liana_register_activation(own.context, &activation));
+    done(liana_register(own.context, &activation.part));
     liana_model *m;
     done(liana_model_create(own.context, NULL, &m));
     liana_input(m, .shape = LIANA_INTS(FEATURES));
@@ -411,24 +413,25 @@ static void test_what_they_build_is_looked_at(void **state)
     (void)state;
     fixture own = begin(1);
     liana_activation_type activation = own_leaky;
-    activation.name = "sums";
+    activation.part.name = "sums";
     activation.apply = summed;
-    done(liana_register_activation(own.context, &activation));
+    done(liana_register(own.context, &activation.part));
     liana_regularizer_type regularizer = own_l1;
-    regularizer.name = "sum";
-    regularizer.elements = summed_penalty;
-    done(liana_register_regularizer(own.context, &regularizer));
+    regularizer.part.name = "sum";
+    regularizer.is_by_element = false;
+    regularizer.penalty = summed_elements;
+    done(liana_register(own.context, &regularizer.part));
     liana_constraint_type constraint = own_positive;
-    constraint.name = "nothing";
+    constraint.part.name = "nothing";
     constraint.apply = nothing;
-    done(liana_register_constraint(own.context, &constraint));
+    done(liana_register(own.context, &constraint.part));
     liana_model *m = make_model(&own, &(rules){.activation = "sums"});
     refused(liana_model_status(m), LIANA_INVALID_ARGUMENT,
             "the activation 'sums': its function 'apply' gave f32[1], expected f32[1, 5]");
     liana_model_destroy(m);
     liana_fit_options options = options_of(&own);
     m = make_model(&own, &(rules){.activation = "relu", .kernel = "sum"});
-    refused(liana_fit(m, &options), LIANA_INVALID_ARGUMENT, "the regularizer 'sum': its function 'elements' gave f32");
+    refused(liana_fit(m, &options), LIANA_INVALID_ARGUMENT, "the regularizer 'sum': its function 'penalty' gave f32");
     liana_model_destroy(m);
     m = make_model(&own, &(rules){.activation = "relu", .bias_limit = "nothing"});
     refused(liana_fit(m, &options), LIANA_INVALID_ARGUMENT,

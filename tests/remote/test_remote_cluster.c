@@ -5,7 +5,6 @@
 #include "harness/run_files.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 
 enum { COUNT = 90, NUM_PROCESSES = 3, MAX_WORDS = 16 };
@@ -35,7 +34,7 @@ static liana__test_result run_in_processes(const char *const *words)
     liana__test_result got = liana__test_wait_as(NAMES[0], processes[0]);
     for (int rank = 1; rank < NUM_PROCESSES; rank++) {
         int status;
-        assert_int_equal(waitpid(processes[rank], &status, 0), processes[rank]);
+        assert_compare(waitpid(processes[rank], &status, 0), ==, processes[rank], rank);
         assert_int_equal(WIFEXITED(status) ? WEXITSTATUS(status) : -1, got.code);
     }
     return got;
@@ -70,7 +69,7 @@ static void test_runs_of_several_processes_in_buckets(void **state)
         /* Goes on, and chooses what the run has chosen: here the size of shards is only in its configuration. */
         liana__test_result got = run_in_processes((const char *const[]){"train", config, "--out", url, "--resume",
                                                                         "train.epochs=2", "train.microbatch=4", NULL});
-        assert_non_null(strstr(got.out, "resumed from '"));
+        assert_says(got.out, "resumed from '");
         assert_code(got, 0);
         assert_same_run(runs[i].served);
         /* Measured from the bucket, by all. */
@@ -89,7 +88,7 @@ static void test_a_chief_without_credentials(void **state)
     snprintf(config, sizeof config, "%s", liana__test_tiny_run(COUNT));
     liana__test_result got =
         run_in_processes((const char *const[]){"train", config, "--out", "gs://readonly/run", "train.epochs=1", NULL});
-    assert_non_null(strstr(got.err, "gs://readonly/run"));
+    assert_says(got.err, "gs://readonly/run");
     assert_int_not_equal(got.code, 0);
     liana__test_free_result(&got);
 }

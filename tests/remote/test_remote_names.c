@@ -172,11 +172,11 @@ static void test_lists_of_what_to_leave_out(void **state)
                                                  "data.train=gs://bucket/data/train-images",
                                                  "data.validation=gs://bucket/data/validation-images",
                                                  "data.quarantine=gs://bucket/data/list.csv", "train.epochs=1");
-    assert_non_null(strstr(got.out, "30 training"));
+    assert_says(got.out, "30 training");
     assert_code(got, 0);
     got = liana__test_command("check", config, "data.train=gs://bucket/data/train-images",
                               "data.quarantine=gs://bucket/data/list.csv");
-    assert_non_null(strstr(got.out, "30"));
+    assert_says(got.out, "30");
     assert_code(got, 0);
     serve_text("data/list.csv", "file,record\ntrain-images,x\n");
     assert_refused(liana__test_command("check", config, "data.quarantine=s3://bucket/data/list.csv"), 1,
@@ -237,7 +237,7 @@ static void test_models_and_checkpoints(void **state)
     liana_model_destroy(model);
     liana__test_serve_file("model/model.json", liana__test_path("model/model.json"));
     assert_int_equal(liana_model_load(context, "gs://bucket/model", &model), LIANA_NOT_FOUND);
-    assert_non_null(strstr(liana_context_message(context), "gs://bucket/model/weights.safetensors"));
+    assert_says(liana_context_message(context), "gs://bucket/model/weights.safetensors");
     liana__test_serve_file("model/weights.safetensors", liana__test_path("model/weights.safetensors"));
     const char *const urls[] = {"gs://bucket/model", liana__test_server_url("/web/model")};
     for (int i = 0; i < 2; i++) {
@@ -264,15 +264,15 @@ static void test_signed_urls(void **state)
              liana__test_server_url("/web/data/validation-images"));
     liana__test_result got =
         liana__test_command("train", config, "--out", liana__test_path("run"), train, validation, "train.epochs=1");
-    assert_null(strstr(got.out, "hidden"));
+    assert_never_says(got.out, "hidden");
     assert_code(got, 0);
     char *text;
     size_t size;
     liana__error error = {0};
     assert_ok(liana__file_read(liana__test_path("run/config.yaml"), 1 << 20, &text, &size, &error), &error);
-    assert_non_null(strstr(text, "/web/data/train-images?REDACTED"));
-    assert_non_null(strstr(text, "/web/data/validation-images?REDACTED"));
-    assert_null(strstr(text, "hidden"));
+    assert_says(text, "/web/data/train-images?REDACTED");
+    assert_says(text, "/web/data/validation-images?REDACTED");
+    assert_never_says(text, "hidden");
     free(text);
     assert_refused(liana__test_command("evaluate", liana__test_path("run")), 1, "?REDACTED'", "signature",
                    "data.validation=URL");

@@ -46,7 +46,8 @@ static void assert_same_run(const char *run, const char *expected, bool all)
     assert_ok(liana__folder_list(liana__test_path(other), &arena, &b, &error), &error);
     for (size_t i = 0; all && i < a.count && a.count != b.count; i++) print_error("%s: '%s'\n", run, a.items[i]);
     if (all) assert_int_equal(a.count, b.count);
-    assert_true(a.count > 0 && a.count <= b.count);
+    assert_compare(a.count, >, 0);
+    assert_compare(a.count, <=, b.count);
     assert_string_equal(a.items[a.count - 1], b.items[b.count - 1]);
     for (size_t i = 0; i < a.count; i++) {
         if (all) assert_string_equal(a.items[i], b.items[i]);
@@ -83,7 +84,7 @@ static void check_commands(const char *url)
     const char *name = strstr(there.out, ", with '");
     assert_int_equal(strncmp(here.out, there.out, (size_t)(strstr(here.out, ", with '") - here.out)), 0);
     assert_non_null(name);
-    assert_true(liana__starts_with(name + strlen(", with '"), url));
+    assert_begins(name + strlen(", with '"), url);
     assert_code(here, 0);
     assert_code(there, 0);
     assert_code(liana__test_command("evaluate", url, "--checkpoint", "step-0000000009"), 0);
@@ -118,8 +119,8 @@ static void test_runs_in_buckets(void **state)
         snprintf(served, sizeof served, "served/%s", urls[i] + strlen("s3://bucket/"));
         liana__test_server_fault("put-503", 2);
         liana__test_result got = liana__test_command("train", config, "--out", urls[i]);
-        assert_non_null(strstr(got.out, "the run is in '"));
-        assert_non_null(strstr(got.out, urls[i]));
+        assert_says(got.out, "the run is in '");
+        assert_says(got.out, urls[i]);
         assert_code(got, 0);
         assert_same_run(served, "local", true);
         snprintf(file, sizeof file, "%s/config.yaml", served);
@@ -130,13 +131,13 @@ static void test_runs_in_buckets(void **state)
         assert_refused(liana__test_command("train", config, "--out", urls[i]), 2, urls[i], "already holds a run",
                        "--resume");
         got = liana__test_command("train", config, "--out", urls[i], "--resume", "data.on_bad_record=skip");
-        assert_non_null(strstr(got.out, "nothing is left to train"));
-        assert_non_null(strstr(got.out, urls[i]));
+        assert_says(got.out, "nothing is left to train");
+        assert_says(got.out, urls[i]);
         assert_code(got, 0);
         assert_same_run(served, "local", true);
         /* The run in place of its configuration. */
         got = liana__test_command("train", urls[i], "--resume");
-        assert_non_null(strstr(got.out, "nothing is left to train"));
+        assert_says(got.out, "nothing is left to train");
         assert_code(got, 0);
         assert_refused(liana__test_command("train", urls[i]), 2, "is a run folder", "--resume goes on");
     }
@@ -157,12 +158,12 @@ static void test_pictures(void **state)
         liana__test_free_result(&got);
         liana__test_skip("no cairo");
     }
-    assert_non_null(strstr(got.out, "gs://bucket/run/curves.png"));
+    assert_says(got.out, "gs://bucket/run/curves.png");
     assert_code(got, 0);
     assert_true(liana__file_exists(liana__test_path("served/run/curves.png")));
     assert_true(liana__file_exists(liana__test_path("served/run/predictions.png")));
     got = liana__test_command("data", config, "--out", "s3://bucket/pictures");
-    assert_non_null(strstr(got.out, "s3://bucket/pictures/"));
+    assert_says(got.out, "s3://bucket/pictures/");
     assert_code(got, 0);
     assert_true(liana__folder_exists(liana__test_path("served/pictures")));
     assert_int_equal(count_left(liana__test_path("cache")), 0);
@@ -190,7 +191,7 @@ static void test_lists_and_traces(void **state)
     liana__arena_free(&arena);
     assert_code(liana__test_command("check", bad, "--quarantine", liana__test_path("local.csv")), 1);
     liana__test_result got = liana__test_command("check", bad, "--quarantine", "s3://bucket/sent.csv");
-    assert_non_null(strstr(got.out, "'s3://bucket/sent.csv'"));
+    assert_says(got.out, "'s3://bucket/sent.csv'");
     assert_code(got, 1);
     assert_same_file(liana__test_path("served/sent.csv"), liana__test_path("local.csv"));
     assert_refused(liana__test_command("check", bad, "--quarantine", "gs://readonly/sent.csv"), 1,
@@ -255,14 +256,14 @@ static void test_a_bucket_that_refuses_later(void **state)
     liana__test_result got = liana__test_command("train", config, "--out", "s3://bucket/run");
     const char *kept = strstr(got.err, "is kept in '");
     assert_non_null(kept);
-    assert_non_null(strstr(got.err, "HTTP 403"));
-    assert_non_null(strstr(got.err, "--resume sends it"));
+    assert_says(got.err, "HTTP 403");
+    assert_says(got.err, "--resume sends it");
     assert_code(got, 1);
     assert_int_equal(count_left(liana__test_path("cache")), 1);
     /* What was kept is not overwritten by mistake, and is sent by a resume. */
     liana__test_server_fault("none", 0);
     got = liana__test_command("train", config, "--out", "s3://bucket/run");
-    assert_true(strstr(got.err, "were not sent") || strstr(got.err, "already holds a run"));
+    if (!strstr(got.err, "were not sent")) assert_says(got.err, "already holds a run");
     assert_code(got, 2);
     assert_code(liana__test_command("train", config, "--out", "s3://bucket/run", "--resume"), 0);
     assert_same_run("served/run", "local", true);
@@ -277,8 +278,8 @@ static void test_places_that_cannot_be_written(void **state)
     assert_refused(liana__test_command("train", config, "--out", "s3://missing/run"), 1, "s3://missing/run",
                    "NoSuchBucket");
     liana__test_result got = liana__test_command("train", config, "--out", "gs://readonly/run");
-    assert_non_null(strstr(got.err, "storage.objects.create"));
-    assert_null(strstr(got.out, "epoch 1"));
+    assert_says(got.err, "storage.objects.create");
+    assert_never_says(got.out, "epoch 1");
     assert_code(got, 1);
     assert_refused(liana__test_command("train", config, "--out", "https://example.com/run"), 1,
                    "https://example.com/run", "web servers take no files");
@@ -333,7 +334,7 @@ static void test_shards(void **state)
         liana__test_server_fault("put-503", 2);
         liana__test_result got = liana__test_command("convert", data, "--out", urls[i], "--validation", "0.2",
                                                      "--records", "10", "--overwrite");
-        assert_non_null(strstr(got.out, urls[i]));
+        assert_says(got.out, urls[i]);
         assert_code(got, 0);
         assert_same_shards(served, "here");
         char path[200];
@@ -415,11 +416,11 @@ static void test_fits_and_models(void **state)
         liana_model_destroy(loaded);
     }
     assert_int_equal(liana_model_save(model, "gs://readonly/model"), LIANA_IO_ERROR);
-    assert_non_null(strstr(liana_context_message(context), "gs://readonly/model/weights.safetensors"));
+    assert_says(liana_context_message(context), "gs://readonly/model/weights.safetensors");
     options.checkpoints = "s3://readonly/fit";
     options.resume = false;
     assert_int_equal(liana_fit(model, &options), LIANA_IO_ERROR);
-    assert_non_null(strstr(liana_context_message(context), "AccessDenied"));
+    assert_says(liana_context_message(context), "AccessDenied");
     liana_model_destroy(model);
     liana_dataset_close(data);
     liana_context_destroy(context);

@@ -313,7 +313,7 @@ static void test_files(void **state)
     liana__remote *remote;
     const char *path = liana__test_write("local", bytes, PARTS);
     int descriptor = open(path, O_RDONLY | O_CLOEXEC);
-    assert_true(descriptor >= 0);
+    assert_compare(descriptor, >=, 0);
     assert_ok(liana__remote_create(&quick, &remote, &error), &error);
     /* The file is gone from its folder: what was opened is sent. */
     unlink(path);

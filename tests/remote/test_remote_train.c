@@ -40,7 +40,7 @@ static void test_training_from_buckets(void **state)
                             "data.train={images: gs://bucket/data/train-images, labels: gs://bucket/data/train-labels}",
                             "data.validation=gs://bucket/data/validation-*",
                             "data.class_names=gs://bucket/data/classes.txt");
-    assert_non_null(strstr(got.out, "remote files: 2 of 2"));
+    assert_says(got.out, "remote files: 2 of 2");
     assert_code(got, 0);
     assert_same_model("gs", "local");
     /* The configuration from there as well: what it names lies beside it. */
@@ -59,10 +59,10 @@ static void test_training_from_buckets(void **state)
     size_t size;
     liana__error error = {0};
     assert_ok(liana__file_read(liana__test_path("gs/config.yaml"), 1 << 20, &text, &size, &error), &error);
-    assert_non_null(strstr(text, "gs://bucket/data/train-images"));
-    assert_non_null(strstr(text, "west"));
-    assert_null(strstr(text, "token-given"));
-    assert_null(strstr(text, "/views/"));
+    assert_says(text, "gs://bucket/data/train-images");
+    assert_says(text, "west");
+    assert_never_says(text, "token-given");
+    assert_never_says(text, "/views/");
     free(text);
     /* Nothing new: a resume and an evaluation read the cache. */
     liana__test_server_forget();
@@ -96,8 +96,8 @@ static void test_commands_read_urls(void **state)
     serve_copy("train-images");
     serve_copy("train-labels");
     liana__test_result got = liana__test_command("inspect", "s3://bucket/data/train-labels");
-    assert_non_null(strstr(got.out, "path: s3://bucket/data/train-labels"));
-    assert_non_null(strstr(got.out, "IDX"));
+    assert_says(got.out, "path: s3://bucket/data/train-labels");
+    assert_says(got.out, "IDX");
     assert_code(got, 0);
     assert_code(liana__test_command("check", "gs://bucket/data/train-*"), 0);
     assert_code(liana__test_command("convert", "gs://bucket/data/train-*", "--out", liana__test_path("shards")), 0);
@@ -142,12 +142,12 @@ static void test_records_of_a_dataset(void **state)
     assert_non_null(one);
     liana_dataset *both = liana_dataset_tfrecord(context, "s3://bucket/shards/*.tfrec");
     assert_non_null(both);
-    assert_true(liana_dataset_num_examples(one) > 0);
+    assert_compare(liana_dataset_num_examples(one), >, 0);
     assert_int_equal(liana_dataset_num_examples(both), 2 * liana_dataset_num_examples(one));
     liana_dataset_close(one);
     liana_dataset_close(both);
     assert_null(liana_dataset_tfrecord(context, "s3://bucket/none.tfrec"));
-    assert_non_null(strstr(liana_context_message(context), "'s3://bucket/none.tfrec'"));
+    assert_says(liana_context_message(context), "'s3://bucket/none.tfrec'");
     liana_context_destroy(context);
 }
 
@@ -161,9 +161,9 @@ static void test_damage_is_named_by_url_and_left_out(void **state)
     serve_shard("a.tfrec", 0, 2000);
     serve_shard("b.tfrec", 20, 0);
     liana__test_result got = liana__test_command("check", "gs://bucket/shards/*.tfrec");
-    assert_non_null(strstr(got.out, "gs://bucket/shards/a.tfrec"));
-    assert_non_null(strstr(got.out, "gs://bucket/shards/b.tfrec"));
-    assert_null(strstr(got.out, "/views/"));
+    assert_says(got.out, "gs://bucket/shards/a.tfrec");
+    assert_says(got.out, "gs://bucket/shards/b.tfrec");
+    assert_never_says(got.out, "/views/");
     assert_code(got, 1);
     const char *list = liana__test_path("list.csv");
     assert_code(liana__test_command("check", "gs://bucket/shards/a.tfrec", "--quarantine", list), 1);

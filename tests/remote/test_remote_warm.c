@@ -18,7 +18,7 @@ static liana_model *start_from(liana_context *context, const char *from)
     liana_model *model = liana__tiny_model(context);
     snprintf(options, sizeof options, "{from: \"%s\"}", from);
     done(liana_model_warm_start(model, options, NULL, &report));
-    assert_true(report.matched > 5);
+    assert_compare(report.matched, >, 5);
     return model;
 }
 

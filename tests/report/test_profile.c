@@ -61,12 +61,12 @@ static void count_events(const liana__profile *profile, int64_t counts[LIANA__NU
     memset(counts, 0, LIANA__NUM_EVENTS * sizeof *counts);
     for (size_t i = 0; i < profile->num_events; i++) {
         const liana__profile_event *item = &profile->events[i];
-        assert_true(item->event.end >= item->event.begin);
+        assert_compare(item->event.end, >=, item->event.begin);
         bool reads = item->event.kind == LIANA__EVENT_READ, steps = item->track == (size_t)profile->num_workers;
-        assert_true(reads == (item->track > (size_t)profile->num_workers));
+        assert_compare(reads, ==, item->track > (size_t)profile->num_workers);
         bool phase = item->event.kind == LIANA__EVENT_SHARDS || item->event.kind == LIANA__EVENT_UPDATE ||
                      item->event.kind == LIANA__EVENT_WAIT || item->event.kind == LIANA__EVENT_STEP;
-        assert_true(steps == phase);
+        assert_compare(steps, ==, phase);
         counts[item->event.kind]++;
     }
 }
@@ -102,7 +102,7 @@ static void check_counts(const liana__profile *profile)
     assert_int_equal(counts[LIANA__EVENT_SHARD], STEPS * SHARDS);
     /* All is added output by output, within shards: two neighbours, and pairs of them. */
     assert_int_equal(counts[LIANA__EVENT_REDUCE], 0);
-    assert_true(counts[LIANA__EVENT_ADD] > STEPS * (SHARDS - 1));
+    assert_compare(counts[LIANA__EVENT_ADD], >, STEPS * (SHARDS - 1));
     assert_int_equal(counts[LIANA__EVENT_ADD] % (STEPS * (SHARDS - 1)), 0);
     /* One of each in a shard: the network has one such layer. Dropout has a gradient that is a dropout. */
     assert_int_equal(calls_of(profile, "conv2d"), STEPS * SHARDS);
@@ -116,15 +116,15 @@ static void check_counts(const liana__profile *profile)
     for (size_t i = 0; i < profile->by_op.count; i++) {
         by_op += profile->by_op.items[i].calls;
         seconds += profile->by_op.items[i].seconds;
-        if (i) assert_true(profile->by_op.items[i].seconds <= profile->by_op.items[i - 1].seconds);
+        if (i) assert_compare(profile->by_op.items[i].seconds, <=, profile->by_op.items[i - 1].seconds, i);
     }
     assert_int_equal(by_node, counts[LIANA__EVENT_NODE]);
     assert_int_equal(by_op, counts[LIANA__EVENT_NODE]);
-    assert_float_equal(seconds, profile->nodes, 1e-9);
+    assert_near(seconds, profile->nodes, 1e-9);
     /* 12 x 12 images, 3 x 3 windows, 8 filters: 10 x 10 x 8 outputs of 9 taps. */
     const liana__profile_row *conv = row_of(profile, "conv2d");
-    assert_true(conv->flops == 2.0 * 800 * 9 * BATCH * STEPS);
-    assert_true(conv->cost.flops == 2.0 * 800 * 9 * BATCH / SHARDS);
+    assert_compare(conv->flops, ==, 2.0 * 800 * 9 * BATCH * STEPS);
+    assert_compare(conv->cost.flops, ==, 2.0 * 800 * 9 * BATCH / SHARDS);
 }
 
 /* Of the events of two kinds, which each lie in one sum. */
@@ -141,13 +141,13 @@ static double seconds_of(const liana__profile *profile, liana__event_kind kind, 
 /* Sums are of the events, and parts lie within the whole. */
 static void check_times(const liana__profile *profile)
 {
-    assert_float_equal(profile->seconds, seconds_of(profile, LIANA__EVENT_STEP, LIANA__EVENT_STEP), 1e-9);
-    assert_float_equal(profile->nodes, seconds_of(profile, LIANA__EVENT_NODE, LIANA__EVENT_PACK), 1e-9);
-    assert_float_equal(profile->update, seconds_of(profile, LIANA__EVENT_UPDATE, LIANA__EVENT_UPDATE), 1e-9);
-    assert_float_equal(profile->reduction, seconds_of(profile, LIANA__EVENT_REDUCE, LIANA__EVENT_ADD), 1e-9);
-    assert_true(profile->wait + profile->shards + profile->update <= profile->seconds * 1.0001);
-    assert_true(profile->nodes + profile->reduction <= profile->busy * 1.0001);
-    assert_true(profile->busy <= profile->seconds * THREADS * 1.0001);
+    assert_near(profile->seconds, seconds_of(profile, LIANA__EVENT_STEP, LIANA__EVENT_STEP), 1e-9);
+    assert_near(profile->nodes, seconds_of(profile, LIANA__EVENT_NODE, LIANA__EVENT_PACK), 1e-9);
+    assert_near(profile->update, seconds_of(profile, LIANA__EVENT_UPDATE, LIANA__EVENT_UPDATE), 1e-9);
+    assert_near(profile->reduction, seconds_of(profile, LIANA__EVENT_REDUCE, LIANA__EVENT_ADD), 1e-9);
+    assert_compare(profile->wait + profile->shards + profile->update, <=, profile->seconds * 1.0001);
+    assert_compare(profile->nodes + profile->reduction, <=, profile->busy * 1.0001);
+    assert_compare(profile->busy, <=, profile->seconds * THREADS * 1.0001);
     /* The events of a track are in order, and a node lies in its shard or an update, of which
      * any thread may have a part. */
     for (size_t i = 0; i < profile->num_events; i++) {
@@ -171,7 +171,7 @@ static void train_plainly(fixture *own, int64_t steps)
     liana__error error = {0};
     liana__loader *loader = own->run.training.loader;
     assert_ok(liana__loader_begin(loader, 0, 0, &error), &error);
-    liana__learning_rate rate = own->run.core.learning_rate;
+    liana_learning_rate rate = own->run.core.learning_rate;
     rate.steps_per_epoch = (int64_t)liana__loader_steps_per_epoch(loader, 0);
     rate.total_steps = 3 * rate.steps_per_epoch;
     for (int64_t i = 0; i < steps; i++) {
@@ -197,7 +197,7 @@ static void test_profile(void **state)
     open_run(&plain, NULL);
     train_plainly(&plain, WARMUP + STEPS);
     liana__error error = {0};
-    assert_true(plain.run.core.variables.count > 10);
+    assert_compare(plain.run.core.variables.count, >, 10);
     assert_int_equal(plain.run.core.variables.count, profiled.run.core.variables.count);
     for (size_t i = 0; i < plain.run.core.variables.count; i++) {
         const liana__buffer *a = plain.run.core.variables.items[i].buffer,
@@ -227,24 +227,28 @@ static void test_roofline(void **state)
     assert_ok(liana__roofline_measure(context, &roofline, &error), &error);
     assert_int_equal(roofline.num_workers, THREADS);
     /* How fast it is, nobody knows: rates are numbers, and dot products of bf16 can be had in f32. */
-    assert_true(roofline.flops > 0 && isfinite(roofline.flops) && isfinite(roofline.bf16_flops));
-    assert_true(roofline.bf16_flops >= roofline.flops);
-    if (context->isa < LIANA__ISA_AVX512_BF16) assert_true(roofline.bf16_flops == roofline.flops);
-    assert_true(roofline.undisturbed >= 0 && roofline.undisturbed <= 1);
+    assert_compare(roofline.flops, >, 0);
+    assert_true(isfinite(roofline.flops));
+    assert_true(isfinite(roofline.bf16_flops));
+    assert_compare(roofline.bf16_flops, >=, roofline.flops);
+    if (context->isa < LIANA__ISA_AVX512_BF16) assert_compare(roofline.bf16_flops, ==, roofline.flops);
+    assert_compare(roofline.undisturbed, >=, 0);
+    assert_compare(roofline.undisturbed, <=, 1);
     for (int i = 0; i < LIANA__ROOFLINE_SIZES; i++) {
-        assert_true(roofline.memory[i].rate > 0 && isfinite(roofline.memory[i].rate));
-        if (i) assert_true(roofline.memory[i].rate <= roofline.memory[i - 1].rate);
-        if (i) assert_true(roofline.memory[i].size >= roofline.memory[i - 1].size);
+        assert_compare(roofline.memory[i].rate, >, 0, i);
+        assert_true(isfinite(roofline.memory[i].rate));
+        if (i) assert_compare(roofline.memory[i].rate, <=, roofline.memory[i - 1].rate, i);
+        if (i) assert_compare(roofline.memory[i].size, >=, roofline.memory[i - 1].size, i);
     }
     liana_context_destroy(context);
     /* One of two workers has half of the machine; bytes count at the rate of the least size that holds them. */
     liana__roofline made = {.num_workers = 2, .flops = 4e9, .bf16_flops = 8e9};
     for (int i = 0; i < LIANA__ROOFLINE_SIZES; i++) made.memory[i] = (liana__bandwidth){100u << i, 1e9 / (1 << i)};
-    assert_float_equal(liana__roofline_compute_seconds(&made, 2e9, false), 1, 1e-12);
-    assert_float_equal(liana__roofline_compute_seconds(&made, 2e9, true), 0.5, 1e-12);
-    assert_float_equal(liana__roofline_memory_seconds(&made, 100), 100 * 2 / 1e9, 1e-18);
-    assert_float_equal(liana__roofline_memory_seconds(&made, 101), 101 * 2 / 0.5e9, 1e-18);
-    assert_float_equal(liana__roofline_memory_seconds(&made, 1e6), 1e6 * 2 / (1e9 / 32), 1e-12);
+    assert_near(liana__roofline_compute_seconds(&made, 2e9, false), 1, 1e-12);
+    assert_near(liana__roofline_compute_seconds(&made, 2e9, true), 0.5, 1e-12);
+    assert_near(liana__roofline_memory_seconds(&made, 100), 100 * 2 / 1e9, 1e-18);
+    assert_near(liana__roofline_memory_seconds(&made, 101), 101 * 2 / 0.5e9, 1e-18);
+    assert_near(liana__roofline_memory_seconds(&made, 1e6), 1e6 * 2 / (1e9 / 32), 1e-12);
 }
 
 /* In mixed precision the same convolutions move fewer bytes and are held against the units for bf16; what is computed
@@ -263,13 +267,13 @@ static void test_bf16_is_held_against_its_own_roof(void **state)
         double peak = half ? bf16.roofline.bf16_flops : bf16.roofline.flops;
         if (strcmp(row->cost.family, "matrix products") == 0) continue;
         if (strcmp(row->cost.family, "convolutions") == 0 && !half) continue; /* gradients: as conv2d */
-        assert_float_equal(row->compute_seconds, row->flops * bf16.num_workers / peak, 1e-6 * row->compute_seconds);
+        assert_near(row->compute_seconds, row->flops * bf16.num_workers / peak, 1e-6 * row->compute_seconds);
         any = any || half;
     }
     assert_true(any);
     const liana__profile_row *wide = row_of(&f32, "conv2d"), *narrow = row_of(&bf16, "conv2d");
-    assert_true(narrow->flops == wide->flops);
-    assert_true(narrow->bytes < 0.75 * wide->bytes);
+    assert_compare(narrow->flops, ==, wide->flops);
+    assert_compare(narrow->bytes, <, 0.75 * wide->bytes);
     liana__profile_free(&f32);
     close_run(&single);
     liana__profile_free(&bf16);
@@ -307,12 +311,12 @@ static void test_verdict(void **state)
                         "ops (memory-bound) at 80% of the roofline; 10% adding gradients; 25% workers "
                         "idle; input wait 10%");
     liana__text_free(&text);
-    assert_float_equal(liana__profile_undisturbed(&profile), 0.5, 1e-12);
+    assert_near(liana__profile_undisturbed(&profile), 0.5, 1e-12);
     profile.reading = 20; /* threads that wait for a core of the two */
     profile.cpu = 18;
-    assert_float_equal(liana__profile_undisturbed(&profile), 0.9, 1e-12);
+    assert_near(liana__profile_undisturbed(&profile), 0.9, 1e-12);
     profile.cpu = 20.1;
-    assert_float_equal(liana__profile_undisturbed(&profile), 1, 1e-12);
+    assert_near(liana__profile_undisturbed(&profile), 1, 1e-12);
 }
 
 /* ---- the command ---- */
@@ -377,19 +381,23 @@ static void test_command_json(void **state)
     assert_int_equal(number(whole, "steps"), 3);
     assert_int_equal(number(whole, "examples"), 96);
     assert_int_equal(number(whole, "workers"), 2);
-    assert_true(number(whole, "busy") >= 0 && number(whole, "busy") <= 1.0001);
-    assert_true(number(whole, "undisturbed") >= 0 && number(whole, "undisturbed") <= 1);
-    assert_true(number(whole, "peak_undisturbed") >= 0 && number(whole, "peak_undisturbed") <= 1);
-    assert_true(number(whole, "step_seconds") >= 0 && number(whole, "peak_flops") > 0);
+    assert_compare(number(whole, "busy"), >=, 0);
+    assert_compare(number(whole, "busy"), <=, 1.0001);
+    assert_compare(number(whole, "undisturbed"), >=, 0);
+    assert_compare(number(whole, "undisturbed"), <=, 1);
+    assert_compare(number(whole, "peak_undisturbed"), >=, 0);
+    assert_compare(number(whole, "peak_undisturbed"), <=, 1);
+    assert_compare(number(whole, "step_seconds"), >=, 0);
+    assert_compare(number(whole, "peak_flops"), >, 0);
     assert_int_equal(json_array_size(json_object_get(whole, "bandwidths")), LIANA__ROOFLINE_SIZES);
     json_t *conv = find_event(got.out, "op", "conv2d 3x3");
     assert_int_equal(number(conv, "calls"), 4);
-    assert_true(number(conv, "flops") == 2.0 * 800 * 9 * BATCH);
+    assert_compare(number(conv, "flops"), ==, 2.0 * 800 * 9 * BATCH);
     assert_string_equal(json_string_value(json_object_get(conv, "kernel")), "onednn");
     /* f32 comparison of s32 labels: no vector form, and the table says why. */
     json_t *equal = find_event(got.out, "op", "equal"), *node = find_event(got.out, "node", "conv2d 3x3");
     assert_string_equal(json_string_value(json_object_get(equal, "kernel")), "reference");
-    assert_non_null(strstr(json_string_value(json_object_get(equal, "declined")), "avx2: "));
+    assert_says(json_string_value(json_object_get(equal, "declined")), "avx2: ");
     assert_string_equal(json_string_value(json_object_get(node, "variable")), "conv2d/kernel");
     json_decref(whole);
     json_decref(conv);
@@ -439,15 +447,16 @@ static void check_nesting(const json_t *events, int track)
     json_array_foreach(sorted, index, event)
     {
         double begin = number(event, "ts"), end = begin + number(event, "dur");
-        assert_true(begin >= previous && end >= begin);
+        assert_compare(begin, >=, previous);
+        assert_compare(end, >=, begin);
         previous = begin;
         while (depth > 0 && ends[depth - 1] <= begin + 1e-3) depth--;
-        if (depth > 0) assert_true(end <= ends[depth - 1] + 1e-3);
-        assert_true(depth < MOST);
+        if (depth > 0) assert_compare(end, <=, ends[depth - 1] + 1e-3);
+        assert_compare(depth, <, MOST);
         ends[depth++] = end;
         seen++;
     }
-    assert_true(seen > 0);
+    assert_compare(seen, >, 0);
     json_decref(sorted);
 }
 
@@ -470,7 +479,8 @@ static void test_trace(void **state)
     {
         const char *kind = json_string_value(json_object_get(event, "ph"));
         const char *name = json_string_value(json_object_get(event, "name"));
-        assert_true(name && number(event, "pid") == 1);
+        assert_true(name);
+        assert_compare(number(event, "pid"), ==, 1);
         if (strcmp(name, "thread_name") == 0) names[(int)number(event, "tid")]++;
         if (strcmp(kind, "X") != 0) continue;
         steps += strcmp(name, "step") == 0;
@@ -507,11 +517,12 @@ static void check_packed_trace(const liana__profile *profile)
         const json_t *args = json_object_get(event, "args");
         const char *name = json_string_value(json_object_get(event, "name"));
         bool packs = strcmp(name, "pack for conv2d 3x3") == 0, runs = strcmp(name, "conv2d 3x3") == 0;
-        if (packs || runs) assert_true(number(args, "flops") == (packs ? 0 : 2.0 * 64 * 9 * 4 * 5));
+        if (packs || runs) assert_compare(number(args, "flops"), ==, packs ? 0 : 2.0 * 64 * 9 * 4 * 5);
         packed += packs;
         run += runs;
     }
-    assert_true(packed == 2 && run == 6);
+    assert_compare(packed, ==, 2);
+    assert_compare(run, ==, 6);
     json_decref(trace);
 }
 
@@ -580,16 +591,17 @@ static void test_packing_is_time_of_its_node(void **state)
     profile.roofline = (liana__roofline){.num_workers = 1, .flops = 1e9, .bf16_flops = 1e9};
     for (int i = 0; i < LIANA__ROOFLINE_SIZES; i++) profile.roofline.memory[i] = (liana__bandwidth){1u << i, 1e9};
     assert_ok(liana__profile_add_up(&profile, &error), &error);
-    assert_float_equal(profile.nodes, 3.5, 1e-9);
+    assert_near(profile.nodes, 3.5, 1e-9);
     const liana__profile_row *rows[] = {profile.by_node.items, profile.by_op.items};
-    assert_true(profile.by_node.count == 1 && profile.by_op.count == 1);
+    assert_compare(profile.by_node.count, ==, 1);
+    assert_compare(profile.by_op.count, ==, 1);
     for (int i = 0; i < 2; i++) {
         assert_int_equal(rows[i]->calls, 6);
         assert_ptr_equal(rows[i]->kernel, &made);
-        assert_float_equal(rows[i]->seconds, 3.5, 1e-9);
-        assert_true(rows[i]->flops == 6.0 * 2 * 64 * 9 * 4 * 5);
-        assert_true(rows[i]->bytes == 6.0 * 4 * (64 * 4 + 9 * 4 * 5 + 64 * 5));
-        assert_float_equal(rows[i]->compute_seconds, rows[i]->flops / 1e9, 1e-15);
+        assert_near(rows[i]->seconds, 3.5, 1e-9, i);
+        assert_compare(rows[i]->flops, ==, 6.0 * 2 * 64 * 9 * 4 * 5, i);
+        assert_compare(rows[i]->bytes, ==, 6.0 * 4 * (64 * 4 + 9 * 4 * 5 + 64 * 5), i);
+        assert_near(rows[i]->compute_seconds, rows[i]->flops / 1e9, 1e-15, i);
     }
     check_packed_trace(&profile);
     check_shares_above_all(&profile);

@@ -59,9 +59,11 @@ static void test_grid_shows_images_and_frames(void **state)
     static const double middle = 1.5 * (20 + 64);
     assert_memory_equal(pixel_at(&image, middle, middle), blue, 3);
     const uint8_t *tall = pixel_at(&image, middle + 1.5 * 144, middle);
-    assert_true(tall[0] == 70 && tall[1] == 70 && tall[2] == 70);
+    assert_compare(tall[0], ==, 70);
+    assert_compare(tall[1], ==, 70);
+    assert_compare(tall[2], ==, 70);
     /* The tall picture is half as wide as its cell: the rest of the cell is background. */
-    assert_true(pixel_at(&image, 1.5 * (20 + 144 + 10), middle)[0] > 200);
+    assert_compare(pixel_at(&image, 1.5 * (20 + 144 + 10), middle)[0], >, 200);
     assert_memory_equal(pixel_at(&image, middle + 1.5 * 288, middle), blue, 3);
     /* Frames: 4 pixels around each picture. */
     assert_true(is_green(pixel_at(&image, 1.5 * 18, middle)));
@@ -78,7 +80,8 @@ static void test_grid_shows_images_and_frames(void **state)
             outside += is_red(pixel) && !(x > 1.5 * 160 && x < 1.5 * 294);
         }
     }
-    assert_true(green > 50 && red > 50);
+    assert_compare(green, >, 50);
+    assert_compare(red, >, 50);
     assert_int_equal(outside, 0);
     liana__image_free(&image);
 }
@@ -133,13 +136,14 @@ static void test_curves_follow_their_values(void **state)
     for (int epoch = 0; epoch < 5; epoch++) {
         double x = 2 * (64 + 105 * epoch) + (epoch == 0 ? 2 : epoch == 4 ? -2 : 0);
         int64_t now = height_at(&image, x, true), then = height_at(&image, x + 2 * 568, true);
-        assert_true(now > 0 && now < before);
-        assert_true(then > rising);
+        assert_compare(now, >, 0);
+        assert_compare(now, <, before);
+        assert_compare(then, >, rising);
         before = now;
         rising = then;
     }
     /* Validation lies above training, and is missing in the middle, where it has no values. */
-    assert_true(height_at(&image, 2 * 65, false) > height_at(&image, 2 * 65, true));
+    assert_compare(height_at(&image, 2 * 65, false), >, height_at(&image, 2 * 65, true));
     assert_int_equal(height_at(&image, 2 * (64 + 210), false), -1);
     liana__image_free(&image);
 }
@@ -241,8 +245,10 @@ static void test_titles_of_small_pictures_fit(void **state)
         ends[1][large] = right_end(&image, 66);
         liana__image_free(&image);
     }
-    assert_true(ends[0][0] > 200 && ends[0][0] == ends[0][1]);
-    assert_true(ends[1][0] > 300 && ends[1][0] == ends[1][1]);
+    assert_compare(ends[0][0], >, 200);
+    assert_compare(ends[0][0], ==, ends[0][1]);
+    assert_compare(ends[1][0], >, 300);
+    assert_compare(ends[1][0], ==, ends[1][1]);
 }
 
 /* Decisions lie where they were made, at what they measured. */
@@ -262,7 +268,10 @@ static void test_decisions_are_drawn(void **state)
         liana__image image = read_picture(liana__test_path("marks.png"));
         for (size_t i = 0; i < 3; i++) {
             int64_t grey = count_grey(&image, places[i][0], places[i][1]);
-            assert_true(with ? grey >= 12 : grey < 12);
+            if (with)
+                assert_compare(grey, >=, 12, i);
+            else
+                assert_compare(grey, <, 12, i);
         }
         liana__image_free(&image);
     }
@@ -290,8 +299,8 @@ static void test_curves_take_odd_values(void **state)
     char *svg;
     size_t size;
     assert_ok(liana__file_read(liana__test_path("odd.svg"), 1 << 24, &svg, &size, &error), &error);
-    assert_non_null(strstr(svg, "<svg"));
-    assert_non_null(strstr(svg, "</svg>"));
+    assert_says(svg, "<svg");
+    assert_says(svg, "</svg>");
     free(svg);
     assert_fails(liana__curves_write(liana__test_path("a.png"), NULL, NULL, 0, 1, &error), LIANA_INVALID_ARGUMENT,
                  &error, "a.png", "0 panels");
@@ -332,8 +341,8 @@ static void test_panels_stand_in_rows(void **state)
         if (i == 0) width = wide, height = high;
         if (i == 1) margin = 2 * width - wide;
         if (i == 0) continue;
-        assert_float_equal(wide, cases[i].columns * (width - margin) + margin, 2);
-        assert_float_equal(high, cases[i].rows * height, 2);
+        assert_near(wide, cases[i].columns * (width - margin) + margin, 2, i);
+        assert_near(high, cases[i].rows * height, 2, i);
     }
 }
 
@@ -342,7 +351,7 @@ static void test_axis_steps_are_round(void **state)
     (void)state;
     static const double cases[][3] = {{0, 1, 0.2}, {0, 2.3, 0.5}, {0.1, 0.9, 0.2}, {1, 30, 5}, {0, 0.007, 0.001}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        assert_true(fabs(liana__curves_step(cases[i][0], cases[i][1], i == 3 ? 6 : 5) - cases[i][2]) < 1e-12);
+        assert_near(liana__curves_step(cases[i][0], cases[i][1], i == 3 ? 6 : 5), cases[i][2], 1e-12, i);
     }
 }
 

@@ -45,18 +45,18 @@ static void test_draws_curves_and_predictions(void **state)
     const char *run = make_run();
     liana__test_result got = liana__test_command("report", run);
     assert_int_equal(got.code, 0);
-    assert_non_null(strstr(got.out, "run/curves.png\n"));
-    assert_non_null(strstr(got.out, "run/predictions.png\n"));
+    assert_says(got.out, "run/curves.png\n");
+    assert_says(got.out, "run/predictions.png\n");
     liana__test_free_result(&got);
 
     liana__image predictions = read_picture("run/predictions.png");
     size_t green = count_frames(&predictions, 1, 0), red = count_frames(&predictions, 0, 1);
     /* 24 frames of at least 4 * 168 pixels, at 1.5 pixels a unit: some prediction is right, and none is grey. */
-    assert_true(green > 0);
-    assert_true(green + red > 24 * 4 * 168);
+    assert_compare(green, >, 0);
+    assert_compare(green + red, >, 24 * 4 * 168);
     liana__image_free(&predictions);
     liana__image curves = read_picture("run/curves.png");
-    assert_true(curves.width > 2 * curves.height); /* loss and accuracy, side by side */
+    assert_compare(curves.width, >, 2 * curves.height); /* loss and accuracy, side by side */
     liana__image_free(&curves);
 }
 
@@ -68,7 +68,7 @@ static void test_another_folder_and_json(void **state)
     snprintf(out, sizeof out, "%s/pictures/deep", run);
     liana__test_result got = liana__test_command("report", run, "--out", out, "--json");
     assert_int_equal(got.code, 0);
-    assert_non_null(strstr(got.out, "\"picture\""));
+    assert_says(got.out, "\"picture\"");
     liana__test_free_result(&got);
     assert_true(liana__file_exists(liana__test_path("run/pictures/deep/curves.png")));
     assert_true(liana__file_exists(liana__test_path("run/pictures/deep/predictions.png")));
@@ -86,9 +86,9 @@ static void test_a_run_without_validation(void **state)
     liana__test_folder();
     assert_code(liana__test_command("train", liana__test_tiny_run(60), "data.validation=null", "train.epochs=1"), 0);
     liana__test_result got = liana__test_command("report", liana__test_path("run"));
-    assert_non_null(strstr(got.out, "run/curves.png\n"));
-    assert_null(strstr(got.out, "predictions.png"));
-    assert_non_null(strstr(got.err, "no validation data"));
+    assert_says(got.out, "run/curves.png\n");
+    assert_never_says(got.out, "predictions.png");
+    assert_says(got.err, "no validation data");
     assert_code(got, 0);
 }
 

@@ -65,7 +65,8 @@ static void run_graph(const liana_graph *graph, finished_run *run)
     memset(buffers, 0, sizeof buffers);
     memset(outputs, 0, sizeof outputs);
     *run = (finished_run){.num_arguments = graph->num_inputs + graph->num_variables};
-    assert_true(run->num_arguments <= 3 * MOST_WEIGHTS && graph->num_outputs <= 3 * MOST_WEIGHTS);
+    assert_compare(run->num_arguments, <=, 3 * MOST_WEIGHTS);
+    assert_compare(graph->num_outputs, <=, 3 * MOST_WEIGHTS);
     assert_ok(backend->compile(reference, graph, &executable, &error), &error);
     for (size_t i = 0; i < run->num_arguments; i++) {
         const liana__node *leaf = i < graph->num_inputs ? graph->inputs[i] : graph->variables[i - graph->num_inputs];

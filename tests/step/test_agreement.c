@@ -7,8 +7,8 @@
 #include "formats/yaml.h"
 #include "train/checkpoint/checkpoint_image.h"
 #include "train/config/config.h"
-#include "train/core/agreement.h"
 #include "train/run/run_internal.h"
+#include "train/training/training_agreement.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -80,7 +80,7 @@ static void assert_all_refused(const process *processes, size_t count, liana_sta
         assert_string_equal(processes[i].error.message, processes[0].error.message);
         for (size_t k = 0; texts[k]; k++) {
             if (!strstr(processes[i].error.message, texts[k])) print_error("%s\n", processes[i].error.message);
-            assert_non_null(strstr(processes[i].error.message, texts[k]));
+            assert_says(processes[i].error.message, texts[k]);
         }
     }
 }
@@ -167,7 +167,7 @@ static void test_instruction_sets_fall_to_the_lowest(void **state)
         assert_ok(processes[i].status, &processes[i].error);
         assert_int_equal(processes[i].isa, LIANA__ISA_BASELINE);
         if (i == 1) assert_string_equal(processes[i].notes, "");
-        if (i != 1) assert_non_null(strstr(processes[i].notes, "process 1 has the instruction set baseline"));
+        if (i != 1) assert_says(processes[i].notes, "process 1 has the instruction set baseline");
     }
 }
 
@@ -294,8 +294,8 @@ static void test_arithmetic_is_compared(void **state)
         if (exact) assert_all_refused(processes, 3, LIANA_UNAVAILABLE, texts);
         for (size_t i = 0; !exact && i < 3; i++) {
             assert_ok(processes[i].status, &processes[i].error);
-            assert_non_null(strstr(processes[i].notes, "process 1 computes other bits"));
-            assert_non_null(strstr(processes[i].notes, "will not be reproducible"));
+            assert_says(processes[i].notes, "process 1 computes other bits");
+            assert_says(processes[i].notes, "will not be reproducible");
         }
         if (!exact && !processes[0].doubted) print_error("%s\n", processes[0].error.message);
         if (!exact) assert_true(processes[0].doubted);

@@ -2,9 +2,7 @@
 #include "harness/cluster/free_steps.h"
 #include "harness/cluster/hub_death.h"
 
-#include "train/core/worker_share.h"
-
-#include <string.h>
+#include "step/worker_share.h"
 
 /* `is_first`: nobody else's gradients are taken before. False: it had done all before. */
 static bool run_with_death(const char *strategy, liana__hub_death *dead, bool is_first, size_t workers, size_t servers,
@@ -48,7 +46,7 @@ static void test_others_do_the_steps_of_a_dead_worker(void **state)
                 const liana_step_counts *counts = &liana__free_shared.counts[0];
                 died++;
                 if (counts->partly_used == 0) liana__free_assert_weights(&results[0], 0, LIANA__FREE_BATCH);
-                assert_true(counts->partly_used <= (servers > 1));
+                assert_compare(counts->partly_used, <=, servers > 1, servers);
                 assert_int_equal(counts->used, liana__free_shared.num_steps);
                 assert_int_equal(counts->examples_lost, 0);
                 for (int s = 0; s < liana__free_shared.num_steps; s++) {
@@ -56,15 +54,19 @@ static void test_others_do_the_steps_of_a_dead_worker(void **state)
                     assert_int_equal(one->used, 1);
                     /* The sums of what the dead worker had computed have gone with it. */
                     const bool known = one->results.num_examples == LIANA__FREE_BATCH;
-                    assert_true(known || (one->results.num_examples == 0 && s % 3 == 1));
-                    assert_true(one->results.sums[1] == (known ? liana__free_targets(s, LIANA__FREE_BATCH) : 0));
+                    if (!known) {
+                        assert_compare(one->results.num_examples, ==, 0, s);
+                        assert_int_equal(s % 3, 1);
+                    }
+                    assert_compare(one->results.sums[1], ==, known ? liana__free_targets(s, LIANA__FREE_BATCH) : 0, s);
                     taken_over += known && s % 3 == 1 && liana__free_shared.asked_batch[1][s] == 0;
                 }
             }
             liana__free_results(results, 3 + servers);
         }
     }
-    assert_true(died > 10 && taken_over > 10);
+    assert_compare(died, >, 10);
+    assert_compare(taken_over, >, 10);
 }
 
 /* Before its first gradients were taken: all its examples until the pause are lost, and no update waits for them. */
@@ -83,8 +85,8 @@ static void test_nobody_waits_for_the_shares_of_a_dead_worker(void **state)
             assert_int_equal(liana__free_shared.counts[0].examples_lost, each * liana__free_shared.num_steps);
             assert_int_equal(liana__free_shared.counts[0].num_done, liana__free_shared.num_steps);
             const float *values = (const float *)(void *)results[0].weights;
-            assert_true((double)values[LIANA__FREE_FEATURES] == liana__free_shared.num_steps);
-            assert_non_null(strstr(results[0].notes, "worker 1 is gone"));
+            assert_compare((double)values[LIANA__FREE_FEATURES], ==, liana__free_shared.num_steps);
+            assert_says(results[0].notes, "worker 1 is gone");
             liana__free_results(results, 3 + servers);
         }
     }

@@ -3,7 +3,7 @@
 #include "harness/cluster/free_hub.h"
 #include "harness/cluster/free_steps.h"
 
-#include "train/core/worker_share.h"
+#include "step/worker_share.h"
 
 #include <string.h>
 
@@ -38,7 +38,7 @@ static void test_in_step_it_is_a_loop(void **state)
         assert_memory_equal(results[0].weights, expected[0].weights, expected[0].size);
         for (int i = 0; i < liana__free_shared.num_steps; i++) {
             const liana_step_results *got = &liana__free_shared.outcomes[0][i].results;
-            assert_true(got->sums[0] == alone[i].results.sums[0]);
+            assert_compare(got->sums[0], ==, alone[i].results.sums[0], i);
             assert_int_equal(got->num_examples, liana__free_count(i));
         }
         const liana_step_counts *counts = &liana__free_shared.counts[0];
@@ -80,7 +80,8 @@ static void test_one_worker_gives_the_synchronous_bits(void **state)
                     assert_int_equal(results[i].size, in_step[0].size);
                     assert_memory_equal(results[i].weights, in_step[0].weights, in_step[0].size);
                     for (int s = 0; s < liana__free_shared.num_steps; s++) {
-                        assert_true(liana__free_shared.outcomes[i][s].results.sums[0] == alone[s].results.sums[0]);
+                        assert_compare(liana__free_shared.outcomes[i][s].results.sums[0], ==, alone[s].results.sums[0],
+                                       i, s);
                     }
                     assert_int_equal(liana__free_shared.position[i],
                                      (uint64_t)(liana__free_shared.num_steps * LIANA__FREE_BATCH - LIANA__FREE_BATCH +
@@ -120,15 +121,15 @@ static void test_each_gradient_is_used_once(void **state)
             assert_int_equal(one->dropped, 0);
             assert_in_range(one->staleness, 0, 3);
             assert_int_equal(one->results.num_examples, liana__free_count(s));
-            assert_true(one->results.sums[1] == liana__free_targets(s, liana__free_count(s)));
+            assert_compare(one->results.sums[1], ==, liana__free_targets(s, liana__free_count(s)), s);
         }
         const liana_step_counts *sum = &liana__free_shared.counts[all - 1];
         assert_int_equal(sum->num_done, liana__free_shared.num_steps);
         assert_int_equal(sum->computed, liana__free_shared.num_steps);
         assert_int_equal(sum->used, liana__free_shared.num_steps);
         assert_in_range(sum->largest_staleness, 0, 3);
-        assert_non_null(strstr(liana__free_shared.reason[all - 1], "asynchronous updates, max_staleness 3"));
-        assert_non_null(strstr(results[0].notes, "results are not reproducible"));
+        assert_says(liana__free_shared.reason[all - 1], "asynchronous updates, max_staleness 3");
+        assert_says(results[0].notes, "results are not reproducible");
         liana__free_results(results, all);
     }
 }
@@ -170,7 +171,8 @@ static void test_single_steps_take_turns(void **state)
     liana__free_assert_same(results, 5, SIZE_MAX);
     liana__free_assert_weights(&results[0], 0, LIANA__FREE_BATCH);
     for (int s = 0; s < liana__free_shared.num_steps; s++) {
-        assert_true(liana__free_shared.outcomes[4][s].results.sums[1] == liana__free_targets(s, LIANA__FREE_BATCH));
+        assert_compare(liana__free_shared.outcomes[4][s].results.sums[1], ==, liana__free_targets(s, LIANA__FREE_BATCH),
+                       s);
     }
     for (size_t i = 0; i < 3; i++)
         assert_int_equal(results[i].counters.leaves_computed, 2 * LIANA__FREE_BATCH / LIANA__FREE_SHARD);
@@ -215,7 +217,7 @@ static void test_a_slow_worker_comes_to_the_bound(void **state)
     liana__free_assert_weights(&results[0], 0, LIANA__FREE_BATCH);
     assert_int_equal(liana__free_shared.counts[0].largest_staleness, 6);
     assert_int_equal(liana__free_shared.outcomes[0][1].staleness, 6);
-    assert_true(liana__free_shared.counts[0].mean_staleness > 0);
+    assert_compare(liana__free_shared.counts[0].mean_staleness, >, 0);
     assert_int_equal(seen.largest_fetch, LIANA__FREE_FEATURES * sizeof(float));
     liana__free_results(results, 3);
 }
@@ -232,8 +234,8 @@ static void test_slots_stay_with_the_server(void **state)
     liana__free_shared.optimizer = "Adam";
     liana__run_cluster(&program, 2, 1, results);
     liana__free_assert_same(results, 3, SIZE_MAX);
-    assert_true(results[0].size >=
-                (3 * LIANA__FREE_FEATURES + 2) * sizeof(float)); /* weights, two slots, two counters */
+    assert_compare(results[0].size, >=,
+                   (3 * LIANA__FREE_FEATURES + 2) * sizeof(float)); /* weights, two slots, two counters */
     assert_int_equal(seen.largest_fetch, LIANA__FREE_FEATURES * sizeof(float));
     liana__free_results(results, 3);
 }
@@ -256,19 +258,20 @@ static void test_late_gradients_are_dropped(void **state)
         liana__run_cluster(&program, 3, 2, results);
         assert_int_equal(liana__share_shards(LIANA__FREE_BATCH / LIANA__FREE_SHARD, 3, ranges, NULL), LIANA_OK);
         const size_t used = ranges[1].end * LIANA__FREE_SHARD;
-        assert_true(used < LIANA__FREE_BATCH && used > 0);
+        assert_compare(used, <, LIANA__FREE_BATCH);
+        assert_compare(used, >, 0);
         liana__free_assert_same(results, 5, SIZE_MAX);
         liana__free_assert_weights(&results[3], 0, used);
         const liana_step_outcome *one = &liana__free_shared.outcomes[4][0];
         assert_int_equal(one->results.num_examples, used);
-        assert_true(one->results.sums[1] == liana__free_targets(0, (int64_t)used));
+        assert_compare(one->results.sums[1], ==, liana__free_targets(0, (int64_t)used));
         assert_int_equal(liana__free_shared.position[4], LIANA__FREE_BATCH);
         if (!one_by_one) {
             assert_int_equal(one->used, 2);
             assert_int_equal(one->dropped, 1);
             assert_int_equal(liana__free_shared.counts[0].used, 2);
             assert_int_equal(liana__free_shared.counts[0].dropped, 1);
-            assert_non_null(strstr(liana__free_shared.reason[4], "the first 2 of 3 workers"));
+            assert_says(liana__free_shared.reason[4], "the first 2 of 3 workers");
         }
         liana__free_results(results, 5);
     }
@@ -295,8 +298,8 @@ static void test_all_shares_are_counted(void **state)
     assert_int_equal(counts->dropped + counts->skipped, liana__free_shared.num_steps);
     assert_int_equal(counts->computed, counts->used + counts->dropped);
     const float *values = (const float *)(void *)results[0].weights;
-    assert_true((double)values[LIANA__FREE_FEATURES] == liana__free_shared.num_steps);
-    assert_true((double)values[LIANA__FREE_FEATURES + 1] == (double)examples);
+    assert_compare((double)values[LIANA__FREE_FEATURES], ==, liana__free_shared.num_steps);
+    assert_compare((double)values[LIANA__FREE_FEATURES + 1], ==, (double)examples);
     liana__free_results(results, 6);
 }
 
@@ -364,7 +367,7 @@ static void test_batches_by_replica(void **state)
     liana__run_cluster(&program, 2, 1, results);
     for (size_t i = 0; i < 3; i++) {
         assert_int_equal(results[i].status, LIANA_INVALID_ARGUMENT);
-        assert_non_null(strstr(results[i].message, "give arrays or an element"));
+        assert_says(results[i].message, "give arrays or an element");
     }
     liana__free_results(results, 3);
 }

@@ -172,7 +172,7 @@ static void test_fits(void **state)
     const difference differences[] = {
         {{.batch_size = 32}, "batch_size is 16 on the chief, and 32 on process 2"},
         {{.seed = 4}, "seed is 3 on the chief, and 4 on process 2"},
-        {{.optimizer = "SGD"}, "optimizer is null on the chief, and SGD on process 2"},
+        {{.optimizer = "SGD"}, "optimizer is Adam on the chief, and SGD on process 2"},
         {{.loss = "mean_squared_error"}, "loss and metrics is "},
         {{.augment = "[random_flip]"}, "augment is null on the chief, and [random_flip] on process 2"},
         {{.units = 9}, "units is 8 on the chief, and 9 on process 2"},

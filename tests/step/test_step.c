@@ -4,7 +4,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
     BATCH = 32,
@@ -79,7 +78,7 @@ static void train(fixture *own, double rate, bool decays, liana_precision precis
             assert_int_equal(results.num_examples, count);
             assert_int_equal(results.num_sums, 2);
             assert_string_equal(results.names[1], "accuracy");
-            assert_true(liana_step_mean(&results, "loss") == results.sums[0] / (double)count);
+            assert_compare(liana_step_mean(&results, "loss"), ==, results.sums[0] / (double)count);
             for (int i = 0; i < 2; i++) means[i] += results.sums[i] / COUNT;
             update++;
         }
@@ -116,8 +115,8 @@ static void hold_to_fit(int threads, const char *optimizer, const char *fitted, 
                                                .on_epoch = keep_epoch,
                                                .user = &last}));
     assert_true(liana__same_weights(own.model, model));
-    assert_true(fabs(last.training.loss - means[0]) < 1e-12);
-    assert_true(fabs(last.training.metrics[0] - means[1]) < 1e-12);
+    assert_near(last.training.loss, means[0], 1e-12);
+    assert_near(last.training.metrics[0], means[1], 1e-12);
     /* It has learnt something, so equal weights are not the first ones. */
     liana_model *untrained = liana__tiny_model(own.context);
     assert_false(liana__same_weights(own.model, untrained));
@@ -199,13 +198,13 @@ static void test_missing_rows_count_for_nothing(void **state)
     own.optimizer = other.optimizer = "SGD";
     train(&own, 0.01, false, LIANA_FLOAT32, expected);
     train(&other, 0.01, false, LIANA_FLOAT32, means);
-    assert_true(fabs(means[0] - expected[0]) < 1e-4);
+    assert_near(means[0], expected[0], 1e-4);
     for (size_t i = 0; i < liana_model_num_weights(own.model); i++) {
         liana_array a, b;
         done(liana_model_get_weights(own.model, liana_model_weight(own.model, i).name, &a));
         done(liana_model_get_weights(other.model, a.name, &b));
         const float *x = a.data, *y = b.data;
-        for (int64_t k = 0; k < liana_shape_size(&a.shape); k++) assert_true(fabsf(x[k] - y[k]) < 2e-4F);
+        for (int64_t k = 0; k < liana_shape_size(&a.shape); k++) assert_near(x[k], y[k], 2e-4F, k);
     }
     liana__tiny_loop_close(&other);
     liana__tiny_loop_close(&own);
@@ -240,8 +239,8 @@ static void test_a_step_may_only_measure(void **state)
     done(liana_step_run(step, &batch, &results));
     liana_evaluate_options measured = {.output_metrics = {{.name = "top_k_accuracy", .k = 2}}};
     done(liana_test_on_batch(own.model, &measured, batch.arrays, 2, &expected));
-    assert_true(fabs(liana_step_mean(&results, "loss") - expected.loss) < 1e-6);
-    assert_true(fabs(liana_step_mean(&results, "best two") - expected.metrics[0]) < 1e-6);
+    assert_near(liana_step_mean(&results, "loss"), expected.loss, 1e-6);
+    assert_near(liana_step_mean(&results, "best two"), expected.metrics[0], 1e-6);
     assert_true(isnan(liana_step_mean(&results, "best")));
     assert_true(isnan(liana_step_mean(NULL, "best")));
     liana_step_destroy(step);
@@ -314,10 +313,10 @@ static void test_a_rule_of_ones_own(void **state)
         liana_step_results results;
         done(liana_iterator_next(iterator, &batch.element));
         done(liana_step_run(step, &batch, &results));
-        assert_true(fabs(liana_step_mean(&results, "loss") - loss) < 1e-5);
+        assert_near(liana_step_mean(&results, "loss"), loss, 1e-5);
         expected -= 0.3 / (1 + loss) * gradient;
         done(liana_variables_read(own.variables, "w", &w, sizeof w));
-        assert_true(fabs((double)w - expected) < 1e-5);
+        assert_near(w, expected, 1e-5);
     }
     liana_step_destroy(step);
     liana_iterator_destroy(iterator);
@@ -346,18 +345,17 @@ static void test_losses_and_metrics_are_functions(void **state)
     liana_tensor label = liana_graph_constant(graph, LIANA_S64, liana_shape_of(2), labels);
     /* -log softmax: log(e + e^2 + 1) - 0, and 100 for a score of 0 beside one of 100. */
     double expected = log(exp(1) + exp(2) + 1) + 100;
-    assert_true(fabs(sum_of(liana_loss_of(x, label, &(liana_loss){.from_logits = true})) - expected) < 1e-4);
-    assert_true(fabs(sum_of(liana_loss_of(liana_op_softmax(x), label, NULL)) - expected) < 1e-4);
-    assert_true(fabs(sum_of(liana_loss_of(liana_op_softmax(x), label, &(liana_loss){.weight = 2})) - 2 * expected) <
-                2e-4);
+    assert_near(sum_of(liana_loss_of(x, label, &(liana_loss){.from_logits = true})), expected, 1e-4);
+    assert_near(sum_of(liana_loss_of(liana_op_softmax(x), label, NULL)), expected, 1e-4);
+    assert_near(sum_of(liana_loss_of(liana_op_softmax(x), label, &(liana_loss){.weight = 2})), 2 * expected, 2e-4);
     /* Probabilities that come from elsewhere are clipped: -log(1e-7). */
     liana_tensor known = liana_op_multiply(liana_op_softmax(x), liana_graph_scalar(graph, LIANA_F32, 1));
     expected = log(exp(1) + exp(2) + 1) + log(1e7);
-    assert_true(fabs(sum_of(liana_loss_of(known, label, NULL)) - expected) < 1e-2);
-    assert_true(fabs(sum_of(liana_loss_of(x, y, &(liana_loss){.name = "mse"})) - (1 + 9 + 1 + 4) / 3.0) < 1e-5);
-    assert_true(fabs(sum_of(liana_metric_of(x, y, &(liana_metric){.name = "mean_absolute_error"})) - 7 / 3.0) < 1e-5);
-    assert_true(sum_of(liana_metric_of(x, label, NULL)) == 0);
-    assert_true(sum_of(liana_metric_of(x, label, &(liana_metric){.name = "top_k_accuracy", .k = 3})) == 2);
+    assert_near(sum_of(liana_loss_of(known, label, NULL)), expected, 1e-2);
+    assert_near(sum_of(liana_loss_of(x, y, &(liana_loss){.name = "mse"})), (1 + 9 + 1 + 4) / 3.0, 1e-5);
+    assert_near(sum_of(liana_metric_of(x, y, &(liana_metric){.name = "mean_absolute_error"})), 7 / 3.0, 1e-5);
+    assert_compare(sum_of(liana_metric_of(x, label, NULL)), ==, 0);
+    assert_compare(sum_of(liana_metric_of(x, label, &(liana_metric){.name = "top_k_accuracy", .k = 3})), ==, 2);
     done(liana_graph_status(graph));
     liana_graph_destroy(graph);
     liana__tiny_loop_close(&own);
@@ -386,7 +384,7 @@ static void refuse_call(const fixture *given, int which, liana_status status, co
     }
     assert_int_equal(result.id, 0);
     refused(liana_graph_status(graph), status, text);
-    assert_non_null(strstr(liana_context_message(own.context), "test_step.c"));
+    assert_says(liana_context_message(own.context), "test_step.c");
     liana_graph_destroy(other);
     liana_graph_destroy(graph);
 }

@@ -98,8 +98,8 @@ static void refuse(const fixture *own, float third, double rate, const char *tex
     assert_message(own, text);
     assert_message(own, "no variable has changed");
     assert_int_equal(results.num_examples, BATCH);
-    assert_true(weight_of(own) == before);
-    assert_true(liana_step_position(own->step) == position);
+    assert_compare(weight_of(own), ==, before);
+    assert_compare(liana_step_position(own->step), ==, position);
 }
 
 static void check_watched(const char *strategy)
@@ -111,7 +111,7 @@ static void check_watched(const char *strategy)
     refuse(&own, 3, NAN, "line: the scalar 'rate' is nan");
     /* What was left out leaves nothing behind: the gradient of the mean is -2 * (1 + 4 + 9 + 16) / 4. */
     assert_int_equal(run(&own, 3, 0.01, NULL), LIANA_OK);
-    assert_true(fabsf(weight_of(&own) - 2.15F) < 1e-6F);
+    assert_near(weight_of(&own), 2.15F, 1e-6F);
     /* A finite rate with which the update itself overflows. */
     assert_int_equal(run(&own, 3, 3e38, NULL), LIANA_OUT_OF_RANGE);
     assert_message(&own, "the update gives 'weight' 1 number that is not finite");

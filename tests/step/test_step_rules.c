@@ -158,15 +158,15 @@ static void test_a_program_follows_the_formulas(void **state)
                    .fetches = LIANA_FETCHES({.name = "penalty", .data = &sum, .size = sizeof sum},
                                             {.name = "activity", .data = results, .size = sizeof results}),
                    .assign = LIANA_NAMES("train")));
-    assert_float_equal(sum, 0.5 * (9 + 0.25 + 16 + 0.0625), 1e-5);
-    assert_float_equal(results[0], 0.25 * (11 * 11 + 1), 1e-4); /* y = [3 + 8, 0.5 + 0.5] */
+    assert_near(sum, 0.5 * (9 + 0.25 + 16 + 0.0625), 1e-5);
+    assert_near(results[0], 0.25 * (11 * 11 + 1), 1e-4); /* y = [3 + 8, 0.5 + 0.5] */
     done(liana_variables_read(variables, "d/kernel", after, sizeof after));
     const double moved[4] = {3 * 0.9, 0.5 * 0.9, 4 * 0.9, 0.25 * 0.9};
     const double norm = sqrt(moved[0] * moved[0] + moved[2] * moved[2]);
-    assert_float_equal(after[0], moved[0] * 2 / norm, 1e-5);
-    assert_float_equal(after[2], moved[2] * 2 / norm, 1e-5);
-    assert_float_equal(after[1], moved[1], 1e-6);
-    assert_float_equal(after[3], moved[3], 1e-6);
+    assert_near(after[0], moved[0] * 2 / norm, 1e-5);
+    assert_near(after[2], moved[2] * 2 / norm, 1e-5);
+    assert_near(after[1], moved[1], 1e-6);
+    assert_near(after[3], moved[3], 1e-6);
     liana_program_destroy(program);
     liana_device_close(device);
     liana_model_destroy(m);
@@ -186,7 +186,7 @@ static void test_no_penalty_is_zero(void **state)
     liana_dense(m, .units = 2, .kernel_regularizer = "l2(0.5)", .trainable = false);
     liana_dense(m, .units = 2);
     done(liana_graph_create(own.context, &graph));
-    assert_true(liana_number(liana_model_penalty(m, graph)) == 0);
+    assert_compare(liana_number(liana_model_penalty(m, graph)), ==, 0);
     const float ones[2] = {1, 1};
     liana_tensor x = liana_graph_constant(graph, LIANA_F32, liana_shape_of(1, 2), ones), y;
     liana_call_effects effects;

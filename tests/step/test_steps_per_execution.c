@@ -91,7 +91,7 @@ static void test_executions(void **state)
         counts[1 + i].executed -= counts[0].executed;
         counts[1 + i].uploaded -= counts[0].uploaded;
     }
-    assert_true(counts[1].compiled > 0);
+    assert_compare(counts[1].compiled, >, 0);
     assert_int_equal(counts[2].compiled, counts[1].compiled);
     assert_int_equal(counts[2].executed - counts[1].executed, 3);
     /* Images, labels, positions, which rows are there; scalars and the number of updates. */
@@ -152,8 +152,8 @@ static void test_resume(void **state)
                                         "checkpoint.keep=0", part ? "--resume" : "train.steps=5"),
                     0);
         /* After the group in which the fourth update was. */
-        assert_true(access(liana__test_path("part/checkpoints/step-0000000005"), F_OK) == 0);
-        assert_true(access(liana__test_path("part/checkpoints/step-0000000004"), F_OK) != 0);
+        assert_compare(access(liana__test_path("part/checkpoints/step-0000000005"), F_OK), ==, 0);
+        assert_compare(access(liana__test_path("part/checkpoints/step-0000000004"), F_OK), !=, 0);
     }
     liana__test_assert_same_run("whole", "part");
     liana__test_plugin_is_clean();
@@ -182,7 +182,7 @@ static liana_status look(void *user, liana_fit_context *context)
     assert_false(liana_fit_update_metric(context, count, "loss", &ignored));
     assert_false(liana_fit_update_metric(context, 0, "no_metric", NULL));
     assert_false(liana_fit_update_metric(context, -1, "loss", NULL));
-    assert_true(liana_fit_update_rate(context, count) == 0);
+    assert_compare(liana_fit_update_rate(context, count), ==, 0);
     return LIANA_OK;
 }
 
@@ -225,7 +225,8 @@ static void check_seen(const char *device)
     assert_memory_equal(three.iterations, ends, sizeof ends);
     assert_memory_equal(three.losses, one.losses, sizeof one.losses);
     assert_memory_equal(three.rates, one.rates, sizeof one.rates);
-    assert_true(one.rates[0] == 0.01 && one.rates[7] < 0.002);
+    assert_compare(one.rates[0], ==, 0.01);
+    assert_compare(one.rates[7], <, 0.002);
 }
 
 static void test_callbacks(void **state)
@@ -351,7 +352,7 @@ static void test_refused(void **state)
         liana__sum_problem_begin(&own, NULL);
         own.options.steps_per_execution = bad[i];
         assert_int_equal(liana__sum_problem_fit(&own), LIANA_INVALID_ARGUMENT);
-        assert_non_null(strstr(liana_context_message(own.context), "steps_per_execution"));
+        assert_says(liana_context_message(own.context), "steps_per_execution");
         liana__sum_problem_end(&own);
     }
 }

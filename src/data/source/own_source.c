@@ -1,19 +1,12 @@
 /* Kinds of data that a program registers. */
-#include "base/own_part.h"
 #include "data/source/source.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct own_kind {
-    liana__own_part part;
-    liana__source_kind kind;
-    liana_source_type given;
-} own_kind;
-
 typedef struct own_source {
     liana__source base;
-    const own_kind *of;
+    const liana_source_type *of;
     void *handle;
     liana__arena arena; /* of components and paths */
     const char **paths; /* the first one is the file of all records in messages */
@@ -22,15 +15,9 @@ typedef struct own_source {
     bool has_images;
 } own_source;
 
-static const own_kind *own_of(const liana__source_kind *kind)
-{
-    return (const own_kind *)kind->own;
-}
-
 bool liana__own_source_recognises(const liana__source_kind *kind, const char *path, const uint8_t *head, size_t size)
 {
-    const own_kind *own = own_of(kind);
-    return own->given.recognises && own->given.recognises(path, head, size);
+    return kind->own->recognises && kind->own->recognises(path, head, size);
 }
 
 /* ---- opening ---- */
@@ -73,7 +60,7 @@ static liana_status take_components(own_source *source, const liana_source_openi
 static void close_source(liana__source *base)
 {
     own_source *source = (own_source *)base;
-    if (source->of->given.close && source->handle) source->of->given.close(source->handle);
+    if (source->of->close && source->handle) source->of->close(source->handle);
     liana__arena_free(&source->arena);
     free(source);
 }
@@ -84,7 +71,7 @@ liana_status liana__own_source_open(const liana__source_kind *kind, const liana_
     own_source *source = calloc(1, sizeof *source);
     if (!source) return liana__fail_memory(error, kind->name);
     source->base.kind = kind;
-    source->of = own_of(kind);
+    source->of = kind->own;
     source->paths = liana__arena_allocate(&source->arena, (paths->count + 1) * sizeof *source->paths);
     for (size_t i = 0; source->paths && i < paths->count; i++) {
         source->paths[i] = liana__arena_string(&source->arena, paths->items[i]);
@@ -95,7 +82,7 @@ liana_status liana__own_source_open(const liana__source_kind *kind, const liana_
     liana_source_opening opening = {.paths = (const char *const *)paths->items,
                                     .num_paths = paths->count,
                                     .message = message};
-    liana_status status = source->path ? source->of->given.open(&opening) : liana__fail_memory(error, kind->name);
+    liana_status status = source->path ? source->of->open(&opening) : liana__fail_memory(error, kind->name);
     message[sizeof message - 1] = 0;
     if (source->path && status != LIANA_OK) fail(kind, source->path, status, message, error);
     source->handle = opening.handle;
@@ -130,7 +117,7 @@ static liana_status read_record(const liana__source *base, uint64_t index, void 
     const own_source *source = (const own_source *)base;
     char message[LIANA_SOURCE_MESSAGE] = "";
     liana_source_record given = {.index = index, .scratch = scratch, .message = message, .label = -1};
-    liana_status status = source->of->given.read(source->handle, &given);
+    liana_status status = source->of->read(source->handle, &given);
     message[sizeof message - 1] = 0;
     const char *mistake = status == LIANA_OK ? mistake_of(source, &given) : NULL;
     if (mistake) status = LIANA_INVALID_DATA;
@@ -174,34 +161,38 @@ static void visit_files(const liana__source *base,
 
 /* ---- registering ---- */
 
-liana_status liana_register_source(liana_context *context, const liana_source_type *type)
+static liana_status accept(liana_context *context, liana_part *part)
 {
-    LIANA__REQUIRE(NULL, context);
-    LIANA__REQUIRE(&context->error, type);
-    own_kind *own = liana__own_part_allocate(context, sizeof *own);
-    if (!own) return LIANA_OUT_OF_MEMORY;
-    const liana__own_request request = {.kind = LIANA__PART_SOURCE, .given = type, .size = sizeof *type};
-    LIANA_TRY(liana__own_part_begin(context, &request, &own->part, &own->given));
-    if (!own->given.open || !own->given.read) {
-        return liana__own_part_refuse(context, &own->part, "its function '%s' is NULL",
-                                      own->given.open ? "read" : "open");
+    liana_source_type *type = (liana_source_type *)part;
+    LIANA_TRY(liana__part_needs(context, part, type->open != NULL, "open"));
+    LIANA_TRY(liana__part_needs(context, part, type->read != NULL, "read"));
+    if (part->options.count) {
+        return liana__part_refuse(context, part, "it has options, which kinds of data cannot have");
     }
-    if (own->part.options.count) {
-        return liana__own_part_refuse(context, &own->part, "it has options, which kinds of data cannot have");
-    }
-    own->kind = (liana__source_kind){
-        .name = own->part.name,
-        .doc = own->part.doc,
-        .own = &own->part,
+    bool builtin = strcmp(part->name, "auto") == 0;
+#define LIANA__SOURCE(stem, symbol) builtin |= strcmp(liana__source_##symbol.name, part->name) == 0;
+#include "data/sources.def"
+#undef LIANA__SOURCE
+    if (builtin) return liana__part_refuse(context, part, "liana has one of this name; choose another name");
+    liana__source_kind *kind = liana__arena_allocate(&context->parts, sizeof *kind);
+    if (!kind) return liana__fail_memory(&context->error, part->name);
+    *kind = (liana__source_kind){
+        .name = part->name,
+        .doc = part->doc,
+        .own = type,
         .close = close_source,
         .read = read_record,
         .address = address_of,
         .visit_files = visit_files,
-        .scratch_size = own->given.scratch_size,
+        .scratch_size = type->scratch_size,
     };
-    bool builtin = strcmp(own->part.name, "auto") == 0;
-#define LIANA__SOURCE(stem, symbol) builtin |= strcmp(liana__source_##symbol.name, own->part.name) == 0;
-#include "data/sources.def"
-#undef LIANA__SOURCE
-    return liana__own_part_add(context, &own->part, builtin, &own->kind);
+    type->internal = kind;
+    return LIANA_OK;
 }
+
+static const liana_part *const none[] = {NULL};
+
+const liana__kind liana__own_source_kind = {.kind = LIANA_PART_SOURCE,
+                                            .size = sizeof(liana_source_type),
+                                            .builtin = none,
+                                            .accept = accept};

@@ -1,7 +1,6 @@
 /* Opens sources: finds their files and kind, and reads their records. */
 #include "data/source/source.h"
 
-#include "base/parts.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "data/source/class_list.h"
@@ -25,7 +24,9 @@ enum { NUM_KINDS = sizeof KINDS / sizeof *KINDS };
 /* liana's own kinds first, then those of the context; NULL after the last. */
 static const liana__source_kind *kind_at(const liana_context *context, size_t index)
 {
-    return index < NUM_KINDS ? KINDS[index] : liana__part_at(context, LIANA__PART_SOURCE, index - NUM_KINDS);
+    if (index < NUM_KINDS) return KINDS[index];
+    const liana_source_type *own = liana__part_at(context, &liana__own_source_kind, index - NUM_KINDS);
+    return own ? own->internal : NULL;
 }
 
 static bool recognises(const liana__source_kind *kind, const char *path, const uint8_t *head, size_t size)

@@ -6,10 +6,10 @@
 #ifndef LIANA_DATA_SOURCE_H
 #define LIANA_DATA_SOURCE_H
 
-#include "base/context.h"
 #include "base/error.h"
 #include "base/field.h"
 #include "base/file.h"
+#include "base/part.h"
 #include "base/text.h"
 #include "data/source/columns.h"
 #include "data/source/fingerprint.h"
@@ -106,9 +106,8 @@ typedef struct liana__source liana__source;
 /* A kind of source. Every function except `recognises` gets what `open` returned. */
 typedef struct liana__source_kind {
     const char *name;
-    const char *doc; /* one sentence */
-    const struct liana__own_part
-        *own; /* of a program's own kind, which has neither recognises nor open (own_source.c) */
+    const char *doc;              /* one sentence */
+    const liana_source_type *own; /* a program's own kind, which has neither recognises nor open (own_source.c) */
     /* Whether a file with this path, which begins with these bytes, is of this kind. */
     bool (*recognises)(const char *path, const uint8_t *head, size_t head_size);
     /* Whether `open` takes folders. Otherwise it gets the files in them that it recognises. */
@@ -154,6 +153,8 @@ typedef struct liana__source_kind {
     void (*take_memory)(const liana__source *source, size_t bytes);
 } liana__source_kind;
 
+/* The kinds of a context: liana_source_type of <liana/parts.h>. */
+extern const liana__kind liana__own_source_kind;
 /* What a built-in kind's functions of these names do, for an own kind. */
 bool liana__own_source_recognises(const liana__source_kind *kind, const char *path, const uint8_t *head, size_t size);
 liana_status liana__own_source_open(const liana__source_kind *kind, const liana__paths *paths, liana__source **source,
@@ -179,8 +180,8 @@ struct liana__source {
     bool streams; /* records have an order of their own: the record at a position is read */
     /* Files and folders in folders of images that are no images, and were left out. */
     uint64_t num_ignored;
-    /* What of the data is not read though it looks as if it should be, as a sentence: image files of kinds that liana does
-     * not read. NULL: nothing. */
+    /* What of the data is not read though it looks as if it should be, as a sentence: image files of kinds that liana
+     * does not read. NULL: nothing. */
     const char *left_out;
     liana__remote *remote; /* the local files of its URLs */
     bool owns_remote;

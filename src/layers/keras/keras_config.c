@@ -45,8 +45,8 @@ static const char *const neutral[] = {
     NULL,
 };
 
-const liana__layer_type *liana__keras_find_layer(const liana_context *context, const char *class_name,
-                                                 const char **nearest)
+const liana_layer_type *liana__keras_find_layer(const liana_context *context, const char *class_name,
+                                                const char **nearest)
 {
     for (size_t i = 0; i < sizeof class_aliases / sizeof *class_aliases; i++) {
         if (strcmp(class_name, class_aliases[i][0]) == 0) class_name = class_aliases[i][1];
@@ -63,9 +63,9 @@ static bool is_neutral(const char *key)
 }
 
 /* A name that the layer has today is not an old one: the output_dim of an Embedding is not a Dense's of Keras 1. */
-static const char *current_name(const liana__layer_type *type, const char *key)
+static const char *current_name(const liana_layer_type *type, const char *key)
 {
-    if (liana__fields_find(type->options, key)) return key;
+    if (liana__fields_find(&type->part.options, key)) return key;
     for (size_t i = 0; i < sizeof option_aliases / sizeof *option_aliases; i++) {
         if (strcmp(key, option_aliases[i][0]) == 0) return option_aliases[i][1];
     }
@@ -128,19 +128,19 @@ static bool is_last_axis(const liana__value *value, int rank)
 }
 
 /* Keras 2 writes "groups" for each kind of convolution, also where the layer does not use it. */
-static bool has_unused_groups(const liana__layer_type *type, const char *key)
+static bool has_unused_groups(const liana_layer_type *type, const char *key)
 {
-    return strcmp(key, "groups") == 0 && liana__fields_find(type->options, "kernel_size") &&
-           !liana__fields_find(type->options, key);
+    return strcmp(key, "groups") == 0 && liana__fields_find(&type->part.options, "kernel_size") &&
+           !liana__fields_find(&type->part.options, key);
 }
 
 /* Options that liana has no counterpart of: they must not change the result. */
-static liana_status check_key(const liana__layer_type *type, const char *key, const liana__value *value,
+static liana_status check_key(const liana_layer_type *type, const char *key, const liana__value *value,
                               const char *where, int rank, liana__error *error)
 {
-    bool has_axis = liana__fields_find(type->options, "axis") != NULL;
+    bool has_axis = liana__fields_find(&type->part.options, "axis") != NULL;
     bool is_rule = liana__ends_with(key, "_regularizer") || liana__ends_with(key, "_constraint");
-    if (is_rule && !liana__fields_find(type->options, key)) {
+    if (is_rule && !liana__fields_find(&type->part.options, key)) {
         return refuse(value, where, key, "null: liana's layer has no such option", error);
     }
     if (strcmp(key, "data_format") == 0 && !is_text(value, "channels_last")) {
@@ -185,11 +185,11 @@ static const char *text_from_keras(const liana_context *context, liana__arena *a
     }
     if (liana__ends_with(key, "_regularizer")) {
         *expected = "a regulariser of liana";
-        return liana__regularizer_from_keras(context, arena, value);
+        return liana__call_text_from_keras(arena, value, &liana__regularizer_kind, context);
     }
     bool constrains = liana__ends_with(key, "_constraint");
     *expected = constrains ? "a constraint of liana" : NULL;
-    return constrains ? liana__constraint_from_keras(context, arena, value) : NULL;
+    return constrains ? liana__call_text_from_keras(arena, value, &liana__constraint_kind, context) : NULL;
 }
 
 /* By the name of its class, if it has one. */
@@ -229,7 +229,7 @@ static void join_kernel_size(const liana__value *config, liana__arena *arena, li
     liana__value_set(arena, options, "kernel_size", pair);
 }
 
-liana_status liana__keras_read_config(const liana_context *context, const liana__layer_type *type,
+liana_status liana__keras_read_config(const liana_context *context, const liana_layer_type *type,
                                       const liana__value *config, const char *where, int rank, bool keras3,
                                       liana__arena *arena, liana__value **result, liana__error *error)
 {
@@ -242,7 +242,7 @@ liana_status liana__keras_read_config(const liana_context *context, const liana_
         if (item->kind == LIANA__VALUE_NULL) continue;
         LIANA_TRY(check_key(type, key, item, where, rank, error));
         bool is_option = strcmp(key, "axis") == 0 || strcmp(key, "input_dim") == 0;
-        is_option = is_option && liana__fields_find(type->options, key);
+        is_option = is_option && liana__fields_find(&type->part.options, key);
         if ((is_neutral(key) && !is_option) || has_unused_groups(type, key)) continue;
         LIANA_TRY(read_text(context, arena, where, key, &item, error));
         if (strcmp(key, "activation") == 0) item = read_activation(arena, item, keras3);

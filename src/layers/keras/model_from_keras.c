@@ -187,7 +187,7 @@ static liana_status add_input(reader *r, const liana__value *layer, const liana_
         return refuse(r, config, NULL, "the first layer has no batch_input_shape, so the shape of examples is unknown");
     }
     const char *class_name = text_of(layer, "class_name");
-    const liana__layer_type *type = class_name ? liana__keras_find_layer(r->model->context, class_name, NULL) : NULL;
+    const liana_layer_type *type = class_name ? liana__keras_find_layer(r->model->context, class_name, NULL) : NULL;
     liana__value *dims = liana__value_list(&r->arena);
     if (!dims) return liana__fail_memory(&r->error, "a model");
     dims->place = shape->place;

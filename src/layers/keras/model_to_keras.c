@@ -25,15 +25,18 @@ static liana__value *write_reference(liana__arena *arena, const liana_model *mod
 static liana__value *write_text(const liana_context *context, liana__arena *arena, const char *key, const char *text)
 {
     if (liana__ends_with(key, "_initializer")) return liana__initializer_to_keras(context, arena, text);
-    if (liana__ends_with(key, "_regularizer")) return liana__regularizer_to_keras(context, arena, text);
-    return liana__ends_with(key, "_constraint") ? liana__constraint_to_keras(context, arena, text) : NULL;
+    if (liana__ends_with(key, "_regularizer"))
+        return liana__call_text_to_keras(arena, text, &liana__regularizer_kind, context);
+    return liana__ends_with(key, "_constraint")
+               ? liana__call_text_to_keras(arena, text, &liana__constraint_kind, context)
+               : NULL;
 }
 
 /* Whether a layer has the hard_sigmoid of this name. */
 static bool has_activation(const liana__layer *layer, const char *name)
 {
-    const liana__field *field = liana__fields_find(layer->type->options, "activation");
-    if (!field || field->kind != LIANA__FIELD_STRING) return false;
+    const liana_option *field = liana__fields_find(&layer->type->part.options, "activation");
+    if (!field || field->kind != LIANA_OPTION_STRING) return false;
     const char *own = *(const char *const *)((const char *)layer->options + field->offset);
     return own && strcmp(own, name) == 0;
 }
@@ -66,7 +69,7 @@ static liana__value *layer_config(liana__arena *arena, const liana_model *model,
                                   const char *name)
 {
     liana__value *config = liana__value_map(arena);
-    liana__value *options = liana__fields_write(layer->type->options, arena, layer->options);
+    liana__value *options = liana__fields_write(&layer->type->part.options, arena, layer->options);
     if (!config || !options) return NULL;
     liana__value_set(arena, config, "name", liana__value_string(arena, name));
     liana__value_set(arena, config, "trainable", liana__value_bool(arena, layer->trainable));
@@ -167,7 +170,7 @@ static liana__value *write_item(liana__arena *arena, const liana_model *model, s
         class_name = scope_is_functional(model, item.index) ? "Functional" : "Sequential";
         config = write_scope(arena, model, item.index, name);
     } else {
-        class_name = model->layers[item.index].type->name;
+        class_name = model->layers[item.index].type->part.name;
         config = layer_config(arena, model, &model->layers[item.index], name);
     }
     liana__value_set(arena, map, "class_name", liana__value_string(arena, class_name));

@@ -2,7 +2,6 @@
 #include "layers/rules/call_text.h"
 
 #include "base/other_names.h"
-#include "base/parts.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -22,25 +21,12 @@ static span trimmed(const char *begin, const char *end)
     return (span){begin, (size_t)(end - begin)};
 }
 
-static bool is_name(const char *name, span word)
-{
-    return strlen(name) == word.length && memcmp(name, word.begin, word.length) == 0;
-}
-
-/* Kind `index`; NULL after the last one. */
-static const liana__callable *kind_at(liana__callables kinds, size_t index)
-{
-    size_t builtin = 0;
-    while (kinds.at && kinds.at(builtin)) builtin++;
-    return index < builtin ? kinds.at(index) : liana__part_at(kinds.context, kinds.part, index - builtin);
-}
-
 /* NULL: there is none of that name. */
-static const liana__callable *find_kind(liana__callables kinds, span word)
+static const liana_part *find_part(const liana__kind *kind, const liana_context *context, span word)
 {
-    const liana__callable *kind;
-    for (size_t i = 0; (kind = kind_at(kinds, i)) != NULL; i++) {
-        if (is_name(kind->name, word) || is_name(kind->class_name, word)) return kind;
+    const liana_part *part;
+    for (size_t i = 0; (part = liana__part_at(context, kind, i)) != NULL; i++) {
+        if (liana__part_is_named(part, word.begin, word.length)) return part;
     }
     return NULL;
 }
@@ -51,45 +37,45 @@ static span name_of(const char *text)
     return trimmed(text, open ? open : text + strlen(text));
 }
 
-const liana__callable *liana__call_text_kind(const char *text, liana__callables kinds)
+const char *liana__part_class_name(const liana_part *part)
 {
-    return find_kind(kinds, name_of(text));
+    return part->aliases[0] ? part->aliases[0] : part->name;
 }
 
-bool liana__call_text_is_builtin(const char *name, liana__callables kinds)
+liana_status liana__call_text_accept(liana_context *context, const liana_part *part)
 {
-    kinds.context = NULL;
-    return find_kind(kinds, (span){name, strlen(name)}) != NULL;
-}
-
-liana_status liana__call_text_check_part(liana_context *context, const liana__own_part *own)
-{
-    for (size_t i = 0; i < own->options.count; i++) {
-        if (own->options.items[i].kind != LIANA__FIELD_STRING) continue;
-        return liana__own_part_refuse(context, own,
-                                      "its option '%s' is a text; options that are written as \"%s(...)\" are numbers, "
-                                      "words and lists of numbers",
-                                      own->options.items[i].name, own->name);
+    for (size_t i = 0; i < part->options.count; i++) {
+        const liana_option *row = &part->options.items[i];
+        const bool fits = row->kind == LIANA_OPTION_BOOL || row->kind == LIANA_OPTION_INT ||
+                          row->kind == LIANA_OPTION_FLOAT || row->kind == LIANA_OPTION_ENUM ||
+                          row->kind == LIANA_OPTION_INT_PAIR || row->kind == LIANA_OPTION_INTS;
+        if (fits) continue;
+        return liana__part_refuse(context, part,
+                                  "its option '%s' is a text; options that are written as \"%s(...)\" are numbers, "
+                                  "words and lists of numbers",
+                                  row->name, part->name);
     }
     return LIANA_OK;
 }
 
-static liana_status fail_unknown(liana__callables kinds, span word, liana__error *error)
+static liana_status fail_unknown(const liana__kind *kind, const liana_context *context, span word, liana__error *error)
 {
     char found[MAX_NAME + 1];
     snprintf(found, sizeof found, "%.*s", (int)(word.length < MAX_NAME ? word.length : MAX_NAME), word.begin);
     liana__nearest_search search = liana__nearest_begin_known(found);
     liana__text known = {0};
-    const liana__callable *kind;
-    for (size_t i = 0; (kind = kind_at(kinds, i)) != NULL; i++) {
-        liana__nearest_add_known(&search, kind->name);
-        liana__text_add(&known, "%s%s", i ? ", " : "", kind->name);
+    const liana_part *part;
+    for (size_t i = 0; (part = liana__part_at(context, kind, i)) != NULL; i++) {
+        liana__nearest_add_known(&search, part->name);
+        liana__text_add(&known, "%s%s", i ? ", " : "", part->name);
     }
+    const char *word_of_kind = liana__part_word(kind->kind);
+    const char *article = strchr("aeiou", *word_of_kind) ? "an" : "a";
     if (search.nearest) {
-        liana__fail(error, LIANA_INVALID_CONFIG, "found '%s', which is not %s; did you mean '%s'?", found, kinds.what,
-                    search.nearest);
+        liana__fail(error, LIANA_INVALID_CONFIG, "found '%s', which is not %s %s; did you mean '%s'?", found, article,
+                    word_of_kind, search.nearest);
     } else {
-        liana__fail(error, LIANA_INVALID_CONFIG, "found '%s', expected %s: %s", found, kinds.what,
+        liana__fail(error, LIANA_INVALID_CONFIG, "found '%s', expected %s %s: %s", found, article, word_of_kind,
                     known.data ? known.data : "");
     }
     liana__text_free(&known);
@@ -129,56 +115,57 @@ static liana__value *read_value(liana__arena *arena, span text)
 }
 
 /* Adds "0.01" or "factor=0.01" to the map, as argument `position` unless it has a name. */
-static liana_status read_argument(const liana__callable *kind, span text, size_t position, liana__arena *arena,
+static liana_status read_argument(const liana_part *part, span text, size_t position, liana__arena *arena,
                                   liana__value *map, liana__error *error)
 {
     const char *equals = memchr(text.begin, '=', text.length), *end = text.begin + text.length;
-    if (!equals && position >= kind->arguments->count) {
-        return liana__fail(error, LIANA_INVALID_CONFIG, "%s: found %zu arguments, expected at most %zu", kind->name,
-                           position + 1, kind->arguments->count);
+    if (!equals && position >= part->options.count) {
+        return liana__fail(error, LIANA_INVALID_CONFIG, "%s: found %zu arguments, expected at most %zu", part->name,
+                           position + 1, part->options.count);
     }
     span named = equals ? trimmed(text.begin, equals) : (span){0};
     const char *name = equals ? liana__arena_format(arena, "%.*s", (int)named.length, named.begin)
-                              : kind->arguments->items[position].name;
+                              : part->options.items[position].name;
     liana__value *value = read_value(arena, equals ? trimmed(equals + 1, end) : text);
-    if (!name || !value) return liana__fail_memory(error, kind->name);
+    if (!name || !value) return liana__fail_memory(error, part->name);
     if (liana__value_get(map, name)) {
-        return liana__fail(error, LIANA_INVALID_CONFIG, "%s: the argument '%.60s' is given twice", kind->name, name);
+        return liana__fail(error, LIANA_INVALID_CONFIG, "%s: the argument '%.60s' is given twice", part->name, name);
     }
     liana__value_set(arena, map, name, value);
     return LIANA_OK;
 }
 
 /* What stands between the parentheses, as a map. */
-static liana_status read_arguments(const liana__callable *kind, const char *text, const char *end, liana__arena *arena,
+static liana_status read_arguments(const liana_part *part, const char *text, const char *end, liana__arena *arena,
                                    liana__value *map, liana__error *error)
 {
     for (size_t position = 0; text < end; position++) {
         const char *stop = argument_end(text, end);
         span argument = trimmed(text, stop);
-        if (argument.length) LIANA_TRY(read_argument(kind, argument, position, arena, map, error));
+        if (argument.length) LIANA_TRY(read_argument(part, argument, position, arena, map, error));
         text = stop + 1;
     }
     return LIANA_OK;
 }
 
-liana_status liana__call_text_read(const char *text, liana__callables kinds, liana__arena *arena,
-                                   const liana__callable **found, const void **arguments, liana__error *error)
+liana_status liana__call_text_read(const char *text, const liana__kind *kind, const liana_context *context,
+                                   liana__arena *arena, const liana_part **found, const void **options,
+                                   liana__error *error)
 {
     const char *open = strchr(text, '('), *end = text + strlen(text);
-    const liana__callable *kind = find_kind(kinds, name_of(text));
-    if (!kind) return fail_unknown(kinds, name_of(text), error);
+    const liana_part *part = find_part(kind, context, name_of(text));
+    if (!part) return fail_unknown(kind, context, name_of(text), error);
     if (open && end[-1] != ')') {
         return liana__fail(error, LIANA_INVALID_CONFIG, "found '%.60s', expected ')' at its end", text);
     }
     liana__value *map = liana__value_map(arena);
-    void *made = liana__arena_allocate(arena, kind->arguments->size);
-    if (!map || !made) return liana__fail_memory(error, kind->name);
-    if (open) LIANA_TRY(read_arguments(kind, open + 1, end - 1, arena, map, error));
-    LIANA_TRY(liana__fields_read(kind->arguments, map, kind->name, NULL, arena, made, error));
-    *found = kind;
-    *arguments = made;
-    return liana__own_part_finish(kind->own, made, NULL, kind->name, error);
+    void *made = liana__arena_allocate(arena, part->options.size + 1);
+    if (!map || !made) return liana__fail_memory(error, part->name);
+    if (open) LIANA_TRY(read_arguments(part, open + 1, end - 1, arena, map, error));
+    LIANA_TRY(liana__fields_read(&part->options, map, part->name, NULL, arena, made, error));
+    *found = part;
+    *options = part->options.size ? made : NULL;
+    return liana__part_check(part, context, made, NULL, part->name, error);
 }
 
 /* ---- Keras ---- */
@@ -203,17 +190,18 @@ static void write_value(liana__text *text, const liana__value *value)
     }
 }
 
-const char *liana__call_text_from_keras(liana__arena *arena, const liana__value *value, liana__callables kinds)
+const char *liana__call_text_from_keras(liana__arena *arena, const liana__value *value, const liana__kind *kind,
+                                        const liana_context *context)
 {
     bool is_map = value->kind == LIANA__VALUE_MAP;
     const liana__value *name = is_map ? liana__value_get(value, "class_name") : value;
     if (!name || name->kind != LIANA__VALUE_STRING) return NULL;
-    const liana__callable *kind = find_kind(kinds, trimmed(name->string, name->string + strlen(name->string)));
-    if (!kind && is_map) return NULL;
+    const liana_part *part = find_part(kind, context, trimmed(name->string, name->string + strlen(name->string)));
+    if (!part && is_map) return NULL;
     const liana__value *config = is_map ? liana__value_get(value, "config") : NULL;
-    if (!kind || !config || config->kind != LIANA__VALUE_MAP) return kind ? kind->name : name->string;
+    if (!part || !config || config->kind != LIANA__VALUE_MAP) return part ? part->name : name->string;
     liana__text text = {0};
-    liana__text_add(&text, "%s(", kind->name);
+    liana__text_add(&text, "%s(", part->name);
     for (size_t i = 0; i < config->count; i++) {
         liana__text_add(&text, "%s%s=", i ? ", " : "", config->keys[i]);
         write_value(&text, config->items[i]);
@@ -224,18 +212,19 @@ const char *liana__call_text_from_keras(liana__arena *arena, const liana__value 
     return copy;
 }
 
-liana__value *liana__call_text_to_keras(liana__arena *arena, const char *text, liana__callables kinds)
+liana__value *liana__call_text_to_keras(liana__arena *arena, const char *text, const liana__kind *kind,
+                                        const liana_context *context)
 {
-    const liana__callable *kind;
-    const void *arguments;
-    if (liana__call_text_read(text, kinds, arena, &kind, &arguments, NULL) != LIANA_OK) return NULL;
-    liana__value *map = liana__value_map(arena), *config = liana__fields_write(kind->arguments, arena, arguments);
+    const liana_part *part;
+    const void *options;
+    if (liana__call_text_read(text, kind, context, arena, &part, &options, NULL) != LIANA_OK) return NULL;
+    liana__value *map = liana__value_map(arena), *config = liana__fields_write(&part->options, arena, options);
     if (!map || !config) return NULL;
     for (size_t i = 0; i < config->count; i++) {
         liana__value *item = config->items[i];
         if (item->kind == LIANA__VALUE_LIST && item->count == 1) config->items[i] = item->items[0];
     }
-    liana__value_set(arena, map, "class_name", liana__value_string(arena, kind->class_name));
+    liana__value_set(arena, map, "class_name", liana__value_string(arena, liana__part_class_name(part)));
     liana__value_set(arena, map, "config", config);
     return map;
 }

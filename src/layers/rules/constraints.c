@@ -1,42 +1,47 @@
-/* The list of constraints. */
+/* The list of constraints, and what all of them have in common. */
 #include "layers/rules/constraints.h"
 
-#include "base/parts.h"
+#include "ir/part_result.h"
 
-const liana__constraint_type *const liana__constraint_types[] = {
-#define LIANA__CONSTRAINT(stem, name) &liana__constraint_##name,
+static liana_status accept(liana_context *context, liana_part *part)
+{
+    LIANA_TRY(liana__part_needs(context, part, ((const liana_constraint_type *)part)->apply != NULL, "apply"));
+    return liana__call_text_accept(context, part);
+}
+
+static const liana_part *const list[] = {
+#define LIANA__CONSTRAINT(stem, name) &liana__constraint_##name.part,
 #include "layers/rules/constraints.def"
 #undef LIANA__CONSTRAINT
     NULL,
 };
 
-static const liana__callable *kind_at(size_t index)
-{
-    return liana__constraint_types[index] ? &liana__constraint_types[index]->call : NULL;
-}
-
-liana__callables liana__constraint_kinds(const liana_context *context)
-{
-    return (liana__callables){kind_at, LIANA__PART_CONSTRAINT, context, "a constraint"};
-}
+const liana__kind liana__constraint_kind = {.kind = LIANA_PART_CONSTRAINT,
+                                            .size = sizeof(liana_constraint_type),
+                                            .builtin = list,
+                                            .accept = accept};
 
 liana_status liana__constraint_read(const liana_context *context, const char *text, liana__arena *arena,
                                     liana__constraint *constraint, liana__error *error)
 {
-    const liana__callable *kind;
-    LIANA_TRY(
-        liana__call_text_read(text, liana__constraint_kinds(context), arena, &kind, &constraint->arguments, error));
-    constraint->type = (const liana__constraint_type *)kind;
+    const liana_part *part;
+    LIANA_TRY(liana__call_text_read(text, &liana__constraint_kind, context, arena, &part, &constraint->options, error));
+    constraint->type = (const liana_constraint_type *)part;
     constraint->text = text;
     return LIANA_OK;
 }
 
-const char *liana__constraint_from_keras(const liana_context *context, liana__arena *arena, const liana__value *value)
+liana_status liana__constraint_fits(const liana__constraint *constraint, const liana_shape *shape, liana__error *error)
 {
-    return liana__call_text_from_keras(arena, value, liana__constraint_kinds(context));
+    if (!constraint->type->fits) return LIANA_OK;
+    return constraint->type->fits(&(liana_check){.options = (void *)constraint->options, .error = error}, shape);
 }
 
-liana__value *liana__constraint_to_keras(const liana_context *context, liana__arena *arena, const char *text)
+liana_tensor liana__constrain(const liana__constraint *constraint, liana_tensor variable)
 {
-    return liana__call_text_to_keras(arena, text, liana__constraint_kinds(context));
+    const liana_constraint_type *type = constraint->type;
+    const liana_constraint_call call = {.options = constraint->options, .variable = variable};
+    const liana_shape shape = liana_tensor_shape(variable);
+    return liana__part_result(&type->part, "apply", type->apply(&call), variable.graph, liana_tensor_dtype(variable),
+                              &shape);
 }

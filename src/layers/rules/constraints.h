@@ -8,41 +8,28 @@
 
 #include <liana/ops.h>
 
-typedef struct liana__constraint_type {
-    liana__callable call; /* names and arguments; the first member */
-    const char *doc;      /* the formula */
-    /* Changes each element by itself. Otherwise it reads the whole variable. */
-    bool is_by_element;
-    /* Finds what is wrong with the arguments for variables of a shape. NULL: nothing ever is. Errors: INVALID_CONFIG,
-     * without a place. */
-    liana_status (*check)(const void *arguments, const liana_shape *shape, liana__error *error);
-    liana_tensor (*build)(const void *arguments, liana_tensor variable);
-} liana__constraint_type;
-
-#define LIANA__CONSTRAINT(stem, name) extern const liana__constraint_type liana__constraint_##name;
+#define LIANA__CONSTRAINT(stem, name) extern const liana_constraint_type liana__constraint_##name;
 #include "layers/rules/constraints.def"
 #undef LIANA__CONSTRAINT
 
-/* All constraints in the order of constraints.def, NULL-terminated. */
-extern const liana__constraint_type *const liana__constraint_types[];
+/* The kind: its list has all of them in the order of constraints.def. */
+extern const liana__kind liana__constraint_kind;
 
 /* A constraint with its arguments. type NULL: none. */
 typedef struct liana__constraint {
-    const liana__constraint_type *type;
-    const void *arguments;
+    const liana_constraint_type *type;
+    const void *options;
     const char *text; /* as it was read; borrowed */
 } liana__constraint;
 
-/* Reads "non_neg", "max_norm(2)", "max_norm(max_value=2, axis=[0, 1, 2])". The name may be one of the context's own (NULL: there are none). The
- * arguments are in the arena. Errors:
- * INVALID_CONFIG without a place; OUT_OF_MEMORY. */
+/* Reads "non_neg", "max_norm(2)", "max_norm(max_value=2, axis=[0, 1, 2])". The name may be one of the context's own
+ * (NULL: there are none). The arguments are in the arena. Errors: INVALID_CONFIG without a place; OUT_OF_MEMORY. */
 liana_status liana__constraint_read(const liana_context *context, const char *text, liana__arena *arena,
                                     liana__constraint *constraint, liana__error *error) LIANA_MUST_USE;
-/* All kinds: those of the list, and the context's own (NULL: there are none). */
-liana__callables liana__constraint_kinds(const liana_context *context);
-
-/* Keras's form to the text above, and back, as of call_text.h. */
-const char *liana__constraint_from_keras(const liana_context *context, liana__arena *arena, const liana__value *value);
-liana__value *liana__constraint_to_keras(const liana_context *context, liana__arena *arena, const char *text);
+/* Finds what is wrong with the options for variables of a shape. Errors: INVALID_CONFIG, without a place. */
+liana_status liana__constraint_fits(const liana__constraint *constraint, const liana_shape *shape, liana__error *error)
+    LIANA_MUST_USE;
+/* The variable as it may be. */
+liana_tensor liana__constrain(const liana__constraint *constraint, liana_tensor variable);
 
 #endif

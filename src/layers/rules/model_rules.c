@@ -1,5 +1,5 @@
-/* Regularisers and constraints of a model: the options X_regularizer and X_constraint of its layers, where X is a weight
- * ("kernel", "depthwise" for depthwise_kernel) or "activity". */
+/* Regularisers and constraints of a model: the options X_regularizer and X_constraint of its layers, where X is a
+ * weight ("kernel", "depthwise" for depthwise_kernel) or "activity". */
 #include "layers/model.h"
 
 #include "ir/graph.h"
@@ -13,7 +13,7 @@ static const char activity_option[] = "activity_regularizer";
 
 /* ---- options ---- */
 
-static liana_status check_option(liana__layer_check *check, const liana__field *field, liana__arena *arena)
+static liana_status check_option(liana_check *check, const liana_option *field, liana__arena *arena)
 {
     const char *text = *(const char *const *)((const char *)check->options + field->offset);
     liana__regularizer regularizer;
@@ -23,15 +23,15 @@ static liana_status check_option(liana__layer_check *check, const liana__field *
     bool regularizes = liana__ends_with(field->name, regularizer_end);
     liana_status status = regularizes ? liana__regularizer_read(check->context, text, arena, &regularizer, &reason)
                                       : liana__constraint_read(check->context, text, arena, &constraint, &reason);
-    if (status != LIANA_OK) return liana__option_fail(check, field->name, "%s", reason.message);
+    if (status != LIANA_OK) return liana_option_refuse(check, field->name, "%s", reason.message);
     if (strcmp(field->name, activity_option) != 0 || regularizer.type->is_by_element) return LIANA_OK;
-    return liana__option_fail(
+    return liana_option_refuse(
         check, field->name,
         "found '%s', which reads several examples at once; expected one that works by element, such as l1, l2 or l1_l2",
         text);
 }
 
-liana_status liana__check_rules(liana__layer_check *check, const liana__fields *fields)
+liana_status liana__check_rules(liana_check *check, const liana_options *fields)
 {
     liana__arena arena = {0};
     liana_status status = LIANA_OK;
@@ -47,7 +47,7 @@ liana_status liana__check_rules(liana__layer_check *check, const liana__fields *
 /* The text of an option; NULL: the layer has no such option, or it is not given. */
 static const char *option_text(const liana__layer *layer, const char *name)
 {
-    const liana__field *field = liana__fields_find(layer->type->options, name);
+    const liana_option *field = liana__fields_find(&layer->type->part.options, name);
     return field ? *(const char *const *)((const char *)layer->options + field->offset) : NULL;
 }
 
@@ -66,7 +66,9 @@ liana_status liana__read_activity_rule(liana_model *model, liana__layer *layer, 
 {
     const char *text = option_text(layer, activity_option);
     if (layer->type->activity_regularizer) {
-        text = layer->type->activity_regularizer(&model->arena, layer->options);
+        char written[256] = "";
+        layer->type->activity_regularizer(layer->options, written, sizeof written);
+        text = liana__arena_string(&model->arena, written);
         if (!text) return liana__fail_memory(error, "a model");
     }
     if (!text) return LIANA_OK;
@@ -78,10 +80,10 @@ static liana_status read_regularizer(liana_model *model, liana__weight *weight, 
 {
     liana__regularizer *made = &weight->regularizer;
     LIANA_TRY(liana__regularizer_read(model->context, text, &model->arena, made, error));
-    const char *expected = made->type->refuse ? made->type->refuse(made->arguments, &weight->shape) : NULL;
+    const char *expected = made->type->refuse ? made->type->refuse(made->options, &weight->shape) : NULL;
     if (!expected) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_CONFIG, "%s: the weight '%s' is %s, but %s needs %s", option,
-                       weight->short_name, liana__shape_print(&weight->shape).text, made->type->call.name, expected);
+                       weight->short_name, liana__shape_print(&weight->shape).text, made->type->part.name, expected);
 }
 
 static liana_status read_constraint(liana_model *model, liana__weight *weight, const char *option, const char *text,
@@ -89,9 +91,9 @@ static liana_status read_constraint(liana_model *model, liana__weight *weight, c
 {
     liana__constraint *made = &weight->constraint;
     LIANA_TRY(liana__constraint_read(model->context, text, &model->arena, made, error));
-    liana_status status = made->type->check ? made->type->check(made->arguments, &weight->shape, error) : LIANA_OK;
+    liana_status status = liana__constraint_fits(made, &weight->shape, error);
     if (status == LIANA_OK) return LIANA_OK;
-    return liana__fail_within(error, "%s: %s of the weight '%s' %s", option, made->type->call.name, weight->short_name,
+    return liana__fail_within(error, "%s: %s of the weight '%s' %s", option, made->type->part.name, weight->short_name,
                               liana__shape_print(&weight->shape).text);
 }
 

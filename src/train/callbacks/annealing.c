@@ -47,72 +47,62 @@ typedef struct annealing {
     double measured;
 } annealing;
 
-static const liana__field fields[] = {
-    LIANA__FIELD_ROW(liana__monitor_options, monitor, STRING, .default_text = "val_loss",
+static const liana_option fields[] = {
+    LIANA_OPTION_ROW(liana__monitor_options, monitor, STRING, .default_text = "val_loss",
                      .doc = "What decides: loss or a metric over the updates since the last decision; with val_ before "
                             "it that of a validation."),
-    LIANA__FIELD_ROW(liana__monitor_options, mode, ENUM, .default_text = "auto", .names = liana__monitor_modes,
+    LIANA_OPTION_ROW(liana__monitor_options, mode, ENUM, .default_text = "auto", .names = liana__monitor_modes,
                      .doc = "Which values are better: min, max, or auto: smaller losses and errors, greater other "
                             "metrics."),
-    LIANA__FIELD_ROW(annealing_options, every_steps, INT, .default_text = "100", .minimum = 1, .maximum = 1e12,
+    LIANA_OPTION_ROW(annealing_options, every_steps, INT, .default_text = "100", .minimum = 1, .maximum = 1e12,
                      .doc = "Number of updates from one decision to the next."),
-    LIANA__FIELD_ROW(annealing_options, energy, FLOAT, .default_text = "0.01", .minimum = 0, .maximum = 1e30,
+    LIANA_OPTION_ROW(annealing_options, energy, FLOAT, .default_text = "0.01", .minimum = 0, .maximum = 1e30,
                      .doc = "A worsening of this size is accepted with probability 0.37 at first; 0: no worsening is."),
-    LIANA__FIELD_ROW(annealing_options, cooling, ENUM, .default_text = "exponential", .names = coolings,
+    LIANA_OPTION_ROW(annealing_options, cooling, ENUM, .default_text = "exponential", .names = coolings,
                      .doc =
                          "How the energy falls: exponential: times cooling_rate after each decision; linear: to 0 in "
                          "cooling_decisions; constant: not at all."),
-    LIANA__FIELD_ROW(annealing_options, cooling_rate, FLOAT, .default_text = "0.9", .minimum = 1e-6, .maximum = 1,
+    LIANA_OPTION_ROW(annealing_options, cooling_rate, FLOAT, .default_text = "0.9", .minimum = 1e-6, .maximum = 1,
                      .doc = "Factor of the energy after each decision."),
-    LIANA__FIELD_ROW(annealing_options, cooling_decisions, INT, .default_text = "50", .minimum = 1, .maximum = 1e9,
+    LIANA_OPTION_ROW(annealing_options, cooling_decisions, INT, .default_text = "50", .minimum = 1, .maximum = 1e9,
                      .doc = "Number of decisions until a linear cooling reaches 0."),
-    LIANA__FIELD_ROW(annealing_options, factor_low, FLOAT, .default_text = "0.3", .minimum = 1e-6, .maximum = 1e6,
+    LIANA_OPTION_ROW(annealing_options, factor_low, FLOAT, .default_text = "0.3", .minimum = 1e-6, .maximum = 1e6,
                      .doc = "After going back the rate is multiplied by a number drawn from factor_low to factor_high, "
                             "evenly in its logarithm."),
-    LIANA__FIELD_ROW(annealing_options, factor_high, FLOAT, .default_text = "0.9", .minimum = 1e-6, .maximum = 1e6,
+    LIANA_OPTION_ROW(annealing_options, factor_high, FLOAT, .default_text = "0.9", .minimum = 1e-6, .maximum = 1e6,
                      .doc = "The greatest such number."),
-    LIANA__FIELD_ROW(annealing_options, growth, FLOAT, .default_text = "1.0", .minimum = 1e-6, .maximum = 1e6,
+    LIANA_OPTION_ROW(annealing_options, growth, FLOAT, .default_text = "1.0", .minimum = 1e-6, .maximum = 1e6,
                      .doc = "After a state was accepted the rate is multiplied by this, 1 or more."),
-    LIANA__FIELD_ROW(annealing_options, min_rate_factor, FLOAT, .default_text = "1.0e-4", .minimum = 1e-12,
+    LIANA_OPTION_ROW(annealing_options, min_rate_factor, FLOAT, .default_text = "1.0e-4", .minimum = 1e-12,
                      .maximum = 1e12, .doc = "The rate is never less than the schedule's times this."),
-    LIANA__FIELD_ROW(annealing_options, max_rate_factor, FLOAT, .default_text = "1.0", .minimum = 1e-12,
+    LIANA_OPTION_ROW(annealing_options, max_rate_factor, FLOAT, .default_text = "1.0", .minimum = 1e-12,
                      .maximum = 1e12, .doc = "The rate is never greater than the schedule's times this."),
 };
-static const liana__fields options_table = LIANA__FIELD_TABLE("annealing", annealing_options, fields);
 
 /* ---- options ---- */
 
-static liana_status refuse(const liana__value *value, const char *where, const char *key, liana__error *error,
-                           const char *text)
+static liana_status check(liana_check *check)
 {
-    static const liana__place nowhere = {0};
-    const liana__value *at = value ? liana__value_get(value, key) : NULL;
-    char full[256];
-    snprintf(full, sizeof full, "%s.%s", where, key);
-    return liana__fail_at(error, at ? &at->place : value ? &value->place : &nowhere, full, "%s", text);
-}
-
-static liana_status check(const void *given, const liana__value *value, const char *where, liana__error *error)
-{
-    const annealing_options *options = given;
+    const annealing_options *options = check->options;
     if (options->factor_low > options->factor_high) {
-        return refuse(value, where, "factor_low", error,
-                      "expected at most factor_high: the factor is drawn between them");
+        return liana_option_refuse(check, "factor_low",
+                                   "expected at most factor_high: the factor is drawn between them");
     }
     if (options->factor_low >= 1) {
-        return refuse(value, where, "factor_low", error,
-                      "expected less than 1: after going back, a smaller rate must be among those that are tried");
+        return liana_option_refuse(
+            check, "factor_low",
+            "expected less than 1: after going back, a smaller rate must be among those that are tried");
     }
     if (options->growth < 1) {
-        return refuse(value, where, "growth", error, "expected 1 or more: a rate that was accepted is not reduced");
+        return liana_option_refuse(check, "growth", "expected 1 or more: a rate that was accepted is not reduced");
     }
     if (options->min_rate_factor > options->max_rate_factor) {
-        return refuse(value, where, "min_rate_factor", error, "expected at most max_rate_factor");
+        return liana_option_refuse(check, "min_rate_factor", "expected at most max_rate_factor");
     }
     if (options->max_rate_factor < 1 || options->min_rate_factor > 1) {
-        return refuse(value, where, options->max_rate_factor < 1 ? "max_rate_factor" : "min_rate_factor", error,
-                      "the training begins with the factor 1, which must be within min_rate_factor and "
-                      "max_rate_factor");
+        return liana_option_refuse(check, options->max_rate_factor < 1 ? "max_rate_factor" : "min_rate_factor",
+                                   "the training begins with the factor 1, which must be within min_rate_factor and "
+                                   "max_rate_factor");
     }
     return LIANA_OK;
 }
@@ -125,7 +115,7 @@ static bool uses_validation(const annealing_options *options)
     return monitor && liana__starts_with(monitor, "val_");
 }
 
-static void save(const liana__callback_item *item, liana_callback_state *state)
+static void save(const liana_callback_item *item, liana_callback_state *state)
 {
     const annealing *own = item->self;
     liana__snapshot_keep(&own->accepted, state, "accepted");
@@ -150,9 +140,9 @@ static liana_status open_window(annealing *own, const liana_fit_context *context
     return liana__totals_create(context->training->objective, &own->window, error);
 }
 
-static liana_status load(liana__callback_item *item, const liana_fit_context *context,
-                         const liana_callback_state *state, liana__error *error)
+static liana_status load(liana_callback_item *item, const liana_fit_context *context, const liana_callback_state *state)
 {
+    liana__error *error = context->error;
     annealing *own = item->self;
     own->measured_at = -1;
     own->accepted.everything = true;
@@ -180,7 +170,7 @@ static liana_status load(liana__callback_item *item, const liana_fit_context *co
     return LIANA_OK;
 }
 
-static void destroy(liana__callback_item *item)
+static void destroy(liana_callback_item *item)
 {
     annealing *own = item->self;
     liana__snapshot_free(&own->accepted);
@@ -285,8 +275,9 @@ static void tell(const annealing_options *options, const liana__decision *decisi
         (long long)decision->taken_back, decision->rate_factor);
 }
 
-static liana_status decide(liana__callback_item *item, liana_fit_context *context, double value, liana__error *error)
+static liana_status decide(liana_callback_item *item, liana_fit_context *context, double value)
 {
+    liana__error *error = context->error;
     const annealing_options *options = item->options;
     annealing *own = item->self;
     liana__training_state *state = &context->training->state;
@@ -364,8 +355,9 @@ static bool is_of_this_stage(const annealing *own, const liana_fit_context *cont
     return own->accepted.taken && own->stage == context->training->state.stage;
 }
 
-static liana_status train_begin(liana__callback_item *item, liana_fit_context *context, liana__error *error)
+static liana_status train_begin(liana_callback_item *item, liana_fit_context *context)
 {
+    liana__error *error = context->error;
     const annealing_options *options = item->options;
     annealing *own = item->self;
     forget_end(&context->training->state.decisions);
@@ -376,8 +368,9 @@ static liana_status train_begin(liana__callback_item *item, liana_fit_context *c
 
 /* The first state is measured before its first update. For a metric of the training that is the first batch's, which is
  * measured before the update too. */
-static liana_status step_begin(liana__callback_item *item, liana_fit_context *context, liana__error *error)
+static liana_status step_begin(liana_callback_item *item, liana_fit_context *context)
 {
+    liana__error *error = context->error;
     const annealing_options *options = item->options;
     annealing *own = item->self;
     if (!is_of_this_stage(own, context)) LIANA_TRY(begin_here(own, context, error));
@@ -389,11 +382,12 @@ static liana_status step_begin(liana__callback_item *item, liana_fit_context *co
     if (since < options->every_steps) return LIANA_OK;
     double value;
     LIANA_TRY(measure(options, own, context, &value, error));
-    return decide(item, context, value, error);
+    return decide(item, context, value);
 }
 
-static liana_status step_end(liana__callback_item *item, liana_fit_context *context, liana__error *error)
+static liana_status step_end(liana_callback_item *item, liana_fit_context *context)
 {
+    liana__error *error = context->error;
     const annealing_options *options = item->options;
     annealing *own = item->self;
     for (size_t i = 0; !uses_validation(options) && i < context->num_each; i++) {
@@ -407,8 +401,9 @@ static liana_status step_end(liana__callback_item *item, liana_fit_context *cont
 }
 
 /* The same validation need not be done twice. */
-static liana_status epoch_end(liana__callback_item *item, liana_fit_context *context, liana__error *error)
+static liana_status epoch_end(liana_callback_item *item, liana_fit_context *context)
 {
+    liana__error *error = context->error;
     const annealing_options *options = item->options;
     annealing *own = item->self;
     double value;
@@ -424,19 +419,20 @@ static liana_status epoch_end(liana__callback_item *item, liana_fit_context *con
 /* A state that every update ruins, whatever the rate, is not trained on for ever. */
 enum { MOST_DIVERGENCES = 32 };
 
-static liana_status divergence(liana__callback_item *item, liana_fit_context *context, liana__error *error)
+static liana_status divergence(liana_callback_item *item, liana_fit_context *context)
 {
     annealing *own = item->self;
     if (++own->divergences > MOST_DIVERGENCES) return LIANA_OK;
-    LIANA_TRY(decide(item, context, NAN, error));
+    LIANA_TRY(decide(item, context, NAN));
     context->recovered = true;
     return LIANA_OK;
 }
 
 /* Neither a stage nor the training ends worse than the state that was accepted last. Nothing is drawn. A longer training
  * makes the decision at its end later; that at the end of a stage stays. */
-static liana_status last_step(liana__callback_item *item, liana_fit_context *context, liana__error *error)
+static liana_status last_step(liana_callback_item *item, liana_fit_context *context)
 {
+    liana__error *error = context->error;
     const annealing_options *options = item->options;
     const annealing *own = item->self;
     liana__training_state *state = &context->training->state;
@@ -459,19 +455,18 @@ static liana_status last_step(liana__callback_item *item, liana_fit_context *con
     return liana__decisions_add(&state->decisions, &decision, error);
 }
 
-const liana__callback liana__control_annealing = {
-    .name = "annealing",
-    .doc = "Goes back to the last accepted state, with another learning rate, where a metric got worse.",
-    .options = &options_table,
-    .check = check,
-    .size = sizeof(annealing),
+const liana_callback_type liana__control_annealing = {
+    LIANA_PART(CALLBACK, liana_callback_type, "annealing",
+               "Goes back to the last accepted state, with another learning rate, where a metric got worse.",
+               LIANA_PART_OPTIONS(annealing_options, fields), .check = check),
+    .self_size = sizeof(annealing),
     .save = save,
     .load = load,
     .close = destroy,
-    .on = {[LIANA__ON_TRAIN_BEGIN] = train_begin,
-           [LIANA__ON_STEP_BEGIN] = step_begin,
-           [LIANA__ON_STEP_END] = step_end,
-           [LIANA__ON_DIVERGENCE] = divergence,
-           [LIANA__ON_EPOCH_END] = epoch_end,
-           [LIANA__ON_LAST_STEP] = last_step},
+    .on = {[LIANA_ON_TRAIN_BEGIN] = train_begin,
+           [LIANA_ON_STEP_BEGIN] = step_begin,
+           [LIANA_ON_STEP_END] = step_end,
+           [LIANA_ON_DIVERGENCE] = divergence,
+           [LIANA_ON_EPOCH_END] = epoch_end,
+           [LIANA_ON_LAST_STEP] = last_step},
 };

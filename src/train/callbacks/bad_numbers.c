@@ -2,15 +2,14 @@
  * state is restored, that state. */
 #include "train/callbacks/standard.h"
 
-#include "train/numbers/watch.h"
+#include "train/callbacks/watch.h"
 
 #include <stdio.h>
 
 enum { NAME_SIZE = 600 };
 
-static liana_status epoch_end(liana__callback_item *own, liana_fit_context *context, liana__error *error)
+static liana_status epoch_end(liana_callback_item *own, liana_fit_context *context)
 {
-    (void)error;
     liana__watch *watch = own->self;
     liana__history *history = &context->training->state.history;
     if (history->count == 0) return LIANA_OK;
@@ -21,10 +20,9 @@ static liana_status epoch_end(liana__callback_item *own, liana_fit_context *cont
 }
 
 /* Not at its end: an epoch that a limit cut short goes on in a longer training. */
-static liana_status epoch_begin(liana__callback_item *own, liana_fit_context *context, liana__error *error)
+static liana_status epoch_begin(liana_callback_item *own, liana_fit_context *context)
 {
     (void)context;
-    (void)error;
     liana__watch *watch = own->self;
     watch->skipped = watch->restored = 0;
     return LIANA_OK;
@@ -50,7 +48,7 @@ static void keep_snapshot(const liana__watch *watch, const liana__variables *var
     }
 }
 
-static void save(const liana__callback_item *own, liana_callback_state *state)
+static void save(const liana_callback_item *own, liana_callback_state *state)
 {
     const liana__watch *watch = own->self;
     if (watch->skipped) liana__keep_count(state, "skipped", watch->skipped);
@@ -95,9 +93,9 @@ static bool load_steps(liana__watch *watch, const liana_callback_state *state)
     return true;
 }
 
-static liana_status load(liana__callback_item *own, const liana_fit_context *context, const liana_callback_state *state,
-                         liana__error *error)
+static liana_status load(liana_callback_item *own, const liana_fit_context *context, const liana_callback_state *state)
 {
+    liana__error *error = context->error;
     liana__watch *watch = own->self;
     const liana__numbers_options *options = own->options;
     const liana__variables *variables = &context->training->variables;
@@ -116,17 +114,16 @@ static liana_status load(liana__callback_item *own, const liana_fit_context *con
     return load_values(watch, variables, state, error);
 }
 
-static void close(liana__callback_item *own)
+static void close(liana_callback_item *own)
 {
     liana__watch_free(own->self);
 }
 
-const liana__callback liana__callback_bad_numbers = {
-    .name = "bad_numbers",
-    .doc = "Watches for numbers that are not finite.",
-    .size = sizeof(liana__watch),
+const liana_callback_type liana__callback_bad_numbers = {
+    LIANA_PART(CALLBACK, liana_callback_type, "bad_numbers", "Watches for numbers that are not finite."),
+    .self_size = sizeof(liana__watch),
     .save = save,
     .load = load,
     .close = close,
-    .on = {[LIANA__ON_EPOCH_BEGIN] = epoch_begin, [LIANA__ON_EPOCH_END] = epoch_end},
+    .on = {[LIANA_ON_EPOCH_BEGIN] = epoch_begin, [LIANA_ON_EPOCH_END] = epoch_end},
 };

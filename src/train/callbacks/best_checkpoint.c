@@ -13,18 +13,16 @@ typedef struct best_checkpoint {
     char name[LIANA__CHECKPOINT_NAME];
 } best_checkpoint;
 
-static void save(const liana__callback_item *item, liana_callback_state *state)
+static void save(const liana_callback_item *item, liana_callback_state *state)
 {
     const best_checkpoint *own = item->self;
     liana__keep_number(state, "best", own->began ? own->best : NAN);
     liana__keep_text(state, "name", own->name);
 }
 
-static liana_status load(liana__callback_item *item, const liana_fit_context *context,
-                         const liana_callback_state *state, liana__error *error)
+static liana_status load(liana_callback_item *item, const liana_fit_context *context, const liana_callback_state *state)
 {
     (void)context;
-    (void)error;
     best_checkpoint *own = item->self;
     const char *name = liana__kept_text(state, "name");
     own->began = liana__kept_number(state, "best", &own->best);
@@ -33,8 +31,9 @@ static liana_status load(liana__callback_item *item, const liana_fit_context *co
 }
 
 /* An end in the middle of an epoch may have named one that a longer training does not know yet. */
-static liana_status train_begin(liana__callback_item *item, liana_fit_context *context, liana__error *error)
+static liana_status train_begin(liana_callback_item *item, liana_fit_context *context)
 {
+    liana__error *error = context->error;
     best_checkpoint *own = item->self;
     liana__training_state *state = &context->training->state;
     if (!own->began) own->best = NAN;
@@ -43,8 +42,9 @@ static liana_status train_begin(liana__callback_item *item, liana_fit_context *c
     return liana__monitor_check(item->options, context, error);
 }
 
-static liana_status epoch_end(liana__callback_item *item, liana_fit_context *context, liana__error *error)
+static liana_status epoch_end(liana_callback_item *item, liana_fit_context *context)
 {
+    liana__error *error = context->error;
     const liana__monitor_options *options = item->options;
     best_checkpoint *own = item->self;
     liana__training_state *state = &context->training->state;
@@ -60,11 +60,10 @@ static liana_status epoch_end(liana__callback_item *item, liana_fit_context *con
     return LIANA_OK;
 }
 
-const liana__callback liana__callback_best_checkpoint = {
-    .name = "best_checkpoint",
-    .doc = "Saves and keeps the best checkpoint.",
-    .size = sizeof(best_checkpoint),
+const liana_callback_type liana__callback_best_checkpoint = {
+    LIANA_PART(CALLBACK, liana_callback_type, "best_checkpoint", "Saves and keeps the best checkpoint."),
+    .self_size = sizeof(best_checkpoint),
     .save = save,
     .load = load,
-    .on = {[LIANA__ON_TRAIN_BEGIN] = train_begin, [LIANA__ON_EPOCH_END] = epoch_end},
+    .on = {[LIANA_ON_TRAIN_BEGIN] = train_begin, [LIANA_ON_EPOCH_END] = epoch_end},
 };

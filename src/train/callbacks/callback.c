@@ -2,35 +2,49 @@
 #include "train/callbacks/callback.h"
 #include "base/choice.h"
 
-#include "base/own_part.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-const liana__callback *const liana__callbacks[] = {
-#define LIANA__CALLBACK(stem, name) &liana__callback_##name,
+enum { LARGEST_SELF = 1 << 30 };
+
+static liana_status accept(liana_context *context, liana_part *part)
+{
+    const liana_callback_type *type = (const liana_callback_type *)part;
+    if (type->self_size <= LARGEST_SELF) return LIANA_OK;
+    return liana__part_refuse(context, part, "its self_size is %zu, expected at most %d bytes", type->self_size,
+                              LARGEST_SELF);
+}
+
+static const liana_part *const list_of_callbacks[] = {
+#define LIANA__CALLBACK(stem, name) &liana__callback_##name.part,
 #include "train/callbacks/callbacks.def"
 #undef LIANA__CALLBACK
     NULL,
 };
 
-const liana__callback *const liana__controls[] = {
-#define LIANA__CONTROL(stem, name) &liana__control_##name,
+static const liana_part *const list_of_controls[] = {
+#define LIANA__CONTROL(stem, name) &liana__control_##name.part,
 #include "train/callbacks/controls.def"
 #undef LIANA__CONTROL
     NULL,
 };
 
-enum { NUM_CONTROLS = sizeof liana__controls / sizeof *liana__controls - 1 };
-enum { NUM_CALLBACKS = sizeof liana__callbacks / sizeof *liana__callbacks - 1 };
+const liana__kind liana__callback_kind = {.kind = LIANA_PART_CALLBACK,
+                                          .size = sizeof(liana_callback_type),
+                                          .builtin = list_of_callbacks,
+                                          .accept = accept};
+const liana__kind liana__control_kind = {.kind = LIANA_PART_CALLBACK,
+                                         .size = sizeof(liana_callback_type),
+                                         .builtin = list_of_controls,
+                                         .accept = accept};
 
 /* ---- the list ---- */
 
 void liana__callback_list_free(liana__callback_list *list)
 {
     for (size_t i = 0; i < list->count; i++) {
-        liana__callback_item *item = &list->items[i];
+        liana_callback_item *item = &list->items[i];
         if (item->type->close) item->type->close(item);
         free(item->self);
     }
@@ -46,7 +60,7 @@ bool liana__callback_list_has(const liana__callback_list *list, const char *name
     return false;
 }
 
-bool liana__callback_list_has_type(const liana__callback_list *list, const liana__callback *type)
+bool liana__callback_list_has_type(const liana__callback_list *list, const liana_callback_type *type)
 {
     for (size_t i = 0; list && i < list->count; i++) {
         if (list->items[i].type == type) return true;
@@ -56,14 +70,14 @@ bool liana__callback_list_has_type(const liana__callback_list *list, const liana
 
 bool liana__callback_list_has_control(const liana__callback_list *list)
 {
-    for (size_t k = 0; k < NUM_CONTROLS; k++) {
-        if (liana__callback_list_has_type(list, liana__controls[k])) return true;
+    for (const liana_part *const *control = list_of_controls; *control; control++) {
+        if (liana__callback_list_has_type(list, (const liana_callback_type *)*control)) return true;
     }
     return false;
 }
 
 /* NAME, NAME_2, NAME_3: as layers are named. */
-static void choose_name(const liana__callback_list *list, const char *name, liana__callback_item *item)
+static void choose_name(const liana__callback_list *list, const char *name, liana_callback_item *item)
 {
     if (!name) return;
     snprintf(item->name, sizeof item->name, "%.48s", name);
@@ -72,10 +86,10 @@ static void choose_name(const liana__callback_list *list, const char *name, lian
     }
 }
 
-liana_status liana__callback_list_add(liana__callback_list *list, const liana__callback *type, const void *options,
-                                      const char *name, liana__callback_item **item, liana__error *error)
+liana_status liana__callback_list_add(liana__callback_list *list, const liana_callback_type *type, const void *options,
+                                      const char *name, liana_callback_item **item, liana__error *error)
 {
-    liana__callback_item added = {.type = type, .options = options, .self = calloc(1, type->size + 1)};
+    liana_callback_item added = {.type = type, .options = options, .self = calloc(1, type->self_size + 1)};
     choose_name(list, name, &added);
     bool enough = added.self && liana__grow(&list->items, list->count, &list->capacity, sizeof *list->items);
     if (!enough) {
@@ -97,21 +111,18 @@ static liana_status read_item(liana__callback_list *list, const liana_context *o
     const liana__value *value = NULL;
     LIANA_TRY(liana__choice_entry(entry, where, "one callback: 'CSVLogger' or 'EarlyStopping: {patience: 3}'", &name,
                                   &place, &value, error));
-    const liana__named known = LIANA__NAMED_POINTERS(liana__callback, liana__callbacks, NUM_CALLBACKS);
-    const liana__callback *type = liana__part_find(own, LIANA__PART_CALLBACK, known, name, &nearest);
+    const liana_callback_type *type = liana__part_find(own, &liana__callback_kind, name, &nearest);
     if (!type) {
         const char *hint = nearest ? liana__hint(nearest).text : "";
         return liana__fail_at(error, place, where, "there is no callback '%.60s'; 'liana list callbacks' shows them%s",
                               name, hint);
     }
     char key[256];
-    snprintf(key, sizeof key, "%s.%s", where, type->name);
-    void *options = liana__arena_allocate(arena, type->options->size);
-    if (!options) return liana__fail_memory(error, "the callbacks");
-    LIANA_TRY(liana__fields_read(type->options, value, key, NULL, arena, options, error));
-    LIANA_TRY(liana__own_part_finish(type->own, options, place, key, error));
-    if (type->check) LIANA_TRY(type->check(options, value, key, error));
-    return liana__callback_list_add(list, type, options, type->name, NULL, error);
+    snprintf(key, sizeof key, "%s.%s", where, type->part.name);
+    const void *options;
+    LIANA_TRY(liana__choice_options(&type->part.options, value, key, NULL, arena, &options, error));
+    LIANA_TRY(liana__part_check(&type->part, own, options, value, key, error));
+    return liana__callback_list_add(list, type, options, type->part.name, NULL, error);
 }
 
 liana_status liana__callback_list_read(liana__callback_list *list, const liana_context *own, const liana__value *value,
@@ -141,32 +152,61 @@ liana_status liana__control_read(liana__callback_list *list, const liana__value 
     if (!value || value->kind == LIANA__VALUE_NULL) return LIANA_OK;
     LIANA_TRY(liana__choice_read(value, where, "a control: annealing, or {name: annealing, every_steps: 50}", &name,
                                  &map, error));
-    const liana__callback *type =
-        liana__controls[liana__named_find(LIANA__NAMED_POINTERS(liana__callback, liana__controls, NUM_CONTROLS), name,
-                                          &nearest)];
+    const liana_callback_type *type = liana__part_find(NULL, &liana__control_kind, name, &nearest);
     if (!type) {
         const char *hint = nearest ? liana__hint(nearest).text : "";
         return liana__fail_at(error, &value->place, where,
                               "there is no control '%.60s'; 'liana list controls' shows them%s", name, hint);
     }
-    LIANA_TRY(liana__choice_options(type->options, map, where, ignored, arena, &options, error));
-    if (type->check) LIANA_TRY(type->check(options, map, where, error));
-    return liana__callback_list_add(list, type, options, type->name, NULL, error);
+    LIANA_TRY(liana__choice_options(&type->part.options, map, where, ignored, arena, &options, error));
+    LIANA_TRY(liana__part_check(&type->part, NULL, options, map, where, error));
+    return liana__callback_list_add(list, type, options, type->part.name, NULL, error);
 }
 
 /* ---- running ---- */
 
-liana_status liana__callback_list_call(liana__callback_list *list, liana__callback_event event,
+/* Before a function of a callback is called: no message, so that one of its own is known. A message that was there
+ * comes back after it, if all is well. */
+typedef struct kept_message {
+    liana_status status;
+    char first;
+} kept_message;
+
+static kept_message forget_message(liana__error *error)
+{
+    if (!error) return (kept_message){0};
+    const kept_message kept = {error->status, error->message[0]};
+    error->status = LIANA_OK;
+    error->message[0] = 0;
+    return kept;
+}
+
+/* What failed left its message in `error`, or it left none. */
+static liana_status tell(liana_status status, kept_message kept, const char *what, liana__error *error)
+{
+    if (status != LIANA_OK) {
+        bool told = error && error->status == status && error->message[0];
+        return told ? status : liana__fail(error, status, "%s %s", what, liana_status_name(status));
+    }
+    if (error && error->status == LIANA_OK) {
+        error->status = kept.status;
+        error->message[0] = kept.first;
+    }
+    return LIANA_OK;
+}
+
+liana_status liana__callback_list_call(liana__callback_list *list, liana_callback_event event,
                                        liana_fit_context *context, liana__error *error)
 {
     liana_status status = LIANA_OK;
     context->error = error;
     for (size_t i = 0; list && i < list->count && status == LIANA_OK; i++) {
-        liana__callback_item *item = &list->items[i];
-        liana__callback_function *function = item->type->on[event];
+        liana_callback_item *item = &list->items[i];
+        liana_event_function *function = item->type->on[event];
         if (!function) continue;
+        const kept_message kept = forget_message(error);
         context->running = item;
-        status = function(item, context, error);
+        status = tell(function(item, context), kept, "it returned", error);
         if (status != LIANA_OK && *item->name) {
             status = liana__fail_within(error, "the callback %s", item->name);
         }
@@ -182,7 +222,7 @@ liana_status liana__callback_list_save(const liana__callback_list *list, liana__
 {
     liana__kept_values_free(states);
     for (size_t i = 0; list && i < list->count; i++) {
-        const liana__callback_item *item = &list->items[i];
+        const liana_callback_item *item = &list->items[i];
         liana_callback_state state = {states, item->name};
         if (item->type->save && *item->name) item->type->save(item, &state);
     }
@@ -206,18 +246,19 @@ static void tell_unknown(void *user, const char *owner)
                 owner);
 }
 
-liana_status liana__callback_list_load(liana__callback_list *list, const liana_fit_context *context,
+liana_status liana__callback_list_load(liana__callback_list *list, liana_fit_context *context,
                                        liana__kept_values *states, liana__error *error)
 {
     unknown_owners unknown = {.list = list, .notes = &context->notes};
+    context->error = error;
     liana__kept_values_owners(states, tell_unknown, &unknown);
     for (size_t i = 0; list && i < list->count; i++) {
-        liana__callback_item *item = &list->items[i];
+        liana_callback_item *item = &list->items[i];
         liana_callback_state state = {states, item->name};
         if (!item->type->load || !*item->name) continue;
-        if (item->type->load(item, context, &state, error) != LIANA_OK) {
-            return liana__fail_within(error, "the state of the callback %s", item->name);
-        }
+        const kept_message kept = forget_message(error);
+        if (tell(item->type->load(item, context, &state), kept, "load returned", error) == LIANA_OK) continue;
+        return liana__fail_within(error, "the state of the callback %s", item->name);
     }
     return LIANA_OK;
 }

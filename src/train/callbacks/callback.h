@@ -1,5 +1,6 @@
-/* callback.h - the contract of callbacks: what runs at the events of a training. To add one: src/train/callbacks/
- * <stem>.c with the struct, and a row in callbacks.def.
+/* callback.h - callbacks, which are liana_callback_type of <liana/parts.h>: what runs at the events of a training. To add
+ * one: src/train/callbacks/<stem>.c with the struct, and a row in callbacks.def. What fails leaves its message in
+ * context->error.
  *
  * Callbacks run in every process, with the same values. So each process comes to the same decisions. What depends on a
  * clock is decided by the chief (liana__fit_clock_decision), a signal that any process caught is one of all
@@ -7,70 +8,22 @@
 #ifndef LIANA_TRAIN_CALLBACK_H
 #define LIANA_TRAIN_CALLBACK_H
 
-#include "base/field.h"
-#include "train/core/training.h"
+#include "base/part.h"
+#include "train/training/training.h"
 
-#include <liana/callback.h>
-
-typedef enum liana__callback_event {
-    LIANA__ON_TRAIN_BEGIN, /* also of a training that goes on from a checkpoint; states are loaded */
-    LIANA__ON_EPOCH_BEGIN, /* before its first update; not repeated where an epoch goes on from a checkpoint */
-    LIANA__ON_STEP_BEGIN,
-    LIANA__ON_STEP_END,   /* an update is done */
-    LIANA__ON_DIVERGENCE, /* an update's loss is not finite: a callback may go back, and say so with context->recovered */
-    LIANA__ON_VALIDATION_BEGIN,
-    LIANA__ON_VALIDATION_STEP, /* a batch of the validation is done */
-    LIANA__ON_VALIDATION_END,
-    LIANA__ON_EPOCH_END,  /* after the validation, if there was one */
-    LIANA__ON_LAST_STEP,  /* of a stage or of a training that ends well: before averages take the place of weights */
-    LIANA__ON_TRAIN_END,  /* of a training that ends well, before its last checkpoint */
-    LIANA__ON_CHECKPOINT, /* the state was saved */
-    LIANA__NUM_CALLBACK_EVENTS
-} liana__callback_event;
-
-/* A callback of a training: its type, its options, and what it keeps while it runs. */
-typedef struct liana__callback_item {
-    const struct liana__callback *type;
-    const void *options;
-    void *self;    /* type->size bytes, zeros at first */
-    char name[64]; /* of its state; no other of the list has it. "" if it has none */
-} liana__callback_item;
-
-/* Errors end the training. */
-typedef liana_status liana__callback_function(liana__callback_item *own, liana_fit_context *context,
-                                              liana__error *error);
-
-typedef struct liana__callback {
-    const char *name;                  /* Keras's class name, if Keras has one */
-    const struct liana__own_part *own; /* of a program's own one that has a name (own_callback.c) */
-    const char *doc;
-    const liana__fields *options; /* NULL: none */
-    /* Checks what options cannot check one by one. `value`: what they were read from, NULL if they are the defaults;
-     * `where`: its dotted key. NULL: nothing to check. */
-    liana_status (*check)(const void *options, const liana__value *value, const char *where, liana__error *error);
-    size_t size; /* of self */
-    /* What of it is state: saved, restored and compared with the training's. NULL: nothing. load gets what save stored,
-     * or nothing at all in the first training with this callback. */
-    void (*save)(const liana__callback_item *own, liana_callback_state *state);
-    liana_status (*load)(liana__callback_item *own, const liana_fit_context *context, const liana_callback_state *state,
-                         liana__error *error);
-    void (*close)(liana__callback_item *own);                 /* frees what self refers to; NULL: nothing */
-    liana__callback_function *on[LIANA__NUM_CALLBACK_EVENTS]; /* NULL: not called */
-} liana__callback;
-
-#define LIANA__CALLBACK(stem, name) extern const liana__callback liana__callback_##name;
+#define LIANA__CALLBACK(stem, name) extern const liana_callback_type liana__callback_##name;
 #include "train/callbacks/callbacks.def"
 #undef LIANA__CALLBACK
 
-/* All callbacks in the order of callbacks.def, NULL-terminated. */
-extern const liana__callback *const liana__callbacks[];
+/* The kind: its list has all callbacks in the order of callbacks.def. */
+extern const liana__kind liana__callback_kind;
 
-#define LIANA__CONTROL(stem, name) extern const liana__callback liana__control_##name;
+#define LIANA__CONTROL(stem, name) extern const liana_callback_type liana__control_##name;
 #include "train/callbacks/controls.def"
 #undef LIANA__CONTROL
 
 /* The same of controls.def. A control's name is in lower case: it is no class of Keras's. */
-extern const liana__callback *const liana__controls[];
+extern const liana__kind liana__control_kind;
 
 /* ---- what callbacks see, and what they ask for ---- */
 
@@ -109,7 +62,7 @@ struct liana_fit_context {
     liana__notes notes;
     bool is_chief; /* whether this process writes files */
     bool resumed;  /* the training went on from a checkpoint */
-    liana__callback_item *running;
+    liana_callback_item *running;
     /* What was asked for. */
     bool stopping;    /* the training ends well */
     bool stops_stage; /* at the end of an epoch: its stage ends, and the next one begins */
@@ -178,7 +131,7 @@ bool liana__fit_any_decision(const liana_fit_context *context, bool own);
 
 /* Zero-initialise; free with liana__callback_list_free. They run in this order. */
 typedef struct liana__callback_list {
-    liana__callback_item *items;
+    liana_callback_item *items;
     size_t count, capacity;
 } liana__callback_list;
 
@@ -186,9 +139,8 @@ void liana__callback_list_free(liana__callback_list *list);
 
 /* Adds a callback. Options are borrowed. `name` of its state (no '/'): a second one of that name gets NAME_2. NULL: it
  * has no state. *item (may be NULL) is valid until the next one is added. Errors: OUT_OF_MEMORY. */
-liana_status liana__callback_list_add(liana__callback_list *list, const liana__callback *type, const void *options,
-                                      const char *name, liana__callback_item **item, liana__error *error)
-    LIANA_MUST_USE;
+liana_status liana__callback_list_add(liana__callback_list *list, const liana_callback_type *type, const void *options,
+                                      const char *name, liana_callback_item **item, liana__error *error) LIANA_MUST_USE;
 
 /* Adds those of a list as in YAML: [CSVLogger, EarlyStopping: {patience: 3}]. NULL: none. They may be the context's own
  * (NULL: there are none). `where` is its dotted key.
@@ -202,7 +154,7 @@ liana_status liana__control_read(liana__callback_list *list, const liana__value 
                                  liana__arena *arena, liana__error *error) LIANA_MUST_USE;
 
 /* Calls all for an event, in order. NULL: there is no list. Errors: those of the callbacks, with the name. */
-liana_status liana__callback_list_call(liana__callback_list *list, liana__callback_event event,
+liana_status liana__callback_list_call(liana__callback_list *list, liana_callback_event event,
                                        liana_fit_context *context, liana__error *error) LIANA_MUST_USE;
 
 /* All states as they are now. Arrays are borrowed from the callbacks. Errors: OUT_OF_MEMORY. */
@@ -210,7 +162,7 @@ liana_status liana__callback_list_save(const liana__callback_list *list, liana__
                                        liana__error *error) LIANA_MUST_USE;
 /* Gives the callbacks what a checkpoint has of them. What belongs to none of them is dropped, and context->notes
  * are told so. */
-liana_status liana__callback_list_load(liana__callback_list *list, const liana_fit_context *context,
+liana_status liana__callback_list_load(liana__callback_list *list, liana_fit_context *context,
                                        liana__kept_values *states, liana__error *error) LIANA_MUST_USE;
 
 /* Whether one of the list is a control. */
@@ -218,6 +170,6 @@ bool liana__callback_list_has_control(const liana__callback_list *list);
 
 /* Whether one of the list has this name. */
 bool liana__callback_list_has(const liana__callback_list *list, const char *name);
-bool liana__callback_list_has_type(const liana__callback_list *list, const liana__callback *type);
+bool liana__callback_list_has_type(const liana__callback_list *list, const liana_callback_type *type);
 
 #endif

@@ -14,34 +14,32 @@ static double seconds_since_kept(const checkpointing *own)
     return own->before + (own->began ? liana__clock_seconds() - own->begin : 0);
 }
 
-static void keep_time(const liana__callback_item *item, liana_callback_state *state)
+static void keep_time(const liana_callback_item *item, liana_callback_state *state)
 {
     liana__keep_number(state, "seconds_since_kept", seconds_since_kept(item->self));
 }
 
-static liana_status load_time(liana__callback_item *item, const liana_fit_context *context,
-                              const liana_callback_state *state, liana__error *error)
+static liana_status load_time(liana_callback_item *item, const liana_fit_context *context,
+                              const liana_callback_state *state)
 {
     (void)context;
-    (void)error;
     liana__kept_number(state, "seconds_since_kept", &((checkpointing *)item->self)->before);
     return LIANA_OK;
 }
 
-static liana_status saved(liana__callback_item *item, liana_fit_context *context, liana__error *error)
+static liana_status saved(liana_callback_item *item, liana_fit_context *context)
 {
     (void)context;
-    (void)error;
     ((checkpointing *)item->self)->last = liana__clock_seconds();
     return LIANA_OK;
 }
 
-static liana_status begin(liana__callback_item *item, liana_fit_context *context, liana__error *error)
+static liana_status begin(liana_callback_item *item, liana_fit_context *context)
 {
     checkpointing *own = item->self;
     own->begin = liana__clock_seconds();
     own->began = true;
-    return saved(item, context, error);
+    return saved(item, context);
 }
 
 /* The time of the next one begins when this one is asked for: it is in the state that is saved. */
@@ -55,9 +53,8 @@ static void keep_for_good(const liana__checkpointing_options *options, checkpoin
     context->training->state.keeps_checkpoint = context->wants_checkpoint = true;
 }
 
-static liana_status step_end(liana__callback_item *item, liana_fit_context *context, liana__error *error)
+static liana_status step_end(liana_callback_item *item, liana_fit_context *context)
 {
-    (void)error;
     const liana__checkpointing_options *options = item->options;
     checkpointing *own = item->self;
     const int64_t iteration = context->training->state.iteration, every = options->every_steps;
@@ -70,22 +67,21 @@ static liana_status step_end(liana__callback_item *item, liana_fit_context *cont
     return LIANA_OK;
 }
 
-static liana_status epoch_end(liana__callback_item *item, liana_fit_context *context, liana__error *error)
+static liana_status epoch_end(liana_callback_item *item, liana_fit_context *context)
 {
-    (void)error;
     const liana__checkpointing_options *options = item->options;
     if (options->every_epoch) context->wants_checkpoint = true;
     return LIANA_OK;
 }
 
-const liana__callback liana__callback_checkpointing = {
-    .name = "Checkpointing",
-    .doc = "Asks for checkpoints after epochs, updates or minutes.",
-    .size = sizeof(checkpointing),
+const liana_callback_type liana__callback_checkpointing = {
+    LIANA_PART(CALLBACK, liana_callback_type, "Checkpointing",
+               "Asks for checkpoints after epochs, updates or minutes."),
+    .self_size = sizeof(checkpointing),
     .save = keep_time,
     .load = load_time,
-    .on = {[LIANA__ON_TRAIN_BEGIN] = begin,
-           [LIANA__ON_STEP_END] = step_end,
-           [LIANA__ON_EPOCH_END] = epoch_end,
-           [LIANA__ON_CHECKPOINT] = saved},
+    .on = {[LIANA_ON_TRAIN_BEGIN] = begin,
+           [LIANA_ON_STEP_END] = step_end,
+           [LIANA_ON_EPOCH_END] = epoch_end,
+           [LIANA_ON_CHECKPOINT] = saved},
 };

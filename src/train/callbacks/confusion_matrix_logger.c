@@ -2,7 +2,7 @@
  * counted, whatever that metric divides its numbers by: counts can be divided later. */
 #include "base/file.h"
 #include "train/callbacks/callback.h"
-#include "train/core/chief_task.h"
+#include "train/objective/chief_task.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -11,20 +11,17 @@ typedef struct logger_options {
     const char *folder;
 } logger_options;
 
-static const liana__field fields[] = {
-    LIANA__FIELD_ROW(logger_options, folder, STRING, .default_text = "confusion",
+static const liana_option fields[] = {
+    LIANA_OPTION_ROW(logger_options, folder, STRING, .default_text = "confusion",
                      .doc = "The folder of the files, epoch-0001-validation.csv, epoch-0001-training.csv and so on; a "
                             "relative name is in the run folder, of C programs in the current folder."),
 };
-static const liana__fields options_table = LIANA__FIELD_TABLE("ConfusionMatrixLogger", logger_options, fields);
 
-static liana_status check(const void *given, const liana__value *value, const char *where, liana__error *error)
+static liana_status check(liana_check *check)
 {
-    const logger_options *options = given;
-    static const liana__place nowhere;
+    const logger_options *options = check->options;
     if (options->folder && *options->folder) return LIANA_OK;
-    return liana__fail_at(error, value ? &value->place : &nowhere, where,
-                          "the folder is empty, expected the name of a folder");
+    return liana_option_refuse(check, NULL, "the folder is empty, expected the name of a folder");
 }
 
 /* The first metric that is a confusion matrix; NULL: there is none. */
@@ -36,8 +33,9 @@ static const liana__objective_metric *find_matrix(const liana__objective *object
     return NULL;
 }
 
-static liana_status train_begin(liana__callback_item *item, liana_fit_context *context, liana__error *error)
+static liana_status train_begin(liana_callback_item *item, liana_fit_context *context)
 {
+    liana__error *error = context->error;
     (void)item;
     if (find_matrix(context->training->objective)) return LIANA_OK;
     return liana__fail(
@@ -67,7 +65,7 @@ static liana_status write_matrix(const liana__totals *totals, const char *path, 
 
 /* A file with a matrix. */
 typedef struct matrix_file {
-    const liana__callback_item *item;
+    const liana_callback_item *item;
     const liana_fit_context *context;
     const liana__totals *totals;
     const char *part;
@@ -93,24 +91,24 @@ static liana_status write_file(void *user, bool is_chief, liana__error *error)
     return status;
 }
 
-static liana_status write_part(const liana__callback_item *item, const liana_fit_context *context,
-                               const liana__totals *totals, const char *part, liana__error *error)
+static liana_status write_part(const liana_callback_item *item, const liana_fit_context *context,
+                               const liana__totals *totals, const char *part)
 {
+    liana__error *error = context->error;
     matrix_file file = {item, context, totals, part};
     if (!totals || totals->count == 0) return LIANA_OK;
     return liana__chief_does(context->training->cluster, write_file, &file, error);
 }
 
-static liana_status epoch_end(liana__callback_item *item, liana_fit_context *context, liana__error *error)
+static liana_status epoch_end(liana_callback_item *item, liana_fit_context *context)
 {
-    LIANA_TRY(write_part(item, context, context->totals, "training", error));
-    return write_part(item, context, context->validation, "validation", error);
+    LIANA_TRY(write_part(item, context, context->totals, "training"));
+    return write_part(item, context, context->validation, "validation");
 }
 
-const liana__callback liana__callback_ConfusionMatrixLogger = {
-    .name = "ConfusionMatrixLogger",
-    .doc = "Writes the confusion matrix of each epoch, of training and validation, as numbers of examples.",
-    .options = &options_table,
-    .check = check,
-    .on = {[LIANA__ON_TRAIN_BEGIN] = train_begin, [LIANA__ON_EPOCH_END] = epoch_end},
+const liana_callback_type liana__callback_ConfusionMatrixLogger = {
+    LIANA_PART(CALLBACK, liana_callback_type, "ConfusionMatrixLogger",
+               "Writes the confusion matrix of each epoch, of training and validation, as numbers of examples.",
+               LIANA_PART_OPTIONS(logger_options, fields), .check = check),
+    .on = {[LIANA_ON_TRAIN_BEGIN] = train_begin, [LIANA_ON_EPOCH_END] = epoch_end},
 };

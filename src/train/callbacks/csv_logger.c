@@ -2,9 +2,10 @@
  * from a checkpoint has no row twice and loses none. */
 #include "base/file.h"
 #include "train/callbacks/callback.h"
-#include "train/core/chief_task.h"
+#include "train/objective/chief_task.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct csv_options {
     const char *filename;
@@ -16,35 +17,31 @@ typedef struct csv_logger {
     char *path;
 } csv_logger;
 
-static const liana__field fields[] = {
-    LIANA__FIELD_ROW(csv_options, filename, STRING, .default_text = "epochs.csv",
+static const liana_option fields[] = {
+    LIANA_OPTION_ROW(csv_options, filename, STRING, .default_text = "epochs.csv",
                      .doc = "The file; a relative name is in the run folder, of C programs in the current folder."),
-    LIANA__FIELD_ROW(csv_options, separator, STRING, .default_text = ",", .doc = "Stands between the values."),
+    LIANA_OPTION_ROW(csv_options, separator, STRING, .default_text = ",", .doc = "Stands between the values."),
 };
-static const liana__fields options_table = LIANA__FIELD_TABLE("CSVLogger", csv_options, fields);
 
-static liana_status check(const void *given, const liana__value *value, const char *where, liana__error *error)
+static liana_status check(liana_check *check)
 {
-    const csv_options *options = given;
-    static const liana__place nowhere;
-    const liana__place *place = value ? &value->place : &nowhere;
+    const csv_options *options = check->options;
     if (!options->filename || !*options->filename) {
-        return liana__fail_at(error, place, where, "the filename is empty, expected the name of a file");
+        return liana_option_refuse(check, NULL, "the filename is empty, expected the name of a file");
     }
     if (options->separator && *options->separator) return LIANA_OK;
-    return liana__fail_at(error, place, where, "the separator is empty, expected a character such as ','");
+    return liana_option_refuse(check, NULL, "the separator is empty, expected a character such as ','");
 }
 
-static void save(const liana__callback_item *item, liana_callback_state *state)
+static void save(const liana_callback_item *item, liana_callback_state *state)
 {
     const csv_logger *own = item->self;
     liana__keep_text(state, "text", own->text.data ? own->text.data : "");
 }
 
-static liana_status load(liana__callback_item *item, const liana_fit_context *context,
-                         const liana_callback_state *state, liana__error *error)
+static liana_status load(liana_callback_item *item, const liana_fit_context *context, const liana_callback_state *state)
 {
-    (void)context;
+    liana__error *error = context->error;
     csv_logger *own = item->self;
     const char *text = liana__kept_text(state, "text");
     own->text.length = 0;
@@ -52,7 +49,7 @@ static liana_status load(liana__callback_item *item, const liana_fit_context *co
     return own->text.failed ? liana__fail_memory(error, "the log") : LIANA_OK;
 }
 
-static void destroy(liana__callback_item *item)
+static void destroy(liana_callback_item *item)
 {
     csv_logger *own = item->self;
     liana__text_free(&own->text);
@@ -75,7 +72,15 @@ static void add_header(const csv_options *options, csv_logger *own, const liana_
             liana__text_add(&own->text, "%s%s%s", options->separator, part ? "val_" : "", value_name(training, i));
         }
     }
-    liana__text_add(&own->text, "%slearning_rate\n", options->separator);
+    liana__text_add(&own->text, "%slearning_rate%sglobal_step\n", options->separator, options->separator);
+}
+
+/* A table that an older liana began keeps its columns, so that all its rows have as many cells. */
+static bool has_global_step(const csv_logger *own)
+{
+    static const char name[] = "global_step";
+    const size_t length = own->text.data ? strcspn(own->text.data, "\n") : 0;
+    return length >= strlen(name) && memcmp(own->text.data + length - strlen(name), name, strlen(name)) == 0;
 }
 
 /* A cell is empty where nothing was measured. */
@@ -99,8 +104,9 @@ static liana_status write_text(const csv_logger *own, const liana_fit_context *c
     return liana__chief_does(context->training->cluster, write_file, (void *)(uintptr_t)own, error);
 }
 
-static liana_status train_begin(liana__callback_item *item, liana_fit_context *context, liana__error *error)
+static liana_status train_begin(liana_callback_item *item, liana_fit_context *context)
 {
+    liana__error *error = context->error;
     const csv_options *options = item->options;
     csv_logger *own = item->self;
     liana__text path = {0};
@@ -113,8 +119,9 @@ static liana_status train_begin(liana__callback_item *item, liana_fit_context *c
     return write_text(own, context, error);
 }
 
-static liana_status epoch_end(liana__callback_item *item, liana_fit_context *context, liana__error *error)
+static liana_status epoch_end(liana_callback_item *item, liana_fit_context *context)
 {
+    liana__error *error = context->error;
     const csv_options *options = item->options;
     csv_logger *own = item->self;
     size_t count = 1 + context->training->num_metrics;
@@ -123,18 +130,20 @@ static liana_status epoch_end(liana__callback_item *item, liana_fit_context *con
     if (context->validates) add_means(options, own, context->validation, count);
     liana__text_add(&own->text, "%s", options->separator);
     liana__text_add_double(&own->text, context->learning_rate);
+    if (has_global_step(own)) {
+        liana__text_add(&own->text, "%s%lld", options->separator, (long long)context->training->state.iteration);
+    }
     liana__text_add(&own->text, "\n");
     return write_text(own, context, error);
 }
 
-const liana__callback liana__callback_CSVLogger = {
-    .name = "CSVLogger",
-    .doc = "Writes a table with the loss, the metrics and the learning rate of each epoch.",
-    .options = &options_table,
-    .check = check,
-    .size = sizeof(csv_logger),
+const liana_callback_type liana__callback_CSVLogger = {
+    LIANA_PART(CALLBACK, liana_callback_type, "CSVLogger",
+               "Writes a table with the loss, the metrics and the learning rate of each epoch.",
+               LIANA_PART_OPTIONS(csv_options, fields), .check = check),
+    .self_size = sizeof(csv_logger),
     .save = save,
     .load = load,
     .close = destroy,
-    .on = {[LIANA__ON_TRAIN_BEGIN] = train_begin, [LIANA__ON_EPOCH_END] = epoch_end},
+    .on = {[LIANA_ON_TRAIN_BEGIN] = train_begin, [LIANA_ON_EPOCH_END] = epoch_end},
 };

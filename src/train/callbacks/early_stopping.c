@@ -3,7 +3,7 @@
  * stage, and begins anew with the next one. */
 #include "train/callbacks/monitor.h"
 #include "train/callbacks/snapshot.h"
-#include "train/core/averaged_weights.h"
+#include "train/training/averaged_weights.h"
 
 #include <math.h>
 
@@ -25,23 +25,22 @@ typedef struct early_stopping {
     liana__snapshot weights; /* of the best epoch */
 } early_stopping;
 
-static const liana__field fields[] = {
+static const liana_option fields[] = {
     LIANA__MONITOR_FIELDS("0.0"),
-    LIANA__FIELD_ROW(early_stopping_options, patience, INT, .default_text = "0", .minimum = 0, .maximum = 1e9,
+    LIANA_OPTION_ROW(early_stopping_options, patience, INT, .default_text = "0", .minimum = 0, .maximum = 1e9,
                      .doc = "Number of epochs without improvement after which the training ends."),
-    LIANA__FIELD_ROW(early_stopping_options, baseline, FLOAT, .default_text = "null", .minimum = -1e30, .maximum = 1e30,
+    LIANA_OPTION_ROW(early_stopping_options, baseline, FLOAT, .default_text = "null", .minimum = -1e30, .maximum = 1e30,
                      .doc = "A value that must be passed as well to count as an improvement (null: none)."),
-    LIANA__FIELD_ROW(early_stopping_options, restore_best_weights, BOOL, .default_text = "false",
+    LIANA_OPTION_ROW(early_stopping_options, restore_best_weights, BOOL, .default_text = "false",
                      .doc = "At the end, go back to the weights of the best epoch."),
-    LIANA__FIELD_ROW(early_stopping_options, start_from_epoch, INT, .default_text = "0", .minimum = 0, .maximum = 1e9,
+    LIANA_OPTION_ROW(early_stopping_options, start_from_epoch, INT, .default_text = "0", .minimum = 0, .maximum = 1e9,
                      .doc = "Number of first epochs, of each stage, that are not looked at."),
-    LIANA__FIELD_ROW(early_stopping_options, all_stages, BOOL, .default_text = "false",
+    LIANA_OPTION_ROW(early_stopping_options, all_stages, BOOL, .default_text = "false",
                      .doc = "true: all stages of a training are one to it, and it ends them all; false: it ends its "
                             "stage, and the next one begins."),
 };
-static const liana__fields options_table = LIANA__FIELD_TABLE("EarlyStopping", early_stopping_options, fields);
 
-static void save(const liana__callback_item *item, liana_callback_state *state)
+static void save(const liana_callback_item *item, liana_callback_state *state)
 {
     const early_stopping *own = item->self;
     liana__keep_number(state, "best", own->began ? own->best : NAN);
@@ -51,9 +50,9 @@ static void save(const liana__callback_item *item, liana_callback_state *state)
     liana__snapshot_keep(&own->weights, state, "best_weights");
 }
 
-static liana_status load(liana__callback_item *item, const liana_fit_context *context,
-                         const liana_callback_state *state, liana__error *error)
+static liana_status load(liana_callback_item *item, const liana_fit_context *context, const liana_callback_state *state)
 {
+    liana__error *error = context->error;
     const early_stopping_options *options = item->options;
     early_stopping *own = item->self;
     own->began = liana__kept_number(state, "best", &own->best);
@@ -64,13 +63,14 @@ static liana_status load(liana__callback_item *item, const liana_fit_context *co
     return liana__snapshot_load(&own->weights, context, state, "best_weights", error);
 }
 
-static void destroy(liana__callback_item *item)
+static void destroy(liana_callback_item *item)
 {
     liana__snapshot_free(&((early_stopping *)item->self)->weights);
 }
 
-static liana_status train_begin(liana__callback_item *item, liana_fit_context *context, liana__error *error)
+static liana_status train_begin(liana_callback_item *item, liana_fit_context *context)
 {
+    liana__error *error = context->error;
     const early_stopping_options *options = item->options;
     early_stopping *own = item->self;
     if (!own->began) own->best = NAN;
@@ -90,8 +90,9 @@ static int64_t find_stage(early_stopping *own, const early_stopping_options *opt
     return state->stage ? state->stage_epoch : 0;
 }
 
-static liana_status epoch_end(liana__callback_item *item, liana_fit_context *context, liana__error *error)
+static liana_status epoch_end(liana_callback_item *item, liana_fit_context *context)
 {
+    liana__error *error = context->error;
     const early_stopping_options *options = item->options;
     early_stopping *own = item->self;
     double value;
@@ -120,8 +121,9 @@ static liana_status epoch_end(liana__callback_item *item, liana_fit_context *con
     return LIANA_OK;
 }
 
-static liana_status restore_best(const liana__callback_item *item, liana_fit_context *context, liana__error *error)
+static liana_status restore_best(const liana_callback_item *item, liana_fit_context *context)
 {
+    liana__error *error = context->error;
     const early_stopping_options *options = item->options;
     const early_stopping *own = item->self;
     bool is_better = own->weights.taken && own->best_epoch != context->epoch;
@@ -131,32 +133,33 @@ static liana_status restore_best(const liana__callback_item *item, liana_fit_con
     return liana__snapshot_restore(&own->weights, context, error);
 }
 
-static liana_status train_end(liana__callback_item *item, liana_fit_context *context, liana__error *error)
+static liana_status train_end(liana_callback_item *item, liana_fit_context *context)
 {
-    return restore_best(item, context, error);
+    return restore_best(item, context);
 }
 
 /* The next stage begins from the best weights of this one, instead of their averages too. */
-static liana_status last_step(liana__callback_item *item, liana_fit_context *context, liana__error *error)
+static liana_status last_step(liana_callback_item *item, liana_fit_context *context)
 {
+    liana__error *error = context->error;
     const early_stopping_options *options = item->options;
     const early_stopping *own = item->self;
     bool chooses = context->ends_stage && !options->all_stages && options->restore_best_weights && own->weights.taken;
     if (!chooses || own->best_epoch == context->epoch) return LIANA_OK;
-    LIANA_TRY(restore_best(item, context, error));
+    LIANA_TRY(restore_best(item, context));
     return liana__averaged_weights_follow(context->training, error);
 }
 
-const liana__callback liana__callback_EarlyStopping = {
-    .name = "EarlyStopping",
-    .doc = "Ends the training when a metric has not improved for some epochs.",
-    .options = &options_table,
-    .size = sizeof(early_stopping),
+const liana_callback_type liana__callback_EarlyStopping = {
+    LIANA_PART(CALLBACK, liana_callback_type, "EarlyStopping",
+               "Ends the training when a metric has not improved for some epochs.",
+               LIANA_PART_OPTIONS(early_stopping_options, fields)),
+    .self_size = sizeof(early_stopping),
     .save = save,
     .load = load,
     .close = destroy,
-    .on = {[LIANA__ON_TRAIN_BEGIN] = train_begin,
-           [LIANA__ON_EPOCH_END] = epoch_end,
-           [LIANA__ON_LAST_STEP] = last_step,
-           [LIANA__ON_TRAIN_END] = train_end},
+    .on = {[LIANA_ON_TRAIN_BEGIN] = train_begin,
+           [LIANA_ON_EPOCH_END] = epoch_end,
+           [LIANA_ON_LAST_STEP] = last_step,
+           [LIANA_ON_TRAIN_END] = train_end},
 };

@@ -2,21 +2,22 @@
 #include "train/callbacks/standard.h"
 
 /* What a training recorded of an epoch that it ended in the middle of: that epoch goes on now. */
-static liana_status train_begin(liana__callback_item *own, liana_fit_context *context, liana__error *error)
+static liana_status train_begin(liana_callback_item *own, liana_fit_context *context)
 {
     (void)own;
-    (void)error;
     liana__training_state *state = &context->training->state;
     size_t whole = (size_t)(state->epoch - state->history.first_epoch);
     if (state->history.count > whole) state->history.count = whole;
     return LIANA_OK;
 }
 
-static liana_status epoch_end(liana__callback_item *own, liana_fit_context *context, liana__error *error)
+static liana_status epoch_end(liana_callback_item *own, liana_fit_context *context)
 {
+    liana__error *error = context->error;
     (void)own;
     liana__history *history = &context->training->state.history;
-    liana__history_epoch epoch = {.learning_rate = context->learning_rate,
+    liana__history_epoch epoch = {.global_step = context->training->state.iteration,
+                                  .learning_rate = context->learning_rate,
                                   .gradients = context->training->state.gradients};
     const liana__timing_epoch timing = {context->seconds, context->images, context->wait};
     bool added = liana__history_measure(history, context->totals, &epoch.training, &epoch.training_lists) &&
@@ -25,8 +26,7 @@ static liana_status epoch_end(liana__callback_item *own, liana_fit_context *cont
     return added ? LIANA_OK : liana__fail_memory(error, "the history");
 }
 
-const liana__callback liana__callback_history = {
-    .name = "History",
-    .doc = "Keeps the results of each epoch.",
-    .on = {[LIANA__ON_TRAIN_BEGIN] = train_begin, [LIANA__ON_EPOCH_END] = epoch_end},
+const liana_callback_type liana__callback_history = {
+    LIANA_PART(CALLBACK, liana_callback_type, "History", "Keeps the results of each epoch."),
+    .on = {[LIANA_ON_TRAIN_BEGIN] = train_begin, [LIANA_ON_EPOCH_END] = epoch_end},
 };

@@ -3,8 +3,8 @@
  * goes on. */
 #include "base/file.h"
 #include "train/callbacks/callback.h"
-#include "train/core/chief_task.h"
-#include "train/core/prediction_rows.h"
+#include "train/objective/chief_task.h"
+#include "train/objective/prediction_rows.h"
 
 #include <stdio.h>
 
@@ -18,29 +18,27 @@ typedef struct logger {
     bool validating; /* the epoch's own validation, and not one that another callback asked for */
 } logger;
 
-static const liana__field fields[] = {
-    LIANA__FIELD_ROW(logger_options, folder, STRING, .default_text = "predictions",
+static const liana_option fields[] = {
+    LIANA_OPTION_ROW(logger_options, folder, STRING, .default_text = "predictions",
                      .doc =
                          "The folder of the files, epoch-0001-validation.csv and so on; a relative name is in the run "
                          "folder, of C programs in the current folder."),
-    LIANA__FIELD_ROW(logger_options, training, BOOL, .default_text = "false",
+    LIANA_OPTION_ROW(logger_options, training, BOOL, .default_text = "false",
                      .doc = "Whether to predict the training examples as well after each epoch, without augmentation: "
                             "epoch-0001-training.csv."),
 };
-static const liana__fields options_table = LIANA__FIELD_TABLE("PredictionsLogger", logger_options, fields);
 
-static liana_status check(const void *given, const liana__value *value, const char *where, liana__error *error)
+static liana_status check(liana_check *check)
 {
-    const logger_options *options = given;
-    static const liana__place nowhere;
-    const liana__place *place = value ? &value->place : &nowhere;
+    const logger_options *options = check->options;
     if (options->folder && *options->folder) return LIANA_OK;
-    return liana__fail_at(error, place, where, "the folder is empty, expected the name of a folder");
+    return liana_option_refuse(check, NULL, "the folder is empty, expected the name of a folder");
 }
 
 /* Without validation data it would write nothing. */
-static liana_status train_begin(liana__callback_item *item, liana_fit_context *context, liana__error *error)
+static liana_status train_begin(liana_callback_item *item, liana_fit_context *context)
 {
+    liana__error *error = context->error;
     const logger_options *options = item->options;
     if (context->validates || options->training) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_CONFIG,
@@ -48,14 +46,15 @@ static liana_status train_begin(liana__callback_item *item, liana_fit_context *c
                        "training: true, or remove it");
 }
 
-static void destroy(liana__callback_item *item)
+static void destroy(liana_callback_item *item)
 {
     logger *own = item->self;
     liana__text_free(&own->rows);
 }
 
-static liana_status validation_begin(liana__callback_item *item, liana_fit_context *context, liana__error *error)
+static liana_status validation_begin(liana_callback_item *item, liana_fit_context *context)
 {
+    liana__error *error = context->error;
     logger *own = item->self;
     own->rows.length = 0;
     own->validating = true;
@@ -63,8 +62,9 @@ static liana_status validation_begin(liana__callback_item *item, liana_fit_conte
     return own->rows.failed ? liana__fail_memory(error, "the predictions") : LIANA_OK;
 }
 
-static liana_status validation_step(liana__callback_item *item, liana_fit_context *context, liana__error *error)
+static liana_status validation_step(liana_callback_item *item, liana_fit_context *context)
 {
+    liana__error *error = context->error;
     logger *own = item->self;
     if (!own->validating || !context->outputs) return LIANA_OK;
     liana__add_prediction_rows(context->training->trainer, context->batch, context->outputs, &own->rows);
@@ -73,7 +73,7 @@ static liana_status validation_step(liana__callback_item *item, liana_fit_contex
 
 /* A file of rows. */
 typedef struct rows_file {
-    const liana__callback_item *item;
+    const liana_callback_item *item;
     const liana_fit_context *context;
     const char *part;
 } rows_file;
@@ -98,17 +98,17 @@ static liana_status write_file(void *user, bool is_chief, liana__error *error)
     return status;
 }
 
-static liana_status write_rows(const liana__callback_item *item, const liana_fit_context *context, const char *part,
-                               liana__error *error)
+static liana_status write_rows(const liana_callback_item *item, const liana_fit_context *context, const char *part)
 {
+    liana__error *error = context->error;
     rows_file file = {item, context, part};
     return liana__chief_does(context->training->cluster, write_file, &file, error);
 }
 
-static liana_status validation_end(liana__callback_item *item, liana_fit_context *context, liana__error *error)
+static liana_status validation_end(liana_callback_item *item, liana_fit_context *context)
 {
     ((logger *)item->self)->validating = false;
-    return write_rows(item, context, "validation", error);
+    return write_rows(item, context, "validation");
 }
 
 /* Where rows of training examples go. */
@@ -124,8 +124,9 @@ static liana_status add_rows(void *user, const liana__batch *batch, const float 
     return own->rows->failed ? liana__fail_memory(error, "the predictions") : LIANA_OK;
 }
 
-static liana_status epoch_end(liana__callback_item *item, liana_fit_context *context, liana__error *error)
+static liana_status epoch_end(liana_callback_item *item, liana_fit_context *context)
 {
+    liana__error *error = context->error;
     const logger_options *options = item->options;
     logger *own = item->self;
     if (!options->training) return LIANA_OK;
@@ -133,19 +134,18 @@ static liana_status epoch_end(liana__callback_item *item, liana_fit_context *con
     liana__add_prediction_header(context->training->objective, &own->rows);
     destination rows = {context->training->trainer, &own->rows};
     LIANA_TRY(liana__fit_predict_training(context, add_rows, &rows, error));
-    return write_rows(item, context, "training", error);
+    return write_rows(item, context, "training");
 }
 
-const liana__callback liana__callback_PredictionsLogger = {
-    .name = "PredictionsLogger",
-    .doc = "Writes what the model predicts for each validation example, in a file for each epoch.",
-    .options = &options_table,
-    .check = check,
-    .size = sizeof(logger),
+const liana_callback_type liana__callback_PredictionsLogger = {
+    LIANA_PART(CALLBACK, liana_callback_type, "PredictionsLogger",
+               "Writes what the model predicts for each validation example, in a file for each epoch.",
+               LIANA_PART_OPTIONS(logger_options, fields), .check = check),
+    .self_size = sizeof(logger),
     .close = destroy,
-    .on = {[LIANA__ON_TRAIN_BEGIN] = train_begin,
-           [LIANA__ON_VALIDATION_BEGIN] = validation_begin,
-           [LIANA__ON_VALIDATION_STEP] = validation_step,
-           [LIANA__ON_VALIDATION_END] = validation_end,
-           [LIANA__ON_EPOCH_END] = epoch_end},
+    .on = {[LIANA_ON_TRAIN_BEGIN] = train_begin,
+           [LIANA_ON_VALIDATION_BEGIN] = validation_begin,
+           [LIANA_ON_VALIDATION_STEP] = validation_step,
+           [LIANA_ON_VALIDATION_END] = validation_end,
+           [LIANA_ON_EPOCH_END] = epoch_end},
 };

@@ -2,7 +2,7 @@
 #include "train/callbacks/progress.h"
 
 /* A stop depends on a signal or on a display, which only one process has. */
-static void report(const liana__callback_item *item, liana_fit_context *context, liana__fit_event_kind kind)
+static void report(const liana_callback_item *item, liana_fit_context *context, liana__fit_event_kind kind)
 {
     const liana__progress_options *options = item->options;
     const liana__fit_event event = {.kind = kind,
@@ -10,6 +10,8 @@ static void report(const liana__callback_item *item, liana_fit_context *context,
                                     .epochs = context->epochs,
                                     .step = context->step,
                                     .steps = context->steps,
+                                    .global_step = context->training->state.iteration,
+                                    .updates = context->updates,
                                     .seconds = context->seconds,
                                     .wait = context->wait,
                                     .images = context->images,
@@ -20,39 +22,34 @@ static void report(const liana__callback_item *item, liana_fit_context *context,
     if (liana__fit_any_decision(context, !goes_on)) liana__fit_interrupt(context);
 }
 
-static liana_status step_end(liana__callback_item *own, liana_fit_context *context, liana__error *error)
+static liana_status step_end(liana_callback_item *own, liana_fit_context *context)
 {
-    (void)error;
     report(own, context, LIANA__FIT_STEP);
     return LIANA_OK;
 }
 
-static liana_status validation_step(liana__callback_item *own, liana_fit_context *context, liana__error *error)
+static liana_status validation_step(liana_callback_item *own, liana_fit_context *context)
 {
-    (void)error;
     report(own, context, LIANA__FIT_VALIDATION);
     return LIANA_OK;
 }
 
-static liana_status epoch_end(liana__callback_item *own, liana_fit_context *context, liana__error *error)
+static liana_status epoch_end(liana_callback_item *own, liana_fit_context *context)
 {
-    (void)error;
     report(own, context, LIANA__FIT_EPOCH);
     return LIANA_OK;
 }
 
-static liana_status saved(liana__callback_item *own, liana_fit_context *context, liana__error *error)
+static liana_status saved(liana_callback_item *own, liana_fit_context *context)
 {
-    (void)error;
     report(own, context, LIANA__FIT_CHECKPOINT);
     return LIANA_OK;
 }
 
-const liana__callback liana__callback_progress = {
-    .name = "Progress",
-    .doc = "Tells a display what a training does.",
-    .on = {[LIANA__ON_STEP_END] = step_end,
-           [LIANA__ON_VALIDATION_STEP] = validation_step,
-           [LIANA__ON_EPOCH_END] = epoch_end,
-           [LIANA__ON_CHECKPOINT] = saved},
+const liana_callback_type liana__callback_progress = {
+    LIANA_PART(CALLBACK, liana_callback_type, "Progress", "Tells a display what a training does."),
+    .on = {[LIANA_ON_STEP_END] = step_end,
+           [LIANA_ON_VALIDATION_STEP] = validation_step,
+           [LIANA_ON_EPOCH_END] = epoch_end,
+           [LIANA_ON_CHECKPOINT] = saved},
 };

@@ -19,9 +19,11 @@ typedef struct liana__fit_event {
     int64_t epochs; /* 0: not known */
     int64_t step;   /* done in this epoch, or batches of validation done */
     int64_t steps;
-    double seconds; /* since the epoch's training, or its validation, began; of training for an EPOCH */
-    double wait;    /* of which spent waiting for input */
-    int64_t images; /* in that time */
+    int64_t global_step; /* updates done in all, over all stages */
+    int64_t updates;     /* of a STEP: those done since the one before */
+    double seconds;      /* since the epoch's training, or its validation, began; of training for an EPOCH */
+    double wait;         /* of which spent waiting for input */
+    int64_t images;      /* in that time */
     const liana__totals *training;
     const liana__totals *validation; /* count 0: none yet */
     double learning_rate;
@@ -34,6 +36,6 @@ typedef struct liana__progress_options {
     void *user;
 } liana__progress_options;
 
-extern const liana__callback liana__callback_progress;
+extern const liana_callback_type liana__callback_progress;
 
 #endif

@@ -20,20 +20,19 @@ typedef struct plateau {
     int64_t cooldown; /* epochs that are left of it */
 } plateau;
 
-static const liana__field fields[] = {
+static const liana_option fields[] = {
     LIANA__MONITOR_FIELDS("1.0e-4"),
-    LIANA__FIELD_ROW(plateau_options, factor, FLOAT, .default_text = "0.1", .minimum = 1e-6, .maximum = 0.999999,
+    LIANA_OPTION_ROW(plateau_options, factor, FLOAT, .default_text = "0.1", .minimum = 1e-6, .maximum = 0.999999,
                      .doc = "The rate is multiplied by this, below 1."),
-    LIANA__FIELD_ROW(plateau_options, patience, INT, .default_text = "10", .minimum = 0, .maximum = 1e9,
+    LIANA_OPTION_ROW(plateau_options, patience, INT, .default_text = "10", .minimum = 0, .maximum = 1e9,
                      .doc = "Number of epochs without improvement after which the rate is reduced."),
-    LIANA__FIELD_ROW(plateau_options, cooldown, INT, .default_text = "0", .minimum = 0, .maximum = 1e9,
+    LIANA_OPTION_ROW(plateau_options, cooldown, INT, .default_text = "0", .minimum = 0, .maximum = 1e9,
                      .doc = "Number of epochs after a reduction that do not count as waiting."),
-    LIANA__FIELD_ROW(plateau_options, min_lr, FLOAT, .default_text = "0.0", .minimum = 0, .maximum = 1e6,
+    LIANA_OPTION_ROW(plateau_options, min_lr, FLOAT, .default_text = "0.0", .minimum = 0, .maximum = 1e6,
                      .doc = "The rate is not reduced below this."),
 };
-static const liana__fields options_table = LIANA__FIELD_TABLE("ReduceLROnPlateau", plateau_options, fields);
 
-static void save(const liana__callback_item *item, liana_callback_state *state)
+static void save(const liana_callback_item *item, liana_callback_state *state)
 {
     const plateau *own = item->self;
     liana__keep_number(state, "best", own->began ? own->best : NAN);
@@ -41,11 +40,9 @@ static void save(const liana__callback_item *item, liana_callback_state *state)
     liana__keep_count(state, "cooldown", own->cooldown);
 }
 
-static liana_status load(liana__callback_item *item, const liana_fit_context *context,
-                         const liana_callback_state *state, liana__error *error)
+static liana_status load(liana_callback_item *item, const liana_fit_context *context, const liana_callback_state *state)
 {
     (void)context;
-    (void)error;
     plateau *own = item->self;
     own->began = liana__kept_number(state, "best", &own->best);
     liana__kept_count(state, "wait", &own->wait);
@@ -53,8 +50,9 @@ static liana_status load(liana__callback_item *item, const liana_fit_context *co
     return LIANA_OK;
 }
 
-static liana_status train_begin(liana__callback_item *item, liana_fit_context *context, liana__error *error)
+static liana_status train_begin(liana_callback_item *item, liana_fit_context *context)
 {
+    liana__error *error = context->error;
     const plateau_options *options = item->options;
     plateau *own = item->self;
     if (!own->began) own->best = NAN;
@@ -74,8 +72,9 @@ static void reduce(const plateau_options *options, plateau *own, liana_fit_conte
     own->wait = 0;
 }
 
-static liana_status epoch_end(liana__callback_item *item, liana_fit_context *context, liana__error *error)
+static liana_status epoch_end(liana_callback_item *item, liana_fit_context *context)
 {
+    liana__error *error = context->error;
     const plateau_options *options = item->options;
     plateau *own = item->self;
     double value;
@@ -96,12 +95,12 @@ static liana_status epoch_end(liana__callback_item *item, liana_fit_context *con
     return LIANA_OK;
 }
 
-const liana__callback liana__callback_ReduceLROnPlateau = {
-    .name = "ReduceLROnPlateau",
-    .doc = "Reduces the learning rate when a metric has not improved for some epochs.",
-    .options = &options_table,
-    .size = sizeof(plateau),
+const liana_callback_type liana__callback_ReduceLROnPlateau = {
+    LIANA_PART(CALLBACK, liana_callback_type, "ReduceLROnPlateau",
+               "Reduces the learning rate when a metric has not improved for some epochs.",
+               LIANA_PART_OPTIONS(plateau_options, fields)),
+    .self_size = sizeof(plateau),
     .save = save,
     .load = load,
-    .on = {[LIANA__ON_TRAIN_BEGIN] = train_begin, [LIANA__ON_EPOCH_END] = epoch_end},
+    .on = {[LIANA_ON_TRAIN_BEGIN] = train_begin, [LIANA_ON_EPOCH_END] = epoch_end},
 };

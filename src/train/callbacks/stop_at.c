@@ -2,9 +2,8 @@
 #include "base/wall_clock.h"
 #include "train/callbacks/standard.h"
 
-static liana_status look(liana__callback_item *item, liana_fit_context *context, liana__error *error)
+static liana_status look(liana_callback_item *item, liana_fit_context *context)
 {
-    (void)error;
     const time_t moment = (time_t) * (const int64_t *)item->options;
     char shown[64];
     if (!liana__fit_clock_decision(context, time(NULL) >= moment)) return LIANA_OK;
@@ -12,8 +11,7 @@ static liana_status look(liana__callback_item *item, liana_fit_context *context,
     return LIANA_OK;
 }
 
-const liana__callback liana__callback_stop_at = {
-    .name = "stop_at",
-    .doc = "Ends the training at a time of the clock.",
-    .on = {[LIANA__ON_TRAIN_BEGIN] = look, [LIANA__ON_STEP_END] = look},
+const liana_callback_type liana__callback_stop_at = {
+    LIANA_PART(CALLBACK, liana_callback_type, "stop_at", "Ends the training at a time of the clock."),
+    .on = {[LIANA_ON_TRAIN_BEGIN] = look, [LIANA_ON_STEP_END] = look},
 };

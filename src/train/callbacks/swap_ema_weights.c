@@ -1,21 +1,21 @@
 /* SwapEMAWeights: validations measure the averages of the weights, which an optimizer with use_ema keeps. The option is
- * that of Keras's callback of this name (keras.io/api/callbacks/swap_ema_weights). The loop does it (train/fit/fit.c);
+ * that of Keras's callback of this name (keras.io/api/callbacks/swap_ema_weights). The loop does it (train/job/fit.c);
  * training goes on with the weights themselves. */
 #include "train/callbacks/callback.h"
-#include "train/core/averaged_weights.h"
+#include "train/training/averaged_weights.h"
 
 typedef struct swap_options {
     bool swap_on_epoch;
 } swap_options;
 
-static const liana__field fields[] = {
-    LIANA__FIELD_ROW(swap_options, swap_on_epoch, BOOL, .default_text = "false",
+static const liana_option fields[] = {
+    LIANA_OPTION_ROW(swap_options, swap_on_epoch, BOOL, .default_text = "false",
                      .doc = "Whether checkpoints, and other callbacks at the end of an epoch, get the averages too."),
 };
-static const liana__fields options_table = LIANA__FIELD_TABLE("SwapEMAWeights", swap_options, fields);
 
-static liana_status train_begin(liana__callback_item *item, liana_fit_context *context, liana__error *error)
+static liana_status train_begin(liana_callback_item *item, liana_fit_context *context)
 {
+    liana__error *error = context->error;
     const swap_options *options = item->options;
     if (!liana__averaged_weights_are_kept(context->training)) {
         return liana__fail(error, LIANA_INVALID_CONFIG,
@@ -27,9 +27,9 @@ static liana_status train_begin(liana__callback_item *item, liana_fit_context *c
     return LIANA_OK;
 }
 
-const liana__callback liana__callback_SwapEMAWeights = {
-    .name = "SwapEMAWeights",
-    .doc = "Validates with the averages of the weights that an optimizer with use_ema keeps.",
-    .options = &options_table,
-    .on = {[LIANA__ON_TRAIN_BEGIN] = train_begin},
+const liana_callback_type liana__callback_SwapEMAWeights = {
+    LIANA_PART(CALLBACK, liana_callback_type, "SwapEMAWeights",
+               "Validates with the averages of the weights that an optimizer with use_ema keeps.",
+               LIANA_PART_OPTIONS(swap_options, fields)),
+    .on = {[LIANA_ON_TRAIN_BEGIN] = train_begin},
 };

@@ -9,11 +9,4 @@
 liana_status liana__user_callback_add(liana__callback_list *list, const liana_callback *callback, liana__error *error)
     LIANA_MUST_USE;
 
-/* The type of such callbacks, from which own_callback.c makes those of registered ones. */
-extern const liana__callback liana__user_callback;
-
-/* The functions of a callback that was registered under a name. Their `user` is item->self, in which this stores the
- * address of the options. */
-const liana_callback *liana__own_callback_functions(const liana__callback_item *item);
-
 #endif

@@ -2,7 +2,7 @@
 #ifndef LIANA_TRAIN_CHECKPOINT_BELONGS_H
 #define LIANA_TRAIN_CHECKPOINT_BELONGS_H
 
-#include "train/core/training_state.h"
+#include "train/training/training_state.h"
 
 /* Whether a name is that of a checkpoint ("step-0000000123"). */
 bool liana__checkpoint_is_name(const char *name);

@@ -8,7 +8,7 @@
 
 #include "backends/variables.h"
 #include "base/file.h"
-#include "train/core/training_state.h"
+#include "train/training/training_state.h"
 
 /* Writes a checkpoint for state->iteration (if a callback changed weights since that update, "-changed" is behind the
  * number), and removes all but the newest `keep` ones (0: keeps all), the best one (state->best_checkpoint) and those that
@@ -58,7 +58,7 @@ const char *liana__checkpoint_precision(const char *folder, liana__arena *arena)
 /* The same for recompute_memory; -1: there is none, or an older liana wrote it. */
 int64_t liana__checkpoint_recompute_memory(const char *folder, liana__arena *arena);
 
-/* The stage of a checkpoint, from 0 (train/core/training_stages.h); -1: it cannot be read. */
+/* The stage of a checkpoint, from 0 (train/training/training_stages.h); -1: it cannot be read. */
 int64_t liana__checkpoint_stage(const char *path);
 
 /* Where a training was when it was saved. */

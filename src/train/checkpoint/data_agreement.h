@@ -3,7 +3,7 @@
 #define LIANA_TRAIN_DATA_AGREEMENT_H
 
 #include "data/source/source.h"
-#include "train/core/agreement.h"
+#include "step/agreement.h"
 
 enum { LIANA__MOST_DATA_PARTS = 3 };
 

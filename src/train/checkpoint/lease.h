@@ -16,7 +16,7 @@
 #define LIANA_TRAIN_LEASE_H
 
 #include "remote/remote.h"
-#include "train/core/notes.h"
+#include "step/notes.h"
 
 typedef struct liana__lease liana__lease;
 

@@ -3,7 +3,7 @@
 #define LIANA_TRAIN_RESUME_H
 
 #include "train/checkpoint/checkpoint.h"
-#include "train/core/training.h"
+#include "train/training/training.h"
 
 /* Loads variables and state; *path (in the arena) is NULL if there is no checkpoint at all. Damaged ones are set aside,
  * not trusted and not removed, once it is known that an older one is whole: what came after it is trained again.

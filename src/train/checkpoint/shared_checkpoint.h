@@ -2,7 +2,7 @@
 #ifndef LIANA_TRAIN_SHARED_CHECKPOINT_H
 #define LIANA_TRAIN_SHARED_CHECKPOINT_H
 
-#include "train/core/training.h"
+#include "train/training/training.h"
 
 /* All processes get a checkpoint that process `from` has at *path (NULL: there is none). On the others *path becomes that of a
  * copy, in a new folder of TMPDIR, which liana__checkpoint_unshare removes. All name the same process. Errors: those of files

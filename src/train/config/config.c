@@ -7,6 +7,7 @@
 #include "formats/yaml.h"
 #include "remote/remote.h"
 #include "train/config/config_internal.h"
+#include "train/job/job.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -71,41 +72,37 @@ static liana_status resolve_sources(liana__config *config, liana__arena *arena, 
     return LIANA_OK;
 }
 
+static liana__place place_of(const void *user, const char *key)
+{
+    return liana__config_place(user, key);
+}
+
+liana__job_door liana__config_door(const liana__config *config)
+{
+    return (liana__job_door){LIANA__DOOR_RUN, "train.", "run", place_of, config};
+}
+
 /* The stages say how many epochs there are. */
-static liana_status find_stages(liana__config *config, liana__error *error)
+static liana_status find_stages(liana__config *config, bool epochs_given, liana__error *error)
 {
     liana__arena arena = {0};
     liana__training_stages stages;
-    bool given = liana__value_get(liana__value_get(config->root, "train"), "epochs") != NULL;
-    if (!given) config->train.epochs = 0;
-    liana_status status = liana__config_read_stages(config, &arena, &stages, error);
-    if (status == LIANA_OK) config->train.epochs = liana__training_stages_epochs(&stages);
+    const liana__job_door door = liana__config_door(config);
+    if (!epochs_given) config->job.epochs = 0;
+    liana_status status = liana__job_read_stages(&config->job, &door, config->context, &arena, &stages, error);
+    if (status == LIANA_OK) config->job.epochs = liana__training_stages_epochs(&stages);
     liana__arena_free(&arena);
     return status;
 }
 
-liana_status liana__config_read_stages(const liana__config *config, liana__arena *arena, liana__training_stages *stages,
-                                       liana__error *error)
-{
-    const liana__training_stages_request request = {.context = config->context,
-                                                    .list = config->stages,
-                                                    .where = "stages",
-                                                    .optimizer = config->train.optimizer,
-                                                    .initial_epoch = config->train.initial_epoch,
-                                                    .epochs = config->train.epochs,
-                                                    .epochs_where = "train.epochs"};
-    return liana__training_stages_read(&request, arena, stages, error);
-}
-
-/* One epoch, unless something says how long. 0 epochs are no length by themselves. */
+/* 0 epochs are no length by themselves. */
 static liana_status find_length(liana__config *config, liana__error *error)
 {
-    liana__train_config *train = &config->train;
-    if (config->stages) return find_stages(config, error);
-    const bool is_given = liana__value_get(liana__value_get(config->root, "train"), "epochs") != NULL;
-    const bool is_limited = train->steps || train->max_minutes > 0 || train->stop_at;
-    if (!is_given) train->epochs = is_limited ? 0 : 1 + train->initial_epoch;
-    if (train->epochs || is_limited) return LIANA_OK;
+    liana__job_options *job = &config->job;
+    const bool given = liana__value_get(liana__value_get(config->root, "train"), "epochs") != NULL;
+    if (job->stages) return find_stages(config, given, error);
+    liana__job_find_epochs(job, given);
+    if (job->epochs || job->steps || job->max_minutes > 0 || job->stop_at) return LIANA_OK;
     liana__place place = liana__config_place(config, "train.epochs");
     return liana__fail_at(error, &place, "train.epochs",
                           "found the number 0, expected a whole number from 1 to 1000000 (0 only with train.steps, "
@@ -194,7 +191,7 @@ static liana_status read_tree(liana__value *root, const edits *made, liana__aren
     LIANA_TRY(liana__fields_read(liana__config_fields(), root, NULL, NULL, arena, config, error));
     config->context = made->context;
     config->root = root;
-    if (!config->train.device) config->train.device = "cpu"; /* null: not given */
+    if (!config->job.device) config->job.device = "cpu"; /* null: not given */
     LIANA_TRY(load_plugins(made, config, error));
     liana__data_config *data = &config->data;
     if (data->class_names.count && data->num_classes == 0) data->num_classes = (int64_t)data->class_names.count;

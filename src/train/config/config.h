@@ -9,8 +9,9 @@
 #include "base/field.h"
 #include "data/loader/loader.h"
 #include "distribute/transport/cluster_options.h"
-#include "train/core/training_stages.h"
-#include "train/warm/warm_start.h"
+#include "train/checkpoint/warm_start.h"
+#include "train/job/job_options.h"
+#include "train/training/training_stages.h"
 
 #include <liana/model.h>
 
@@ -177,65 +178,14 @@ typedef struct liana__model_config {
     const liana__value *outputs;  /* a name or names of layers, or NULL: the last layer */
 } liana__model_config;
 
-typedef struct liana__train_config {
-    /* How long: up to the first limit that is reached. 0: no such limit; at least one is not 0. */
-    int64_t epochs;
-    int64_t steps; /* updates */
-    double max_minutes;
-    const char *stop_at; /* as liana__wall_clock_read takes it, or NULL */
-    int64_t initial_epoch;
-    int64_t steps_per_epoch;       /* updates; 0: as many as the data give */
-    int64_t steps_per_execution;   /* updates between two times that callbacks look */
-    int64_t batch_size;            /* examples of one update */
-    int64_t validation_freq;       /* every so many epochs are validated */
-    int64_t validation_batch_size; /* 0: batch_size */
-    int64_t validation_steps;      /* batches of a validation, at most; 0: all */
-    int64_t prediction_batch_size; /* 0: validation_batch_size */
-    int on_bad_numbers;            /* liana__on_bad_numbers */
-    int64_t max_bad_numbers;       /* updates skipped in a row, or restores without a new snapshot between them */
-    double bad_numbers_factor;     /* of the learning rate, at a restore */
-    const liana__value *control;   /* as liana__control_read takes it, or NULL */
-    const liana__value *callbacks; /* a list as liana__callback_list_read takes it, or NULL */
-    int64_t microbatch;            /* examples of one shard; 0: chosen from the graph */
-    int remainder;                 /* liana__remainder: the examples left at the end of an epoch */
-    /* A map with "name" (text) and the optimizer's options. "learning_rate" is a number, or a map with "name" (text)
-     * and the schedule's options. Never NULL. */
-    const liana__value *optimizer;
-    const liana__value *loss;          /* of train/core/objective.h, as are the next two */
-    const liana__value *loss_weights;  /* NULL: all 1 */
-    const liana__value *metrics;       /* NULL: the usual ones */
-    const liana__value *class_weights; /* weights of the loss: "balanced", a map by class, or NULL */
-    double threshold;                  /* an answer of a sigmoid above it is yes: in predictions, and by class */
-    int64_t seed;
-    const char *device;           /* a backend's name */
-    bool deterministic;           /* the same bits on any number of devices */
-    const liana__value *strategy; /* of distribute/strategy.h; NULL: one_device */
-    int precision;                /* liana_precision */
-    int recompute;                /* liana_recompute */
-    int64_t memory;  /* MiB that training may take where `recompute` is auto; 0: three quarters of what there is */
-    int64_t threads; /* threads that compute; 0: LIANA_THREADS, else the number of cores of the process */
-} liana__train_config;
-
-typedef struct liana__checkpoint_config {
-    bool every_epoch;
-    int64_t every_steps;     /* 0: not by steps */
-    double every_minutes;    /* 0: not by time */
-    int64_t keep;            /* number of newest checkpoints to keep; 0: all */
-    double keep_every_hours; /* 0: none is kept for good */
-    const char *best;        /* the metric that tells the best one; NULL: none is kept for that */
-    int best_mode;           /* liana__monitor_mode */
-} liana__checkpoint_config;
-
 typedef struct liana__config {
     const liana_context *context; /* whose own parts may be named; NULL: none */
     liana__data_config data;
     liana__model_config model;
-    liana__train_config train;
-    liana__checkpoint_config checkpoint;
+    liana__job_options job; /* `train`, `checkpoint` and `stages` */
     liana__cluster_options cluster;
-    liana__strings plugins;     /* shared libraries with own parts */
-    const liana__value *stages; /* a list as liana__training_stages_read takes it, or NULL */
-    const char *output;         /* the run folder, or NULL */
+    liana__strings plugins; /* shared libraries with own parts */
+    const char *output;     /* the run folder, or NULL */
     /* The tree that was read, with overrides applied and short forms written out; messages name its places. */
     const liana__value *root;
     const char *file;
@@ -303,9 +253,8 @@ liana_status liana__config_keep_columns(liana__config *config, const liana__colu
  * has just one of its kind. */
 const char *liana__component_for(const liana__component_map *map, const char *name, bool only);
 
-/* Reads config->stages, which are given. Everything is in the arena. Errors: those of liana__training_stages_read. */
-liana_status liana__config_read_stages(const liana__config *config, liana__arena *arena, liana__training_stages *stages,
-                                       liana__error *error) LIANA_MUST_USE;
+/* How messages about the job speak of its options: by their keys, with the places where these were written. */
+liana__job_door liana__config_door(const liana__config *config);
 
 /* Refuses a configuration without training data. Errors: INVALID_CONFIG. */
 liana_status liana__config_require_training_data(const liana__config *config, liana__error *error) LIANA_MUST_USE;

@@ -6,7 +6,6 @@
 
 #include "base/format.h"
 #include "base/other_names.h"
-#include "base/wall_clock.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,8 +32,8 @@ static const char *home_of(const char *key)
         const liana__field *section = &config->items[i];
         if (section->kind == LIANA__FIELD_SECTION && liana__fields_find(section->section, key)) return section->name;
     }
-    for (const liana__optimizer *const *one = liana__optimizers; *one; one++) {
-        if (liana__fields_find((*one)->options, key)) return "train.optimizer";
+    for (const liana_part *const *one = liana__optimizer_kind.builtin; *one; one++) {
+        if (liana__fields_find(&(*one)->options, key)) return "train.optimizer";
     }
     return NULL;
 }
@@ -167,7 +166,7 @@ static liana_status check_data(const liana__config *config, liana__error *error)
     if (data->validation_split > 0 && !liana__config_has_source(&data->train)) {
         return refuse(config, error, "data.validation_split", "it needs 'train', of which it takes a part");
     }
-    if (data->repeat && config->train.steps_per_epoch == 0) {
+    if (data->repeat && config->job.steps_per_epoch == 0) {
         return refuse(config, error, "data.repeat",
                       "endless data need train.steps_per_epoch, which says when an epoch ends");
     }
@@ -225,50 +224,23 @@ static liana_status check_model(const liana__config *config, liana__error *error
     return LIANA_OK;
 }
 
-static liana_status check_length(const liana__config *config, liana__error *error)
-{
-    const liana__train_config *train = &config->train;
-    time_t moment;
-    if (train->stop_at && !liana__wall_clock_read(train->stop_at, time(NULL), &moment)) {
-        return refuse(config, error, "train.stop_at",
-                      "found '%.60s', expected a time: 2026-11-23T06:00, 2026-11-23T06:00:00+01:00, or 06:00",
-                      train->stop_at);
-    }
-    if (!train->epochs || train->initial_epoch < train->epochs) return LIANA_OK;
-    return refuse(config, error, "train.initial_epoch",
-                  "found the number %lld, expected less than train.epochs, which is %lld: epochs counts the initial "
-                  "ones",
-                  (long long)train->initial_epoch, (long long)train->epochs);
-}
-
-/* A decay to the end of a run needs to know the end. */
-static liana_status check_decay(const liana__config *config, const liana__learning_rate *rate, liana__error *error)
-{
-    const liana__train_config *train = &config->train;
-    if (train->epochs || train->steps || liana__learning_rate_has_length(rate)) return LIANA_OK;
-    return refuse(
-        config, error, "train.optimizer.learning_rate",
-        "%s decays to the end of the run, which is not known with %s alone; give decay_steps or decay_epochs, "
-        "or train.epochs or train.steps as well",
-        rate->schedule->name, train->stop_at ? "train.stop_at" : "train.max_minutes");
-}
-
 static liana_status check_train(const liana__config *config, liana__error *error)
 {
-    const liana__train_config *train = &config->train;
+    const liana__job_options *train = &config->job;
     if (train->microbatch > train->batch_size) {
         return refuse(config, error, "train.microbatch",
                       "found the number %lld, expected at most batch_size, which is %lld", (long long)train->microbatch,
                       (long long)train->batch_size);
     }
     if (!train->loss) return refuse(config, error, "train.loss", "found null, expected the name of a loss");
-    LIANA_TRY(check_length(config, error));
+    const liana__job_door door = liana__config_door(config);
+    LIANA_TRY(liana__job_check(train, &door, error));
     liana__arena arena = {0};
     liana__optimizer_choice choice;
     liana__callback_list callbacks = {0};
     liana_status status =
         liana__optimizer_read(config->context, train->optimizer, "train.optimizer", &arena, &choice, error);
-    if (status == LIANA_OK) status = check_decay(config, &choice.learning_rate, error);
+    if (status == LIANA_OK) status = liana__job_check_decay(train, &choice.learning_rate, &door, error);
     if (status == LIANA_OK) status = liana__control_read(&callbacks, train->control, "train.control", &arena, error);
     if (status == LIANA_OK) {
         status =

@@ -5,199 +5,117 @@
 #include "data/dataset/turns.h"
 #include "data/source/source.h"
 #include "models/preprocessing.h"
-#include "train/core/precision.h"
-#include "train/core/recompute.h"
+#include "step/precision.h"
+#include "train/objective/recompute.h"
 
 #include <math.h>
 #include <stddef.h>
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-enum { MAX_SIDE = 16384, MAX_BATCH = 1048576, MAX_THREADS = 1024 };
+enum { MAX_SIDE = 16384, MAX_THREADS = 1024 };
 
-#define AT(member) .offset = offsetof(liana__shard_config, member)
+#define ROW(member, kind, ...) LIANA__FIELD_ROW(liana__shard_config, member, kind, __VA_ARGS__)
 static const liana__field shard_items[] = {
-    {.name = "count",
-     .kind = LIANA__FIELD_INT,
-     AT(count),
-     .maximum = INFINITY,
-     .doc = "number of shards (0: one shard with everything)"},
-    {.name = "index",
-     .kind = LIANA__FIELD_INT,
-     AT(index),
-     .maximum = INFINITY,
-     .doc = "number of the shard to use, from 0"},
+    ROW(count, INT, .maximum = INFINITY, .doc = "number of shards (0: one shard with everything)"),
+    ROW(index, INT, .maximum = INFINITY, .doc = "number of the shard to use, from 0"),
 };
 static const liana__fields shard_fields = {"shard", sizeof(liana__shard_config), COUNT(shard_items), shard_items};
-#undef AT
+#undef ROW
 
-#define AT(member) .offset = offsetof(liana__interleave_config, member)
+#define ROW(member, kind, ...) LIANA__FIELD_ROW(liana__interleave_config, member, kind, __VA_ARGS__)
 static const liana__field interleave_items[] = {
-    {.name = "sources",
-     .kind = LIANA__FIELD_VALUE,
-     AT(sources),
-     .doc = "a list of sources, as for concatenate (null: the files of paths)"},
-    {.name = "cycle_length",
-     .kind = LIANA__FIELD_INT,
-     AT(cycle_length),
-     .maximum = LIANA__MAX_TURNS,
-     .doc = "number of sources that are read in turn; the next source takes the place of one that has ended (0: all "
-            "sources; files: one after the other)"},
-    {.name = "block_length",
-     .kind = LIANA__FIELD_INT,
-     AT(block_length),
-     .default_text = "1",
-     .minimum = 1,
-     .maximum = INFINITY,
-     .doc = "number of examples taken from each in turn"},
+    ROW(sources, VALUE, .doc = "a list of sources, as for concatenate (null: the files of paths)"),
+    ROW(cycle_length, INT, .maximum = LIANA__MAX_TURNS,
+        .doc = "number of sources that are read in turn; the next source takes the place of one that has ended (0: all "
+               "sources; files: one after the other)"),
+    ROW(block_length, INT, .default_text = "1", .minimum = 1, .maximum = INFINITY,
+        .doc = "number of examples taken from each in turn"),
 };
 static const liana__fields interleave_fields = {"interleave", sizeof(liana__interleave_config), COUNT(interleave_items),
                                                 interleave_items};
-#undef AT
+#undef ROW
 
-#define AT(member) .offset = offsetof(liana__source_config, member)
+#define ROW(member, kind, ...) LIANA__FIELD_ROW(liana__source_config, member, kind, __VA_ARGS__)
 static const liana__field source_items[] = {
-    {.name = "paths",
-     .kind = LIANA__FIELD_PATHS,
-     AT(paths),
-     .doc = "TFRecord files, CSV lists of images or WebDataset tar archives, or patterns of them; or folders with a "
-            "folder for each class"},
-    {.name = "images", .kind = LIANA__FIELD_PATH, AT(images), .doc = "the IDX file of the images (MNIST)"},
-    {.name = "labels",
-     .kind = LIANA__FIELD_PATH,
-     AT(labels),
-     .doc = "the IDX file of their labels (null: it is looked for in the folder of the images)"},
-    {.name = "kind",
-     .kind = LIANA__FIELD_STRING,
-     AT(kind),
-     .doc = "format of the files: tfrecord, idx, csv (a list of images), table, webdataset or folder (null: detected)"},
-    {.name = "concatenate",
-     .kind = LIANA__FIELD_VALUE,
-     AT(concatenate),
-     .doc = "a list of sources that are read one after the other; each is a path, a list of paths or a mapping like "
-            "this one"},
-    {.name = "sample_from",
-     .kind = LIANA__FIELD_VALUE,
-     AT(sample_from),
-     .doc = "a list of sources that are mixed randomly by their weights, each example once (with data.repeat: without "
-            "end, so that the weights hold throughout)"},
-    {.name = "interleave",
-     .kind = LIANA__FIELD_SECTION,
-     AT(interleave),
-     .section = &interleave_fields,
-     .doc = "sources, or the files of paths, taken in turn: a few at a time, a block of examples from each (with "
-            "shuffle, the order is random anyway)"},
-    {.name = "weight",
-     .kind = LIANA__FIELD_FLOAT,
-     AT(weight),
-     .default_text = "1.0",
-     .maximum = INFINITY,
-     .doc = "in sample_from: how often this source is drawn, relative to the others"},
-    {.name = "filter",
-     .kind = LIANA__FIELD_STRING,
-     AT(filter),
-     .doc = "a function of the program that chooses the examples to keep (liana_filter_register)"},
-    {.name = "map",
-     .kind = LIANA__FIELD_STRING,
-     AT(map),
-     .doc = "a function of the program that changes examples (liana_map_register)"},
-    {.name = "shard",
-     .kind = LIANA__FIELD_SECTION,
-     AT(shard),
-     .section = &shard_fields,
-     .doc = "use only every count-th example, beginning with example `index`"},
-    {.name = "skip",
-     .kind = LIANA__FIELD_INT,
-     AT(skip),
-     .maximum = INFINITY,
-     .doc = "number of examples to leave out at the beginning"},
-    {.name = "take",
-     .kind = LIANA__FIELD_INT,
-     AT(take),
-     .maximum = INFINITY,
-     .doc = "number of examples to use after `skip` (0: all)"},
+    ROW(paths, PATHS,
+        .doc = "TFRecord files, CSV lists of images or WebDataset tar archives, or patterns of them; or folders with a "
+               "folder for each class"),
+    ROW(images, PATH, .doc = "the IDX file of the images (MNIST)"),
+    ROW(labels, PATH, .doc = "the IDX file of their labels (null: it is looked for in the folder of the images)"),
+    ROW(kind, STRING,
+        .doc =
+            "format of the files: tfrecord, idx, csv (a list of images), table, webdataset or folder (null: detected)"),
+    ROW(concatenate, VALUE,
+        .doc = "a list of sources that are read one after the other; each is a path, a list of paths or a mapping like "
+               "this one"),
+    ROW(sample_from, VALUE,
+        .doc = "a list of sources that are mixed randomly by their weights, each example once (with data.repeat: "
+               "without end, so that the weights hold throughout)"),
+    ROW(interleave, SECTION, .section = &interleave_fields,
+        .doc = "sources, or the files of paths, taken in turn: a few at a time, a block of examples from each (with "
+               "shuffle, the order is random anyway)"),
+    ROW(weight, FLOAT, .default_text = "1.0", .maximum = INFINITY,
+        .doc = "in sample_from: how often this source is drawn, relative to the others"),
+    ROW(filter, STRING, .doc = "a function of the program that chooses the examples to keep (liana_filter_register)"),
+    ROW(map, STRING, .doc = "a function of the program that changes examples (liana_map_register)"),
+    ROW(shard, SECTION, .section = &shard_fields,
+        .doc = "use only every count-th example, beginning with example `index`"),
+    ROW(skip, INT, .maximum = INFINITY, .doc = "number of examples to leave out at the beginning"),
+    ROW(take, INT, .maximum = INFINITY, .doc = "number of examples to use after `skip` (0: all)"),
 };
 static const liana__fields source_fields = {"source", sizeof(liana__source_config), COUNT(source_items), source_items};
-#undef AT
+#undef ROW
 
-#define AT(member) .offset = offsetof(liana__features_config, member)
+#define ROW(member, kind, ...) LIANA__FIELD_ROW(liana__features_config, member, kind, __VA_ARGS__)
 static const liana__field features_items[] = {
-    {.name = "image",
-     .kind = LIANA__FIELD_STRING,
-     AT(image),
-     .doc = "the feature with the encoded image (null: the first that exists of image, image/encoded, ...)"},
-    {.name = "label",
-     .kind = LIANA__FIELD_STRING,
-     AT(label),
-     .doc = "the feature with the class number (null: the first that exists of class, label, image/class/label)"},
-    {.name = "id",
-     .kind = LIANA__FIELD_STRING,
-     AT(id),
-     .doc = "the feature with the name of the example (null: id, image/filename, ..., else the record's number)"},
+    ROW(image, STRING,
+        .doc = "the feature with the encoded image (null: the first that exists of image, image/encoded, ...)"),
+    ROW(label, STRING,
+        .doc = "the feature with the class number (null: the first that exists of class, label, image/class/label)"),
+    ROW(id, STRING,
+        .doc = "the feature with the name of the example (null: id, image/filename, ..., else the record's number)"),
 };
 static const liana__fields features_fields = {"features", sizeof(liana__features_config), COUNT(features_items),
                                               features_items};
-#undef AT
+#undef ROW
 
 static const char *const resize_methods[] = {"bilinear", NULL};
 
-#define AT(member) .offset = offsetof(liana__resize_config, member)
+#define ROW(member, kind, ...) LIANA__FIELD_ROW(liana__resize_config, member, kind, __VA_ARGS__)
 static const liana__field resize_items[] = {
-    {.name = "method",
-     .kind = LIANA__FIELD_ENUM,
-     AT(method),
-     .default_text = "bilinear",
-     .names = resize_methods,
-     .doc = "interpolation between pixels"},
-    {.name = "antialias",
-     .kind = LIANA__FIELD_BOOL,
-     AT(antialias),
-     .default_text = "false",
-     .doc = "average over all pixels when shrinking, as Pillow and torchvision do; TensorFlow and Keras do not, by "
-            "default"},
-    {.name = "round",
-     .kind = LIANA__FIELD_BOOL,
-     AT(round),
-     .default_text = "false",
-     .doc = "round resized pixels to whole numbers, which takes a quarter of the memory in caches and batches; "
-            "TensorFlow and Keras keep fractions"},
+    ROW(method, ENUM, .default_text = "bilinear", .names = resize_methods, .doc = "interpolation between pixels"),
+    ROW(antialias, BOOL, .default_text = "false",
+        .doc = "average over all pixels when shrinking, as Pillow and torchvision do; TensorFlow and Keras do not, by "
+               "default"),
+    ROW(round, BOOL, .default_text = "false",
+        .doc = "round resized pixels to whole numbers, which takes a quarter of the memory in caches and batches; "
+               "TensorFlow and Keras keep fractions"),
 };
 static const liana__fields resize_fields = {"resize", sizeof(liana__resize_config), COUNT(resize_items), resize_items};
-#undef AT
+#undef ROW
 
-#define AT(member) .offset = offsetof(liana__imbalance_config, member)
+#define ROW(member, kind, ...) LIANA__FIELD_ROW(liana__imbalance_config, member, kind, __VA_ARGS__)
 static const liana__field imbalance_items[] = {
-    {.name = "ratio",
-     .kind = LIANA__FIELD_FLOAT,
-     AT(ratio),
-     .default_text = "1.0",
-     .minimum = 1,
-     .maximum = 1e6,
-     .doc =
-         "the size of the first class to that of the last; sizes fall by the same factor from class to class (1: all "
-         "examples are used)"},
-    {.name = "largest",
-     .kind = LIANA__FIELD_INT,
-     AT(largest),
-     .maximum = 1e9,
-     .doc = "the number of examples of the first class (0: the most with which every class has its share)"},
+    ROW(ratio, FLOAT, .default_text = "1.0", .minimum = 1, .maximum = 1e6,
+        .doc = "the size of the first class to that of the last; sizes fall by the same factor from class to class (1: "
+               "all examples are used)"),
+    ROW(largest, INT, .maximum = 1e9,
+        .doc = "the number of examples of the first class (0: the most with which every class has its share)"),
 };
 static const liana__fields imbalance_fields = {"imbalance", sizeof(liana__imbalance_config), COUNT(imbalance_items),
                                                imbalance_items};
-#undef AT
+#undef ROW
 
-#define AT(member) .offset = offsetof(liana__oversample_config, member)
+#define ROW(member, kind, ...) LIANA__FIELD_ROW(liana__oversample_config, member, kind, __VA_ARGS__)
 static const liana__field oversample_items[] = {
-    {.name = "target_count",
-     .kind = LIANA__FIELD_INT,
-     AT(target_count),
-     .maximum = 1e9,
-     .doc = "an example of a rare class is repeated until its class has about this many examples an epoch (0: no "
-            "oversampling)"},
+    ROW(target_count, INT, .maximum = 1e9,
+        .doc = "an example of a rare class is repeated until its class has about this many examples an epoch (0: no "
+               "oversampling)"),
 };
 static const liana__fields oversample_fields = {"oversample", sizeof(liana__oversample_config), COUNT(oversample_items),
                                                 oversample_items};
-#undef AT
+#undef ROW
 
 static const char *const cache_kinds[] = {"none", "memory", "file", "device", NULL};
 static const char *const decode_qualities[] = {"full", "fast", NULL};
@@ -208,547 +126,138 @@ static const char *const headers[] = {"auto", "yes", "no", NULL};
 
 static const char *const label_kinds[] = {"auto", "names", NULL};
 
-#define AT(member) .offset = offsetof(liana__data_config, member)
+#define ROW(member, kind, ...) LIANA__FIELD_ROW(liana__data_config, member, kind, __VA_ARGS__)
 static const liana__field data_items[] = {
-    {.name = "train",
-     .kind = LIANA__FIELD_SECTION,
-     AT(train),
-     .section = &source_fields,
-     .doc = "the examples to train on: a path, a list of paths, or {images: FILE, labels: FILE}"},
-    {.name = "validation",
-     .kind = LIANA__FIELD_SECTION,
-     AT(validation),
-     .section = &source_fields,
-     .doc = "the examples to evaluate on after each epoch"},
-    {.name = "test",
-     .kind = LIANA__FIELD_SECTION,
-     AT(test),
-     .section = &source_fields,
-     .doc = "the examples to predict at the end; labels are not needed"},
-    {.name = "class_names",
-     .kind = LIANA__FIELD_STRINGS,
-     AT(class_names),
-     .doc =
-         "the names of the classes in the order of their numbers: a list, or the path of a file with one name a line"},
-    {.name = "label_kind",
-     .kind = LIANA__FIELD_ENUM,
-     AT(label_kind),
-     .default_text = "auto",
-     .names = label_kinds,
-     .doc = "names: labels are names of classes, and numbers are refused; auto: with class_names, names or numbers, "
-            "else what the training data have"},
-    {.name = "num_classes",
-     .kind = LIANA__FIELD_INT,
-     AT(num_classes),
-     .maximum = LIANA__MAX_CLASSES,
-     .doc = "the number of classes (0: the number of class_names, else found in the data)"},
-    {.name = "image_size",
-     .kind = LIANA__FIELD_INT_PAIR,
-     AT(image_size),
-     .maximum = MAX_SIDE,
-     .doc = "[height, width] in pixels, to which images are resized (0: the size of the first training image)"},
-    {.name = "channels",
-     .kind = LIANA__FIELD_INT,
-     AT(channels),
-     .maximum = 3,
-     .doc = "1 for grey, 3 for colour (0: that of the model's InputLayer, else 1 for IDX files, 3 for others)"},
-    {.name = "features",
-     .kind = LIANA__FIELD_SECTION,
-     AT(features),
-     .section = &features_fields,
-     .doc = "names of the features of a tf.Example, columns of a CSV list or extensions in a WebDataset"},
-    {.name = "columns",
-     .kind = LIANA__FIELD_VALUE,
-     AT(columns),
-     .doc =
-         "more components of the examples, made of columns of a CSV file or features of a tf.Example: {component: "
-         "column}, {component: [column, column]} or {component: {column's options}} ('liana list columns'; null: of a "
-         "table each column, else none)"},
-    {.name = "header",
-     .kind = LIANA__FIELD_ENUM,
-     AT(header),
-     .default_text = "auto",
-     .names = headers,
-     .doc = "whether the first line of a table names its columns (auto: if no cell of it is a number; no: they are "
-            "called 0, 1, ...)"},
-    {.name = "inputs",
-     .kind = LIANA__FIELD_VALUE,
-     AT(inputs),
-     .doc = "which component is which input of the model: {input: component}, or the component if there is one input "
-            "(null: the component of the same name)"},
-    {.name = "targets",
-     .kind = LIANA__FIELD_VALUE,
-     AT(targets),
-     .doc = "which component is what an output of the model is compared with: {output: component}, or the component if "
-            "there is one output (null: the component of the same name, else label)"},
-    {.name = "example_weight",
-     .kind = LIANA__FIELD_STRING,
-     AT(example_weight),
-     .doc = "the component with a number by which each example counts in the loss (null: each counts 1)"},
-    {.name = "validation_split",
-     .kind = LIANA__FIELD_FLOAT,
-     AT(validation_split),
-     .default_text = "0.0",
-     .minimum = 0,
-     .maximum = 1,
-     .doc = "the share of the training examples that is used for validation instead, drawn by the seed, with the same "
-            "share of each class (0: none)"},
-    {.name = "label_offset",
-     .kind = LIANA__FIELD_INT,
-     AT(label_offset),
-     .minimum = -1000000,
-     .maximum = 1000000,
-     .doc = "added to every label: -1 if the data count classes from 1"},
-    {.name = "scale",
-     .kind = LIANA__FIELD_ENUM,
-     AT(scale),
-     .default_text = "auto",
-     .names = liana__scale_names,
-     .doc = "how pixels are scaled: to a range (none: 0 to 255), or by ImageNet's mean as for ResNet (caffe) or "
-            "DenseNet (torch); auto: as the base model was trained; none if a Rescaling or Normalization stands first; "
-            "else 0..1"},
-    {.name = "decode",
-     .kind = LIANA__FIELD_ENUM,
-     AT(decode),
-     .default_text = "full",
-     .names = decode_qualities,
-     .doc = "full: all pixels; fast: JPEGs are decoded at half, a quarter or an eighth of their size if that is not "
-            "below image_size (slightly different from full with resizing)"},
-    {.name = "resize", .kind = LIANA__FIELD_SECTION, AT(resize), .section = &resize_fields, .doc = "how to resize"},
-    {.name = "shuffle",
-     .kind = LIANA__FIELD_BOOL,
-     AT(shuffle),
-     .default_text = "true",
-     .doc = "shuffle the training examples anew in each epoch"},
-    {.name = "repeat",
-     .kind = LIANA__FIELD_BOOL,
-     AT(repeat),
-     .default_text = "false",
-     .doc = "repeat the data if steps_per_epoch needs more than one pass"},
-    {.name = "take",
-     .kind = LIANA__FIELD_INT,
-     AT(take),
-     .maximum = INFINITY,
-     .doc = "number of records to use of each source that this configuration names, from the first (0: all)"},
-    {.name = "cache",
-     .kind = LIANA__FIELD_ENUM,
-     AT(cache),
-     .default_text = "memory",
-     .names = cache_kinds,
-     .doc = "where decoded images are kept for the next epochs: memory (true): at most a quarter of the machine's "
-            "memory; device: all training examples on the accelerator too, so that updates send none; file: also for "
-            "later runs on the same data; none (false)"},
-    {.name = "cache_dir",
-     .kind = LIANA__FIELD_PATH,
-     AT(cache_dir),
-     .doc = "the folder for cache: file; several runs may share it (null: 'cache' in the run folder)"},
-    {.name = "remote_cache",
-     .kind = LIANA__FIELD_PATH,
-     AT(remote_cache),
-     .doc = "where copies of https://, gs:// and s3:// files are kept (null: LIANA_CACHE, else ~/.cache/liana)"},
-    {.name = "remote_cache_limit",
-     .kind = LIANA__FIELD_INT,
-     AT(remote_cache_limit),
-     .maximum = 1LL << 40,
-     .doc = "limit for these copies in MiB; the least recently used are removed (0: nine tenths of the free disk)"},
-    {.name = "memory",
-     .kind = LIANA__FIELD_INT,
-     AT(memory),
-     .maximum = 1 << 24,
-     .doc = "limit for reading, decoding and batches made ahead, in MiB (0: 1024); the cache is not included"},
-    {.name = "threads",
-     .kind = LIANA__FIELD_INT,
-     AT(threads),
-     .maximum = MAX_THREADS,
-     .doc = "number of threads that read and decode (0: as many as compute)"},
-    {.name = "augment",
-     .kind = LIANA__FIELD_VALUE,
-     AT(augment),
-     .doc = "how training images are augmented randomly, differently in each epoch: a list of {augmentation: {option: "
-            "value}}"},
-    {.name = "imbalance",
-     .kind = LIANA__FIELD_SECTION,
-     AT(imbalance),
-     .section = &imbalance_fields,
-     .doc = "how training examples are left out, to study what helps where classes differ in size"},
-    {.name = "oversample",
-     .kind = LIANA__FIELD_SECTION,
-     AT(oversample),
-     .section = &oversample_fields,
-     .doc = "how rare classes are repeated"},
-    {.name = "sample_weights",
-     .kind = LIANA__FIELD_VALUE,
-     AT(sample_weights),
-     .doc = "draw training examples with replacement, by weight: balanced, or {class: weight}"},
-    {.name = "on_bad_record",
-     .kind = LIANA__FIELD_ENUM,
-     AT(on_bad_record),
-     .default_text = "fail",
-     .names = on_bad_record_names,
-     .doc = "what happens when a record cannot be used (unreadable, undecodable, wrong label): fail; skip: the record "
-            "is left out, and listed in the run folder's bad_records.csv"},
-    {.name = "max_bad",
-     .kind = LIANA__FIELD_INT,
-     AT(max_bad),
-     .maximum = 1e12,
-     .doc = "with skip: the largest number of different bad records; one more ends the run (0: no limit)"},
-    {.name = "quarantine",
-     .kind = LIANA__FIELD_PATH,
-     AT(quarantine),
-     .doc = "a list of records to leave out, as 'liana check --quarantine' writes it"},
+    ROW(train, SECTION, .section = &source_fields,
+        .doc = "the examples to train on: a path, a list of paths, or {images: FILE, labels: FILE}"),
+    ROW(validation, SECTION, .section = &source_fields, .doc = "the examples to evaluate on after each epoch"),
+    ROW(test, SECTION, .section = &source_fields, .doc = "the examples to predict at the end; labels are not needed"),
+    ROW(class_names, STRINGS,
+        .doc = "the names of the classes in the order of their numbers: a list, or the path of a file with one name a "
+               "line"),
+    ROW(label_kind, ENUM, .default_text = "auto", .names = label_kinds,
+        .doc = "names: labels are names of classes, and numbers are refused; auto: with class_names, names or numbers, "
+               "else what the training data have"),
+    ROW(num_classes, INT, .maximum = LIANA__MAX_CLASSES,
+        .doc = "the number of classes (0: the number of class_names, else found in the data)"),
+    ROW(image_size, INT_PAIR, .maximum = MAX_SIDE,
+        .doc = "[height, width] in pixels, to which images are resized (0: the size of the first training image)"),
+    ROW(channels, INT, .maximum = 3,
+        .doc = "1 for grey, 3 for colour (0: that of the model's InputLayer, else 1 for IDX files, 3 for others)"),
+    ROW(features, SECTION, .section = &features_fields,
+        .doc = "names of the features of a tf.Example, columns of a CSV list or extensions in a WebDataset"),
+    ROW(columns, VALUE,
+        .doc = "more components of the examples, made of columns of a CSV file or features of a tf.Example: "
+               "{component: column}, {component: [column, column]} or {component: {column's options}} ('liana list "
+               "columns'; null: of a table each column, else none)"),
+    ROW(header, ENUM, .default_text = "auto", .names = headers,
+        .doc = "whether the first line of a table names its columns (auto: if no cell of it is a number; no: they are "
+               "called 0, 1, ...)"),
+    ROW(inputs, VALUE,
+        .doc = "which component is which input of the model: {input: component}, or the component if there is one "
+               "input (null: the component of the same name)"),
+    ROW(targets, VALUE,
+        .doc = "which component is what an output of the model is compared with: {output: component}, or the component "
+               "if there is one output (null: the component of the same name, else label)"),
+    ROW(example_weight, STRING,
+        .doc = "the component with a number by which each example counts in the loss (null: each counts 1)"),
+    ROW(validation_split, FLOAT, .default_text = "0.0", .minimum = 0, .maximum = 1,
+        .doc = "the share of the training examples that is used for validation instead, drawn by the seed, with the "
+               "same share of each class (0: none)"),
+    ROW(label_offset, INT, .minimum = -1000000, .maximum = 1000000,
+        .doc = "added to every label: -1 if the data count classes from 1"),
+    ROW(scale, ENUM, .default_text = "auto", .names = liana__scale_names,
+        .doc = "how pixels are scaled: to a range (none: 0 to 255), or by ImageNet's mean as for ResNet (caffe) or "
+               "DenseNet (torch); auto: as the base model was trained; none if a Rescaling or Normalization stands "
+               "first; else 0..1"),
+    ROW(decode, ENUM, .default_text = "full", .names = decode_qualities,
+        .doc = "full: all pixels; fast: JPEGs are decoded at half, a quarter or an eighth of their size if that is not "
+               "below image_size (slightly different from full with resizing)"),
+    ROW(resize, SECTION, .section = &resize_fields, .doc = "how to resize"),
+    ROW(shuffle, BOOL, .default_text = "true", .doc = "shuffle the training examples anew in each epoch"),
+    ROW(repeat, BOOL, .default_text = "false", .doc = "repeat the data if steps_per_epoch needs more than one pass"),
+    ROW(take, INT, .maximum = INFINITY,
+        .doc = "number of records to use of each source that this configuration names, from the first (0: all)"),
+    ROW(cache, ENUM, .default_text = "memory", .names = cache_kinds,
+        .doc = "where decoded images are kept for the next epochs: memory (true): at most a quarter of the machine's "
+               "memory; device: all training examples on the accelerator too, so that updates send none; file: also "
+               "for later runs on the same data; none (false)"),
+    ROW(cache_dir, PATH,
+        .doc = "the folder for cache: file; several runs may share it (null: 'cache' in the run folder)"),
+    ROW(remote_cache, PATH,
+        .doc = "where copies of https://, gs:// and s3:// files are kept (null: LIANA_CACHE, else ~/.cache/liana)"),
+    ROW(remote_cache_limit, INT, .maximum = 1LL << 40,
+        .doc = "limit for these copies in MiB; the least recently used are removed (0: nine tenths of the free disk)"),
+    ROW(memory, INT, .maximum = 1 << 24,
+        .doc = "limit for reading, decoding and batches made ahead, in MiB (0: 1024); the cache is not included"),
+    ROW(threads, INT, .maximum = MAX_THREADS, .doc = "number of threads that read and decode (0: as many as compute)"),
+    ROW(augment, VALUE,
+        .doc = "how training images are augmented randomly, differently in each epoch: a list of {augmentation: "
+               "{option: value}}"),
+    ROW(imbalance, SECTION, .section = &imbalance_fields,
+        .doc = "how training examples are left out, to study what helps where classes differ in size"),
+    ROW(oversample, SECTION, .section = &oversample_fields, .doc = "how rare classes are repeated"),
+    ROW(sample_weights, VALUE,
+        .doc = "draw training examples with replacement, by weight: balanced, or {class: weight}"),
+    ROW(on_bad_record, ENUM, .default_text = "fail", .names = on_bad_record_names,
+        .doc = "what happens when a record cannot be used (unreadable, undecodable, wrong label): fail; skip: the "
+               "record is left out, and listed in the run folder's bad_records.csv"),
+    ROW(max_bad, INT, .maximum = 1e12,
+        .doc = "with skip: the largest number of different bad records; one more ends the run (0: no limit)"),
+    ROW(quarantine, PATH, .doc = "a list of records to leave out, as 'liana check --quarantine' writes it"),
 };
 static const liana__fields data_fields = {"data", sizeof(liana__data_config), COUNT(data_items), data_items};
-#undef AT
+#undef ROW
 
 static const char *const imagenet_rescalings[] = {"auto", "yes", "no", NULL};
 static const char *const poolings[] = {"avg", "max", NULL};
 
-#define AT(member) .offset = offsetof(liana__model_config, member)
+#define ROW(member, kind, ...) LIANA__FIELD_ROW(liana__model_config, member, kind, __VA_ARGS__)
 static const liana__field model_items[] = {
-    {.name = "base", .kind = LIANA__FIELD_STRING, AT(base), .doc = "the architecture: MobileNetV2, ..."},
-    {.name = "alpha",
-     .kind = LIANA__FIELD_FLOAT,
-     AT(alpha),
-     .default_text = "1.0",
-     .minimum = 0.01,
-     .maximum = 10,
-     .doc = "the width multiplier of the base"},
-    {.name = "include_top",
-     .kind = LIANA__FIELD_BOOL,
-     AT(include_top),
-     .default_text = "false",
-     .doc = "use the base's own classifier instead of Dropout, pooling and Dense"},
-    {.name = "pooling",
-     .kind = LIANA__FIELD_ENUM,
-     AT(pooling),
-     .default_text = "avg",
-     .names = poolings,
-     .doc = "the global pooling of the head"},
-    {.name = "dropout",
-     .kind = LIANA__FIELD_FLOAT,
-     AT(dropout),
-     .default_text = "0.0",
-     .maximum = 0.99,
-     .doc = "the share of features that the head sets to zero in training"},
-    {.name = "imagenet_rescaling",
-     .kind = LIANA__FIELD_ENUM,
-     AT(imagenet_rescaling),
-     .default_text = "auto",
-     .names = imagenet_rescalings,
-     .doc =
-         "of an EfficientNet: the second Rescaling that Keras (2.9 and later) puts behind the Normalization with its "
-         "ImageNet weights; auto: if model.weights are these"},
-    {.name = "weights",
-     .kind = LIANA__FIELD_PATH,
-     AT(weights),
-     .doc = "a Keras HDF5 or safetensors file to start from; layers are matched by name"},
-    {.name = "partial_weights",
-     .kind = LIANA__FIELD_BOOL,
-     AT(partial_weights),
-     .default_text = "false",
-     .doc = "layers that are not in the file of weights keep their initial weights (a new head)"},
-    {.name = "warm_start",
-     .kind = LIANA__FIELD_SECTION,
-     AT(warm_start),
-     .section = &liana__warm_start_fields,
-     .doc = "the weights that training begins with, by name, with other names and exceptions"},
-    {.name = "trainable",
-     .kind = LIANA__FIELD_BOOL,
-     AT(trainable),
-     .default_text = "true",
-     .doc = "false freezes the base: only the head is trained"},
-    {.name = "training",
-     .kind = LIANA__FIELD_BOOL,
-     AT(training),
-     .default_text = "true",
-     .doc = "false: the base computes as in inference also while its weights are trained: batch normalisation by its "
-            "moving averages, no dropout (Keras's base(inputs, training=False))"},
-    {.name = "trainable_from",
-     .kind = LIANA__FIELD_STRING,
-     AT(trainable_from),
-     .doc = "the name of the first layer that is trained; all layers before it are frozen"},
-    {.name = "batch_norm_momentum",
-     .kind = LIANA__FIELD_FLOAT,
-     AT(batch_norm_momentum),
-     .default_text = "null",
-     .maximum = 1,
-     .doc = "the momentum of all batch normalisations (0.9 for short fine-tuning; null: as each layer says)"},
-    {.name = "name",
-     .kind = LIANA__FIELD_STRING,
-     AT(name),
-     .doc = "the name of the model (null: the name of the base)"},
-    {.name = "layers",
-     .kind = LIANA__FIELD_VALUE,
-     AT(layers),
-     .doc = "the model layer by layer, instead of base: a list of {Layer: {option: value}}"},
-    {.name = "file",
-     .kind = LIANA__FIELD_PATH,
-     AT(file),
-     .doc = "the model from a file with Keras's architecture (model.json), instead of base"},
-    {.name = "outputs",
-     .kind = LIANA__FIELD_VALUE,
-     AT(outputs),
-     .doc = "the name of the layer that is the output, or a list of names; only with layers (null: the last layer)"},
+    ROW(base, STRING, .doc = "the architecture: MobileNetV2, ..."),
+    ROW(alpha, FLOAT, .default_text = "1.0", .minimum = 0.01, .maximum = 10, .doc = "the width multiplier of the base"),
+    ROW(include_top, BOOL, .default_text = "false",
+        .doc = "use the base's own classifier instead of Dropout, pooling and Dense"),
+    ROW(pooling, ENUM, .default_text = "avg", .names = poolings, .doc = "the global pooling of the head"),
+    ROW(dropout, FLOAT, .default_text = "0.0", .maximum = 0.99,
+        .doc = "the share of features that the head sets to zero in training"),
+    ROW(imagenet_rescaling, ENUM, .default_text = "auto", .names = imagenet_rescalings,
+        .doc = "of an EfficientNet: the second Rescaling that Keras (2.9 and later) puts behind the Normalization with "
+               "its ImageNet weights; auto: if model.weights are these"),
+    ROW(weights, PATH, .doc = "a Keras HDF5 or safetensors file to start from; layers are matched by name"),
+    ROW(partial_weights, BOOL, .default_text = "false",
+        .doc = "layers that are not in the file of weights keep their initial weights (a new head)"),
+    ROW(warm_start, SECTION, .section = &liana__warm_start_fields,
+        .doc = "the weights that training begins with, by name, with other names and exceptions"),
+    ROW(trainable, BOOL, .default_text = "true", .doc = "false freezes the base: only the head is trained"),
+    ROW(training, BOOL, .default_text = "true",
+        .doc = "false: the base computes as in inference also while its weights are trained: batch normalisation by "
+               "its moving averages, no dropout (Keras's base(inputs, training=False))"),
+    ROW(trainable_from, STRING, .doc = "the name of the first layer that is trained; all layers before it are frozen"),
+    ROW(batch_norm_momentum, FLOAT, .default_text = "null", .maximum = 1,
+        .doc = "the momentum of all batch normalisations (0.9 for short fine-tuning; null: as each layer says)"),
+    ROW(name, STRING, .doc = "the name of the model (null: the name of the base)"),
+    ROW(layers, VALUE, .doc = "the model layer by layer, instead of base: a list of {Layer: {option: value}}"),
+    ROW(file, PATH, .doc = "the model from a file with Keras's architecture (model.json), instead of base"),
+    ROW(outputs, VALUE,
+        .doc = "the name of the layer that is the output, or a list of names; only with layers (null: the last layer)"),
 };
 static const liana__fields model_fields = {"model", sizeof(liana__model_config), COUNT(model_items), model_items};
-#undef AT
-
-static const char *const bad_numbers_policies[] = {"fail", "skip", "restore", NULL};
-static const char *const remainders[] = {"keep", "drop", "refuse", NULL};
-
-#define AT(member) .offset = offsetof(liana__train_config, member)
-static const liana__field train_items[] = {
-    {.name = "epochs",
-     .kind = LIANA__FIELD_INT,
-     AT(epochs),
-     .default_text = "1",
-     .maximum = 1000000,
-     .doc =
-         "number of passes over the training examples (with steps, max_minutes or stop_at the default is 0: no limit)"},
-    {.name = "steps",
-     .kind = LIANA__FIELD_INT,
-     AT(steps),
-     .maximum = 1e12,
-     .doc = "number of updates in all, after which training ends (0: no limit)"},
-    {.name = "max_minutes",
-     .kind = LIANA__FIELD_FLOAT,
-     AT(max_minutes),
-     .maximum = 1e7,
-     .doc = "minutes of training with validation, over all parts of a run, after which it ends (0: no limit)"},
-    {.name = "stop_at",
-     .kind = LIANA__FIELD_STRING,
-     AT(stop_at),
-     .doc = "when training ends: 2026-11-23T06:00 (with Z or +01:00 behind it: in that zone), or 06:00, the next one "
-            "after "
-            "it begins or goes on (null: not by the clock)"},
-    {.name = "initial_epoch",
-     .kind = LIANA__FIELD_INT,
-     AT(initial_epoch),
-     .maximum = 1000000,
-     .doc = "number of epochs that count as done when a run begins: epochs is counted with them"},
-    {.name = "steps_per_epoch",
-     .kind = LIANA__FIELD_INT,
-     AT(steps_per_epoch),
-     .maximum = 1e12,
-     .doc = "number of updates in an epoch (0: as many as the data give)"},
-    {.name = "steps_per_execution",
-     .kind = LIANA__FIELD_INT,
-     AT(steps_per_execution),
-     .default_text = "1",
-     .minimum = 1,
-     .maximum = LIANA__MAX_STEPS_PER_EXECUTION,
-     .doc =
-         "number of updates that a GPU or TPU does in one execution of its program; on any device callbacks look after "
-         "so many updates"},
-    {.name = "batch_size",
-     .kind = LIANA__FIELD_INT,
-     AT(batch_size),
-     .default_text = "32",
-     .minimum = 1,
-     .maximum = MAX_BATCH,
-     .doc = "number of examples in one update"},
-    {.name = "validation_freq",
-     .kind = LIANA__FIELD_INT,
-     AT(validation_freq),
-     .default_text = "1",
-     .minimum = 1,
-     .maximum = 1000000,
-     .doc = "validate after every N epochs"},
-    {.name = "validation_batch_size",
-     .kind = LIANA__FIELD_INT,
-     AT(validation_batch_size),
-     .maximum = MAX_BATCH,
-     .doc = "number of examples in a batch of the validation (0: batch_size)"},
-    {.name = "validation_steps",
-     .kind = LIANA__FIELD_INT,
-     AT(validation_steps),
-     .maximum = 1e12,
-     .doc = "largest number of batches in a validation (0: all validation examples)"},
-    {.name = "prediction_batch_size",
-     .kind = LIANA__FIELD_INT,
-     AT(prediction_batch_size),
-     .maximum = MAX_BATCH,
-     .doc = "number of examples in a batch of predictions (0: validation_batch_size)"},
-    {.name = "microbatch",
-     .kind = LIANA__FIELD_INT,
-     AT(microbatch),
-     .maximum = MAX_BATCH,
-     .doc = "number of examples computed together, at most batch_size (0: chosen from model and batch_size)"},
-    {.name = "remainder",
-     .kind = LIANA__FIELD_ENUM,
-     AT(remainder),
-     .default_text = "keep",
-     .names = remainders,
-     .doc = "what happens to the examples that do not fill the last batch of an epoch: keep: a smaller batch; drop; "
-            "refuse: an error"},
-    {.name = "optimizer",
-     .kind = LIANA__FIELD_VALUE,
-     AT(optimizer),
-     .default_text = "Adam",
-     .doc = "a name, or {name: NAME, learning_rate: RATE or {name: SCHEDULE, ...}, ...}"},
-    {.name = "loss",
-     .kind = LIANA__FIELD_VALUE,
-     AT(loss),
-     .default_text = "sparse_categorical_crossentropy",
-     .doc =
-         "the loss that training minimises: a name, {name: NAME, from_logits: true, ...}, or {OUTPUT: loss, ...} for "
-         "a model with several outputs"},
-    {.name = "loss_weights",
-     .kind = LIANA__FIELD_VALUE,
-     AT(loss_weights),
-     .doc = "{OUTPUT: number}: how much the loss of each output counts; 1 for the others"},
-    {.name = "metrics",
-     .kind = LIANA__FIELD_VALUE,
-     AT(metrics),
-     .doc =
-         "the metrics that are reported for each epoch: a list of names, or of {name: NAME, ...}; {OUTPUT: list, ...} "
-         "for a model with several outputs; null: accuracy, unless the loss is of plain numbers"},
-    {.name = "class_weights",
-     .kind = LIANA__FIELD_VALUE,
-     AT(class_weights),
-     .doc = "factors of the examples' losses: balanced, or {class: weight}; 1 for classes without a weight"},
-    {.name = "threshold",
-     .kind = LIANA__FIELD_FLOAT,
-     AT(threshold),
-     .default_text = "0.5",
-     .minimum = 1e-9,
-     .maximum = 1,
-     .doc = "for a model that ends in one sigmoid: a probability above it is the second class, in predictions and in "
-            "what is measured by class; it does not change the training"},
-    {.name = "on_bad_numbers",
-     .kind = LIANA__FIELD_ENUM,
-     AT(on_bad_numbers),
-     .default_text = "fail",
-     .names = bad_numbers_policies,
-     .doc = "what happens when a loss, a gradient or a weight is not finite: fail: the run ends; skip: the update is "
-            "left out; restore: the last good state comes back, with a smaller learning rate"},
-    {.name = "max_bad_numbers",
-     .kind = LIANA__FIELD_INT,
-     AT(max_bad_numbers),
-     .default_text = "10",
-     .minimum = 1,
-     .maximum = 1e9,
-     .doc = "with skip: updates left out in a row after which the run ends; with restore: restores within 100 updates"},
-    {.name = "bad_numbers_factor",
-     .kind = LIANA__FIELD_FLOAT,
-     AT(bad_numbers_factor),
-     .default_text = "0.5",
-     .minimum = 1e-6,
-     .maximum = 0.999999,
-     .doc = "with restore: the learning rate is multiplied by this, below 1"},
-    {.name = "callbacks",
-     .kind = LIANA__FIELD_VALUE,
-     AT(callbacks),
-     .doc = "what runs after epochs and updates: a list of NAME or {NAME: {option: value}} (liana list callbacks)"},
-    {.name = "control",
-     .kind = LIANA__FIELD_VALUE,
-     AT(control),
-     .doc = "what decides after some updates whether to go on or back to an earlier state: NAME or {name: NAME, ...} "
-            "(liana list controls); null: nothing"},
-    {.name = "seed", .kind = LIANA__FIELD_INT, AT(seed), .maximum = INFINITY, .doc = "the seed of all random choices"},
-    {.name = "device",
-     .kind = LIANA__FIELD_STRING,
-     AT(device),
-     .default_text = "cpu",
-     .doc = "the device that computes: cpu, gpu, gpu:1, tpu, auto, pjrt:/path/plugin.so, or /job:worker/task:1/cpu:0 "
-            "of a server (liana devices; docs/devices.md); "
-            "reference is slow and simple, for checking"},
-    {.name = "deterministic",
-     .kind = LIANA__FIELD_BOOL,
-     AT(deterministic),
-     .default_text = "false",
-     .doc = "true: on GPUs and TPUs too the results are the same bits on any number of devices; an update is then many "
-            "programs in place of one. On cpu they always are"},
-    {.name = "strategy",
-     .kind = LIANA__FIELD_VALUE,
-     AT(strategy),
-     .default_text = "one_device",
-     .doc =
-         "how training is shared out over devices: a name, or {name: mirrored, replicas: 2} (liana list strategies)"},
-    {.name = "precision",
-     .kind = LIANA__FIELD_ENUM,
-     AT(precision),
-     .default_text = "float32",
-     .names = liana__precision_names,
-     .doc = "precision of the computation: float32, products too on every device; float32_default: products as the "
-            "device does them by itself (TF32 on GPUs, bfloat16 on TPUs; on a CPU as float32); mixed_bfloat16: matrix "
-            "products and activations in bfloat16, the rest in float32; auto: mixed_bfloat16 if the device has "
-            "instructions for it"},
-    {.name = "recompute",
-     .kind = LIANA__FIELD_ENUM,
-     AT(recompute),
-     .default_text = "none",
-     .names = liana__recompute_names,
-     .doc = "auto: if training does not fit into memory, as little as possible of the forward pass is computed twice "
-            "instead of being kept; results on a CPU are bit-identical, behind plugins up to rounding"},
-    {.name = "memory",
-     .kind = LIANA__FIELD_INT,
-     AT(memory),
-     .maximum = 1 << 24,
-     .doc = "limit for training without the data in MiB, for recompute: auto (0: three quarters of what the machine, "
-            "or the process's control group, leaves; of a plugin's device all that is free)"},
-    {.name = "threads",
-     .kind = LIANA__FIELD_INT,
-     AT(threads),
-     .maximum = MAX_THREADS,
-     .doc = "number of threads that compute (0: LIANA_THREADS, else the number of usable cores); results do not depend "
-            "on it"},
-};
-static const liana__fields train_fields = {"train", sizeof(liana__train_config), COUNT(train_items), train_items};
-#undef AT
-
-#define AT(member) .offset = offsetof(liana__checkpoint_config, member)
-static const liana__field checkpoint_items[] = {
-    {.name = "every_epoch",
-     .kind = LIANA__FIELD_BOOL,
-     AT(every_epoch),
-     .default_text = "true",
-     .doc = "save at the end of each epoch"},
-    {.name = "every_steps",
-     .kind = LIANA__FIELD_INT,
-     AT(every_steps),
-     .maximum = 1e12,
-     .doc = "save after every N updates (0: not by updates)"},
-    {.name = "every_minutes",
-     .kind = LIANA__FIELD_FLOAT,
-     AT(every_minutes),
-     .maximum = 1e6,
-     .doc = "save after every N minutes (0: not by time)"},
-    {.name = "keep",
-     .kind = LIANA__FIELD_INT,
-     AT(keep),
-     .default_text = "3",
-     .maximum = 1e9,
-     .doc = "number of newest checkpoints to keep (0: all)"},
-    {.name = "keep_every_hours",
-     .kind = LIANA__FIELD_FLOAT,
-     AT(keep_every_hours),
-     .maximum = 1e6,
-     .doc = "after every N hours, save a checkpoint that is kept for good (0: none)"},
-    {.name = "best",
-     .kind = LIANA__FIELD_STRING,
-     AT(best),
-     .doc = "the metric that tells the best checkpoint, such as val_accuracy: it is saved after its epoch, and kept"},
-    {.name = "best_mode",
-     .kind = LIANA__FIELD_ENUM,
-     AT(best_mode),
-     .default_text = "auto",
-     .names = liana__monitor_modes,
-     .doc = "which values of it are better: min, max, or auto: smaller losses and errors, greater other metrics"},
-};
-static const liana__fields checkpoint_fields = {"checkpoint", sizeof(liana__checkpoint_config), COUNT(checkpoint_items),
-                                                checkpoint_items};
-#undef AT
+#undef ROW
 
 #define AT(member) .offset = offsetof(liana__config, member)
 static const liana__field config_items[] = {
     {.name = "data", .kind = LIANA__FIELD_SECTION, AT(data), .section = &data_fields, .doc = "the examples"},
     {.name = "model", .kind = LIANA__FIELD_SECTION, AT(model), .section = &model_fields, .doc = "the network"},
-    {.name = "train", .kind = LIANA__FIELD_SECTION, AT(train), .section = &train_fields, .doc = "how it is trained"},
+    {.name = "train",
+     .kind = LIANA__FIELD_SECTION,
+     AT(job),
+     .section = &liana__job_train_fields,
+     .doc = "how it is trained"},
     {.name = "checkpoint",
      .kind = LIANA__FIELD_SECTION,
-     AT(checkpoint),
-     .section = &checkpoint_fields,
+     AT(job.checkpoint),
+     .section = &liana__job_checkpoint_fields,
      .doc = "when the state is saved"},
     {.name = "cluster",
      .kind = LIANA__FIELD_SECTION,
@@ -759,10 +268,10 @@ static const liana__field config_items[] = {
      .kind = LIANA__FIELD_PATHS,
      AT(plugins),
      .doc = "shared libraries with layers, losses, ... of your own"},
-    {.name = "stages",
-     .kind = LIANA__FIELD_VALUE,
-     AT(stages),
-     .doc = "parts of the training with an optimizer and trained layers of their own (null: one part)"},
+#define FIELD(...) __VA_ARGS__
+#define LIANA__JOB_TOP(member, field_kind, field, row) \
+    {.name = #member, .kind = LIANA__FIELD_##field_kind, AT(job.member), field},
+#include "train/job/options.def"
     {.name = "output", .kind = LIANA__FIELD_PATH, AT(output), .doc = "the folder that the run is written to"},
 };
 static const liana__fields config_fields = {"configuration", sizeof(liana__config), COUNT(config_items), config_items};

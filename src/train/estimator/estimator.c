@@ -4,14 +4,14 @@
 #include "program/device.h"
 #include "train/checkpoint/folder_name.h"
 #include "train/checkpoint/remote_checkpoints.h"
-#include "train/core/shared_loader.h"
 #include "train/estimator/own_update.h"
+#include "train/objective/shared_loader.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEFAULT_BATCH_SIZE = 32, KEPT_CHECKPOINTS = 5 };
+enum { KEPT_CHECKPOINTS = 5 };
 static const char CHECKPOINTS[] = "checkpoints/";
 
 /* ---- options ---- */
@@ -21,31 +21,37 @@ static const char *copy(liana_estimator *own, const char *text)
     return liana__arena_string(&own->arena, text);
 }
 
+/* Numbers that are not of the job, or have other bounds than there. */
 static liana_status check_numbers(const liana_estimator *own, liana__error *error)
 {
     const liana_run_config *config = &own->options.config;
     const struct {
         const char *name;
         int64_t value, least, most;
-    } numbers[] = {{"batch_size", config->batch_size, 0, INT32_MAX},
-                   {"microbatch", config->microbatch, 0, INT32_MAX},
-                   {"eval_batch_size", config->eval_batch_size, 0, INT32_MAX},
-                   {"save_checkpoints_steps", config->save_checkpoints_steps, 0, INT64_MAX},
-                   {"keep_checkpoint_max", config->keep_checkpoint_max, -1, INT64_MAX},
-                   {"log_step_count_steps", config->log_step_count_steps, 0, INT64_MAX},
-                   {"precision", (int64_t)config->precision, 0, LIANA_PRECISION_AUTO},
-                   {"recompute", (int64_t)config->recompute, 0, LIANA_RECOMPUTE_AUTO},
-                   {"memory", config->memory, 0, 1 << 24},
-                   {"data_memory", config->data_memory, 0, 1 << 24}};
+    } numbers[] = {{"keep_checkpoint_max", config->keep_checkpoint_max, -1, INT64_MAX},
+                   {"log_step_count_steps", config->log_step_count_steps, 0, INT64_MAX}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         if (numbers[i].value >= numbers[i].least && numbers[i].value <= numbers[i].most) continue;
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "%s: config.%s is %lld, expected %lld to %lld",
                            own->options.name, numbers[i].name, (long long)numbers[i].value, (long long)numbers[i].least,
                            (long long)numbers[i].most);
     }
-    if (config->save_checkpoints_secs >= 0) return LIANA_OK;
-    return liana__fail(error, LIANA_INVALID_ARGUMENT, "%s: config.save_checkpoints_secs is %g, expected 0 or more",
-                       own->options.name, config->save_checkpoints_secs);
+    return LIANA_OK;
+}
+
+/* The options of the job that each training, evaluation and prediction begins with. */
+static liana_status take_options(liana_estimator *own, liana__error *error)
+{
+    const liana_run_config *config = &own->options.config;
+    liana__job_options *job = &own->job;
+    const char *prefix = liana__arena_format(&own->arena, "%s: config.", own->options.name);
+    if (!prefix) return liana__fail_memory(error, "an estimator");
+    own->door = (liana__job_door){LIANA__DOOR_ESTIMATOR, prefix, "training", NULL, NULL};
+    LIANA_TRY(check_numbers(own, error));
+    LIANA_TRY(liana__job_take(&own->door, config, NULL, &own->arena, job, error));
+    if (!job->validation_batch_size) job->validation_batch_size = job->batch_size;
+    if (!config->keep_checkpoint_max) job->checkpoint.keep = KEPT_CHECKPOINTS;
+    return LIANA_OK;
 }
 
 static void copy_warm_start(liana_estimator *own)
@@ -68,21 +74,21 @@ static liana_status keep_options(liana_estimator *own, const liana_estimator_opt
     if (!given->labels[0]) options->labels[0] = "label";
     for (size_t i = 0; i < LIANA_MAX_OUTPUTS; i++) options->labels[i] = copy(own, options->labels[i]);
     options->config.model_dir = copy(own, given->config.model_dir);
-    options->config.device = copy(own, given->config.device ? given->config.device : "cpu");
+    options->config.device = copy(own, given->config.device);
     copy_warm_start(own);
     own->fn = (liana__fn){given->model_fn, given->params, options->name, given->config.seed};
     if (own->arena.failed) return liana__fail_memory(error, "an estimator");
     if (!given->model_fn) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "%s: the options have no model_fn", options->name);
     }
-    return check_numbers(own, error);
+    return take_options(own, error);
 }
 
 /* Finds out that there is no such device before anything is built. */
 static liana_status check_device(const liana_estimator *own, liana__error *error)
 {
     liana__device *device;
-    liana_status status = liana__device_open(own->context, own->options.config.device, &device, error);
+    liana_status status = liana__device_open(own->context, own->job.device, &device, error);
     if (status != LIANA_OK) return liana__fail_within(error, "%s: config.device", own->options.name);
     liana__device_close(device);
     return LIANA_OK;
@@ -90,7 +96,7 @@ static liana_status check_device(const liana_estimator *own, liana__error *error
 
 static liana_status find_strategy(liana_estimator *own, liana__error *error)
 {
-    liana_strategy *given = &own->options.config.strategy;
+    liana_strategy *given = &own->job.own_strategy;
     LIANA_TRY(liana__strategy_copy(given, &own->arena, given, error));
     liana_status status = liana__strategy_of(given, &own->arena, &own->strategy, error);
     return status == LIANA_OK ? status : liana__fail_within(error, "%s: config", own->options.name);
@@ -172,13 +178,6 @@ void liana_estimator_destroy(liana_estimator *own)
     free(own);
 }
 
-int64_t liana__estimator_batch_size(const liana_estimator *own, bool trains)
-{
-    const liana_run_config *config = &own->options.config;
-    int64_t size = config->batch_size ? config->batch_size : DEFAULT_BATCH_SIZE;
-    return trains || !config->eval_batch_size ? size : config->eval_batch_size;
-}
-
 /* ---- sessions ---- */
 
 liana_status liana__fn_session_trace(liana__fn_session *own, liana_mode_kind kind, const liana__fn_input *input,
@@ -195,7 +194,7 @@ static size_t data_bytes(const liana_run_config *config)
 }
 
 liana_status liana__fn_session_compile(liana__fn_session *own, const liana__fn_modes *modes,
-                                       const liana__fn_input *first, liana_precision precision, liana__error *error)
+                                       const liana__fn_input *first, liana__error *error)
 {
     liana_estimator *estimator = own->estimator;
     const liana_run_config *config = &estimator->options.config;
@@ -214,32 +213,26 @@ liana_status liana__fn_session_compile(liana__fn_session *own, const liana__fn_m
     liana__trainer_input *kept =
         liana__arena_copy(&own->arena, inputs, (own->model.model->num_inputs + 1) * sizeof *inputs);
     if (!kept) return liana__fail_memory(error, "an estimator");
-    const liana__training_options options = {
-        .device = config->device ? config->device : "cpu",
-        .strategy = estimator->strategy,
-        .optimizer = modes->train ? &modes->train->optimizer : NULL,
-        .trainer = {.model = own->model.model,
-                    .function = &own->model.function,
-                    .objective = &own->model.objective,
-                    .inputs = kept,
-                    .batch_size = liana__estimator_batch_size(estimator, modes->train != NULL),
-                    .evaluation_batch_size = liana__estimator_batch_size(estimator, false),
-                    .microbatch = config->microbatch,
-                    .seed = config->seed,
-                    .scale = first->offered.scale,
-                    .fractions = fractions},
-        .precision = precision,
-        .recompute = config->recompute,
-        .memory = config->memory,
-        .data_memory = data_bytes(config),
-        .notes = {config->on_note, config->user}};
-    return liana__training_open(&own->training, &options, error);
+    own->job = estimator->job;
+    own->job.precision = (int)liana__estimator_precision(estimator, &own->arena);
+    if (!modes->train) own->job.batch_size = own->job.validation_batch_size;
+    liana__training_options options = {.strategy = estimator->strategy,
+                                       .optimizer = modes->train ? &modes->train->optimizer : NULL,
+                                       .trainer = {.model = own->model.model,
+                                                   .function = &own->model.function,
+                                                   .objective = &own->model.objective,
+                                                   .inputs = kept,
+                                                   .scale = first->offered.scale,
+                                                   .fractions = fractions},
+                                       .data_memory = data_bytes(config),
+                                       .notes = {config->on_note, config->user}};
+    return liana__job_compile(&own->job, NULL, &options, &own->arena, &own->training, error);
 }
 
 liana_status liana__fn_session_load(liana__fn_session *own, liana__fn_input *input, bool trains, liana__error *error)
 {
     const liana_run_config *config = &own->estimator->options.config;
-    liana__loader_options options = {.batch_size = liana__estimator_batch_size(own->estimator, trains),
+    liana__loader_options options = {.batch_size = trains ? own->job.batch_size : own->job.validation_batch_size,
                                      .seed = config->seed,
                                      .shuffle = trains && !input->given->keep_order,
                                      .memory = data_bytes(config) / 2,
@@ -265,18 +258,12 @@ liana_status liana__estimator_blame(const liana_estimator *own, liana__error *er
                               liana__remote_name(own->folder));
 }
 
-int64_t liana__estimator_kept(const liana_estimator *own)
-{
-    const int64_t keep = own->options.config.keep_checkpoint_max;
-    return keep == 0 ? KEPT_CHECKPOINTS : keep < 0 ? 0 : keep;
-}
-
 static liana_status fetch_checkpoints(liana_estimator *own, liana__arena *arena, liana__error *error)
 {
     liana__paths names;
     liana__newest_checkpoint newest;
     LIANA_TRY(liana__outlet_list(own->outlet, arena, &names, error));
-    LIANA_TRY(liana__checkpoints_fetch(own->outlet, CHECKPOINTS, &names, liana__estimator_kept(own), &newest, error));
+    LIANA_TRY(liana__checkpoints_fetch(own->outlet, CHECKPOINTS, &names, own->job.checkpoint.keep, &newest, error));
     own->is_fetched = true;
     return LIANA_OK;
 }
@@ -292,9 +279,11 @@ liana_status liana__estimator_fetch(liana_estimator *own, liana__error *error)
 
 liana_precision liana__estimator_precision(const liana_estimator *own, liana__arena *arena)
 {
-    const liana_precision asked = own->options.config.precision;
-    const char *recorded = asked == LIANA_PRECISION_AUTO ? liana__checkpoint_precision(own->checkpoints, arena) : NULL;
-    return recorded ? liana__precision_named(recorded) : asked;
+    liana__job_options job = own->job;
+    liana_precision before;
+    if (job.precision != LIANA_PRECISION_AUTO) return (liana_precision)job.precision;
+    liana__job_keeps_precision(&job, liana__checkpoint_precision(own->checkpoints, arena), &before);
+    return (liana_precision)job.precision;
 }
 
 /* The number behind "step-" in the name of a checkpoint. */

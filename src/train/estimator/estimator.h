@@ -4,13 +4,15 @@
 
 #include "program/variables.h"
 #include "remote/outlet.h"
-#include "train/core/training.h"
 #include "train/estimator/fn_data.h"
+#include "train/job/job.h"
 
 struct liana_estimator {
     liana_context *context;
     liana__arena arena;
     liana_estimator_options options; /* with copies of what it points to */
+    liana__job_options job;          /* those of the configuration */
+    liana__job_door door;            /* how messages speak of them */
     liana__strategy_choice strategy; /* options in the arena */
     liana__fn fn;
     const char *folder;      /* model_dir, or a temporary folder */
@@ -31,6 +33,7 @@ typedef struct liana__fn_session {
     liana__fn_input train, measured; /* data; `measured` are those of evaluations and predictions */
     liana__fn_built built[3];        /* by liana_mode_kind */
     liana__function_model model;
+    liana__job_options job; /* what it is compiled with */
     liana__training training;
 } liana__fn_session;
 
@@ -39,23 +42,17 @@ liana_status liana__fn_session_trace(liana__fn_session *own, liana_mode_kind kin
                                      liana__error *error) LIANA_MUST_USE;
 /* Compiles what was traced; `trains`: with an optimizer. The first data's components are what it reads. */
 liana_status liana__fn_session_compile(liana__fn_session *own, const liana__fn_modes *modes,
-                                       const liana__fn_input *first, liana_precision precision, liana__error *error)
-    LIANA_MUST_USE;
+                                       const liana__fn_input *first, liana__error *error) LIANA_MUST_USE;
 /* Opens the loader of data; `steps`: of a training. */
 liana_status liana__fn_session_load(liana__fn_session *own, liana__fn_input *input, bool trains, liana__error *error)
     LIANA_MUST_USE;
 void liana__fn_session_close(liana__fn_session *own);
-
-/* The batch sizes of the configuration. */
-int64_t liana__estimator_batch_size(const liana_estimator *own, bool trains);
 
 /* The precision of the configuration; for AUTO that of the newest checkpoint, if there is one. */
 liana_precision liana__estimator_precision(const liana_estimator *own, liana__arena *arena);
 
 /* Brings the checkpoints of a bucket into the folder, once: called before the folder is read. */
 liana_status liana__estimator_fetch(liana_estimator *own, liana__error *error) LIANA_MUST_USE;
-/* How many of the newest checkpoints stay; 0: all. */
-int64_t liana__estimator_kept(const liana_estimator *own);
 
 /* The newest checkpoint, in the arena. Errors: NOT_FOUND if nothing was trained. */
 liana_status liana__estimator_newest(liana_estimator *own, liana__arena *arena, const char **path, liana__error *error)

@@ -1,10 +1,10 @@
 /* Evaluating and predicting with an estimator, from its newest checkpoint. */
 #include "base/named.h"
 #include "train/checkpoint/data_agreement.h"
-#include "train/core/program_agreement.h"
 #include "train/estimator/estimator.h"
-#include "train/fit/fit.h"
+#include "train/job/fit.h"
 #include "train/model/compiled.h"
+#include "train/training/training_agreement.h"
 
 #include <string.h>
 
@@ -26,8 +26,7 @@ static liana_status prepare(liana__fn_session *own, liana_mode_kind kind, const 
     LIANA_TRY(liana__fn_session_trace(own, kind, &own->measured, error));
     LIANA_TRY(liana__estimator_newest(estimator, &own->arena, &newest, error));
     LIANA_TRY(liana__fn_input_open(&own->measured, error));
-    const liana_precision precision = liana__estimator_precision(estimator, &own->arena);
-    LIANA_TRY(liana__fn_session_compile(own, &modes, &own->measured, precision, error));
+    LIANA_TRY(liana__fn_session_compile(own, &modes, &own->measured, error));
     return liana__estimator_restore(own, error);
 }
 
@@ -145,7 +144,7 @@ static liana_status find_column(const liana__fn_session *own, const char *name, 
 static int64_t count_examples(const liana__fn_session *own, int64_t steps)
 {
     int64_t count = (int64_t)liana__loader_epoch_length(own->measured.loader, 0);
-    int64_t batch_size = liana__estimator_batch_size(own->estimator, false);
+    const int64_t batch_size = own->job.validation_batch_size;
     return steps && steps < count / batch_size + (count % batch_size != 0) ? steps * batch_size : count;
 }
 

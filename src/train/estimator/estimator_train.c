@@ -2,30 +2,22 @@
 #include "base/clock.h"
 #include "distribute/cluster/cluster.h"
 #include "formats/safetensors.h"
-#include "formats/yaml.h"
-#include "train/callbacks/standard.h"
-#include "train/callbacks/user.h"
 #include "train/checkpoint/belongs.h"
 #include "train/checkpoint/data_agreement.h"
-#include "train/checkpoint/data_state.h"
-#include "train/checkpoint/resume.h"
-#include "train/core/program_agreement.h"
 #include "train/estimator/estimator.h"
-#include "train/fit/fit.h"
 #include "train/model/compiled.h"
+#include "train/training/training_agreement.h"
 
 #include <string.h>
 
 /* A training that runs. */
-typedef struct job {
+typedef struct run {
     liana_estimator *estimator;
     const liana_train_spec *train;
     const liana_eval_spec *eval; /* NULL: nothing is evaluated */
-    liana__fn_session session;
-    liana__callback_list callbacks;
-    liana__notes notes;
-    bool resumed;
-} job;
+    liana__fn_session session;   /* with the options of the job */
+    liana__job job;
+} run;
 
 /* ---- specs ---- */
 
@@ -41,7 +33,7 @@ static liana_status check_folder(const liana_estimator *estimator, liana__error 
                        estimator->options.name);
 }
 
-static liana_status check_counts(const job *own, liana__error *error)
+static liana_status check_counts(const run *own, liana__error *error)
 {
     const struct {
         const char *name;
@@ -65,15 +57,20 @@ static liana_status check_counts(const job *own, liana__error *error)
     return LIANA_OK;
 }
 
-/* Up to the first limit. */
-static liana__training_length length_of(const job *own)
+/* How long, up to the first limit, and when it is evaluated. */
+static void take_specs(run *own)
 {
     const liana_train_spec *train = own->train;
-    const int64_t before = own->session.training.state.iteration;
-    liana__training_length length = {.epochs = train->epochs, .steps = train->max_steps};
-    if (train->steps && (!length.steps || before + train->steps < length.steps)) length.steps = before + train->steps;
-    if (!length.epochs && !length.steps) length.epochs = 1;
-    return length;
+    liana__job_options *options = own->job.options;
+    const int64_t end = own->session.training.state.iteration + train->steps;
+    options->epochs = train->epochs;
+    options->steps = train->max_steps;
+    if (train->steps && (!options->steps || end < options->steps)) options->steps = end;
+    liana__job_find_epochs(options, train->epochs != 0);
+    options->checkpoint.every_epoch = !own->estimator->is_temporary;
+    if (!own->eval) return;
+    options->validation_steps = own->eval->steps;
+    if (own->eval->every_epochs) options->validation_freq = own->eval->every_epochs;
 }
 
 /* ---- notes about speed ---- */
@@ -83,16 +80,14 @@ typedef struct speedometer {
     int64_t last_step;
 } speedometer;
 
-static liana_status start_speed(liana__callback_item *item, liana_fit_context *context, liana__error *error)
+static liana_status start_speed(liana_callback_item *item, liana_fit_context *context)
 {
-    (void)error;
     *(speedometer *)item->self = (speedometer){liana__clock_seconds(), context->training->state.iteration};
     return LIANA_OK;
 }
 
-static liana_status note_speed(liana__callback_item *item, liana_fit_context *context, liana__error *error)
+static liana_status note_speed(liana_callback_item *item, liana_fit_context *context)
 {
-    (void)error;
     speedometer *own = item->self;
     const liana_run_config *config = item->options;
     const liana__training *training = context->training;
@@ -107,50 +102,43 @@ static liana_status note_speed(liana__callback_item *item, liana_fit_context *co
     liana__text_add(&text, " (%.1f steps a second)", seconds > 0 ? (double)done / seconds : 0);
     if (text.data) liana__note(&context->notes, "%s", text.data);
     liana__text_free(&text);
-    return start_speed(item, context, NULL);
+    return start_speed(item, context);
 }
 
-static const liana__callback speed_callback = {
-    .name = "StepCounter",
-    .doc = "Tells loss, metrics and speed after every so many updates.",
-    .size = sizeof(speedometer),
-    .on = {[LIANA__ON_TRAIN_BEGIN] = start_speed, [LIANA__ON_STEP_END] = note_speed},
+static const liana_callback_type speed_callback = {
+    LIANA_PART(CALLBACK, liana_callback_type, "StepCounter",
+               "Tells loss, metrics and speed after every so many updates."),
+    .self_size = sizeof(speedometer),
+    .on = {[LIANA_ON_TRAIN_BEGIN] = start_speed, [LIANA_ON_STEP_END] = note_speed},
 };
 
 /* ---- results of evaluations ---- */
 
-static liana_status report(liana__callback_item *item, liana_fit_context *context, liana__error *error)
+static liana_status report(liana_callback_item *item, liana_fit_context *context)
 {
-    (void)error;
     const liana_eval_spec *eval = item->options;
     liana_results results = liana__results_of(context->validation);
     eval->on_evaluation(eval->user, context->training->state.iteration, &results);
     return LIANA_OK;
 }
 
-static const liana__callback report_callback = {
-    .name = "Evaluation",
-    .doc = "Tells the results of evaluations to a function of the program.",
-    .on = {[LIANA__ON_VALIDATION_END] = report},
+static const liana_callback_type report_callback = {
+    LIANA_PART(CALLBACK, liana_callback_type, "Evaluation",
+               "Tells the results of evaluations to a function of the program."),
+    .on = {[LIANA_ON_VALIDATION_END] = report},
 };
 
 /* ---- callbacks ---- */
 
-static liana_status add_callbacks(job *own, liana__error *error)
+static liana_status add_callbacks(run *own, liana__error *error)
 {
     const liana_train_spec *train = own->train;
-    const char *text = train->named_callbacks;
-    liana__value *list = NULL;
-    liana__callback_list *callbacks = &own->callbacks;
-    LIANA_TRY(liana__callbacks_begin(callbacks, error));
-    if (text) LIANA_TRY(liana__yaml_parse(text, strlen(text), "named_callbacks", &own->session.arena, &list, error));
-    LIANA_TRY(liana__callback_list_read(callbacks, own->estimator->context, list, "named_callbacks",
-                                        &own->session.arena, error));
-    for (size_t i = 0; i < train->num_callbacks; i++) {
-        const liana_callback *one = train->callbacks ? train->callbacks[i] : NULL;
-        LIANA_TRY(liana__user_callback_add(callbacks, one, error));
-    }
     const liana_run_config *config = &own->estimator->options.config;
+    liana__callback_list *callbacks = &own->job.callbacks;
+    const char *text = train->named_callbacks;
+    if (text) own->job.options->callbacks = liana__value_string(&own->session.arena, text);
+    if (text && !own->job.options->callbacks) return liana__fail_memory(error, "the callbacks");
+    LIANA_TRY(liana__job_add_callbacks(&own->job, train->callbacks, train->num_callbacks, error));
     if (config->log_step_count_steps) {
         LIANA_TRY(liana__callback_list_add(callbacks, &speed_callback, config, NULL, NULL, error));
     }
@@ -162,17 +150,17 @@ static liana_status add_callbacks(job *own, liana__error *error)
 
 static liana_status save(void *user, liana__error *error)
 {
-    const job *own = user;
+    const run *own = user;
     liana_estimator *estimator = own->estimator;
     const liana__training *training = &own->session.training;
-    const int64_t keep = liana__estimator_kept(estimator);
+    const int64_t keep = estimator->job.checkpoint.keep;
     LIANA_TRY(liana__checkpoint_save(estimator->checkpoints, &training->variables, &training->state, keep, error));
     estimator->global_step = training->state.iteration;
     return estimator->outlet ? liana__outlet_changed(estimator->outlet, error) : LIANA_OK;
 }
 
 /* A checkpoint with more variables is of another function too. */
-static liana_status check_variables(const job *own, const char *path, liana__error *error)
+static liana_status check_variables(const run *own, const char *path, liana__error *error)
 {
     liana__safetensors file;
     const liana__variables *known = &own->session.training.variables;
@@ -192,19 +180,15 @@ static liana_status check_variables(const job *own, const char *path, liana__err
 }
 
 /* Goes on from the newest checkpoint, or begins. */
-static liana_status begin(job *own, liana__error *error)
+static liana_status begin(run *own, liana__error *error)
 {
     liana__fn_session *session = &own->session;
     liana_estimator *estimator = own->estimator;
     liana__training_state *state = &session->training.state;
-    const char *path = NULL;
-    liana__data_state *data = liana__arena_allocate(&session->arena, sizeof *data);
-    if (!data) return liana__fail_memory(error, "the state of the data");
-    state->data = data;
+    const char *path;
     LIANA_TRY(liana__checkpoint_note_seed(state, estimator->options.config.seed, &session->arena, error));
-    LIANA_TRY(liana__data_state_find(session->train.source, &session->arena, data, error));
-    liana_status status = liana__checkpoint_resume(estimator->checkpoints, NULL, &session->training, &own->notes,
-                                                   &session->arena, &path, error);
+    LIANA_TRY(liana__job_note_data(&own->job, session->train.source, error));
+    liana_status status = liana__job_resume(&own->job, estimator->checkpoints, NULL, NULL, &path, error);
     if (status == LIANA_OK && path) {
         /* The others' copies are gone by now. */
         liana__cluster *cluster = session->training.cluster;
@@ -213,32 +197,28 @@ static liana_status begin(job *own, liana__error *error)
     }
     if (status == LIANA_INVALID_DATA) return liana__estimator_blame(estimator, error);
     LIANA_TRY(status);
-    own->resumed = path != NULL;
     estimator->global_step = state->iteration;
-    if (*data->note) liana__note(&own->notes, "%s", data->note);
-    liana__data_state_read_contents(data);
+    liana__job_note_contents(&own->job);
     return path ? LIANA_OK : liana__estimator_initialize(session, error);
 }
 
 /* What goes on keeps its precision. */
-static liana_status find_precision(const job *own, liana_precision *precision, liana__error *error)
+static liana_status check_precision(const run *own, liana__error *error)
 {
     const liana_estimator *estimator = own->estimator;
-    *precision = estimator->options.config.precision;
-    const char *recorded = liana__checkpoint_precision(estimator->checkpoints, (liana__arena *)&own->session.arena);
-    if (!recorded) return LIANA_OK;
-    liana_precision before = liana__precision_named(recorded);
-    if (*precision == LIANA_PRECISION_AUTO) *precision = before;
-    if (*precision == before) return LIANA_OK;
+    liana__job_options job = estimator->job;
+    liana_precision before;
+    const char *recorded = liana__checkpoint_precision(estimator->checkpoints, own->job.arena);
+    if (liana__job_keeps_precision(&job, recorded, &before)) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_ARGUMENT,
                        "%s: config.precision is %s, but '%s' was trained in %s; ask for that, or for auto",
-                       estimator->options.name, liana__precision_names[*precision],
+                       estimator->options.name, liana__precision_names[job.precision],
                        liana__remote_name(estimator->folder), liana__precision_names[before]);
 }
 
 /* ---- training ---- */
 
-static liana_status open_data(job *own, liana__error *error)
+static liana_status open_data(run *own, liana__error *error)
 {
     const char *const *labels = own->estimator->options.labels;
     liana__fn_session *session = &own->session;
@@ -253,7 +233,7 @@ static liana_status open_data(job *own, liana__error *error)
 }
 
 /* With the other processes, if there are any. */
-static liana_status agree(job *own, liana__error *error)
+static liana_status agree(run *own, liana__error *error)
 {
     liana__fn_session *session = &own->session;
     const liana__data_parts parts = {{session->train.source, session->measured.source},
@@ -263,79 +243,54 @@ static liana_status agree(job *own, liana__error *error)
     return liana__agree_on_data(&parts, session->training.cluster, error);
 }
 
-static liana_status prepare(job *own, liana__error *error)
+static liana_status prepare(run *own, liana__error *error)
 {
     liana__fn_session *session = &own->session;
-    liana_precision precision;
     LIANA_TRY(check_counts(own, error));
     LIANA_TRY(check_folder(own->estimator, error));
     LIANA_TRY(liana__estimator_fetch(own->estimator, error));
     LIANA_TRY(open_data(own, error));
-    LIANA_TRY(find_precision(own, &precision, error));
+    LIANA_TRY(check_precision(own, error));
     const liana__fn_modes modes = {.train = &session->built[LIANA_MODE_TRAIN],
                                    .evaluate = own->eval ? &session->built[LIANA_MODE_EVALUATE] : NULL};
-    LIANA_TRY(liana__fn_session_compile(session, &modes, &session->train, precision, error));
+    LIANA_TRY(liana__fn_session_compile(session, &modes, &session->train, error));
     LIANA_TRY(agree(own, error));
     LIANA_TRY(liana__fn_session_load(session, &session->train, true, error));
     if (own->eval) LIANA_TRY(liana__fn_session_load(session, &session->measured, false, error));
     return begin(own, error);
 }
 
-static liana_status fit(job *own, liana__error *error)
+static liana_status fit(run *own, liana__error *error)
 {
-    const liana_estimator *estimator = own->estimator;
-    const liana_run_config *config = &estimator->options.config;
-    const liana__checkpointing_options checkpointing = {.every_epoch = !estimator->is_temporary,
-                                                        .every_steps = config->save_checkpoints_steps,
-                                                        .every_minutes = config->save_checkpoints_secs / 60};
-    const liana__standard_callbacks standard = {.checkpointing = &checkpointing};
-    LIANA_TRY(add_callbacks(own, error));
-    LIANA_TRY(liana__callbacks_finish(&own->callbacks, &standard, error));
+    const liana__job_watch unwatched = {0};
     liana__fit_options options = {.training = own->session.train.loader,
                                   .validation = own->session.measured.loader,
-                                  .batch_size = liana__estimator_batch_size(estimator, true),
-                                  .validation_batch_size = liana__estimator_batch_size(estimator, false),
-                                  .length = length_of(own),
-                                  .resumed = own->resumed,
+                                  .validation_freq_steps = own->eval ? own->eval->every_steps : 0,
                                   .save = save,
                                   .user = own,
-                                  .callbacks = &own->callbacks,
-                                  .folder = estimator->folder,
-                                  .notes = own->notes};
-    if (own->eval) {
-        options.validation_steps = own->eval->steps;
-        options.validation_freq = own->eval->every_epochs;
-        options.validation_freq_steps = own->eval->every_steps;
-    }
-    return liana__fit(&own->session.training, &options, error);
-}
-
-/* A training that ended, and one that failed, leave in the bucket what they leave here. */
-static liana_status send_after(const liana_estimator *estimator, liana_status status, liana__error *error)
-{
-    liana__error unsent = {0};
-    if (!estimator->outlet) return status;
-    liana_status sent = liana__outlet_flush(estimator->outlet, &unsent);
-    if (sent == LIANA_OK || (status != LIANA_OK && status != LIANA_CANCELLED)) return status;
-    *error = unsent;
-    return sent;
+                                  .folder = own->estimator->folder};
+    take_specs(own);
+    LIANA_TRY(add_callbacks(own, error));
+    return liana__job_fit(&own->job, &unwatched, &options, error);
 }
 
 static liana_status train(liana_estimator *estimator, const liana_train_spec *spec, const liana_eval_spec *eval)
 {
     liana__error *error = &estimator->context->error;
     const liana_run_config *config = &estimator->options.config;
-    job own = {.estimator = estimator,
-               .train = spec,
-               .eval = eval,
-               .session = {.estimator = estimator},
-               .notes = {config->on_note, config->user}};
+    run own = {.estimator = estimator, .train = spec, .eval = eval, .session = {.estimator = estimator}};
+    own.job = (liana__job){.context = estimator->context,
+                           .options = &own.session.job,
+                           .door = estimator->door,
+                           .notes = {config->on_note, config->user},
+                           .arena = &own.session.arena,
+                           .training = &own.session.training};
     liana_status status = prepare(&own, error);
-    if (status == LIANA_OK) status = send_after(estimator, fit(&own, error), error);
+    if (status == LIANA_OK) status = liana__job_send(estimator->outlet, fit(&own, error), error);
     own.session.training.state.data = NULL;
     own.session.training.state.settings = own.session.training.state.matches = NULL;
     liana__fn_session_close(&own.session);
-    liana__callback_list_free(&own.callbacks);
+    liana__job_free(&own.job);
     return status;
 }
 

@@ -2,8 +2,8 @@
 #include "ir/graph.h"
 #include "program/device.h"
 #include "program/variables_file.h"
+#include "step/precision.h"
 #include "train/checkpoint/checkpoint.h"
-#include "train/core/precision.h"
 #include "train/estimator/estimator.h"
 
 #include <liana/program.h>

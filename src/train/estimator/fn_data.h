@@ -4,8 +4,8 @@
 
 #include "data/dataset/dataset_source.h"
 #include "data/loader/loader.h"
-#include "train/core/step_graphs.h"
 #include "train/estimator/function_model.h"
+#include "train/objective/step_graphs.h"
 
 /* Data that are open. Close them in any case. */
 typedef struct liana__fn_input {

@@ -74,7 +74,7 @@ static liana_status find_objective(liana__function_model *own, liana__error *err
     objective->outputs[0] = (liana__objective_output){.name = "loss",
                                                       .weight = 1,
                                                       .shape = liana_shape_of(1, values),
-                                                      .target = LIANA__TARGET_VALUES,
+                                                      .target = LIANA_TARGET_VALUES,
                                                       .target_dtype = LIANA_F32,
                                                       .target_shape = liana_shape_of(1, 1),
                                                       .elements = built->elements};
@@ -150,13 +150,12 @@ static int64_t count_ids(const void *options)
     return ((const id_options *)options)->count;
 }
 
-static const liana__layer_type ids_type = {.name = "Ids",
-                                           .doc = "What is looked up.",
-                                           .max_inputs = 1,
-                                           .num_ids = count_ids};
-static const liana__layer_type variables_type = {.name = "Variables", .doc = "Variables of a model function."};
+static const liana_layer_type ids_type = {LIANA_PART(LAYER, liana_layer_type, "Ids", "What is looked up."),
+                                          .max_inputs = 1, .num_ids = count_ids};
+static const liana_layer_type variables_type = {
+    LIANA_PART(LAYER, liana_layer_type, "Variables", "Variables of a model function.")};
 
-static liana_status add_layer(liana_model *model, const liana__layer_type *type, const char *name, void *options,
+static liana_status add_layer(liana_model *model, const liana_layer_type *type, const char *name, void *options,
                               size_t *index, liana__error *error)
 {
     if (!name || !liana__grow(&model->layers, model->num_layers, &model->layer_capacity, sizeof *model->layers)) {
@@ -355,6 +354,7 @@ liana_status liana__function_model_make(liana_context *context, const liana__fn 
 
 void liana__function_model_destroy(liana__function_model *made)
 {
+    liana__user_update_free(&made->update);
     liana_model_destroy(made->model);
     made->model = NULL;
 }

@@ -3,8 +3,9 @@
 #ifndef LIANA_TRAIN_ESTIMATOR_FUNCTION_MODEL_H
 #define LIANA_TRAIN_ESTIMATOR_FUNCTION_MODEL_H
 
+#include "step/user_update.h"
 #include "train/estimator/model_fn.h"
-#include "train/step/step.h"
+#include "train/objective/leaf_function.h"
 
 /* The ways in which leaves are built. NULL: not for that. */
 typedef struct liana__fn_modes {
@@ -22,8 +23,10 @@ typedef struct liana__function_model {
     liana__objective objective;
     liana__leaf_function function;
     /* With an update of the model function's own (own_update.h): */
-    liana_step step; /* only what liana__step_build_update reads */
+    liana__user_update update;
+    liana__step_sums sums;
     liana__update_variable *update_variables;
+    size_t num_update_variables;
     const char **update_initializers; /* by update variable; NULL: it begins at 0 */
 } liana__function_model;
 

@@ -3,8 +3,8 @@
 #include "formats/safetensors.h"
 #include "ir/shape.h"
 #include "program/variables_file.h"
+#include "train/checkpoint/warm_source.h"
 #include "train/estimator/estimator.h"
-#include "train/warm/warm_source.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static liana_status declare_weights(const liana__fn_session *own, liana_variable
 static liana_status declare_update(const liana__function_model *model, liana_variables *set)
 {
     size_t place;
-    for (size_t i = 0; i < model->function.num_update_variables; i++) {
+    for (size_t i = 0; i < model->num_update_variables; i++) {
         const liana__update_variable *one = &model->update_variables[i];
         const char *initializer = model->update_initializers[i] ? model->update_initializers[i] : "zeros";
         LIANA_TRY(liana__variables_declare(set, one->name, one->dtype, &one->shape, initializer, &place));

@@ -4,8 +4,8 @@
 
 #include "base/context.h"
 #include "optimizers/optimizer.h"
-#include "train/core/leaf_function.h"
-#include "train/core/objective.h"
+#include "train/objective/leaf_function.h"
+#include "train/objective/objective.h"
 
 #include <liana/estimator.h>
 
@@ -79,7 +79,7 @@ typedef struct liana__fn_built {
 } liana__fn_built;
 
 /* A metric that is a mean of what examples give: its sums are the sum and the number of elements. */
-extern const liana__metric liana__fn_mean;
+extern const liana_metric_type liana__fn_mean;
 
 /* ---- calls ---- */
 

@@ -1,8 +1,8 @@
 /* What a model function returns, as the sums and rows of a leaf. */
 #include "ir/graph.h"
 #include "train/estimator/model_fn_internal.h"
-#include "train/model/named_objective.h"
-#include "train/step/objective_calls.h"
+#include "train/objective/named_objective.h"
+#include "train/objective/objective_calls.h"
 
 #include <math.h>
 #include <string.h>
@@ -14,9 +14,8 @@ static double finish_mean(const void *options, const double *sums, size_t size)
     return sums[1] > 0 ? sums[0] / sums[1] : NAN;
 }
 
-const liana__metric liana__fn_mean = {
-    .name = "mean",
-    .doc = "The mean of what examples give.",
+const liana_metric_type liana__fn_mean = {
+    LIANA_PART(METRIC, liana_metric_type, "mean", "The mean of what examples give."),
     .finish = finish_mean,
 };
 
@@ -147,19 +146,18 @@ static void be_mean(liana__fn_metric *made)
 }
 
 /* Metrics other than means: their own sums, each element weighted by whether its example is there. */
-static liana_tensor own_sums(liana__fn_call *call, liana__metric_call *wanted, liana_tensor mask,
-                             liana__fn_metric *made)
+static liana_tensor own_sums(liana__fn_call *call, liana_metric_call *wanted, liana_tensor mask, liana__fn_metric *made)
 {
-    const liana__metric *metric = made->choice.metric;
+    const liana_metric_type *metric = made->choice.metric;
     liana_shape shape = liana_tensor_shape(wanted->output), one = shape;
     one.dims[0] = 1;
     const char *misfit = metric->misfit ? metric->misfit(made->choice.options, &one) : NULL;
     if (misfit) {
         liana__graph_fail(call->graph, liana_tensor_location(wanted->output), LIANA_INVALID_CONFIG, "%s: %s: %s",
-                          call->fn->name, metric->name, misfit);
+                          call->fn->name, metric->part.name, misfit);
         return (liana_tensor){call->graph, 0};
     }
-    made->num_sums = metric->size(made->choice.options, &one);
+    made->num_sums = metric->sums(made->choice.options, &one);
     made->num_values = metric->num_values ? metric->num_values(made->choice.options, &one) : 0;
     shape.rank--;
     if (call->present.id || mask.id) {
@@ -167,7 +165,7 @@ static liana_tensor own_sums(liana__fn_call *call, liana__metric_call *wanted, l
         if (mask.id && !find_mask(call, mask, ones, "a metric", &ones)) return (liana_tensor){call->graph, 0};
         wanted->weights = liana__by_example(ones, call->present);
     }
-    return metric->add(wanted);
+    return liana__metric_add(metric, wanted);
 }
 
 static liana_status read_choice(liana__fn_call *call, const liana_estimator_metric *item, liana__metric_choice *choice)
@@ -190,7 +188,7 @@ static liana_status build_metric(liana__fn_call *call, const liana_estimator_met
                                  liana_tensor *sums)
 {
     liana_location here = liana_tensor_location(item->output);
-    liana__metric_call wanted;
+    liana_metric_call wanted;
     if (item->values.id) {
         be_mean(made);
         if (!item->name) return liana__fn_fail(call, item->values, "a metric that is a mean of values needs a name");
@@ -203,10 +201,10 @@ static liana_status build_metric(liana__fn_call *call, const liana_estimator_met
     }
     LIANA_TRY(read_choice(call, item, &made->choice));
     if (!liana__metric_call_make(here, item->output, item->target, &made->choice, &wanted)) return call->graph->status;
-    const liana__metric *metric = made->choice.metric;
+    const liana_metric_type *metric = made->choice.metric;
     if (metric->elements) {
         be_mean(made);
-        *sums = mean_sums(call, metric->elements(&wanted), item->mask);
+        *sums = mean_sums(call, liana__metric_elements(metric, &wanted), item->mask);
     } else {
         *sums = own_sums(call, &wanted, item->mask, made);
     }

@@ -1,4 +1,4 @@
-/* An update of a model function's own is that of a step (train/step), with the trainer's sums. */
+/* An update of a model function's own. */
 #include "train/estimator/own_update.h"
 
 #include "ir/graph.h"
@@ -7,29 +7,30 @@
 
 /* ---- sums ---- */
 
-static void add_name(liana__step_sums *sums, const char *name)
-{
-    if (sums->num_names < LIANA_MAX_SUMS) sums->names[sums->num_names++] = name;
-}
-
 /* The first sum of a mean has its name; other sums "NAME/1". */
-static void name_sums(const liana__fn_built *built, liana__arena *arena, liana__step_sums *sums)
+static liana_status name_sums(liana__function_model *own, liana__error *error)
 {
-    sums->length = built->num_sums;
-    add_name(sums, "loss");
+    const liana__fn_built *built = own->modes.train;
+    const char **names = liana__arena_allocate(own->arena, (built->num_sums + 1) * sizeof *names);
+    if (!names) return liana__fail_memory(error, "an update");
+    size_t count = 0;
+    names[count++] = "loss";
     for (size_t i = 0; i < built->num_metrics; i++) {
         const liana__fn_metric *metric = &built->metrics[i];
         for (size_t k = 0; k < metric->num_sums; k++) {
             bool is_plain = metric->is_mean && k == 0;
-            add_name(sums, is_plain ? metric->name : liana__arena_format(arena, "%s/%zu", metric->name, k));
+            names[count++] = is_plain ? metric->name : liana__arena_format(own->arena, "%s/%zu", metric->name, k);
         }
     }
+    own->update.names = names;
+    own->update.num_names = count < LIANA_MAX_SUMS ? count : LIANA_MAX_SUMS;
+    own->update.num_sums = built->num_sums;
+    return own->arena->failed ? liana__fail_memory(error, "an update") : LIANA_OK;
 }
 
 static liana__step_sum *add_item(liana__function_model *own, const char *variable)
 {
-    liana__step_sums *sums = &own->step.sums;
-    liana__step_sum *item = &sums->items[sums->count++];
+    liana__step_sum *item = &own->sums.items[own->sums.count++];
     size_t weight = (size_t)liana__model_find_weight(own->model, variable);
     *item = (liana__step_sum){.variable = own->model->weights[weight].name,
                               .dtype = LIANA_F32,
@@ -37,27 +38,25 @@ static liana__step_sum *add_item(liana__function_model *own, const char *variabl
     return item;
 }
 
-/* In the order of a training leaf's sums: gradients, then moving averages. */
+/* In the order of a training shard's sums: gradients, then moving averages. */
 static liana_status list_sums(liana__function_model *own, liana__error *error)
 {
     const liana__fn_built *built = own->modes.train;
     const liana_model *model = own->model;
-    liana__step_sums *sums = &own->step.sums;
-    sums->items =
-        liana__arena_allocate(own->arena, (model->num_weights + built->num_averages + 1) * sizeof *sums->items);
-    if (!sums->items) return liana__fail_memory(error, "an update");
+    const size_t most = model->num_weights + built->num_averages + 1;
+    own->sums.items = liana__arena_allocate(own->arena, most * sizeof *own->sums.items);
+    if (!own->sums.items) return liana__fail_memory(error, "an update");
     for (size_t i = 0; i < model->num_weights; i++) {
         if (!liana__weight_trainable(model, i)) continue;
         add_item(own, model->weights[i].name)->is_gradient = true;
-        sums->num_gradients++;
+        own->sums.num_gradients++;
     }
     for (size_t i = 0; i < built->num_averages; i++) {
         liana__step_sum *item = add_item(own, built->averages[i].variable);
         item->momentum = built->averages[i].momentum;
         item->about = built->averages[i].about;
     }
-    name_sums(built, own->arena, sums);
-    return own->arena->failed ? liana__fail_memory(error, "an update") : LIANA_OK;
+    return name_sums(own, error);
 }
 
 /* ---- variables that only the update has ---- */
@@ -73,10 +72,9 @@ static liana_status list_variables(liana__function_model *own, const liana_graph
         if (liana__model_find_weight(own->model, node->name) >= 0) continue;
         own->update_initializers[count] = liana__arena_string(own->arena, node->initializer);
         own->update_variables[count++] =
-            (liana__update_variable){liana__arena_string(own->arena, node->name), node->dtype, node->shape};
+            (liana__update_variable){liana__arena_string(own->arena, node->name), node->dtype, node->shape, 0};
     }
-    own->function.update_variables = own->update_variables;
-    own->function.num_update_variables = count;
+    own->num_update_variables = count;
     return own->arena->failed ? liana__fail_memory(error, "an update") : LIANA_OK;
 }
 
@@ -95,34 +93,23 @@ static liana_status check_rules(const liana__function_model *own, liana__error *
     return LIANA_OK;
 }
 
-static liana_status build_update(void *user, liana_graph **graph, liana__error *error)
-{
-    liana__function_model *own = user;
-    return liana__step_build_update(&own->step, graph, error);
-}
-
-static size_t find_sum(void *user, const char *input)
-{
-    liana__function_model *own = user;
-    return liana__step_find_sum(&own->step, input);
-}
-
 liana_status liana__own_update_make(liana__function_model *made, liana_context *context, liana__error *error)
 {
+    static const char *const scalars[] = {"learning_rate", "iteration"};
     liana_graph *graph;
-    liana_step *step = &made->step;
-    step->context = context;
-    step->options = (liana_step_options){.update = made->modes.train->update,
-                                         .user = made->fn->params,
-                                         .name = made->fn->name,
-                                         .scalars = {"learning_rate", "iteration"}};
-    step->num_scalars = 2;
+    made->update = (liana__user_update){.context = context,
+                                        .function = made->modes.train->update,
+                                        .user = made->fn->params,
+                                        .name = made->fn->name,
+                                        .sums = &made->sums};
     LIANA_TRY(check_rules(made, error));
     LIANA_TRY(list_sums(made, error));
-    LIANA_TRY(liana__step_build_update(step, &graph, error));
-    liana_status status = list_variables(made, graph, error);
+    liana__user_update_init(&made->update, scalars, sizeof scalars / sizeof *scalars);
+    LIANA_TRY(made->update.builder.build(&made->update, LIANA__WHOLE_UPDATE, &graph, error));
+    const liana_status status = list_variables(made, graph, error);
     liana_graph_destroy(graph);
-    made->function.build_update = build_update;
-    made->function.find_sum = find_sum;
+    made->update.builder.variables = made->update_variables;
+    made->update.builder.num_variables = made->num_update_variables;
+    made->function.update = &made->update.builder;
     return status;
 }

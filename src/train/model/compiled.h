@@ -3,48 +3,29 @@
 #ifndef LIANA_TRAIN_COMPILED_H
 #define LIANA_TRAIN_COMPILED_H
 
-#include "train/core/batch_components.h"
-#include "train/core/training.h"
-#include "train/model/named_objective.h"
+#include "train/job/job_options.h"
+#include "train/objective/batch_components.h"
+#include "train/training/training.h"
 
 #include <liana/train.h>
 
-/* What is asked for, by name, as public options say it. */
+/* What is asked for. */
 typedef struct liana__compile_request {
     liana_model *model;
-    const char *device; /* NULL: "cpu" */
-    liana_strategy strategy;
-    const char *optimizer; /* of a fit, as YAML; NULL: none */
-    const liana__training_stages
-        *stages; /* of a fit, bound to the model; the optimizer is then the first one's; NULL: none */
-    liana__named_objective objective; /* nothing named: of an evaluation, what the model was trained for */
-    bool predicts;                    /* no targets, loss and metrics */
-    const liana__data_match *match;   /* which components the data have; NULL: images and labels */
-    int64_t batch_size, microbatch;
-    int64_t evaluation_batch_size; /* 0: batch_size */
-    int64_t steps_per_execution;   /* 0: 1 */
-    const double *class_weights;   /* of the loss; NULL: all 1 */
-    int64_t num_class_weights;
-    uint64_t seed;
+    const liana__job_options *job;        /* optimizer NULL: for evaluation and prediction only */
+    const liana__training_stages *stages; /* bound to the model; the optimizer is then the first one's; NULL: none */
+    bool predicts;                        /* no targets, loss and metrics */
+    const liana__data_match *match;       /* which components the data have; NULL: images and labels */
     liana_scale scale;
     bool fractions; /* of images: see liana__trainer_options */
     bool mixes;
-    liana_precision precision;
-    liana_recompute recompute;
-    bool deterministic;
-    int64_t memory, data_memory; /* MiB */
+    int64_t data_memory; /* MiB */
     liana__notes notes;
 } liana__compile_request;
 
-/* Check numbers and enums of a program's options. Errors: INVALID_ARGUMENT. */
-liana_status liana__compiled_check_sizes(int64_t batch_size, int64_t microbatch, int64_t data_memory,
-                                         liana__error *error) LIANA_MUST_USE;
-liana_status liana__compiled_check_modes(liana_precision precision, liana_recompute recompute, int64_t memory,
-                                         liana__error *error) LIANA_MUST_USE;
-
-/* The weights of classes; NULL: none. */
-liana_status liana__compiled_check_weights(const double *weights, int64_t count, liana__error *error) LIANA_MUST_USE;
-
+/* The defaults of jobs, which the model keeps. Errors: OUT_OF_MEMORY. */
+liana_status liana__compiled_defaults(liana_model *model, const liana__job_options **defaults, liana__error *error)
+    LIANA_MUST_USE;
 /* The training for a request: the kept one if the request, the model's layers and what of them trains are the same,
  * else a new one in its place. Its variables have the model's weights. Borrowed until the model is compiled again.
  * Errors: those of names and options (INVALID_CONFIG), and of compiling. */

@@ -2,7 +2,7 @@
 #ifndef LIANA_TRAIN_EPOCH_VALUES_H
 #define LIANA_TRAIN_EPOCH_VALUES_H
 
-#include "train/core/objective.h"
+#include "train/objective/objective.h"
 
 #include <liana/objective.h>
 

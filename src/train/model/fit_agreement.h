@@ -9,14 +9,14 @@
 
 /* Compares the options that change results, the model and the data; `data` are open. The instruction set becomes the lowest
  * one of all. `cluster` NULL: nothing. Errors: INVALID_CONFIG, alike on all processes, with what differs. */
-liana_status liana__fit_agree(const liana_model *model, const liana_fit_options *options, const liana__model_data *data,
-                              liana__cluster *cluster, liana__error *error) LIANA_MUST_USE;
+liana_status liana__fit_agree(const liana__job_options *job, const liana_fit_options *options,
+                              const liana__model_data *data, liana__cluster *cluster, liana__error *error)
+    LIANA_MUST_USE;
 
 /* A call of liana_evaluate or liana_predict. */
 typedef struct liana__measured_call {
     const liana__compile_request *request; /* what is compiled */
     const liana_evaluate_options *options; /* of a prediction: the inputs alone */
-    int64_t steps;
     bool predicts;
     const liana__model_data *data; /* open */
 } liana__measured_call;

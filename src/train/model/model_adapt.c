@@ -55,7 +55,7 @@ static liana_status count_channels(const liana_model *model, size_t layer, int64
     const liana__layer *own = &model->layers[layer];
     if (own->type != &liana__layer_normalization) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "layer '%s' (%s) has nothing to adapt, a Normalization has",
-                           own->name, own->type->name);
+                           own->name, own->type->part.name);
     }
     *channels = model->weights[own->first_weight].shape.dims[0];
     return LIANA_OK;

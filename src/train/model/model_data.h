@@ -8,8 +8,8 @@
 
 #include "data/augment/augment.h"
 #include "data/loader/loader.h"
-#include "train/core/batch_components.h"
-#include "train/core/worker_share.h"
+#include "step/worker_share.h"
+#include "train/objective/batch_components.h"
 
 #include <liana/train.h>
 

@@ -3,14 +3,14 @@
 #include "formats/json.h"
 #include "formats/safetensors.h"
 #include "remote/outlet.h"
+#include "step/precision.h"
 #include "train/checkpoint/checkpoint.h"
 #include "train/checkpoint/folder_name.h"
+#include "train/checkpoint/model_values.h"
 #include "train/checkpoint/remote_checkpoints.h"
-#include "train/core/precision.h"
+#include "train/checkpoint/weights.h"
 #include "train/model/model_objective.h"
 #include "train/model/model_preprocessing.h"
-#include "train/model/model_values.h"
-#include "train/model/weights.h"
 
 #include <liana/train.h>
 #include <stdlib.h>

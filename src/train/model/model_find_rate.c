@@ -1,8 +1,8 @@
 /* liana_find_learning_rate. */
 #include "base/context.h"
-#include "train/core/rate_finder.h"
 #include "train/model/compiled.h"
 #include "train/model/model_fit.h"
+#include "train/training/rate_finder.h"
 
 #include <liana/learning_rate.h>
 #include <math.h>

@@ -3,7 +3,7 @@
 #define LIANA_TRAIN_MODEL_FIT_H
 
 #include "data/loader/loader.h"
-#include "train/core/training.h"
+#include "train/training/training.h"
 
 #include <liana/train.h>
 

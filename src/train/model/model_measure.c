@@ -1,10 +1,10 @@
 /* evaluate and predict of the public interface: thin users of the training core. */
-#include "train/core/program_agreement.h"
-#include "train/fit/fit.h"
+#include "train/job/fit.h"
 #include "train/model/epoch_values.h"
 #include "train/model/fit_agreement.h"
 #include "train/model/model_classes.h"
 #include "train/model/model_data.h"
+#include "train/training/training_agreement.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,9 +24,9 @@ static liana_status tell_values(const liana_evaluate_options *options, const lia
 /* One call. */
 typedef struct measurement {
     liana__compile_request *request;
+    liana__job_options *job; /* its job */
     const liana_dataset *data;
     const liana_evaluate_options *options;
-    int64_t steps;
     liana__on_outputs on_outputs; /* NULL: an evaluation */
     void *user;
 } measurement;
@@ -36,7 +36,7 @@ static liana_status open_data(const measurement *own, liana__model_data *data, l
     liana__compile_request *request = own->request;
     LIANA_TRY(liana__model_data_find_preprocessing(data, own->data, false, error));
     request->scale = data->scale;
-    request->precision = request->model->precision;
+    own->job->precision = (int)request->model->precision;
     request->match = &data->match;
     LIANA_TRY(liana__model_data_open_measured(data, own->data, own->options, !own->on_outputs, error));
     request->fractions = data->fractions;
@@ -54,7 +54,7 @@ static liana_status compile(const measurement *own, liana__model_data *data, lia
 static liana_status prepare(const measurement *own, liana__model_data *data, liana__cluster *cluster,
                             liana__training **training, liana__error *error)
 {
-    const liana__measured_call call = {own->request, own->options, own->steps, own->on_outputs != NULL, data};
+    const liana__measured_call call = {own->request, own->options, own->on_outputs != NULL, data};
     LIANA_TRY(liana__cluster_agree_status(cluster, open_data(own, data, error), error));
     LIANA_TRY(liana__measured_agree(&call, cluster, error));
     LIANA_TRY(liana__cluster_agree_status(cluster, compile(own, data, training, error), error));
@@ -68,20 +68,19 @@ static liana_status measure(const measurement *own, liana_results *results, lian
     const liana__compile_request *request = own->request;
     liana_model *model = request->model;
     if (!own->data) return liana__fail(error, LIANA_INVALID_ARGUMENT, "no data were given");
-    LIANA_TRY(liana__compiled_check_sizes(request->batch_size, 0, 0, error));
     LIANA_TRY(liana__model_check(model, error));
     liana__model_data data = {.model = model,
-                              .batch_size = request->batch_size,
-                              .evaluation_batch_size = request->batch_size,
+                              .batch_size = own->job->batch_size,
+                              .evaluation_batch_size = own->job->batch_size,
                               .bytes = liana__model_data_bytes(0)};
     liana__training *training = NULL;
     liana__cluster *cluster = NULL;
     liana__totals totals = {0};
-    LIANA_TRY(liana__strategy_cluster(model->context, &request->strategy, &cluster, error));
+    LIANA_TRY(liana__strategy_cluster(model->context, &own->job->own_strategy, &cluster, error));
     liana_status status = prepare(own, &data, cluster, &training, error);
     if (status == LIANA_OK) {
-        status = liana__evaluate(training->trainer, data.measured.loader, own->steps, &totals, own->on_outputs,
-                                 own->user, error);
+        status = liana__evaluate(training->trainer, data.measured.loader, own->job->validation_steps, &totals,
+                                 own->on_outputs, own->user, error);
     }
     if (status == LIANA_OK && results) *results = liana__results_of(&totals);
     if (status == LIANA_OK && !own->on_outputs) status = tell_values(own->options, &totals, error);
@@ -90,47 +89,44 @@ static liana_status measure(const measurement *own, liana_results *results, lian
     return status;
 }
 
-/* Single examples of a dataset that is perhaps batched; its batch size, if none is asked for. */
-static liana_status take_apart(const liana_dataset *given, liana__compile_request *request, int64_t batch_size,
-                               liana_dataset **examples)
+/* Of single examples of a dataset that is perhaps batched; its batch size counts, if none is asked for. */
+static liana_status measure_examples(measurement *own, liana_results *results, liana__error *error)
 {
-    int64_t found;
-    liana__dataset_examples(given, examples, &found);
-    if (!*examples) return given->context->error.status;
-    request->batch_size = batch_size ? batch_size : found ? found : LIANA__DEFAULT_BATCH_SIZE;
-    if (found) {
+    const liana_dataset *given = own->data;
+    const liana_evaluate_options *options = own->options;
+    liana_model *model = own->request->model;
+    liana__job_options job;
+    liana__arena arena = {0};
+    liana_dataset *examples = NULL;
+    int64_t found = 0;
+    liana_status status = liana__job_take(&liana__job_evaluate_door, options, NULL, &arena, &job, error);
+    if (status == LIANA_OK) {
+        liana__dataset_examples(given, &examples, &found);
+        if (!examples) status = given->context->error.status;
+    }
+    own->data = examples;
+    own->job = &job;
+    own->request->job = &job;
+    if (status == LIANA_OK && found) {
+        if (!options->batch_size) job.batch_size = found;
         liana__log(given->context, LIANA__LOG_DATA,
                    "the data come in batches of %lld: they are taken apart, and batches of %lld are made",
-                   (long long)found, (long long)request->batch_size);
+                   (long long)found, (long long)job.batch_size);
     }
-    return LIANA_OK;
-}
-
-static liana_status check_steps(int64_t steps, liana__error *error)
-{
-    if (steps >= 0) return LIANA_OK;
-    return liana__fail(error, LIANA_INVALID_ARGUMENT, "steps is %lld, expected 0 or more", (long long)steps);
+    if (status == LIANA_OK && !own->on_outputs) status = liana__classes_check_model(model, examples, error);
+    if (status == LIANA_OK) status = measure(own, results, error);
+    liana_dataset_close(examples);
+    liana__arena_free(&arena);
+    return status;
 }
 
 static liana_status evaluate_model(liana_model *model, const liana_dataset *dataset,
                                    const liana_evaluate_options *options, liana_results *results)
 {
     static const liana_evaluate_options defaults;
-    if (!options) options = &defaults;
-    liana__error *error = &model->context->error;
-    liana__compile_request request = {.model = model,
-                                      .device = options->device,
-                                      .strategy = options->strategy,
-                                      .objective = {options->loss, options->losses, options->metrics,
-                                                    options->output_metrics}};
-    liana_dataset *examples;
-    LIANA_TRY(check_steps(options->steps, error));
-    LIANA_TRY(take_apart(dataset, &request, options->batch_size, &examples));
-    const measurement own = {&request, examples, options, options->steps, NULL, NULL};
-    liana_status status = liana__classes_check_model(model, examples, error);
-    if (status == LIANA_OK) status = measure(&own, results, error);
-    liana_dataset_close(examples);
-    return status;
+    liana__compile_request request = {.model = model};
+    measurement own = {.request = &request, .data = dataset, .options = options ? options : &defaults};
+    return measure_examples(&own, results, &model->context->error);
 }
 
 liana_status liana_evaluate(liana_model *model, const liana_dataset *dataset, const liana_evaluate_options *options,
@@ -161,25 +157,21 @@ static liana_status predict_model(liana_model *model, const liana_dataset *datas
 {
     static const liana_predict_options defaults;
     if (!options) options = &defaults;
-    liana__error *error = &model->context->error;
     liana__compile_request request = {.model = model,
-                                      .device = options->device,
-                                      .strategy = options->strategy,
                                       .predicts = !model->objective && liana__model_num_outputs(model) > 1};
-    liana_evaluate_options wanted = {0};
+    liana_evaluate_options wanted = {.device = options->device,
+                                     .strategy = options->strategy,
+                                     .batch_size = options->batch_size,
+                                     .steps = options->steps};
     memcpy(wanted.inputs, options->inputs, sizeof wanted.inputs);
     destination to = {outputs, 0};
     for (size_t i = 0; i < liana__model_num_outputs(model); i++) {
         liana__model_port port = liana__model_output(model, i);
         to.row_size += (size_t)liana_shape_size(&port.shape);
     }
-    liana_dataset *examples;
-    LIANA_TRY(check_steps(options->steps, error));
-    LIANA_TRY(take_apart(dataset, &request, options->batch_size, &examples));
-    const measurement own = {&request, examples, &wanted, options->steps, copy_outputs, &to};
-    liana_status status = measure(&own, NULL, error);
-    liana_dataset_close(examples);
-    return status;
+    measurement own = {
+        .request = &request, .data = dataset, .options = &wanted, .on_outputs = copy_outputs, .user = &to};
+    return measure_examples(&own, NULL, &model->context->error);
 }
 
 liana_status liana_predict_batches(liana_model *model, const liana_dataset *dataset,

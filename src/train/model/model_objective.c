@@ -44,6 +44,31 @@ void liana__model_recall_objective(const liana_model *model, liana__objective_re
     request->metrics = liana__value_get(model->objective, keys[2]);
 }
 
+liana_status liana__model_find_objective(const liana__job_options *options, const liana__data_match *match, bool trains,
+                                         liana__arena *arena, liana__objective_request *request,
+                                         const liana__objective **objective, liana__error *error)
+{
+    const liana_component *targets[LIANA__MAX_OUTPUTS] = {0};
+    for (size_t i = 0; match && i < LIANA__MAX_OUTPUTS; i++) {
+        if (match->targets[i].name) targets[i] = &match->targets[i];
+    }
+    request->loss = options->loss;
+    request->loss_weights = options->loss_weights;
+    request->metrics = options->metrics;
+    request->where = options->is_of_program ? NULL : "train";
+    request->threshold = options->threshold;
+    if (options->is_of_program) LIANA_TRY(liana__read_objective(&options->objective, arena, request, error));
+    if (!trains) liana__model_recall_objective(request->model, request);
+    request->predicts = request->predicts && !request->loss && liana__model_num_outputs(request->model) > 1;
+    liana__objective *made = liana__arena_allocate(arena, sizeof *made);
+    if (!made) return liana__fail_memory(error, "the loss");
+    request->targets = targets;
+    liana_status status = liana__objective_create(request, trains, arena, made, error);
+    request->targets = NULL;
+    *objective = made;
+    return status;
+}
+
 const char *liana__model_objective_text(const liana_model *model, liana__arena *arena)
 {
     if (!model->objective) return "";

@@ -3,7 +3,8 @@
 #ifndef LIANA_TRAIN_MODEL_OBJECTIVE_H
 #define LIANA_TRAIN_MODEL_OBJECTIVE_H
 
-#include "train/core/objective.h"
+#include "train/job/job_options.h"
+#include "train/objective/batch_components.h"
 
 /* Keeps copies of the values of a request. Errors: OUT_OF_MEMORY; the model then knows what it knew. */
 liana_status liana__model_keep_objective(liana_model *model, const liana__objective_request *request,
@@ -11,6 +12,13 @@ liana_status liana__model_keep_objective(liana_model *model, const liana__object
 
 /* Sets what the model knows in a request that says nothing. */
 void liana__model_recall_objective(const liana_model *model, liana__objective_request *request);
+
+/* What a job minimises and measures: as its options name it; where nothing is trained, else as the model was trained. The
+ * request is set but for losses, metrics and targets (`match`; NULL: not known). `predicts`: of a model with several outputs
+ * that nothing is known of, none is compared. Everything is in the arena. Errors: those of liana__objective_create. */
+liana_status liana__model_find_objective(const liana__job_options *options, const liana__data_match *match, bool trains,
+                                         liana__arena *arena, liana__objective_request *request,
+                                         const liana__objective **objective, liana__error *error) LIANA_MUST_USE;
 
 /* The key of this line in the metadata of a weight file. */
 extern const char *const liana__model_objective_key;

@@ -201,9 +201,9 @@ static liana_status read_run(liana_model *model, const char *folder, liana__aren
                                  .fast_decode = data->decode == LIANA__DECODE_FAST,
                                  .class_names = data->class_names.items,
                                  .num_class_names = data->class_names.count};
-    const liana__objective_request trained = {.loss = config.train.loss,
-                                              .loss_weights = config.train.loss_weights,
-                                              .metrics = config.train.metrics};
+    const liana__objective_request trained = {.loss = config.job.loss,
+                                              .loss_weights = config.job.loss_weights,
+                                              .metrics = config.job.metrics};
     LIANA_TRY(liana__model_keep_objective(model, &trained, error));
     /* The classes are counted when training begins. */
     liana_status status = liana__preprocessing_set(model, &found, data->num_classes > 0, error);

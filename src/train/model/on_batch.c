@@ -1,14 +1,13 @@
 /* Training, evaluation and prediction of one batch that a program made. */
 #include "ir/shape.h"
 #include "models/preprocessing.h"
-#include "train/core/averaged_weights.h"
-#include "train/core/program_agreement.h"
+#include "program/array_text.h"
+#include "step/spans.h"
+#include "train/callbacks/watch.h"
 #include "train/model/compiled.h"
-#include "train/model/model_arrays.h"
 #include "train/model/model_preprocessing.h"
-#include "train/numbers/watch.h"
-#include "train/spans/batch_span.h"
-#include "train/spans/span_job.h"
+#include "train/training/averaged_weights.h"
+#include "train/training/training_agreement.h"
 
 #include <liana/train.h>
 #include <stdlib.h>
@@ -88,13 +87,13 @@ static liana_status check_range(const liana_array *array, int64_t limit, const c
 /* Nor whether the loss is defined for them. */
 static liana_status check_values(const liana_array *array, const liana__objective_output *output, liana__error *error)
 {
-    const liana__loss *loss = output->choice.loss;
-    if (output->target != LIANA__TARGET_VALUES || output->masked) return LIANA_OK;
+    const liana_loss_type *loss = output->choice.loss;
+    if (output->target != LIANA_TARGET_VALUES || output->masked) return LIANA_OK;
     const int64_t count = array->shape.dims[0], each = liana_shape_size(&array->shape) / count;
     const int64_t classes = output->shape.dims[output->shape.rank - 1];
     for (int64_t i = 0; i < count; i++) {
         const float *values = (const float *)array->data + i * each;
-        if (liana__target_check(loss->range, values, each, classes, array->name, loss->name, error) == LIANA_OK)
+        if (liana__target_check(loss->range, values, each, classes, array->name, loss->part.name, error) == LIANA_OK)
             continue;
         return liana__fail_within(error, "example %lld", (long long)i);
     }
@@ -134,7 +133,7 @@ static liana_status take_targets(const liana__objective *objective, const liana_
         const liana_array *array = find_array(arrays, count, made->match.targets[i].name);
         if (!array || !output->choice.loss) continue;
         LIANA_TRY(check_array(array, output->target_dtype, output->target_shape, error));
-        if (output->target == LIANA__TARGET_CLASSES) {
+        if (output->target == LIANA_TARGET_CLASSES) {
             LIANA_TRY(check_range(array, output->shape.dims[output->shape.rank - 1], array->name, error));
         }
         LIANA_TRY(check_values(array, output, error));
@@ -231,38 +230,23 @@ static liana_status set_results(const liana__objective *objective, const float *
 static liana_status find_rate(const liana__training *training, const liana_fit_options *options, double *rate,
                               liana__error *error)
 {
-    liana__learning_rate schedule = training->learning_rate;
-    const liana__schedule_common *common = schedule.options;
+    liana_learning_rate schedule = training->learning_rate;
+    const liana_schedule_common *common = schedule.options;
     schedule.steps_per_epoch = options->steps_per_epoch;
     if (!liana__learning_rate_has_length(&schedule)) {
         return liana__fail(error, LIANA_INVALID_CONFIG,
                            "%s decays to the end of a fit, which single batches do not have; give decay_steps",
-                           schedule.schedule->name);
+                           schedule.schedule->part.name);
     }
     bool in_epochs = common->warmup_epochs > 0 || common->decay_epochs > 0;
     if (in_epochs && options->steps_per_epoch < 1) {
         return liana__fail(error, LIANA_INVALID_CONFIG,
                            "%s has a length in epochs, which single batches do not have; give it in steps, or set "
                            "steps_per_epoch",
-                           schedule.schedule->name);
+                           schedule.schedule->part.name);
     }
     *rate = liana__training_rate(training, &schedule, training->state.iteration) * training->state.rate_factor;
     return LIANA_OK;
-}
-
-/* An update. Once more if a process of the cluster dies meanwhile. */
-static liana_status step(const liana__training *training, const liana__batch *batch, double rate, const float **sums,
-                         liana__error *error)
-{
-    liana__cluster *cluster = training->cluster;
-    liana_status status;
-    do {
-        liana__cluster_section_begin(cluster);
-        status = liana__trainer_step(training->trainer, batch, rate, training->state.iteration + 1, sums, error);
-        const bool went_bad = liana__trainer_fault(training->trainer)->kind != LIANA__FAULT_NONE;
-        if (status == LIANA_OK || went_bad) status = liana__cluster_section_leave(cluster, status, error);
-    } while (liana__cluster_repeats(cluster, &status, error));
-    return status;
 }
 
 /* With workers in step. */
@@ -270,9 +254,11 @@ static liana_status train_in_step(liana__training *training, const liana__batch 
                                   liana_results *results, liana__error *error)
 {
     const float *sums;
-    const liana_status status = step(training, batch, *rate, &sums, error);
-    const liana__fault *fault = liana__trainer_fault(training->trainer);
-    if (status == LIANA_OUT_OF_RANGE && fault->kind != LIANA__FAULT_NONE) {
+    liana__trainer *trainer = training->trainer;
+    const double scalars[] = {*rate, (double)(training->state.iteration + 1)};
+    liana__trainer_set_rate(trainer, *rate);
+    const liana_status status = liana__step_update_in_section(trainer->step, batch, scalars, &sums, error);
+    if (status == LIANA_OUT_OF_RANGE && liana__step_fault(trainer->step)->kind != LIANA__FAULT_NONE) {
         return liana__watch_explain(training, batch, *rate, error);
     }
     LIANA_TRY(status);
@@ -280,15 +266,58 @@ static liana_status train_in_step(liana__training *training, const liana__batch 
     return results ? set_results(training->objective, sums, batch->count, results, error) : LIANA_OK;
 }
 
+/* One update of a batch that every process has, where workers are not in step. With first arrivals it is of the shares
+ * that came first. Asynchronous workers compute whole batches in turn. */
+typedef struct batch_span {
+    const liana__training *training;
+    const liana__batch *batch;
+    double rate;
+    liana__totals totals;
+} batch_span;
+
+static liana_status next_batch(void *user, const liana__span_try *attempt, size_t step, const liana__batch **batch,
+                               liana__error *error)
+{
+    (void)attempt;
+    (void)step;
+    (void)error;
+    *batch = ((const batch_span *)user)->batch;
+    return LIANA_OK;
+}
+
+static liana_status set_scalars(void *user, size_t update, float *scalars, liana__error *error)
+{
+    const batch_span *own = user;
+    (void)update;
+    (void)error;
+    scalars[LIANA__UPDATE_RATE] = (float)own->rate;
+    scalars[LIANA__UPDATE_ITERATION] = (float)(own->training->state.iteration + 1);
+    return LIANA_OK;
+}
+
+static void add_record(void *user, size_t step, const liana__span_record *record, const float *sums)
+{
+    (void)step;
+    liana__totals_add(&((batch_span *)user)->totals, sums, record->count, 0);
+}
+
 static liana_status train_apart(liana__training *training, const liana__batch *batch, double rate,
                                 const liana__notes *notes, liana_results *results, liana__error *error)
 {
-    liana__batch_span made = {0};
-    liana_status status = liana__batch_span_run(training, batch, rate, notes, &made, error);
-    if (status == LIANA_OK && results) {
-        status = set_results(training->objective, made.sums, made.count, results, error);
-    }
-    liana__batch_span_free(&made);
+    batch_span own = {.training = training, .batch = batch, .rate = rate};
+    const liana__step_span span = {.num_steps = 1,
+                                   .turn = (uint64_t)training->state.iteration,
+                                   .notes = notes,
+                                   .next = next_batch,
+                                   .scalars = set_scalars,
+                                   .add = add_record,
+                                   .user = &own};
+    liana__span_result result = {0};
+    LIANA_TRY(liana__totals_create(training->objective, &own.totals, error));
+    const liana_status status = liana__step_run_span(training->trainer->step, &span, &result, error);
+    if (status == LIANA_OK) liana__span_counts_add(&training->state.gradients, &result.counts);
+    if (status == LIANA_OK && results) *results = liana__results_of(&own.totals);
+    liana__totals_free(&own.totals);
     return status;
 }
 
@@ -299,7 +328,7 @@ static liana_status train(liana_model *model, liana__training *training, const l
     const liana__trainer_options *compiled = liana__trainer_options_of(training->trainer);
     const liana__notes notes = {options->on_note, options->user};
     LIANA_TRY(find_rate(training, options, &rate, error));
-    LIANA_TRY(liana__trainer_prepare(training->trainer, batch->count, true, error));
+    LIANA_TRY(liana__step_prepare(training->trainer->step, batch->count, true, error));
     LIANA_TRY(liana__averaged_weights_return(training, error));
     const bool apart = liana__span_steps_of(compiled->strategy, compiled->strategy_options, training->cluster) > 0;
     LIANA_TRY(apart ? train_apart(training, batch, rate, &notes, results, error)
@@ -327,54 +356,56 @@ static liana_status check_options(const liana_fit_options *options, liana__error
                        unread);
 }
 
-static liana_status train_on_arrays(liana_model *model, const liana_fit_options *given, const liana_array *arrays,
-                                    size_t num_arrays, liana_results *results)
+static liana_status compile_and_train(liana__compile_request *request, const liana_fit_options *options,
+                                      const liana_array *arrays, size_t num_arrays, liana_results *results,
+                                      liana__error *error)
 {
-    static const liana_fit_options defaults;
-    const liana_fit_options *options = given ? given : &defaults;
-    liana__error *error = &model->context->error;
-    int64_t count = count_of(arrays, num_arrays);
-    LIANA_TRY(check_options(options, error));
-    LIANA_TRY(check_size(options->batch_size, count, error));
-    int64_t batch_size = options->batch_size ? options->batch_size : count;
-    LIANA_TRY(liana__compiled_check_sizes(batch_size, options->microbatch, options->data_memory, error));
-    LIANA_TRY(liana__compiled_check_modes(options->precision, options->recompute, options->memory, error));
-    LIANA_TRY(liana__compiled_check_weights(options->class_weights, options->num_class_weights, error));
-    liana__compile_request request = {.model = model,
-                                      .device = options->device,
-                                      .strategy = options->strategy,
-                                      .optimizer = options->optimizer ? options->optimizer : "Adam",
-                                      .objective = {options->loss, options->losses, options->metrics,
-                                                    options->output_metrics},
-                                      .batch_size = batch_size,
-                                      .evaluation_batch_size = batch_size,
-                                      .class_weights = options->class_weights,
-                                      .num_class_weights = options->class_weights ? options->num_class_weights : 0,
-                                      .microbatch = options->microbatch,
-                                      .seed = options->seed,
-                                      .scale = scale_of(model),
-                                      .precision = options->precision,
-                                      .recompute = options->recompute,
-                                      .memory = options->memory,
-                                      .data_memory = options->data_memory,
-                                      .notes = {options->on_note, options->user}};
     arrays_batch made;
-    LIANA_TRY(make_batch(model, arrays, num_arrays, options->example_weight, true, &made, error));
-    request.match = &made.match;
+    liana_model *model = request->model;
     liana__training *training = NULL;
-    liana_status status = liana__compiled_get(&request, &training, error);
+    const uint64_t batch_size = (uint64_t)request->job->batch_size;
+    LIANA_TRY(make_batch(model, arrays, num_arrays, options->example_weight, true, &made, error));
+    request->match = &made.match;
+    liana_status status = liana__compiled_get(request, &training, error);
     if (status == LIANA_OK && !training->has_agreed) status = liana__agree_on_training(training, error);
     if (status == LIANA_OK) {
         status = take_targets(training->objective, arrays, num_arrays, &made, error);
     }
     if (status == LIANA_OK) {
-        uint64_t first = (uint64_t)training->state.iteration * (uint64_t)batch_size;
+        uint64_t first = (uint64_t)training->state.iteration * batch_size;
         made.batch.first_position = first;
-        for (int64_t i = 0; i < count; i++) made.positions[i] += first;
+        for (int64_t i = 0; i < made.batch.count; i++) made.positions[i] += first;
         status = train(model, training, options, &made.batch, results, error);
         if (status != LIANA_OK) liana__compiled_forget(model);
     }
     free(made.positions);
+    return status;
+}
+
+static liana_status train_on_arrays(liana_model *model, const liana_fit_options *given, const liana_array *arrays,
+                                    size_t num_arrays, liana_results *results)
+{
+    static const liana_fit_options defaults;
+    const liana__job_options *job_defaults;
+    const liana_fit_options *options = given ? given : &defaults;
+    liana__error *error = &model->context->error;
+    int64_t count = count_of(arrays, num_arrays);
+    liana__arena arena = {0};
+    liana__job_options job;
+    LIANA_TRY(check_options(options, error));
+    LIANA_TRY(check_size(options->batch_size, count, error));
+    LIANA_TRY(liana__compiled_defaults(model, &job_defaults, error));
+    liana_status status = liana__job_take(&liana__job_fit_door, options, job_defaults, &arena, &job, error);
+    if (!options->batch_size) job.batch_size = count;
+    job.validation_batch_size = job.batch_size;
+    job.steps_per_execution = 1;
+    liana__compile_request request = {.model = model,
+                                      .job = &job,
+                                      .scale = scale_of(model),
+                                      .data_memory = options->data_memory,
+                                      .notes = {options->on_note, options->user}};
+    if (status == LIANA_OK) status = compile_and_train(&request, options, arrays, num_arrays, results, error);
+    liana__arena_free(&arena);
     return status;
 }
 
@@ -388,29 +419,16 @@ liana_status liana_train_on_batch(liana_model *model, const liana_fit_options *g
 
 /* ---- evaluation and prediction ---- */
 
-/* As `step`. */
-static liana_status measure(const liana__training *training, const liana__batch *batch, float *outputs,
-                            const float **sums, liana__error *error)
-{
-    liana__cluster *cluster = training->cluster;
-    liana_status status;
-    do {
-        liana__cluster_section_begin(cluster);
-        status = liana__trainer_evaluate(training->trainer, batch, outputs, sums, error);
-        if (status == LIANA_OK) status = liana__cluster_section_end(cluster, error);
-    } while (liana__cluster_repeats(cluster, &status, error));
-    return status;
-}
-
-static liana_status evaluate(liana__compile_request *request, const liana_array *arrays, size_t num_arrays,
-                             const char *weight, float *outputs, liana_results *results, liana__error *error)
+static liana_status compile_and_measure(liana__compile_request *request, liana__job_options *job,
+                                        const liana_evaluate_options *options, const liana_array *arrays,
+                                        size_t num_arrays, float *outputs, liana_results *results, liana__error *error)
 {
     arrays_batch made;
-    LIANA_TRY(check_size(request->batch_size, count_of(arrays, num_arrays), error));
-    LIANA_TRY(make_batch(request->model, arrays, num_arrays, weight, !outputs, &made, error));
-    if (!request->batch_size) request->batch_size = made.batch.count;
+    LIANA_TRY(make_batch(request->model, arrays, num_arrays, options->example_weight, !outputs, &made, error));
+    if (!options->batch_size) job->batch_size = made.batch.count;
+    job->precision = (int)request->model->precision;
+    request->job = job;
     request->scale = scale_of(request->model);
-    request->precision = request->model->precision;
     request->match = &made.match;
     if (outputs) memset(made.match.targets, 0, sizeof made.match.targets);
     const float *sums;
@@ -420,8 +438,10 @@ static liana_status evaluate(liana__compile_request *request, const liana_array 
     if (status == LIANA_OK) {
         status = take_targets(training->objective, arrays, num_arrays, &made, error);
     }
-    if (status == LIANA_OK) status = liana__trainer_prepare(training->trainer, made.batch.count, false, error);
-    if (status == LIANA_OK) status = measure(training, &made.batch, outputs, &sums, error);
+    if (status == LIANA_OK) status = liana__step_prepare(training->trainer->step, made.batch.count, false, error);
+    if (status == LIANA_OK) {
+        status = liana__step_measure_in_section(training->trainer->step, &made.batch, outputs, &sums, error);
+    }
     if (status == LIANA_OK && results) {
         status = set_results(training->objective, sums, made.batch.count, results, error);
     }
@@ -429,18 +449,23 @@ static liana_status evaluate(liana__compile_request *request, const liana_array 
     return status;
 }
 
-static liana_status test_on_arrays(liana_model *model, const liana_evaluate_options *options, const liana_array *arrays,
-                                   size_t num_arrays, liana_results *results)
+static liana_status evaluate(liana__compile_request *request, const liana_evaluate_options *given,
+                             const liana_array *arrays, size_t num_arrays, float *outputs, liana_results *results)
 {
     static const liana_evaluate_options defaults;
-    if (!options) options = &defaults;
-    liana__compile_request request = {.model = model,
-                                      .device = options->device,
-                                      .strategy = options->strategy,
-                                      .batch_size = options->batch_size,
-                                      .objective = {options->loss, options->losses, options->metrics,
-                                                    options->output_metrics}};
-    return evaluate(&request, arrays, num_arrays, options->example_weight, NULL, results, &model->context->error);
+    const liana__job_options *job_defaults;
+    const liana_evaluate_options *options = given ? given : &defaults;
+    liana__error *error = &request->model->context->error;
+    liana__arena arena = {0};
+    liana__job_options job;
+    LIANA_TRY(check_size(options->batch_size, count_of(arrays, num_arrays), error));
+    LIANA_TRY(liana__compiled_defaults(request->model, &job_defaults, error));
+    liana_status status = liana__job_take(&liana__job_evaluate_door, options, job_defaults, &arena, &job, error);
+    if (status == LIANA_OK) {
+        status = compile_and_measure(request, &job, options, arrays, num_arrays, outputs, results, error);
+    }
+    liana__arena_free(&arena);
+    return status;
 }
 
 liana_status liana_test_on_batch(liana_model *model, const liana_evaluate_options *options, const liana_array *arrays,
@@ -448,15 +473,8 @@ liana_status liana_test_on_batch(liana_model *model, const liana_evaluate_option
 {
     LIANA__REQUIRE(NULL, model);
     LIANA__REQUIRE_AS(&model->context->error, arrays || !num_arrays, "arrays");
-    LIANA__CONTEXT_CALL(model->context, test_on_arrays(model, options, arrays, num_arrays, results));
-}
-
-static liana_status predict_on_arrays(liana_model *model, const liana_array *arrays, size_t num_arrays, float *outputs)
-{
-    liana__error *error = &model->context->error;
-    liana__compile_request request = {.model = model,
-                                      .predicts = !model->objective && liana__model_num_outputs(model) > 1};
-    return evaluate(&request, arrays, num_arrays, NULL, outputs, NULL, error);
+    liana__compile_request request = {.model = model};
+    LIANA__CONTEXT_CALL(model->context, evaluate(&request, options, arrays, num_arrays, NULL, results));
 }
 
 liana_status liana_predict_on_batch(liana_model *model, const liana_array *arrays, size_t num_arrays, float *outputs)
@@ -464,5 +482,7 @@ liana_status liana_predict_on_batch(liana_model *model, const liana_array *array
     LIANA__REQUIRE(NULL, model);
     LIANA__REQUIRE_AS(&model->context->error, arrays || !num_arrays, "arrays");
     LIANA__REQUIRE(&model->context->error, outputs);
-    LIANA__CONTEXT_CALL(model->context, predict_on_arrays(model, arrays, num_arrays, outputs));
+    liana__compile_request request = {.model = model,
+                                      .predicts = !model->objective && liana__model_num_outputs(model) > 1};
+    LIANA__CONTEXT_CALL(model->context, evaluate(&request, NULL, arrays, num_arrays, outputs, NULL));
 }

@@ -100,7 +100,7 @@ static liana_status measure_reading(tools *own, uint64_t index, liana__record *r
 
 static liana_example_address address_of(const tools *own, uint64_t index)
 {
-    return (liana_example_address){(uint64_t)own->run->config->train.seed, 0, index, index};
+    return (liana_example_address){(uint64_t)own->run->config->job.seed, 0, index, index};
 }
 
 static liana_status measure_decoding(tools *own, uint64_t index, const liana__record *record, liana__data_bench *bench,
@@ -216,7 +216,7 @@ static liana_status take_epoch(liana__loader *loader, uint64_t epoch, double sec
 
 static liana_status measure_pipeline(liana__run *run, double seconds, liana__data_bench *bench, liana__error *error)
 {
-    liana__train_config *train = &run->config->train;
+    liana__job_options *train = &run->config->job;
     if (!train->microbatch) train->microbatch = liana__default_microbatch(run->model, train->batch_size);
     double begin = liana__clock_seconds();
     LIANA_TRY(liana__run_start_loaders(run, &(liana__run_options){.training = true}, error));

@@ -1,6 +1,6 @@
 /* Runs some steps with a recorder, and adds up what it saw. */
 #include "train/run/profile.h"
-#include "train/core/batch_components.h"
+#include "train/objective/batch_components.h"
 
 #include <stdlib.h>
 #include <time.h>
@@ -12,7 +12,7 @@ typedef struct profiler {
     liana__recorder *workers; /* on the device: one track for each worker, and one for the steps */
     liana__recorder *readers;
     liana__error *error;
-    liana__learning_rate learning_rate;
+    liana_learning_rate learning_rate;
     int64_t iteration;
 } profiler;
 
@@ -139,11 +139,11 @@ static liana_status prepare(profiler *own)
 {
     const liana__run *run = own->run;
     const liana__loader *loader = run->training.loader;
-    int64_t left = (int64_t)(liana__loader_epoch_length(loader, 0) % (uint64_t)run->config->train.batch_size);
+    int64_t left = (int64_t)(liana__loader_epoch_length(loader, 0) % (uint64_t)run->config->job.batch_size);
     own->learning_rate = run->core.learning_rate;
     own->learning_rate.steps_per_epoch = (int64_t)liana__loader_steps_per_epoch(loader, 0);
-    own->learning_rate.total_steps = own->learning_rate.steps_per_epoch * run->config->train.epochs;
-    return left ? liana__trainer_prepare(run->core.trainer, left, true, own->error) : LIANA_OK;
+    own->learning_rate.total_steps = own->learning_rate.steps_per_epoch * run->config->job.epochs;
+    return left ? liana__step_prepare(run->core.trainer->step, left, true, own->error) : LIANA_OK;
 }
 
 static liana_status record_steps(profiler *own, const liana__profile_options *options)

@@ -1,12 +1,10 @@
 /* Opens a run. */
 #include "train/checkpoint/data_state.h"
 #include "train/checkpoint/folder_name.h"
-#include "train/plan/tile_advice.h"
 #include "train/run/run_internal.h"
 
 #include "backends/remote/names.h"
 #include "base/file.h"
-#include "base/wall_clock.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -18,7 +16,7 @@ void liana__run_close(liana__run *run)
     liana__run_close_data(&run->training);
     liana__run_close_data(&run->validation);
     liana__run_close_data(&run->test);
-    liana__callback_list_free(&run->callbacks);
+    liana__job_free(&run->job);
     liana__training_close(&run->core);
     liana_model_destroy(run->model);
     liana__remote_destroy(run->remote);
@@ -29,88 +27,44 @@ void liana__run_close(liana__run *run)
     *run = (liana__run){0};
 }
 
-/* Examples in a batch that is not trained on. */
-static int64_t largest_evaluation(const liana__train_config *train)
-{
-    int64_t validation = train->validation_batch_size ? train->validation_batch_size : train->batch_size;
-    int64_t prediction = train->prediction_batch_size ? train->prediction_batch_size : validation;
-    return prediction > validation ? prediction : validation;
-}
-
 liana_status liana__run_make_trainer(liana__run *run, const liana__run_options *options, liana__error *error)
 {
-    liana__train_config *train = &run->config->train;
+    liana__job_options *job = &run->config->job;
+    const bool training = options->training;
+    const liana__run_data *data = run->training.source ? &run->training : &run->validation;
     liana__optimizer_choice optimizer;
     liana__training_options wanted = {
-        .device = train->device,
-        .optimizer = options->training ? &optimizer : NULL,
+        .optimizer = training ? &optimizer : NULL,
         .trainer = {.model = run->model,
-                    .batch_size = train->batch_size,
-                    .evaluation_batch_size = largest_evaluation(train),
-                    .microbatch = train->microbatch,
-                    .steps_per_execution = train->steps_per_execution,
-                    .table_rows = options->training ? liana__run_device_rows(run) : 0,
-                    .seed = (uint64_t)train->seed,
-                    .deterministic = train->deterministic,
+                    .table_rows = training ? liana__run_device_rows(run) : 0,
                     .unprepared = options->unprepared,
                     .scale = run->scale,
                     .fractions = run->fractions,
                     .mixes = run->training.augment && liana__augment_mixes(run->training.augment)},
-        .precision = (liana_precision)train->precision,
-        .recompute = (liana_recompute)train->recompute,
-        .memory = train->memory,
         .data_memory = liana__run_data_memory(run),
         .notes = {options->on_note, options->user},
     };
     LIANA_TRY(liana__run_find_match(run, error));
-    const liana__run_data *data = run->training.source ? &run->training : &run->validation;
-    liana__trainer_input inputs[LIANA__MAX_INPUTS];
-    if (data->source) {
-        liana__data_match_inputs(run->model, &data->match, inputs);
-        wanted.trainer.inputs = liana__arena_copy(&run->arena, inputs, sizeof inputs);
-        wanted.trainer.weighted = data->match.weight != NULL;
-        if (!wanted.trainer.inputs) return liana__fail_memory(error, "the model's inputs");
-    }
     LIANA_TRY(liana__run_find_objective(run, options, &wanted.trainer.objective, error));
-    if (options->training) LIANA_TRY(liana__run_check_labels(run, wanted.trainer.objective, options, error));
-    if (options->training) LIANA_TRY(liana__run_find_class_weights(run, wanted.trainer.objective, options, error));
+    if (training) LIANA_TRY(liana__run_check_labels(run, wanted.trainer.objective, options, error));
+    if (training) LIANA_TRY(liana__run_find_class_weights(run, wanted.trainer.objective, options, error));
     wanted.trainer.class_weights = run->class_weights;
     wanted.trainer.num_class_weights = run->num_class_weights;
-    if (options->training) LIANA_TRY(liana__run_find_optimizer(run, &optimizer, error));
-    if (options->training && run->config->stages) {
-        LIANA_TRY(liana__run_find_stages(run, error));
-        optimizer = run->stages.items[0].optimizer;
-    }
-    LIANA_TRY(liana__run_find_strategy(run, options->training, &wanted.strategy, error));
-    if (liana__device_set_is_served(run->context, train->device, &wanted.strategy)) {
+    if (training) LIANA_TRY(liana__run_find_optimizer(run, &optimizer, error));
+    LIANA_TRY(liana__run_find_strategy(run, training, &wanted.strategy, error));
+    if (liana__device_set_is_served(run->context, job->device, &wanted.strategy)) {
         LIANA_TRY(liana__served_use_cluster(run->context, &run->config->cluster, error));
     }
-    LIANA_TRY(liana__training_open(&run->core, &wanted, error));
-    if (options->training && !options->unprepared) liana__tile_advice_note(&run->core, &wanted.notes);
-    if (run->stages.count) run->core.stages = &run->stages;
-    train->precision = run->core.precision;
-    train->microbatch = liana__trainer_microbatch(run->core.trainer);
-    if (options->training) {
-        train->recompute = run->core.recompute;
-        train->memory = run->core.memory;
+    const liana__data_match *match = data->source ? &data->match : NULL;
+    LIANA_TRY(liana__job_compile(job, match, &wanted, &run->arena, &run->core, error));
+    if (run->job.stages.count) run->core.stages = &run->job.stages;
+    job->precision = run->core.precision;
+    job->microbatch = liana__trainer_microbatch(run->core.trainer);
+    if (training) {
+        job->recompute = run->core.recompute;
+        job->memory = run->core.memory;
     }
     return LIANA_OK;
-}
-
-liana_status liana__run_note_data(liana__run *run, liana__error *error)
-{
-    liana__data_state *data = liana__arena_allocate(&run->arena, sizeof *data);
-    if (!data) return liana__fail_memory(error, "the state of the data");
-    run->core.state.data = data;
-    return liana__data_state_find(run->training.source, &run->arena, data, error);
-}
-
-void liana__run_note_contents(liana__run *run, const liana__run_options *options)
-{
-    liana__data_state *data = run->core.state.data;
-    if (!data) return;
-    if (*data->note) liana__run_note(options, "%s", data->note);
-    liana__data_state_read_contents(data);
 }
 
 static liana_status fetch_checkpoint(liana__run *run, const char *url, const char **path, liana__error *error)
@@ -147,34 +101,22 @@ liana_status liana__run_load(liana__run *run, const char *folder, const char *ch
 /* A run that was longer or shorter before has another schedule now, if that goes to its end. */
 static void note_length(const liana__run *run, const liana__run_options *options)
 {
-    const liana__training_length now = liana__run_length(run), *before = &run->length_before;
+    const liana__training_length now = liana__job_length(&run->job), *before = &run->length_before;
     if (now.epochs == before->epochs && now.steps == before->steps) return;
     if (liana__learning_rate_has_length(&run->core.learning_rate)) return;
     liana__run_note(options,
                     "the run has another length than before: %s now decays to the new end, so the learning rate is not "
                     "what it was (decay_steps or decay_epochs keep a schedule as it is)",
-                    run->core.learning_rate.schedule->name);
+                    run->core.learning_rate.schedule->part.name);
 }
 
 static liana_status resume(liana__run *run, const liana__run_options *options, liana__error *error)
 {
     const char *checkpoints = liana__run_checkpoints(run, run->folder), *path;
     if (!checkpoints) return liana__fail_memory(error, "the run folder");
-    const liana__notes notes = {options->on_note, options->user};
+    const char *newer = options->handover ? options->handover->checkpoint : NULL;
     if (run->core.state.data) run->core.state.data->may_change = options->allow_changed;
-    if (options->resume_from) {
-        liana__cluster *cluster = run->core.cluster;
-        path = options->resume_from;
-        liana_status status = liana__cluster_is_chief(cluster)
-                                  ? liana__checkpoint_find(checkpoints, options->resume_from, &run->arena, &path, error)
-                                  : LIANA_OK;
-        LIANA_TRY(liana__cluster_agree_status(cluster, status, error));
-        LIANA_TRY(liana__checkpoint_resume_from(checkpoints, path, &run->core, &notes, &run->arena, error));
-    } else {
-        const char *newer = options->handover ? options->handover->checkpoint : NULL;
-        LIANA_TRY(liana__checkpoint_resume(checkpoints, newer, &run->core, &notes, &run->arena, &path, error));
-    }
-    run->resumed = path != NULL;
+    LIANA_TRY(liana__job_resume(&run->job, checkpoints, newer, options->resume_from, &path, error));
     const bool meets_again = liana__cluster_is_later_round(run->core.cluster);
     liana__run_handover_end(options->handover);
     if (!path) {
@@ -183,8 +125,8 @@ static liana_status resume(liana__run *run, const liana__run_options *options, l
         return LIANA_OK;
     }
     LIANA_TRY(liana__run_read_bad_records(run, error));
-    const liana__training_length length = liana__run_length(run);
-    if (liana__fit_is_over(&run->core.state, &length, &run->callbacks)) {
+    const liana__training_length length = liana__job_length(&run->job);
+    if (liana__fit_is_over(&run->core.state, &length, &run->job.callbacks)) {
         const char *stopped_by = run->core.state.stopped_by;
         liana__run_note(options, "'%s' is the end of the run%s%s: nothing is left to train", liana__remote_name(path),
                         *stopped_by ? ", which was ended by " : "", stopped_by);
@@ -240,38 +182,6 @@ static liana_status open_model(liana__run *run, const liana__run_options *option
     return liana__run_build_model(run, error);
 }
 
-/* A time of the day is the next one from now on. */
-static liana_status find_stop(liana__run *run, liana__error *error)
-{
-    const char *text = run->config->train.stop_at;
-    time_t moment;
-    if (!text) return LIANA_OK;
-    if (!liana__wall_clock_read(text, time(NULL), &moment)) {
-        return liana__fail(error, LIANA_INVALID_CONFIG, "train.stop_at: '%.60s' is no time", text);
-    }
-    run->stop_at = (int64_t)moment;
-    return LIANA_OK;
-}
-
-/* Clocks of machines differ: the chief's counts. */
-static liana_status agree_on_stop(liana__run *run, liana__error *error)
-{
-    liana__cluster *cluster = run->core.cluster;
-    LIANA_TRY(liana__cluster_agree_status(cluster, find_stop(run, error), error));
-    return cluster ? liana__cluster_broadcast(cluster, 0, &run->stop_at, sizeof run->stop_at, error) : LIANA_OK;
-}
-
-/* A run that goes on from a checkpoint may be over; a new one is not to end before its first update. */
-static liana_status check_stop(const liana__run *run, liana__error *error)
-{
-    char moment[64], now[64];
-    if (run->resumed || !run->stop_at || (time_t)run->stop_at > time(NULL)) return LIANA_OK;
-    liana__place place = liana__config_place(run->config, "train.stop_at");
-    return liana__fail_at(error, &place, "train.stop_at", "found %s, expected a time to come; now it is %s",
-                          liana__wall_clock_show((time_t)run->stop_at, moment),
-                          liana__wall_clock_show(time(NULL), now));
-}
-
 static bool has_weights(const liana__run *run)
 {
     return run->config->model.weights || run->config->model.warm_start.from;
@@ -304,31 +214,30 @@ static liana_status set_up(liana__run *run, const liana__run_options *options, l
     LIANA_TRY(liana__run_agree_on_arithmetic(run, options, error));
     if (options->training && !has_weights(run)) LIANA_TRY(liana__warn_find_averages(&run->warnings, error));
     if (options->training && run->folder) {
-        LIANA_TRY(liana__run_note_data(run, error));
+        LIANA_TRY(liana__job_note_data(&run->job, run->training.source, error));
         LIANA_TRY(liana__run_note_settings(run, options, error));
     }
     if (options->training) {
-        liana__training_state_next_fit(&run->core.state, run->config->train.initial_epoch);
-        LIANA_TRY(liana__run_find_callbacks(run, error));
+        liana__training_state_next_fit(&run->core.state, run->config->job.initial_epoch);
+        LIANA_TRY(liana__job_add_callbacks(&run->job, NULL, 0, error));
+        LIANA_TRY(liana__job_find_stop(&run->job, run->core.cluster, error));
     }
-    if (options->training) LIANA_TRY(agree_on_stop(run, error));
     const bool resumes = options->resume || options->resume_from;
     if (options->training && resumes && run->folder) LIANA_TRY(resume(run, options, error));
     if (options->training) {
-        const liana_status checked = liana__cluster_is_chief(run->core.cluster) ? check_stop(run, error) : LIANA_OK;
-        LIANA_TRY(liana__cluster_agree_status(run->core.cluster, checked, error));
+        LIANA_TRY(liana__job_check_stop(&run->job, error));
+        liana__job_note_contents(&run->job);
     }
-    if (options->training) liana__run_note_contents(run, options);
-    if (options->training && !run->resumed) {
+    if (options->training && !run->job.resumed) {
         liana__phase_part("adapt");
         LIANA_TRY(liana__run_agree_to_go_on(run, options, liana__run_adapt(run, options, error), error));
         LIANA_TRY(load_weights(run, options, error));
     }
-    if (options->training && !run->resumed && has_weights(run))
+    if (options->training && !run->job.resumed && has_weights(run))
         LIANA_TRY(liana__warn_find_averages(&run->warnings, error));
     LIANA_TRY(liana__run_agree_to_go_on(run, options, liana__run_start_loaders(run, options, error), error));
     if (options->training) {
-        const liana__training_length length = liana__run_length(run);
+        const liana__training_length length = liana__job_length(&run->job);
         liana__warn_of_warmup(&run->warnings, run->training.loader, &length);
     }
     return LIANA_OK;
@@ -344,7 +253,18 @@ static liana_status open_with(opener open, liana_context *context, const liana__
     run->bad_records.most = config->data.max_bad;
     run->bad_records.on_note = options->on_bad_record ? options->on_bad_record : options->on_note;
     run->bad_records.user = options->user;
-    liana_status status = run->config ? open(run, options, error) : liana__fail_memory(error, "the run");
+    liana_status status = LIANA_OK;
+    if (run->config) {
+        run->job = (liana__job){.context = context,
+                                .options = &run->config->job,
+                                .door = liana__config_door(run->config),
+                                .notes = {options->on_note, options->user},
+                                .arena = &run->arena,
+                                .training = &run->core};
+        status = open(run, options, error);
+    } else {
+        status = liana__fail_memory(error, "the run");
+    }
     if (status == LIANA_OK) liana__run_forget_options(run);
     if (status != LIANA_OK) liana__run_close(run);
     return status;

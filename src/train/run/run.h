@@ -8,15 +8,14 @@
 
 #include "data/augment/augment.h"
 #include "remote/outlet.h"
-#include "train/callbacks/standard.h"
+#include "step/worker_share.h"
 #include "train/checkpoint/folder_hold.h"
 #include "train/checkpoint/resume.h"
 #include "train/config/config.h"
-#include "train/core/batch_components.h"
-#include "train/core/prediction_rows.h"
-#include "train/core/warnings.h"
-#include "train/core/worker_share.h"
-#include "train/fit/fit.h"
+#include "train/job/job.h"
+#include "train/job/warnings.h"
+#include "train/objective/batch_components.h"
+#include "train/objective/prediction_rows.h"
 
 #include <liana/dataset.h>
 
@@ -42,10 +41,7 @@ typedef struct liana__run {
     liana_model *model;
     liana__training core; /* the model compiled, and all that changes while it trains */
     liana__warnings warnings;
-    liana__callback_list callbacks;       /* of a training: the history and those of the configuration */
-    liana__training_stages stages;        /* of a training, bound to the model; count 0: none */
-    bool resumed;                         /* from a checkpoint */
-    int64_t stop_at;                      /* when training ends, in seconds since 1970; 0: not by the clock */
+    liana__job job;                       /* of the configuration */
     liana__training_length length_before; /* of the run that is in the folder */
     liana__run_data training;
     liana__run_data validation;
@@ -68,8 +64,7 @@ typedef struct liana__run {
     const char *warm_listing;   /* what a warm start matched, for the run folder; NULL: there was none */
     liana__remote *remote;      /* the local files of the configuration's URLs */
     struct liana__run_fetch *fetch;
-    struct liana__checkpoint_writer *writer; /* while it is fitted; NULL: none */
-    liana__folder_hold hold;                 /* of the folder; nothing: this process writes nothing that others see */
+    liana__folder_hold hold; /* of the folder; nothing: this process writes nothing that others see */
 } liana__run;
 
 /* What a run leaves to the next round of its cluster (distribute/cluster/cluster.h). */

@@ -2,22 +2,32 @@
 #include "formats/yaml.h"
 #include "train/checkpoint/data_agreement.h"
 #include "train/run/run_internal.h"
+#include "train/training/training_agreement.h"
 
 #include <string.h>
 
-/* Keys that may differ from process to process: they say where things are and how many there are of them here. */
-static const char *const OWN_KEYS[] = {"output",       "cluster",        "data.threads",      "data.memory",
-                                       "data.cache",   "data.cache_dir", "data.remote_cache", "data.remote_cache_limit",
-                                       "train.threads"};
+/* Keys that may differ from process to process, besides those of the job: they say where things are and how many there are
+ * of them here. */
+static const char *const OWN_KEYS[] = {"output",     "cluster",        "data.threads",      "data.memory",
+                                       "data.cache", "data.cache_dir", "data.remote_cache", "data.remote_cache_limit"};
+
+void liana__run_drop_key(liana__value *config, const char *key)
+{
+    const char *dot = strchr(key, '.');
+    char section[32] = "";
+    if (dot) memcpy(section, key, (size_t)(dot - key));
+    liana__value *map = dot ? (liana__value *)(uintptr_t)liana__value_get(config, section) : config;
+    if (!map || map->kind != LIANA__VALUE_MAP) return;
+    liana__value_remove(map, dot ? dot + 1 : key);
+    if (dot && !map->count) liana__value_remove(config, section);
+}
 
 static void drop_own_keys(liana__value *config)
 {
-    for (size_t i = 0; i < sizeof OWN_KEYS / sizeof *OWN_KEYS; i++) {
-        const char *key = OWN_KEYS[i], *dot = strchr(key, '.');
-        char section[32] = "";
-        if (dot) memcpy(section, key, (size_t)(dot - key));
-        liana__value *map = dot ? (liana__value *)(uintptr_t)liana__value_get(config, section) : config;
-        if (map && map->kind == LIANA__VALUE_MAP) liana__value_remove(map, dot ? dot + 1 : key);
+    for (size_t i = 0; i < sizeof OWN_KEYS / sizeof *OWN_KEYS; i++) liana__run_drop_key(config, OWN_KEYS[i]);
+    for (size_t i = 0; i < liana__job_num_keys(); i++) {
+        const liana__job_key key = liana__job_key_at(i);
+        if (key.own) liana__run_drop_key(config, key.name);
     }
 }
 

@@ -145,7 +145,7 @@ static liana_status make_sampler(const balance *own, const double *weights, lian
     const char *key = weights ? "data.sample_weights" : "data.oversample.target_count";
     liana__sampler_options options = {.target_count = run->config->data.oversample.target_count,
                                       .weights = weights,
-                                      .seed = (uint64_t)run->config->train.seed};
+                                      .seed = (uint64_t)run->config->job.seed};
     liana_status status =
         liana__sampler_create(own->labels, own->num_records, own->num_classes, &options, &run->training.sampler, error);
     if (status != LIANA_INVALID_CONFIG) return status;
@@ -201,7 +201,7 @@ liana_status liana__run_find_balance(liana__run *run, const liana__run_options *
 {
     const liana__config *config = run->config;
     const bool samples = config->data.oversample.target_count || config->data.sample_weights;
-    const bool weighs = config->train.class_weights && has_labels(run);
+    const bool weighs = config->job.class_weights && has_labels(run);
     if (samples) LIANA_TRY(check_sampled(run, error));
     if (!samples && !weighs) return LIANA_OK;
     balance own = {.run = run};

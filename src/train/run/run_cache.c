@@ -26,7 +26,7 @@ static const char *describe_settings(liana__run *run)
     liana__text_add(&text, "offset %lld\nclasses %lld\ntake %lld\n", (long long)data->label_offset,
                     (long long)run->num_classes, (long long)data->take);
     if (data->validation_split > 0) {
-        liana__text_add(&text, "split %.17g seed %lld\n", data->validation_split, (long long)run->config->train.seed);
+        liana__text_add(&text, "split %.17g seed %lld\n", data->validation_split, (long long)run->config->job.seed);
     }
     add_strings(&text, "class", &run->class_names);
     const char *settings = text.failed ? NULL : liana__arena_string(&run->arena, text.data);

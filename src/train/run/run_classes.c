@@ -2,7 +2,7 @@
 #include "train/run/run_internal.h"
 
 #include "data/source/class_list.h"
-#include "train/core/prediction_rows.h"
+#include "train/objective/prediction_rows.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -82,8 +82,8 @@ liana_status liana__run_find_classes(liana__run *run, const liana__source *sourc
 static liana_status check_output(const liana__run *run, const liana__objective_output *output, liana__error *error)
 {
     const liana__place place = liana__config_place(run->config, "data.targets");
-    if (!output->choice.loss || output->target != LIANA__TARGET_VALUES || run->num_classes < 3) return LIANA_OK;
-    if (output->activation == LIANA__ACTIVATION_NONE || output->shape.dims[output->shape.rank - 1] > 1) return LIANA_OK;
+    if (!output->choice.loss || output->target != LIANA_TARGET_VALUES || run->num_classes < 3) return LIANA_OK;
+    if (output->activation == LIANA_LOGITS_NONE || output->shape.dims[output->shape.rank - 1] > 1) return LIANA_OK;
     return liana__fail_at(error, &place, "data.targets",
                           "the output '%s' is compared with the label as one answer of no (0) or yes (1), but the data "
                           "have %lld classes; end the model in %lld values with activation: softmax, and use the loss "
@@ -98,7 +98,7 @@ liana_status liana__run_check_labels(const liana__run *run, const liana__objecti
     for (size_t i = 0; i < objective->num_outputs; i++) {
         const char *target = run->training.match.targets[i].name;
         if (!target || strcmp(target, "label") != 0) continue;
-        of_labels = of_labels || objective->outputs[i].activation != LIANA__ACTIVATION_NONE;
+        of_labels = of_labels || objective->outputs[i].activation != LIANA_LOGITS_NONE;
         LIANA_TRY(check_output(run, &objective->outputs[i], error));
     }
     if (of_labels && run->num_classes == 1) {
@@ -116,7 +116,7 @@ static bool says_yes_or_no(const liana__run *run)
 {
     const liana__objective *objective = liana__trainer_objective(run->core.trainer);
     const liana__objective_output *output = &objective->outputs[0];
-    if (objective->num_outputs != 1 || output->activation != LIANA__ACTIVATION_SIGMOID) return false;
+    if (objective->num_outputs != 1 || output->activation != LIANA_LOGITS_SIGMOID) return false;
     if (output->shape.rank != 2 || output->shape.dims[1] != 1) return false;
     return liana__run_output_names(run, 0).count == 2 || (run->num_classes == 2 && liana__run_compares_label(run, 0));
 }
@@ -147,7 +147,7 @@ const float *liana__run_probabilities(const liana__run *run, const float *output
 size_t liana__run_said_class(const liana__run *run, const float *probabilities, size_t count)
 {
     if (count == 2 && liana__trainer_row_size(run->core.trainer) == 1) {
-        return (double)probabilities[1] > run->config->train.threshold;
+        return (double)probabilities[1] > run->config->job.threshold;
     }
     return (size_t)liana__likeliest_class(probabilities, (int64_t)count);
 }
@@ -156,6 +156,6 @@ int liana__run_true_class(const liana__run *run, const void *targets, int64_t in
 {
     const liana__objective *objective = liana__trainer_objective(run->core.trainer);
     if (!targets) return -1;
-    if (objective->outputs[0].target == LIANA__TARGET_CLASSES) return ((const int32_t *)targets)[index];
+    if (objective->outputs[0].target == LIANA_TARGET_CLASSES) return ((const int32_t *)targets)[index];
     return ((const float *)targets)[index] > 0.5f;
 }

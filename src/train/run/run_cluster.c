@@ -13,7 +13,7 @@ static liana_status check_strategy(const liana__config *config, const liana__str
     const char *name = strategy->name;
     /* The default, one_device, becomes a cluster's strategy where there is one. */
     const bool by_default = strategy == &liana__strategy_one_device;
-    const liana__place *where = config->train.strategy ? &config->train.strategy->place : NULL;
+    const liana__place *where = config->job.strategy ? &config->job.strategy->place : NULL;
     if (place->role == LIANA__ROLE_EVALUATOR) {
         return liana__fail(error, LIANA_INVALID_CONFIG,
                            "%s says that this process is the evaluator, which does not train: it runs 'liana evaluate "
@@ -83,9 +83,9 @@ liana_status liana__run_cluster_join(liana_context *context, const liana__config
 {
     liana__cluster_place place = {0};
     liana__strategy_choice choice;
-    LIANA_TRY(liana__strategy_read(config->train.strategy, "train.strategy", &joined->arena, &choice, error));
+    LIANA_TRY(liana__strategy_read(config->job.strategy, "train.strategy", &joined->arena, &choice, error));
     /* A device of a server: the cluster is where that is, and this process is none of it. */
-    if (!liana__device_set_is_served(context, config->train.device, &choice)) {
+    if (!liana__device_set_is_served(context, config->job.device, &choice)) {
         LIANA_TRY(
             liana__cluster_place_read(&config->cluster, liana__get_environment, NULL, &joined->arena, &place, error));
     }

@@ -5,7 +5,7 @@
 #include "data/check/quarantine.h"
 #include "data/source/part.h"
 #include "train/config/source_dataset.h"
-#include "train/core/shared_loader.h"
+#include "train/objective/shared_loader.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -110,12 +110,12 @@ static liana_status open_combined(opener *own, const liana__source_config *where
                                      .user = own,
                                      .shuffle = training && config->data.shuffle,
                                      .repeat = training && config->data.repeat,
-                                     .seed = (uint64_t)config->train.seed};
+                                     .seed = (uint64_t)config->job.seed};
     const char *key = training ? "data.train" : where == &config->data.validation ? "data.validation" : "data.test";
     liana_dataset *dataset;
     LIANA_TRY(liana__source_dataset(&request, where, key, &dataset, error));
     bool repeats = training && config->data.repeat;
-    int64_t epoch = repeats ? config->train.steps_per_epoch * config->train.batch_size : 0;
+    int64_t epoch = repeats ? config->job.steps_per_epoch * config->job.batch_size : 0;
     bool has_images = liana__spec_find(&dataset->spec, "image") >= 0;
     liana_status status =
         (has_images ? liana__dataset_view : liana__dataset_view_values)(dataset, epoch, source, error);
@@ -246,7 +246,7 @@ size_t liana__run_data_memory(const liana__run *run)
 
 static liana_status check_steps(const liana__run *run, const liana__run_data *part, liana__error *error)
 {
-    const liana__train_config *train = &run->config->train;
+    const liana__job_options *train = &run->config->job;
     uint64_t batch_size = (uint64_t)train->batch_size, count = part->source->num_records;
     if (part->sampler) count = liana__sampler_length(part->sampler, 0);
     uint64_t pass = count / batch_size + (count % batch_size != 0);
@@ -273,7 +273,7 @@ static const char *name_of(const liana__run *run, const liana__run_data *part)
 /* Of the training, the validation, or what is predicted. */
 static int64_t batch_size_of(const liana__run *run, const liana__run_data *part)
 {
-    const liana__train_config *train = &run->config->train;
+    const liana__job_options *train = &run->config->job;
     int64_t size = part == &run->training ? train->batch_size : train->validation_batch_size;
     if (part != &run->training && part != &run->validation && train->prediction_batch_size) {
         size = train->prediction_batch_size;
@@ -405,7 +405,7 @@ static liana__decode_options decoding(const liana__run *run)
 static liana_status start_loader(liana__run *run, liana__run_data *part, liana__error *error)
 {
     const liana__data_config *data = &run->config->data;
-    const liana__train_config *train = &run->config->train;
+    const liana__job_options *train = &run->config->job;
     bool training = part == &run->training;
     if (training) LIANA_TRY(check_steps(run, part, error));
     liana__loader_options options = {
@@ -455,10 +455,10 @@ liana_status liana__run_visit_records(liana__run *run, liana__bad_records *bad_r
     const liana__run_data *part = &run->training;
     liana__loader_options options = {
         .image = decoding(run),
-        .batch_size = run->config->train.batch_size,
+        .batch_size = run->config->job.batch_size,
         .num_epochs = 1,
         .remainder = LIANA__REMAINDER_KEEP,
-        .seed = (uint64_t)run->config->train.seed,
+        .seed = (uint64_t)run->config->job.seed,
         .num_classes = run->num_classes,
         .label_offset = data->label_offset,
         .num_threads = data->threads ? (int)data->threads : liana_context_num_threads(run->context),
@@ -520,7 +520,7 @@ static liana_status split_training(liana__run *run, liana__error *error)
 {
     const liana__config *config = run->config;
     const liana__split_options options = {.validation = config->data.validation_split,
-                                          .seed = (uint64_t)config->train.seed,
+                                          .seed = (uint64_t)config->job.seed,
                                           .label_offset = config->data.label_offset,
                                           .owns = true};
     if (!options.validation) return LIANA_OK;

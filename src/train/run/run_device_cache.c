@@ -39,13 +39,13 @@ liana_status liana__run_check_device_cache(const liana__run *run, liana__error *
     if (source->num_records > INT32_MAX) {
         return refuse(run, "there are more than 2147483647 training examples: set data.cache to memory", error);
     }
-    if (run->config->train.deterministic) {
+    if (run->config->job.deterministic) {
         return refuse(run,
                       "train.deterministic sends the examples of each shard: set data.cache to memory, or leave "
                       "train.deterministic out",
                       error);
     }
-    if (run->config->stages) {
+    if (run->config->job.stages) {
         return refuse(run, "each of the stages has a program of its own: set data.cache to memory", error);
     }
     if (!liana__cluster_of(run->context)) return LIANA_OK;
@@ -62,7 +62,7 @@ static liana_status check_device(const liana__run *run, liana__error *error)
             "pjrt:PLUGIN (liana devices lists them)",
             error);
     }
-    if (!liana__trainer_has_tables(trainer)) {
+    if (!liana__step_has_tables(trainer->step)) {
         return refuse(run,
                       "updates of this training are not one program of the device (a learning rate that follows the "
                       "training, or a strategy that sums on the host): set data.cache to memory",
@@ -79,12 +79,12 @@ static liana_status keep_all(liana__run *run, liana__loader *loader, int64_t *co
     for (uint64_t i = 0; i < steps; i++) {
         liana__batch *batch;
         LIANA_TRY(liana__loader_next(loader, &batch, error));
-        const liana_status status = batch->count ? liana__trainer_keep(trainer, batch, error) : LIANA_OK;
+        const liana_status status = batch->count ? liana__step_keep(trainer->step, batch, error) : LIANA_OK;
         *count += batch->count;
         liana__loader_release(loader, batch);
         LIANA_TRY(status);
     }
-    return liana__trainer_send_kept(trainer, error);
+    return liana__step_send_kept(trainer->step, error);
 }
 
 /* Records that cannot be used are told when their turn comes, as without tables. */

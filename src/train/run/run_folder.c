@@ -3,8 +3,9 @@
 
 #include "base/file.h"
 #include "formats/yaml.h"
-#include "train/core/recompute.h"
+#include "train/objective/recompute.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -74,31 +75,55 @@ typedef struct differences {
     bool allows; /* what is safe */
 } differences;
 
-/* Settings of a training whose state fits whatever they are. They change results. */
-static const char *const SAFE_KEYS[] = {"model.training",
-                                        "train.device",
-                                        "train.deterministic",
-                                        "train.optimizer",
-                                        "train.control",
-                                        "train.class_weights",
-                                        "train.threshold",
-                                        "train.validation_freq",
-                                        "train.validation_steps",
-                                        "train.validation_batch_size",
-                                        "train.prediction_batch_size",
-                                        "train.microbatch",
-                                        "data.validation",
-                                        "data.test",
-                                        "data.augment",
-                                        "data.sample_weights"};
+/* What may change in a run that goes on: with a key, all below it. The job's options are in their table. Safe settings change
+ * results, but the state fits whatever they are. Free ones change no result, or say how long a run is and what watches it.
+ * (Until a record is bad, a run that would skip it is one that would fail at it.) */
+static const struct {
+    const char *key;
+    liana__resume_rule resume;
+} CHANGES[] = {{"model.training", LIANA__RESUME_SAFE},
+               {"data.validation", LIANA__RESUME_SAFE},
+               {"data.test", LIANA__RESUME_SAFE},
+               {"data.augment", LIANA__RESUME_SAFE},
+               {"data.sample_weights", LIANA__RESUME_SAFE},
+               {"output", LIANA__RESUME_FREE},
+               {"data.threads", LIANA__RESUME_FREE},
+               {"data.memory", LIANA__RESUME_FREE},
+               {"data.cache", LIANA__RESUME_FREE},
+               {"data.cache_dir", LIANA__RESUME_FREE},
+               {"data.remote_cache", LIANA__RESUME_FREE},
+               {"data.remote_cache_limit", LIANA__RESUME_FREE},
+               {"data.on_bad_record", LIANA__RESUME_FREE},
+               {"data.max_bad", LIANA__RESUME_FREE},
+               {"cluster", LIANA__RESUME_FREE}};
+enum { NUM_CHANGES = sizeof CHANGES / sizeof *CHANGES };
+
+/* The keys of CHANGES, then those of the job. */
+static liana__job_key key_at(size_t index)
+{
+    if (index >= NUM_CHANGES) return liana__job_key_at(index - NUM_CHANGES);
+    liana__job_key key = {.resume = CHANGES[index].resume};
+    snprintf(key.name, sizeof key.name, "%s", CHANGES[index].key);
+    return key;
+}
 
 static bool is_safe(const char *key)
 {
-    for (size_t i = 0; i < sizeof SAFE_KEYS / sizeof *SAFE_KEYS; i++) {
-        size_t length = strlen(SAFE_KEYS[i]);
-        if (strncmp(key, SAFE_KEYS[i], length) == 0 && (!key[length] || key[length] == '.')) return true;
+    for (size_t i = 0; i < NUM_CHANGES + liana__job_num_keys(); i++) {
+        const liana__job_key known = key_at(i);
+        size_t length = strlen(known.name);
+        if (known.resume != LIANA__RESUME_SAFE || strncmp(key, known.name, length) != 0) continue;
+        if (!key[length] || key[length] == '.') return true;
     }
     return false;
+}
+
+static void drop_keys(liana__value *config, liana__resume_rule resume)
+{
+    for (size_t i = 0; i < NUM_CHANGES + liana__job_num_keys(); i++) {
+        const liana__job_key known = key_at(i);
+        if (known.resume == resume) liana__run_drop_key(config, known.name);
+    }
 }
 
 static void add_difference(differences *all, const char *key, const char *before, const char *now)
@@ -132,48 +157,6 @@ static void compare_trees(differences *all, const liana__value *a, const liana__
     }
 }
 
-/* Keys that may change between the parts of a run: they change no result, or say how long it is and what watches it.
- * (Until a record is bad, a run that would skip it is one that would fail at it; and so with
- * numbers that are not finite.) */
-static const char *const FREE_KEYS[] = {"output",
-                                        "data.threads",
-                                        "data.memory",
-                                        "data.cache",
-                                        "data.cache_dir",
-                                        "data.remote_cache",
-                                        "data.remote_cache_limit",
-                                        "data.on_bad_record",
-                                        "data.max_bad",
-                                        "train.on_bad_numbers",
-                                        "train.max_bad_numbers",
-                                        "train.bad_numbers_factor",
-                                        "train.epochs",
-                                        "train.steps",
-                                        "train.steps_per_execution",
-                                        "train.max_minutes",
-                                        "train.stop_at",
-                                        "train.callbacks",
-                                        "train.threads",
-                                        "train.strategy",
-                                        "cluster",
-                                        "train.recompute",
-                                        "train.memory"};
-
-/* Of names with one dot at most. */
-static void drop_key(liana__value *config, const char *key, liana__arena *arena)
-{
-    const char *dot = strchr(key, '.');
-    const char *section = dot ? liana__arena_format(arena, "%.*s", (int)(dot - key), key) : NULL;
-    liana__value *map = section ? (liana__value *)(uintptr_t)liana__value_get(config, section) : config;
-    if (map && map->kind == LIANA__VALUE_MAP) liana__value_remove(map, dot ? dot + 1 : key);
-}
-
-static void drop_free_keys(liana__value *config, liana__arena *arena)
-{
-    for (size_t i = 0; i < sizeof FREE_KEYS / sizeof *FREE_KEYS; i++) drop_key(config, FREE_KEYS[i], arena);
-    drop_key(config, "checkpoint", arena);
-}
-
 /* A configuration as a tree with every key: one that an older liana wrote lacks some, which are at their defaults. */
 static liana_status complete_tree(const liana__config *config, liana__arena *arena, liana__value **tree,
                                   liana__error *error)
@@ -187,9 +170,9 @@ static liana_status complete_tree(const liana__config *config, liana__arena *are
 }
 
 /* Data and weights may be in other folders on another machine, or be moved. */
-static void keep_settings(liana__value *config, liana__arena *arena)
+static void keep_settings(liana__value *config)
 {
-    drop_free_keys(config, arena);
+    drop_keys(config, LIANA__RESUME_FREE);
     liana__run_drop_folders(config);
 }
 
@@ -201,15 +184,13 @@ liana_status liana__run_note_settings(liana__run *run, const liana__run_options 
     const char *path = in_folder(&run->arena, run, "config.yaml");
     if (!path) return liana__fail_memory(error, "the run folder");
     LIANA_TRY(complete_tree(run->config, &run->arena, &settings, error));
-    keep_settings(settings, &run->arena);
+    keep_settings(settings);
     matches = settings;
     if (liana__file_exists(path)) {
         LIANA_TRY(liana__yaml_read(path, &run->arena, &matches, error));
-        keep_settings(matches, &run->arena);
+        keep_settings(matches);
     }
-    for (size_t i = 0; options->allow_changed && matches != settings && i < sizeof SAFE_KEYS / sizeof *SAFE_KEYS; i++) {
-        drop_key(matches, SAFE_KEYS[i], &run->arena);
-    }
+    if (options->allow_changed && matches != settings) drop_keys(matches, LIANA__RESUME_SAFE);
     run->core.state.settings = settings;
     run->core.state.matches = matches;
     return run->arena.failed ? liana__fail_memory(error, "the settings of the run") : LIANA_OK;
@@ -222,8 +203,8 @@ static liana_status check_same_config(const liana__run *run, const liana__run_op
     liana__value *old, *new;
     LIANA_TRY(complete_tree(run->config, arena, &new, error));
     LIANA_TRY(complete_tree(before, arena, &old, error));
-    drop_free_keys(old, arena);
-    drop_free_keys(new, arena);
+    drop_keys(old, LIANA__RESUME_FREE);
+    drop_keys(new, LIANA__RESUME_FREE);
     differences all = {.arena = arena, .allows = options->allow_changed};
     compare_trees(&all, old, new, "");
     liana_status status = LIANA_OK;
@@ -275,12 +256,12 @@ static void inherit(liana__config *config, const liana__config *old)
         config->is_older = true;
         liana__config_keep_keras2(config->root);
     }
-    if (config->train.precision == LIANA_PRECISION_AUTO) config->train.precision = old->train.precision;
-    if (config->train.recompute == LIANA_RECOMPUTE_AUTO && !config->train.memory) {
-        config->train.recompute = old->train.recompute;
-        config->train.memory = old->train.memory;
+    if (config->job.precision == LIANA_PRECISION_AUTO) config->job.precision = old->job.precision;
+    if (config->job.recompute == LIANA_RECOMPUTE_AUTO && !config->job.memory) {
+        config->job.recompute = old->job.recompute;
+        config->job.memory = old->job.memory;
     }
-    if (!config->train.microbatch) config->train.microbatch = old->train.microbatch;
+    if (!config->job.microbatch) config->job.microbatch = old->job.microbatch;
 }
 
 liana_status liana__run_check_folder(liana__run *run, const liana__run_options *options, liana__error *error)
@@ -305,7 +286,7 @@ liana_status liana__run_check_folder(liana__run *run, const liana__run_options *
     bool has_columns = run->config->data.components.count > 0;
     const liana__columns *columns = has_columns ? &run->config->data.components : &old.data.components;
     if (columns->count) LIANA_TRY(liana__config_keep_columns(run->config, columns, &run->arena, error));
-    run->length_before = (liana__training_length){old.train.epochs, old.train.steps, old.train.max_minutes, 0};
+    run->length_before = (liana__training_length){old.job.epochs, old.job.steps, old.job.max_minutes, 0};
     liana__arena arena = {0};
     liana_status status = check_same_config(run, options, &old, path, &arena, error);
     liana__arena_free(&arena);

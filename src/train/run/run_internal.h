@@ -20,11 +20,6 @@ liana_status liana__run_find_data(liana__run *run, const liana__run_options *opt
 liana_status liana__run_open_examples(liana__run *run, liana__loader **loader, liana__error *error) LIANA_MUST_USE;
 liana_status liana__run_start_loaders(liana__run *run, const liana__run_options *options, liana__error *error);
 
-/* run.c: stores the state of the training data in run->state, for checkpoints. Before a checkpoint is loaded. */
-liana_status liana__run_note_data(liana__run *run, liana__error *error);
-/* The same for their contents, as far as they are not known. After a checkpoint is loaded, or none. */
-void liana__run_note_contents(liana__run *run, const liana__run_options *options);
-
 /* run_classes.c: the classes of a labelled source. The first training data define the run's classes, unless the
  * configuration does. INVALID_DATA: later data have names where the run has numbers. `pattern` names the data in
  * messages. */
@@ -104,16 +99,13 @@ size_t liana__run_data_memory(const liana__run *run);
  * training, one part is read at a time and has all. */
 size_t liana__run_part_memory(const liana__run *run, const liana__run_data *part);
 
-/* run_train.c: how long the training is, and its callbacks. */
-liana__training_length liana__run_length(const liana__run *run);
-liana_status liana__run_find_callbacks(liana__run *run, liana__error *error);
+/* run_train.c */
 /* The folder of checkpoints in a run folder, in the run's arena. NULL: out of memory. */
 char *liana__run_checkpoints(liana__run *run, const char *folder);
 
-/* run_optimizer.c: reads optimizer, schedule, strategy, loss and metrics. */
+/* run_optimizer.c: reads optimizer, schedule, stages, strategy, loss and metrics. The model then trains what the first stage
+ * says, whose optimizer it is. */
 liana_status liana__run_find_optimizer(liana__run *run, liana__optimizer_choice *choice, liana__error *error);
-/* Reads config->stages, which are given; the model trains what the first one says. */
-liana_status liana__run_find_stages(liana__run *run, liana__error *error);
 liana_status liana__run_find_strategy(liana__run *run, bool training, liana__strategy_choice *choice,
                                       liana__error *error);
 /* Gives Normalizations the mean and variance of the training data, unless weights are loaded. */
@@ -141,7 +133,7 @@ liana_status liana__run_send_all(const liana__run *run, liana__error *error) LIA
 liana_status liana__run_share_beginning(liana__run *run, const liana__run_options *options, liana_status status,
                                         liana__error *error) LIANA_MUST_USE;
 
-/* run_agreement.c: in a cluster, what all processes must have in common (train/core/agreement.h): version and
+/* run_agreement.c: in a cluster, what all processes must have in common (step/agreement.h): version and
  * settings, before anything is opened; then the files of the data, by names and sizes, and by contents where only times
  * differ; then the bits that they compute. Alone: nothing. */
 liana_status liana__run_agree_on_settings(const liana__run *run, const liana__run_options *options, liana__error *error)
@@ -157,6 +149,8 @@ liana_status liana__run_agree_to_go_on(const liana__run *run, const liana__run_o
 liana_status liana__run_agree_on_arithmetic(liana__run *run, const liana__run_options *options, liana__error *error)
     LIANA_MUST_USE;
 
+/* run_agreement.c: removes a dotted key with one dot at most; a section of which nothing is left, too. */
+void liana__run_drop_key(liana__value *config, const char *key);
 /* run_agreement.c: leaves of each text only what is behind its last '/': the same data may be in other folders. */
 void liana__run_drop_folders(liana__value *tree);
 

@@ -4,9 +4,9 @@
 #include "formats/json.h"
 #include "models/models.h"
 #include "models/preprocessing.h"
+#include "train/checkpoint/weight_source.h"
+#include "train/checkpoint/weights.h"
 #include "train/model/model_preprocessing.h"
-#include "train/model/weight_source.h"
-#include "train/model/weights.h"
 
 #include <stdio.h>
 #include <stdlib.h>

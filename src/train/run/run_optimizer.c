@@ -4,15 +4,10 @@
 
 liana_status liana__run_find_optimizer(liana__run *run, liana__optimizer_choice *choice, liana__error *error)
 {
-    return liana__optimizer_read(run->context, run->config->train.optimizer, "train.optimizer", &run->arena, choice,
-                                 error);
-}
-
-liana_status liana__run_find_stages(liana__run *run, liana__error *error)
-{
-    LIANA_TRY(liana__config_read_stages(run->config, &run->arena, &run->stages, error));
-    LIANA_TRY(liana__training_stages_bind(&run->stages, run->model, "stages", &run->arena, error));
-    liana__training_stage_apply(&run->stages, 0, run->model);
+    LIANA_TRY(
+        liana__optimizer_read(run->context, run->config->job.optimizer, "train.optimizer", &run->arena, choice, error));
+    LIANA_TRY(liana__job_begin_stages(&run->job, run->model, error));
+    if (run->job.stages.count) *choice = run->job.stages.items[0].optimizer;
     return LIANA_OK;
 }
 
@@ -20,7 +15,7 @@ liana_status liana__run_find_strategy(liana__run *run, bool training, liana__str
                                       liana__error *error)
 {
     const liana__cluster *cluster = liana__cluster_of(run->context);
-    LIANA_TRY(liana__strategy_read(run->config->train.strategy, "train.strategy", &run->arena, choice, error));
+    LIANA_TRY(liana__strategy_read(run->config->job.strategy, "train.strategy", &run->arena, choice, error));
     /* Who trained the run does not say who measures it. */
     if (!training && (cluster || choice->strategy->needs_cluster)) {
         *choice = (liana__strategy_choice){&liana__strategy_one_device, NULL};
@@ -33,44 +28,18 @@ liana_status liana__run_find_strategy(liana__run *run, bool training, liana__str
     return LIANA_OK;
 }
 
-/* Whether the configuration names a loss, and does not leave it at its default. */
-static bool names_loss(const liana__run *run)
-{
-    const liana__value *root = run->config->root;
-    const liana__value *train = root && root->kind == LIANA__VALUE_MAP ? liana__value_get(root, "train") : NULL;
-    return train && train->kind == LIANA__VALUE_MAP && liana__value_get(train, "loss");
-}
-
-/* What is measured may be known from the model's file, and what is only predicted needs no loss for each output. */
-static void find_untrained(const liana__run *run, bool measures, liana__objective_request *request)
-{
-    if (!names_loss(run)) request->loss = NULL;
-    liana__model_recall_objective(run->model, request);
-    request->predicts = !measures && !request->loss && liana__model_num_outputs(run->model) > 1;
-}
-
+/* Where nothing is trained, a loss that the configuration leaves at its default is none. */
 liana_status liana__run_find_objective(liana__run *run, const liana__run_options *options,
                                        const liana__objective **objective, liana__error *error)
 {
-    const liana__train_config *train = &run->config->train;
+    liana__job_options job = run->config->job;
     const liana__run_data *data = run->training.source ? &run->training : &run->validation;
-    const liana_component *targets[LIANA__MAX_OUTPUTS] = {0};
-    for (size_t i = 0; data->source && i < LIANA__MAX_OUTPUTS; i++) {
-        if (data->match.targets[i].name) targets[i] = &data->match.targets[i];
-    }
-    liana__objective_request request = {.targets = targets,
-                                        .model = run->model,
-                                        .loss = train->loss,
-                                        .loss_weights = train->loss_weights,
-                                        .metrics = train->metrics,
-                                        .where = "train",
+    const liana__data_match *match = data->source ? &data->match : NULL;
+    liana__objective_request request = {.model = run->model,
                                         .by_class = options->by_class,
-                                        .threshold = train->threshold};
-    if (!options->training) find_untrained(run, options->validation, &request);
-    liana__objective *made = liana__arena_allocate(&run->arena, sizeof *made);
-    if (!made) return liana__fail_memory(error, "the loss");
-    *objective = made;
-    return liana__objective_create(&request, options->training, &run->arena, made, error);
+                                        .predicts = !options->training && !options->validation};
+    if (!options->training && !liana__config_gives(run->config, "train.loss")) job.loss = NULL;
+    return liana__model_find_objective(&job, match, options->training, &run->arena, &request, objective, error);
 }
 
 liana_status liana__run_list_values(liana__run *run, const liana__objective **objective, liana__error *error)

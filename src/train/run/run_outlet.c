@@ -58,7 +58,7 @@ static liana_status go_on(liana__run *run, const liana__paths *names, liana__err
     liana__newest_checkpoint newest;
     const char *wanted[NUM_FILES];
     size_t count = 0;
-    LIANA_TRY(liana__checkpoints_fetch(run->outlet, LIANA__RUN_CHECKPOINTS, names, run->config->checkpoint.keep,
+    LIANA_TRY(liana__checkpoints_fetch(run->outlet, LIANA__RUN_CHECKPOINTS, names, run->config->job.checkpoint.keep,
                                        &newest, error));
     if (newest == LIANA__NEWEST_LOCAL) return LIANA_OK;
     for (size_t i = 0; i < NUM_FILES; i++) {

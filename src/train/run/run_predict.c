@@ -1,6 +1,6 @@
 /* Predictions as CSV files. */
-#include "train/core/chief_task.h"
-#include "train/core/prediction_rows.h"
+#include "train/objective/chief_task.h"
+#include "train/objective/prediction_rows.h"
 #include "train/run/run_internal.h"
 
 #include "base/format.h"

@@ -62,12 +62,12 @@ static liana_status open_bucket(successor *own, const char *url, liana__error *e
     liana_status status = hold(own, folder, outlet, error);
     if (status == LIANA_OK) status = liana__outlet_list(outlet, &arena, &names, error);
     if (status == LIANA_OK) {
-        status = liana__checkpoints_fetch(outlet, LIANA__RUN_CHECKPOINTS, &names, run->config->checkpoint.keep, &newest,
-                                          error);
+        status = liana__checkpoints_fetch(outlet, LIANA__RUN_CHECKPOINTS, &names, run->config->job.checkpoint.keep,
+                                          &newest, error);
     }
     liana__arena_free(&arena);
     if (status == LIANA_OK) status = lead_to(run, folder, error);
-    if (status == LIANA_OK && run->writer) liana__checkpoint_writer_send(run->writer, outlet);
+    if (status == LIANA_OK && run->job.writer) liana__checkpoint_writer_send(run->job.writer, outlet);
     return status;
 }
 

@@ -4,29 +4,13 @@
 #include "backends/pjrt/platform.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "train/checkpoint/checkpoint_writer.h"
 #include "train/checkpoint/shared_checkpoint.h"
 #include "train/checkpoint/temporary.h"
-#include "train/core/chief_task.h"
-#include "train/numbers/watch.h"
+#include "train/objective/chief_task.h"
 
 char *liana__run_checkpoints(liana__run *run, const char *folder)
 {
     return liana__path_join(&run->arena, folder, "checkpoints");
-}
-
-liana__training_length liana__run_length(const liana__run *run)
-{
-    const liana__train_config *train = &run->config->train;
-    return (liana__training_length){train->epochs, train->steps, train->max_minutes, run->stop_at};
-}
-
-liana_status liana__run_find_callbacks(liana__run *run, liana__error *error)
-{
-    LIANA_TRY(liana__callbacks_begin(&run->callbacks, error));
-    LIANA_TRY(liana__control_read(&run->callbacks, run->config->train.control, "train.control", &run->arena, error));
-    return liana__callback_list_read(&run->callbacks, run->context, run->config->train.callbacks, "train.callbacks",
-                                     &run->arena, error);
 }
 
 /* Passes events on, and keeps the history on disk up to date. */
@@ -60,7 +44,7 @@ static liana_status save_handover(const watcher *own, liana__error *error)
     liana__run *run = own->run;
     liana__handover *handover = own->options->handover;
     const char *folder;
-    LIANA_TRY(liana__checkpoint_writer_finish(run->writer, error));
+    LIANA_TRY(liana__checkpoint_writer_finish(run->job.writer, error));
     LIANA_TRY(liana__temporary_folder(handover->arena, &folder, error));
     LIANA_TRY(liana__checkpoint_save(folder, &run->core.variables, &run->core.state, 0, error));
     return liana__checkpoint_newest(folder, handover->arena, &handover->checkpoint, error);
@@ -85,20 +69,11 @@ static liana_status save(void *user, liana__error *error)
     liana__run *run = own->run;
     LIANA_TRY(liana__run_may_write(run, error));
     if (own->hands_over) return save_handover(own, error);
-    LIANA_TRY(liana__checkpoint_writer_save(run->writer, &run->core.variables, &run->core.state, error));
+    LIANA_TRY(liana__checkpoint_writer_save(run->job.writer, &run->core.variables, &run->core.state, error));
     /* Where another process could take over, it must find what all take for saved. */
     if (!run->core.cluster || !liana__cluster_survives(run->core.cluster)) return LIANA_OK;
-    LIANA_TRY(liana__checkpoint_writer_finish(run->writer, error));
+    LIANA_TRY(liana__checkpoint_writer_finish(run->job.writer, error));
     return liana__run_send_all(run, error);
-}
-
-static liana_status open_writer(liana__run *run, liana__checkpoint_writer **writer, liana__error *error)
-{
-    const liana__checkpoint_writer_options options = {.folder = liana__run_checkpoints(run, run->folder),
-                                                      .keep = run->config->checkpoint.keep,
-                                                      .outlet = run->outlet};
-    if (!options.folder) return liana__fail_memory(error, "the run folder");
-    return liana__checkpoint_writer_create(&options, &run->core.variables, writer, error);
 }
 
 /* Processes are taken in after an update. */
@@ -156,44 +131,25 @@ static liana_status open_examples(void *user, liana__loader **loader, liana__err
 
 static liana_status fit(liana__run *run, const liana__run_options *options, liana__error *error)
 {
-    const liana__config *config = run->config;
+    liana__job *job = &run->job;
     liana__error write_error = {0};
     watcher own = {.run = run, .options = options, .error = &write_error};
     own.generation = liana__cluster_generation(run->core.cluster);
-    const liana__train_config *train = &config->train;
-    const liana__checkpoint_config *saves = &config->checkpoint;
-    const liana__checkpointing_options checkpointing = {.every_epoch = saves->every_epoch,
-                                                        .every_steps = saves->every_steps,
-                                                        .every_minutes = saves->every_minutes,
-                                                        .keep_every_hours = saves->keep_every_hours,
-                                                        .best = {.monitor = saves->best, .mode = saves->best_mode}};
+    job->notes = (liana__notes){options->on_note, options->user};
     const liana__progress_options progress = {watch, &own};
-    const liana__numbers_options numbers = {(liana__on_bad_numbers)train->on_bad_numbers, train->max_bad_numbers,
-                                            train->bad_numbers_factor, run->folder};
-    const liana__standard_callbacks standard = {&checkpointing, &train->max_minutes, &run->stop_at, &progress,
-                                                &numbers};
-    LIANA_TRY(liana__callbacks_finish(&run->callbacks, &standard, error));
-    if (run->folder) LIANA_TRY(open_writer(run, &run->writer, error));
+    const liana__job_watch watching = {&progress, true, run->folder};
+    const char *checkpoints = run->folder ? liana__run_checkpoints(run, run->folder) : NULL;
+    if (run->folder && !checkpoints) return liana__fail_memory(error, "the run folder");
+    if (checkpoints) LIANA_TRY(liana__job_open_writer(job, checkpoints, run->outlet, error));
     liana__fit_options wanted = {.training = run->training.loader,
                                  .validation = run->validation.loader,
-                                 .batch_size = train->batch_size,
-                                 .validation_batch_size = train->validation_batch_size,
-                                 .validation_steps = train->validation_steps,
-                                 .validation_freq = train->validation_freq,
-                                 .steps_per_execution = train->steps_per_execution,
-                                 .length = liana__run_length(run),
-                                 .resumed = run->resumed,
                                  .seen_classes = liana__warn_classes_to_see(&run->warnings),
                                  .save = run->folder ? save : NULL,
                                  .hand_over = plan_handover,
                                  .user = &own,
-                                 .callbacks = &run->callbacks,
                                  .folder = run->folder,
-                                 .open_examples = run->training.source->streams ? NULL : open_examples,
-                                 .notes = {options->on_note, options->user}};
-    liana_status status = liana__fit(&run->core, &wanted, error);
-    status = liana__checkpoint_writer_close(run->writer, status, error);
-    run->writer = NULL;
+                                 .open_examples = run->training.source->streams ? NULL : open_examples};
+    liana_status status = liana__job_fit(job, &watching, &wanted, error);
     if (own.status != LIANA_OK) {
         *error = write_error;
         return own.status;
@@ -216,7 +172,7 @@ static liana_status remove_old_checkpoints(liana__run *run, liana__error *error)
     const char *folder = liana__run_checkpoints(run, run->folder);
     if (!folder) return liana__fail_memory(error, "the run folder");
     if (!liana__folder_exists(folder)) return LIANA_OK;
-    return liana__checkpoints_remove_old(folder, &run->core.state, run->config->checkpoint.keep, error);
+    return liana__checkpoints_remove_old(folder, &run->core.state, run->config->job.checkpoint.keep, error);
 }
 
 /* The last files. What the others take for written is in the bucket, too. */
@@ -250,19 +206,6 @@ static liana_status explain(const liana__run *run, liana_status status, liana__e
     if (written || liana__run_may_write(run, &gone) == LIANA_OK) return status;
     *error = gone;
     return gone.status;
-}
-
-/* Whatever ended the run, what it wrote is sent. */
-static liana_status send_results(const liana__run *run, const liana__run_options *options, liana_status status,
-                                 liana__error *error)
-{
-    liana__error own = {0};
-    if (!run->outlet) return status;
-    liana__run_note(options, "sending the results to '%s'", liana__outlet_url(run->outlet));
-    liana_status sent = liana__run_send_all(run, &own);
-    if (sent == LIANA_OK || (status != LIANA_OK && status != LIANA_CANCELLED)) return status;
-    *error = own;
-    return sent;
 }
 
 /* A device that has failed takes nothing with it that a checkpoint has. */
@@ -323,5 +266,6 @@ liana_status liana__run_train(liana__run *run, const liana__run_options *options
     if (held != LIANA_OK) return well ? held : status;
     /* The error that ended the run is reported first. */
     liana_status listed = liana__run_write_bad_records(run, status == LIANA_OK ? error : NULL);
-    return send_results(run, options, status == LIANA_OK ? listed : status, error);
+    if (run->outlet) liana__run_note(options, "sending the results to '%s'", liana__outlet_url(run->outlet));
+    return liana__job_send(run->outlet, status == LIANA_OK ? listed : status, error);
 }

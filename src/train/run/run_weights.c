@@ -107,9 +107,9 @@ static bool is_label(const liana__run *run, size_t output)
 static int64_t count_classes(const liana__objective_output *output, const liana__strings *names)
 {
     int64_t values = output->shape.dims[output->shape.rank - 1];
-    if (output->target == LIANA__TARGET_CLASSES || values > 1) return values;
+    if (output->target == LIANA_TARGET_CLASSES || values > 1) return values;
     if (names->count) return (int64_t)names->count;
-    return output->activation == LIANA__ACTIVATION_SIGMOID ? 2 : LIANA__MAX_CLASSES;
+    return output->activation == LIANA_LOGITS_SIGMOID ? 2 : LIANA__MAX_CLASSES;
 }
 
 /* Balanced: the classes that are drawn add up to the same, an average example to 1; scikit-learn's formula. */
@@ -128,7 +128,7 @@ static void balance(const liana__run *run, double *balanced, int64_t num_classes
 static liana_status check_balanced(const liana__run *run, const liana__objective_output *output, size_t index,
                                    liana__error *error)
 {
-    const liana__value *value = run->config->train.class_weights;
+    const liana__value *value = run->config->job.class_weights;
     if (!liana__run_is_balanced(value) || (is_label(run, index) && run->drawn)) return LIANA_OK;
     const char *target = run->training.match.targets[index].name;
     return liana__fail_at(error, &value->place, key,
@@ -140,7 +140,7 @@ static liana_status check_balanced(const liana__run *run, const liana__objective
 /* Several answers of yes and no may be yes together. */
 static void note_rule(const liana__objective_output *output, const liana__run_options *options)
 {
-    if (output->activation != LIANA__ACTIVATION_SIGMOID || output->shape.dims[output->shape.rank - 1] == 1) return;
+    if (output->activation != LIANA_LOGITS_SIGMOID || output->shape.dims[output->shape.rank - 1] == 1) return;
     liana__run_note(options, "%s: an example of '%s' with several classes has the weight of the first, as in Keras",
                     key, output->name);
 }
@@ -148,7 +148,7 @@ static void note_rule(const liana__objective_output *output, const liana__run_op
 liana_status liana__run_find_class_weights(liana__run *run, const liana__objective *objective,
                                            const liana__run_options *options, liana__error *error)
 {
-    const liana__value *value = run->config->train.class_weights;
+    const liana__value *value = run->config->job.class_weights;
     if (!value) return LIANA_OK;
     LIANA_TRY(liana__objective_check_class_weights(objective, &value->place, key, error));
     const size_t index = weighed_output(objective);

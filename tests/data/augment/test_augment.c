@@ -181,7 +181,7 @@ static void test_stages_take_any_size(void **state)
                 liana__augment *augment;
                 context->isa = (liana__isa)isa;
                 if (read_list(context, list, shape, &augment, &error) != LIANA_OK) {
-                    assert_non_null(strstr(error.message, "square"));
+                    assert_says(error.message, "square");
                     num_refused++;
                     continue;
                 }
@@ -197,7 +197,8 @@ static void test_stages_take_any_size(void **state)
             }
         }
     }
-    assert_true(num_refused > 0 && num_refused <= 10 * ((int)best + 1));
+    assert_compare(num_refused, >, 0);
+    assert_compare(num_refused, <=, 10 * ((int)best + 1));
     liana_context_destroy(context);
 }
 
@@ -213,14 +214,19 @@ static double check_part(const char *text, int height, int width, int channels)
     liana__augment_shape first = liana__augment_input(augment);
     size_t size = (size_t)(height * width * channels);
     double share = 0;
-    assert_true(liana__augment_size(&first) <= LARGEST && size <= LARGEST);
+    assert_compare(liana__augment_size(&first), <=, LARGEST);
+    assert_compare(size, <=, LARGEST);
     draw_image(src, &first);
     for (uint64_t position = 0; position < 64; position++) {
         liana_example_address address = at(position);
         liana__image_region part;
         liana__augment_find_region(augment, &address, &part);
-        assert_true(part.top >= 0 && part.left >= 0 && part.height > 0 && part.width > 0);
-        assert_true(part.top + part.height <= first.height && part.left + part.width <= first.width);
+        assert_compare(part.top, >=, 0);
+        assert_compare(part.left, >=, 0);
+        assert_compare(part.height, >, 0);
+        assert_compare(part.width, >, 0);
+        assert_compare(part.top + part.height, <=, first.height);
+        assert_compare(part.left + part.width, <=, first.width);
         share += (double)(part.height * part.width) / (double)(first.height * first.width) / 64;
         memset(other, 0xA5 ^ (int)position, sizeof other);
         for (int64_t y = part.top; y < part.top + part.height; y++) {
@@ -305,11 +311,11 @@ static void test_changes_of_colour_are_joined(void **state)
             apply(apart, &address, src, second, size);
             assert_int_equal(calls, 3);
             for (size_t i = 0; i < size; i++) {
-                assert_true(abs(first[i] - second[i]) <= 2);
+                assert_compare(abs(first[i] - second[i]), <=, 2, i);
                 differences += first[i] != second[i];
             }
         }
-        assert_true(differences > 0);
+        assert_compare(differences, >, 0);
         liana__augment_destroy(joined);
         liana__augment_destroy(apart);
     }
@@ -417,8 +423,8 @@ static void check_partners(const mixed_batch *own)
         for (int i = shards[shard]; i < shards[shard + 1]; i++) {
             assert_in_range(own->partners[i], shards[shard], shards[shard + 1] - 1);
             assert_int_equal(seen[own->partners[i]]++, 0);
-            assert_true(own->partner_sizes[2 * i] == (float)own->partners[i] + 0.5f);
-            assert_true(own->partner_sizes[2 * i + 1] == (float)-own->partners[i]);
+            assert_compare(own->partner_sizes[2 * i], ==, (float)own->partners[i] + 0.5f, i);
+            assert_compare(own->partner_sizes[2 * i + 1], ==, (float)-own->partners[i], i);
         }
     }
 }
@@ -429,7 +435,7 @@ static int count_partner(const mixed_batch *own, int i)
     int count = 0;
     for (int k = 0; k < MIX_SIZE; k++) {
         int value = own->images[i * MIX_SIZE + k];
-        assert_true(value == 20 * i || value == 20 * own->partners[i]);
+        if (value != 20 * i) assert_int_equal(value, 20 * own->partners[i]);
         count += value != 20 * i;
     }
     return count;
@@ -452,7 +458,8 @@ static void test_mixed_images_have_the_shares_that_they_say(void **state)
         for (int i = 0; i < MIXED; i++) {
             double share = (double)own.shares[i];
             int expected = (int)floor(share * 20 * i + (1 - share) * 20 * own.partners[i] + 0.5);
-            for (int k = 0; k < MIX_SIZE; k++) assert_true(abs(own.images[i * MIX_SIZE + k] - expected) <= 1);
+            for (int k = 0; k < MIX_SIZE; k++)
+                assert_compare(abs(own.images[i * MIX_SIZE + k] - expected), <=, 1, i, k);
             sum += share / 4000;
             squares += share * share / 4000;
         }
@@ -460,14 +467,14 @@ static void test_mixed_images_have_the_shares_that_they_say(void **state)
         check_partners(&own);
         for (int i = 0; i < MIXED; i++) {
             double expected = 1 - (double)count_partner(&own, i) / MIX_SIZE;
-            if (own.partners[i] != i) assert_true(fabs((double)own.shares[i] - expected) < 1e-6);
+            if (own.partners[i] != i) assert_near(own.shares[i], expected, 1e-6, i);
         }
         mix(either, &own, MIXED * trial);
         for (int i = 0; i < MIXED; i++) mixed += own.shares[i] < 1;
     }
     /* Beta(1, 1) is uniform: mean 1/2, second moment 1/3; five standard deviations of 4000. */
-    assert_true(fabs(sum - 0.5) < 5 * sqrt(1.0 / 12 / 4000));
-    assert_true(fabs(squares - 1.0 / 3) < 5 * sqrt(4.0 / 45 / 4000));
+    assert_near(sum, 0.5, 5 * sqrt(1.0 / 12 / 4000));
+    assert_near(squares, 1.0 / 3, 5 * sqrt(4.0 / 45 / 4000));
     assert_share(mixed / 4000.0, 0.25);
     liana__augment_destroy(mixup);
     liana__augment_destroy(cutmix);
@@ -491,12 +498,13 @@ static void test_shares_have_the_variance_of_their_alpha(void **state)
         for (uint64_t trial = 0; trial < 400; trial++) {
             mix(augment, &own, MIXED * trial);
             for (int i = 0; i < MIXED; i++) {
-                assert_true(own.shares[i] >= 0 && own.shares[i] <= 1);
+                assert_compare(own.shares[i], >=, 0, i);
+                assert_compare(own.shares[i], <=, 1, i);
                 squares += ((double)own.shares[i] - 0.5) * ((double)own.shares[i] - 0.5) / 4000;
             }
         }
         double expected = 1 / (4 * (2 * cases[k].alpha + 1));
-        assert_true(fabs(squares - expected) < 0.08 * expected);
+        assert_near(squares, expected, 0.08 * expected);
         liana__augment_destroy(augment);
     }
     liana_context_destroy(context);

@@ -116,8 +116,8 @@ static void test_names_are_checked(void **state)
     liana_model *model = build(context);
     liana_fit_options options = {.training = data, .augment = "[mime]"};
     assert_int_equal(liana_fit(model, &options), LIANA_INVALID_CONFIG);
-    assert_non_null(strstr(liana_context_message(context), "augment[0]"));
-    assert_non_null(strstr(liana_context_message(context), "did you mean 'mine'?"));
+    assert_says(liana_context_message(context), "augment[0]");
+    assert_says(liana_context_message(context), "did you mean 'mine'?");
     liana_model_destroy(model);
     liana_dataset_close(data);
     liana_context_destroy(context);

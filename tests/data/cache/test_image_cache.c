@@ -243,7 +243,7 @@ static void test_killed_writers_leave_whole_entries(void **state)
         pid_t writers[2];
         for (int i = 0; i < 2; i++) {
             writers[i] = fork();
-            assert_true(writers[i] >= 0);
+            assert_compare(writers[i], >=, 0, i);
             if (writers[i] == 0) write_for_ever(path);
         }
         usleep((useconds_t)(300 * trial));
@@ -342,9 +342,9 @@ static int run_epoch(const char *file, const char *folder, const char *settings,
             char id[16];
             snprintf(id, sizeof id, "n%d", (int)batch->records[i]);
             assert_string_equal(batch->ids[i], id);
-            assert_int_equal(batch->labels[i], batch->records[i]);
+            assert_compare(batch->labels[i], ==, batch->records[i], i);
             for (int k = 0; k < side * side; k++) {
-                assert_int_equal(batch->images[i * side * side + k], (uint8_t)(batch->records[i] * 5));
+                assert_compare(batch->images[i * side * side + k], ==, (uint8_t)(batch->records[i] * 5), i, k);
             }
         }
         liana__loader_release(loader, batch);
@@ -378,7 +378,7 @@ static void test_runs_share_a_file(void **state)
     /* Another file of the same name: of another size, of another time. */
     liana__test_write("data.bin", "longer", 6);
     assert_int_equal(run_epoch(data, folder, "a", SIDE, &note), RECORDS);
-    assert_non_null(strstr(note.data, "the source files changed"));
+    assert_says(note.data, "the source files changed");
     assert_int_equal(run_epoch(data, folder, "a", SIDE, &note), 0);
     struct timespec times[2] = {{1, 0}, {1, 5}};
     assert_int_equal(utimensat(AT_FDCWD, data, times, 0), 0);
@@ -410,17 +410,17 @@ static void test_damaged_images_are_made_anew(void **state)
     liana__text note = {0};
     assert_int_equal(run_epoch(data, folder, "", SIDE, &note), RECORDS);
     const char *path = only_file(folder);
-    assert_non_null(strstr(path, "training-"));
+    assert_says(path, "training-");
     const off_t stride = HEAD + 64;
     change_byte(path, PAGE + 11 * stride + HEAD + 3);
     assert_int_equal(run_epoch(data, folder, "", SIDE, &note), 1);
-    assert_non_null(strstr(note.data, "1 image was damaged"));
-    assert_non_null(strstr(note.data, "damaged.bin', record 11"));
+    assert_says(note.data, "1 image was damaged");
+    assert_says(note.data, "damaged.bin', record 11");
     assert_int_equal(run_epoch(data, folder, "", SIDE, &note), 0);
     change_byte(path, PAGE + 11 * stride + 20);
     change_byte(path, PAGE + 40 * stride);
     assert_int_equal(run_epoch(data, folder, "", SIDE, &note), 2);
-    assert_non_null(strstr(note.data, "2 images were damaged"));
+    assert_says(note.data, "2 images were damaged");
     /* A run that was killed in the middle goes on where it was. */
     int descriptor = open(path, O_RDWR);
     for (int i = 0; i < 30; i++) {
@@ -459,10 +459,11 @@ static void test_a_full_disk_stops_no_run(void **state)
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
     signal(SIGXFSZ, handler);
     assert_int_equal(reads, RECORDS);
-    assert_non_null(strstr(note.data, "decoded in each epoch"));
-    assert_non_null(strstr(note.data, path));
+    assert_says(note.data, "decoded in each epoch");
+    assert_says(note.data, path);
     reads = run_epoch(data, folder, "", SIDE, &note);
-    assert_true(reads > RECORDS - 20 && reads <= RECORDS);
+    assert_compare(reads, >, RECORDS - 20);
+    assert_compare(reads, <=, RECORDS);
     assert_int_equal(run_epoch(data, folder, "", SIDE, &note), 0);
     liana__text_free(&note);
 }

@@ -17,8 +17,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define assert_says(text, part) assert_non_null(strstr((text), (part)))
-
 /* ---- shards of real flowers with known damage ---- */
 
 enum { FLOWERS = 402, WRONG_LABEL = 40, CUT_IMAGE = 90, NO_IMAGE = 320, FIRST = 0, WRONG_CHECKSUM = 217, NUM_BAD = 5 };
@@ -108,7 +106,8 @@ static void take_batch(epoch_images *all, const liana__batch *batch)
     uint64_t next = batch->first_position;
     for (int64_t i = 0; i < batch->count; i++) {
         uint64_t at = batch->positions[i];
-        assert_true(at >= next && at < batch->first_position + (uint64_t)batch->num_positions);
+        assert_compare(at, >=, next);
+        assert_compare(at, <, batch->first_position + (uint64_t)batch->num_positions);
         next = at + 1;
         assert_false(all->there[at]);
         all->there[at] = true;
@@ -215,29 +214,32 @@ static void test_other_examples_stay(void **state)
             int missing = 0, mixed_elsewhere = 0;
             for (uint64_t at = 0; at < 2 * FLOWERS; at++) {
                 assert_true(clean->there[at]);
-                assert_true(bad->there[at] == !is_bad(clean->records[at]));
+                assert_compare(bad->there[at], ==, !is_bad(clean->records[at]), at);
                 missing += !bad->there[at];
                 if (!bad->there[at]) continue;
-                assert_int_equal(bad->records[at], clean->records[at]);
-                assert_int_equal(bad->labels[at], clean->labels[at]);
+                assert_compare(bad->records[at], ==, clean->records[at], at);
+                assert_compare(bad->labels[at], ==, clean->labels[at], at);
                 /* Who is mixed with whom is decided within a shard. */
                 if (mixes && beside_gap(clean, at)) {
                     mixed_elsewhere++;
                     continue;
                 }
                 assert_memory_equal(bad->images + at * IMAGE, clean->images + at * IMAGE, IMAGE);
-                assert_int_equal(bad->partners[at], clean->partners[at]);
-                assert_true(bad->shares[at] == clean->shares[at]);
+                assert_compare(bad->partners[at], ==, clean->partners[at], at);
+                assert_compare(bad->shares[at], ==, clean->shares[at], at);
             }
             assert_int_equal(missing, 2 * NUM_BAD);
-            assert_true(mixes ? mixed_elsewhere > 0 && mixed_elsewhere < 2 * NUM_BAD * MICROBATCH : !mixed_elsewhere);
+            if (mixes)
+                assert_in_range(mixed_elsewhere, 1, 2 * NUM_BAD * MICROBATCH - 1);
+            else
+                assert_int_equal(mixed_elsewhere, 0);
             /* Each is listed once, with its place. */
             assert_int_equal(list.count, NUM_BAD);
             for (int i = 0; i < NUM_BAD; i++) {
                 int record = BAD_FLOWERS[i] < 201 ? BAD_FLOWERS[i] : BAD_FLOWERS[i] - 201;
                 assert_int_equal(list.items[i].record, record);
                 assert_says(list.items[i].file, BAD_FLOWERS[i] < 201 ? "bad-0.tfrec" : "bad-1.tfrec");
-                assert_int_equal(list.items[i].offset, liana__test_record_offset(list.items[i].file, record));
+                assert_compare(list.items[i].offset, ==, liana__test_record_offset(list.items[i].file, record), i);
             }
             assert_says(list.items[0].reason, "checksum");
             assert_says(list.items[1].reason, "label 1003");
@@ -352,7 +354,7 @@ static void check_listing(const char *name)
         assert_string_equal(liana__path_name(found->file), expected[i].file);
         assert_int_equal(found->record, expected[i].record);
         assert_int_equal(found->offset, liana__test_record_offset(found->file, expected[i].record));
-        assert_true(!found->id == !expected[i].id);
+        assert_compare(!found->id, ==, !expected[i].id, i);
         if (found->id) assert_string_equal(found->id, expected[i].id);
         assert_says(found->reason, expected[i].reason);
     }
@@ -377,13 +379,13 @@ static void test_a_run(void **state)
     /* No prediction is invented: a row for each of the others, in their order. */
     char *rows = liana__test_read_text("run/test_predictions.csv");
     assert_int_equal(count_of(rows, "\n"), 1 + 19);
-    assert_null(strstr(rows, "img203"));
+    assert_never_says(rows, "img203");
     assert_says(rows, "img202,");
     assert_says(rows, "img204,");
     free(rows);
     rows = liana__test_read_text("run/validation_predictions.csv");
     assert_int_equal(count_of(rows, "\n"), 1 + 19);
-    assert_null(strstr(rows, "img107"));
+    assert_never_says(rows, "img107");
     free(rows);
     char run[256], data[256];
     snprintf(run, sizeof run, "%s", liana__test_path("run"));

@@ -133,8 +133,6 @@ static const char *write_odd(void)
     return config;
 }
 
-#define assert_says(text, part) assert_non_null(strstr((text), (part)))
-
 static void test_every_kind_of_finding(void **state)
 {
     (void)state;
@@ -195,7 +193,7 @@ static void test_quarantine(void **state)
     assert_ok(liana__bad_records_read(&records, list, NULL, &error), &error);
     static const int64_t expected[] = {UNDECODABLE, FAR_LABEL, UNLABELLED, 10, CONTRADICTED, LEAKED, DAMAGED};
     assert_int_equal(records.count, 7);
-    for (size_t i = 0; i < 7; i++) assert_int_equal(records.items[i].record, expected[i]);
+    for (size_t i = 0; i < 7; i++) assert_compare(records.items[i].record, ==, expected[i], i);
     assert_int_equal(records.items[6].offset, liana__test_record_offset(liana__test_path("train-1.tfrec"), DAMAGED));
     assert_string_equal(records.items[0].id, "img022");
     liana__bad_records_free(&records);
@@ -442,7 +440,7 @@ static void test_list_round_trip(void **state)
         assert_int_equal(found->record, wanted->record);
         assert_int_equal(found->offset, wanted->offset);
         assert_string_equal(found->reason, wanted->reason);
-        assert_true(!found->id == !wanted->id);
+        assert_compare(!found->id, ==, !wanted->id);
         if (found->id) assert_string_equal(found->id, wanted->id);
     }
     liana__bad_records_free(&list);
@@ -493,8 +491,8 @@ static void test_hashes_differ(void **state)
     assert_int_equal(count, sizeof seen / sizeof *seen);
     for (size_t i = 0; i < count; i++) {
         for (size_t k = 0; k < i; k++) {
-            assert_true(seen[i].words[0] != seen[k].words[0]);
-            assert_true(seen[i].words[1] != seen[k].words[1]);
+            assert_compare(seen[i].words[0], !=, seen[k].words[0], i, k);
+            assert_compare(seen[i].words[1], !=, seen[k].words[1], i, k);
         }
     }
 }

@@ -94,7 +94,7 @@ static found read_shards(const char *pattern)
         for (size_t record = 0; record < count; record++) {
             const uint8_t *bytes, *value;
             size_t size, value_size;
-            assert_true(all.num_records < 64);
+            assert_compare(all.num_records, <, 64);
             assert_ok(liana__tfrecord_get(file, record, &bytes, &size, &error), &error);
             assert_ok(liana__example_parse(&example, paths.items[p], record, bytes, size, &error), &error);
             assert_ok(liana__example_bytes(&example, "image", &value, &value_size, &error), &error);
@@ -223,7 +223,7 @@ static void test_splits_and_shuffle(void **state)
     }
     assert_true(second_is_first_class);
     for (size_t i = 0; i + 1 < train.num_records; i++) moved += train.pixels[i] > train.pixels[i + 1];
-    assert_true(moved > 3);
+    assert_compare(moved, >, 3);
 
     options.overwrite = true;
     assert_ok(liana__convert(&options, &summary, &error), &error);
@@ -294,13 +294,13 @@ static void test_failure_leaves_nothing(void **state)
     assert_false(liana__folder_exists(OUTPUT));
     liana__test_write("in/rose/i7.jpg", "", 0);
     assert_int_equal(liana__convert(&options, NULL, &error), LIANA_INVALID_DATA);
-    assert_non_null(strstr(error.message, "in/rose/i7.jpg"));
+    assert_says(error.message, "in/rose/i7.jpg");
     assert_ok(liana__folder_make(OUTPUT, &error), &error);
     assert_int_equal(liana__convert(&options, NULL, &error), LIANA_INVALID_DATA);
     assert_int_equal(count_entries(OUTPUT), 0);
     options.output = "/proc/no/such";
     assert_int_not_equal(liana__convert(&options, NULL, &error), LIANA_OK);
-    assert_non_null(strstr(error.message, "/proc/no"));
+    assert_says(error.message, "/proc/no");
 }
 
 static bool stop_after_five(void *user, size_t done, size_t total)
@@ -519,7 +519,8 @@ static void test_mnist(void **state)
         assert_ok(liana__tfrecord_get(file, record, &bytes, &size, &error), &error);
         assert_ok(liana__example_parse(&example, "mnist", record, bytes, size, &error), &error);
         assert_ok(liana__example_int64(&example, "class", &label, &error), &error);
-        assert_true(label >= 0 && label < 10);
+        assert_compare(label, >=, 0);
+        assert_compare(label, <, 10);
         histogram[label]++;
         assert_ok(liana__example_bytes(&example, "image", &png, &png_size, &error), &error);
         assert_ok(liana__image_decode(png, png_size, NULL, &image, &error), &error);

@@ -157,7 +157,7 @@ static void check_rows(const liana__batch *batch, const table *values)
         uint64_t record = batch->records[i];
         assert_memory_equal((const float *)batch->components[0].rows + 3 * i, values->features[record],
                             3 * sizeof(float));
-        assert_true(((const float *)batch->components[1].rows)[i] == (float)values->price[record]);
+        assert_compare(((const float *)batch->components[1].rows)[i], ==, (float)values->price[record], i);
         for (int k = 0; k < 4; k++) {
             assert_int_equal(((const int32_t *)batch->components[2].rows)[4 * i + k], 100 * (int)record + k);
         }
@@ -207,7 +207,7 @@ static void test_values(void **state)
         liana__batch *batch;
         assert_ok(liana__loader_next(loader, &batch, &error), &error);
         for (int64_t i = 0; i < batch->count; i++) {
-            assert_int_equal(batch->records[i], order[run][1][3 * BATCH + i]);
+            assert_compare(batch->records[i], ==, order[run][1][3 * BATCH + i], run, i);
         }
         liana__loader_release(loader, batch);
         liana__loader_destroy(loader);
@@ -369,9 +369,9 @@ static void test_cached_values(void **state)
             assert_ptr_equal(batch->labels, batch->components[3].rows);
             for (int64_t i = 0; i < batch->count; i++) {
                 uint64_t record = batch->records[i];
-                assert_true(((float *)batch->components[0].rows)[i] == weights[record]);
+                assert_compare(((float *)batch->components[0].rows)[i], ==, weights[record], i);
                 assert_memory_equal(batch->images + i * PIXELS, images[record], PIXELS);
-                assert_true(((float *)batch->components[2].rows)[i] == (float)labels[record]);
+                assert_compare(((float *)batch->components[2].rows)[i], ==, (float)labels[record], i);
                 assert_int_equal(batch->labels[i], labels[record]);
             }
             liana__loader_release(loader, batch);

@@ -37,7 +37,7 @@ static void check_says(const liana_context *context, const char *text, int line)
 {
     const char *message = liana_context_message(context);
     if (!strstr(message, text)) print_error("line %d: '%s' does not say '%s'\n", line, message, text);
-    assert_non_null(strstr(message, text));
+    assert_says(message, text);
 }
 #define says(text) check_says(context, (text), __LINE__)
 
@@ -234,7 +234,7 @@ static void test_map_makes_components_of_its_own(void **state)
     const liana_element *element;
     for (int i = 5; i < 8; i++) {
         check(liana_iterator_next(iterator, &element), LIANA_OK);
-        assert_true(*(const float *)liana_element_data(element, "half") == (float)i / 2);
+        assert_compare(*(const float *)liana_element_data(element, "half"), ==, (float)i / 2, i);
         assert_int_equal(liana_element_string(element, "name", 0).size, 0);
         char expected[32];
         liana_bytes name = liana_element_string(element, "name", 1);
@@ -306,7 +306,7 @@ static void check_order(liana_context *context, liana_dataset *(*make)(liana_con
     for (int value = 0; value < COUNT; value++) {
         double chi = 0, expected = (double)TRIALS / COUNT;
         for (int i = 0; i < COUNT; i++) chi += pow(bins[value][i] - expected, 2) / expected;
-        assert_true(chi < 31.3);
+        assert_compare(chi, <, 31.3);
     }
 }
 
@@ -387,7 +387,7 @@ static void test_samples_come_by_weight(void **state)
     assert_int_equal(counts[1], 0);
     /* Chi-squared, 1 degree of freedom: 10.8 is exceeded by chance once in a thousand. */
     double off = counts[0] - TRIALS / 4.0;
-    assert_true(off * off / (TRIALS / 4.0) + off * off / (TRIALS * 3 / 4.0) < 10.8);
+    assert_compare(off * off / (TRIALS / 4.0) + off * off / (TRIALS * 3 / 4.0), <, 10.8);
     liana_iterator_destroy(iterator);
     liana_dataset_close(mixed);
     liana_context_destroy(context);
@@ -504,7 +504,7 @@ static void test_cache_computes_once(void **state)
             liana_iterator_destroy(iterator);
         }
         assert_int_equal(calls, 100);
-        assert_true(liana_dataset_cached_bytes(dataset) >= 100 * sizeof(int64_t));
+        assert_compare(liana_dataset_cached_bytes(dataset), >=, 100 * sizeof(int64_t));
         liana_dataset_close(dataset);
     }
     liana_context_destroy(context);
@@ -549,7 +549,7 @@ static void test_memory_stays_within_its_bound(void **state)
         if (i % 1000 == 0) nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
     }
     check(liana_iterator_next(iterator, &element), LIANA_END_OF_DATA);
-    assert_true(peak_kilobytes() - before < 40000);
+    assert_compare(peak_kilobytes() - before, <, 40000);
     liana_iterator_destroy(iterator);
     liana_dataset_close(dataset);
     liana_context_destroy(context);
@@ -623,7 +623,7 @@ static void test_records_are_parsed(void **state)
         assert_int_equal(numbers[0], i);
         assert_int_equal(numbers[1], -i);
         assert_int_equal(number_of(element, "index"), i);
-        assert_true(*(const float *)liana_element_data(element, "third") == (float)i / 3);
+        assert_compare(*(const float *)liana_element_data(element, "third"), ==, (float)i / 3, i);
         char text[32];
         liana_bytes read = liana_element_string(element, "text", 0);
         assert_int_equal(read.size, snprintf(text, sizeof text, "record %d", i));

@@ -5,7 +5,6 @@
 #include "data/loader/loader.h"
 
 #include <liana/liana.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,7 +43,7 @@ static void check_status(const fixture *own, liana_status status, liana_status e
         print_error("line %d: %s: %s\n", line, liana_status_name(status), message);
     }
     assert_int_equal(status, expected);
-    assert_non_null(strstr(message, text));
+    assert_says(message, text);
 }
 #define done(status) check_status(&own, (status), LIANA_OK, "", __LINE__)
 #define refused(status, expected, text) check_status(&own, (status), (expected), (text), __LINE__)
@@ -262,7 +261,7 @@ static void test_evaluate_and_predict_take_stages(void **state)
     done(liana_predict(model, half, some));
     for (int i = 0; i < NUM_VALIDATION / 2; i++) {
         for (int k = 0; k < CLASSES; k++) {
-            assert_true(fabsf(some[i * CLASSES + k] - all[(2 * i + 1) * CLASSES + k]) < 1e-5f);
+            assert_near(some[i * CLASSES + k], all[(2 * i + 1) * CLASSES + k], 1e-5f, i, k);
         }
     }
     liana_results results;
@@ -270,7 +269,9 @@ static void test_evaluate_and_predict_take_stages(void **state)
     assert_int_equal(results.num_examples, NUM_VALIDATION / 2);
     int64_t shape[3], classes;
     done(liana_dataset_image_shape(half, shape));
-    assert_true(shape[0] == SIZE && shape[1] == SIZE && shape[2] == 1);
+    assert_compare(shape[0], ==, SIZE);
+    assert_compare(shape[1], ==, SIZE);
+    assert_compare(shape[2], ==, 1);
     done(liana_dataset_count_classes(half, &classes));
     assert_int_equal(classes, CLASSES);
     liana_dataset_close(half);
@@ -375,21 +376,21 @@ static void test_batched_datasets_are_taken_apart(void **state)
             single = liana_dataset_take(single, NUM_TRAINING / cases[i].size * cases[i].size);
         }
         done(fit_with(&own, expected, single, cases[i].expected, note));
-        assert_null(strstr(note, "come in batches"));
+        assert_never_says(note, "come in batches");
         done(fit_with(&own, model, batched, cases[i].asked, note));
-        assert_non_null(strstr(note, "the training data come in batches of"));
+        assert_says(note, "the training data come in batches of");
         assert_true(same_weights(model, expected));
         liana_results left, right;
         done(liana_evaluate(expected, single, NULL, &left));
         done(liana_evaluate(model, batched, NULL, &right));
         assert_int_equal(left.num_examples, right.num_examples);
-        assert_true(fabs(left.loss - right.loss) < 1e-5);
+        assert_near(left.loss, right.loss, 1e-5);
         float *outputs = calloc(2 * NUM_TRAINING * CLASSES, sizeof *outputs);
         assert_non_null(outputs);
         done(liana_predict(expected, single, outputs));
         done(liana_predict(model, batched, outputs + NUM_TRAINING * CLASSES));
         for (int k = 0; k < left.num_examples * CLASSES; k++) {
-            assert_true(fabsf(outputs[k] - outputs[NUM_TRAINING * CLASSES + k]) < 1e-5f);
+            assert_near(outputs[k], outputs[NUM_TRAINING * CLASSES + k], 1e-5f, k);
         }
         free(outputs);
         liana_dataset_close(single);

@@ -139,7 +139,7 @@ static list *evaluate_input(const node *own, int input, uint64_t seed, uint64_t 
 
 static void append(list *out, const item *one)
 {
-    assert_true(out->count < MAX_ELEMENTS);
+    assert_compare(out->count, <, MAX_ELEMENTS);
     out->items[out->count++] = *one;
 }
 
@@ -351,7 +351,7 @@ static void evaluate(const node *own, uint64_t seed, uint64_t epoch, list *out)
 
 static node *add_node(pipeline *own, node made)
 {
-    assert_true(own->num_nodes < MAX_NODES);
+    assert_compare(own->num_nodes, <, MAX_NODES);
     assert_non_null(made.dataset);
     own->nodes[own->num_nodes] = made;
     return &own->nodes[own->num_nodes++];

@@ -43,10 +43,10 @@ static void test_decoded_pixels_are_kerass(void **state)
                                          .fractions = true};
         assert_ok(liana__decode_record(&decoder, &options, &record, NULL, found, &error), &error);
         int count = KERAS_RESIZE[i].to_height * KERAS_RESIZE[i].to_width * KERAS_RESIZE[i].channels;
-        for (int k = 0; k < count; k++) assert_true(fabs((double)found[k] - KERAS_RESIZE[i].pixels[k]) < 1e-3);
+        for (int k = 0; k < count; k++) assert_near(found[k], KERAS_RESIZE[i].pixels[k], 1e-3, i, k);
         options.fractions = false;
         assert_ok(liana__decode_record(&decoder, &options, &record, NULL, rounded, &error), &error);
-        for (int k = 0; k < count; k++) assert_int_equal(rounded[k], (int)(KERAS_RESIZE[i].pixels[k] + 0.5));
+        for (int k = 0; k < count; k++) assert_compare(rounded[k], ==, (int)(KERAS_RESIZE[i].pixels[k] + 0.5), i, k);
     }
     liana__decoder_free(&decoder);
 }
@@ -97,11 +97,11 @@ static void check_batches(const liana__loader_options *options, bool augmented)
         for (int k = 0; k < 36; k++) {
             double keras = KERAS_RESIZE[0].pixels[k];
             if (augmented) keras = floor(keras + 0.5); /* stages work on bytes */
-            assert_true(fabs((double)batch->fractions[k] - keras) < 1e-3);
-            assert_true((double)batch->fractions[36 + k] == exact[k]);
+            assert_near(batch->fractions[k], keras, 1e-3, k);
+            assert_compare((double)batch->fractions[36 + k], ==, exact[k], k);
             uint8_t pixels[36];
             liana__batch_pixels(batch, 0, 36, pixels);
-            assert_int_equal(pixels[k], (int)(KERAS_RESIZE[0].pixels[k] + 0.5));
+            assert_compare(pixels[k], ==, (int)(KERAS_RESIZE[0].pixels[k] + 0.5), k);
         }
         liana__loader_release(loader, batch);
     }
@@ -169,7 +169,7 @@ static void check_predictions(liana_model *model, const liana_dataset *data, boo
     for (int k = 0; k < 36; k++) {
         double keras = KERAS_RESIZE[0].pixels[k];
         if (rounded) keras = floor(keras + 0.5);
-        assert_true(fabs((double)found[0][k] - keras) < 1e-3);
+        assert_near(found[0][k], keras, 1e-3, k);
     }
 }
 
@@ -261,10 +261,10 @@ static void test_runs(void **state)
     snprintf(run, sizeof run, "%s", liana__test_path("run"));
     assert_code(liana__test_command("train", config, "--out", run), 0);
     char *text = liana__test_read_text("run/config.yaml");
-    assert_non_null(strstr(text, "    round: false\n"));
+    assert_says(text, "    round: false\n");
     free(text);
     double kept = predict("run", "train.seed=3", false), rounded = predict("run", "data.resize.round=true", false);
-    assert_true(fabs(kept - rounded) > 1e-7);
+    assert_compare(fabs(kept - rounded), >, 1e-7);
     snprintf(run, sizeof run, "%s", liana__test_path("old"));
     assert_code(liana__test_command("train", config, "--out", run, "data.resize.round=true"), 0);
     rounded = predict("old", "train.seed=3", false);
@@ -276,11 +276,11 @@ static void test_runs(void **state)
     memmove(line, line + strlen("    round: true\n"), strlen(line + strlen("    round: true\n")) + 1);
     write_text("old/config.yaml", text);
     free(text);
-    assert_true(predict("old", "train.seed=3", true) == rounded);
-    assert_true(predict("old", "data.resize.round=false", false) == kept);
+    assert_compare(predict("old", "train.seed=3", true), ==, rounded);
+    assert_compare(predict("old", "data.resize.round=false", false), ==, kept);
     assert_code(liana__test_command("train", config, "--out", run, "--resume", "train.epochs=2"), 0);
     text = liana__test_read_text("old/config.yaml");
-    assert_non_null(strstr(text, "    round: true\n"));
+    assert_says(text, "    round: true\n");
     free(text);
 }
 

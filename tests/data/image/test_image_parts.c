@@ -128,7 +128,10 @@ static int64_t within(int64_t share, int64_t least, int64_t size)
 static void choose(void *user, int64_t height, int64_t width, liana__image_region *region)
 {
     wish *own = user;
-    assert_true(region->top == 0 && region->left == 0 && region->height == height && region->width == width);
+    assert_compare(region->top, ==, 0);
+    assert_compare(region->left, ==, 0);
+    assert_compare(region->height, ==, height);
+    assert_compare(region->width, ==, width);
     region->height = within(own->region.height, 1, height);
     region->width = within(own->region.width, 1, width);
     region->top = within(own->region.top, 0, height - region->height);
@@ -155,7 +158,8 @@ static double check_parts(const char *name, const uint8_t *bytes, size_t size, c
     liana__philox_key key = liana__philox_make_key(seed, 0, 0);
     double pixels = 0;
     assert_ok(liana__image_decode(bytes, size, options, &whole, &error), &error);
-    assert_true(whole.top == 0 && whole.left == 0);
+    assert_compare(whole.top, ==, 0);
+    assert_compare(whole.left, ==, 0);
     for (int i = 0; i < num_parts; i++) {
         uint32_t words[4];
         liana__philox(key, (uint32_t[4]){(uint32_t)i, 0, 0, 0}, words);
@@ -203,7 +207,7 @@ static void test_parts_have_the_pixels_of_the_whole(void **state)
                 liana__image_options options = {.channels = channels};
                 double pixels = check_parts(KINDS[i].name, bytes, size, &options, (uint32_t)(i * 16 + k), 24);
                 /* The regions are a quarter of the image in the mean, and wanted from border to border at times. */
-                if (k == 7) assert_true(pixels < 0.65);
+                if (k == 7) assert_compare(pixels, <, 0.65);
             }
             free(bytes);
         }

@@ -59,12 +59,12 @@ static void test_resize_equals_pytorch(void **state)
             sum += dst[k];
             weighted += dst[k] * (double)(1 + k % 97);
             weights += (double)(1 + k % 97);
-            assert_int_equal(bytes[k], (int)floorf(dst[k] + 0.5f));
+            assert_compare(bytes[k], ==, (int)floorf(dst[k] + 0.5f), k);
         }
-        assert_true(fabs(sum / PYTORCH[i].sum - 1) < 1e-6);
-        assert_true(fabs(weighted / weights - PYTORCH[i].weighted) < 1e-3);
+        assert_near(sum / PYTORCH[i].sum, 1, 1e-6, i);
+        assert_near(weighted / weights, PYTORCH[i].weighted, 1e-3, i);
         const int64_t places[4] = {0, count / 3, count / 2, count - 1};
-        for (int k = 0; k < 4; k++) assert_true(fabsf(dst[places[k]] - PYTORCH[i].values[k]) < 1e-3f);
+        for (int k = 0; k < 4; k++) assert_near(dst[places[k]], PYTORCH[i].values[k], 1e-3f, i, k);
         free(src);
         free(dst);
         free(bytes);
@@ -108,7 +108,7 @@ static void test_resize_equals_its_definition(void **state)
             for (int64_t x = 0; x < shape.to_width; x++) {
                 for (int c = 0; c < shape.channels; c++) {
                     float value = dst[(y * shape.to_width + x) * shape.channels + c];
-                    assert_true(fabs(value - reference_value(src, &shape, y, x, c)) < 2e-3);
+                    assert_near(value, reference_value(src, &shape, y, x, c), 2e-3, y, x, c);
                 }
             }
         }
@@ -139,7 +139,7 @@ static void test_antialiased_resize_agrees_with_pillow(void **state)
         uint8_t dst[42], *src = make_source(shape->height * shape->width);
         assert_ok(liana__resize_u8(&resizer, shape, src, dst, &error), &error);
         for (int64_t k = 0; k < shape->to_height * shape->to_width; k++) {
-            assert_true(abs(dst[k] - cases[i].pillow[k]) <= 1);
+            assert_compare(abs(dst[k] - cases[i].pillow[k]), <=, 1, i, k);
         }
         free(src);
     }

@@ -43,7 +43,8 @@ static void check_pass(liana__block_order *order, uint64_t pass, const uint64_t 
     }
     for (uint64_t i = 0; i < count; i++) {
         uint64_t record = sequence[i] = liana__block_order_record(order, pass, i);
-        assert_true(record < count && !seen[record]);
+        assert_compare(record, <, count);
+        assert_true(!seen[record]);
         seen[record] = true;
         size_t block = block_of(starts, record), num_open = 0;
         assert_false(closed[block]);
@@ -53,9 +54,10 @@ static void check_pass(liana__block_order *order, uint64_t pass, const uint64_t 
             open[block] = false;
         }
         for (size_t k = 0; k < NUM_BLOCKS; k++) num_open += open[k];
-        assert_true(num_open <= LIANA__BLOCK_WINDOW);
+        assert_compare(num_open, <=, LIANA__BLOCK_WINDOW);
     }
-    for (size_t i = 0; i < NUM_BLOCKS; i++) assert_true(closed[i] || sizes[i] == 0);
+    for (size_t i = 0; i < NUM_BLOCKS; i++)
+        if (!closed[i]) assert_compare(sizes[i], ==, 0, i);
     free(seen);
 }
 
@@ -103,7 +105,10 @@ static void test_records_land_everywhere(void **state)
         }
     }
     /* Uniform places have a deviation of 0.29; the mean of 400 one of 0.0145. Six of these. */
-    for (uint64_t i = 0; i < count; i++) assert_true(place[i] / PASSES > 0.413 && place[i] / PASSES < 0.587);
+    for (uint64_t i = 0; i < count; i++) {
+        assert_compare(place[i] / PASSES, >, 0.413, i);
+        assert_compare(place[i] / PASSES, <, 0.587, i);
+    }
     liana__block_order_destroy(order);
 }
 
@@ -161,7 +166,7 @@ static void load_labels(const liana__source *source, int threads, uint64_t epoch
             char id[16];
             snprintf(id, sizeof id, "n%d", (int)batch->labels[k]);
             assert_string_equal(batch->ids[k], id);
-            assert_int_equal(batch->images[k * SIDE * SIDE * 3], batch->labels[k]);
+            assert_compare(batch->images[k * SIDE * SIDE * 3], ==, batch->labels[k], k);
             labels[i++] = batch->labels[k];
         }
         liana__loader_release(loader, batch);
@@ -237,7 +242,7 @@ static void check_shuffle(liana_dataset *input, const uint64_t *starts, size_t n
             uint64_t start = threads < 0 ? 0 : (uint64_t)(threads * count / 5);
             iterate(dataset, epoch, start, threads, found, count);
             for (int i = (int)start; i < count; i++) {
-                assert_int_equal(found[i], expected[liana__block_order_record(order, epoch, (uint64_t)i)]);
+                assert_compare(found[i], ==, expected[liana__block_order_record(order, epoch, (uint64_t)i)], epoch, i);
             }
         }
         liana__block_order_destroy(order);

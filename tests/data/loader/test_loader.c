@@ -122,7 +122,7 @@ static void next_checksums(liana__loader *loader, size_t image_size, int count, 
         assert_ok(liana__loader_next(loader, &batch, &error), &error);
         assert_non_null(batch);
         assert_int_equal((uintptr_t)batch->images % LIANA__ALIGNMENT, 0);
-        assert_true(batch->wait_seconds >= 0);
+        assert_compare(batch->wait_seconds, >=, 0);
         sums[i] = batch_checksum(batch, image_size);
         liana__loader_release(loader, batch);
     }
@@ -171,7 +171,7 @@ static void test_epochs_cover_the_data_and_end_with_a_part(void **state)
         }
         for (int i = 0; i < 21; i++) assert_int_equal(seen[i], 1);
     }
-    assert_true(moved > 40);
+    assert_compare(moved, >, 40);
     liana__loader_destroy(loader);
 }
 
@@ -453,7 +453,8 @@ static void test_cached_data_are_read_once(void **state)
         liana__loader_destroy(loader);
         /* And a few more where a record of two passes was decoded at the same time. */
         unsigned needed = kept + 5 * (50 - kept);
-        assert_true(source.num_reads >= needed && source.num_reads < needed + 20);
+        assert_compare(source.num_reads, >=, needed);
+        assert_compare(source.num_reads, <, needed + 20);
     }
 }
 
@@ -558,7 +559,7 @@ static void test_mnist_becomes_colour_when_asked(void **state)
     assert_memory_equal(one->images, record.pixels, 784);
     assert_null(one->ids[0]);
     for (int i = 0; i < 100 * 784; i++) {
-        for (int c = 0; c < 3; c++) assert_int_equal(three->images[3 * i + c], one->images[i]);
+        for (int c = 0; c < 3; c++) assert_compare(three->images[3 * i + c], ==, one->images[i], i, c);
     }
     assert_memory_equal(one->labels, three->labels, 100 * sizeof *one->labels);
     liana__loader_release(grey, one);

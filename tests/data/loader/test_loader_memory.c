@@ -81,7 +81,7 @@ static void test_a_million_records(void **state)
         if (!batch) break;
         images += (size_t)batch->count;
         for (int64_t i = 0; i < batch->count; i++) {
-            assert_int_equal(batch->images[i * SIZE + SIZE - 1], (uint8_t)(batch->records[i] * 31));
+            assert_compare(batch->images[i * SIZE + SIZE - 1], ==, (uint8_t)(batch->records[i] * 31), i);
         }
         if (batch->step % 64 == 0 && resident() > most) most = resident();
         liana__loader_release(loader, batch);

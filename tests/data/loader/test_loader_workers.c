@@ -196,7 +196,7 @@ typedef struct outcome {
 
 static void take_step(outcome *to, const liana__batch *batch)
 {
-    assert_true(to->num_steps < MAX_STEPS);
+    assert_compare(to->num_steps, <, MAX_STEPS);
     step_rows *rows = &to->steps[to->num_steps++];
     memset(rows, 0, sizeof *rows); /* with what is between the members: they are compared as bytes */
     rows->epoch = batch->epoch;
@@ -301,7 +301,7 @@ static void free_outcomes(outcome *of, size_t count)
 static void append(step_rows *to, const step_rows *from)
 {
     size_t count = (size_t)from->count, at = (size_t)to->count;
-    assert_true(at + count <= BATCH);
+    assert_compare(at + count, <=, BATCH);
     memcpy(to->images + at * IMAGE, from->images, count * IMAGE);
     memcpy(to->labels + at, from->labels, count * sizeof *to->labels);
     memcpy(to->partners + at, from->partners, count * sizeof *to->partners);
@@ -337,11 +337,11 @@ static void check_lists(const liana__bad_records *a, const liana__bad_records *b
 {
     assert_int_equal(a->count, b->count);
     for (size_t i = 0; i < a->count; i++) {
-        assert_int_equal(a->items[i].record, b->items[i].record);
+        assert_compare(a->items[i].record, ==, b->items[i].record, i);
         assert_string_equal(a->items[i].part, b->items[i].part);
         assert_string_equal(a->items[i].file, b->items[i].file);
         assert_string_equal(a->items[i].reason, b->items[i].reason);
-        assert_int_equal(a->items[i].id == NULL, b->items[i].id == NULL);
+        assert_compare(a->items[i].id == NULL, ==, b->items[i].id == NULL, i);
         if (a->items[i].id) assert_string_equal(a->items[i].id, b->items[i].id);
     }
 }
@@ -356,12 +356,12 @@ static void check_counts(const reading *how, const outcome *alone, const outcome
         planned += (uint64_t)shared[i].planned;
         /* A stream is read by the first one. */
         if (how->streams) assert_int_equal(shared[i].counts.records_read, i ? 0 : alone->counts.records_read);
-        if (!how->caches && !how->streams) assert_int_equal(shared[i].counts.records_read, shared[i].planned);
-        assert_true(how->streams || shared[i].counts.records_read <= (uint64_t)shared[i].planned);
-        assert_true(shared[i].counts.images_decoded <= shared[i].counts.records_read);
+        if (!how->caches && !how->streams) assert_compare(shared[i].counts.records_read, ==, shared[i].planned, i);
+        if (!how->streams) assert_compare(shared[i].counts.records_read, <=, shared[i].planned, i);
+        assert_compare(shared[i].counts.images_decoded, <=, shared[i].counts.records_read, i);
     }
     if (!how->caches) assert_int_equal(read, alone->counts.records_read);
-    if (num_working > 1 && !how->caches && !how->streams) assert_true(shared[0].counts.records_read < planned);
+    if (num_working > 1 && !how->caches && !how->streams) assert_compare(shared[0].counts.records_read, <, planned);
 }
 
 static void check_reading(const reading *how, size_t count, size_t num_working)
@@ -371,7 +371,7 @@ static void check_reading(const reading *how, size_t count, size_t num_working)
     outcome *alone = make_outcomes(1), *shared = make_outcomes(count);
     read_all(&own, how, NULL, 0, 0, alone);
     assert_int_equal(alone->status, LIANA_OK);
-    assert_true(alone->num_steps > EPOCHS);
+    assert_compare(alone->num_steps, >, EPOCHS);
     liana__input_hub hub;
     liana__input_hub_open(&hub, count, num_working, MICROBATCH);
     read_shared(&hub, &own, how, 0, 0, shared);

@@ -77,10 +77,12 @@ static void test_rare_classes_come_more_often(void **state)
     assert_true(differs);
     /* Five standard deviations: of a record's half over the epochs, and of the mean of 40 of them. */
     for (int i = 0; i < RECORDS; i++) {
-        if (labels[i] == 1) assert_true(fabs(again[i] - EPOCHS / 2.0) < 5 * sqrt(EPOCHS / 4.0));
+        if (labels[i] == 1) assert_near(again[i], EPOCHS / 2.0, 5 * sqrt(EPOCHS / 4.0), i);
     }
-    assert_true(sums[0] == 150 && sums[2] == 100 && sums[3] == 100);
-    assert_true(fabs(sums[1] - 100) < 5 * sqrt(40 / 4.0 / EPOCHS));
+    assert_compare(sums[0], ==, 150);
+    assert_compare(sums[2], ==, 100);
+    assert_compare(sums[3], ==, 100);
+    assert_near(sums[1], 100, 5 * sqrt(40 / 4.0 / EPOCHS));
     liana__sampler_destroy(sampler);
 }
 
@@ -100,7 +102,7 @@ static void test_weights_decide_how_often_a_class_is_drawn(void **state)
     }
     static const double expected[CLASSES] = {0, 0.25, 0.5, 0.25};
     for (int c = 0; c < CLASSES; c++) {
-        assert_true(fabs(shares[c] - expected[c]) <= 5 * sqrt(expected[c] * (1 - expected[c]) / (EPOCHS * RECORDS)));
+        assert_near(shares[c], expected[c], 5 * sqrt(expected[c] * (1 - expected[c]) / (EPOCHS * RECORDS)), c);
     }
     liana__sampler_destroy(sampler);
 }
@@ -206,7 +208,7 @@ static void test_epochs_of_the_loader_are_what_the_sampler_says(void **state)
             in_order += at->record == records[i];
         }
         for (int i = 0; i < RECORDS; i++) assert_int_equal(left[i], 0);
-        assert_true(in_order < 30);
+        assert_compare(in_order, <, 30);
     }
     liana__sampler_destroy(sampler);
     liana__source_close(source);
@@ -248,7 +250,7 @@ static void test_other_lengths_of_epochs(void **state)
     liana__sampler_fill(sampler, 1, records);
     for (uint64_t i = 0; i < second; i++) {
         assert_int_equal(got[first + i].position, first + i);
-        assert_int_equal(got[first + i].record, records[i]);
+        assert_compare(got[first + i].record, ==, records[i], i);
     }
     seen later[300];
     read_on(loader, 3, 1, 300, later);
@@ -342,7 +344,7 @@ static void test_a_resumed_run_ends_the_same(void **state)
     assert_ok(liana__folder_list(liana__path_join(&arena, liana__test_path("whole"), "checkpoints"), &arena, &names,
                                  &error),
               &error);
-    assert_true(names.count >= 5);
+    assert_compare(names.count, >=, 5);
     for (size_t i = 1; i < names.count - 1; i += 2) {
         assert_ok(liana__folder_remove(liana__test_path("part"), NULL), NULL);
         copy_checkpoint("whole", "part", names.items[i]);

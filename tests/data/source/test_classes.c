@@ -8,7 +8,6 @@
 
 #include <jansson.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { SIZE = 8, NUM_CLASSES = 4, PER_CLASS = 6 };
@@ -127,7 +126,7 @@ static void check_evaluation(const char *validation, const char *more, double ex
     if (got.code) print_error("%s", got.err);
     json_t *json = json_loads(got.out, 0, &problem);
     assert_non_null(json);
-    assert_true(json_number_value(json_object_get(json, "accuracy")) == expected);
+    assert_compare(json_number_value(json_object_get(json, "accuracy")), ==, expected);
     json_decref(json);
     assert_code(got, 0);
 }
@@ -140,7 +139,7 @@ static void test_parts_are_numbered_by_the_run(void **state)
     set_up();
     for (int i = 0; i < 4; i++) {
         assert_code(train(trainings[i / 2], validations[i % 2], NULL), 0);
-        assert_true(last_accuracy() == 1);
+        assert_compare(last_accuracy(), ==, 1);
         for (int k = 0; k < 2; k++) check_evaluation(validations[k], NULL, 1);
         check_evaluation("all", NULL, 1);
         forget_run();
@@ -179,7 +178,7 @@ static void test_numbers_are_no_names(void **state)
     check_evaluation("turned.csv", "data.label_kind=auto", 0);
     forget_run();
     assert_code(train("numbers.csv", "all", "data.class_names=[cat, dog, eel, fox]"), 0);
-    assert_true(last_accuracy() == 1);
+    assert_compare(last_accuracy(), ==, 1);
     check_evaluation("names.csv", NULL, 1);
     forget_run();
     assert_code(train("numbers.csv", "numbers.csv", NULL), 0);
@@ -208,7 +207,7 @@ static void test_a_resumed_run_keeps_its_classes(void **state)
     assert_code(liana__test_command("train", liana__test_path("config.yaml"), "--out", out, first, second,
                                     "checkpoint.keep=0", "--resume"),
                 0);
-    assert_true(last_accuracy() == 1);
+    assert_compare(last_accuracy(), ==, 1);
 }
 
 /* What a run refuses, `liana check` finds. */
@@ -246,27 +245,27 @@ static void test_grey_first_images_do_not_make_data_grey(void **state)
     set_up();
     write_image("all/cat/0.png", 0, 0, 1);
     liana__test_result got = train("all", "few", NULL);
-    assert_non_null(strstr(got.out, "the first image is grey"));
-    assert_non_null(strstr(got.out, "images 8x8x3"));
+    assert_says(got.out, "the first image is grey");
+    assert_says(got.out, "images 8x8x3");
     assert_code(got, 0);
-    assert_true(last_accuracy() == 1); /* grey, three of the classes would be alike */
+    assert_compare(last_accuracy(), ==, 1); /* grey, three of the classes would be alike */
     forget_run();
     got = train("all", "few", "data.channels=1");
-    assert_null(strstr(got.out, "the first image is grey"));
-    assert_non_null(strstr(got.out, "images 8x8x1"));
+    assert_never_says(got.out, "the first image is grey");
+    assert_says(got.out, "images 8x8x1");
     assert_code(got, 0);
     forget_run();
     /* The model says it. */
     got = train("all", "few",
                 "model.layers=[InputLayer: {shape: [8, 8, 1]}, Flatten, Dense: {units: 4, activation: softmax}]");
-    assert_null(strstr(got.out, "the first image is grey"));
-    assert_non_null(strstr(got.out, "images 8x8x1"));
+    assert_never_says(got.out, "the first image is grey");
+    assert_says(got.out, "images 8x8x1");
     assert_code(got, 0);
     forget_run();
     /* IDX files are grey by their format. */
     liana__test_tiny_data("tiny", 20, 1);
     got = train("tiny-images", "tiny-images", NULL);
-    assert_non_null(strstr(got.out, "images 12x12x1"));
+    assert_says(got.out, "images 12x12x1");
     assert_code(got, 0);
 }
 
@@ -286,7 +285,7 @@ static void test_ids_of_predictions_are_unique(void **state)
     for (int i = 0; i < NUM_CLASSES; i++) {
         char row[64];
         snprintf(row, sizeof row, "\n%s/1.png,%d,%s,", NAMES[i], i, NAMES[i]);
-        assert_non_null(strstr(text, row));
+        assert_says(text, row);
     }
     free(text);
     /* All names differ: they are the ids. */
@@ -294,7 +293,7 @@ static void test_ids_of_predictions_are_unique(void **state)
                                     "--out", out),
                 0);
     assert_ok(liana__file_read(out, 1 << 20, &text, &size, &error), &error);
-    assert_non_null(strstr(text, "\n1.png,1,dog,"));
+    assert_says(text, "\n1.png,1,dog,");
     free(text);
 }
 

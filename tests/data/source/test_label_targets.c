@@ -6,7 +6,7 @@
 #include "harness/objective.h"
 #include "ir/graph.h"
 #include "losses/target.h"
-#include "train/core/objective.h"
+#include "train/objective/objective.h"
 
 #include <math.h>
 #include <stdlib.h>

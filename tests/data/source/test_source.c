@@ -46,7 +46,7 @@ static void check_flowers(const char *pattern, uint64_t count, const int *labels
         assert_int_equal(record.has_label, labels != NULL);
         if (labels) found[record.label]++;
     }
-    for (int i = 0; labels && i < 5; i++) assert_int_equal(found[i], labels[i]);
+    for (int i = 0; labels && i < 5; i++) assert_compare(found[i], ==, labels[i], i);
     assert_int_equal(id, ids);
     liana__source_scratch_destroy(source, scratch);
     liana__source_close(source);
@@ -244,7 +244,7 @@ static void test_class_folders(void **state)
     /* Which classes there are is known without reading a file. */
     bool seen[6] = {false};
     assert_true(liana__source_known_classes(source, 0, 6, seen));
-    for (int i = 0; i < 6; i++) assert_int_equal(seen[i], strcmp(names[i], "lilies") != 0);
+    for (int i = 0; i < 6; i++) assert_compare(seen[i], ==, strcmp(names[i], "lilies") != 0, i);
     liana__source_scratch_destroy(source, scratch);
     liana__source_close(source);
     options.class_names.count = 5;

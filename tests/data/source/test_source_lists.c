@@ -59,7 +59,7 @@ static void check_cells(const char *text, char delimiter, size_t rows, size_t co
     assert_int_equal(csv.num_rows, rows);
     assert_int_equal(csv.num_columns, columns);
     for (size_t i = 0; i < rows * columns; i++) assert_string_equal(csv.cells[i], cells[i]);
-    for (size_t i = 0; i < rows; i++) assert_int_equal(csv.lines[i], lines[i]);
+    for (size_t i = 0; i < rows; i++) assert_compare(csv.lines[i], ==, lines[i], i);
     liana__csv_free(&csv);
 }
 

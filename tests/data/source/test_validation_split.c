@@ -77,7 +77,7 @@ static void list(const liana__source *part, bool *seen, int classes[3])
     for (uint64_t i = 0; i < part->num_records; i++) {
         liana__record record;
         liana__record_address where = liana__source_address(part, i);
-        assert_true(where.record > before); /* in the order of the whole */
+        assert_compare(where.record, >, before); /* in the order of the whole */
         before = where.record;
         assert_false(seen[where.record]);
         seen[where.record] = true;
@@ -272,8 +272,9 @@ static void test_fit(void **state)
     watched first = fit(context, dataset, 1), again = fit(context, dataset, 1), other = fit(context, dataset, 2);
     assert_int_equal(first.trained, 40);
     assert_int_equal(first.validated, 10);
-    assert_true(first.loss == again.loss && first.measured == again.measured);
-    assert_true(first.measured != other.measured);
+    assert_compare(first.loss, ==, again.loss);
+    assert_compare(first.measured, ==, again.measured);
+    assert_compare(first.measured, !=, other.measured);
 
     liana_model *model;
     assert_ok(liana_model_create(context, NULL, &model), NULL);
@@ -282,11 +283,11 @@ static void test_fit(void **state)
     liana_dense(model, .units = 3, .activation = "softmax");
     liana_fit_options options = {.training = dataset, .validation = dataset, .validation_split = 0.2};
     assert_int_equal(liana_fit(model, &options), LIANA_INVALID_ARGUMENT);
-    assert_non_null(strstr(liana_context_message(context), "exclude each other"));
+    assert_says(liana_context_message(context), "exclude each other");
     options.validation = NULL;
     options.validation_split = 1.5;
     assert_int_equal(liana_fit(model, &options), LIANA_INVALID_CONFIG);
-    assert_non_null(strstr(liana_context_message(context), "above 0 and below 1"));
+    assert_says(liana_context_message(context), "above 0 and below 1");
     liana_model_destroy(model);
     liana_dataset_close(dataset);
     liana_context_destroy(context);

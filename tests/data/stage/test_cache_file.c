@@ -99,7 +99,7 @@ static liana_dataset *open_cache(fixture *own, const recipe *wanted)
 static void check_element(const liana_element *element, int64_t value)
 {
     const float *numbers = liana_element_data(element, "numbers");
-    for (int i = 0; i < 6; i++) assert_true(numbers[i] == (float)value / (float)(i + 1));
+    for (int i = 0; i < 6; i++) assert_compare(numbers[i], ==, (float)value / (float)(i + 1), i);
     for (int k = 0; k < 2; k++) {
         liana_bytes word = liana_element_string(element, "words", k);
         assert_int_equal(word.size, value * (k + 1) % 97);
@@ -162,7 +162,7 @@ static void test_what_has_changed_is_made_anew(void **state)
                                      {.start = 0}};
     for (size_t i = 0; i < sizeof recipes / sizeof *recipes; i++) {
         assert_int_equal(use(&own, &recipes[i]), COUNT);
-        if (i) assert_non_null(strstr(own.log, "deep/folder/kept' is made again: the stages before it have changed"));
+        if (i) assert_says(own.log, "deep/folder/kept' is made again: the stages before it have changed");
         assert_int_equal(use(&own, &recipes[i]), 0);
     }
     liana_context_destroy(own.context);
@@ -248,7 +248,7 @@ static void test_options_and_sources_are_told_apart(void **state)
             own.log[0] = 0;
             assert_int_equal(number_of(files), count);
             assert_int_equal(own.log[0] != 0, again == 0 && count > 3);
-            if (count > 3 && again == 0) assert_non_null(strstr(own.log, "the source files have changed"));
+            if (count > 3 && again == 0) assert_says(own.log, "the source files have changed");
         }
     }
     liana_context_destroy(context);
@@ -279,16 +279,16 @@ static void test_damage_is_named_and_mended(void **state)
             damage(cache_path(), at);
             int made = use(&own, &wanted);
             /* A gap between values changes nothing but the checksum of its element. */
-            assert_true(made > 0);
-            assert_non_null(strstr(own.log, "deep/folder/kept'"));
-            assert_non_null(strstr(own.log, "damaged"));
+            assert_compare(made, >, 0);
+            assert_says(own.log, "deep/folder/kept'");
+            assert_says(own.log, "damaged");
             use(&own, &wanted);
             assert_int_equal(use(&own, &wanted), 0);
         }
         for (long size = 0; size < (long)info.st_size; size += info.st_size / 13 + 1) {
             assert_int_equal(truncate(cache_path(), size), 0);
             assert_int_equal(use(&own, &wanted), COUNT);
-            assert_non_null(strstr(own.log, "kept' is made again: it is damaged, truncated or another kind of file"));
+            assert_says(own.log, "kept' is made again: it is damaged, truncated or another kind of file");
         }
         assert_int_equal(use(&own, &wanted), 0);
     }
@@ -315,7 +315,7 @@ static void test_a_file_that_is_cut_under_the_reader(void **state)
             check_element(element, i);
         }
         assert_int_equal(liana_iterator_next(iterator, &element), LIANA_END_OF_DATA);
-        assert_non_null(strstr(own.log, "the cache is damaged and was removed"));
+        assert_says(own.log, "the cache is damaged and was removed");
         liana_iterator_destroy(iterator);
         liana_dataset_close(dataset);
         assert_false(liana__file_exists(cache_path()));
@@ -355,7 +355,8 @@ static void test_a_full_disk_leaves_what_was_there(void **state)
     }
     int result;
     assert_int_equal(waitpid(child, &result, 0), child);
-    assert_true(WIFEXITED(result) && WEXITSTATUS(result) == 0);
+    assert_true(WIFEXITED(result));
+    assert_compare(WEXITSTATUS(result), ==, 0);
     assert_int_equal(use(&own, &(recipe){0}), 0);
     assert_false(liana__file_exists(liana__test_path("deep/folder/kept.tmp")));
     liana_context_destroy(own.context);
@@ -369,22 +370,22 @@ static void test_failures_leave_no_file(void **state)
     own.fail_at = 41;
     assert_int_equal(read_one(&own, &(recipe){0}), LIANA_INVALID_DATA);
     const char *message = liana_context_message(own.context);
-    assert_non_null(strstr(message, "cache_file: map 'make': position 41 of epoch 0 (record 41): it is the one"));
+    assert_says(message, "cache_file: map 'make': position 41 of epoch 0 (record 41): it is the one");
     assert_false(liana__file_exists(cache_path()));
     assert_false(liana__file_exists(liana__test_path("deep/folder/kept.tmp")));
     own.fail_at = -1;
     liana__test_write("file", "x", 1);
     assert_int_equal(read_one(&own, &(recipe){.path = liana__test_path("file/kept")}), LIANA_IO_ERROR);
-    assert_non_null(strstr(liana_context_message(own.context), "cache_file"));
-    assert_non_null(strstr(liana_context_message(own.context), "file"));
+    assert_says(liana_context_message(own.context), "cache_file");
+    assert_says(liana_context_message(own.context), "file");
     assert_null(open_cache(&own, &(recipe){.path = ""}));
-    assert_non_null(strstr(liana_context_message(own.context), "cache_file: the path of the file is missing"));
+    assert_says(liana_context_message(own.context), "cache_file: the path of the file is missing");
     assert_null(liana_dataset_cache_file(liana_dataset_repeat(liana_dataset_range(own.context, 0, 3, 1), -1),
                                          &(liana_cache_file_options){.path = cache_path()}));
-    assert_non_null(strstr(liana_context_message(own.context), "cache_file: the data are endless"));
+    assert_says(liana_context_message(own.context), "cache_file: the data are endless");
     liana_dataset *twice = cache(liana_dataset_skip(cache(liana_dataset_range(own.context, 0, 3, 1)), 1));
     assert_null(twice);
-    assert_non_null(strstr(liana_context_message(own.context), "is also the file of an input"));
+    assert_says(liana_context_message(own.context), "is also the file of an input");
     /* Nothing is kept as well. */
     liana_dataset *none = liana_dataset_cache_file(liana_dataset_range(own.context, 0, 0, 1),
                                                    &(liana_cache_file_options){.path = cache_path()});
@@ -419,8 +420,9 @@ static void test_several_processes_make_one_file(void **state)
     int makers = 0;
     for (int i = 0; i < NUM_PROCESSES; i++) {
         int result;
-        assert_int_equal(waitpid(children[i], &result, 0), children[i]);
-        assert_true(WIFEXITED(result) && WEXITSTATUS(result) <= 1);
+        assert_compare(waitpid(children[i], &result, 0), ==, children[i], i);
+        assert_true(WIFEXITED(result));
+        assert_compare(WEXITSTATUS(result), <=, 1);
         makers += WEXITSTATUS(result);
     }
     assert_int_equal(makers, 1);

@@ -185,14 +185,14 @@ static void test_wrong_options_are_named(void **state)
     for (int i = 0; i < 3; i++) {
         assert_null(make_parts(context, lengths, 2, false, &wrong[i]));
         const char *message = liana_context_message(context);
-        assert_non_null(strstr(message, "interleave_datasets: cycle_length is "));
-        assert_non_null(strstr(message, "expected 1 to 1024 and at least 1"));
+        assert_says(message, "interleave_datasets: cycle_length is ");
+        assert_says(message, "expected 1 to 1024 and at least 1");
     }
     const liana_array array = {"other", LIANA_S64, liana_shape_of(2), (int64_t[]){1, 2}};
     liana_dataset *both[2] = {liana_dataset_range(context, 0, 4, 1),
                               liana_dataset_from_tensor_slices(context, &array, 1)};
     assert_null(liana_dataset_interleave_datasets(both, 2, NULL));
-    assert_non_null(strstr(liana_context_message(context), "interleave_datasets: dataset 1"));
+    assert_says(liana_context_message(context), "interleave_datasets: dataset 1");
     /* One that never ends makes the whole endless. */
     liana_dataset *endless[2] = {liana_dataset_range(context, 0, 2, 1),
                                  liana_dataset_repeat(liana_dataset_range(context, 0, 2, 1), -1)};
@@ -316,7 +316,7 @@ static void test_what_is_wrong_is_named(void **state)
         const char *message = liana_context_message(context);
         if (status == LIANA_OK || !strstr(message, wrong[i][1])) print_error("%s: %s\n", text, message);
         assert_int_not_equal(status, LIANA_OK);
-        assert_non_null(strstr(message, wrong[i][1]));
+        assert_says(message, wrong[i][1]);
         assert_null(dataset);
     }
     liana_context_destroy(context);

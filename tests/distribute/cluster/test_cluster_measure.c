@@ -7,7 +7,6 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { COUNT = 90, BATCH = 80, MAX_PROCESSES = 9 };
 
@@ -220,18 +219,18 @@ static void test_what_is_refused(void **state)
 {
     (void)state;
     liana__test_result got = liana__test_process(NULL, "launch", "-n", "2", "--", "evaluate", "/nowhere/run");
-    assert_non_null(strstr(got.err, "'/nowhere/run' is not a run folder"));
+    assert_says(got.err, "'/nowhere/run' is not a run folder");
     assert_code(got, 2);
     got = liana__test_process(NULL, "launch", "-n", "2", "--", "evaluate", run_folder, "--follow");
-    assert_non_null(strstr(got.err, "--follow is for one process"));
+    assert_says(got.err, "--follow is for one process");
     assert_code(got, 2);
     got = liana__test_process(NULL, "launch", "-n", "2", "--", "predict", run_folder, "/nowhere/images");
-    assert_non_null(strstr(got.err, "/nowhere/images"));
+    assert_says(got.err, "/nowhere/images");
     assert_int_not_equal(got.code, 0);
     liana__test_free_result(&got);
     /* The cluster of a run's own configuration is that of its training. */
     got = liana__test_process(NULL, "evaluate", run_folder, "cluster.workers=[localhost:1, localhost:2]");
-    assert_non_null(strstr(got.err, "cluster.task"));
+    assert_says(got.err, "cluster.task");
     assert_code(got, 2);
 }
 

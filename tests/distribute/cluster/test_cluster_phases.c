@@ -10,7 +10,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 
 enum { COUNT = 90 };
@@ -76,7 +75,7 @@ static void assert_said(const liana__test_result *result, size_t rank, const par
         print_error("rank %zu ends with %d of a signal in '%s': %s\n", rank, result->code, of->name, result->err);
     }
     assert_int_equal(result->code, expected);
-    if (expected != 0) assert_non_null(strstr(result->err, "stopped"));
+    if (expected != 0) assert_says(result->err, "stopped");
 }
 
 static void stop_in(job *own, const part *of, size_t rank)

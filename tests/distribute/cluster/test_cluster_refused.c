@@ -67,7 +67,7 @@ static void expect(liana__test_result *result, int code, const char *const *text
 {
     for (; *texts; texts++) {
         if (!strstr(result->err, *texts)) print_error("expected '%s' in: %s\n", *texts, result->err);
-        assert_non_null(strstr(result->err, *texts));
+        assert_says(result->err, *texts);
     }
     assert_code(*result, code);
 }
@@ -269,7 +269,7 @@ static void another_version(void **state)
         } else {
             assert_fails(member.status, LIANA_UNAVAILABLE, &member.error, "rank 1 is liana 0.0.1-other",
                          "all processes need the same version");
-            assert_non_null(strstr(other.answer, "rank 1 is liana 0.0.1-other"));
+            assert_says(other.answer, "rank 1 is liana 0.0.1-other");
         }
     }
 }
@@ -394,7 +394,7 @@ static void a_flood_changes_nothing(void **state)
     water.over = true;
     pthread_join(thread, NULL);
     for (int i = 0; i < NUM_PROCESSES; i++) assert_code(results[i], 0);
-    assert_true(water.knocks > 50);
+    assert_compare(water.knocks, >, 50);
     assert_run_of_one_process("0-run");
 }
 
@@ -478,7 +478,7 @@ static void what_strangers_take_is_bounded(void **state)
     liana__test_run_members(members, 2);
     for (int i = 0; i < 2; i++) assert_ok(members[i].status, &members[i].error);
     assert_int_equal(crowd.num_closed, STRANGERS);
-    assert_true(crowd.most_taken < MOST_TAKEN);
+    assert_compare(crowd.most_taken, <, MOST_TAKEN);
 }
 
 static int make_data(void **state)

@@ -44,7 +44,7 @@ static void wait_for_all(const pid_t *processes, int *codes)
 {
     for (size_t i = 0; i < PROCESSES; i++) {
         int status;
-        assert_int_equal(waitpid(processes[i], &status, 0), processes[i]);
+        assert_compare(waitpid(processes[i], &status, 0), ==, processes[i], i);
         codes[i] = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     }
 }
@@ -90,7 +90,7 @@ static void assert_stopped_by(size_t which)
     int codes[PROCESSES];
     pid_t processes[PROCESSES];
     for (int tries = 1; !stop_one(which, codes); tries++) {
-        assert_true(tries < TRIES);
+        assert_compare(tries, <, TRIES);
         assert_ok(liana__folder_remove(liana__test_path("run"), &error), &error);
     }
     assert_codes(codes, 75);

@@ -48,7 +48,7 @@ static void train_in(const char *cluster, size_t num_workers, size_t num_servers
     }
     for (size_t i = 0; i < num_workers + num_servers; i++) {
         int status;
-        assert_int_equal(waitpid(processes[i], &status, 0), processes[i]);
+        assert_compare(waitpid(processes[i], &status, 0), ==, processes[i], i);
         codes[i] = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     }
 }
@@ -181,12 +181,12 @@ static void test_what_is_refused(void **state)
     const char *config = liana__test_path("config.yaml"), *out = liana__test_path("refused");
     liana__test_result got = liana__test_command("train", config, "--out", out, "train.strategy=multi_worker");
     assert_int_not_equal(got.code, 0);
-    assert_non_null(strstr(got.err, "this process is alone: start it with 'liana launch', mpirun or srun"));
+    assert_says(got.err, "this process is alone: start it with 'liana launch', mpirun or srun");
     liana__test_free_result(&got);
     got = liana__test_command("train", config, "--out", out, "train.strategy=mirrored",
                               "cluster.workers=[ipc:///tmp/liana-a, ipc:///tmp/liana-b]", "cluster.task=chief");
     assert_int_not_equal(got.code, 0);
-    assert_non_null(strstr(got.err, "is for one process"));
+    assert_says(got.err, "is for one process");
     liana__test_free_result(&got);
 }
 
@@ -225,7 +225,7 @@ static void test_a_program_of_ones_own(void **state)
     (void)state;
     char program[512] = "", data[512], expected[64];
     uint64_t digest = 0;
-    assert_true(readlink("/proc/self/exe", program, sizeof program - 1) > 0);
+    assert_compare(readlink("/proc/self/exe", program, sizeof program - 1), >, 0);
     snprintf(data, sizeof data, "%s", liana__test_path("train-images"));
     assert_int_equal(fit_here(data, "one_device", &digest), 0);
     snprintf(expected, sizeof expected, "digest %llx", (unsigned long long)digest);
@@ -233,12 +233,12 @@ static void test_a_program_of_ones_own(void **state)
         liana__test_process(NULL, "launch", "-n", "3", "--program", program, "--", "--fit", data, "multi_worker");
     if (got.code != 0) print_error("%s\n", got.err);
     assert_int_equal(got.code, 0);
-    assert_non_null(strstr(got.out, expected));
+    assert_says(got.out, expected);
     liana__test_free_result(&got);
     got = liana__test_process(NULL, "launch", "-n", "3", "--servers", "1", "--program", program, "--", "--fit", data,
                               "parameter_server");
     assert_int_equal(got.code, 0);
-    assert_non_null(strstr(got.out, expected));
+    assert_says(got.out, expected);
     liana__test_free_result(&got);
     assert_int_equal(fit_here(data, "multi_worker", &digest), 1);
 }

@@ -75,7 +75,7 @@ static pid_t start_late(liana__test_member *member, const char *expected_line)
 {
     fflush(NULL);
     const pid_t process = fork();
-    assert_true(process >= 0);
+    assert_compare(process, >=, 0);
     if (process > 0) return process;
     const size_t rank = member->place.rank;
     member->place.say = note_waiting;
@@ -94,9 +94,9 @@ static void assert_ended(pid_t process, size_t rank, double begun, const char *t
     assert_int_equal(liana__test_end_member(process), 0);
     assert_int_equal(seen->late[rank].status, LIANA_UNAVAILABLE);
     if (!strstr(seen->late[rank].error.message, text)) print_error("%s\n", seen->late[rank].error.message);
-    assert_non_null(strstr(seen->late[rank].error.message, text));
+    assert_says(seen->late[rank].error.message, text);
     assert_true(seen->late[rank].resumable);
-    assert_true(liana__clock_seconds() - begun < soon);
+    assert_compare(liana__clock_seconds() - begun, <, soon);
 }
 
 static void end(pid_t process)

@@ -6,8 +6,8 @@
 #include "harness/cluster/hub_death.h"
 
 #include "base/file.h"
+#include "step/worker_share.h"
 #include "train/checkpoint/checkpoint.h"
-#include "train/core/worker_share.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -81,9 +81,9 @@ static void test_others_do_the_steps_of_a_dead_worker(void **state)
             assert_int_equal(liana__cluster_fit_number(program.checkpoints, "used"), 10);
             assert_int_equal(liana__cluster_fit_number(program.checkpoints, "computed"), 10);
             assert_int_equal(liana__cluster_fit_number(program.checkpoints, "examples_lost"), 0);
-            assert_true(liana__cluster_fit_number(program.checkpoints, "largest_staleness") <= 3);
+            assert_compare(liana__cluster_fit_number(program.checkpoints, "largest_staleness"), <=, 3);
             const uint64_t partly = liana__cluster_fit_number(program.checkpoints, "partly_used");
-            assert_true(partly <= (servers > 1));
+            assert_compare(partly, <=, servers > 1, servers);
             uint64_t updates = 0;
             for (size_t i = 3; i < 3 + servers; i++) updates += results[i].counters.updates;
             if (liana__cluster_fit_number(program.checkpoints, "undone") == 0)
@@ -126,8 +126,8 @@ static void test_nobody_waits_for_the_gradients_of_a_dead_worker(void **state)
             for (size_t i = 3; i < 3 + servers; i++) assert_int_equal(results[i].counters.updates, 4);
             assert_int_equal(liana__cluster_fit_number(program.checkpoints, "examples_lost"), positions_of_second(12));
             assert_int_equal(liana__cluster_fit_number(program.checkpoints, "partly_used"), 0);
-            assert_non_null(strstr(results[0].notes, "worker 1 is gone"));
-            assert_non_null(strstr(results[0].notes, "the first 2 of 2 workers"));
+            assert_says(results[0].notes, "worker 1 is gone");
+            assert_says(results[0].notes, "the first 2 of 2 workers");
             liana__free_results(results, 3 + servers);
         }
     }
@@ -151,7 +151,7 @@ static void test_updates_of_the_first_gradients_go_on(void **state)
                 assert_go_on(results, 3 + servers, &dead);
                 const bool undone = liana__cluster_fit_number(program.checkpoints, "undone") > 0;
                 for (size_t i = 3; i < 3 + servers && !undone; i++) assert_int_equal(results[i].counters.updates, 4);
-                assert_true(liana__cluster_fit_number(program.checkpoints, "used") <= 2 * 4);
+                assert_compare(liana__cluster_fit_number(program.checkpoints, "used"), <=, 2 * 4);
             }
             liana__free_results(results, 3 + servers);
         }
@@ -189,7 +189,7 @@ static void test_the_only_server_is_missed(void **state)
         for (size_t i = 0; i < 4; i++) assert_int_equal(results[i].status, LIANA_UNAVAILABLE);
         for (size_t i = 0; i < 3; i++) {
             if (!strstr(results[i].message, "newest checkpoint")) print_error("%s\n", results[i].message);
-            assert_non_null(strstr(results[i].message, "newest checkpoint"));
+            assert_says(results[i].message, "newest checkpoint");
         }
         liana__free_results(results, 4);
     }
@@ -222,7 +222,7 @@ static void assert_history(const liana__test_job *own, const char *text)
     char *history = read_history(own);
     assert_non_null(history);
     if (!strstr(history, text)) print_error("no '%s' in %s\n", text, history);
-    assert_non_null(strstr(history, text));
+    assert_says(history, text);
     free(history);
 }
 
@@ -250,7 +250,7 @@ static bool halt_in_a_span(liana__test_job *own, size_t halted)
 /* A process is killed while a worker that stays is halted: so the others cannot have come to the end. */
 static void kill_in_a_span(liana__test_job *own, size_t rank, size_t halted)
 {
-    while (!halt_in_a_span(own, halted)) assert_true(++own->number < TRIES);
+    while (!halt_in_a_span(own, halted)) assert_compare(++own->number, <, TRIES);
     kill_one(own, rank);
     liana__job_pause(0.7);
     kill(own->processes[halted], SIGCONT);
@@ -330,8 +330,8 @@ static void test_the_only_server_is_killed(void **state)
         for (size_t i = 0; i < 3; i++) {
             liana__test_result result = liana__test_wait_as(own.said[i], own.processes[i]);
             if (!strstr(result.err, "newest checkpoint")) print_error("%s\n", result.err);
-            assert_non_null(strstr(result.err, "rank 3 is gone"));
-            assert_non_null(strstr(result.err, "newest checkpoint"));
+            assert_says(result.err, "rank 3 is gone");
+            assert_says(result.err, "newest checkpoint");
             assert_int_equal(result.code, 75);
             liana__test_free_result(&result);
         }
@@ -357,7 +357,7 @@ static bool replace(liana__test_job *own)
     liana__test_result result = liana__test_wait_as(own->said[2], own->processes[2]);
     const bool came_late = result.code == 75;
     if (result.code != 0 && !came_late) print_error("it comes back and ends with %d: %s\n", result.code, result.err);
-    assert_true(result.code == 0 || came_late);
+    if (!came_late) assert_int_equal(result.code, 0);
     liana__test_free_result(&result);
     for (size_t i = 0; i < liana__job_size(own); i++) {
         if (i != 2) liana__job_assert_ends(own, i, 0);
@@ -375,7 +375,7 @@ static void test_a_worker_comes_back(void **state)
                                .servers = 1,
                                .heartbeat = "12",
                                .strategy = strategies[k]};
-        while (!replace(&own)) assert_true(++own.number < TRIES);
+        while (!replace(&own)) assert_compare(++own.number, <, TRIES);
         assert_history(&own, "\"epoch\": 40");
     }
 }

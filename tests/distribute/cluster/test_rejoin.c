@@ -99,7 +99,7 @@ static bool replace(job *own, size_t rank)
 static void assert_comes_back_at(int port, const char *name, size_t workers, size_t servers, size_t rank)
 {
     job own = {.name = name, .workers = workers, .servers = servers, .heartbeat = "12", .port = port};
-    while (!replace(&own, rank)) assert_true(++own.number < TRIES);
+    while (!replace(&own, rank)) assert_compare(++own.number, <, TRIES);
 }
 
 static void assert_comes_back(const char *name, size_t workers, size_t servers, size_t rank)
@@ -159,7 +159,7 @@ static bool replace_two(job *own)
     liana__job_wait_for_checkpoint(own);
     for (size_t rank = 0; rank < 3; rank += 2) {
         kill(own->processes[rank], SIGKILL);
-        assert_int_equal(waitpid(own->processes[rank], NULL, 0), own->processes[rank]);
+        assert_compare(waitpid(own->processes[rank], NULL, 0), ==, own->processes[rank], rank);
     }
     kill(own->processes[1], SIGSTOP);
     liana__job_start(own, 2, "again");
@@ -184,7 +184,7 @@ static void test_rank_0_brings_another_one(void **state)
 {
     (void)state;
     job own = {.name = "numbered-two", .workers = 4, .heartbeat = "12", .port = liana__test_free_port()};
-    while (!replace_two(&own)) assert_true(++own.number < TRIES);
+    while (!replace_two(&own)) assert_compare(++own.number, <, TRIES);
 }
 
 /* A process that is halted, taken for dead and continued ends by itself, and disturbs nobody. */
@@ -230,7 +230,7 @@ static void test_the_same_rank_twice(void **state)
     const pid_t process = liana__test_spawn_as("twice-other", words, NULL);
     liana__test_result result = liana__test_wait_as("twice-other", process);
     assert_int_not_equal(result.code, 0);
-    assert_non_null(strstr(result.err, "rank"));
+    assert_says(result.err, "rank");
     liana__test_free_result(&result);
     liana__job_assert_ends(&own, 0, 0);
     liana__job_assert_ends(&own, 1, 0);
@@ -313,7 +313,7 @@ static void assert_launch_restarts(const char *name, size_t num_killed, const ch
 {
     bool found = false;
     for (int number = 0; !found; number++) {
-        assert_true(number < TRIES);
+        assert_compare(number, <, TRIES);
         char *said = launch_and_kill(name, number, num_killed);
         found = strstr(said, text) != NULL;
         free(said);
@@ -407,10 +407,10 @@ static void assert_far_comes_back(const char *name, size_t killed)
     bool found = false;
     snprintf(again, sizeof again, "rank %zu is started again", killed);
     for (int number = 0; !found; number++) {
-        assert_true(number < TRIES);
+        assert_compare(number, <, TRIES);
         char *said = launch_far_and_kill(name, number, killed);
         found = strstr(said, again) && strstr(said, "have met again");
-        if (strstr(said, again)) assert_non_null(strstr(said, "is out of reach (ssh ended with code 255)"));
+        if (strstr(said, again)) assert_says(said, "is out of reach (ssh ended with code 255)");
         free(said);
     }
 }
@@ -480,8 +480,8 @@ static void test_a_death_while_all_meet(void **state)
     for (size_t i = 0; i < 3; i += 2) {
         liana__test_result result = liana__test_wait_as(own.said[i], own.processes[i]);
         if (!strstr(result.err, "has ended before all had met")) print_error("%s\n", result.err);
-        assert_non_null(strstr(result.err, "rank 1"));
-        assert_non_null(strstr(result.err, "has ended before all had met"));
+        assert_says(result.err, "rank 1");
+        assert_says(result.err, "has ended before all had met");
         assert_int_equal(result.code, 75);
         liana__test_free_result(&result);
     }

@@ -63,7 +63,8 @@ static void test_slices_as_messages(void **state)
     assert_memory_equal(got, block + 2, 3 * sizeof *got);
     for (size_t i = 3; i < 10; i++) {
         const double value = block[2 + i], expected = isinf(value) ? value : round_to_bfloat16(value);
-        assert_true((double)got[i] == expected && !signbit(got[i]) == !signbit(value));
+        assert_compare((double)got[i], ==, expected, i);
+        assert_compare(!signbit(got[i]), ==, !signbit(value), i);
     }
     block[5] = NAN;
     liana__wire_pack(&rounded, &map, offsets, block, message);
@@ -99,11 +100,12 @@ static void check_chunks(const liana__wire_format *format, const liana__slice_ma
         }
         assert_int_equal(chunk->elements, elements);
         assert_int_equal(chunk->size, bytes);
-        assert_true(bytes <= LIANA__FRAME_PIECE && (bytes >= LIANA__LEAST_CHUNK || i + 1 == chunks.count));
+        assert_compare(bytes, <=, LIANA__FRAME_PIECE);
+        if (i + 1 != chunks.count) assert_compare(bytes, >=, LIANA__LEAST_CHUNK, i);
         size += bytes;
     }
     assert_int_equal(size, liana__wire_size(format, map));
-    for (size_t i = 0; i < NUM_SUMS; i++) assert_int_equal(chunks.first_use[i + 1] - chunks.first_use[i], uses[i]);
+    for (size_t i = 0; i < NUM_SUMS; i++) assert_compare(chunks.first_use[i + 1] - chunks.first_use[i], ==, uses[i], i);
     liana__slice_chunks_free(&chunks);
 }
 
@@ -128,7 +130,7 @@ static void test_any_float(void **state)
         memcpy(&value, &bits, sizeof value);
         if (!isfinite(value) || fabs((double)value) > 3e38) continue;
         const float got = liana__bf16_to_float(liana__float_to_bf16(value));
-        assert_true((double)got == round_to_bfloat16(value));
+        assert_compare((double)got, ==, round_to_bfloat16(value));
     }
 }
 
@@ -200,7 +202,7 @@ static double sum_leaves(size_t feature, size_t begin, size_t end)
     for (size_t i = begin * MICROBATCH; i < end * MICROBATCH; i++) {
         sum += -2.0 * (double)x[i * FEATURES + feature] * (double)y[i];
     }
-    assert_true((double)(float)sum == sum);
+    assert_compare((double)(float)sum, ==, sum);
     return sum;
 }
 
@@ -232,7 +234,7 @@ static void assert_step(size_t num_workers, size_t num_servers)
         }
         differs |= sum != sum_leaves(feature, 0, NUM_LEAVES);
         for (size_t i = 0; i < num_workers + num_servers; i++) {
-            assert_true((double)((float *)(void *)results[i].weights)[feature] == -sum / BATCH);
+            assert_compare((double)((float *)(void *)results[i].weights)[feature], ==, -sum / BATCH, feature, i);
         }
     }
     assert_true(differs);
@@ -268,14 +270,14 @@ static void test_results_depend_on_the_workers_alone(void **state)
         liana__run_cluster(&exact, workers, 0, whole);
         liana__run_cluster(&rounded, workers, 0, first);
         assert_memory_not_equal(whole[0].weights, first[0].weights, whole[0].size);
-        assert_true(fabs(whole[0].loss - first[0].loss) < 0.02 * whole[0].loss);
+        assert_near(whole[0].loss, first[0].loss, 0.02 * whole[0].loss);
         for (size_t servers = 1; servers < 4; servers++) {
             liana__cluster_result others[MAX_PROCESSES];
             const liana__cluster_program served = fit_of(servers, true);
             liana__run_cluster(&served, workers, servers, others);
             for (size_t i = 0; i < workers + servers; i++) {
                 assert_memory_equal(first[0].weights, others[i].weights, first[0].size);
-                assert_true(first[0].loss == others[i].loss);
+                assert_compare(first[0].loss, ==, others[i].loss, i);
             }
             liana__free_results(others, workers + servers);
         }
@@ -294,7 +296,7 @@ static void test_batch_statistics_stay_float32(void **state)
     liana__run_cluster(&program, 2, 0, whole);
     program.strategy = strategy_of(0, true);
     liana__run_cluster(&program, 2, 0, rounded);
-    assert_true(whole[0].averages_size > 0);
+    assert_compare(whole[0].averages_size, >, 0);
     assert_int_equal(whole[0].averages_size, rounded[0].averages_size);
     assert_memory_equal(whole[0].averages, rounded[0].averages, whole[0].averages_size);
     assert_memory_not_equal(whole[0].weights, rounded[0].weights, whole[0].size);
@@ -323,7 +325,8 @@ static void test_counters_show_the_bytes(void **state)
     (void)state;
     const double whole = (double)bytes_of_an_update(false);
     const double rounded = (double)bytes_of_an_update(true);
-    assert_true(rounded > 0.73 * whole && rounded < 0.77 * whole);
+    assert_compare(rounded, >, 0.73 * whole);
+    assert_compare(rounded, <, 0.77 * whole);
 }
 
 /* ---- what is said, and refused ---- */
@@ -339,21 +342,21 @@ static void test_a_resume_says_what_changed(void **state)
     program.checkpoints = folder;
     program.epochs = 1;
     liana__run_cluster(&program, 2, 0, results);
-    assert_non_null(strstr(results[0].notes, "gradients are exchanged with bfloat16 wire, 2 workers"));
+    assert_says(results[0].notes, "gradients are exchanged with bfloat16 wire, 2 workers");
     liana__free_results(results, 2);
     program.resume = true;
     program.epochs = 2;
     liana__run_cluster(&program, 2, 0, results);
-    assert_null(strstr(results[0].notes, "rounds differently"));
+    assert_never_says(results[0].notes, "rounds differently");
     liana__free_results(results, 2);
     program.epochs = 3;
     liana__run_cluster(&program, 3, 0, results);
-    assert_non_null(strstr(results[0].notes, "bfloat16 wire, 2 workers; resuming with bfloat16 wire, 3 workers"));
+    assert_says(results[0].notes, "bfloat16 wire, 2 workers; resuming with bfloat16 wire, 3 workers");
     liana__free_results(results, 3);
     program.epochs = 4;
     program.strategy = strategy_of(0, false);
     liana__run_cluster(&program, 2, 0, results);
-    assert_non_null(strstr(results[0].notes, "resuming with the bits of one process"));
+    assert_says(results[0].notes, "resuming with the bits of one process");
     liana__free_results(results, 2);
 }
 
@@ -373,7 +376,7 @@ static void test_what_is_refused(void **state)
         program.strategy.name = refused[i][0];
         liana__run_cluster(&program, 2, 0, results);
         assert_int_equal(results[0].status, LIANA_INVALID_CONFIG);
-        assert_non_null(strstr(results[0].message, refused[i][1]));
+        assert_says(results[0].message, refused[i][1]);
         liana__free_results(results, 2);
     }
 }

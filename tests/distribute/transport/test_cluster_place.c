@@ -54,7 +54,8 @@ static void alone_without_anything(void **state)
     assert_null(place.transport);
     assert_ok(liana__cluster_place_read(NULL, get, (void *)(uintptr_t)nothing, &arena, &place, &error), &error);
     assert_null(place.transport);
-    assert_true(place.timeout == 300 && place.heartbeat == 10);
+    assert_compare(place.timeout, ==, 300);
+    assert_compare(place.heartbeat, ==, 10);
 }
 
 #define TF_CLUSTER                                                                            \

@@ -119,7 +119,7 @@ void liana__run_cluster(const liana__cluster_program *program, size_t num_worker
     pthread_t threads[LIANA__MOST_PROCESSES];
     process processes[LIANA__MOST_PROCESSES];
     const size_t count = num_workers + num_servers;
-    assert_true(count <= LIANA__MOST_PROCESSES);
+    assert_compare(count, <=, LIANA__MOST_PROCESSES);
     liana__hub *hub = liana__hub_create(num_workers, num_servers);
     assert_non_null(hub);
     liana__hub_set(hub, true, !program->has_no_mirrors);

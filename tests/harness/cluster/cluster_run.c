@@ -153,7 +153,7 @@ pid_t liana__test_start_member(liana__test_member *member)
 {
     fflush(NULL);
     pid_t process = fork();
-    assert_true(process >= 0);
+    assert_compare(process, >=, 0);
     if (process > 0) return process;
     run_member(member);
     if (member->status != LIANA_OK) fprintf(stderr, "rank %zu: %s\n", member->place.rank, member->error.message);

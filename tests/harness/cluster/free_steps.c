@@ -233,10 +233,10 @@ void liana__free_assert_weights(const liana__cluster_result *result, size_t begi
             sum += 0.25 * mean / count;
             if (k == 0) seen += count;
         }
-        assert_true(fabs((double)values[k] + sum) < 1e-4);
+        assert_near(values[k], -sum, 1e-4, k);
     }
-    assert_true((double)values[LIANA__FREE_FEATURES] == liana__free_shared.num_steps); /* number */
-    assert_true((double)values[LIANA__FREE_FEATURES + 1] == seen);
+    assert_compare((double)values[LIANA__FREE_FEATURES], ==, liana__free_shared.num_steps); /* number */
+    assert_compare((double)values[LIANA__FREE_FEATURES + 1], ==, seen);
 }
 
 void liana__free_assert_same(const liana__cluster_result *results, size_t count, size_t without)
@@ -250,7 +250,9 @@ void liana__free_assert_same(const liana__cluster_result *results, size_t count,
         for (int k = 0; k < liana__free_shared.num_steps; k++) {
             const liana_step_outcome *a = &liana__free_shared.outcomes[i][k],
                                      *b = &liana__free_shared.outcomes[first][k];
-            assert_true(a->used == b->used && a->dropped == b->dropped && a->staleness == b->staleness);
+            assert_compare(a->used, ==, b->used);
+            assert_compare(a->dropped, ==, b->dropped);
+            assert_compare(a->staleness, ==, b->staleness);
             assert_int_equal(a->results.num_examples, b->results.num_examples);
             assert_memory_equal(a->results.sums, b->results.sums, sizeof a->results.sums);
         }

@@ -4,8 +4,8 @@
 
 #include "data/loader/row_message.h"
 #include "data/loader/step_workers.h"
-#include "train/core/agreement.h"
-#include "train/core/gathered_rows.h"
+#include "step/agreement.h"
+#include "train/objective/gathered_rows.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@ set -eu
 directory=$(dirname "$0")
 declarations=$(printf '#include <liana/liana.h>\n' | "$1" -std=c17 -I"$2" -E -P - | tr '\n' ' ' |
     grep -o '__attribute__((visibility("default")))[^;]*;' |
-    sed 's/__attribute__(([a-z_]*\(("default")\)\{0,1\}))//g; s/  */ /g')
+    sed 's/__attribute__(([a-z_]*\(("default")\)\{0,1\}))//g; s/ *__attribute__((format([^)]*)))//g; s/  */ /g')
 printf '%s\n' "$declarations" | awk -v optional_list="$directory/may_be_null.txt" '
 function fail(text) {
     print "generate.sh: " text > "/dev/stderr"
@@ -74,7 +74,7 @@ BEGIN {
     inside = "false"
     for (i = 1; i <= count; i++) {
         parameter = parameters[i]
-        if (parameter == "void") continue
+        if (parameter == "void" || parameter == "...") continue
         sub(/\[[0-9]*\]$/, "", parameter) && sub(/ [a-z_0-9]+$/, " *&", parameter) && gsub(/\* /, "*", parameter)
         match(parameter, /[a-z_0-9]+$/)
         argument = substr(parameter, RSTART)

@@ -101,7 +101,7 @@ static played play(int num_threads, const char *const *overrides, size_t count)
     assert_ok(liana__run_open(context, &config, &options, &run, &error), &error);
     onlooker seen = {.run = &run};
     const liana_callback callback = {.size = sizeof callback, .step_begin = look, .user = &seen};
-    assert_ok(liana__user_callback_add(&run.callbacks, &callback, &error), &error);
+    assert_ok(liana__user_callback_add(&run.job.callbacks, &callback, &error), &error);
     result.status = liana__run_train(&run, &options, &error);
     snprintf(result.message, sizeof result.message, "%.500s", error.message);
     const liana__training_state *state = &run.core.state;
@@ -139,21 +139,21 @@ static void check_decisions(const played *run, uint64_t seed, double energy, dou
         double first = liana__uniform_double(words[0], words[1]), second = liana__uniform_double(words[2], words[3]);
         double now = energy;
         for (size_t k = 0; k < i; k++) now *= rate;
-        assert_true(fabs(one->energy - now) <= 1e-12 * energy);
-        if (i > 0) assert_true(one->reference == reference);
+        assert_near(one->energy, now, 1e-12 * energy);
+        if (i > 0) assert_compare(one->reference, ==, reference);
         double worse = one->value - one->reference, wanted = worse <= 0 ? 1 : now > 0 ? exp(-worse / now) : 0;
-        assert_true(fabs(one->probability - wanted) < 1e-9);
-        assert_true(one->drawn == first);
+        assert_near(one->probability, wanted, 1e-9);
+        assert_compare(one->drawn, ==, first);
         assert_int_equal(one->accepted, first < wanted);
         factor *= one->accepted ? growth : exp(log(low) + second * (log(high) - log(low)));
         factor = factor < 0.01 ? 0.01 : factor > 2 ? 2 : factor;
-        assert_true(fabs(one->rate_factor - factor) < 1e-9);
+        assert_near(one->rate_factor, factor, 1e-9);
         reference = one->accepted ? one->value : one->reference;
         taken_back += one->taken_back;
         assert_int_equal(one->taken_back, one->accepted ? 0 : 3);
         assert_int_equal(one->update, 3 * (int64_t)(i + 1));
     }
-    assert_true(run->taken_back >= taken_back);
+    assert_compare(run->taken_back, >=, taken_back);
 }
 
 #define RULES                                                                                                 \
@@ -190,7 +190,9 @@ static void test_decisions_follow_the_rules(void **state)
         }
     }
     /* All three kinds came about. */
-    assert_true(num_accepted > 0 && num_refused > 0 && num_worse > 0);
+    assert_compare(num_accepted, >, 0);
+    assert_compare(num_refused, >, 0);
+    assert_compare(num_worse, >, 0);
 }
 
 static void test_the_number_of_threads_changes_nothing(void **state)
@@ -202,11 +204,11 @@ static void test_the_number_of_threads_changes_nothing(void **state)
     for (int threads = 1; threads <= 3; threads++) {
         played run = PLAY(threads, control, "train.epochs=6", "train.optimizer={name: Adam, learning_rate: 0.2}");
         assert_int_equal(run.status, LIANA_OK);
-        assert_true(run.decisions.count > 0);
+        assert_compare(run.decisions.count, >, 0);
         if (threads == 1) first = run;
         if (threads == 1) continue;
         assert_true(liana__decisions_equal(&run.decisions, &first.decisions));
-        assert_true(run.final_loss == first.final_loss);
+        assert_compare(run.final_loss, ==, first.final_loss);
         liana__decisions_free(&run.decisions);
     }
     liana__decisions_free(&first.decisions);
@@ -229,7 +231,7 @@ static void test_cooling(void **state)
                  cases[i].options);
         played run = PLAY(2, control, "train.epochs=2");
         for (size_t k = 0; k < 3; k++) {
-            assert_true(fabs(run.decisions.items[k].energy - cases[i].energies[k]) < 1e-12);
+            assert_near(run.decisions.items[k].energy, cases[i].energies[k], 1e-12, i, k);
         }
         liana__decisions_free(&run.decisions);
     }
@@ -260,11 +262,11 @@ static void test_a_rate_far_too_high_is_recovered(void **state)
         if (getenv("LIANA_TEST_SAYS"))
             print_message("seed %d: good %g, too high %g, annealed %g\n", seed, good.final_loss, lost.final_loss,
                           saved.final_loss);
-        assert_true(good.final_loss < 0.6);
+        assert_compare(good.final_loss, <, 0.6);
         num_better += saved.final_loss < 0.5 * lost.final_loss;
         liana__decisions_free(&saved.decisions);
     }
-    assert_true(num_better >= 4);
+    assert_compare(num_better, >=, 4);
 }
 
 /* A loss that is not finite ends a training; with annealing it goes back. */
@@ -286,7 +288,7 @@ static void test_a_loss_that_is_not_finite(void **state)
     played hopeless = PLAY(2, DENSE, "train.epochs=20", high,
                            "train.control={name: annealing, monitor: loss, every_steps: 4, min_rate_factor: 0.5}");
     assert_int_equal(hopeless.status, LIANA_OUT_OF_RANGE);
-    assert_non_null(strstr(hopeless.message, "training has diverged"));
+    assert_says(hopeless.message, "training has diverged");
     liana__decisions_free(&hopeless.decisions);
 }
 
@@ -309,7 +311,8 @@ static void test_decisions_stand_in_the_history(void **state)
     liana__decisions read;
     assert_ok(liana__decisions_read(decisions, &read, &error), &error);
     assert_int_equal(read.items[2].update, 9);
-    assert_true(read.items[3].at_end && read.items[3].update == 12);
+    assert_true(read.items[3].at_end);
+    assert_compare(read.items[3].update, ==, 12);
     liana__decisions_free(&read);
     assert_code(liana__test_command("report", liana__test_path("run")), 0);
     assert_true(liana__file_exists(liana__test_path("run/curves.png")));
@@ -396,7 +399,7 @@ static void test_in_c(void **state)
                                  .on_note = liana__write_note,
                                  .user = &notes};
     done(liana_fit(model, &options));
-    assert_non_null(strstr(notes.text, "back by 2 updates, to a learning rate of"));
+    assert_says(notes.text, "back by 2 updates, to a learning rate of");
     options.control = "{name: annealing, energy: -1}";
     refused(liana_fit(model, &options), LIANA_INVALID_CONFIG, "control.energy");
     liana_model_destroy(model);

@@ -49,10 +49,11 @@ static liana_status write_epoch_end(void *user, liana_fit_context *context)
     assert_int_equal(known, liana_fit_epoch(context) % 2 == 0);
     double value = 5;
     own->asked_in_vain = liana_fit_metric(context, "accurcy", &value) || liana_fit_metric(context, NULL, NULL);
-    assert_true(value == 0);
+    assert_compare(value, ==, 0);
     assert_int_equal(liana_fit_epochs(context), 2);
     assert_int_equal(liana_fit_iteration(context), STEPS * liana_fit_epoch(context));
-    assert_true(liana_fit_learning_rate(context) == 0.01 && liana_fit_is_chief(context));
+    assert_compare(liana_fit_learning_rate(context), ==, 0.01);
+    assert_true(liana_fit_is_chief(context));
     assert_false(liana_fit_is_resumed(context));
     return LIANA_OK;
 }
@@ -64,7 +65,7 @@ static liana_status write_train_end(void *user, liana_fit_context *context)
     size_t count = 0, slots = 0;
     for (const char *name; (name = liana_fit_variable_name(context, count)); count++) {
         int64_t size = liana_fit_variable_size(context, name);
-        assert_true(size > 0);
+        assert_compare(size, >, 0);
         float *values = malloc((size_t)size * sizeof *values);
         assert_int_equal(liana_fit_variable_read(context, name, values), LIANA_OK);
         if (strncmp(name, "optimizer/", 10) == 0) slots++;
@@ -111,7 +112,7 @@ static void test_events_come_in_order(void **state)
     liana_results results;
     done(liana_evaluate(model, own.validation, &(liana_evaluate_options){.batch_size = 20, .steps = 2}, &results));
     assert_int_equal(results.num_examples, 40);
-    assert_true(results.loss == written.validation_loss);
+    assert_compare(results.loss, ==, written.validation_loss);
     liana_model_destroy(model);
     liana__tiny_fit_close(&own);
 }
@@ -133,7 +134,7 @@ static liana_status ask(void *user, liana_fit_context *context)
     if (iteration == own->save_at) liana_fit_request_checkpoint(context);
     if (own->fails) return liana_fit_fail(context, own->fails, "nothing works");
     if (own->factor == 0 || iteration != STEPS) return LIANA_OK;
-    assert_true(liana_fit_rate_factor(context) == 1);
+    assert_compare(liana_fit_rate_factor(context), ==, 1);
     assert_int_equal(liana_fit_set_rate_factor(context, -1), LIANA_INVALID_ARGUMENT);
     assert_int_equal(liana_fit_set_rate_factor(context, (double)NAN), LIANA_INVALID_ARGUMENT);
     return liana_fit_set_rate_factor(context, own->factor);
@@ -163,7 +164,7 @@ static void test_a_stop_is_a_success(void **state)
                                  .num_callbacks = 1};
     liana_model *model = liana__tiny_model(own.context), *whole = liana__tiny_model(own.context);
     done(liana_fit(model, &options));
-    assert_non_null(strstr(notes.text, "asker ended the training in epoch 2, after update 6: it is enough"));
+    assert_says(notes.text, "asker ended the training in epoch 2, after update 6: it is enough");
     assert_true(liana__folder_exists(liana__test_path("run/checkpoints/step-0000000004")));
     assert_true(liana__folder_exists(liana__test_path("run/checkpoints/step-0000000005")));
     assert_true(liana__folder_exists(liana__test_path("run/checkpoints/step-0000000006")));
@@ -171,7 +172,7 @@ static void test_a_stop_is_a_success(void **state)
     options.resume = true;
     notes.text[0] = 0;
     done(liana_fit(model, &options));
-    assert_null(strstr(notes.text, "ended the training"));
+    assert_never_says(notes.text, "ended the training");
     /* Without it the fit goes on from the middle of the epoch, and ends as one that was never stopped. */
     options.num_callbacks = 0;
     done(liana_fit(model, &options));
@@ -208,18 +209,19 @@ static void test_the_rate_factor_is_state(void **state)
                                  .num_callbacks = 1};
     liana_model *model = liana__tiny_model(own.context);
     done(liana_fit(model, &options));
-    assert_true(rates[0] == 0.5 && rates[1] == 0.125);
+    assert_compare(rates[0], ==, 0.5);
+    assert_compare(rates[1], ==, 0.125);
     /* A checkpoint keeps it; another fit begins with 1. */
     asks.factor = 0;
     options.epochs = 3;
     options.resume = true;
     done(liana_fit(model, &options));
-    assert_true(rates[2] == 0.125);
+    assert_compare(rates[2], ==, 0.125);
     done(liana_fit(model, &(liana_fit_options){.training = own.training,
                                                .optimizer = "{name: SGD, learning_rate: 0.5}",
                                                .on_epoch = note_rates,
                                                .user = rates}));
-    assert_true(rates[0] == 0.5);
+    assert_compare(rates[0], ==, 0.5);
     liana_model_destroy(model);
     liana__tiny_fit_close(&own);
 }
@@ -311,9 +313,11 @@ static liana_status take_back(void *user, const liana_callback_state *state)
     own->loads++;
     if (!liana_callback_state_get_integer(state, "updates", &own->updates)) return LIANA_OK; /* a first training */
     assert_true(liana_callback_state_get_number(state, "sum", &own->sum));
-    assert_true(liana_callback_state_get_number(state, "endless", &endless) && endless == -INFINITY);
+    assert_true(liana_callback_state_get_number(state, "endless", &endless));
+    assert_compare(endless, ==, -INFINITY);
     assert_false(liana_callback_state_get_number(state, "text", &nothing));
-    assert_false(liana_callback_state_get_number(state, NULL, &nothing) || nothing != 7);
+    assert_false(liana_callback_state_get_number(state, NULL, &nothing));
+    assert_compare(nothing, ==, 7);
     const char *text = liana_callback_state_get_text(state, "text");
     assert_non_null(text);
     snprintf(own->text, sizeof own->text, "%s", text);
@@ -400,7 +404,7 @@ static void test_a_run_is_extended_from_anywhere(void **state)
         liana__arena_free(&arena);
         liana__test_result got = liana__test_command("train", config, "--out", liana__test_path("run"), callbacks,
                                                      ends[i], "train.epochs=4", "--resume");
-        assert_non_null(strstr(got.out, "nothing is left to train"));
+        assert_says(got.out, "nothing is left to train");
         assert_code(got, 0);
         assert_code(liana__test_command("train", config, "--out", liana__test_path("run"), callbacks, "train.epochs=4",
                                         "--resume"),
@@ -422,18 +426,18 @@ static void test_more_epochs_go_on(void **state)
     assert_code(liana__test_command("train", config, "--out", liana__test_path("run"), callbacks, "train.epochs=1"), 0);
     liana__test_result got =
         liana__test_command("train", config, "--out", liana__test_path("run"), callbacks, "train.epochs=3", "--resume");
-    assert_null(strstr(got.out, "decays"));
+    assert_never_says(got.out, "decays");
     assert_code(got, 0);
     assert_same_end("run", "whole");
     /* A schedule to the end of the run is another one then, which is said. */
     static const char decay[] = "train.optimizer={name: Adam, learning_rate: {name: CosineDecay}}";
     assert_code(liana__test_command("train", config, "--out", liana__test_path("decay"), decay, "train.epochs=1"), 0);
     got = liana__test_command("train", config, "--out", liana__test_path("decay"), decay, "train.epochs=2", "--resume");
-    assert_non_null(strstr(got.out, "CosineDecay now decays to the new end"));
+    assert_says(got.out, "CosineDecay now decays to the new end");
     assert_code(got, 0);
     /* Callbacks may go, and their state with them. */
     got = liana__test_command("train", config, "--out", liana__test_path("run"), "train.epochs=4", "--resume");
-    assert_non_null(strstr(got.out, "the state of a callback 'CSVLogger', which is not among the callbacks now"));
+    assert_says(got.out, "the state of a callback 'CSVLogger', which is not among the callbacks now");
     assert_code(got, 0);
 }
 
@@ -485,7 +489,7 @@ static void test_state_survives_a_failure(void **state)
         done(liana_fit(again, &options));
         assert_int_equal(second.loads, 1);
         assert_int_equal(second.updates, whole.updates);
-        assert_true(second.sum == whole.sum);
+        assert_compare(second.sum, ==, whole.sum);
         assert_string_equal(second.text, whole.text);
         assert_memory_equal(second.losses, whole.losses, sizeof whole.losses);
         assert_true(liana__same_weights(again, expected));

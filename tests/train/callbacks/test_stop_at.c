@@ -97,21 +97,21 @@ static void test_a_run_ends_and_goes_on(void **state)
     snprintf(whole, sizeof whole, "%s", liana__test_path("whole"));
     moment = BEGIN;
     liana__test_result got = TRAIN(run, "train.stop_at=06:00");
-    assert_non_null(strstr(got.out, "stop_at ended the training in epoch "));
-    assert_non_null(strstr(got.out, "it is 2026-11-23 06:00:00 +0000"));
+    assert_says(got.out, "stop_at ended the training in epoch ");
+    assert_says(got.out, "it is 2026-11-23 06:00:00 +0000");
     assert_code(got, 0);
     assert_true(liana__file_exists(in_folder("run", "validation_predictions.csv")));
     snprintf(newest, sizeof newest, "%s", liana__test_newest_checkpoint("run"));
     /* The same moment again is past. */
     got = TRAIN(run, "--resume", "train.stop_at=2026-11-23T06:00");
-    assert_non_null(strstr(got.out, "nothing is left to train"));
+    assert_says(got.out, "nothing is left to train");
     assert_code(got, 0);
     assert_string_equal(liana__test_newest_checkpoint("run"), newest);
     /* The next six o'clock is tomorrow; then there is no limit at all. */
     got = TRAIN(run, "--resume", "train.stop_at=06:00");
-    assert_non_null(strstr(got.out, "resumed from '"));
+    assert_says(got.out, "resumed from '");
     assert_code(got, 0);
-    assert_true(strcmp(liana__test_newest_checkpoint("run"), newest) > 0);
+    assert_compare(strcmp(liana__test_newest_checkpoint("run"), newest), >, 0);
     assert_code(TRAIN(whole, "data.threads=1"), 0);
     snprintf(newest, sizeof newest, "%s/variables.safetensors", liana__test_newest_checkpoint("run"));
     snprintf(last, sizeof last, "%s/variables.safetensors", liana__test_newest_checkpoint("whole"));
@@ -149,7 +149,7 @@ static void test_what_is_refused(void **state)
     options.user = &notes;
     moment = BEGIN;
     done(liana_fit(model, &options));
-    assert_non_null(strstr(notes.text, "stop_at ended the training"));
+    assert_says(notes.text, "stop_at ended the training");
     liana_model_destroy(model);
     liana__tiny_fit_close(&own);
 }

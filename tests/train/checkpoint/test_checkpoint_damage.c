@@ -383,8 +383,8 @@ static void test_older_checkpoints(void **state)
     }
     copy_checkpoint("run/checkpoints/step-0000000004", "run/checkpoints/step-0000000099");
     liana__test_result got = TRAIN("run", "train.epochs=3", "--resume");
-    assert_non_null(strstr(got.out, "step-0000000099' is the checkpoint 'step-0000000004' under another name"));
-    assert_non_null(strstr(got.out, "step-0000000008': epoch 3"));
+    assert_says(got.out, "step-0000000099' is the checkpoint 'step-0000000004' under another name");
+    assert_says(got.out, "step-0000000008': epoch 3");
     assert_code(got, 0);
 }
 

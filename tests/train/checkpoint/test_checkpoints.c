@@ -105,8 +105,8 @@ static void test_the_best_one_is_kept(void **state)
     liana__value *event;
     assert_ok(liana__json_parse(got.out, strcspn(got.out, "\n"), "out", &arena, &event, NULL), NULL);
     double wanted = number_at(in_run("run", "history.json"), "epochs", (size_t)best - 1, "val_loss");
-    assert_true(liana__value_get(event, "loss")->number == wanted);
-    assert_non_null(strstr(liana__value_get(event, "checkpoint")->string, name));
+    assert_compare(liana__value_get(event, "loss")->number, ==, wanted);
+    assert_says(liana__value_get(event, "checkpoint")->string, name);
     liana__arena_free(&arena);
     assert_code(got, 0);
     assert_code(liana__test_command("predict", liana__test_path("run"), in_run("run", "../validation-images"),
@@ -172,13 +172,13 @@ static void test_the_best_one_is_saved_before_weights_are_restored(void **state)
     make_data();
     train_until_they_differ();
     const char *names = names_of("run");
-    assert_non_null(strstr(names, "step-0000000012 step-0000000012-changed"));
+    assert_says(names, "step-0000000012 step-0000000012-changed");
     liana__test_result got = liana__test_command("evaluate", liana__test_path("run"), "--checkpoint", "best", "--json");
     liana__arena arena = {0};
     liana__value *event;
     assert_ok(liana__json_parse(got.out, strcspn(got.out, "\n"), "out", &arena, &event, NULL), NULL);
     double wanted = number_at(in_run("run", "history.json"), "epochs", 2, "val_loss");
-    assert_true(liana__value_get(event, "loss")->number == wanted);
+    assert_compare(liana__value_get(event, "loss")->number, ==, wanted);
     liana__arena_free(&arena);
     assert_code(got, 0);
 }
@@ -217,8 +217,8 @@ static void test_resume_from(void **state)
     assert_code(TRAIN("whole", "train.epochs=4", "checkpoint.keep=0"), 0);
     assert_code(TRAIN("run", "train.epochs=4", "checkpoint.keep=0"), 0);
     liana__test_result got = TRAIN("run", "train.epochs=4", "checkpoint.keep=0", "--resume-from", "step-0000000008");
-    assert_non_null(strstr(got.out, "resumed from '"));
-    assert_non_null(strstr(got.out, "step-0000000016.rewound"));
+    assert_says(got.out, "resumed from '");
+    assert_says(got.out, "step-0000000016.rewound");
     assert_code(got, 0);
     assert_string_equal(names_of("run"),
                         "step-0000000004 step-0000000008 step-0000000012 step-0000000012.rewound step-0000000016 "
@@ -293,10 +293,10 @@ static void test_what_differs_is_said(void **state)
                    2, "--resume: 'train.batch_size': 32 -> 16;");
     liana__test_result got = TRAIN("run", "train.epochs=2", "--resume", "--allow-changed",
                                    "train.optimizer.learning_rate=0.5", "train.control=annealing");
-    assert_non_null(strstr(got.out, "which is allowed: 'train.optimizer.learning_rate': 0.003 -> 0.5"));
+    assert_says(got.out, "which is allowed: 'train.optimizer.learning_rate': 0.003 -> 0.5");
     assert_code(got, 0);
-    assert_true(number_at(in_run("run", "history.json"), "epochs", 0, "learning_rate") == 0.003);
-    assert_true(number_at(in_run("run", "history.json"), "epochs", 1, "learning_rate") == 0.5);
+    assert_compare(number_at(in_run("run", "history.json"), "epochs", 0, "learning_rate"), ==, 0.003);
+    assert_compare(number_at(in_run("run", "history.json"), "epochs", 1, "learning_rate"), ==, 0.5);
     /* Other data. */
     liana__test_tiny_data("train", 132, 9);
     assert_refused(TRAIN("run", "train.epochs=3", "--resume", "train.optimizer.learning_rate=0.5",
@@ -304,7 +304,7 @@ static void test_what_differs_is_said(void **state)
                    1, "train-images");
     got = TRAIN("run", "train.epochs=3", "--resume", "--allow-changed", "train.optimizer.learning_rate=0.5",
                 "train.control=annealing");
-    assert_non_null(strstr(got.out, "other training data, which is allowed: "));
+    assert_says(got.out, "other training data, which is allowed: ");
     assert_code(got, 0);
 }
 
@@ -397,8 +397,8 @@ static void test_damage_is_always_found(void **state)
     damage(newest, 3);
     liana__test_result got =
         TRAIN("run", "train.epochs=2", "train.control={name: annealing, every_steps: 3}", "--resume");
-    assert_non_null(strstr(got.out, "is damaged"));
-    assert_non_null(strstr(got.out, "set aside as"));
+    assert_says(got.out, "is damaged");
+    assert_says(got.out, "set aside as");
     assert_code(got, 0);
 }
 
@@ -436,7 +436,7 @@ static int train_limited(const char *run, rlim_t limit, const char *epochs)
     const char *folder = liana__test_path(run);
     fflush(NULL);
     pid_t child = fork();
-    assert_true(child >= 0);
+    assert_compare(child, >=, 0);
     if (child == 0) {
         signal(SIGXFSZ, SIG_IGN);
         const struct rlimit most = {limit, limit};
@@ -466,7 +466,7 @@ static void test_a_full_disk_loses_nothing(void **state)
     for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
         assert_int_equal(train_limited("run", (rlim_t)(shares[i] * (double)size), "train.epochs=6"), 1);
         /* What was saved is there, whole. */
-        assert_non_null(strstr(liana__test_newest_checkpoint("run"), "step-0000000008"));
+        assert_says(liana__test_newest_checkpoint("run"), "step-0000000008");
         assert_code(liana__test_command("evaluate", liana__test_path("run")), 0);
     }
     assert_int_equal(train_limited("run", RLIM_INFINITY, "train.epochs=6"), 0);

@@ -48,8 +48,8 @@ static void assert_lost(liana__lease *lease, const char *text)
 {
     liana__error error = {0};
     assert_int_equal(liana__lease_check(lease, &error), LIANA_UNAVAILABLE);
-    assert_non_null(strstr(error.message, text));
-    assert_non_null(strstr(error.message, "writes nothing more"));
+    assert_says(error.message, text);
+    assert_says(error.message, "writes nothing more");
     assert_int_equal(liana__lease_status(lease, NULL), LIANA_UNAVAILABLE);
 }
 
@@ -117,9 +117,9 @@ static void hold_and_give(void)
     snprintf(who, sizeof who, "process %d on ", (int)getpid());
     assert_int_equal(take(SHORT, "", &other, &error), LIANA_UNAVAILABLE);
     assert_null(other);
-    assert_non_null(strstr(error.message, "another process is training in"));
-    assert_non_null(strstr(error.message, who));
-    assert_non_null(strstr(error.message, "take another"));
+    assert_says(error.message, "another process is training in");
+    assert_says(error.message, who);
+    assert_says(error.message, "take another");
     assert_held(lease);
     read_lease(&second);
     assert_memory_not_equal(first.bytes, second.bytes, LIANA__LEASE_SIZE);
@@ -169,7 +169,7 @@ static void take_over_from_the_dead(void)
     /* Not before its time where nothing else tells that it is dead. */
     double begun = liana__clock_seconds();
     liana__lease *lease = taken_from_silent(SHORT);
-    assert_true(liana__clock_seconds() - begun >= SHORT * 0.9);
+    assert_compare(liana__clock_seconds() - begun, >=, SHORT * 0.9);
     assert_held(lease);
     liana__lease_end(lease);
     assert_free();
@@ -233,7 +233,7 @@ static void only_one_gets_it(void)
     int won = 0, refused = 0;
     for (int i = 0; i < RACERS; i++) {
         int status;
-        assert_int_equal(waitpid(racers[i], &status, 0), racers[i]);
+        assert_compare(waitpid(racers[i], &status, 0), ==, racers[i], i);
         won += WEXITSTATUS(status) == 0;
         refused += WEXITSTATUS(status) == 1;
     }
@@ -294,7 +294,7 @@ static void a_place_is_taken(void)
     liana__lease *dead = taken(1000, "3:4"), *next = NULL, *none = NULL;
     liana__lease_job(dead, job);
     assert_int_equal(succeed("another job", &none, &error), LIANA_UNAVAILABLE);
-    assert_non_null(strstr(error.message, "is not the run folder of this training any more"));
+    assert_says(error.message, "is not the run folder of this training any more");
     assert_ok(succeed(job, &next, &error), &error);
     liana__lease_job(next, same);
     assert_string_equal(job, same);
@@ -303,7 +303,7 @@ static void a_place_is_taken(void)
     assert_held(next);
     liana__lease_end(next);
     assert_int_equal(succeed(job, &none, &error), LIANA_UNAVAILABLE);
-    assert_non_null(strstr(error.message, "there is no lease of it"));
+    assert_says(error.message, "there is no lease of it");
     assert_free();
 }
 
@@ -361,7 +361,7 @@ static void a_chief_that_wakes_up_leaves(bool before)
     assert_ok(next.status, &next.error);
     assert_held(next.lease);
     assert_int_equal(liana__lease_check(chief, &error), LIANA_UNAVAILABLE);
-    assert_non_null(strstr(error.message, "writes nothing more"));
+    assert_says(error.message, "writes nothing more");
     liana__lease_end(chief); /* is not there to be removed */
     assert_held(next.lease);
     liana__lease_end(next.lease);
@@ -387,7 +387,7 @@ static void a_chief_goes_on_without(bool before)
     pthread_join(thread, NULL);
     assert_int_equal(next.status, LIANA_UNAVAILABLE);
     assert_null(next.lease);
-    assert_non_null(strstr(next.error.message, before ? "goes on without this process" : "another process"));
+    assert_says(next.error.message, before ? "goes on without this process" : "another process");
     assert_held(chief);
     liana__lease_end(chief);
     assert_free();
@@ -404,7 +404,7 @@ static void what_is_left_is_for_its_job(void)
     assert_true(found.there);
     const double begun = liana__clock_seconds();
     liana__lease *other = taken(SHORT, "");
-    assert_true(liana__clock_seconds() - begun >= SHORT * 0.9);
+    assert_compare(liana__clock_seconds() - begun, >=, SHORT * 0.9);
     liana__lease_end(other);
     assert_free();
     liana__lease_leave(NULL);
@@ -507,8 +507,8 @@ static void test_a_server_that_is_away(void **state)
     liana__lease *lease = taken(1, "");
     liana__test_server_stop();
     wait_until(liana__lease_check(lease, &error) != LIANA_OK);
-    assert_true(liana__clock_seconds() - begun >= 2.0 / 3);
-    assert_non_null(strstr(error.message, "could not be renewed for"));
+    assert_compare(liana__clock_seconds() - begun, >=, 2.0 / 3);
+    assert_says(error.message, "could not be renewed for");
     liana__lease_end(lease);
     liana__lease *none;
     assert_int_not_equal(take(1, "", &none, &error), LIANA_OK);
@@ -523,7 +523,7 @@ static void test_bad_folders(void **state)
     liana__lease *lease;
     snprintf(folder, sizeof folder, "%s", liana__test_path("nowhere/at/all"));
     assert_int_not_equal(take(1, "", &lease, &error), LIANA_OK);
-    assert_non_null(strstr(error.message, "nowhere/at/all"));
+    assert_says(error.message, "nowhere/at/all");
     begin("gone");
     lease = taken(NEVER, "");
     assert_ok(liana__folder_remove(folder, &error), &error);
@@ -555,7 +555,7 @@ static void test_damaged_texts(void **state)
     assert_string_equal(text.host, own.host);
     assert_string_equal(text.boot, own.boot);
     assert_int_equal(text.generation, 3);
-    assert_true(text.seconds == 30);
+    assert_compare(text.seconds, ==, 30);
     assert_true(text.left);
     assert_int_equal(text.num_without, 2);
     assert_int_equal(text.without[1], 4095);
@@ -563,8 +563,11 @@ static void test_damaged_texts(void **state)
         size_t size;
         char *damaged = liana__test_mutate(bytes, LIANA__LEASE_SIZE, "{}[]\",:0129e-", 16, i, &size);
         liana__lease_text_read(damaged, size, &text);
-        assert_true(text.num_without <= LIANA__LEASE_WITHOUT);
-        assert_true(text.version >= 0 && text.generation >= 0 && text.renewals >= 0 && text.seconds >= 0);
+        assert_compare(text.num_without, <=, LIANA__LEASE_WITHOUT);
+        assert_compare(text.version, >=, 0);
+        assert_compare(text.generation, >=, 0);
+        assert_compare(text.renewals, >=, 0);
+        assert_compare(text.seconds, >=, 0);
         free(damaged);
     }
 }
@@ -627,7 +630,7 @@ static void test_a_killed_run_goes_on_at_once(void **state)
     assert_code(liana__test_process(NULL, "train", config, "--out", liana__test_path("killed"), "--resume",
                                     "train.epochs=1", "checkpoint.every_steps=1", "cluster.lease=1000"),
                 0);
-    assert_true(liana__clock_seconds() - begun < 300);
+    assert_compare(liana__clock_seconds() - begun, <, 300);
     assert_false(has_lease("killed"));
 }
 

@@ -139,7 +139,7 @@ static int run_child(const char *run, const char *threads, long kill_at, long *c
     const char *folder = liana__test_path(run);
     fflush(NULL);
     pid_t child = fork();
-    assert_true(child >= 0);
+    assert_compare(child, >=, 0);
     if (child == 0) {
         setenv("LIANA_THREADS", threads, 1);
         changes.counting = true;
@@ -168,8 +168,8 @@ static void assert_went_on_and_back(const char *run)
     char *text;
     size_t size;
     assert_ok(liana__file_read(in_run(run, "history.json"), 1 << 20, &text, &size, NULL), NULL);
-    assert_non_null(strstr(text, "\"accepted\": true"));
-    assert_non_null(strstr(text, "\"accepted\": false"));
+    assert_says(text, "\"accepted\": true");
+    assert_says(text, "\"accepted\": false");
     free(text);
 }
 
@@ -180,11 +180,12 @@ static void test_killed_at_each_change_of_the_file_system(void **state)
     long total;
     assert_int_equal(run_child("whole", "1", 0, &total), 0);
     assert_went_on_and_back("whole");
-    assert_true(total > 100);
+    assert_compare(total, >, 100);
     static const char *const threads[] = {"1", "2", "3"};
     for (long at = 1; at <= total; at += 3) {
         int status = run_child("run", threads[at % 3], at, NULL);
-        assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+        assert_true(WIFSIGNALED(status));
+        assert_compare(WTERMSIG(status), ==, SIGKILL);
         assert_int_equal(run_child("run", threads[(at + 1) % 3], 0, NULL), 0);
         assert_same_run("run", "whole");
         remove_run("run");
@@ -225,10 +226,10 @@ static void test_processes_killed_at_random(void **state)
     for (uint32_t trial = 0; num_killed == 0 || (wanted && trial < wanted) ||
                              (!wanted && trial < 12 && (trial < 3 || liana__clock_seconds() - begin < 12));
          trial++) {
-        assert_true(wanted || trial < MOST_TRIALS); /* none was killed: all ended too soon */
+        if (!wanted) assert_compare(trial, <, MOST_TRIALS); /* none was killed: all ended too soon */
         liana__test_result got = {.code = -1};
         for (uint32_t attempt = 0; got.code != 0; attempt++) {
-            assert_true(attempt < 100);
+            assert_compare(attempt, <, 100);
             pid_t process = start("run", (int)((trial + attempt) % 3), more);
             uint32_t words[4];
             liana__philox(key, (const uint32_t[4]){trial, attempt, 0, 0}, words);
@@ -238,7 +239,7 @@ static void test_processes_killed_at_random(void **state)
             liana__test_free_result(&got);
             got = liana__test_wait(process);
             num_killed += got.code == 128 + SIGKILL;
-            assert_true(got.code == 0 || got.code == 128 + SIGKILL);
+            if (got.code != 0) assert_int_equal(got.code, 128 + SIGKILL);
         }
         liana__test_free_result(&got);
         assert_same_run("run", "whole");
@@ -260,7 +261,7 @@ static bool has_ended(pid_t process)
 static pid_t start_and_halt(int threads, const char *const *more)
 {
     for (int tries = 0;; tries++) {
-        assert_true(tries < TRIES);
+        assert_compare(tries, <, TRIES);
         pid_t process = start("run", threads, more);
         wait_until(liana__file_exists(in_run("run", "history.json")) || has_ended(process));
         kill(process, SIGSTOP);
@@ -296,17 +297,17 @@ static void test_signals_save_a_checkpoint(void **state)
         pid_t process;
         int tries = 0;
         do {
-            assert_true(tries++ < TRIES);
+            assert_compare(tries++, <, TRIES);
             process = start_and_halt(1, i < 3 ? more : requeued);
             /* While it is at work, or asleep, nobody else is let in. */
             assert_refused(liana__test_command("train", config_path, "--out", liana__test_path("run"), "--resume"), 1,
                            "another process is training in '");
         } while (!stop_halted(process, signals[i], &got));
-        assert_non_null(strstr(got.err, "stopped on request in epoch "));
+        assert_says(got.err, "stopped on request in epoch ");
         assert_code(got, i < 3 ? 128 + signals[i] : 75);
         assert_true(liana__folder_exists(liana__test_newest_checkpoint("run")));
         got = liana__test_wait(start("run", 2, more));
-        assert_non_null(strstr(got.out, "resumed from '"));
+        assert_says(got.out, "resumed from '");
         assert_code(got, 0);
         if (i == 0) {
             assert_code(liana__test_wait(start("whole", 0, more)), 0);
@@ -324,7 +325,7 @@ static void test_another_instruction_set_is_said(void **state)
     static const char *const more[] = {"train.epochs=120", NULL};
     static const char *const environment[] = {"LIANA_MAX_ISA=baseline", NULL};
     liana__test_result got;
-    for (int tries = 1; !stop_halted(start_and_halt(1, more), SIGTERM, &got); tries++) assert_true(tries < TRIES);
+    for (int tries = 1; !stop_halted(start_and_halt(1, more), SIGTERM, &got); tries++) assert_compare(tries, <, TRIES);
     bool told_apart = !strstr(got.out, "threads, baseline");
     assert_code(got, 128 + SIGTERM);
     got = liana__test_process(environment, "train", config_path, "--out", liana__test_path("run"), "--resume",
@@ -401,8 +402,8 @@ static void test_a_run_is_not_mixed_with_another(void **state)
     char run[256];
     snprintf(run, sizeof run, "%s", liana__test_path("run"));
     liana__test_result got = liana__test_command("train", config_path, SMALL, "--out", run, "--resume");
-    assert_non_null(strstr(got.out, "no checkpoint in '"));
-    assert_non_null(strstr(got.out, "starting from the beginning"));
+    assert_says(got.out, "no checkpoint in '");
+    assert_says(got.out, "starting from the beginning");
     assert_code(got, 0);
     assert_refused(liana__test_command("train", config_path, SMALL, "--out", run), 2, run, "already holds a run",
                    "--resume", "--out");
@@ -425,7 +426,7 @@ static void test_a_run_is_not_mixed_with_another(void **state)
     /* What changes no result may change; and what was chosen for the run stays chosen. */
     got = liana__test_command("train", config_path, SMALL, "--out", run, "--resume", "train.threads=1",
                               "data.cache=false", "checkpoint.keep=1", "data.scale=0..1", "data.num_classes=4");
-    assert_non_null(strstr(got.out, "nothing is left to train"));
+    assert_says(got.out, "nothing is left to train");
     assert_code(got, 0);
 }
 
@@ -437,7 +438,7 @@ static void flip_bit(const char *path, size_t from_end)
     size_t size;
     liana__error error = {0};
     assert_ok(liana__file_read(path, 1 << 24, &data, &size, &error), &error);
-    assert_true(from_end < size);
+    assert_compare(from_end, <, size);
     data[size - 1 - from_end] ^= 1;
     FILE *file = fopen(path, "wb");
     assert_non_null(file);
@@ -483,9 +484,9 @@ static void test_damaged_checkpoints_are_set_aside(void **state)
         do_damage(newest, kind);
         assert_refused(liana__test_command("evaluate", run), 1, newest, "is damaged");
         liana__test_result got = liana__test_command("train", config_path, SMALL, "--out", run, "--resume");
-        assert_non_null(strstr(got.out, "is damaged"));
-        assert_non_null(strstr(got.out, "was set aside as '"));
-        assert_non_null(strstr(got.out, "resumed from '"));
+        assert_says(got.out, "is damaged");
+        assert_says(got.out, "was set aside as '");
+        assert_says(got.out, "resumed from '");
         assert_code(got, 0);
         assert_same_run("run", "whole");
         char aside[600];

@@ -63,7 +63,7 @@ static void check(const char *optimizer)
         assert_ok(liana__folder_remove(liana__test_newest_checkpoint("lost"), NULL), NULL);
         lost++;
     }
-    assert_true(lost >= 2);
+    assert_compare(lost, >=, 2);
     train("lost", optimizer, "train.steps=8");
     assert_same_end("lost", "whole");
 }
@@ -98,7 +98,10 @@ static void test_the_history_has_the_adapted_rate(void **state)
         from += strlen("\"learning_rate\": ");
         rates[i] = strtod(from, NULL);
     }
-    assert_true(rates[0] != 0.02 && rates[1] != rates[0] && rates[0] > 0.002 && rates[0] < 0.2);
+    assert_compare(rates[0], !=, 0.02);
+    assert_compare(rates[1], !=, rates[0]);
+    assert_compare(rates[0], >, 0.002);
+    assert_compare(rates[0], <, 0.2);
     free(text);
 }
 
@@ -132,10 +135,11 @@ static void test_the_end_has_the_averages(void **state)
     train("stays", "train.optimizer={name: SGD, learning_rate: 0.1, use_ema: true, ema_momentum: 1}", "train.steps=8");
     static const char kernel[] = "dense/kernel", average[] = "optimizer/SGD/average/dense/kernel";
     float last = first_of("plain", kernel);
-    assert_true(last != first_of("first", kernel));
-    assert_true(first_of("same", kernel) == last && first_of("same", average) == last);
-    assert_true(first_of("stays", kernel) == first_of("first", kernel));
-    assert_true(first_of("stays", average) == last); /* from where a longer training goes on */
+    assert_compare(last, !=, first_of("first", kernel));
+    assert_compare(first_of("same", kernel), ==, last);
+    assert_compare(first_of("same", average), ==, last);
+    assert_compare(first_of("stays", kernel), ==, first_of("first", kernel));
+    assert_compare(first_of("stays", average), ==, last); /* from where a longer training goes on */
     assert_same_file(in_run("same", "validation_predictions.csv"), in_run("plain", "validation_predictions.csv"));
     /* As in Keras the weights themselves are validated meanwhile. */
     assert_same_file(in_run("stays", "history.json"), in_run("plain", "history.json"));

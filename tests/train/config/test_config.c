@@ -90,21 +90,21 @@ static void test_the_example(void **state)
     assert_true(data->shuffle);
     const liana__model_config *model = &fixed->config.model;
     assert_string_equal(model->base, "MobileNetV2");
-    assert_true(model->alpha == 0.35);
+    assert_compare(model->alpha, ==, 0.35);
     assert_path(fixed, model->weights, "weights/mobilenet.h5");
-    assert_true(model->dropout == 0.05);
-    assert_true(model->batch_norm_momentum == 0.9);
+    assert_compare(model->dropout, ==, 0.05);
+    assert_compare(model->batch_norm_momentum, ==, 0.9);
     assert_true(model->trainable);
-    const liana__train_config *train = &fixed->config.train;
+    const liana__job_options *train = &fixed->config.job;
     assert_int_equal(train->epochs, 5);
     assert_int_equal(train->batch_size, 64);
     assert_int_equal(train->microbatch, 16);
     assert_int_equal(train->remainder, LIANA__REMAINDER_KEEP);
     assert_string_equal(liana__value_get(train->optimizer, "name")->string, "Adam");
-    assert_true(liana__value_get(train->optimizer, "learning_rate")->number == 3e-4);
+    assert_compare(liana__value_get(train->optimizer, "learning_rate")->number, ==, 3e-4);
     assert_string_equal(train->metrics->items[0]->string, "accuracy");
     assert_int_equal(train->seed, 1);
-    assert_true(fixed->config.checkpoint.every_epoch);
+    assert_true(fixed->config.job.checkpoint.every_epoch);
     assert_path(fixed, fixed->config.output, "runs/flowers");
     assert_ok(liana__config_require_training_data(&fixed->config, &fixed->error), &fixed->error);
 }
@@ -116,8 +116,8 @@ static void test_the_least(void **state)
     assert_int_equal(fixed->config.model.layers->count, 2);
     assert_true(isnan(fixed->config.model.batch_norm_momentum));
     assert_null(fixed->config.output);
-    assert_string_equal(liana__value_get(fixed->config.train.optimizer, "name")->string, "Adam");
-    assert_int_equal(fixed->config.train.batch_size, 32);
+    assert_string_equal(liana__value_get(fixed->config.job.optimizer, "name")->string, "Adam");
+    assert_int_equal(fixed->config.job.batch_size, 32);
     assert_fails(liana__config_require_training_data(&fixed->config, &fixed->error), LIANA_INVALID_CONFIG,
                  &fixed->error, "c.yaml:1:1: data.train: missing");
 }
@@ -144,7 +144,7 @@ static void test_forms_of_sources_and_names(void **state)
     assert_path(fixed, data->validation.paths.items[1], "examples/b/*.tfrec");
     assert_path(fixed, data->test.paths.items[0], "examples/c");
     assert_int_equal(data->num_classes, 2);
-    assert_string_equal(liana__value_get(fixed->config.train.optimizer, "name")->string, "SGD");
+    assert_string_equal(liana__value_get(fixed->config.job.optimizer, "name")->string, "SGD");
 }
 
 static void test_overrides(void **state)
@@ -179,9 +179,9 @@ static void test_overrides(void **state)
     assert_int_equal(chdir(before), 0);
     assert_ok(status, &fixed->error);
     const liana__config *config = &fixed->config;
-    assert_int_equal(config->train.epochs, 8);
-    assert_string_equal(liana__value_get(config->train.optimizer, "name")->string, "SGD");
-    const liana__value *rate = liana__value_get(config->train.optimizer, "learning_rate");
+    assert_int_equal(config->job.epochs, 8);
+    assert_string_equal(liana__value_get(config->job.optimizer, "name")->string, "SGD");
+    const liana__value *rate = liana__value_get(config->job.optimizer, "learning_rate");
     assert_int_equal(liana__value_get(rate, "warmup_steps")->integer, 10);
     const liana__value *layers = config->model.layers;
     assert_int_equal(liana__value_get(liana__value_get(layers->items[1], "Dense"), "units")->integer, 20);
@@ -190,10 +190,10 @@ static void test_overrides(void **state)
     assert_int_equal(config->data.test.paths.count, 2);
     assert_string_equal(config->data.class_names.items[1], "b=c");
     assert_string_equal(config->data.features.image, "image/encoded");
-    assert_string_equal(config->train.metrics->items[0]->string, "top_5");
+    assert_string_equal(config->job.metrics->items[0]->string, "top_5");
     assert_null(config->output);
-    assert_string_equal(config->train.device, "cpu"); /* null: the default */
-    assert_int_equal(config->checkpoint.every_steps, 100);
+    assert_string_equal(config->job.device, "cpu"); /* null: the default */
+    assert_int_equal(config->job.checkpoint.every_steps, 100);
 }
 
 /* An alias keeps its value when the place that it was used in is changed. */
@@ -437,8 +437,8 @@ static void test_written_configurations_load_to_the_same(void **state)
               &fixed->error);
     liana__text first = {0}, second = {0};
     liana__config_write(&fixed->config, &first);
-    assert_non_null(strstr(first.data, "\n    name: Adam\n"));
-    assert_non_null(strstr(first.data, "\n  class_names: [daisy, dandelion, roses]\n"));
+    assert_says(first.data, "\n    name: Adam\n");
+    assert_says(first.data, "\n  class_names: [daisy, dandelion, roses]\n");
     assert_ok(liana__folder_remove(liana__test_path("data/classes.txt"), NULL), NULL);
     char before[256];
     assert_non_null(getcwd(before, sizeof before));
@@ -485,7 +485,8 @@ static void test_damaged_configurations_fail_cleanly_or_round_trip(void **state)
         good += liana__try_config((const uint8_t *)damaged, size);
         free(damaged);
     }
-    assert_true(good > 250 && good < 4750);
+    assert_compare(good, >, 250);
+    assert_compare(good, <, 4750);
 }
 
 /* Any key, with dots and brackets anywhere. */
@@ -502,7 +503,8 @@ static void test_damaged_overrides_fail_cleanly(void **state)
         good += liana__try_override((const uint8_t *)damaged, size);
         free(damaged);
     }
-    assert_true(good > 300 && good < 5700);
+    assert_compare(good, >, 300);
+    assert_compare(good, <, 5700);
 }
 
 /* The reference pages are made from the tables: every key has a sentence. */

@@ -1,9 +1,7 @@
 /* Estimators: the bits of liana_fit, evaluation, prediction, export, resume, warm start, and what they refuse. */
 #include "harness/tiny_fit.h"
 
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { COUNT = 90, BATCH = 32, MICROBATCH = 8, EPOCHS = 2, CLASSES = LIANA__TINY_CLASSES, SIZE = LIANA__TINY_SIZE };
 
@@ -131,8 +129,8 @@ static void hold_to_fit(int threads, const char *optimizer, liana_precision prec
     assert_int_equal(found.num_metrics, 1);
     assert_string_equal(found.metric_names[0], "accuracy");
     if (precision == LIANA_FLOAT32) {
-        assert_true(fabs(found.loss - wanted.loss) < 1e-6);
-        assert_true(found.metrics[0] == wanted.metrics[0]);
+        assert_near(found.loss, wanted.loss, 1e-6);
+        assert_compare(found.metrics[0], ==, wanted.metrics[0]);
     }
     liana_model_destroy(untrained);
     liana_model_destroy(expected);
@@ -225,7 +223,7 @@ static void on_evaluation(void *user, int64_t step, const liana_results *results
 {
     int64_t *steps = user;
     assert_int_equal(results->num_examples, COUNT / 2);
-    assert_true(results->loss > 0);
+    assert_compare(results->loss, >, 0);
     steps[++steps[0]] = step;
 }
 
@@ -286,11 +284,11 @@ static void test_hooks_and_notes(void **state)
                               .named_callbacks = "[EarlyStopping: {patience: 1, min_delta: 100}]"};
     done(liana_estimator_train_and_evaluate(estimator, &train, &(liana_eval_spec){.input.dataset = own.validation}));
     assert_int_equal(liana_estimator_global_step(estimator), 2 * 3);
-    assert_non_null(strstr(notes.text, "EarlyStopping ended the training"));
-    assert_non_null(strstr(notes.text, "step 4: loss "));
-    assert_non_null(strstr(notes.text, "accuracy "));
-    assert_non_null(strstr(notes.text, "steps a second"));
-    assert_null(strstr(notes.text, "step 3:"));
+    assert_says(notes.text, "EarlyStopping ended the training");
+    assert_says(notes.text, "step 4: loss ");
+    assert_says(notes.text, "accuracy ");
+    assert_says(notes.text, "steps a second");
+    assert_never_says(notes.text, "step 3:");
     train.named_callbacks = "[EarlyStoping]";
     refused(liana_estimator_train(estimator, &train), LIANA_INVALID_CONFIG, "EarlyStopping");
     liana_estimator_destroy(estimator);
@@ -361,7 +359,7 @@ static void test_auto_is_the_precision_of_the_checkpoint(void **state)
         losses[i] = results.loss;
         liana_estimator_destroy(estimator);
     }
-    assert_true(losses[0] == losses[1]);
+    assert_compare(losses[0], ==, losses[1]);
     /* It is not gone on with in another one. */
     options.config.precision = LIANA_MIXED_BFLOAT16;
     liana_estimator *estimator = make(&own, &options);
@@ -410,8 +408,9 @@ static void test_images_have_the_shape_that_is_asked_for(void **state)
     predict.predictions[0].values = scaled;
     done(liana_estimator_predict(estimator, &predict));
     for (int i = 0; i < COUNT / 2; i++) {
-        assert_true(brightness[i] > 0 && brightness[i] < 1);
-        assert_true(fabsf(scaled[i] - 255 * brightness[i]) < 1e-2F);
+        assert_compare(brightness[i], >, 0, i);
+        assert_compare(brightness[i], <, 1, i);
+        assert_near(scaled[i], 255 * brightness[i], 1e-2F, i);
     }
     liana_estimator_destroy(estimator);
     /* Two channels are no image. */
@@ -455,7 +454,7 @@ static void test_devices_and_strategies(void **state)
         done(liana_model_get_weights(plain, liana_model_weight_name(plain, i), &a));
         done(liana_model_get_weights(reference, a.name, &b));
         for (int64_t k = 0; k < liana_shape_size(&a.shape); k++) {
-            assert_true(fabsf(((const float *)a.data)[k] - ((const float *)b.data)[k]) < 1e-3F);
+            assert_near(((const float *)a.data)[k], ((const float *)b.data)[k], 1e-3F, k);
         }
     }
     liana_model_destroy(plain);
@@ -486,10 +485,10 @@ static void test_predictions_by_name(void **state)
     for (int i = 0; i < EXAMPLES; i++) {
         int best = 0;
         for (int k = 0; k < CLASSES; k++) {
-            assert_true(fabsf(probabilities[i * CLASSES + k] - expected[i * CLASSES + k]) < 1e-6F);
+            assert_near(probabilities[i * CLASSES + k], expected[i * CLASSES + k], 1e-6F, i, k);
             if (expected[i * CLASSES + k] > expected[i * CLASSES + best]) best = k;
         }
-        assert_true(classes[i] == (float)best);
+        assert_compare(classes[i], ==, (float)best, i);
     }
     /* Some batches only. */
     predict.steps = 1;
@@ -556,8 +555,8 @@ static void test_exports_run_without_the_function(void **state)
         liana__test_tiny_image(2, i, image);
         run_export(&own, folder, image, probabilities, &class);
         for (int k = 0; k < CLASSES; k++) {
-            assert_true(fabsf(probabilities[k] - expected[i * CLASSES + (uint32_t)k]) < 1e-5F);
-            assert_true(probabilities[class] >= probabilities[k]);
+            assert_near(probabilities[k], expected[i * CLASSES + (uint32_t)k], 1e-5F, i, k);
+            assert_compare(probabilities[class], >=, probabilities[k], k);
         }
     }
     /* A file that is none, and a damaged one. */
@@ -602,9 +601,9 @@ static void test_batches_of_evaluations(void **state)
                                           {"probabilities", i ? found : expected, EVALUATED * LIANA__TINY_CLASSES}}};
         done(liana_estimator_predict(estimator, &predict));
         for (size_t k = 0; i && k < EVALUATED * LIANA__TINY_CLASSES; k++) {
-            assert_true(fabsf(found[k] - expected[k]) < 1e-5F);
+            assert_near(found[k], expected[k], 1e-5F, k);
         }
-        if (i) assert_true(fabs(results.loss - equal.loss) < 1e-5);
+        if (i) assert_near(results.loss, equal.loss, 1e-5);
         liana_estimator_destroy(estimator);
         tear_down(&own);
     }

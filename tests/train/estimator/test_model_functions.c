@@ -36,7 +36,7 @@ static float value_of(liana_estimator *estimator, const char *name, size_t index
     assert_non_null(variables);
     assert_true(liana_variables_find(variables, name, &info));
     size_t size = (size_t)liana_shape_size(&info.shape) * sizeof *values;
-    assert_true(size <= sizeof values);
+    assert_compare(size, <=, sizeof values);
     assert_int_equal(liana_variables_read(variables, name, values, size), LIANA_OK);
     return values[index];
 }
@@ -96,8 +96,8 @@ static void test_a_line_is_that_of_plain_numbers(void **state)
         liana_estimator *estimator = liana__rows_estimator(&own, liana__line_options());
         liana_train_spec train = liana__rows_train(&own, 12);
         done(liana_estimator_train(estimator, &train));
-        for (size_t k = 0; k < WIDTH; k++) assert_true(fabs((double)value_of(estimator, "line/w", k) - w[k]) < 1e-5);
-        assert_true(fabs((double)value_of(estimator, "line/b", 0) - b) < 1e-5);
+        for (size_t k = 0; k < WIDTH; k++) assert_near((double)value_of(estimator, "line/w", k), w[k], 1e-5, k);
+        assert_near((double)value_of(estimator, "line/b", 0), b, 1e-5);
         loss = distance = 0;
         for (int row = 0; row < ROWS; row++) {
             double error = b - (double)own.ys[row];
@@ -109,8 +109,8 @@ static void test_a_line_is_that_of_plain_numbers(void **state)
         done(liana_estimator_evaluate(estimator, &(liana_eval_spec){.input.dataset = own.data}, &results));
         assert_int_equal(results.num_metrics, 1);
         assert_string_equal(results.metric_names[0], "distance");
-        assert_true(fabs(results.loss - loss) < 1e-5);
-        assert_true(fabs(results.metrics[0] - distance) < 1e-5);
+        assert_near(results.loss, loss, 1e-5);
+        assert_near(results.metrics[0], distance, 1e-5);
         liana_estimator_destroy(estimator);
     }
     liana__number_rows_close(&own);
@@ -134,12 +134,13 @@ static void test_an_update_of_its_own(void **state)
         for (size_t k = 0; k < WIDTH; k++) {
             float found = value_of(estimator, "line/w", k);
             if (!by_function) expected[k] = found;
-            assert_true(found == expected[k]);
+            assert_compare(found, ==, expected[k], k);
         }
         if (by_function) total = value_of(estimator, "total", 0);
         liana_estimator_destroy(estimator);
     }
-    assert_true(total > 100.5F && total < 200);
+    assert_compare(total, >, 100.5F);
+    assert_compare(total, <, 200);
     liana__number_rows_close(&own);
 }
 
@@ -216,11 +217,11 @@ static void test_masks_leave_elements_out(void **state)
         liana_results results;
         const liana_eval_spec eval = {.input.dataset = own.data};
         done(liana_estimator_train_and_evaluate(estimator, &train, &eval));
-        assert_true(fabs((double)value_of(estimator, "w", 0) - w) < 1e-5);
+        assert_near((double)value_of(estimator, "w", 0), w, 1e-5);
         done(liana_estimator_evaluate(estimator, &eval, &results));
-        assert_true(fabs(results.loss - loss) < 1e-5);
-        assert_true(fabs(results.metrics[0] - distance) < 1e-5);
-        assert_true(fabs(results.metrics[1] - all) < 1e-5);
+        assert_near(results.loss, loss, 1e-5);
+        assert_near(results.metrics[0], distance, 1e-5);
+        assert_near(results.metrics[1], all, 1e-5);
         liana_estimator_destroy(estimator);
     }
     static const char *const texts[] = {"the mask of the loss is f32[2, 1], expected bool",
@@ -243,7 +244,7 @@ static liana_status set_bias(void *params, liana_variables *variables)
     float w[WIDTH], value = 7;
     if (own->what == 9) return LIANA_IO_ERROR;
     LIANA_TRY(liana_variables_read(variables, "line/w", w, sizeof w));
-    assert_true(w[0] == 0.25F);
+    assert_compare(w[0], ==, 0.25F);
     return liana_variables_write(variables, "line/b", &value, sizeof value);
 }
 
@@ -267,8 +268,8 @@ static void test_the_scaffold_comes_last(void **state)
     liana_estimator *estimator = liana__rows_estimator(&own, options);
     liana_train_spec train = liana__rows_train(&own, 2);
     done(liana_estimator_train(estimator, &train));
-    assert_true(value_of(estimator, "line/b", 0) == 7);
-    assert_true(value_of(estimator, "line/w", 1) == 0.25F);
+    assert_compare(value_of(estimator, "line/b", 0), ==, 7);
+    assert_compare(value_of(estimator, "line/w", 1), ==, 0.25F);
     liana_estimator_destroy(estimator);
     own.what = 9;
     estimator = liana__rows_estimator(&own, options);
@@ -308,20 +309,21 @@ static void test_warm_starts(void **state)
     liana_train_spec train = liana__rows_train(&own, 5), short_train = liana__rows_train(&own, 1);
     done(liana_estimator_train(first, &train));
     float w = value_of(first, "line/w", 1), b = value_of(first, "line/b", 0);
-    assert_true(w != 0.25F && b != 0);
+    assert_compare(w, !=, 0.25F);
+    assert_compare(b, !=, 0);
     /* A map of names; then only some variables. */
     liana_estimator_options other = {.model_fn = renamed_fn, .labels = {"y"}};
     other.warm_start_from = (liana_warm_start){.from = from, .names = {{"slope", "line/w"}}};
     second = liana__rows_estimator(&own, other);
     done(liana_estimator_train(second, &short_train));
-    assert_true(value_of(second, "slope", 1) == w);
-    assert_true(value_of(second, "line/b", 0) == b);
+    assert_compare(value_of(second, "slope", 1), ==, w);
+    assert_compare(value_of(second, "line/b", 0), ==, b);
     liana_estimator_destroy(second);
     other.warm_start_from.variables[0] = "sl*";
     second = liana__rows_estimator(&own, other);
     done(liana_estimator_train(second, &short_train));
-    assert_true(value_of(second, "slope", 1) == w);
-    assert_true(value_of(second, "line/b", 0) == 5);
+    assert_compare(value_of(second, "slope", 1), ==, w);
+    assert_compare(value_of(second, "line/b", 0), ==, 5);
     liana_estimator_destroy(second);
     /* Mistakes. */
     const struct {
@@ -415,10 +417,10 @@ static void test_frozen_layers_stay(void **state)
     liana_train_spec train = liana__rows_train(&own, 6);
     done(liana_estimator_train(estimator, &train));
     for (size_t i = 0; i < 8; i++) {
-        assert_true(value_of(estimator, "stays/kernel", i) == ((const float *)kernel.data)[i]);
+        assert_compare(value_of(estimator, "stays/kernel", i), ==, ((const float *)kernel.data)[i], i);
     }
     done(liana_model_get_weights(own.model, "moves/kernel", &kernel));
-    assert_true(value_of(estimator, "moves/kernel", 1) != ((const float *)kernel.data)[1]);
+    assert_compare(value_of(estimator, "moves/kernel", 1), !=, ((const float *)kernel.data)[1]);
     liana_estimator_destroy(estimator);
     /* Two models with one name would be one variable. */
     liana_model_destroy(own.other);
@@ -475,10 +477,10 @@ static void test_metrics_and_penalties_are_those_of_fit(void **state)
                                                            {.name = "precision"}}};
     done(liana_evaluate(fitted, own.data, &evaluated, &expected));
     assert_int_equal(found.num_metrics, 3);
-    assert_true(fabs(found.loss - expected.loss) < 1e-6);
+    assert_near(found.loss, expected.loss, 1e-6);
     for (size_t i = 0; i < 3; i++) {
         assert_string_equal(found.metric_names[i], expected.metric_names[i]);
-        assert_true(fabs(found.metrics[i] - expected.metrics[i]) < 1e-9);
+        assert_near(found.metrics[i], expected.metrics[i], 1e-9, i);
     }
     assert_int_equal(liana_model_from_variables(own.model, liana_estimator_variables(estimator)), LIANA_OK);
     assert_true(liana__same_weights(own.model, fitted));

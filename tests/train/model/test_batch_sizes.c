@@ -75,8 +75,8 @@ static void test_measures(void **state)
         liana__test_result got = liana__test_command("evaluate", run, "--json", setting("train.microbatch", 1),
                                                      setting("train.batch_size", sizes[i][0]),
                                                      setting("train.validation_batch_size", sizes[i][1]));
-        assert_true(fabs(measure(got, "loss") - loss) < 1e-5);
-        assert_true(measure(got, "accuracy") == accuracy);
+        assert_near(measure(got, "loss"), loss, 1e-5);
+        assert_compare(measure(got, "accuracy"), ==, accuracy);
         assert_code(got, 0);
     }
 }
@@ -138,7 +138,7 @@ static void test_training(void **state)
         const liana__value *epoch = liana__value_get(history, "epochs")->items[0];
         liana__test_result got = liana__test_command("evaluate", run, "--json", setting("train.batch_size", 8),
                                                      setting("train.validation_batch_size", 8));
-        assert_true(fabs(measure(got, "loss") - liana__value_get(epoch, "val_loss")->number) < 1e-5);
+        assert_near(measure(got, "loss"), liana__value_get(epoch, "val_loss")->number, 1e-5);
         assert_code(got, 0);
         liana__arena_free(&arena);
     }
@@ -297,13 +297,13 @@ static void test_fit(void **state)
     (void)state;
     static const int64_t others[] = {1, 3, 39, 40, 41, 1000};
     const measured equal = fit_rows(4);
-    assert_true(fabs(equal.evaluated - equal.validated) < 1e-5);
+    assert_near(equal.evaluated, equal.validated, 1e-5);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         const measured got = fit_rows(others[i]);
-        assert_true(fabs(got.validated - equal.validated) < 1e-5);
-        assert_true(fabs(got.evaluated - equal.validated) < 1e-5);
+        assert_near(got.validated, equal.validated, 1e-5);
+        assert_near(got.evaluated, equal.validated, 1e-5);
         for (size_t k = 0; k < LIANA__TINY_ROWS; k++) {
-            assert_true(fabsf(got.predicted[k] - equal.predicted[k]) < 1e-5F);
+            assert_near(got.predicted[k], equal.predicted[k], 1e-5F, k);
         }
     }
 }
@@ -344,18 +344,18 @@ static void test_single_batches(void **state)
             done(liana_predict_on_batch(model, rows, 1, part));
             done(liana_test_on_batch(model, &evaluation, rows, 2, &results));
             for (int64_t k = 0; k < count; k++) {
-                assert_true(fabsf(part[k] - whole[first + k]) < 1e-5F);
+                assert_near(part[k], whole[first + k], 1e-5F, first, k);
                 sum += pow((double)(part[k] - y[first + k]), 2);
             }
             assert_int_equal(results.num_examples, count);
-            assert_true(fabs(results.loss - sum / (double)count) < 1e-4);
+            assert_near(results.loss, sum / (double)count, 1e-4);
         }
     }
     const liana_array large[] = {{"x", LIANA_F32, liana_shape_of(6, FEATURES), x},
                                  {"y", LIANA_F32, liana_shape_of(6, 1), y}};
     refused(liana_train_on_batch(model, &options, large, 2, NULL), LIANA_INVALID_ARGUMENT, "a batch of 6 examples");
     const liana_array none = {"x", LIANA_F32, liana_shape_of(0, FEATURES), x};
-    assert_true(liana_predict_on_batch(model, &none, 1, part) != LIANA_OK);
+    assert_compare(liana_predict_on_batch(model, &none, 1, part), !=, LIANA_OK);
     liana_model_destroy(model);
     liana_context_destroy(own.context);
 }

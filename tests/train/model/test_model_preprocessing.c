@@ -59,7 +59,7 @@ static void check_refused(const fixture *own, liana_status status, liana_status 
     const char *message = liana_context_message(own->context);
     if (status != expected || !strstr(message, text)) print_error("%s:%d: %s\n", __FILE__, line, message);
     assert_int_equal(status, expected);
-    assert_non_null(strstr(message, text));
+    assert_says(message, text);
 }
 #define refused(status, expected, text) check_refused(&own, (status), (expected), (text), __LINE__)
 
@@ -107,7 +107,7 @@ static void test_predictions_are_those_of_the_command(void **state)
     for (int i = 0; i < NUM_TEST; i++) {
         int best = best_of(outputs[i]), length = snprintf(line, sizeof line, "%d,%d,%s,", i, best, NAMES[best]);
         assert_memory_equal(row, line, length);
-        assert_true(fabs(strtod(row + length, NULL) - (double)outputs[i][best]) < 1e-6);
+        assert_near(strtod(row + length, NULL), outputs[i][best], 1e-6, i);
         row = strchr(row, '\n') + 1;
     }
     assert_int_equal(*row, 0);
@@ -126,7 +126,7 @@ static void test_evaluation_is_that_of_the_command(void **state)
     char expected[64];
     snprintf(expected, sizeof expected, "loss %.4f, accuracy %.4f over 100 examples", results.loss, results.metrics[0]);
     if (!strstr(got.out, expected)) print_error("%sexpected %s\n", got.out, expected);
-    assert_non_null(strstr(got.out, expected));
+    assert_says(got.out, expected);
     assert_code(got, 0);
     tear_down(&own);
 }
@@ -172,7 +172,7 @@ static void test_frames_are_brought_to_the_input(void **state)
         liana_dataset *rows = liana_dataset_from_tensor_slices(own.context, &array, 1);
         assert_non_null(rows);
         done(liana_predict(own.model, rows, output));
-        for (int c = 0; c < CLASSES; c++) assert_true(fabsf(output[c] - expected[i][c]) < 1e-5f);
+        for (int c = 0; c < CLASSES; c++) assert_near(output[c], expected[i][c], 1e-5f, i, c);
         liana_dataset_close(rows);
     }
     tear_down(&own);
@@ -208,7 +208,7 @@ static void test_scales_of_frames(void **state)
         done(liana_model_set_preprocessing(model, &(liana_preprocessing){.scale = cases[i].scale}));
         done(liana_prepare_image(model, &image, input));
         for (int k = 0; k < INPUT * INPUT * 3; k++) {
-            assert_true(fabs((double)input[k] - cases[i].expected[k % 3]) < 1e-4);
+            assert_near(input[k], cases[i].expected[k % 3], 1e-4, i, k);
         }
     }
     static const liana_pixels wrong[] = {{NULL, 2, 4, 3, 0},  {frame, 0, 4, 3, 0},       {frame, 2, -1, 3, 0},
@@ -245,7 +245,7 @@ static void test_a_checkpoint_is_loaded_as_a_model(void **state)
                                     "--out", run),
                 0);
     done(liana_checkpoint_best(own.context, run, best, sizeof best));
-    assert_non_null(strstr(best, "step-0000000007"));
+    assert_says(best, "step-0000000007");
     static const char *const names[] = {"checkpoints/best", "checkpoints/best/", "checkpoints/step-0000000007"};
     for (int i = 0; i < 4; i++) {
         liana_model *model;
@@ -256,7 +256,7 @@ static void test_a_checkpoint_is_loaded_as_a_model(void **state)
         liana__test_result got = liana__test_command("evaluate", run, "--checkpoint", "best");
         snprintf(line, sizeof line, "loss %.4f, accuracy %.4f", results.loss, results.metrics[0]);
         if (!strstr(got.out, line)) print_error("%s: %s\n", got.out, line);
-        assert_non_null(strstr(got.out, line));
+        assert_says(got.out, line);
         assert_code(got, 0);
         liana_model_destroy(model);
     }
@@ -441,7 +441,7 @@ static void test_damaged_folders(void **state)
         liana__safetensors_entry entry = {"preprocessing", lines[i]};
         liana__safetensors_contents contents = file.contents;
         liana__safetensors_tensor tensors[16];
-        assert_true(contents.num_tensors <= 16);
+        assert_compare(contents.num_tensors, <=, 16);
         for (size_t k = 0; k < contents.num_tensors; k++) {
             void *data;
             tensors[k] = contents.tensors[k];

@@ -69,12 +69,13 @@ static void test_classes_of_unequal_size(void **state)
     liana__test_result got = liana__test_command("train", base, "--out", run, "train.epochs=1");
     assert_int_equal(got.code, 0);
     find_sizes(got.out, sizes);
-    assert_true(sizes[0] > 20 && sizes[0] <= 60);
+    assert_compare(sizes[0], >, 20);
+    assert_compare(sizes[0], <=, 60);
     assert_int_equal(sizes[1], (sizes[0] + 1) / 2);
     assert_int_equal(sizes[2], (sizes[0] + 2) / 4);
     char count[64];
     snprintf(count, sizeof count, "%d training, ", sizes[0] + sizes[1] + sizes[2]);
-    assert_non_null(strstr(got.out, count));
+    assert_says(got.out, count);
     liana__test_free_result(&got);
     snprintf(run, sizeof run, "%s", liana__test_path("again"));
     got = liana__test_command("train", base, "--out", run, "train.epochs=1", "train.seed=9",
@@ -85,13 +86,13 @@ static void test_classes_of_unequal_size(void **state)
     assert_int_equal(again[1], 10);
     assert_int_equal(again[2], 5);
     /* What oversampling then repeats. */
-    assert_non_null(strstr(got.out, "5 records, target 15"));
+    assert_says(got.out, "5 records, target 15");
     liana__test_free_result(&got);
     /* Without it the run says nothing of it. */
     snprintf(run, sizeof run, "%s", liana__test_path("whole"));
     got = liana__test_command("train", base, "--out", run, "train.epochs=1", "data.imbalance.ratio=1");
     assert_int_equal(got.code, 0);
-    assert_null(strstr(got.out, "imbalance"));
+    assert_never_says(got.out, "imbalance");
     liana__test_free_result(&got);
 }
 
@@ -125,21 +126,21 @@ static void test_the_page_has_the_numbers(void **state)
     snprintf(page, sizeof page, "%s", liana__test_path("docs/study.md"));
     assert_code(liana__test_command("sweep", study, "--report", page), 0);
     char *text = liana__test_read_text("docs/study.md"), *json = liana__test_read_text("study/results.json");
-    assert_true(liana__starts_with(text, "# A small study\n"));
-    assert_non_null(strstr(text, "4 of 4 runs: 2 settings, each over 2 seeds"));
-    assert_non_null(strstr(text, "| target | Oversampled. |"));
-    assert_non_null(strstr(text, "### Does oversampling help?"));
+    assert_begins(text, "# A small study\n");
+    assert_says(text, "4 of 4 runs: 2 settings, each over 2 seeds");
+    assert_says(text, "| target | Oversampled. |");
+    assert_says(text, "### Does oversampling help?");
     json_t *results = json_loads(json, 0, NULL);
     double first = number(results, 0, "val_macro_f1", "mean"), second = number(results, 1, "val_macro_f1", "mean");
     snprintf(row, sizeof row, "| val_macro_f1 | %.4f | %.4f | %+.4f | ", first, second, second - first);
-    assert_non_null(strstr(text, row));
+    assert_says(text, row);
     json_decref(results);
     free(json);
     static const char *const pictures[] = {"study-1.png", "study-val_macro_f1.png", "study-val_macro_recall.png"};
     for (size_t i = 0; i < 3; i++) {
         char name[80];
         snprintf(name, sizeof name, "docs/images/%s", pictures[i]);
-        assert_non_null(strstr(text, name + strlen("docs/")));
+        assert_says(text, name + strlen("docs/"));
         assert_true(liana__file_exists(liana__test_path(name)));
     }
     /* Once more, from the folder alone: the same bytes. */
@@ -161,7 +162,7 @@ static void test_the_example_is_in_order(void **state)
     snprintf(out, sizeof out, "%s", liana__test_path("study"));
     liana__test_result got =
         liana__test_command("sweep", LIANA_SOURCE_DIR "/examples/flower-study.yaml", "--dry-run", "--out", out);
-    assert_non_null(strstr(got.out, "target-300-perspective/seed-3: to do"));
+    assert_says(got.out, "target-300-perspective/seed-3: to do");
     assert_code(got, 0);
 }
 

@@ -3,7 +3,7 @@
 
 #include "base/context.h"
 #include "base/cpu.h"
-#include "train/core/precision.h"
+#include "step/precision.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -92,9 +92,9 @@ static double history(const char *run, size_t epoch, const char *key)
     return number;
 }
 
-static void assert_says(liana__test_result got, const char *words)
+static void assert_printed(liana__test_result got, const char *words)
 {
-    if (!strstr(got.out, words)) fail_msg("expected '%s' in:\n%s", words, got.out);
+    assert_says(got.out, words);
     assert_code(got, 0);
 }
 
@@ -116,21 +116,21 @@ static void test_auto_goes_by_the_processor(void **state)
     const char *has = feature();
     snprintf(expected, sizeof expected, "\nprecision: %s (auto: this CPU has %s%s)\n",
              has ? "mixed_bfloat16" : "float32", has ? has : "no instructions for bf16", "");
-    assert_says(train(NULL, "auto", "train.precision=auto", "train.epochs=1"), expected);
+    assert_printed(train(NULL, "auto", "train.precision=auto", "train.epochs=1"), expected);
     assert_true(in_config("auto", has ? "precision: mixed_bfloat16\n" : "precision: float32\n"));
     assert_true(in_checkpoint("auto", has ? "\"precision\": \"mixed_bfloat16\"" : "\"precision\": \"float32\""));
     snprintf(expected, sizeof expected, "\nprecision: float32 (auto: %s)\n",
              has ? "LIANA_MAX_ISA hides this CPU's instructions for bf16" : "this CPU has no instructions for bf16");
-    assert_says(train("avx512", "capped", "train.precision=auto", "train.epochs=1"), expected);
+    assert_printed(train("avx512", "capped", "train.precision=auto", "train.epochs=1"), expected);
     assert_true(in_config("capped", "precision: float32\n"));
     if (has) {
-        assert_says(train("avx512_bf16_storage", "stored", "train.precision=auto", "train.epochs=1"),
-                    "\nprecision: mixed_bfloat16 (auto: this CPU has AVX512-BF16; bf16 is stored and multiplied in "
-                    "f32)\n");
+        assert_printed(train("avx512_bf16_storage", "stored", "train.precision=auto", "train.epochs=1"),
+                       "\nprecision: mixed_bfloat16 (auto: this CPU has AVX512-BF16; bf16 is stored and multiplied in "
+                       "f32)\n");
         assert_true(in_checkpoint("stored", "\"isa\": \"avx512_bf16_storage\""));
     }
-    assert_says(train(NULL, "slow", "train.precision=auto", "train.epochs=1", "train.device=reference"),
-                "precision: float32 (auto: this device only checks the others)");
+    assert_printed(train(NULL, "slow", "train.precision=auto", "train.epochs=1", "train.device=reference"),
+                   "precision: float32 (auto: this device only checks the others)");
 }
 
 /* The line of a machine whose kernel keeps the tiles back. */
@@ -156,19 +156,19 @@ static void test_what_is_said(void **state)
     (void)state;
     make_data(40);
     liana__test_result got = train(NULL, "plain", "train.epochs=1");
-    assert_null(strstr(got.out, "precision"));
+    assert_never_says(got.out, "precision");
     assert_code(got, 0);
     assert_true(in_config("plain", "precision: float32\n"));
-    assert_says(train("baseline", "slow", MIXED, "train.epochs=1"),
-                "precision: mixed_bfloat16, which is slower here than float32: ");
+    assert_printed(train("baseline", "slow", MIXED, "train.epochs=1"),
+                   "precision: mixed_bfloat16, which is slower here than float32: ");
     got = train("avx2", "stored", MIXED, "train.epochs=1");
     liana__isa isa;
     assert_ok(liana__cpu_detect("avx2", &isa, NULL, 0, NULL), NULL);
     if (isa == LIANA__ISA_AVX2)
-        assert_says(got, "for bf16; bf16 is stored and multiplied in f32, which saves memory, not time)\n");
+        assert_printed(got, "for bf16; bf16 is stored and multiplied in f32, which saves memory, not time)\n");
     got = train(NULL, "mixed", MIXED, "train.epochs=1");
-    assert_true(!feature() || !strstr(got.out, "which is slower here"));
-    assert_says(got, "precision: mixed_bfloat16");
+    if (feature()) assert_never_says(got.out, "which is slower here");
+    assert_printed(got, "precision: mixed_bfloat16");
     assert_refused(train(NULL, "wrong", "train.precision=mixed_bfloat"), 2, "train.precision", "'mixed_bfloat'",
                    "did you mean 'mixed_bfloat16'");
 }
@@ -180,21 +180,22 @@ static void test_mixed_precision_learns_alike(void **state)
     (void)state;
     make_data(400);
     assert_code(train(NULL, "exact", "train.epochs=4"), 0);
-    assert_true(history("exact", 4, "val_accuracy") >= 0.9);
+    assert_compare(history("exact", 4, "val_accuracy"), >=, 0.9);
     static const char *const names[] = {"baseline", "avx2", "avx512", "avx512_bf16_storage", "avx512_bf16", "amx"};
     for (int i = 0; i < 6; i++) {
         assert_code(train(names[i], names[i], MIXED, "train.epochs=4"), 0);
         for (size_t epoch = 1; epoch <= 4; epoch++) {
             double loss = history(names[i], epoch, "loss"), expected = history("baseline", epoch, "loss");
             if (fabs(loss - expected) > 0.01 * expected) fail_msg("%s: %g, expected %g", names[i], loss, expected);
-            assert_true(fabs(loss - history("exact", epoch, "loss")) < 0.1 * loss);
+            assert_near(loss, history("exact", epoch, "loss"), 0.1 * loss, epoch);
         }
-        assert_true(history(names[i], 1, "loss") != history("exact", 1, "loss"));
-        assert_true(history(names[i], 4, "val_accuracy") >= 0.9);
+        assert_compare(history(names[i], 1, "loss"), !=, history("exact", 1, "loss"), i);
+        assert_compare(history(names[i], 4, "val_accuracy"), >=, 0.9, i);
     }
     assert_code(train(NULL, "reference", MIXED, "train.epochs=1", "train.device=reference"), 0);
     double loss = history("reference", 1, "loss"), expected = history("exact", 1, "loss");
-    assert_true(fabs(loss - expected) < 0.03 * expected && loss != expected);
+    assert_near(loss, expected, 0.03 * expected);
+    assert_compare(loss, !=, expected);
 }
 
 static void check_threads(const char *isa)
@@ -231,8 +232,8 @@ static void test_every_node_is_right(void **state)
     assert_code(liana__test_process(plain, "train", config_path, "--out", liana__test_path("skipped"), MIXED), 0);
     static const char *const nothing[] = {NULL};
     assert_code(liana__test_process(nothing, "train", config_path, "--out", liana__test_path("exact")), 0);
-    assert_true(history("skipped", 3, "loss") == history("exact", 3, "loss"));
-    assert_true(history("run", 3, "loss") != history("exact", 3, "loss"));
+    assert_compare(history("skipped", 3, "loss"), ==, history("exact", 3, "loss"));
+    assert_compare(history("run", 3, "loss"), !=, history("exact", 3, "loss"));
 }
 
 /* ---- what was chosen stays ---- */
@@ -247,8 +248,8 @@ static void test_a_resume_keeps_it(void **state)
     edit_config("parts", "epochs: 1\n", "epochs: 2\n");
     assert_refused(train("avx2", "parts", "train.precision=float32", "train.epochs=2", "--resume"), 2,
                    "--resume: 'train.precision': ", "differs from the beginning of this run");
-    assert_says(train("avx2", "parts", "train.precision=auto", "train.epochs=2", "--resume"),
-                "precision: mixed_bfloat16");
+    assert_printed(train("avx2", "parts", "train.precision=auto", "train.epochs=2", "--resume"),
+                   "precision: mixed_bfloat16");
     assert_same_file(liana__test_path("parts/history.json"), liana__test_path("whole/history.json"));
     assert_true(in_config("parts", "precision: mixed_bfloat16\n"));
 }
@@ -264,7 +265,7 @@ static void test_a_run_without_the_key_goes_on(void **state)
     assert_refused(train(NULL, "run", MIXED, "train.epochs=2", "--resume"), 2,
                    "--resume: 'train.precision': ", "differs from the beginning of this run");
     assert_code(train(NULL, "run", "train.precision=auto", "train.epochs=2", "--resume"), 0);
-    assert_true(history("run", 2, "loss") > 0);
+    assert_compare(history("run", 2, "loss"), >, 0);
     assert_true(in_config("run", "precision: float32\n"));
 }
 
@@ -289,7 +290,7 @@ static void test_later_commands_use_it(void **state)
     liana__test_result got = liana__test_command("evaluate", run, "--json");
     json_t *json = json_loads(got.out, 0, NULL);
     assert_non_null(json);
-    assert_true(json_number_value(json_object_get(json, "loss")) == history("run", 1, "val_loss"));
+    assert_compare(json_number_value(json_object_get(json, "loss")), ==, history("run", 1, "val_loss"));
     json_decref(json);
     assert_code(got, 0);
     got = liana__test_command("evaluate", run, "--json", "train.precision=float32");
@@ -297,7 +298,7 @@ static void test_later_commands_use_it(void **state)
     assert_non_null(json);
     /* Where bf16 is multiplied in f32, evaluations are computed in float32 in any case. */
     bool differs = json_number_value(json_object_get(json, "loss")) != history("run", 1, "val_loss");
-    assert_true(differs == multiplies_bf16());
+    assert_compare(differs, ==, multiplies_bf16());
     json_decref(json);
     assert_code(got, 0);
 }

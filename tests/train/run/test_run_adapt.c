@@ -56,10 +56,10 @@ static void hold_to_data(double scale, double offset)
         double sum = 0, squares = 0;
         for (int i = 0; i < ROWS; i++) sum += scale * cell(i, c) + offset;
         for (int i = 0; i < ROWS; i++) squares += pow(scale * cell(i, c) + offset - sum / ROWS, 2);
-        assert_true(fabs((double)mean[c] - sum / ROWS) < 1e-5 * (1 + sum / ROWS));
-        assert_true(fabs((double)variance[c] - squares / ROWS) < 1e-5 * (1 + squares / ROWS));
+        assert_near(mean[c], sum / ROWS, 1e-5 * (1 + sum / ROWS), c);
+        assert_near(variance[c], squares / ROWS, 1e-5 * (1 + squares / ROWS), c);
     }
-    assert_true(count == ROWS);
+    assert_compare(count, ==, ROWS);
     liana_model_destroy(model);
     liana_context_destroy(context);
 }
@@ -69,7 +69,7 @@ static void test_a_run_adapts_to_its_data(void **state)
     (void)state;
     liana__test_folder();
     liana__test_result got = liana__test_command("train", write_table());
-    assert_non_null(strstr(got.out, "layer 'scaled' (Normalization) is adapted to 'x' of 300 training examples"));
+    assert_says(got.out, "layer 'scaled' (Normalization) is adapted to 'x' of 300 training examples");
     assert_code(got, 0);
     hold_to_data(1, 0);
 }
@@ -84,14 +84,14 @@ static void test_it_adapts_behind_other_layers(void **state)
                             "model.layers=[InputLayer: {name: a, shape: [1]}, InputLayer: {name: b, shape: [1]}, "
                             "Concatenate: {inputs: [a, b]}, Rescaling: {name: twice, scale: 2.0, offset: 1.0}, "
                             "Normalization: {name: scaled}, Dense: {units: 1}]");
-    assert_non_null(strstr(got.out, "layer 'scaled' (Normalization) is adapted to 'twice' of 300 training examples"));
+    assert_says(got.out, "layer 'scaled' (Normalization) is adapted to 'twice' of 300 training examples");
     assert_code(got, 0);
     hold_to_data(2, 1);
     /* One behind the other: the second reads what the first gives, which has mean 0 and variance 1. */
     got = liana__test_command("train", write_table(), "--out", liana__test_path("two"),
                               "model.layers=[Normalization: {name: first}, Normalization: {name: second}, Dense: "
                               "{units: 1}]");
-    assert_non_null(strstr(got.out, "layer 'second' (Normalization) is adapted to 'first' of 300 training examples"));
+    assert_says(got.out, "layer 'second' (Normalization) is adapted to 'first' of 300 training examples");
     assert_code(got, 0);
 }
 
@@ -124,8 +124,8 @@ static void test_what_is_not_adapted_is_said(void **state)
     liana__test_result got =
         liana__test_command("train", write_table(),
                             "model.layers=[Dense: {units: 3}, Normalization: {name: scaled}, Dense: {units: 1}]");
-    assert_non_null(strstr(got.out, "layer 'scaled' (Normalization) has mean 0 and variance 1: layer 'dense' before it "
-                                    "is trained"));
+    assert_says(got.out, "layer 'scaled' (Normalization) has mean 0 and variance 1: layer 'dense' before it "
+                         "is trained");
     assert_code(got, 0);
 }
 

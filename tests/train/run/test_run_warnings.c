@@ -47,6 +47,12 @@ static void check_printed(char *printed, const char *part, int times, int line)
 #define assert_once(printed, part) check_printed((printed), (part), 1, __LINE__)
 #define assert_never(printed, part) check_printed((printed), (part), 0, __LINE__)
 
+static size_t place_of(const char *printed, const char *part)
+{
+    assert_says(printed, part);
+    return (size_t)(strstr(printed, part) - printed);
+}
+
 static void set_up(void)
 {
     liana__test_folder();
@@ -63,7 +69,7 @@ static void test_classes_without_examples_are_named_before_the_first_step(void *
     assert_never(train("plain", "train.epochs=1"), CLASSES);
     /* The labels are 0 to 3: this makes them 1 to 4, as data have that count from 1. */
     char *printed = train("shifted", "train.epochs=2", "data.label_offset=1", UNITS_5);
-    assert_true(strstr(printed, CLASSES) < strstr(printed, "epoch 1"));
+    assert_compare(place_of(printed, CLASSES), <, place_of(printed, "epoch 1"));
     assert_once(printed,
                 "1 of 5 classes has no training example: 0; if the labels count from 1, set data.label_offset to 0");
     /* Where the number of classes is given, IDX files still say which there are. */
@@ -88,7 +94,7 @@ static void test_classes_without_examples_are_named_after_the_first_epoch(void *
     snprintf(data, sizeof data, "data.train=%s/*.tfrec", records);
     assert_code(liana__test_command("convert", images, "--out", records), 0);
     char *printed = train("given", "train.epochs=3", data, "data.num_classes=6", UNITS_6);
-    assert_true(strstr(printed, CLASSES) > strstr(printed, "epoch 1"));
+    assert_compare(place_of(printed, CLASSES), >, place_of(printed, "epoch 1"));
     assert_once(printed, "2 of 6 classes have no training example in the first epoch: 4, 5\n");
     assert_never(train("all", "train.epochs=1", data, "data.num_classes=4"), CLASSES);
     /* Where the labels are read to count the classes, it is known before. */

@@ -62,7 +62,7 @@ static size_t count_epochs(const char *run)
 static int64_t updates(const char *run)
 {
     const char *name = liana__path_name(liana__test_newest_checkpoint(run));
-    assert_true(strncmp(name, "step-", 5) == 0);
+    assert_begins(name, "step-");
     return strtoll(name + 5, NULL, 10);
 }
 
@@ -71,9 +71,9 @@ static void test_training_learns(void **state)
     (void)state;
     make_data(400);
     assert_code(train("run", "train.epochs=5"), 0);
-    assert_true(history("run", 5, "val_accuracy") >= 0.95);
-    assert_true(history("run", 5, "loss") < 0.6 * history("run", 1, "loss"));
-    assert_true(history("run", 5, "val_loss") < 0.5);
+    assert_compare(history("run", 5, "val_accuracy"), >=, 0.95);
+    assert_compare(history("run", 5, "loss"), <, 0.6 * history("run", 1, "loss"));
+    assert_compare(history("run", 5, "val_loss"), <, 0.5);
 }
 
 static size_t count_lines(const char *run, const char *name, const char *header)
@@ -84,7 +84,7 @@ static size_t count_lines(const char *run, const char *name, const char *header)
     size_t size, lines = 0;
     liana__error error = {0};
     assert_ok(liana__file_read(liana__test_path(path), 1 << 20, &text, &size, &error), &error);
-    assert_true(strncmp(text, header, strlen(header)) == 0);
+    assert_begins(text, header);
     for (size_t i = 0; i < size; i++) lines += text[i] == '\n';
     free(text);
     return lines;
@@ -98,21 +98,27 @@ static void test_what_a_run_leaves(void **state)
     json_t *json = read_json("run", "history.json"), *epochs = json_object_get(json, "epochs");
     assert_int_equal(json_object_size(json), 1);
     assert_int_equal(json_array_size(epochs), 3);
-    static const char *const keys[] = {"epoch",       "loss",           "accuracy",      "top_5_accuracy",
-                                       "val_loss",    "val_accuracy",   "learning_rate", "val_top_5_accuracy",
-                                       "bad_records", "val_bad_records"};
+    static const char *const keys[] = {"epoch",         "loss",
+                                       "accuracy",      "top_5_accuracy",
+                                       "val_loss",      "val_accuracy",
+                                       "learning_rate", "val_top_5_accuracy",
+                                       "bad_records",   "val_bad_records",
+                                       "global_step"};
     for (size_t i = 0; i < 3; i++) {
         const json_t *epoch = json_array_get(epochs, i);
-        assert_int_equal(json_object_size(epoch), 10);
-        for (size_t k = 0; k < 10; k++) assert_true(json_is_number(json_object_get(epoch, keys[k])));
+        assert_int_equal(json_object_size(epoch), 11);
+        for (size_t k = 0; k < 11; k++) assert_true(json_is_number(json_object_get(epoch, keys[k])));
         assert_int_equal(json_integer_value(json_object_get(epoch, "epoch")), i + 1);
-        assert_true(json_real_value(json_object_get(epoch, "learning_rate")) == 0.003);
-        assert_true(json_number_value(json_object_get(epoch, "top_5_accuracy")) == 1);
+        assert_int_equal(json_integer_value(json_object_get(epoch, "global_step")), 4 * (i + 1));
+        assert_compare(json_real_value(json_object_get(epoch, "learning_rate")), ==, 0.003);
+        assert_compare(json_number_value(json_object_get(epoch, "top_5_accuracy")), ==, 1);
         /* Each example counts once, in 4 updates of 32, 32, 32 and 4 and in 2 batches of validation. */
         double right = 100 * json_number_value(json_object_get(epoch, "accuracy"));
         double right_of_validation = 50 * json_number_value(json_object_get(epoch, "val_accuracy"));
-        assert_true(fabs(right - round(right)) < 1e-9 && right <= 100);
-        assert_true(fabs(right_of_validation - round(right_of_validation)) < 1e-9 && right_of_validation <= 50);
+        assert_near(right, round(right), 1e-9);
+        assert_compare(right, <=, 100);
+        assert_near(right_of_validation, round(right_of_validation), 1e-9);
+        assert_compare(right_of_validation, <=, 50);
     }
     json_decref(json);
     json = read_json("run", "timing.json");
@@ -121,10 +127,12 @@ static void test_what_a_run_leaves(void **state)
     assert_int_equal(json_integer_value(json_object_get(timing, "epoch")), 3);
     double seconds = json_number_value(json_object_get(timing, "seconds"));
     double wait = json_number_value(json_object_get(timing, "input_wait"));
-    assert_true(seconds > 0 && wait >= 0 && wait <= 1);
+    assert_compare(seconds, >, 0);
+    assert_compare(wait, >=, 0);
+    assert_compare(wait, <=, 1);
     double rate = json_number_value(json_object_get(timing, "examples_per_second"));
-    assert_true(fabs(rate * seconds - 100) < 1e-6);
-    assert_true(json_number_value(json_object_get(timing, "images_per_second")) == rate);
+    assert_near(rate * seconds, 100, 1e-6);
+    assert_compare(json_number_value(json_object_get(timing, "images_per_second")), ==, rate);
     json_decref(json);
     json = read_json("run", "model.json");
     assert_non_null(json_object_get(json, "class_name"));
@@ -138,13 +146,13 @@ static void test_what_a_run_leaves(void **state)
     liana__test_result got = liana__test_command("train", liana__test_path("run/config.yaml"), "--out",
                                                  liana__test_path("again"), "train.metrics=accuracy");
     assert_code(got, 0);
-    assert_true(history("again", 3, "val_loss") == history("run", 3, "val_loss"));
+    assert_compare(history("again", 3, "val_loss"), ==, history("run", 3, "val_loss"));
     char *text;
     size_t size;
     assert_ok(liana__file_read(liana__test_path("run/config.yaml"), 1 << 20, &text, &size, NULL), NULL);
     static const char *const resolved[] = {"num_classes: 4\n", "image_size: [12, 12]\n", "channels: 1\n",
                                            "scale: \"0..1\"\n", "microbatch: 8\n"};
-    for (size_t i = 0; i < 5; i++) assert_non_null(strstr(text, resolved[i]));
+    for (size_t i = 0; i < 5; i++) assert_says(text, resolved[i]);
     free(text);
 }
 
@@ -162,8 +170,8 @@ static void test_events_for_machines(void **state)
         assert_non_null(event);
         if (strcmp(event, "epoch") == 0) {
             epochs++;
-            assert_true(json_number_value(json_object_get(json, "val_accuracy")) ==
-                        history("run", (size_t)epochs, "val_accuracy"));
+            assert_compare(json_number_value(json_object_get(json, "val_accuracy")), ==,
+                           history("run", (size_t)epochs, "val_accuracy"));
         }
         json_decref(json);
     }
@@ -183,7 +191,7 @@ static void test_steps_per_epoch(void **state)
     assert_int_equal(updates("short"), 3);
     /* Every update is a full one: 160 examples in an epoch. */
     double right = 160 * history("long", 1, "accuracy");
-    assert_true(fabs(right - round(right)) < 1e-9);
+    assert_near(right, round(right), 1e-9);
     assert_refused(train("none", "data.repeat=true"), 2, "data.repeat", "train.steps_per_epoch");
     assert_refused(train("none", "train.steps_per_epoch=3"), 2, "train.steps_per_epoch", "40",
                    "last for 2 updates of 32", "data.repeat");
@@ -198,7 +206,7 @@ static void test_remainder(void **state)
     assert_code(train("drop", "train.epochs=2", "train.remainder=drop"), 0);
     assert_int_equal(updates("drop"), 6);
     double right = 96 * history("drop", 1, "accuracy");
-    assert_true(fabs(right - round(right)) < 1e-9);
+    assert_near(right, round(right), 1e-9);
     assert_refused(train("refuse", "train.remainder=refuse"), 2, "100", "32", "remainder");
     assert_false(liana__folder_exists(liana__test_path("refuse")));
     assert_code(train("refuse", "train.remainder=refuse", "train.batch_size=25"), 0);
@@ -241,13 +249,13 @@ static void test_options_of_the_model(void **state)
     make_data(64);
     assert_code(train("sparse", "train.epochs=1"), 0);
     assert_code(train("plain", "train.epochs=1", "train.loss=categorical_crossentropy"), 0);
-    assert_true(fabs(history("sparse", 1, "val_loss") - history("plain", 1, "val_loss")) < 1e-5);
+    assert_near(history("sparse", 1, "val_loss"), history("plain", 1, "val_loss"), 1e-5);
     assert_code(train("momentum", "train.epochs=1", "model.batch_norm_momentum=0.5"), 0);
-    assert_true(history("momentum", 1, "loss") == history("sparse", 1, "loss"));
-    assert_true(history("momentum", 1, "val_loss") != history("sparse", 1, "val_loss"));
+    assert_compare(history("momentum", 1, "loss"), ==, history("sparse", 1, "loss"));
+    assert_compare(history("momentum", 1, "val_loss"), !=, history("sparse", 1, "val_loss"));
     assert_code(train("frozen", "train.epochs=1", "model.trainable_from=dense"), 0);
     liana__test_result got = liana__test_command("summary", liana__test_path("frozen"));
-    assert_non_null(strstr(got.out, "Trainable params: 804\n"));
+    assert_says(got.out, "Trainable params: 804\n");
     assert_code(got, 0);
     assert_refused(train("none", "model.trainable_from=dens"), 1, "'dens'", "dense");
 }
@@ -294,7 +302,10 @@ static void test_class_folders_that_differ(void **state)
         counts[label]++;
     }
     free(data);
-    assert_true(counts[0] > 0 && counts[1] == 0 && counts[2] > 0 && counts[3] > 0);
+    assert_compare(counts[0], >, 0);
+    assert_compare(counts[1], ==, 0);
+    assert_compare(counts[2], >, 0);
+    assert_compare(counts[3], >, 0);
     assert_ok(liana__folder_make(liana__test_path("validation/zebra"), &error), &error);
     assert_refused(train("zebra"), 1, "validation/zebra", "the name of a class");
 }
@@ -348,7 +359,7 @@ static void test_class_folders(void **state)
         right += id[0] == class[0];
     }
     assert_int_equal(rows, 40);
-    assert_true(right >= 36);
+    assert_compare(right, >=, 36);
     free(data);
 }
 
@@ -373,11 +384,11 @@ static void test_learning_rate_follows_its_schedule(void **state)
                       "initial_learning_rate: 0.1, warmup_epochs: 1}}"),
                 0);
     /* 2 updates an epoch: warm-up over 2, then half a cosine over the other 6; the rate of each epoch's last update. */
-    assert_true(fabs(history("run", 1, "learning_rate") - 0.05) < 1e-12);
+    assert_near(history("run", 1, "learning_rate"), 0.05, 1e-12);
     for (int epoch = 2; epoch <= 4; epoch++) {
         double step = 2 * (epoch - 1) - 1;
         double expected = 0.1 * 0.5 * (1 + cos(acos(-1) * step / 6));
-        assert_true(fabs(history("run", (size_t)epoch, "learning_rate") - expected) < 1e-12);
+        assert_near(history("run", (size_t)epoch, "learning_rate"), expected, 1e-12, epoch);
     }
 }
 
@@ -406,7 +417,7 @@ static void test_threads_change_no_byte(void **state)
     }
     /* And another seed gives other bytes, so that there is something to be the same. */
     assert_code(train("other", "train.seed=8"), 0);
-    assert_true(history("other", 3, "loss") != history("one", 3, "loss"));
+    assert_compare(history("other", 3, "loss"), !=, history("one", 3, "loss"));
 }
 
 /* Instruction sets round differently, but train alike. Processes of their own: oneDNN is capped once in each. */
@@ -421,9 +432,9 @@ static void test_instruction_sets_train_alike(void **state)
         const char *const environment[] = {variable, NULL};
         assert_code(liana__test_process(environment, "train", config_path, "--out", liana__test_path(names[i])), 0);
         double loss = history(names[i], 3, "loss"), expected = history("baseline", 3, "loss");
-        assert_true(fabs(loss - expected) < 0.02 * expected);
+        assert_near(loss, expected, 0.02 * expected);
         double validation = history(names[i], 3, "val_loss");
-        assert_true(fabs(validation - history("baseline", 3, "val_loss")) < 0.1);
+        assert_near(validation, history("baseline", 3, "val_loss"), 0.1);
     }
 }
 
@@ -434,8 +445,8 @@ static void test_the_reference_device_trains_alike(void **state)
     assert_code(train("cpu", "train.epochs=2"), 0);
     assert_code(train("reference", "train.epochs=2", "train.device=reference"), 0);
     for (size_t epoch = 1; epoch <= 2; epoch++) {
-        assert_true(fabs(history("cpu", epoch, "loss") - history("reference", epoch, "loss")) < 1e-3);
-        assert_true(fabs(history("cpu", epoch, "val_loss") - history("reference", epoch, "val_loss")) < 1e-3);
+        assert_near(history("cpu", epoch, "loss"), history("reference", epoch, "loss"), 1e-3, epoch);
+        assert_near(history("cpu", epoch, "val_loss"), history("reference", epoch, "val_loss"), 1e-3, epoch);
     }
 }
 

@@ -5,30 +5,27 @@
 
 typedef struct limits {
     double min_value, max_value, rate;
-    liana__ints axis;
+    liana_ints axis;
 } limits;
 
 /* Keras's epsilon. */
 static const double EPSILON = 1e-7;
 
 #define NORM_ROW(member, standard, text)                                                                   \
-    LIANA__FIELD_ROW(limits, member, FLOAT, .default_text = (standard), .minimum = 0, .maximum = INFINITY, \
+    LIANA_OPTION_ROW(limits, member, FLOAT, .default_text = (standard), .minimum = 0, .maximum = INFINITY, \
                      .doc = (text))
 #define AXIS_ROW \
-    LIANA__FIELD_ROW(limits, axis, INTS, .default_text = "[0]", .doc = "the axes along which norms are taken")
+    LIANA_OPTION_ROW(limits, axis, INTS, .default_text = "[0]", .doc = "the axes along which norms are taken")
 
-static const liana__field max_rows[] = {NORM_ROW(max_value, "2", "the largest norm"), AXIS_ROW};
-static const liana__field min_max_rows[] = {
+static const liana_option max_rows[] = {NORM_ROW(max_value, "2", "the largest norm"), AXIS_ROW};
+static const liana_option min_max_rows[] = {
     NORM_ROW(min_value, "0", "the smallest norm"),
     NORM_ROW(max_value, "1", "the largest norm"),
-    LIANA__FIELD_ROW(limits, rate, FLOAT, .default_text = "1", .minimum = 0, .maximum = 1,
+    LIANA_OPTION_ROW(limits, rate, FLOAT, .default_text = "1", .minimum = 0, .maximum = 1,
                      .doc = "how far an update moves a norm to its limit: 1 moves it there"),
     AXIS_ROW,
 };
-static const liana__field unit_rows[] = {AXIS_ROW};
-static const liana__fields max_fields = LIANA__FIELD_TABLE("max_norm", limits, max_rows);
-static const liana__fields min_max_fields = LIANA__FIELD_TABLE("min_max_norm", limits, min_max_rows);
-static const liana__fields unit_fields = LIANA__FIELD_TABLE("unit_norm", limits, unit_rows);
+static const liana_option unit_rows[] = {AXIS_ROW};
 
 /* Negative axes count from the end. */
 static int64_t axis_of(const limits *chosen, int64_t index, int rank)
@@ -37,33 +34,31 @@ static int64_t axis_of(const limits *chosen, int64_t index, int rank)
     return axis < 0 ? axis + rank : axis;
 }
 
-static liana_status check_axes(const void *arguments, const liana_shape *shape, liana__error *error)
+static liana_status fit_axes(liana_check *check, const liana_shape *shape)
 {
-    const limits *chosen = arguments;
+    const limits *chosen = check->options;
     bool used[LIANA_MAX_RANK] = {false};
-    if (chosen->axis.count == 0) return liana__fail(error, LIANA_INVALID_CONFIG, "axis: expected at least one axis");
+    if (chosen->axis.count == 0) return liana_option_refuse(check, "axis", "expected at least one axis");
     for (int64_t i = 0; i < chosen->axis.count; i++) {
         int64_t axis = axis_of(chosen, i, shape->rank);
         if (axis < 0 || axis >= shape->rank) {
-            return liana__fail(error, LIANA_INVALID_CONFIG, "axis: found %lld, but the weight has axes 0 to %d",
-                               (long long)chosen->axis.values[i], shape->rank - 1);
+            return liana_option_refuse(check, "axis", "found %lld, but the weight has axes 0 to %d",
+                                       (long long)chosen->axis.values[i], shape->rank - 1);
         }
-        if (used[axis]) {
-            return liana__fail(error, LIANA_INVALID_CONFIG, "axis: found axis %lld twice", (long long)axis);
-        }
+        if (used[axis]) return liana_option_refuse(check, "axis", "found axis %lld twice", (long long)axis);
         used[axis] = true;
     }
     return LIANA_OK;
 }
 
-static liana_status check_limits(const void *arguments, const liana_shape *shape, liana__error *error)
+static liana_status fit_limits(liana_check *check, const liana_shape *shape)
 {
-    const limits *chosen = arguments;
+    const limits *chosen = check->options;
     if (chosen->min_value > chosen->max_value) {
-        return liana__fail(error, LIANA_INVALID_CONFIG, "found min_value %g above max_value %g", chosen->min_value,
-                           chosen->max_value);
+        return liana_option_refuse(check, NULL, "found min_value %g above max_value %g", chosen->min_value,
+                                   chosen->max_value);
     }
-    return check_axes(arguments, shape, error);
+    return fit_axes(check, shape);
 }
 
 static liana_tensor number(liana_tensor like, double value)
@@ -87,46 +82,47 @@ static liana_tensor with_norms(liana_tensor variable, liana_tensor norms, liana_
     return liana_op_multiply(variable, factor);
 }
 
-static liana_tensor build_max(const void *arguments, liana_tensor variable)
+static liana_tensor apply_max(const liana_constraint_call *call)
 {
-    const limits *chosen = arguments;
-    liana_tensor norms = norms_of(chosen, variable);
+    const limits *chosen = call->options;
+    liana_tensor variable = call->variable, norms = norms_of(chosen, variable);
     return with_norms(variable, norms, liana_op_clip(norms, 0, chosen->max_value));
 }
 
-static liana_tensor build_min_max(const void *arguments, liana_tensor variable)
+static liana_tensor apply_min_max(const liana_constraint_call *call)
 {
-    const limits *chosen = arguments;
-    liana_tensor norms = norms_of(chosen, variable);
+    const limits *chosen = call->options;
+    liana_tensor variable = call->variable, norms = norms_of(chosen, variable);
     liana_tensor moved =
         liana_op_multiply(liana_op_clip(norms, chosen->min_value, chosen->max_value), number(norms, chosen->rate));
     liana_tensor kept = liana_op_multiply(norms, number(norms, 1 - chosen->rate));
     return with_norms(variable, norms, liana_op_add(moved, kept));
 }
 
-static liana_tensor build_unit(const void *arguments, liana_tensor variable)
+static liana_tensor apply_unit(const liana_constraint_call *call)
 {
-    liana_tensor norms = norms_of(arguments, variable);
-    return liana_op_divide(variable, liana_op_add(norms, number(norms, EPSILON)));
+    liana_tensor norms = norms_of(call->options, call->variable);
+    return liana_op_divide(call->variable, liana_op_add(norms, number(norms, EPSILON)));
 }
 
-const liana__constraint_type liana__constraint_max_norm = {
-    .call = {"max_norm", "MaxNorm", &max_fields, NULL},
-    .doc = "norms along axis are at most max_value",
-    .check = check_axes,
-    .build = build_max,
+const liana_constraint_type liana__constraint_max_norm = {
+    LIANA_PART(CONSTRAINT, liana_constraint_type, "max_norm", "norms along axis are at most max_value",
+               .aliases = {"MaxNorm"}, LIANA_PART_OPTIONS(limits, max_rows)),
+    .fits = fit_axes,
+    .apply = apply_max,
 };
 
-const liana__constraint_type liana__constraint_min_max_norm = {
-    .call = {"min_max_norm", "MinMaxNorm", &min_max_fields, NULL},
-    .doc = "norms along axis move to min_value..max_value, by a share rate of the way",
-    .check = check_limits,
-    .build = build_min_max,
+const liana_constraint_type liana__constraint_min_max_norm = {
+    LIANA_PART(CONSTRAINT, liana_constraint_type, "min_max_norm",
+               "norms along axis move to min_value..max_value, by a share rate of the way", .aliases = {"MinMaxNorm"},
+               LIANA_PART_OPTIONS(limits, min_max_rows)),
+    .fits = fit_limits,
+    .apply = apply_min_max,
 };
 
-const liana__constraint_type liana__constraint_unit_norm = {
-    .call = {"unit_norm", "UnitNorm", &unit_fields, NULL},
-    .doc = "norms along axis are 1",
-    .check = check_axes,
-    .build = build_unit,
+const liana_constraint_type liana__constraint_unit_norm = {
+    LIANA_PART(CONSTRAINT, liana_constraint_type, "unit_norm", "norms along axis are 1", .aliases = {"UnitNorm"},
+               LIANA_PART_OPTIONS(limits, unit_rows)),
+    .fits = fit_axes,
+    .apply = apply_unit,
 };

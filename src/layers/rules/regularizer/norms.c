@@ -8,16 +8,13 @@ typedef struct factors {
 } factors;
 
 #define FACTOR_ROW(member, standard, text)                                                                  \
-    LIANA__FIELD_ROW(factors, member, FLOAT, .default_text = (standard), .minimum = 0, .maximum = INFINITY, \
+    LIANA_OPTION_ROW(factors, member, FLOAT, .default_text = (standard), .minimum = 0, .maximum = INFINITY, \
                      .doc = (text))
 
-static const liana__field l1_rows[] = {FACTOR_ROW(l1, "0.01", "factor of the sum of absolute values")};
-static const liana__field l2_rows[] = {FACTOR_ROW(l2, "0.01", "factor of the sum of squares")};
-static const liana__field both_rows[] = {FACTOR_ROW(l1, "0", "factor of the sum of absolute values"),
+static const liana_option l1_rows[] = {FACTOR_ROW(l1, "0.01", "factor of the sum of absolute values")};
+static const liana_option l2_rows[] = {FACTOR_ROW(l2, "0.01", "factor of the sum of squares")};
+static const liana_option both_rows[] = {FACTOR_ROW(l1, "0", "factor of the sum of absolute values"),
                                          FACTOR_ROW(l2, "0", "factor of the sum of squares")};
-static const liana__fields l1_fields = LIANA__FIELD_TABLE("l1", factors, l1_rows);
-static const liana__fields l2_fields = LIANA__FIELD_TABLE("l2", factors, l2_rows);
-static const liana__fields both_fields = LIANA__FIELD_TABLE("l1_l2", factors, both_rows);
 
 /* Without axes each example has one element: it is its sum. */
 static liana_tensor scaled_sum(liana_tensor each, liana_axes axes, double factor)
@@ -26,32 +23,34 @@ static liana_tensor scaled_sum(liana_tensor each, liana_axes axes, double factor
     return liana_op_multiply(each, liana_graph_scalar(each.graph, liana_tensor_dtype(each), factor));
 }
 
-static liana_tensor build(const void *arguments, liana_tensor x, liana_axes axes)
+static liana_tensor penalty(const liana_regularizer_call *call)
 {
-    const factors *chosen = arguments;
+    const factors *chosen = call->options;
+    const liana_tensor x = call->x;
+    const liana_axes axes = call->axes;
     if (chosen->l1 == 0) return scaled_sum(liana_op_square(x), axes, chosen->l2);
     liana_tensor absolute = scaled_sum(liana_op_abs(x), axes, chosen->l1);
     if (chosen->l2 == 0) return absolute;
     return liana_op_add(absolute, scaled_sum(liana_op_square(x), axes, chosen->l2));
 }
 
-const liana__regularizer_type liana__regularizer_l1 = {
-    .call = {"l1", "L1", &l1_fields, NULL},
-    .doc = "l1 * sum(|x|)",
+const liana_regularizer_type liana__regularizer_l1 = {
+    LIANA_PART(REGULARIZER, liana_regularizer_type, "l1", "l1 * sum(|x|)", .aliases = {"L1"},
+               LIANA_PART_OPTIONS(factors, l1_rows)),
     .is_by_element = true,
-    .build = build,
+    .penalty = penalty,
 };
 
-const liana__regularizer_type liana__regularizer_l2 = {
-    .call = {"l2", "L2", &l2_fields, NULL},
-    .doc = "l2 * sum(x^2)",
+const liana_regularizer_type liana__regularizer_l2 = {
+    LIANA_PART(REGULARIZER, liana_regularizer_type, "l2", "l2 * sum(x^2)", .aliases = {"L2"},
+               LIANA_PART_OPTIONS(factors, l2_rows)),
     .is_by_element = true,
-    .build = build,
+    .penalty = penalty,
 };
 
-const liana__regularizer_type liana__regularizer_l1_l2 = {
-    .call = {"l1_l2", "L1L2", &both_fields, NULL},
-    .doc = "l1 * sum(|x|) + l2 * sum(x^2)",
+const liana_regularizer_type liana__regularizer_l1_l2 = {
+    LIANA_PART(REGULARIZER, liana_regularizer_type, "l1_l2", "l1 * sum(|x|) + l2 * sum(x^2)", .aliases = {"L1L2"},
+               LIANA_PART_OPTIONS(factors, both_rows)),
     .is_by_element = true,
-    .build = build,
+    .penalty = penalty,
 };

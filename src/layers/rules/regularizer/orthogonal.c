@@ -12,20 +12,19 @@ typedef struct orthogonal {
 
 static const char *const modes[] = {"rows", "columns", NULL};
 
-static const liana__field rows[] = {
-    LIANA__FIELD_ROW(orthogonal, factor, FLOAT, .default_text = "0.01", .minimum = 0, .maximum = INFINITY,
+static const liana_option rows[] = {
+    LIANA_OPTION_ROW(orthogonal, factor, FLOAT, .default_text = "0.01", .minimum = 0, .maximum = INFINITY,
                      .doc = "factor of the mean of the absolute products"),
-    LIANA__FIELD_ROW(orthogonal, mode, ENUM, .default_text = "rows", .names = modes,
+    LIANA_OPTION_ROW(orthogonal, mode, ENUM, .default_text = "rows", .names = modes,
                      .doc = "which vectors of the matrix are to be orthogonal"),
 };
-static const liana__fields fields = LIANA__FIELD_TABLE("orthogonal_regularizer", orthogonal, rows);
 
 /* Keras's least norm, squared. */
 static const double LEAST_SQUARE = 1e-14;
 
-static const char *refuse(const void *arguments, const liana_shape *shape)
+static const char *refuse(const void *options, const liana_shape *shape)
 {
-    const orthogonal *chosen = arguments;
+    const orthogonal *chosen = options;
     if (shape->rank != 2) return "a matrix";
     bool by_rows = chosen->mode == ROWS;
     if (shape->dims[by_rows ? 0 : 1] >= 2) return NULL;
@@ -41,10 +40,10 @@ static liana_tensor off_diagonal(liana_tensor like, int64_t size)
     return liana_op_cast(liana_op_not_equal(down, across), liana_tensor_dtype(like));
 }
 
-static liana_tensor build(const void *arguments, liana_tensor x, liana_axes axes)
+static liana_tensor penalty(const liana_regularizer_call *call)
 {
-    (void)axes;
-    const orthogonal *chosen = arguments;
+    const orthogonal *chosen = call->options;
+    const liana_tensor x = call->x;
     const bool by_rows = chosen->mode == ROWS;
     const int64_t size = liana_tensor_shape(x).dims[by_rows ? 0 : 1];
     liana_tensor squares = liana_op_reduce_sum(liana_op_square(x), LIANA_AXES(by_rows ? 1 : 0), true);
@@ -57,9 +56,10 @@ static liana_tensor build(const void *arguments, liana_tensor x, liana_axes axes
     return liana_op_multiply(sum, liana_graph_scalar(x.graph, liana_tensor_dtype(x), chosen->factor * 0.5 / pairs));
 }
 
-const liana__regularizer_type liana__regularizer_orthogonal_regularizer = {
-    .call = {"orthogonal_regularizer", "OrthogonalRegularizer", &fields, NULL},
-    .doc = "factor * mean of |products| of different rows (or columns) with norm 1",
+const liana_regularizer_type liana__regularizer_orthogonal_regularizer = {
+    LIANA_PART(REGULARIZER, liana_regularizer_type, "orthogonal_regularizer",
+               "factor * mean of |products| of different rows (or columns) with norm 1",
+               .aliases = {"OrthogonalRegularizer"}, LIANA_PART_OPTIONS(orthogonal, rows)),
     .refuse = refuse,
-    .build = build,
+    .penalty = penalty,
 };

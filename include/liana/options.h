@@ -1,0 +1,93 @@
+/* options.h - tables that say what is in a struct of options. From such a table liana reads options from YAML, writes,
+ * checks, compares and lists them, and suggests the nearest name for an unknown one.
+ *
+ *     typedef struct power_options {
+ *         double exponent;
+ *     } power_options;
+ *
+ *     static const liana_option power_rows[] = {
+ *         LIANA_OPTION_ROW(power_options, exponent, FLOAT, .default_text = "2.0", .minimum = 1, .maximum = 8,
+ *                          .doc = "of the distance"),
+ *     }; */
+#ifndef LIANA_OPTIONS_H
+#define LIANA_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { LIANA_MAX_INTS = 16 };
+
+/* A list of whole numbers: LIANA_INTS(28, 28, 1). */
+typedef struct liana_ints {
+    int64_t count;
+    int64_t values[LIANA_MAX_INTS];
+} liana_ints;
+#if !defined(__cplusplus)
+#define LIANA_INTS(...) ((liana_ints){(int64_t)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), {__VA_ARGS__}})
+#endif
+
+/* A list of texts. */
+typedef struct liana_strings {
+    size_t count;
+    const char *const *items;
+} liana_strings;
+
+typedef enum liana_option_kind {
+    LIANA_OPTION_BOOL,     /* bool */
+    LIANA_OPTION_INT,      /* int64_t */
+    LIANA_OPTION_FLOAT,    /* double; NaN means "not given" if default_text is "null" (written as null) */
+    LIANA_OPTION_STRING,   /* const char *; NULL if it is not given */
+    LIANA_OPTION_PATH,     /* const char *: relative paths are relative to the folder of the file in which they are
+                            * written */
+    LIANA_OPTION_ENUM,     /* int: the index of a word in `names` */
+    LIANA_OPTION_INT_PAIR, /* int64_t[2]; written as one number (both) or [first, second] */
+    LIANA_OPTION_INTS,     /* liana_ints; written as a list (or one number) */
+    LIANA_OPTION_STRINGS,  /* liana_strings; written as a list (or one text) */
+    LIANA_OPTION_PATHS,    /* liana_strings of paths, each relative to the folder of its file */
+    LIANA_OPTION_VALUE,    /* const struct liana__value *: kept as it is, for another reader */
+    LIANA_OPTION_SECTION,  /* a nested struct, of which `section` is the table */
+} liana_option_kind;
+
+struct liana_options;
+
+/* A row of a table: one member of a struct of options. */
+typedef struct liana_option {
+    const char *name;
+    liana_option_kind kind;
+    size_t offset; /* offsetof(the struct, the member) */
+    /* As it is written in YAML: a word, or a list of words in []. NULL: false, 0, NULL, the first word, or empty. */
+    const char *default_text;
+    bool required;
+    /* Allowed range of INT, FLOAT, INT_PAIR and INTS, both ends included; INFINITY: no limit on that side. Not checked
+     * if minimum == maximum. A FLOAT must always be finite. */
+    double minimum;
+    double maximum;
+    const char *const *names; /* of ENUM; ends with NULL */
+    const struct liana_options *section;
+    const char *doc; /* one sentence, with the unit */
+} liana_option;
+
+/* A table. */
+typedef struct liana_options {
+    const char *name; /* of the struct, in messages; NULL for a part, which has a name */
+    size_t size;      /* sizeof the struct */
+    size_t count;
+    const liana_option *items;
+} liana_options;
+
+/* A row for a member that is called as the option is; its kind is what comes behind LIANA_OPTION_. Further members of
+ * the row may follow. */
+#define LIANA_OPTION_ROW(type, member, option_kind, ...)                                                   \
+    {                                                                                                      \
+        .name = #member, .kind = LIANA_OPTION_##option_kind, .offset = offsetof(type, member), __VA_ARGS__ \
+    }
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,137 @@
+/* builders.h - what a step is made of: a shard builder and an update builder.
+ *
+ * A shard builder builds the graph of a shard: a few examples of a batch, what they give, the gradients. A model with its
+ * losses is one, a model function of an estimator another, a program's own function a third. An update builder builds
+ * what happens once for a batch, of the sums over all shards. The optimizer with clipping, decay, averages, regularisers
+ * and constraints is one, a program's own function another. All else is the step's (step.h). */
+#ifndef LIANA_STEP_BUILDERS_H
+#define LIANA_STEP_BUILDERS_H
+
+#include "batch/batch.h"
+#include "distribute/strategy.h"
+#include "step/fault.h"
+
+/* ---- sums ---- */
+
+/* A sum over all shards that the update reads: of a gradient, or of a statistic times the number of examples. */
+typedef struct liana__step_sum {
+    const char *variable;
+    liana_dtype dtype;
+    liana_shape shape;
+    bool is_gradient;
+    double momentum;        /* of a statistic: average = momentum * average + (1 - momentum) * statistic */
+    const char *about;      /* the variable whose statistic is the mean of this one; NULL: none */
+    const char *constraint; /* of the variable, for an optimizer in the update; NULL: none */
+} liana__step_sum;
+
+/* The outputs of a training shard behind its first one. Gradients come first. */
+typedef struct liana__step_sums {
+    liana__step_sum *items;
+    size_t count, num_gradients;
+} liana__step_sums;
+
+/* The item of a variable; NULL: there is none. */
+const liana__step_sum *liana__step_sums_find(const liana__step_sums *sums, const char *variable);
+
+/* ---- shards ---- */
+
+/* The name of a component that shards read, which is an input of their graphs. */
+typedef struct liana__component_name {
+    char text[256];
+} liana__component_name;
+
+/* A component that shards read. */
+typedef struct liana__step_component {
+    liana__component_name name;
+    const void *stand_in; /* rows for the largest batch, where a batch has none; NULL: there is nothing to stand in */
+    bool of_record;       /* a loader makes it of the record alone, so devices may keep it */
+} liana__step_component;
+
+/* The rows of a graph: `shards` of `size` rows each, one behind the other. */
+typedef struct liana__shard_rows {
+    int64_t size;
+    int64_t shards;
+    bool masked; /* the input "present" [size * shards] is 1 for examples, and 0 for rows that count as missing */
+} liana__shard_rows;
+
+typedef struct liana__shard_builder {
+    const char *name; /* in messages and dumps; NULL: as the kind of the step is called */
+    /* Builds the graph of shards. Its inputs are components. Its outputs are a vector of sums, f32 [num_sums], then in
+     * training the sums of `sums`, which the first training shard finds; in an evaluation, if it gives rows, last
+     * "output": a row for each example. Of COUNTING it has one output, f32 [num_counts]. It is the same each time. */
+    liana_status (*build)(void *user, liana__step_kind kind, const liana__shard_rows *rows, liana_graph **graph,
+                          liana__error *error);
+    bool builds[LIANA__NUM_STEP_KINDS];
+    bool gives_rows;   /* in an evaluation */
+    bool side_by_side; /* it can build several shards in one graph */
+    const liana__step_sums *sums;
+    liana__step_component components[LIANA__MAX_COMPONENTS];
+    size_t num_components;
+    size_t num_sums;
+    size_t num_losses;         /* of the vector's first sums: they must be finite */
+    size_t num_leaf_variables; /* all that shards read are among the first so many variables */
+    /* Of COUNTING: what losses divide by is known once the whole batch was counted. It then sets the rows of a component
+     * that training reads. */
+    size_t num_counts;
+    void (*take_counts)(void *user, const liana__batch *batch, const float *counts);
+    /* Builds the graph of what the variables add to the loss of each example: one output, f32 []. It is added to the
+     * sum `penalty_sum`. NULL: nothing. */
+    liana_status (*build_penalty)(void *user, liana_graph **graph, liana__error *error);
+    size_t penalty_sum;
+    /* Says in *fault which number of the vector is not finite but must be. False: none is. */
+    bool (*find_fault)(void *user, const float *sums, liana__fault *fault);
+    /* Completes the message of a fault: whose it is, and what to do. NULL: it is complete. */
+    void (*explain_fault)(void *user, const liana__fault *fault, liana__error *error);
+    /* Whether a batch can be trained on, beside its size. NULL: any can. */
+    liana_status (*check_batch)(void *user, const liana__batch *batch, liana__error *error);
+    /* Completes the message of a failure. NULL: it is complete. */
+    void (*name_error)(void *user, liana__error *error);
+    void *user;
+} liana__shard_builder;
+
+/* What examples give, [size, ...], each times its weight, [size]; an invalid one: 1. So missing ones add nothing. */
+liana_tensor liana__by_example(liana_tensor each, liana_tensor weights);
+
+/* ---- updates ---- */
+
+/* A variable that only updates read and change; its elements begin as `begins_at`. */
+typedef struct liana__update_variable {
+    const char *name;
+    liana_dtype dtype;
+    liana_shape shape;
+    double begins_at;
+} liana__update_variable;
+
+/* The update of all variables, not of a slice of them. */
+#define LIANA__WHOLE_UPDATE SIZE_MAX
+
+typedef struct liana__update_builder {
+    /* Builds the graph of a slice, once a training shard was built: its inputs are sums of shards, then the scalars, then
+     * the finished sums of each round. It assigns to variables. *graph NULL: the slice has nothing to do. */
+    liana_status (*build)(void *user, size_t slice, liana_graph **graph, liana__error *error);
+    /* Which sum of a shard an input is: 0, the vector, or 1 + an item of the builder's sums. */
+    size_t (*find_sum)(void *user, const char *input);
+    /* What a sum that an input reads is called in messages. NULL: as the input. */
+    const char *(*name_sum)(void *user, const char *input);
+    /* f32: the number of examples, then these. */
+    size_t num_scalars;
+    const char *const *scalar_names; /* [num_scalars - 1] */
+    /* Rounds of sums that an update reads beside elements, for clipping by norms and such; see liana__strategy_plan. */
+    size_t num_rounds;
+    liana_status (*build_round)(void *user, size_t slice, size_t round, liana_graph **graph, liana__error *error);
+    liana_status (*finish_round)(void *user, size_t round, const float *chunk_sums, float *scalars,
+                                 const float **finished, liana__error *error);
+    /* The same round with a last output that is what it comes to, for updates on a device. */
+    liana_status (*build_finished)(void *user, size_t round, liana_graph **graph, liana__error *error);
+    bool host_changes_scalars; /* in a round: then an update is no program of a device */
+    /* Cuts it into slices. NULL: it cannot be cut. */
+    liana_status (*cut)(void *user, size_t num_slices, liana__error *error);
+    size_t (*first_finished)(void *user, size_t slice, size_t round);
+    const liana__update_variable *variables; /* [num_variables] */
+    size_t num_variables;
+    bool shares_variables; /* slices may read each other's of these: all processes get their new values */
+    bool takes_non_finite; /* numbers that are not finite are no fault */
+    void *user;
+} liana__update_builder;
+
+#endif

@@ -1,0 +1,349 @@
+/* Steps: setting one up. */
+#include "step/user_step.h"
+
+#include "backends/pjrt/platform.h"
+#include "base/context.h"
+#include "ir/graph.h"
+#include "ir/shape.h"
+#include "program/device.h"
+#include "step/exchange.h"
+#include "step/graph_facts.h"
+#include "step/precision.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What the program's batches are run as. */
+static liana__step_kind kind_of(const liana_step *step)
+{
+    return step->options.update ? LIANA__STEP_TRAINING : LIANA__STEP_EVALUATION;
+}
+
+/* ---- options ---- */
+
+static liana_status check_component(const liana_step *step, size_t index, liana__error *error)
+{
+    const liana_component *given = &step->options.components[index];
+    const char *name = given->name ? given->name : "", *wrong = NULL;
+    const bool is_number = given->dtype >= 0 && given->dtype < LIANA_NUM_DTYPES;
+    if (!*name) wrong = "has no name";
+    if (strcmp(name, "positions") == 0 || strcmp(name, "present") == 0) wrong = "has a name that steps use themselves";
+    if (!is_number) wrong = "has no dtype of numbers";
+    bool fits = is_number && given->shape.rank >= 0 && given->shape.rank < LIANA_MAX_RANK &&
+                liana__shape_valid((liana_dtype)given->dtype, &given->shape);
+    if (is_number && !fits) wrong = "has no shape of an example: expected rank 0 to 7 and dimensions of at least 1";
+    for (size_t i = 0; !wrong && i < index; i++) {
+        if (strcmp(step->options.components[i].name, name) == 0) wrong = "stands there twice";
+    }
+    if (!wrong) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_ARGUMENT, "%s: component %zu ('%.100s') %s", step->options.name, index,
+                       name, wrong);
+}
+
+static liana_status check_options(const liana_step *step, liana__error *error)
+{
+    const liana_step_options *options = &step->options;
+    if (!options->leaf) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "%s: the options have no leaf function", options->name);
+    }
+    if (options->num_components == 0 || options->num_components > LIANA_MAX_COMPONENTS || !options->components) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "%s: a batch has %zu components, expected 1 to %d",
+                           options->name, options->components ? options->num_components : 0, LIANA_MAX_COMPONENTS);
+    }
+    if (options->batch_size < 0 || options->batch_size > INT32_MAX || options->microbatch < 0) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "%s: batch_size is %lld and microbatch %lld, expected 0 or more", options->name,
+                           (long long)options->batch_size, (long long)options->microbatch);
+    }
+    if (options->steps_per_execution < 0 || options->steps_per_execution > LIANA__MAX_STEPS_PER_EXECUTION) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "%s: steps_per_execution is %lld, expected 0 to %d",
+                           options->name, (long long)options->steps_per_execution, LIANA__MAX_STEPS_PER_EXECUTION);
+    }
+    if ((unsigned)options->precision > LIANA_PRECISION_AUTO) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "%s: the precision %d is no liana_precision", options->name,
+                           (int)options->precision);
+    }
+    for (size_t i = 0; i < options->num_components; i++) LIANA_TRY(check_component(step, i, error));
+    return LIANA_OK;
+}
+
+/* Copies what the options point to, and sets the defaults. */
+static liana_status keep_options(liana_step *step, const liana_step_options *given, liana__error *error)
+{
+    liana_step_options *options = &step->options;
+    *options = *given;
+    options->name = liana__arena_string(&step->arena, given->name ? given->name : "step");
+    if (!options->name) return liana__fail_memory(error, "a step");
+    LIANA_TRY(check_options(step, error));
+    if (options->batch_size == 0) options->batch_size = 32;
+    if (options->microbatch == 0) options->microbatch = 32;
+    if (options->microbatch > options->batch_size) options->microbatch = options->batch_size;
+    liana_component *components = liana__arena_allocate(&step->arena, options->num_components * sizeof *components);
+    for (size_t i = 0; components && i < options->num_components; i++) {
+        components[i] = given->components[i];
+        components[i].name = liana__arena_string(&step->arena, given->components[i].name);
+    }
+    options->components = components;
+    while (step->num_scalars < LIANA_MAX_SETTINGS && given->scalars[step->num_scalars]) {
+        const char *name = given->scalars[step->num_scalars];
+        options->scalars[step->num_scalars++] = liana__arena_string(&step->arena, name);
+    }
+    return step->arena.failed ? liana__fail_memory(error, "a step") : LIANA_OK;
+}
+
+/* ---- setting up ---- */
+
+/* Adds a graph's variables to the set. */
+static liana_status declare(liana_step *step, const liana_graph *graph, liana__error *error)
+{
+    for (size_t i = 0; i < graph->num_variables; i++) {
+        const liana__node *node = graph->variables[i];
+        size_t place;
+        liana_status status =
+            liana__variables_declare(step->variables, node->name, node->dtype, &node->shape, node->initializer, &place);
+        if (status != LIANA_OK) return liana__fail_within(error, "%s", step->options.name);
+    }
+    return LIANA_OK;
+}
+
+/* Marks the variables that a graph has. */
+static void mark(liana_step *step, const liana_graph *graph)
+{
+    for (size_t i = 0; i < graph->num_variables; i++) {
+        const liana__variable *variable = liana__variables_find(&step->variables->values, graph->variables[i]->name);
+        step->is_used[variable - step->variables->values.items] = true;
+    }
+}
+
+/* Once the sums are known. */
+static void make_update_builder(liana_step *step)
+{
+    const liana_step_options *options = &step->options;
+    step->update = (liana__user_update){.context = step->context,
+                                        .function = options->update,
+                                        .user = options->user,
+                                        .name = options->name,
+                                        .names = step->names,
+                                        .num_names = step->num_names,
+                                        .num_sums = step->num_names,
+                                        .sums = &step->sums};
+    liana__user_update_init(&step->update, options->scalars, step->num_scalars);
+    step->update.builder.takes_non_finite = options->allows_non_finite;
+}
+
+static liana_status build_update(liana_step *step, liana_graph **graph, liana__error *error)
+{
+    return step->update.builder.build(&step->update, LIANA__WHOLE_UPDATE, graph, error);
+}
+
+/* Builds both graphs once, to find the variables and the sums. */
+static liana_status find_variables(liana_step *step, liana__error *error)
+{
+    liana_graph *leaf = NULL, *update = NULL;
+    const liana_step_options *options = &step->options;
+    const liana__shard_rows rows = {options->microbatch, 1, step->device->backend->static_leaves};
+    liana_status status = liana__user_build_shard(step, kind_of(step), &rows, &leaf, error);
+    if (status == LIANA_OK) status = declare(step, leaf, error);
+    if (status == LIANA_OK) make_update_builder(step);
+    if (status == LIANA_OK && options->update) status = build_update(step, &update, error);
+    if (status == LIANA_OK && update) status = declare(step, update, error);
+    if (status == LIANA_OK) {
+        step->num_known = step->variables->values.count;
+        step->is_used = calloc(step->num_known + 1, sizeof *step->is_used);
+        if (!step->is_used) status = liana__fail_memory(error, "a step");
+    }
+    if (status == LIANA_OK) mark(step, leaf);
+    for (size_t i = 0; status == LIANA_OK && i < step->num_known; i++) {
+        if (step->is_used[i]) step->shards.num_leaf_variables = i + 1;
+    }
+    if (status == LIANA_OK && update) mark(step, update);
+    if (leaf) liana_graph_destroy(leaf);
+    if (update) liana_graph_destroy(update);
+    return status;
+}
+
+/* The devices are those of open replicas. */
+static liana_status take_replicas(liana_step *step, liana__strategy_choice *choice, liana__error *error)
+{
+    const liana_replicas *replicas = step->options.replicas;
+    const char *wrong = NULL;
+    if (step->options.strategy.name) wrong = "it has a strategy besides its replicas; leave one of them out";
+    if (step->device != replicas->first.device) {
+        wrong = "its device is not that of its replicas (liana_replicas_device)";
+    }
+    if (wrong) return liana__fail(error, LIANA_INVALID_ARGUMENT, "%s: %s", step->options.name, wrong);
+    *choice = replicas->choice;
+    step->strategy = choice->strategy;
+    step->cluster = replicas->cluster;
+    step->workers.bounds = calloc(replicas->num_processes + 1, sizeof *step->workers.bounds);
+    return step->workers.bounds ? LIANA_OK : liana__fail_memory(error, step->options.name);
+}
+
+static liana_status open_devices(liana_step *step, liana__strategy_choice *choice, liana__error *error)
+{
+    LIANA_TRY(liana__strategy_of(&step->options.strategy, &step->arena, choice, error));
+    step->strategy = choice->strategy;
+    if (choice->strategy->needs_cluster) {
+        LIANA_TRY(liana__cluster_require(step->context, choice->strategy->name, &step->cluster, error));
+    }
+    return liana__device_set_open(step->context, step->device->opened_as, choice, step->device, &step->devices, error);
+}
+
+/* Where workers need not be in step, updates are run in spans. */
+static void choose_spans(liana_step *step, const liana__strategy_choice *choice)
+{
+    const liana__notes notes = {step->options.on_note, step->options.user};
+    liana__exchange_reason reason;
+    step->strategy_options = choice->options;
+    if (!step->options.update) return;
+    step->span_steps = liana__span_steps_of(step->strategy, choice->options, step->cluster);
+    if (!liana__note_exchange(step->strategy, choice->options, step->cluster, &notes, &reason)) return;
+    step->not_reproducible = liana__arena_string(&step->arena, reason.text);
+}
+
+/* The devices are also of others, whose programs are not this step's business. */
+static liana_status prepare(liana_step *step, const liana__device_set *set, liana__error *error)
+{
+    const bool by_default = step->options.precision == LIANA_FLOAT32_DEFAULT, trains = step->options.update != NULL;
+    for (size_t i = 0; i < set->count; i++) liana__pjrt_set_products(set->items[i], by_default);
+    const liana_status status = liana__step_prepare(step->step, step->options.batch_size, trains, error);
+    for (size_t i = 0; i < set->count; i++) liana__pjrt_set_products(set->items[i], false);
+    return status;
+}
+
+/* A sum with a name of a step that trains must be finite. */
+static bool find_fault(void *user, const float *sums, liana__fault *fault)
+{
+    const liana_step *step = user;
+    for (size_t i = 0; i < step->num_names; i++) {
+        if (isfinite(sums[i])) continue;
+        *fault = (liana__fault){.kind = LIANA__FAULT_SUM, .value = (double)sums[i], .count = 1};
+        snprintf(fault->name, sizeof fault->name, "%s", step->names[i]);
+        return true;
+    }
+    return false;
+}
+
+static void make_shard_builder(liana_step *step)
+{
+    const liana_step_options *options = &step->options;
+    liana__shard_builder *shards = &step->shards;
+    shards->name = options->name;
+    shards->build = liana__user_build_shard;
+    shards->builds[kind_of(step)] = true;
+    shards->sums = &step->sums;
+    shards->num_sums = step->num_names ? step->num_names : 1;
+    shards->num_losses = step->num_names;
+    shards->find_fault = find_fault;
+    shards->explain_fault = liana__user_explain_fault;
+    shards->user = step;
+    for (size_t i = 0; i <= options->num_components; i++) {
+        const char *name = i < options->num_components ? options->components[i].name : "positions";
+        liana__step_component *component = &shards->components[shards->num_components++];
+        snprintf(component->name.text, sizeof component->name.text, "%s", name);
+    }
+}
+
+static liana_status make_step(liana_step *step, liana__error *error)
+{
+    const liana_step_options *options = &step->options;
+    const liana__device_set *set = options->replicas ? &options->replicas->devices : &step->devices;
+    liana__strategy_choice choice;
+    LIANA_TRY(options->replicas ? take_replicas(step, &choice, error) : open_devices(step, &choice, error));
+    choose_spans(step, &choice);
+    make_shard_builder(step);
+    const liana__step_plan plan = {.shards = &step->shards,
+                                   .update = options->update ? &step->update.builder : NULL,
+                                   .batch_size = options->batch_size,
+                                   .microbatch = options->microbatch,
+                                   .steps_per_execution = options->steps_per_execution,
+                                   .deterministic = options->deterministic,
+                                   .strategy = step->strategy,
+                                   .devices = {.items = set->items,
+                                               .count = set->count,
+                                               .groups = set->groups,
+                                               .cluster = step->cluster,
+                                               .options = choice.options}};
+    LIANA_TRY(liana__step_create(&plan, &step->variables->values, &step->step, error));
+    return prepare(step, set, error);
+}
+
+/* Keeps what the other processes will be told of the update: its function is called while the step is made, and not later. */
+static liana_status describe_update(liana_step *step, liana__error *error)
+{
+    liana_graph *graph = NULL;
+    if (!step->cluster || !step->options.update) return LIANA_OK;
+    const char *name = liana__arena_format(&step->arena, "the update of %s", step->options.name);
+    if (!name) return liana__fail_memory(error, "a step");
+    LIANA_TRY(build_update(step, &graph, error));
+    liana__facts_add_graph(&step->update_facts, name, graph);
+    liana__facts_add_ops(&step->update_facts, name, graph);
+    liana_graph_destroy(graph);
+    return LIANA_OK;
+}
+
+static liana_status set_up(liana_step *step, const liana_step_options *options, liana__error *error)
+{
+    if (step->variables->values.device != step->device) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "a step's variables are on another device");
+    }
+    LIANA_TRY(keep_options(step, options, error));
+    const liana__precision_choice choice = liana__precision_choose(step->device, step->options.precision);
+    step->mixed_precision =
+        choice.precision == LIANA_MIXED_BFLOAT16 && !(step->options.evaluates && choice.evaluates_in_float32);
+    LIANA_TRY(find_variables(step, error));
+    step->positions = calloc((size_t)step->options.batch_size, sizeof *step->positions);
+    if (!step->positions) return liana__fail_memory(error, "a step");
+    LIANA_TRY(make_step(step, error));
+    return describe_update(step, error);
+}
+
+liana_status liana_step_create(liana_device *device, liana_variables *variables, const liana_step_options *options,
+                               liana_step **out)
+{
+    if (out) *out = NULL;
+    liana_context *context = device ? device->context : variables ? variables->context : NULL;
+    liana__error *given = context ? &context->error : NULL;
+    LIANA__REQUIRE(given, device);
+    LIANA__REQUIRE(given, variables);
+    LIANA__REQUIRE(given, options);
+    LIANA__REQUIRE_AS(given, out, "step");
+    liana_step *step = calloc(1, sizeof *step);
+    if (!step) return liana__fail_memory(&context->error, "a step");
+    step->context = context;
+    step->device = device->device;
+    step->variables = variables;
+    liana_status status = LIANA_OK;
+    if (options->replicas) status = liana__replicas_enter(options->replicas, "liana_step_create", &context->error);
+    if (status == LIANA_OK) {
+        status = set_up(step, options, &context->error);
+        if (options->replicas) liana__replicas_leave(options->replicas);
+    }
+    if (status != LIANA_OK) {
+        liana_step_destroy(step);
+        return status;
+    }
+    *out = step;
+    return LIANA_OK;
+}
+
+void liana_step_destroy(liana_step *step)
+{
+    if (!step) return;
+    liana__step_destroy(step->step);
+    liana__user_update_free(&step->update);
+    liana__device_set_close(&step->devices);
+    free(step->is_used);
+    free(step->positions);
+    free(step->workers.bounds);
+    liana__facts_free(&step->update_facts);
+    liana__arena_free(&step->arena);
+    free(step);
+}
+
+int64_t liana_step_num_replicas_in_sync(const liana_step *step)
+{
+    return step ? (int64_t)liana__step_num_replicas_in_sync(step->step) : 0;
+}

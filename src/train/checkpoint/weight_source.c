@@ -1,0 +1,242 @@
+/* Opens and reads files of weights in any of the formats. */
+#include "train/checkpoint/weight_source.h"
+
+#include "base/file.h"
+#include "formats/sniff.h"
+
+#include <string.h>
+
+/* The part of a weight's name before its last '/': the layer that the weight belongs to, with the name of the model
+ * before it where Keras put that there ("mobilenet/conv1/kernel:0"). NULL if there is none. */
+static const char *owner_of(liana__arena *arena, const char *name)
+{
+    const char *end = strrchr(name, '/');
+    return end ? liana__arena_format(arena, "%.*s", (int)(end - name), name) : NULL;
+}
+
+static const char *short_name_of(const char *name)
+{
+    const char *slash = strrchr(name, '/');
+    return slash ? slash + 1 : name;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+/* The layer of that name in a nested model of the file, or in none (NULL). */
+static liana__source_layer *find_layer(const liana__weight_source *source, const char *model, const char *name)
+{
+    for (size_t i = 0; i < source->num_layers; i++) {
+        liana__source_layer *layer = &source->layers[i];
+        if (strcmp(layer->name, name) == 0 && same_text(layer->model, model)) return layer;
+    }
+    return NULL;
+}
+
+/* Adds a weight to the layer of that name, which is made if need be. `most` is the number of weights in the file. */
+static bool add_weight(liana__weight_source *source, const liana__source_layer *wanted,
+                       const liana__source_weight *weight, size_t most)
+{
+    liana__source_layer *layer = find_layer(source, wanted->model, wanted->name);
+    if (!layer) {
+        layer = &source->layers[source->num_layers++];
+        *layer = *wanted;
+    }
+    /* Layers have few weights: room is doubled when the count is a power of two. */
+    if ((layer->num_weights & (layer->num_weights - 1)) == 0) {
+        size_t room = layer->num_weights ? 2 * layer->num_weights : 1;
+        if (room > most) room = most;
+        liana__source_weight *wider = liana__arena_allocate(&source->arena, room * sizeof *wider);
+        if (!wider) return false;
+        if (layer->num_weights) memcpy(wider, layer->weights, layer->num_weights * sizeof *wider);
+        layer->weights = wider;
+    }
+    layer->weights[layer->num_weights++] = *weight;
+    return true;
+}
+
+static liana_status make_room(liana__weight_source *source, size_t num_layers, liana__error *error)
+{
+    source->layers = liana__arena_allocate(&source->arena, (num_layers + 1) * sizeof *source->layers);
+    return source->layers ? LIANA_OK : liana__fail_memory(error, source->path);
+}
+
+/* ---- Keras HDF5 ---- */
+
+/* The length of the model's name in the names of a nested model's weights: all folders that contain all weights, but no
+ * folder inside a layer's name ("densenet121/" of "densenet121/conv1/bn/gamma"). SIZE_MAX: the file's layer is not a
+ * model; its weights belong to one layer. */
+static size_t measure_model_name(liana__arena *arena, const liana__hdf5_layer *layer)
+{
+    const char *first = layer->num_weights ? owner_of(arena, layer->weights[0].name) : NULL;
+    bool nested = false;
+    size_t common = first && strrchr(first, '/') ? (size_t)(strrchr(first, '/') - first) + 1 : 0;
+    for (size_t i = 1; first && i < layer->num_weights; i++) {
+        const char *owner = owner_of(arena, layer->weights[i].name);
+        if (!owner || strcmp(owner, first) == 0) continue;
+        nested = true;
+        while (common && strncmp(owner, first, common) != 0) {
+            do {
+                common--;
+            } while (common && first[common - 1] != '/');
+        }
+    }
+    return nested ? common : SIZE_MAX;
+}
+
+static liana_status list_hdf5(liana__weight_source *source, liana__error *error)
+{
+    const liana__hdf5_contents *contents = liana__hdf5_get_contents(source->hdf5);
+    if (contents->backend && strcmp(contents->backend, "theano") == 0) {
+        return liana__fail(error, LIANA_UNIMPLEMENTED,
+                           "%s: the file was written with Keras's Theano backend, which flips kernels; convert it with "
+                           "Keras's TensorFlow backend first",
+                           source->path);
+    }
+    LIANA_TRY(make_room(source, contents->num_layers + contents->num_weights, error));
+    for (size_t i = 0; i < contents->num_layers; i++) {
+        const liana__hdf5_layer *layer = &contents->layers[i];
+        size_t model_name = measure_model_name(&source->arena, layer);
+        for (size_t k = 0; k < layer->num_weights; k++) {
+            const liana__hdf5_weight *entry = &layer->weights[k];
+            const char *owner = owner_of(&source->arena, entry->name);
+            liana__source_layer wanted = {.name = layer->name, .owner = owner};
+            if (model_name < SIZE_MAX && owner) {
+                wanted = (liana__source_layer){.name = owner + model_name, .model = layer->name};
+            }
+            liana__source_weight weight = {.short_name = short_name_of(entry->name),
+                                           .rank = entry->rank,
+                                           .shape = entry->shape,
+                                           .entry = entry};
+            if (!add_weight(source, &wanted, &weight, contents->num_weights)) {
+                return liana__fail_memory(error, source->path);
+            }
+        }
+    }
+    return LIANA_OK;
+}
+
+/* ---- safetensors ---- */
+
+static liana_status list_safetensors(liana__weight_source *source, liana__error *error)
+{
+    const liana__safetensors_contents *contents = &source->safetensors.contents;
+    LIANA_TRY(make_room(source, contents->num_tensors, error));
+    for (size_t i = 0; i < contents->num_tensors; i++) {
+        const liana__safetensors_tensor *tensor = &contents->tensors[i];
+        const char *slash = strrchr(tensor->name, '/');
+        if (!slash) continue;
+        const char *layer = liana__arena_format(&source->arena, "%.*s", (int)(slash - tensor->name), tensor->name);
+        liana__source_weight weight = {.short_name = slash + 1,
+                                       .rank = tensor->rank,
+                                       .shape = tensor->shape,
+                                       .entry = tensor};
+        liana__source_layer wanted = {.name = layer};
+        if (!layer || !add_weight(source, &wanted, &weight, contents->num_tensors)) {
+            return liana__fail_memory(error, source->path);
+        }
+    }
+    return LIANA_OK;
+}
+
+/* ---- both ---- */
+
+static liana_status open_file(const char *path, bool is_hdf5, liana__weight_source *source, liana__error *error)
+{
+    if (is_hdf5) {
+        LIANA_TRY(liana__hdf5_open(path, &source->hdf5, error));
+        return list_hdf5(source, error);
+    }
+    LIANA_TRY(liana__safetensors_open(path, &source->safetensors, error));
+    source->is_safetensors = true;
+    source->by_name = true;
+    return list_safetensors(source, error);
+}
+
+liana_status liana__weight_source_open(const char *path, liana__weight_source *source, liana__error *error)
+{
+    *source = (liana__weight_source){.path = path};
+    static const uint8_t signature[8] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
+    uint8_t head[LIANA__SNIFF_BYTES];
+    size_t size;
+    LIANA_TRY(liana__file_read_head(path, head, sizeof head, &size, error));
+    bool is_hdf5 = size >= sizeof signature && memcmp(head, signature, sizeof signature) == 0;
+    /* A safetensors file begins with the size of its JSON header, and the header with '{'. */
+    bool is_safetensors = size > 8 && head[8] == '{';
+    const char *looks = is_hdf5 || is_safetensors ? NULL : liana__sniff(head, size);
+    if (!is_hdf5 && !is_safetensors) {
+        return liana__fail(error, LIANA_INVALID_DATA, "%s: expected weights as Keras HDF5 or safetensors%s%s", path,
+                           looks ? ", found " : "", looks ? looks : "");
+    }
+    liana_status status = open_file(path, is_hdf5, source, error);
+    if (status != LIANA_OK) liana__weight_source_close(source);
+    return status;
+}
+
+void liana__weight_source_close(liana__weight_source *source)
+{
+    liana__hdf5_close(source->hdf5);
+    if (source->is_safetensors) liana__safetensors_close(&source->safetensors);
+    liana__arena_free(&source->arena);
+    *source = (liana__weight_source){0};
+}
+
+/* The layer of that name in the file's nested models, if there is only one. */
+static const liana__source_layer *find_in_any_model(const liana__weight_source *source, const char *name)
+{
+    const liana__source_layer *found = NULL;
+    for (size_t i = 0; i < source->num_layers; i++) {
+        const liana__source_layer *layer = &source->layers[i];
+        if (!layer->model || strcmp(layer->name, name) != 0) continue;
+        if (found) return NULL;
+        found = layer;
+    }
+    return found;
+}
+
+/* A nested model of one layer, which the file does not tell from a layer: its weights say "dense/kernel". */
+static bool is_model_of_one(const liana__source_layer *layer, const char *inner)
+{
+    if (!layer->owner || layer->model || strcmp(layer->owner, layer->name) == 0) return false;
+    size_t length = strlen(inner), owner = strlen(layer->owner);
+    return owner >= length && strcmp(layer->owner + owner - length, inner) == 0 &&
+           (owner == length || layer->owner[owner - length - 1] == '/');
+}
+
+/* "encoder/dense": Keras writes "dense" below its layer "encoder". A name inside several models may lack some. */
+static const liana__source_layer *find_inside(const liana__weight_source *source, const char *name)
+{
+    const char *slash = strchr(name, '/');
+    for (size_t i = 0; slash && i < source->num_layers; i++) {
+        const liana__source_layer *layer = &source->layers[i];
+        const char *model = layer->model ? layer->model : layer->name;
+        size_t length = strlen(model);
+        if (strncmp(name, model, length) != 0 || name[length] != '/') continue;
+        for (const char *inner = name + length; inner; inner = strchr(inner + 1, '/')) {
+            bool same = layer->model ? strcmp(layer->name, inner + 1) == 0 : is_model_of_one(layer, inner + 1);
+            if (same) return layer;
+        }
+    }
+    return NULL;
+}
+
+const liana__source_layer *liana__weight_source_find(const liana__weight_source *source, const char *layer)
+{
+    const liana__source_layer *found = find_layer(source, NULL, layer);
+    if (!found) found = find_inside(source, layer);
+    return found ? found : find_in_any_model(source, layer);
+}
+
+liana_status liana__weight_source_read(const liana__weight_source *source, const liana__source_weight *weight,
+                                       float *values, liana__error *error)
+{
+    if (source->hdf5) return liana__hdf5_read(source->hdf5, weight->entry, values, error);
+    const liana__safetensors_tensor *tensor = weight->entry;
+    if (tensor->dtype != LIANA__SAFETENSORS_F32) {
+        return liana__fail(error, LIANA_UNIMPLEMENTED, "%s: the tensor '%s' is %s, expected F32", source->path,
+                           tensor->name, liana__safetensors_dtype_name(tensor->dtype));
+    }
+    return liana__safetensors_read(&source->safetensors, tensor, values, error);
+}

@@ -1,0 +1,107 @@
+/* Sums over batches, and what they come to. */
+#include "train/objective/objective.h"
+
+#include "base/format.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+liana_status liana__totals_create(const liana__objective *objective, liana__totals *totals, liana__error *error)
+{
+    *totals = (liana__totals){.objective = objective, .sums = calloc(objective->num_sums, sizeof *totals->sums)};
+    return totals->sums ? LIANA_OK : liana__fail_memory(error, "the sums of loss and metrics");
+}
+
+void liana__totals_free(liana__totals *totals)
+{
+    free(totals->sums);
+    *totals = (liana__totals){0};
+}
+
+void liana__totals_clear(liana__totals *totals)
+{
+    if (totals->objective) memset(totals->sums, 0, totals->objective->num_sums * sizeof *totals->sums);
+    totals->count = totals->bad_records = 0;
+}
+
+void liana__totals_add(liana__totals *totals, const float *sums, int64_t count, int64_t bad_records)
+{
+    for (size_t i = 0; i < totals->objective->num_sums; i++) totals->sums[i] += (double)sums[i];
+    totals->count += count;
+    totals->bad_records += bad_records;
+}
+
+/* ---- what they come to ---- */
+
+/* The mean of a sum over the elements of an output that count. */
+static double mean_of(const liana__totals *totals, size_t sum, const liana__objective_output *output)
+{
+    double count = (double)totals->count * (double)output->elements;
+    if (output->masked) count = totals->sums[output->count_sum];
+    return count > 0 ? totals->sums[sum] / count : 0;
+}
+
+static double whole_loss(const liana__totals *totals)
+{
+    const liana__objective *objective = totals->objective;
+    double loss = objective->is_regularized ? totals->sums[objective->penalty_sum] / (double)totals->count : 0;
+    for (size_t i = 0; i < objective->num_outputs; i++) {
+        loss += objective->outputs[i].weight * mean_of(totals, i, &objective->outputs[i]);
+    }
+    return loss;
+}
+
+static double finish_metric(const liana__totals *totals, const liana__objective_metric *item)
+{
+    const liana_metric_type *metric = item->choice.metric;
+    if (metric->elements) return mean_of(totals, item->first_sum, &totals->objective->outputs[item->output]);
+    return metric->finish(item->choice.options, totals->sums + item->first_sum, item->num_sums);
+}
+
+/* Value `index` of those that are reported. */
+static double value_of(const liana__totals *totals, size_t index)
+{
+    if (!totals->count || !totals->objective) return 0;
+    if (index == 0) return whole_loss(totals);
+    const liana__objective *objective = totals->objective;
+    size_t at = 1;
+    for (size_t i = 0; objective->num_outputs > 1 && i < objective->num_outputs; i++) {
+        if (objective->outputs[i].choice.loss && at++ == index) return mean_of(totals, i, &objective->outputs[i]);
+    }
+    for (size_t i = 0; i < objective->num_metrics; i++) {
+        const liana__objective_metric *item = &objective->metrics[i];
+        if (!item->num_values && at++ == index) return finish_metric(totals, item);
+    }
+    return 0;
+}
+
+double liana__totals_value(const liana__totals *totals, size_t index)
+{
+    return liana__shown(value_of(totals, index));
+}
+
+void liana__totals_values(const liana__totals *totals, size_t metric, double *values)
+{
+    const liana__objective_metric *item = &totals->objective->metrics[metric];
+    item->choice.metric->finish_all(item->choice.options, totals->sums + item->first_sum, item->num_sums, values);
+    for (size_t i = 0; i < item->num_values; i++) values[i] = liana__shown(values[i]);
+}
+
+void liana__totals_lists(const liana__totals *totals, double *values)
+{
+    const liana__objective *objective = totals->objective;
+    for (size_t i = 0; i < objective->num_metrics; i++) {
+        const liana__objective_metric *item = &objective->metrics[i];
+        if (item->choice.metric->is_matrix) continue;
+        if (item->num_values) liana__totals_values(totals, i, values);
+        values += item->num_values;
+    }
+}
+
+int64_t liana__metric_num_rows(const liana__objective_metric *metric)
+{
+    int64_t rows = 0;
+    if (!metric->choice.metric->is_matrix) return 0;
+    while ((size_t)(rows * rows) < metric->num_values) rows++;
+    return rows;
+}

@@ -1,0 +1,495 @@
+/* A model with its losses and metrics, or a model function, as a step. */
+#include "train/objective/trainer.h"
+
+#include "base/context.h"
+#include "layers/model_place.h"
+#include "train/objective/model_fault.h"
+#include "train/objective/penalty.h"
+#include "train/objective/step_graphs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the shard builder ---- */
+
+/* Builders leave their message in the context. */
+static liana_status take_error(const liana__trainer *trainer, liana_status status, liana__error *error)
+{
+    const liana__error *own = &trainer->device->context->error;
+    if (status != LIANA_OK && error && error != own) *error = *own;
+    return status;
+}
+
+static liana_status build_shards(void *user, liana__step_kind kind, const liana__shard_rows *rows, liana_graph **graph,
+                                 liana__error *error)
+{
+    liana__trainer *own = user;
+    liana_context *context = own->device->context;
+    return take_error(own, liana__build_model_shard(context, &own->options, kind, rows, &own->sums, graph), error);
+}
+
+static liana_status build_penalty(void *user, liana_graph **graph, liana__error *error)
+{
+    const liana__trainer *own = user;
+    return liana__penalty_build(own->device->context, own->options.model, graph, error);
+}
+
+/* Sets the scales so that dividing by the number of examples, as the update does, divides each loss of a masked output by
+ * its own count. A loss of which nothing counts is 0. */
+static void take_counts(void *user, const liana__batch *batch, const float *counts)
+{
+    const liana__trainer *own = user;
+    const int64_t count = liana__batch_step_count(batch);
+    const liana__objective *objective = own->options.objective;
+    size_t found = 0;
+    for (size_t k = 0; k < objective->num_outputs; k++) {
+        if (!objective->outputs[k].masked) continue;
+        const float counted = counts[found++], scale = counted > 0 ? (float)count / counted : 0;
+        for (int64_t i = 0; i < batch->count; i++) own->scales[(size_t)i * objective->num_outputs + k] = scale;
+    }
+}
+
+static bool find_fault(void *user, const float *sums, liana__fault *fault)
+{
+    return liana__find_bad_loss(((const liana__trainer *)user)->options.objective, sums, fault);
+}
+
+static liana_status check_partners(void *user, const liana__batch *batch, liana__error *error)
+{
+    const liana__objective *objective = ((const liana__trainer *)user)->options.objective;
+    bool has_partners = liana__batch_rows_of(batch, LIANA__SHARES);
+    for (size_t i = 0; i < objective->num_outputs; i++) {
+        const liana__component_name name = liana__partner_component(objective, i);
+        has_partners = has_partners && (liana__batch_rows_of(batch, name.text) || !objective->outputs[i].choice.loss);
+    }
+    if (has_partners) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_ARGUMENT, "the trainer mixes, but a batch comes without partners");
+}
+
+static void name_layer(void *user, liana__error *error)
+{
+    liana__name_layer_at_place(((const liana__trainer *)user)->options.model, error);
+}
+
+static void add_component(liana__trainer *trainer, liana__component_name name, const void *stand_in, bool of_record)
+{
+    trainer->shards.components[trainer->shards.num_components++] = (liana__step_component){name, stand_in, of_record};
+}
+
+static void list_components(liana__trainer *trainer)
+{
+    const liana__objective *objective = trainer->options.objective;
+    for (size_t i = 0; i < liana__model_num_inputs(trainer->options.model); i++) {
+        add_component(trainer, liana__input_component(trainer->options.model, i), NULL, true);
+    }
+    for (size_t i = 0; i < objective->num_outputs; i++) {
+        add_component(trainer, liana__target_component(objective, i), trainer->no_targets, true);
+    }
+    add_component(trainer, (liana__component_name){"positions"}, NULL, false);
+    add_component(trainer, (liana__component_name){LIANA__WEIGHTS}, trainer->no_weights, true);
+    add_component(trainer, (liana__component_name){LIANA__SHARES}, NULL, false);
+    add_component(trainer, (liana__component_name){LIANA__SCALES}, trainer->scales, false);
+    for (size_t i = 0; i < objective->num_outputs; i++) {
+        add_component(trainer, liana__partner_component(objective, i), NULL, false);
+    }
+}
+
+static void make_shard_builder(liana__trainer *trainer)
+{
+    const liana__trainer_options *options = &trainer->options;
+    const liana__objective *objective = options->objective;
+    trainer->shards = (liana__shard_builder){
+        .build = build_shards,
+        .builds = {options->optimizer != NULL, true, trainer->scales != NULL},
+        .gives_rows = !options->function || options->function->gives_rows,
+        .side_by_side = liana__shards_stand_side_by_side(options),
+        .sums = &trainer->sums,
+        .num_sums = objective->num_sums,
+        .num_losses = objective->num_outputs,
+        .num_leaf_variables = options->model->num_weights,
+        .num_counts = trainer->scales ? objective->num_masked : 0,
+        .take_counts = take_counts,
+        .build_penalty = liana__model_has_penalty(options->model) ? build_penalty : NULL,
+        .penalty_sum = objective->penalty_sum,
+        .find_fault = find_fault,
+        .check_batch = options->mixes ? check_partners : NULL,
+        .name_error = name_layer,
+        .user = trainer,
+    };
+    list_components(trainer);
+}
+
+/* ---- the update builder ---- */
+
+static bool has_own_update(const liana__trainer *trainer)
+{
+    return trainer->options.function && trainer->options.function->update;
+}
+
+liana__update_rule liana__trainer_rule(const liana__trainer_options *options)
+{
+    return (liana__update_rule){options->optimizer, options->optimizer_options, options->adapted_rate != NULL};
+}
+
+static liana__updated_variable updated_weight(const liana_model *model, size_t weight)
+{
+    const liana__weight *item = &model->weights[weight];
+    const bool is_regularized = liana__weight_is_regularized(model, weight);
+    return (liana__updated_variable){.name = item->name,
+                                     .shape = item->shape,
+                                     .is_average = !liana__weight_trainable(model, weight),
+                                     .regularizer = is_regularized ? &item->regularizer : NULL,
+                                     .constraint = &item->constraint,
+                                     .whole = liana__weight_is_needed_whole(model, weight),
+                                     .about = LIANA__NO_VARIABLE,
+                                     .owner = item->layer,
+                                     .owner_name = model->layers[item->layer].name};
+}
+
+liana_status liana__model_list_updated(const liana_model *model, const liana__update_rule *rule,
+                                       const liana__step_sums *sums, liana__arena *arena,
+                                       const liana__updated_variable **variables, size_t *count, liana__error *error)
+{
+    liana__updated_variable *made = liana__arena_allocate(arena, (model->num_weights + 1) * sizeof *made);
+    size_t *places = liana__arena_allocate(arena, (model->num_weights + 1) * sizeof *places);
+    const char **names = liana__arena_allocate(arena, (model->num_weights + 1) * sizeof *names);
+    if (!made || !places || !names) return liana__fail_memory(error, "the update");
+    for (size_t i = 0; i < model->num_weights; i++) names[i] = model->weights[i].name;
+    LIANA_TRY(liana__rule_check_names(rule, names, model->num_weights, error));
+    *variables = made;
+    *count = 0;
+    for (size_t i = 0; i < model->num_weights; i++) {
+        places[i] = *count;
+        if (liana__step_sums_find(sums, model->weights[i].name)) made[(*count)++] = updated_weight(model, i);
+    }
+    for (size_t i = 0; i < *count; i++) {
+        const liana__step_sum *sum = liana__step_sums_find(sums, made[i].name);
+        made[i].momentum = sum->momentum;
+        if (sum->about) made[i].about = places[liana__model_find_weight(model, sum->about)];
+    }
+    return LIANA_OK;
+}
+
+static liana_status list_updated(void *user, liana__arena *arena, const liana__updated_variable **variables,
+                                 size_t *count, liana__error *error)
+{
+    const liana__trainer *own = user;
+    const liana__update_rule rule = liana__trainer_rule(&own->options);
+    return liana__model_list_updated(own->options.model, &rule, &own->sums, arena, variables, count, error);
+}
+
+size_t liana__trainer_find_sum(const liana__trainer *own, const char *input)
+{
+    return 1 + (size_t)(liana__step_sums_find(&own->sums, input) - own->sums.items);
+}
+
+static size_t find_sum(void *user, const char *input)
+{
+    return liana__trainer_find_sum(user, input);
+}
+
+static liana_status make_update_builder(liana__trainer *trainer, liana__error *error)
+{
+    const liana__trainer_options *options = &trainer->options;
+    const liana_model *model = options->model;
+    if (has_own_update(trainer)) return LIANA_OK;
+    liana__optimizer_plan plan = {.context = trainer->device->context,
+                                  .rule = liana__trainer_rule(options),
+                                  .adapted_rate = options->adapted_rate,
+                                  .rate_multipliers = options->rate_multipliers,
+                                  .list = list_updated,
+                                  .find_sum = find_sum,
+                                  .user = trainer};
+    trainer->trained = calloc(model->num_weights + 1, sizeof *trainer->trained);
+    if (!trainer->trained) return liana__fail_memory(error, "the trainer");
+    for (size_t i = 0; i < model->num_weights; i++) {
+        if (liana__weight_trainable(model, i)) trainer->trained[plan.num_trained++] = updated_weight(model, i);
+    }
+    plan.trained = trainer->trained;
+    return liana__optimizer_builder_create(&plan, &trainer->update, error);
+}
+
+static const liana__update_builder *update_builder(const liana__trainer *trainer)
+{
+    if (!trainer->options.optimizer) return NULL;
+    return has_own_update(trainer) ? trainer->options.function->update : &trainer->update.builder;
+}
+
+/* ---- checks ---- */
+
+static liana_status check_inputs(const liana__trainer_options *options, liana__error *error)
+{
+    size_t count = liana__model_num_inputs(options->model);
+    if (count > LIANA__MAX_INPUTS) {
+        return liana__fail(error, LIANA_INVALID_CONFIG, "the model has %zu inputs, expected at most %d", count,
+                           LIANA__MAX_INPUTS);
+    }
+    for (size_t i = 0; i < count; i++) {
+        liana__model_port port = liana__model_input(options->model, i);
+        if (!liana__trainer_input_of(options, i).is_image || port.shape.rank == 4) continue;
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "the model's input '%s' is %s, expected images: [batch, height, width, channels]", port.name,
+                           liana__shape_print(&port.shape).text);
+    }
+    return LIANA_OK;
+}
+
+/* Patterns for weights that are frozen may be there: a later stage trains them. */
+static liana_status check_multipliers(const liana__trainer_options *options, liana__error *error)
+{
+    const liana_model *model = options->model;
+    const char **names = calloc(model->num_weights + 1, sizeof *names);
+    if (!names) return liana__fail_memory(error, "the trainer");
+    for (size_t i = 0; i < model->num_weights; i++) names[i] = model->weights[i].name;
+    liana_status status = liana__rate_multipliers_check(options->rate_multipliers, names, model->num_weights, error);
+    free(names);
+    return status;
+}
+
+static liana_status check_model(const liana__trainer_options *options, liana__error *error)
+{
+    if (!options->function) LIANA_TRY(liana__model_check(options->model, error));
+    LIANA_TRY(check_inputs(options, error));
+    if (!options->optimizer) return LIANA_OK;
+    bool learns = false;
+    for (size_t i = 0; i < options->model->num_weights; i++) learns |= liana__weight_trainable(options->model, i);
+    if (learns) return check_multipliers(options, error);
+    return liana__fail(error, LIANA_INVALID_CONFIG,
+                       "the model has no weight that training could change; check "
+                       "'trainable' and 'trainable_from'");
+}
+
+/* ---- setting up ---- */
+
+static liana_status add_weights(const liana__trainer_options *options, liana__variables *variables, liana__error *error)
+{
+    const liana_model *model = options->model;
+    for (size_t i = 0; i < model->num_weights; i++) {
+        const liana__weight *weight = &model->weights[i];
+        float *values = malloc(liana__byte_size(LIANA_F32, &weight->shape));
+        if (!values) return liana__fail_memory(error, weight->name);
+        liana__model_initialize(model, options->seed, i, values);
+        liana_status status = liana__variables_add(variables, weight->name, LIANA_F32, &weight->shape, values, error);
+        free(values);
+        LIANA_TRY(status);
+    }
+    return LIANA_OK;
+}
+
+/* What stands in for what a batch does not have. Batches of evaluations may be larger than those of updates. */
+static liana_status make_stand_ins(liana__trainer *trainer, liana__error *error)
+{
+    const liana__trainer_options *options = &trainer->options;
+    const liana__objective *objective = options->objective;
+    const int64_t evaluated = options->evaluation_batch_size;
+    const size_t rows = (size_t)(evaluated > options->batch_size ? evaluated : options->batch_size);
+    size_t largest = 1;
+    for (size_t i = 0; i < objective->num_outputs; i++) {
+        const size_t size = liana__byte_size(objective->outputs[i].target_dtype, &objective->outputs[i].target_shape);
+        if (size > largest) largest = size;
+    }
+    trainer->no_targets = calloc(rows, largest);
+    if (!trainer->no_targets) return liana__fail_memory(error, "the trainer");
+    if (objective->num_masked && options->optimizer) {
+        trainer->scales = calloc((size_t)options->batch_size * objective->num_outputs, sizeof *trainer->scales);
+        if (!trainer->scales) return liana__fail_memory(error, "the trainer");
+    }
+    if (!options->weighted) return LIANA_OK;
+    trainer->no_weights = malloc(rows * sizeof *trainer->no_weights);
+    if (!trainer->no_weights) return liana__fail_memory(error, "the trainer");
+    for (size_t i = 0; i < rows; i++) trainer->no_weights[i] = 1;
+    return LIANA_OK;
+}
+
+static liana_status make_step(liana__trainer *trainer, liana__variables *variables, liana__error *error)
+{
+    const liana__trainer_options *options = &trainer->options;
+    const size_t count = 1 + options->num_more_devices;
+    const int64_t asked =
+        options->microbatch ? options->microbatch : liana__default_microbatch(options->model, options->batch_size);
+    liana__device **devices = malloc(count * sizeof *devices);
+    if (!devices) return liana__fail_memory(error, "the strategy");
+    devices[0] = trainer->device;
+    for (size_t i = 1; i < count; i++) devices[i] = options->more_devices[i - 1];
+    for (size_t i = 0; i < count; i++) devices[i]->memory_limit = options->memory_limit;
+    const liana__step_plan plan = {
+        .shards = &trainer->shards,
+        .update = update_builder(trainer),
+        .batch_size = options->batch_size,
+        .evaluation_batch_size = options->evaluation_batch_size,
+        .microbatch = asked < options->batch_size ? asked : options->batch_size,
+        .steps_per_execution = options->steps_per_execution,
+        .table_rows = options->table_rows,
+        .deterministic = options->deterministic,
+        .strategy = options->strategy ? options->strategy : &liana__strategy_one_device,
+        .devices = {devices, count, options->speeds, options->groups, options->cluster, options->strategy_options},
+    };
+    const liana_status status = liana__step_create(&plan, variables, &trainer->step, error);
+    free(devices);
+    return status;
+}
+
+static liana_status set_up(liana__trainer *trainer, liana__variables *variables, liana__error *error)
+{
+    const liana__trainer_options *options = &trainer->options;
+    LIANA_TRY(check_model(options, error));
+    LIANA_TRY(make_stand_ins(trainer, error));
+    LIANA_TRY(liana__model_sums_create(options->model, &trainer->sums, error));
+    LIANA_TRY(add_weights(options, variables, error));
+    make_shard_builder(trainer);
+    if (options->optimizer) LIANA_TRY(make_update_builder(trainer, error));
+    LIANA_TRY(make_step(trainer, variables, error));
+    if (!options->optimizer || options->unprepared) return LIANA_OK;
+    return liana__step_prepare(trainer->step, options->batch_size, true, error);
+}
+
+liana_status liana__trainer_create(liana__device *device, const liana__trainer_options *options,
+                                   liana__variables *variables, liana__trainer **out, liana__error *error)
+{
+    *out = NULL;
+    liana__trainer *trainer = calloc(1, sizeof *trainer);
+    if (!trainer) return liana__fail_memory(error, "the trainer");
+    trainer->device = device;
+    trainer->options = *options;
+    const liana_status status = set_up(trainer, variables, error);
+    if (status != LIANA_OK) {
+        name_layer(trainer, error);
+        liana__trainer_destroy(trainer);
+        return status;
+    }
+    *out = trainer;
+    return LIANA_OK;
+}
+
+void liana__trainer_destroy(liana__trainer *trainer)
+{
+    if (!trainer) return;
+    liana__step_destroy(trainer->step);
+    liana__optimizer_builder_free(&trainer->update);
+    liana__model_sums_free(&trainer->sums);
+    free(trainer->trained);
+    free(trainer->no_targets);
+    free(trainer->no_weights);
+    free(trainer->scales);
+    free(trainer);
+}
+
+/* ---- what it is ---- */
+
+int64_t liana__trainer_num_classes(const liana__trainer *trainer)
+{
+    const liana__objective_output *output = &trainer->options.objective->outputs[0];
+    return output->target == LIANA_TARGET_CLASSES ? output->shape.dims[output->shape.rank - 1] : 0;
+}
+
+int64_t liana__trainer_row_size(const liana__trainer *trainer)
+{
+    int64_t size = 0;
+    const liana__objective *objective = trainer->options.objective;
+    for (size_t i = 0; i < objective->num_outputs; i++) size += liana_shape_size(&objective->outputs[i].shape);
+    return size;
+}
+
+const liana__trainer_options *liana__trainer_options_of(const liana__trainer *trainer)
+{
+    return &trainer->options;
+}
+
+const void *liana__trainer_targets(const liana__trainer *trainer, const liana__batch *batch, size_t output)
+{
+    return liana__batch_rows_of(batch, liana__target_component(trainer->options.objective, output).text);
+}
+
+const liana__objective *liana__trainer_objective(const liana__trainer *trainer)
+{
+    return trainer->options.objective;
+}
+
+const liana__update_items *liana__trainer_update_items(const liana__trainer *trainer)
+{
+    return trainer->update.items.num_items ? &trainer->update.items : NULL;
+}
+
+int64_t liana__trainer_microbatch(const liana__trainer *trainer)
+{
+    return liana__step_plan_of(trainer->step)->microbatch;
+}
+
+int64_t liana__default_microbatch(const liana_model *model, int64_t batch_size)
+{
+    bool has_images = false;
+    for (size_t i = 0; i < model->num_weights; i++) has_images |= model->weights[i].shape.rank == 4;
+    int64_t size;
+    if (has_images) {
+        liana_shape input = liana__model_input_shape(model);
+        int64_t pixels = input.dims[1] * input.dims[2];
+        size = pixels <= 64 * 64 ? 32 : pixels <= 320 * 320 ? 16 : 8;
+    } else {
+        size = batch_size / 8 > 64 ? batch_size / 8 : 64;
+    }
+    return size < batch_size ? size : batch_size;
+}
+
+/* ---- running ---- */
+
+double liana__trainer_learning_rate(const liana__trainer *trainer)
+{
+    return trainer->update.learning_rate;
+}
+
+void liana__trainer_set_rate(liana__trainer *trainer, double learning_rate)
+{
+    trainer->update.learning_rate = learning_rate;
+}
+
+liana_status liana__trainer_step(liana__trainer *trainer, const liana__batch *batch, double learning_rate,
+                                 int64_t iteration, const float **sums, liana__error *error)
+{
+    liana__trainer_set_rate(trainer, learning_rate);
+    return liana__step_update(trainer->step, batch, (const double[]){learning_rate, (double)iteration}, sums, error);
+}
+
+liana_status liana__trainer_step_by_parts(liana__trainer *trainer, const liana__batch *batch, double learning_rate,
+                                          int64_t iteration, liana__error *error)
+{
+    liana__trainer_set_rate(trainer, learning_rate);
+    return liana__step_update_by_parts(trainer->step, batch, (const double[]){learning_rate, (double)iteration}, error);
+}
+
+/* ---- running again ---- */
+
+liana_status liana__trainer_build_shard(liana__trainer *trainer, liana__step_kind kind, int64_t size, bool masked,
+                                        liana_graph **graph, liana__error *error)
+{
+    return build_shards(trainer, kind, &(liana__shard_rows){size, 1, masked}, graph, error);
+}
+
+liana_status liana__trainer_build_update(liana__trainer *trainer, liana_graph **graph, liana__error *error)
+{
+    const liana__update_builder *update = update_builder(trainer);
+    return update->build(update->user, LIANA__WHOLE_UPDATE, graph, error);
+}
+
+size_t liana__trainer_num_rounds(const liana__trainer *trainer)
+{
+    const liana__update_builder *update = update_builder(trainer);
+    return update ? update->num_rounds : 0;
+}
+
+liana_status liana__trainer_build_round(liana__trainer *trainer, size_t round, liana_graph **graph, liana__error *error)
+{
+    const liana__update_builder *update = update_builder(trainer);
+    return update->build_round(update->user, LIANA__WHOLE_UPDATE, round, graph, error);
+}
+
+const float *liana__trainer_finish_round(liana__trainer *trainer, size_t round, const float *chunk_sums,
+                                         float *learning_rate)
+{
+    const liana__update_builder *update = update_builder(trainer);
+    const float *finished;
+    float scalars[LIANA__NUM_UPDATE_SCALARS] = {[LIANA__UPDATE_RATE] = *learning_rate};
+    const liana_status status = update->finish_round(update->user, round, chunk_sums, scalars, &finished, NULL);
+    (void)status; /* an optimizer's rounds do not fail */
+    *learning_rate = scalars[LIANA__UPDATE_RATE];
+    return finished;
+}

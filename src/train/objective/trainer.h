@@ -1,0 +1,82 @@
+/* trainer.h - a model with its losses and metrics, or a model function, as a step (step/step.h): the shard builder that
+ * it is, and the update builder of its optimizer. */
+#ifndef LIANA_TRAIN_TRAINER_H
+#define LIANA_TRAIN_TRAINER_H
+
+#include "step/optimizer_builder.h"
+#include "train/objective/trainer_options.h"
+
+typedef struct liana__trainer {
+    liana__step *step;
+    liana__device *device;
+    liana__trainer_options options;
+    liana__shard_builder shards;
+    liana__optimizer_builder update;
+    liana__updated_variable *trained; /* [the model's weights] */
+    liana__step_sums sums;
+    char *no_targets;  /* zeros for a batch: predictions come without targets, and nobody reads their sums */
+    float *no_weights; /* ones for a batch */
+    float *scales;     /* LIANA__SCALES of the running batch; NULL: no output is masked */
+} liana__trainer;
+
+/* Builds and compiles what is needed for full batches; adds the model's weights (initial values drawn by `seed`) and
+ * the optimizer's slots to `variables`, which the trainer borrows. Errors: those of the model, of compiling,
+ * OUT_OF_MEMORY, INVALID_CONFIG where model and loss do not fit. */
+liana_status liana__trainer_create(liana__device *device, const liana__trainer_options *options,
+                                   liana__variables *variables, liana__trainer **trainer, liana__error *error)
+    LIANA_MUST_USE;
+void liana__trainer_destroy(liana__trainer *trainer);
+
+/* One update; see liana__step_update. `iteration` counts updates from 1. */
+liana_status liana__trainer_step(liana__trainer *trainer, const liana__batch *batch, double learning_rate,
+                                 int64_t iteration, const float **sums, liana__error *error) LIANA_MUST_USE;
+/* The same, shard by shard, so that liana__step_read_sum has its sums on any device. */
+liana_status liana__trainer_step_by_parts(liana__trainer *trainer, const liana__batch *batch, double learning_rate,
+                                          int64_t iteration, liana__error *error) LIANA_MUST_USE;
+/* The rate of the last update: what it was asked for, or what a schedule that follows the training made of it. */
+double liana__trainer_learning_rate(const liana__trainer *trainer);
+/* What a batch with these sums was given, for liana__step_find_fault. */
+void liana__trainer_set_rate(liana__trainer *trainer, double learning_rate);
+
+/* For running a step again (train/training/collect.h): the graph of a shard of `size` examples, and that of the update, whose inputs
+ * are sums by the names of their weights and "count", "learning_rate" and "iteration". */
+liana_status liana__trainer_build_shard(liana__trainer *trainer, liana__step_kind kind, int64_t size, bool masked,
+                                        liana_graph **graph, liana__error *error) LIANA_MUST_USE;
+liana_status liana__trainer_build_update(liana__trainer *trainer, liana_graph **graph, liana__error *error)
+    LIANA_MUST_USE;
+/* The rounds of sums that the update reads besides, for clipping by norms and such: how many, the graph of each, whose
+ * inputs are those of the update with the finished sums "sums/0", ... of the rounds before, and what its output comes to,
+ * borrowed. A round may change the learning rate. */
+size_t liana__trainer_num_rounds(const liana__trainer *trainer);
+liana_status liana__trainer_build_round(liana__trainer *trainer, size_t round, liana_graph **graph, liana__error *error)
+    LIANA_MUST_USE;
+const float *liana__trainer_finish_round(liana__trainer *trainer, size_t round, const float *chunk_sums,
+                                         float *learning_rate);
+
+/* The number of values that the model predicts for an example: those of all its outputs, one after the other. */
+int64_t liana__trainer_row_size(const liana__trainer *trainer);
+/* The number of classes that the first output's targets are of; 0: they are no classes. */
+int64_t liana__trainer_num_classes(const liana__trainer *trainer);
+/* What a batch says of an output; NULL: nothing. */
+const void *liana__trainer_targets(const liana__trainer *trainer, const liana__batch *batch, size_t output);
+const liana__objective *liana__trainer_objective(const liana__trainer *trainer);
+/* What updates change, borrowed; NULL: the update is a function's own, or the trainer makes none. */
+const liana__update_items *liana__trainer_update_items(const liana__trainer *trainer);
+/* The shard's sum that the update reads under a weight's name. */
+size_t liana__trainer_find_sum(const liana__trainer *trainer, const char *input);
+const liana__trainer_options *liana__trainer_options_of(const liana__trainer *trainer);
+int64_t liana__trainer_microbatch(const liana__trainer *trainer);
+
+/* Lists what an optimizer changes of a model, in the arena: the weights that `sums` has. Errors: OUT_OF_MEMORY;
+ * INVALID_CONFIG for a name pattern of the rule that matches no weight. */
+liana_status liana__model_list_updated(const liana_model *model, const liana__update_rule *rule,
+                                       const liana__step_sums *sums, liana__arena *arena,
+                                       const liana__updated_variable **variables, size_t *count, liana__error *error)
+    LIANA_MUST_USE;
+
+/* The shard size that is used unless configured: a function of the model and the batch size alone, so that results do
+ * not depend on the machine. Dense networks: an eighth of the batch, at least 64 examples; convolutional ones: 16, or
+ * 32 of small images, or 8 of large ones. */
+int64_t liana__default_microbatch(const liana_model *model, int64_t batch_size);
+
+#endif

@@ -1,0 +1,90 @@
+/* cluster_time.h - how long a step takes in a cluster, foretold from what was measured on one machine: pure arithmetic.
+ *
+ * docs/design/scaling.md has the model. Seconds and bytes everywhere. */
+#ifndef LIANA_TRAIN_CLUSTER_TIME_H
+#define LIANA_TRAIN_CLUSTER_TIME_H
+
+#include "train/training/cluster_bytes.h"
+
+/* The variables, in the model's order, are cut into this number of equal portions. */
+enum { LIANA__PLAN_PORTIONS = 64 };
+
+/* The measured times of a full turn, from short to long, are cut into this number of equal parts. */
+enum { LIANA__PLAN_QUANTILES = 32 };
+
+/* What one worker needs, measured with one microbatch. */
+typedef struct liana__plan_work {
+    int64_t microbatch;
+    size_t threads;
+    double lone_leaf;                  /* one leaf, alone on the worker */
+    double full_turn;                  /* one leaf for each of the worker's threads */
+    double next_turn;                  /* the same again, right after a turn */
+    double update;                     /* of all variables */
+    double example;                    /* waiting for input, per example; 0: it is ready in time */
+    double memory;                     /* bytes of a worker that is alone */
+    double slots;                      /* bytes of them that are optimizer state */
+    double left[LIANA__PLAN_PORTIONS]; /* by portion: from the moment its sums are there to the end of a full turn */
+    double quantiles[LIANA__PLAN_QUANTILES]; /* of a full turn, by its median; zeros: all are as long */
+    double crowding; /* threads for each core, of all that computed while this was measured; 0: not more than 1 */
+} liana__plan_work;
+
+/* What a machine's processors need for messages, measured. */
+typedef struct liana__plan_messages {
+    double copied;   /* a byte copied from memory to memory */
+    double byte;     /* processor time for a byte that is sent and one that is received */
+    double one_way;  /* a small message from one process to another of this machine */
+    double one_more; /* processor time for a small message that is sent and one that is received */
+    double piece; /* bytes that are encrypted before the first of them is sent, and there before they are decrypted */
+} liana__plan_messages;
+
+/* The cluster that is asked about. */
+typedef struct liana__plan_cluster {
+    double bandwidth;    /* bytes a second that a worker can send, and receive at the same time */
+    double latency;      /* of the network, one way */
+    size_t shared_cores; /* that all workers share; 0: each has its own */
+} liana__plan_cluster;
+
+/* What a step waits for most. */
+typedef enum liana__plan_limit {
+    LIANA__LIMIT_COMPUTING,
+    LIANA__LIMIT_SHARDS, /* there are too few for the threads of all workers */
+    LIANA__LIMIT_READING,
+    LIANA__LIMIT_UPDATE,
+    LIANA__LIMIT_BANDWIDTH,
+    LIANA__LIMIT_MESSAGES, /* processor time for messages: encryption, copies */
+    LIANA__LIMIT_LATENCY,
+    LIANA__NUM_LIMITS,
+} liana__plan_limit;
+
+/* Seconds of a step, of the worker that takes longest. */
+typedef struct liana__step_time {
+    double computing, reading, update;
+    double sums, values; /* the exchange, both ways: what is sent and received, copied and added */
+    double wired;        /* of them: where the wire is what is waited for */
+    double latency;      /* of all operations in which processes tell each other something */
+    double total;
+    double memory; /* bytes of a worker */
+    liana__plan_limit limit;
+} liana__step_time;
+
+/* All wait for the slowest worker. Returns its time divided by the median's, for `turns` turns of each worker. */
+double liana__slowest_of(const liana__plan_work *work, size_t num_workers, size_t turns);
+
+/* The seconds that sums are on the wire after computing has ended, of the worker that takes longest: either it sends what
+ * others own, or it gets what it owns. A portion is sent when it is there and the wire is free. `seconds`: all that sums take
+ * on the wire. `num_owners`: how many share the sums; 1: each worker gets all. `stretch`: computing takes this many times what was
+ * measured. */
+double liana__exposed_seconds(const liana__plan_work *work, size_t num_owners, double stretch, double seconds);
+
+/* `batch`: examples of a step in all workers. */
+liana__step_time liana__step_time_of(const liana__plan_work *work, const liana__plan_messages *messages,
+                                     const liana__plan_cluster *cluster, const liana__cluster_bytes *bytes,
+                                     int64_t batch);
+
+/* The share of a step that is not computing, reading or updating. */
+double liana__exchange_share(const liana__step_time *time);
+
+/* "encryption and copies"... */
+const char *liana__plan_limit_name(liana__plan_limit limit);
+
+#endif

@@ -1,0 +1,85 @@
+/* training.h - a training: a model, compiled with a loss, metrics, an optimizer and a strategy. It knows no file and no
+ * configuration; `liana train` (train/run) and liana_fit (train/model) are its users.
+ *
+ * It keeps its programs, variables and iteration: what is fitted again goes on where it ended. */
+#ifndef LIANA_TRAIN_TRAINING_H
+#define LIANA_TRAIN_TRAINING_H
+
+#include "distribute/cluster/cluster.h"
+#include "distribute/device_set.h"
+#include "optimizers/schedule.h"
+#include "step/notes.h"
+#include "step/precision.h"
+#include "train/objective/recompute.h"
+#include "train/objective/trainer.h"
+#include "train/training/training_stages.h"
+#include "train/training/training_state.h"
+
+typedef struct liana__training {
+    liana_context *context;
+    liana_model *model; /* borrowed */
+    liana__device_set devices;
+    liana__device *device; /* the first of them, which holds the variables */
+    size_t num_replicas;   /* in sync: devices that compute leaves */
+    const char *strategy;
+    liana__cluster *cluster; /* borrowed; NULL: this process is alone */
+    liana__variables variables;
+    liana__trainer *trainer; /* NULL: not compiled */
+    liana_learning_rate learning_rate;
+    const liana__objective *objective; /* borrowed */
+    /* What is reported beside the loss. */
+    const char *const *metric_names;
+    size_t num_metrics;
+    uint64_t seed;
+    /* What `auto` came to. */
+    liana_precision precision;
+    liana_recompute recompute;
+    int64_t memory; /* MiB; 0: no limit */
+    liana__training_state state;
+    liana__trainer_options compiled;      /* what the trainer was made with */
+    liana_recompute wanted_recompute;     /* as it was asked for */
+    bool has_agreed;                      /* with the other processes (agreement.h) */
+    const liana__training_stages *stages; /* bound to the model; borrowed; NULL: there are none */
+} liana__training;
+
+typedef struct liana__training_options {
+    const char *device; /* "cpu" */
+    liana__strategy_choice strategy;
+    const liana__optimizer_choice *optimizer; /* NULL: for evaluation and prediction only. Its options are borrowed */
+    liana__trainer_options trainer;           /* all but optimizer, strategy, precision and memory limit */
+    liana_precision precision;
+    liana_recompute recompute;
+    int64_t memory;     /* MiB that training may take; 0: three quarters of what there is beyond data_memory */
+    size_t data_memory; /* bytes */
+    liana__notes notes;
+} liana__training_options;
+
+/* MiB that reading, decoding and batches made ahead may take, unless told otherwise. */
+enum { LIANA__DEFAULT_DATA_MEMORY = 1024 };
+
+/* Opens the device and compiles. Close it in any case. Errors: those of liana__device_open and liana__trainer_create.
+ */
+liana_status liana__training_open(liana__training *training, const liana__training_options *options,
+                                  liana__error *error) LIANA_MUST_USE;
+
+/* Begins a stage: the model's layers, the optimizer and its slots become the stage's; weights stay. The state's place
+ * becomes the stage's first. Errors: those of compiling; the training is then of no use. */
+liana_status liana__training_begin_stage(liana__training *training, size_t stage, const liana__notes *notes,
+                                         liana__error *error) LIANA_MUST_USE;
+
+/* All processes get the chief's values of the variables that none holds in slices. Alone: nothing. If the chief dies
+ * meanwhile, those of the next one. */
+liana_status liana__training_share_variables(liana__training *training, liana__error *error) LIANA_MUST_USE;
+/* The same of values that the chief alone has, such as those of a file: its death is an error then. */
+liana_status liana__training_take_variables(liana__training *training, liana__error *error) LIANA_MUST_USE;
+
+void liana__training_close(liana__training *training);
+
+/* The rate of update `iteration`, counted from 0, before the rate factor. `schedule` is the training's with its lengths.
+ * One that follows the training has the rate of the last update until the next one has changed it. */
+double liana__training_rate(const liana__training *training, const liana_learning_rate *schedule, int64_t iteration);
+/* After an update: keeps the rate that it came to, if the schedule follows the training. Returns the rate that was used,
+ * or `learning_rate`, which was asked for. */
+double liana__training_keep_rate(liana__training *training, double learning_rate);
+
+#endif

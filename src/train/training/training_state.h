@@ -1,0 +1,85 @@
+/* training_state.h - everything that changes during training: saved, restored and compared as one. */
+#ifndef LIANA_TRAIN_TRAINING_STATE_H
+#define LIANA_TRAIN_TRAINING_STATE_H
+
+#include "backends/variables.h"
+#include "train/training/decisions.h"
+#include "train/training/gradient_counts.h"
+#include "train/training/history.h"
+#include "train/training/kept_values.h"
+
+struct liana__data_state; /* what the training data were (train/checkpoint/data_state.h) */
+
+/* How long a training is; it ends at the first limit that it reaches. 0: no such limit. */
+typedef struct liana__training_length {
+    int64_t epochs;
+    int64_t steps; /* updates of this fit */
+    double minutes;
+    int64_t stop_at; /* a moment, in seconds since 1970 */
+} liana__training_length;
+
+/* Where a training is. With the variables - weights, slots, moving averages - it is all that goes on needs. */
+typedef struct liana__training_state {
+    int64_t earlier_epochs; /* of fits before this one: epochs of data are counted from them on */
+    int64_t epoch;          /* of this fit, from 0: the one that is running, or is to begin */
+    int64_t step;           /* updates done in it */
+    int64_t iteration;      /* updates done in all */
+    int64_t stage;          /* the one that is running, from 0 (training_stages.h) */
+    int64_t stage_epoch;    /* where it began: its first epoch, and how many updates the weights had seen */
+    int64_t stage_updates;
+    int64_t skipped_epochs; /* that earlier stages, and this one if it is over, did not train: a callback ended them */
+    int64_t taken_back; /* of these: undone by going back to an earlier state. Optimizer and schedule count the rest */
+    liana__totals running;        /* of the running epoch; made by liana__training_open */
+    liana__span_counts gradients; /* of the running epoch, of workers that are not in step */
+    liana__history history; /* of this fit; may have one epoch more than are over: the last, which a limit cut short */
+    liana__decisions decisions;   /* of train.control, in this fit */
+    double rate_factor;           /* that callbacks set: the schedule's learning rate is multiplied by it; 1 at first */
+    double adapted_rate;          /* of the last update, by a schedule that follows the training; 0: none yet */
+    bool averaged;                /* weights and averages have changed places: liana__averaged_weights_take */
+    liana__kept_values callbacks; /* their states, as of the last checkpoint or validation */
+    bool changed_after_update;    /* by a callback: the weights are no longer those that the update gave */
+    char best_checkpoint[64];     /* the name of the one that checkpoint.best chose; "": none did */
+    bool keeps_checkpoint;        /* the next one that is saved is kept for good */
+    /* Whether the training ended well, how long it was to be, and the callback that ended it ("": none did). */
+    bool ended;
+    liana__training_length ended_length;
+    char stopped_by[64];
+    /* The instruction set that it was saved under, once it was loaded: another one rounds differently. */
+    char isa[32];
+    int64_t recompute_memory;       /* the MiB for whose sake parts are recomputed; 0: none are */
+    struct liana__data_state *data; /* that it is trained on, which a checkpoint that is loaded must be of; NULL: any */
+    /* A mapping of the settings that make it this training and no other, which checkpoints record (NULL: nothing), and
+     * those of them that a checkpoint that is loaded must have too (NULL: any). Both are borrowed. */
+    const liana__value *settings, *matches;
+    /* What makes the cluster's sums other numbers than those of one process (liana__strategy.describe_arithmetic), now and
+     * in the checkpoint that was loaded; "": nothing does. */
+    char exchange[96], loaded_exchange[96];
+    /* Why the same training may give other bits the next time, a line for each reason; "": it gives the same. */
+    char not_reproducible[1024];
+    char precision[16]; /* what it was trained in, as configurations spell it; float32 where nothing is recorded */
+} liana__training_state;
+
+void liana__training_state_free(liana__training_state *state);
+/* The updates that the weights have seen in this stage: those done without those taken back. Each stage has an optimizer
+ * and a schedule of its own, which count from its beginning. */
+static inline int64_t liana__training_state_applied(const liana__training_state *state)
+{
+    return state->iteration - state->taken_back - state->stage_updates;
+}
+/* Adds a reason to not_reproducible, once. It stays, over fits and resumes: it is in the weights. */
+void liana__training_state_doubt(liana__training_state *state, const char *reason);
+/* The reasons as a list of texts; NULL: there are none, or out of memory. */
+liana__value *liana__training_state_doubts(const liana__training_state *state, liana__arena *arena);
+/* Begins another fit where the last one ended: its epochs are counted anew, from initial_epoch on; updates are not. The
+ * rate factor is 1 again. With as many initial epochs as were trained, it reads on in the data as one longer fit does.
+ */
+void liana__training_state_next_fit(liana__training_state *state, int64_t initial_epoch);
+
+/* Whether two trainings are in the same state: the same place, sums, history (without timing), states of callbacks,
+ * and variables with the same names and contents, bit for bit. *difference (at least 160 bytes) names the first
+ * thing that is not. Errors: those of reading the devices. */
+liana_status liana__training_state_equal(const liana__training_state *a, const liana__variables *a_variables,
+                                         const liana__training_state *b, const liana__variables *b_variables,
+                                         bool *equal, char *difference, liana__error *error) LIANA_MUST_USE;
+
+#endif

@@ -144,19 +144,6 @@ liana_status liana__cluster_send(const liana__cluster *cluster, size_t to, liana
     return liana__cluster_send_parts(cluster, to, kind, part, &(liana__message_part){data, size}, 1, error);
 }
 
-/* Whether it is in vain to wait for a message of `from`. */
-static bool is_in_vain(const liana__cluster *cluster, size_t from)
-{
-    /* Looking changes only what this process knows of the others. */
-    liana__cluster *own = (liana__cluster *)(uintptr_t)cluster;
-    size_t size;
-    if (cluster->transport->peek(cluster->instance, from, liana__members_close_key(), &size)) {
-        liana__members_lose(own, from);
-    }
-    own->recovery->lost = liana__members_look(own);
-    return own->recovery->lost;
-}
-
 /* A message that is awaited: `data` receives a copy, or `message` its memory. */
 typedef struct awaited {
     size_t from;
@@ -173,13 +160,32 @@ static liana_status wait_until(const liana__cluster *cluster, const awaited *of,
     return transport->receive(cluster->instance, of->from, of->key, of->data, of->size, until, error);
 }
 
+/* Whether nothing more comes of `from`, or a process of this generation is gone. */
+static bool is_in_vain(liana__cluster *cluster, size_t from, bool *has_closed)
+{
+    size_t size;
+    *has_closed = cluster->transport->peek(cluster->instance, from, liana__members_close_key(), &size);
+    return liana__members_look(cluster) || *has_closed;
+}
+
 static liana_status wait_for(const liana__cluster *cluster, const awaited *of, liana__error *error)
 {
+    /* Looking changes only what this process knows of the others. */
+    liana__cluster *own = (liana__cluster *)(uintptr_t)cluster;
+    bool has_closed;
     if (!cluster->recovery) return wait_until(cluster, of, 0, error);
     for (;;) {
         const double until = liana__clock_seconds() + between_looks;
-        const liana_status status = wait_until(cluster, of, until, error);
-        if (status != LIANA_UNAVAILABLE || is_in_vain(cluster, of->from)) return status;
+        liana_status status = wait_until(cluster, of, until, error);
+        if (status != LIANA_UNAVAILABLE) return status;
+        if (is_in_vain(own, of->from, &has_closed)) {
+            /* The message may have come between the end of the wait and the look. It comes before its sender closes. */
+            status = wait_until(cluster, of, until, error);
+            if (status != LIANA_UNAVAILABLE) return status;
+            if (has_closed) liana__members_lose(own, of->from);
+            own->recovery->lost = true;
+            return status;
+        }
         /* It ended for another reason than the time. */
         if (liana__clock_seconds() < until) return status;
     }

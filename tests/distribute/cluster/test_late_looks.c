@@ -28,8 +28,8 @@ static bool has_come(const liana__transport_instance *own, size_t from, liana__m
     return is_close(key) ? own->closes : own->sends && key.kind == LIANA__MESSAGE_GATHER;
 }
 
-static liana_status receive(liana__transport_instance *own, size_t from, liana__message_key key, void *data, size_t size,
-                            double deadline, liana__error *error)
+static liana_status receive(liana__transport_instance *own, size_t from, liana__message_key key, void *data,
+                            size_t size, double deadline, liana__error *error)
 {
     if (has_come(own, from, key)) {
         memcpy(data, own->bytes, size);

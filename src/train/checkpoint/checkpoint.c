@@ -305,6 +305,16 @@ static bool is_as_written(const liana__value *value, const char *bytes, size_t s
     return same;
 }
 
+bool liana__checkpoint_checksum(const liana__value *state, uint32_t *checksum)
+{
+    liana__text text = {0};
+    liana__value_write_json(state, 0, &text);
+    bool enough = !text.failed && text.data;
+    *checksum = enough ? liana__crc32c(text.data, text.length) : 0;
+    liana__text_free(&text);
+    return enough;
+}
+
 static liana_status read_state_file(const char *path, liana__arena *arena, liana__value **value, liana__error *error)
 {
     char *text;

@@ -171,16 +171,6 @@ liana_status liana__checkpoint_image_take(liana__checkpoint_image *image, const 
 
 /* ---- writing ---- */
 
-bool liana__checkpoint_checksum(const liana__value *state, uint32_t *checksum)
-{
-    liana__text text = {0};
-    liana__value_write_json(state, 0, &text);
-    bool enough = !text.failed && text.data;
-    *checksum = enough ? liana__crc32c(text.data, text.length) : 0;
-    liana__text_free(&text);
-    return enough;
-}
-
 static liana_status write_variables(const liana__checkpoint_image *image, const char *path, uint32_t *checksum,
                                     liana__error *error)
 {

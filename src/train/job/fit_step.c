@@ -4,6 +4,30 @@
 
 #include <string.h>
 
+/* ---- callbacks ---- */
+
+const liana__totals liana__no_totals;
+
+liana_status liana__fit_call(liana__fit_run *fit, liana_callback_event event)
+{
+    fit->context.epoch = fit->state->epoch + 1;
+    fit->context.is_chief = liana__cluster_is_chief(fit->training->cluster);
+    return liana__callback_list_call(fit->options->callbacks, event, &fit->context, fit->error);
+}
+
+liana_status liana__fit_call_training(liana__fit_run *fit, liana_callback_event event)
+{
+    liana_fit_context *context = &fit->context;
+    context->step = fit->state->step;
+    context->steps = fit->end_step;
+    context->seconds = fit->timing.seconds;
+    context->wait = fit->timing.wait;
+    context->images = fit->timing.images;
+    bool validated = event == LIANA_ON_EPOCH_END || event == LIANA_ON_LAST_STEP || event == LIANA_ON_TRAIN_END;
+    context->validation = validated ? &fit->validation : &liana__no_totals;
+    return liana__fit_call(fit, event);
+}
+
 /* ---- an update ---- */
 
 void liana__fit_set_rate(liana__fit_run *fit, int64_t applied)

@@ -1,9 +1,12 @@
 /* What the processes of a cluster must have in common before they train: settings and data. */
+#include "base/file.h"
 #include "formats/yaml.h"
 #include "train/checkpoint/data_agreement.h"
 #include "train/run/run_internal.h"
 #include "train/training/training_agreement.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Keys that may differ from process to process, besides those of the job: they say where things are and how many there are
@@ -121,4 +124,70 @@ liana_status liana__run_agree_on_arithmetic(liana__run *run, const liana__run_op
 {
     const liana__notes notes = {options->on_note, options->user};
     return liana__agree_on_arithmetic(&run->core, run->config->cluster.exact, &notes, error);
+}
+
+/* What the processes of a cluster need of the chief's run folder to go on: only the chief reaches it, on a disk or in a
+ * bucket. */
+
+enum { MOST_CONFIG = 1 << 26 };
+
+/* Nothing where no run is there yet. */
+static liana_status read_beginning(liana__run *run, char **text, size_t *size, const char **newest, liana__error *error)
+{
+    const char *config = liana__path_join(&run->arena, run->folder, "config.yaml");
+    const char *checkpoints = liana__path_join(&run->arena, run->folder, "checkpoints");
+    if (!config || !checkpoints) return liana__fail_memory(error, "the run folder");
+    if (!liana__file_exists(config)) return LIANA_OK;
+    LIANA_TRY(liana__file_read(config, MOST_CONFIG, text, size, error));
+    return liana__checkpoint_newest(checkpoints, &run->arena, newest, error);
+}
+
+/* The configuration of the run that goes on, and a checkpoint's name: what it chose is then used, as the chief does. */
+static liana_status send_beginning(liana__run *run, liana__cluster *cluster, liana_status status, liana__error *error)
+{
+    char *text = NULL;
+    size_t size = 0;
+    const char *newest = NULL;
+    if (status == LIANA_OK) status = read_beginning(run, &text, &size, &newest, error);
+    status = liana__cluster_agree_status(cluster, status, error);
+    if (status == LIANA_OK) status = liana__cluster_broadcast_sized(cluster, 0, (void **)&text, &size, error);
+    char name[LIANA__CHECKPOINT_NAME] = "";
+    if (newest) snprintf(name, sizeof name, "%s", liana__path_name(newest));
+    if (status == LIANA_OK) status = liana__cluster_broadcast(cluster, 0, name, sizeof name, error);
+    free(text);
+    return status;
+}
+
+static liana_status write_beginning(liana__run *run, const char *text, size_t size, const char *checkpoint,
+                                    liana__error *error)
+{
+    if (size == 0) return LIANA_OK;
+    const char *config = liana__path_join(&run->arena, run->folder, "config.yaml");
+    const char *name = liana__arena_format(&run->arena, "%s/checkpoints/%s", run->folder, checkpoint);
+    if (!config || !name) return liana__fail_memory(error, "the run folder");
+    LIANA_TRY(liana__file_replace(config, text, size, error));
+    return *checkpoint ? liana__folder_make(name, error) : LIANA_OK;
+}
+
+static liana_status receive_beginning(liana__run *run, liana__cluster *cluster, liana_status status,
+                                      liana__error *error)
+{
+    char *text = NULL, name[LIANA__CHECKPOINT_NAME] = "";
+    size_t size = 0;
+    LIANA_TRY(liana__cluster_agree_status(cluster, status, error));
+    status = liana__cluster_broadcast_sized(cluster, 0, (void **)&text, &size, error);
+    if (status == LIANA_OK) status = liana__cluster_broadcast(cluster, 0, name, sizeof name, error);
+    name[sizeof name - 1] = 0;
+    if (status == LIANA_OK) status = write_beginning(run, text, size, name, error);
+    free(text);
+    return status;
+}
+
+liana_status liana__run_share_beginning(liana__run *run, const liana__run_options *options, liana_status status,
+                                        liana__error *error)
+{
+    liana__cluster *cluster = liana__cluster_of(run->context);
+    if (!cluster || (!options->resume && !options->resume_from)) return status;
+    if (liana__cluster_is_chief(cluster)) return send_beginning(run, cluster, status, error);
+    return receive_beginning(run, cluster, status, error);
 }

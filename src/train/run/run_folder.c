@@ -222,20 +222,6 @@ static liana_status check_same_config(const liana__run *run, const liana__run_op
     return status;
 }
 
-liana_status liana__run_check_there(const liana__run *run, liana__error *error)
-{
-    struct stat held, found;
-    if (!run->folder || !run->hold.lock.taken || fstat(run->hold.lock.descriptor, &held) != 0) return LIANA_OK;
-    bool there = stat(run->folder, &found) == 0;
-    if (there && found.st_dev == held.st_dev && found.st_ino == held.st_ino) return LIANA_OK;
-    return liana__fail(error, LIANA_NOT_FOUND,
-                       "the run folder '%s' was %s during training; what was learnt after its last checkpoint is lost",
-                       run->folder,
-                       there           ? "replaced"
-                       : held.st_nlink ? "moved away"
-                                       : "removed");
-}
-
 /* Options without a value get what the first part of the run found or chose. */
 static void inherit(liana__config *config, const liana__config *old)
 {

@@ -8,11 +8,6 @@
 #include "train/checkpoint/temporary.h"
 #include "train/objective/chief_task.h"
 
-char *liana__run_checkpoints(liana__run *run, const char *folder)
-{
-    return liana__path_join(&run->arena, folder, "checkpoints");
-}
-
 /* Passes events on, and keeps the history on disk up to date. */
 typedef struct watcher {
     liana__run *run;

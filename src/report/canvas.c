@@ -2,6 +2,7 @@
 #include "report/canvas.h"
 
 #include "base/file.h"
+#include "base/scoped.h"
 #include "base/utf8.h"
 
 #include <stdlib.h>
@@ -158,7 +159,7 @@ static void shorten(cairo_t *cairo, liana__fonts *fonts, liana__text *text, doub
 double liana__canvas_text(liana__canvas *canvas, double x, double y, const liana__label *label, const char *text)
 {
     cairo_t *cairo = canvas->cairo;
-    liana__text clean = {0};
+    LIANA__SCOPED(liana__text) clean = {0};
     add_clean(&clean, text);
     double width = 0;
     if (clean.data && !clean.failed) {
@@ -171,6 +172,5 @@ double liana__canvas_text(liana__canvas *canvas, double x, double y, const liana
         write_text(cairo, fonts, clean.data, false);
         cairo_new_path(cairo);
     }
-    liana__text_free(&clean);
     return width;
 }

@@ -1,6 +1,8 @@
 /* Snapshots, replaying, and the policy. */
 #include "train/callbacks/watch.h"
 
+#include "base/scoped.h"
+#include "base/value_read.h"
 #include "distribute/cluster/held.h"
 #include "train/objective/batch_components.h"
 #include "train/objective/model_fault.h"
@@ -222,15 +224,9 @@ static const char RATE_IS_ZERO[] =
     "the learning rate is 0, and the optimizer divides by it; use a schedule that stays above 0";
 static const char DIVERGED[] = "try a smaller learning rate or a warm-up";
 
-static const char *text_of(const liana__value *map, const char *key)
-{
-    const liana__value *value = liana__value_get(map, key);
-    return value ? value->string : "";
-}
-
 static const char *hint_of(const liana__incident *incident)
 {
-    const char *kind = text_of(incident->finding, "kind");
+    const char *kind = liana__value_text_of(incident->finding, "kind", "");
     const bool of_shard = incident->num_rows > 0;
     if (strcmp(kind, "variable") == 0) return "these weights were bad before this step; look at where they come from";
     if (strcmp(kind, "input") == 0 && of_shard) return "check these data, or filter them";
@@ -246,9 +242,11 @@ static void add_bad_example(const liana__incident *incident, liana__text *text)
     const liana__value *example = examples->items[rows->items[0]->integer],
                        *record = liana__value_get(example, "record");
     liana__text_add(text, "; %zu of %zu examples of the shard have them, the first is", rows->count, examples->count);
-    if (*text_of(example, "file")) liana__text_add(text, " '%s',", text_of(example, "file"));
+    if (*liana__value_text_of(example, "file", ""))
+        liana__text_add(text, " '%s',", liana__value_text_of(example, "file", ""));
     if (record) liana__text_add(text, " record %lld,", (long long)record->integer);
-    if (*text_of(example, "id")) liana__text_add(text, " id '%s',", text_of(example, "id"));
+    if (*liana__value_text_of(example, "id", ""))
+        liana__text_add(text, " id '%s',", liana__value_text_of(example, "id", ""));
     liana__text_add(text, " position %lld", (long long)liana__value_get(example, "position")->integer);
 }
 
@@ -270,7 +268,7 @@ static void write_bundle(const liana__watch *watch, liana__incident *incident, l
 static explanation explain(const liana__bad_step *bad, const liana__fault *fault, const liana__watch *watch)
 {
     explanation made = {.hint = DIVERGED};
-    liana__incident incident = {0};
+    LIANA__SCOPED(liana__incident) incident = {0};
     liana__error error = {0};
     /* No process has all examples of a step that is shared. */
     if (bad->batch->workers) return made;
@@ -284,7 +282,6 @@ static explanation explain(const liana__bad_step *bad, const liana__fault *fault
     } else {
         liana__text_add(&made.text, " (it could not be run again node by node: %s)", error.message);
     }
-    liana__incident_free(&incident);
     return made;
 }
 

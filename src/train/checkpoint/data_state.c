@@ -3,6 +3,7 @@
 
 #include "base/crc32c.h"
 #include "base/descriptor.h"
+#include "base/value_read.h"
 #include "data/dataset/dataset_source.h"
 #include "data/source/fingerprint.h"
 
@@ -278,24 +279,6 @@ liana__value *liana__data_state_value(const liana__data_state *state, liana__are
 
 /* Compares the training data with the state that a checkpoint records. */
 
-static const liana__value *value_at(const liana__value *map, const char *key, liana__value_kind kind)
-{
-    const liana__value *value = map && map->kind == LIANA__VALUE_MAP ? liana__value_get(map, key) : NULL;
-    return value && value->kind == kind ? value : NULL;
-}
-
-static int64_t number_at(const liana__value *map, const char *key)
-{
-    const liana__value *value = value_at(map, key, LIANA__VALUE_INT);
-    return value ? value->integer : -1;
-}
-
-static const char *text_at(const liana__value *map, const char *key)
-{
-    const liana__value *value = value_at(map, key, LIANA__VALUE_STRING);
-    return value ? value->string : "";
-}
-
 static liana_status fail_changed(const char *what, liana__error *error)
 {
     return liana__fail(error, LIANA_INVALID_DATA, "the training data have changed since the checkpoint: %s", what);
@@ -330,7 +313,7 @@ static liana_status fail_contents(const liana__value *before, const liana__data_
         snprintf(what, sizeof what,
                  "'%.120s' has other contents with the same %lld bytes: it was changed at %s, the recorded one at %s",
                  now->name, (long long)now->bytes, show_time(now->time).text,
-                 show_time(number_at(before, "time")).text);
+                 show_time(liana__value_int_of(before, "time", -1)).text);
     }
     return fail_changed(what, error);
 }
@@ -345,7 +328,8 @@ typedef struct doubts {
 static liana_status check_contents(const liana__value *before, liana__data_file *now, const liana__data_state *state,
                                    bool same_way, doubts *doubt, liana__error *error)
 {
-    int64_t time = number_at(before, "time"), contents = same_way ? number_at(before, "contents") : -1;
+    int64_t time = liana__value_int_of(before, "time", -1),
+            contents = same_way ? liana__value_int_of(before, "contents", -1) : -1;
     if (time < 0) return LIANA_OK; /* an older liana's */
     if (time == now->time) {
         now->contents = contents;
@@ -362,8 +346,8 @@ static liana_status check_contents(const liana__value *before, liana__data_file 
 
 static liana_status check_file(const liana__value *before, const liana__data_file *now, liana__error *error)
 {
-    int64_t bytes = number_at(before, "bytes"), records = number_at(before, "records");
-    const char *name = text_at(before, "name");
+    int64_t bytes = liana__value_int_of(before, "bytes", -1), records = liana__value_int_of(before, "records", -1);
+    const char *name = liana__value_text_of(before, "name", "");
     char what[400];
     bool same_size = bytes == now->bytes || bytes < 0 || now->bytes < 0;
     bool same_records = records == now->records || (records < 0 && !now->records);
@@ -371,7 +355,7 @@ static liana_status check_file(const liana__value *before, const liana__data_fil
         snprintf(what, sizeof what, "'%.120s' is in the place of '%.120s'", now->name, name);
         return fail_changed(what, error);
     }
-    if (now->last && (number_at(before, "names") != now->names || !same_size)) {
+    if (now->last && (liana__value_int_of(before, "names", -1) != now->names || !same_size)) {
         snprintf(what, sizeof what,
                  "of the %lld files from '%.120s' to '%.120s', at least one has another name or size",
                  (long long)now->count, now->name, now->last);
@@ -403,7 +387,7 @@ static liana_status check_list(const liana__value *recorded, const liana__data_l
     }
     if (count > now->count && now->count) {
         snprintf(what, sizeof what, "'%.120s' is missing: there were %zu files, now there are %zu",
-                 text_at(recorded->items[now->count], "name"), count, now->count);
+                 liana__value_text_of(recorded->items[now->count], "name", ""), count, now->count);
         return fail_changed(what, error);
     }
     for (size_t i = 0; i < count && i < now->count; i++) {
@@ -415,7 +399,7 @@ static liana_status check_list(const liana__value *recorded, const liana__data_l
 /* Where neighbours were joined, as many were joined as the number of files says. */
 static liana_status check_number(const liana__value *recorded, const liana__data_state *now, liana__error *error)
 {
-    int64_t before = number_at(recorded, "num_others");
+    int64_t before = liana__value_int_of(recorded, "num_others", -1);
     bool joined = now->others.count && now->others.items[0].last;
     if (before < 0 || before == now->num_others || !joined) return LIANA_OK;
     char what[120];
@@ -427,11 +411,11 @@ static liana_status check_number(const liana__value *recorded, const liana__data
 static liana_status check_state(const liana__value *recorded, liana__data_state *now, liana__error *error)
 {
     if (!recorded || recorded->kind != LIANA__VALUE_MAP) return LIANA_OK;
-    bool same_way = strcmp(text_at(recorded, "contents"), now->samples ? "samples" : "whole") == 0;
+    bool same_way = strcmp(liana__value_text_of(recorded, "contents", ""), now->samples ? "samples" : "whole") == 0;
     doubts doubt = {0};
-    LIANA_TRY(check_list(value_at(recorded, "files", LIANA__VALUE_LIST), &now->files, now, same_way, &doubt, error));
+    LIANA_TRY(check_list(liana__value_list_of(recorded, "files"), &now->files, now, same_way, &doubt, error));
     LIANA_TRY(check_number(recorded, now, error));
-    LIANA_TRY(check_list(value_at(recorded, "others", LIANA__VALUE_LIST), &now->others, now, same_way, &doubt, error));
+    LIANA_TRY(check_list(liana__value_list_of(recorded, "others"), &now->others, now, same_way, &doubt, error));
     now->note[0] = 0;
     if (doubt.count) {
         snprintf(now->note, sizeof now->note,
@@ -439,7 +423,7 @@ static liana_status check_state(const liana__value *recorded, liana__data_state 
                  "written; names, sizes and the compared parts of their contents are the same",
                  (long long)doubt.count, doubt.first);
     }
-    int64_t records = number_at(recorded, "records");
+    int64_t records = liana__value_int_of(recorded, "records", -1);
     if (records < 0 || records == now->num_records) return LIANA_OK;
     char what[160];
     snprintf(what, sizeof what, "there were %lld examples, now there are %lld", (long long)records,

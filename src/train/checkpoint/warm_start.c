@@ -2,6 +2,7 @@
 #include "train/checkpoint/warm_start.h"
 
 #include "base/named.h"
+#include "base/scoped.h"
 #include "formats/yaml.h"
 #include "ir/shape.h"
 #include "train/checkpoint/model_values.h"
@@ -283,7 +284,7 @@ static size_t add_different(const warm_run *own, liana__text *text)
 
 static liana_status check_pairs(const warm_run *own)
 {
-    liana__text missing = {0}, different = {0};
+    LIANA__SCOPED(liana__text) missing = {0}, different = {0};
     size_t num_missing = add_missing(own, &missing), num_different = add_different(own, &different);
     liana_status status = LIANA_OK;
     if (missing.failed || different.failed) {
@@ -299,8 +300,6 @@ static liana_status check_pairs(const warm_run *own)
                              "%s: %s; let weights of another shape keep their initial values with skip",
                              own->source->path, different.data);
     }
-    liana__text_free(&missing);
-    liana__text_free(&different);
     return status;
 }
 
@@ -376,11 +375,10 @@ static void list_unused(const warm_run *own, liana__text *text, liana__warm_resu
 
 static liana_status tell(const warm_run *own, liana__warm_result *result)
 {
-    liana__text text = {0};
+    LIANA__SCOPED(liana__text) text = {0};
     list_pairs(own, &text);
     list_unused(own, &text, result);
     if (!text.failed) result->listing = liana__arena_string(own->arena, text.data);
-    liana__text_free(&text);
     return result->listing && !own->arena->failed ? LIANA_OK : liana__fail_memory(own->error, "a warm start");
 }
 
@@ -444,16 +442,17 @@ static liana_status read_options(const char *text, liana__arena *arena, liana__w
                        "warm_start: 'from' is missing; expected a run, a checkpoint or a file of weights");
 }
 
-static liana_status warm_start(liana_model *model, const char *options, const char *listing, liana_warm_report *report,
-                               liana__arena *arena)
+static liana_status call_warm_start(liana_model *model, const char *options, const char *listing,
+                                    liana_warm_report *report)
 {
+    LIANA__SCOPED(liana__arena) arena = {0};
     liana__error *error = &model->context->error;
     liana__warm_start warm;
     liana__warm_result result;
-    LIANA_TRY(read_options(options, arena, &warm, error));
+    LIANA_TRY(read_options(options, &arena, &warm, error));
     warm_call call = {.warm = &warm, .result = &result};
     LIANA_TRY(liana__remote_create(NULL, &call.remote, error));
-    liana_status status = liana__model_values_change(model, read_for_model, &call, arena, error);
+    liana_status status = liana__model_values_change(model, read_for_model, &call, &arena, error);
     if (status != LIANA_OK) liana__remote_fail_within(call.remote, error);
     liana__remote_destroy(call.remote);
     LIANA_TRY(status);
@@ -462,15 +461,6 @@ static liana_status warm_start(liana_model *model, const char *options, const ch
             (liana_warm_report){(int64_t)result.num_matched, (int64_t)result.num_skipped, (int64_t)result.num_unused};
     }
     return listing ? liana__file_replace(listing, result.listing, strlen(result.listing), error) : LIANA_OK;
-}
-
-static liana_status call_warm_start(liana_model *model, const char *options, const char *listing,
-                                    liana_warm_report *report)
-{
-    liana__arena arena = {0};
-    liana_status status = warm_start(model, options, listing, report, &arena);
-    liana__arena_free(&arena);
-    return status;
 }
 
 liana_status liana_model_warm_start(liana_model *model, const char *options, const char *listing,

@@ -4,6 +4,7 @@
 #include "backends/pjrt/device_name.h"
 #include "base/file.h"
 #include "base/plugin.h"
+#include "base/scoped.h"
 #include "formats/yaml.h"
 #include "remote/remote.h"
 #include "train/config/config_internal.h"
@@ -32,13 +33,12 @@ static liana_status resolve_sources(liana__config *config, liana__arena *arena, 
 /* The stages say how many epochs there are. */
 static liana_status find_stages(liana__config *config, bool epochs_given, liana__error *error)
 {
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     liana__training_stages stages;
     const liana__job_door door = liana__config_door(config);
     if (!epochs_given) config->job.epochs = 0;
     liana_status status = liana__job_read_stages(&config->job, &door, config->context, &arena, &stages, error);
     if (status == LIANA_OK) config->job.epochs = liana__training_stages_epochs(&stages);
-    liana__arena_free(&arena);
     return status;
 }
 
@@ -84,11 +84,9 @@ static liana_status check_devices(const liana_context *context, const liana__val
                                   liana__error *error)
 {
     if (value && value->kind == LIANA__VALUE_STRING) {
-        liana__arena arena = {0};
+        LIANA__SCOPED(liana__arena) arena = {0};
         const char *library = liana__pjrt_library_named(value->string, &arena);
-        liana_status status = library ? liana__plugin_gate(context, &value->place, key, library, error) : LIANA_OK;
-        liana__arena_free(&arena);
-        return status;
+        return library ? liana__plugin_gate(context, &value->place, key, library, error) : LIANA_OK;
     }
     for (size_t i = 0; value && i < value->count; i++) LIANA_TRY(check_devices(context, value->items[i], key, error));
     return LIANA_OK;
@@ -218,7 +216,7 @@ static liana__value *without_queries(const liana__value *value, liana__arena *ar
 
 void liana__config_write(const liana__config *config, liana__text *text)
 {
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     const liana__value *tree = liana__fields_write(liana__config_fields(), &arena, config);
     if (tree && !arena.failed) tree = without_queries(tree, &arena);
     liana__text_add(text, "%s: every option, every path absolute.\n", liana__config_resolved);
@@ -227,5 +225,13 @@ void liana__config_write(const liana__config *config, liana__text *text)
     } else {
         text->failed = true;
     }
-    liana__arena_free(&arena);
+}
+
+liana_status liana__config_tree(const liana__config *config, liana__arena *arena, liana__value **tree,
+                                liana__error *error)
+{
+    LIANA__SCOPED(liana__text) text = {0};
+    liana__config_write(config, &text);
+    return text.failed ? liana__fail_memory(error, "the configuration")
+                       : liana__yaml_parse(text.data, text.length, "configuration", arena, tree, error);
 }

@@ -1,5 +1,6 @@
 /* How often the classes come: oversampling and weighted sampling. */
 #include "base/format.h"
+#include "base/scoped.h"
 #include "data/source/cast.h"
 #include "data/source/part.h"
 #include "train/run/run_internal.h"
@@ -316,13 +317,12 @@ static liana_status keep_records(const thinning *own)
 static void tell_thinned(const thinning *own, const liana__run_options *options)
 {
     enum { MOST_TOLD = 12 };
-    liana__text text = {0};
+    LIANA__SCOPED(liana__text) text = {0};
     for (int64_t c = 0; c < own->run->num_classes && c < MOST_TOLD; c++) {
         liana__text_add(&text, "%s%lld", c ? ", " : "", (long long)own->wanted[c]);
     }
     if (own->run->num_classes > MOST_TOLD) liana__text_add(&text, ", ...");
     if (text.data) liana__run_note(options, "imbalance: the classes have %s training examples", text.data);
-    liana__text_free(&text);
 }
 
 static liana_status thin(thinning *own, const liana__run_options *options)

@@ -41,8 +41,8 @@ static liana_status check_strategy(const liana__config *config, const liana__str
 
 /* ---- joining ---- */
 
-liana_status liana__run_cluster_meet(liana__cluster_place *place, const liana__notes *notes, liana__run_cluster *joined,
-                                     liana__error *error)
+static liana_status meet(liana__cluster_place *place, const liana__notes *notes, liana__run_cluster *joined,
+                         liana__error *error)
 {
     const liana__transport *transport = liana__transport_find(place->transport, error);
     liana__transport_instance *instance = NULL;
@@ -99,7 +99,7 @@ liana_status liana__run_cluster_join(liana_context *context, const liana__config
     place.stop = options->stop;
     place.round = joined->handover.round;
     joined->handover.round.number = 0;
-    LIANA_TRY(liana__run_cluster_meet(&place, &notes, joined, error));
+    LIANA_TRY(meet(&place, &notes, joined, error));
     const bool is_known = liana__cluster_of(context) != NULL; /* from the round before */
     liana_status status = is_known ? LIANA_OK : liana__cluster_join(context, &joined->cluster);
     if (status != LIANA_OK && error != &context->error) *error = context->error;
@@ -187,7 +187,7 @@ liana_status liana__run_cluster_join_measured(const char *const *overrides, size
 {
     liana__cluster_place place = {0};
     LIANA_TRY(liana__run_cluster_find_place(overrides, num_overrides, &joined->arena, &place, error));
-    return place.transport ? liana__run_cluster_meet(&place, notes, joined, error) : LIANA_OK;
+    return place.transport ? meet(&place, notes, joined, error) : LIANA_OK;
 }
 
 /* ---- the run folder ---- */

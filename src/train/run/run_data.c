@@ -2,6 +2,7 @@
 #include "train/run/run_internal.h"
 
 #include "base/memory.h"
+#include "base/scoped.h"
 #include "data/augment/augment.h"
 #include "data/check/quarantine.h"
 #include "data/source/part.h"
@@ -40,11 +41,9 @@ static liana_status tell_lost(liana__run *run, const liana__source *source, cons
 static liana_status leave_out(const liana__run *run, liana__source **source, liana__error *error)
 {
     if (!run->config->data.quarantine) return LIANA_OK;
-    liana__bad_records list = {0};
-    liana_status status = liana__bad_records_read(&list, run->config->data.quarantine, run->remote, error);
-    if (status == LIANA_OK) status = liana__source_leave_out(source, &list, NULL, error);
-    liana__bad_records_free(&list);
-    return status;
+    LIANA__SCOPED(liana__bad_records) list = {0};
+    LIANA_TRY(liana__bad_records_read(&list, run->config->data.quarantine, run->remote, error));
+    return liana__source_leave_out(source, &list, NULL, error);
 }
 
 /* Whether labels are what some output is compared with. */
@@ -228,7 +227,7 @@ static liana_status find_augmentation(liana__run *run, liana__error *error)
 
 /* ---- loaders ---- */
 
-size_t liana__run_part_memory(const liana__run *run, const liana__run_data *part)
+static size_t part_memory(const liana__run *run, const liana__run_data *part)
 {
     const liana__data_config *data = &run->config->data;
     size_t total = (size_t)(data->memory ? data->memory : LIANA__DEFAULT_DATA_MEMORY) << 20;
@@ -318,7 +317,7 @@ static liana_status start_loader(liana__run *run, liana__run_data *part, liana__
         .num_classes = run->num_classes,
         .label_offset = data->label_offset,
         .num_threads = data->threads ? (int)data->threads : liana_context_num_threads(run->context),
-        .memory = liana__run_part_memory(run, part),
+        .memory = part_memory(run, part),
         .augmenter = part->augment ? &part->stage : NULL,
         .sampler = part->sampler,
         .bad_records = data->on_bad_record == LIANA__ON_BAD_RECORD_SKIP ? &run->bad_records : NULL,
@@ -362,7 +361,7 @@ liana_status liana__run_visit_records(liana__run *run, liana__bad_records *bad_r
         .num_classes = run->num_classes,
         .label_offset = data->label_offset,
         .num_threads = data->threads ? (int)data->threads : liana_context_num_threads(run->context),
-        .memory = liana__run_part_memory(run, NULL),
+        .memory = part_memory(run, NULL),
         .cache = liana__loader_cache(part->loader),
         .bad_records = bad_records,
     };

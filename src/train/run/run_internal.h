@@ -78,7 +78,6 @@ typedef struct liana__class_values {
  * number); OUT_OF_MEMORY. */
 liana_status liana__run_read_by_class(const liana__class_values *classes, const liana__value *value, const char *where,
                                       double *values, liana__error *error) LIANA_MUST_USE;
-bool liana__run_is_balanced(const liana__value *value);
 
 /* run_fractions.c: whether pixels are floats: run->fractions. Needs the data. */
 void liana__run_find_fractions(liana__run *run, const liana__run_options *options);
@@ -91,9 +90,6 @@ liana_status liana__run_build_model(liana__run *run, liana__error *error);
 
 /* run_data.c: the memory for reading, decoding and the cache, in bytes. */
 size_t liana__run_data_memory(const liana__run *run);
-/* The part of it for one part of the data, without its cache; all three parts together have data.memory. Without
- * training, one part is read at a time and has all. */
-size_t liana__run_part_memory(const liana__run *run, const liana__run_data *part);
 
 /* The folder of checkpoints in a run folder, in the run's arena. NULL: out of memory. */
 char *liana__run_checkpoints(liana__run *run, const char *folder);
@@ -139,6 +135,8 @@ liana_status liana__run_agree_to_go_on(const liana__run *run, const liana__run_o
 liana_status liana__run_agree_on_arithmetic(liana__run *run, const liana__run_options *options, liana__error *error)
     LIANA_MUST_USE;
 
+/* The keys that may differ between processes or when a run goes on, those of the job too, one by one. False: no more. */
+bool liana__run_key(size_t index, liana__job_key *key);
 /* run_agreement.c: removes a dotted key with one dot at most; a section of which nothing is left, too. */
 void liana__run_drop_key(liana__value *config, const char *key);
 /* run_agreement.c: leaves of each text only what is behind its last '/': the same data may be in other folders. */

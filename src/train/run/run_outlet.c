@@ -1,5 +1,6 @@
 /* How a run reaches its files: fetched data, the hold of its folder, a folder in a bucket as a local one that is sent. */
 #include "base/clock.h"
+#include "base/scoped.h"
 #include "train/checkpoint/remote_checkpoints.h"
 #include "train/run/run_internal.h"
 
@@ -89,12 +90,10 @@ liana_status liana__run_open_outlet(liana__run *run, const liana__run_options *o
     run->folder = liana__outlet_folder(run->outlet);
     LIANA_TRY(liana__run_hold(run, options, error));
     const bool resume = options->resume || options->resume_from;
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     liana__paths names;
-    liana_status status = liana__outlet_list(run->outlet, &arena, &names, error);
-    if (status == LIANA_OK) status = resume ? go_on(run, &names, error) : begin_new(run, &names, &arena, error);
-    liana__arena_free(&arena);
-    return status;
+    LIANA_TRY(liana__outlet_list(run->outlet, &arena, &names, error));
+    return resume ? go_on(run, &names, error) : begin_new(run, &names, &arena, error);
 }
 
 liana_status liana__run_send(const liana__run *run, liana__error *error)

@@ -1,6 +1,8 @@
 /* Collects what a step read, and finds the program that went bad. */
 #include "train/training/collect.h"
 
+#include "base/scoped.h"
+#include "base/value_read.h"
 #include "data/source/source.h"
 #include "train/objective/step_graphs.h"
 
@@ -230,12 +232,6 @@ static liana_status note_facts(const liana__bad_step *step, const liana__fault *
 
 /* ---- shards ---- */
 
-static bool is_reproduced(const liana__incident *incident)
-{
-    const liana__value *value = liana__value_get(incident->finding, "reproduced");
-    return value && value->boolean;
-}
-
 liana_status liana__incident_of_leaf(const liana__bad_step *step, const liana__leaf_batch *leaves, size_t number,
                                      liana__incident *incident, liana__error *error)
 {
@@ -260,7 +256,7 @@ static liana_status find_leaf(const liana__bad_step *step, const liana__fault *f
         LIANA_TRY(note_facts(step, fault, step->of_validation ? "validation shard" : "shard", &leaves->leaves[i],
                              incident, error));
         LIANA_TRY(liana__incident_examine(incident, error));
-        if (is_reproduced(incident)) return LIANA_OK;
+        if (liana__value_true_of(incident->finding, "reproduced")) return LIANA_OK;
     }
     return LIANA_OK;
 }
@@ -310,8 +306,8 @@ static liana_status make_sum_graph(const liana__bad_step *step, const char *name
 static liana_status compute_term(const liana__bad_step *step, const liana__leaf_batch *leaves, size_t number,
                                  size_t output, void *term, liana__error *error)
 {
-    liana__incident leaf = {0};
-    liana__node_check check = {0};
+    LIANA__SCOPED(liana__incident) leaf = {0};
+    LIANA__SCOPED(liana__node_check) check = {0};
     liana_status status = liana__incident_of_leaf(step, leaves, number, &leaf, error);
     if (status == LIANA_OK) {
         const liana__node_check_options options = {.inputs = leaf.inputs,
@@ -323,8 +319,6 @@ static liana_status compute_term(const liana__bad_step *step, const liana__leaf_
         const liana__node *node = check.graph->outputs[output].node;
         memcpy(term, check.results[output], liana__byte_size(node->dtype, &node->shape));
     }
-    liana__node_check_free(&check);
-    liana__incident_free(&leaf);
     return status;
 }
 
@@ -377,8 +371,8 @@ static liana_status collect_round(const liana__bad_step *step, const liana__faul
     LIANA_TRY(note_sum_layers(incident, step->training->model, error));
     LIANA_TRY(note_facts(step, fault, "sums that the update reads", NULL, incident, error));
     LIANA_TRY(liana__incident_examine(incident, error));
-    if (is_reproduced(incident)) return LIANA_OK;
-    liana__node_check check = {0};
+    if (liana__value_true_of(incident->finding, "reproduced")) return LIANA_OK;
+    LIANA__SCOPED(liana__node_check) check = {0};
     const liana__node_check_options options = {.inputs = incident->inputs,
                                                .variables = incident->variables,
                                                .keep_results = true};
@@ -386,7 +380,6 @@ static liana_status collect_round(const liana__bad_step *step, const liana__faul
     sums->finished[sums->count] =
         liana__trainer_finish_round(trainer, sums->count, check.results[0], &sums->learning_rate);
     sums->count++;
-    liana__node_check_free(&check);
     return LIANA_OK;
 }
 
@@ -397,7 +390,7 @@ static liana_status collect_update(const liana__bad_step *step, const liana__fau
     const size_t num_rounds = liana__trainer_num_rounds(step->training->trainer);
     while (sums.count < num_rounds) {
         LIANA_TRY(collect_round(step, fault, &sums, incident, error));
-        if (is_reproduced(incident)) return LIANA_OK;
+        if (liana__value_true_of(incident->finding, "reproduced")) return LIANA_OK;
         liana__incident_free(incident);
     }
     LIANA_TRY(liana__trainer_build_update(step->training->trainer, &incident->graph, error));
@@ -439,6 +432,7 @@ liana_status liana__incident_collect(const liana__bad_step *step, const liana__f
     if (!is_of_shards) return collect_update(step, fault, incident, error);
     const liana__leaf_batch leaves = liana__step_shards(step->training->trainer->step, step->batch);
     LIANA_TRY(find_leaf(step, fault, &leaves, incident, error));
-    if (is_reproduced(incident) || leaves.num_leaves < 2 || step->of_validation) return LIANA_OK;
+    if (liana__value_true_of(incident->finding, "reproduced") || leaves.num_leaves < 2 || step->of_validation)
+        return LIANA_OK;
     return collect_sum(step, fault, &leaves, incident, error);
 }

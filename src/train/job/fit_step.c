@@ -110,7 +110,7 @@ liana_status liana__fit_step_with(liana__fit_run *fit, const liana__batch *batch
     const liana__fit_options *options = fit->options;
     const liana__training_state *state = fit->state;
     const liana__trainer *trainer = fit->training->trainer;
-    LIANA_TRY(liana__batch_check(trainer, batch, liana__loader_source(options->training), fit->error));
+    LIANA_TRY(liana__batch_check(trainer, batch, options->training, fit->error));
     const float *sums;
     const int64_t applied = liana__training_state_applied(state);
     liana__fit_set_rate(fit, applied);

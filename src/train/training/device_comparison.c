@@ -378,7 +378,7 @@ static liana_status update(const liana__device_comparison_options *options, cons
     double first, second, moved;
     liana__training *training = options->first;
     const int64_t number = comparison->num_updates + 1;
-    LIANA_TRY(liana__batch_check(training->trainer, batch, liana__loader_source(options->loader), error));
+    LIANA_TRY(liana__batch_check(training->trainer, batch, options->loader, error));
     if (number == 1) {
         LIANA_TRY(compare_leaf(options, batch, comparison, error));
     }

@@ -98,7 +98,7 @@ static liana_status note_sum_layers(liana__incident *incident, const liana_model
     return liana__incident_note_layers(incident, layer_of_update_node, &all, error);
 }
 
-/* ---- what a program read ---- */
+/* ---- the inputs of a program ---- */
 
 static liana_status read_variables(const liana__bad_step *step, bool before, liana__incident *incident,
                                    liana__error *error)
@@ -121,27 +121,27 @@ static liana_status read_variables(const liana__bad_step *step, bool before, lia
     return LIANA_OK;
 }
 
-static liana_status read_rows(const liana__bad_step *step, const liana__leaf_batch *leaves, size_t number,
+static liana_status read_rows(const liana__bad_step *step, const liana__leaf_batch *shards, size_t number,
                               liana__incident *incident, liana__error *error)
 {
-    const liana__leaf *leaf = &leaves->leaves[number];
+    const liana__leaf *shard = &shards->leaves[number];
     const liana_graph *graph = incident->graph;
     for (size_t i = 0; i < graph->num_inputs; i++) {
         const liana__node *node = graph->inputs[i];
         if (step->masked && strcmp(node->name, "present") == 0) {
             float *present = (float *)incident->inputs[i];
-            for (int64_t row = 0; row < leaf->size; row++) present[row] = 1;
+            for (int64_t row = 0; row < shard->size; row++) present[row] = 1;
             continue;
         }
-        const char *rows = liana__step_rows(step->training->trainer->step, leaves, node->name);
-        const size_t size = liana__byte_size(node->dtype, &node->shape), each = size / (size_t)leaf->size;
+        const char *rows = liana__step_rows(step->training->trainer->step, shards, node->name);
+        const size_t size = liana__byte_size(node->dtype, &node->shape), each = size / (size_t)shard->size;
         if (!rows) return liana__fail(error, LIANA_INTERNAL, "the batch has no component '%s'", node->name);
-        memcpy((void *)incident->inputs[i], rows + (size_t)leaf->begin * each, size);
+        memcpy((void *)incident->inputs[i], rows + (size_t)shard->begin * each, size);
     }
     return LIANA_OK;
 }
 
-/* What the rounds before have come to. */
+/* The sums of the rounds before. */
 typedef struct round_sums {
     const float *finished[LIANA_MAX_SUM_ROUNDS];
     size_t count;
@@ -202,7 +202,7 @@ static liana__value *example_value(const liana__bad_step *step, int64_t index, l
 }
 
 static liana_status note_facts(const liana__bad_step *step, const liana__fault *fault, const char *what,
-                               const liana__leaf *leaf, liana__incident *incident, liana__error *error)
+                               const liana__leaf *shard, liana__incident *incident, liana__error *error)
 {
     liana__arena *arena = &incident->arena;
     liana__value *facts = liana__value_map(arena), *losses = liana__value_list(arena),
@@ -219,8 +219,8 @@ static liana_status note_facts(const liana__bad_step *step, const liana__fault *
         liana__value_add(arena, losses, liana__incident_number(arena, step->losses[i]));
     }
     liana__value_set(arena, facts, "losses", losses);
-    for (int64_t i = 0; leaf && i < leaf->size; i++) {
-        liana__value_add(arena, examples, example_value(step, leaf->begin + i, arena));
+    for (int64_t i = 0; shard && i < shard->size; i++) {
+        liana__value_add(arena, examples, example_value(step, shard->begin + i, arena));
     }
     liana__value_set(arena, facts, "examples", examples);
     const char *isa = liana__isa_name(step->training->context->isa);
@@ -232,28 +232,28 @@ static liana_status note_facts(const liana__bad_step *step, const liana__fault *
 
 /* ---- shards ---- */
 
-liana_status liana__incident_of_leaf(const liana__bad_step *step, const liana__leaf_batch *leaves, size_t number,
-                                     liana__incident *incident, liana__error *error)
+liana_status liana__incident_of_shard(const liana__bad_step *step, const liana__leaf_batch *shards, size_t number,
+                                      liana__incident *incident, liana__error *error)
 {
-    incident->num_rows = leaves->leaves[number].size;
+    incident->num_rows = shards->leaves[number].size;
     liana__trainer *trainer = step->training->trainer;
     const liana__step_kind kind = step->of_validation ? LIANA__STEP_EVALUATION : LIANA__STEP_TRAINING;
     LIANA_TRY(liana__trainer_build_shard(trainer, kind, incident->num_rows, step->masked && !step->of_validation,
                                          &incident->graph, error));
     LIANA_TRY(liana__incident_reserve(incident, error));
-    LIANA_TRY(read_rows(step, leaves, number, incident, error));
+    LIANA_TRY(read_rows(step, shards, number, incident, error));
     LIANA_TRY(read_variables(step, false, incident, error));
     return liana__incident_note_layers(incident, layer_of_node, step->training->model, error);
 }
 
-/* The first leaf that goes bad. */
-static liana_status find_leaf(const liana__bad_step *step, const liana__fault *fault, const liana__leaf_batch *leaves,
-                              liana__incident *incident, liana__error *error)
+/* The first shard that goes bad. */
+static liana_status find_shard(const liana__bad_step *step, const liana__fault *fault, const liana__leaf_batch *shards,
+                               liana__incident *incident, liana__error *error)
 {
-    for (size_t i = 0; i < leaves->num_leaves; i++) {
+    for (size_t i = 0; i < shards->num_leaves; i++) {
         liana__incident_free(incident);
-        LIANA_TRY(liana__incident_of_leaf(step, leaves, i, incident, error));
-        LIANA_TRY(note_facts(step, fault, step->of_validation ? "validation shard" : "shard", &leaves->leaves[i],
+        LIANA_TRY(liana__incident_of_shard(step, shards, i, incident, error));
+        LIANA_TRY(note_facts(step, fault, step->of_validation ? "validation shard" : "shard", &shards->leaves[i],
                              incident, error));
         LIANA_TRY(liana__incident_examine(incident, error));
         if (liana__value_true_of(incident->finding, "reproduced")) return LIANA_OK;
@@ -287,33 +287,33 @@ static void build_sum(liana_graph *graph, const liana__node *sum, const char *na
 static liana_status make_sum_graph(const liana__bad_step *step, const char *name, size_t count,
                                    liana__incident *incident, size_t *output, liana__error *error)
 {
-    liana_graph *leaf;
+    liana_graph *shard;
     liana_context *context = step->training->context;
-    LIANA_TRY(liana__trainer_build_shard(step->training->trainer, LIANA__STEP_TRAINING, 1, false, &leaf, error));
-    const int found = liana__graph_find_output(leaf, name);
+    LIANA_TRY(liana__trainer_build_shard(step->training->trainer, LIANA__STEP_TRAINING, 1, false, &shard, error));
+    const int found = liana__graph_find_output(shard, name);
     *output = found < 0 ? 0 : (size_t)found;
     liana_status status = liana_graph_create(context, &incident->graph);
     if (status == LIANA_OK) {
-        build_sum(incident->graph, leaf->outputs[*output].node, leaf->outputs[*output].name, count);
+        build_sum(incident->graph, shard->outputs[*output].node, shard->outputs[*output].name, count);
         status = liana_graph_status(incident->graph);
     }
-    liana_graph_destroy(leaf);
+    liana_graph_destroy(shard);
     if (status != LIANA_OK && error && error != &context->error) *error = context->error;
     return status;
 }
 
-/* One leaf's term of the sum. */
-static liana_status compute_term(const liana__bad_step *step, const liana__leaf_batch *leaves, size_t number,
+/* One shard's term of the sum. */
+static liana_status compute_term(const liana__bad_step *step, const liana__leaf_batch *shards, size_t number,
                                  size_t output, void *term, liana__error *error)
 {
-    LIANA__SCOPED(liana__incident) leaf = {0};
+    LIANA__SCOPED(liana__incident) shard = {0};
     LIANA__SCOPED(liana__node_check) check = {0};
-    liana_status status = liana__incident_of_leaf(step, leaves, number, &leaf, error);
+    liana_status status = liana__incident_of_shard(step, shards, number, &shard, error);
     if (status == LIANA_OK) {
-        const liana__node_check_options options = {.inputs = leaf.inputs,
-                                                   .variables = leaf.variables,
+        const liana__node_check_options options = {.inputs = shard.inputs,
+                                                   .variables = shard.variables,
                                                    .keep_results = true};
-        status = liana__node_check_run(leaf.graph, &options, &check, error);
+        status = liana__node_check_run(shard.graph, &options, &check, error);
     }
     if (status == LIANA_OK) {
         const liana__node *node = check.graph->outputs[output].node;
@@ -329,16 +329,16 @@ static const char *same_layer(const void *user, const liana__node *node)
 }
 
 /* Every shard is finite, so their sum is not. */
-static liana_status collect_sum(const liana__bad_step *step, const liana__fault *fault, const liana__leaf_batch *leaves,
+static liana_status collect_sum(const liana__bad_step *step, const liana__fault *fault, const liana__leaf_batch *shards,
                                 liana__incident *incident, liana__error *error)
 {
     size_t output;
     liana__incident_free(incident);
     const char *name = fault->kind == LIANA__FAULT_LOSS ? "sums" : fault->name;
-    LIANA_TRY(make_sum_graph(step, name, leaves->num_leaves, incident, &output, error));
+    LIANA_TRY(make_sum_graph(step, name, shards->num_leaves, incident, &output, error));
     LIANA_TRY(liana__incident_reserve(incident, error));
-    for (size_t i = 0; i < leaves->num_leaves; i++) {
-        LIANA_TRY(compute_term(step, leaves, i, output, (void *)incident->inputs[i], error));
+    for (size_t i = 0; i < shards->num_leaves; i++) {
+        LIANA_TRY(compute_term(step, shards, i, output, (void *)incident->inputs[i], error));
     }
     const char *layer = fault->kind == LIANA__FAULT_LOSS ? NULL : layer_of_variable(step->training->model, fault->name);
     LIANA_TRY(liana__incident_note_layers(incident, same_layer, layer, error));
@@ -349,7 +349,7 @@ static liana_status collect_sum(const liana__bad_step *step, const liana__fault 
 
 /* ---- the update ---- */
 
-/* What the graph of an update, or of its sums, read. */
+/* Reads the inputs of the graph of an update, or of its sums. */
 static liana_status read_update(const liana__bad_step *step, const round_sums *sums, liana__incident *incident,
                                 liana__error *error)
 {
@@ -360,8 +360,8 @@ static liana_status read_update(const liana__bad_step *step, const round_sums *s
     return read_variables(step, true, incident, error);
 }
 
-/* A round of sums: for clipping by norms, for the ratios of LAMB and LARS, for a rate that follows the training. If it is
- * good, `sums` has what it comes to. */
+/* A round of sums: for clipping by norms, for the ratios of LAMB and LARS, for a rate that follows the training. If it
+ * is good, `sums` has what it comes to. */
 static liana_status collect_round(const liana__bad_step *step, const liana__fault *fault, round_sums *sums,
                                   liana__incident *incident, liana__error *error)
 {
@@ -430,9 +430,9 @@ liana_status liana__incident_collect(const liana__bad_step *step, const liana__f
     if (fault->kind == LIANA__FAULT_PENALTY) return collect_penalty(step, fault, incident, error);
     const bool is_of_shards = fault->kind == LIANA__FAULT_SUMS || fault->kind == LIANA__FAULT_LOSS;
     if (!is_of_shards) return collect_update(step, fault, incident, error);
-    const liana__leaf_batch leaves = liana__step_shards(step->training->trainer->step, step->batch);
-    LIANA_TRY(find_leaf(step, fault, &leaves, incident, error));
-    if (liana__value_true_of(incident->finding, "reproduced") || leaves.num_leaves < 2 || step->of_validation)
+    const liana__leaf_batch shards = liana__step_shards(step->training->trainer->step, step->batch);
+    LIANA_TRY(find_shard(step, fault, &shards, incident, error));
+    if (liana__value_true_of(incident->finding, "reproduced") || shards.num_leaves < 2 || step->of_validation)
         return LIANA_OK;
-    return collect_sum(step, fault, &leaves, incident, error);
+    return collect_sum(step, fault, &shards, incident, error);
 }

@@ -14,7 +14,7 @@ typedef struct liana__bad_step {
     int64_t applied;             /* the update's number for the optimizer */
     double learning_rate;
     bool of_validation;   /* the batch is one of a validation, and `step` counts those */
-    bool masked;          /* leaves of training are those of devices with static leaves */
+    bool masked;          /* shards of training are those of devices with static shards */
     const double *losses; /* of the last good updates, the newest last */
     size_t num_losses;
     const liana__source *source; /* of the examples; NULL: positions are all that is known */
@@ -30,9 +30,9 @@ typedef struct liana__bad_step {
 liana_status liana__incident_collect(const liana__bad_step *step, const liana__fault *fault, liana__incident *incident,
                                      liana__error *error) LIANA_MUST_USE;
 
-/* The graph of a leaf of a batch with all that it reads, and its layers noted; facts and finding are NULL. `step` has a
+/* The graph of a shard of a batch with all that it reads, and its layers noted; facts and finding are NULL. `step` has a
  * training and a batch. Free the incident in any case. Errors: those of building graphs, OUT_OF_MEMORY. */
-liana_status liana__incident_of_leaf(const liana__bad_step *step, const liana__leaf_batch *leaves, size_t number,
-                                     liana__incident *incident, liana__error *error) LIANA_MUST_USE;
+liana_status liana__incident_of_shard(const liana__bad_step *step, const liana__leaf_batch *shards, size_t number,
+                                      liana__incident *incident, liana__error *error) LIANA_MUST_USE;
 
 #endif

@@ -31,7 +31,7 @@ static void add_range(liana__text *text, const liana__value *range)
         liana__text_add(text, ", the first at element %lld", (long long)liana__value_int_of(range, "first_bad", 0));
 }
 
-/* What the first bad node is: "exp in layer 'dense'", "the data's 'inputs/x'". */
+/* Describes the first bad node: "exp in layer 'dense'", "the data's 'inputs/x'". */
 static void add_origin(liana__text *text, const liana__value *finding)
 {
     const char *kind = liana__value_text_of(finding, "kind", ""), *name = liana__value_text_of(finding, "name", ""),

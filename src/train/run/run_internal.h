@@ -154,8 +154,8 @@ liana_status liana__run_note_settings(liana__run *run, const liana__run_options 
  * resume, it must hold one of the same configuration. The choices of the first part of that run are then used. */
 liana_status liana__run_check_folder(liana__run *run, const liana__run_options *options, liana__error *error);
 liana_status liana__run_begin_folder(liana__run *run, const liana__run_options *options, liana__error *error);
-/* run_outlet.c: this process alone writes to the run folder from now on: its lock and its lease. Of a folder that is not
- * there yet it does nothing. Errors: IO_ERROR, UNAVAILABLE (another process holds it). */
+/* run_outlet.c: this process alone writes to the run folder from now on: its lock and its lease. Of a folder that is
+ * not there yet it does nothing. Errors: IO_ERROR, UNAVAILABLE (another process holds it). */
 liana_status liana__run_hold(liana__run *run, const liana__run_options *options, liana__error *error) LIANA_MUST_USE;
 /* run_takeover.c: begins to write (liana__run_begin_folder), and from then on one of the cluster's other processes can
  * take the chief's place if that dies, where it reaches the run folder. A collective operation. */

@@ -30,8 +30,8 @@ typedef struct liana__bad_step {
 liana_status liana__incident_collect(const liana__bad_step *step, const liana__fault *fault, liana__incident *incident,
                                      liana__error *error) LIANA_MUST_USE;
 
-/* The graph of a shard of a batch with all that it reads, and its layers noted; facts and finding are NULL. `step` has a
- * training and a batch. Free the incident in any case. Errors: those of building graphs, OUT_OF_MEMORY. */
+/* The graph of a shard of a batch with all that it reads, and its layers noted; facts and finding are NULL. `step` has
+ * a training and a batch. Free the incident in any case. Errors: those of building graphs, OUT_OF_MEMORY. */
 liana_status liana__incident_of_shard(const liana__bad_step *step, const liana__leaf_batch *shards, size_t number,
                                       liana__incident *incident, liana__error *error) LIANA_MUST_USE;
 

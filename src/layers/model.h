@@ -395,6 +395,9 @@ typedef struct liana__model_result {
     liana_tensor mask; /* bool [batch, steps]: false where a step is padding; invalid: none is */
 } liana__model_result;
 
+/* The number of parameters in all weights, or in trainable weights only. */
+int64_t liana__model_num_parameters(const liana_model *model, bool trainable_only);
+
 /* Arrays are in the graph's arena. */
 typedef struct liana__model_results {
     const liana__model_result *outputs; /* in the order of the model's; invalid tensors after an error */

@@ -82,8 +82,8 @@ static void note_size(const liana__training *training, const liana__training_opt
     describe_replicas(training, replicas, sizeof replicas);
     liana__note(&options->notes,
                 "%s: %lld parameters (%lld trainable), %zu layers; batches of %lld in shards of %lld%s",
-                liana__model_name(model), (long long)liana_model_num_parameters(model, false),
-                (long long)liana_model_num_parameters(model, true), model->num_layers,
+                liana__model_name(model), (long long)liana__model_num_parameters(model, false),
+                (long long)liana__model_num_parameters(model, true), model->num_layers,
                 (long long)options->trainer.batch_size, (long long)liana__trainer_microbatch(training->trainer),
                 replicas);
 }
@@ -210,8 +210,8 @@ static void note_stage(const liana__training *training, size_t index, const lian
     liana__note(notes,
                 "stage %zu of %zu (%s) begins with epoch %lld, for %lld epochs: %lld of %lld parameters are trained",
                 index + 1, training->stages->count, stage->name, (long long)training->state.epoch + 1,
-                (long long)stage->epochs, (long long)liana_model_num_parameters(training->model, true),
-                (long long)liana_model_num_parameters(training->model, false));
+                (long long)stage->epochs, (long long)liana__model_num_parameters(training->model, true),
+                (long long)liana__model_num_parameters(training->model, false));
 }
 
 /* The values of the weights, in the model's order, each malloc'ed. */

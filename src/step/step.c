@@ -13,8 +13,8 @@
 
 /* ---- the builders, as a strategy wants them ---- */
 
-static liana_status build(liana__step *step, liana__step_kind kind, int64_t size, bool masked, liana_graph **graph,
-                          liana__error *error)
+liana_status liana__step_build_shard(const liana__step *step, liana__step_kind kind, int64_t size, bool masked,
+                                     liana_graph **graph, liana__error *error)
 {
     const liana__shard_builder *shards = step->plan.shards;
     *graph = NULL;
@@ -23,17 +23,17 @@ static liana_status build(liana__step *step, liana__step_kind kind, int64_t size
 
 static liana_status build_training(void *user, int64_t size, bool masked, liana_graph **graph, liana__error *error)
 {
-    return build(user, LIANA__STEP_TRAINING, size, masked, graph, error);
+    return liana__step_build_shard(user, LIANA__STEP_TRAINING, size, masked, graph, error);
 }
 
 static liana_status build_evaluation(void *user, int64_t size, bool masked, liana_graph **graph, liana__error *error)
 {
-    return build(user, LIANA__STEP_EVALUATION, size, masked, graph, error);
+    return liana__step_build_shard(user, LIANA__STEP_EVALUATION, size, masked, graph, error);
 }
 
 static liana_status build_counting(void *user, int64_t size, bool masked, liana_graph **graph, liana__error *error)
 {
-    return build(user, LIANA__STEP_COUNTING, size, masked, graph, error);
+    return liana__step_build_shard(user, LIANA__STEP_COUNTING, size, masked, graph, error);
 }
 
 static const liana__update_builder *update_of(const void *user)

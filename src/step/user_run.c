@@ -1,5 +1,6 @@
 /* Running a step, batch after batch, with workers in step. */
 #include "base/context.h"
+#include "step/rerun.h"
 #include "step/user_step.h"
 
 #include <math.h>
@@ -72,6 +73,26 @@ void liana__user_explain_fault(void *user, const liana__fault *fault, liana__err
                 has_changed ? "the variables should be loaded again" : "no variable has changed");
 }
 
+/* Where the first bad number comes from. What an update gave has overwritten what it read; no process has all examples of
+ * a batch that is shared. Nothing that fails here hides the fault itself. */
+static void tell_origin(const liana_step *step, const liana__batch *batch, const double *scalars, liana__error *error)
+{
+    const liana__fault *fault = liana__step_fault(step->step);
+    const liana__rerun rerun = {.step = step->step, .batch = batch, .scalars = scalars};
+    const liana__error kept = *error;
+    liana__incident incident = {0};
+    liana__text text = {0};
+    if ((fault->kind != LIANA__FAULT_SUM && fault->kind != LIANA__FAULT_SUMS) || batch->workers) return;
+    const liana_status status = liana__rerun_find(&rerun, fault, &incident, error);
+    if (status == LIANA_OK) liana__incident_tell(&incident, &text);
+    *error = kept;
+    if (text.length && !text.failed) {
+        liana__fail(error, LIANA_OUT_OF_RANGE, "%s; %s", kept.message, text.data);
+    }
+    liana__text_free(&text);
+    liana__incident_free(&incident);
+}
+
 static liana_status run_batch(liana_step *step, const liana_step_batch *batch, const liana_setting *settings,
                               liana_step_results *results)
 {
@@ -87,6 +108,7 @@ static liana_status run_batch(liana_step *step, const liana_step_batch *batch, c
                                     ? liana__step_update_in_section(step->step, &taken, scalars, &sums, error)
                                     : liana__step_measure_in_section(step->step, &taken, NULL, &sums, error);
     const int64_t count = liana__batch_step_count(&taken);
+    if (status == LIANA_OUT_OF_RANGE) tell_origin(step, &taken, scalars, error);
     if (results && (status == LIANA_OK || status == LIANA_OUT_OF_RANGE)) {
         liana__user_set_results(step, sums, count, results);
     }

@@ -38,21 +38,6 @@ double liana__trainer_learning_rate(const liana__trainer *trainer);
 /* What a batch with these sums was given, for liana__step_find_fault. */
 void liana__trainer_set_rate(liana__trainer *trainer, double learning_rate);
 
-/* For running a step again (train/training/collect.h): the graph of a shard of `size` examples, and that of the update, whose inputs
- * are sums by the names of their weights and "count", "learning_rate" and "iteration". */
-liana_status liana__trainer_build_shard(liana__trainer *trainer, liana__step_kind kind, int64_t size, bool masked,
-                                        liana_graph **graph, liana__error *error) LIANA_MUST_USE;
-liana_status liana__trainer_build_update(liana__trainer *trainer, liana_graph **graph, liana__error *error)
-    LIANA_MUST_USE;
-/* The rounds of sums that the update reads besides, for clipping by norms and such: how many, the graph of each, whose
- * inputs are those of the update with the finished sums "sums/0", ... of the rounds before, and what its output comes to,
- * borrowed. A round may change the learning rate. */
-size_t liana__trainer_num_rounds(const liana__trainer *trainer);
-liana_status liana__trainer_build_round(liana__trainer *trainer, size_t round, liana_graph **graph, liana__error *error)
-    LIANA_MUST_USE;
-const float *liana__trainer_finish_round(liana__trainer *trainer, size_t round, const float *chunk_sums,
-                                         float *learning_rate);
-
 /* The number of values that the model predicts for an example: those of all its outputs, one after the other. */
 int64_t liana__trainer_row_size(const liana__trainer *trainer);
 /* The number of classes that the first output's targets are of; 0: they are no classes. */

@@ -75,6 +75,7 @@ static liana_status keep_options(liana_estimator *own, const liana_estimator_opt
     for (size_t i = 0; i < LIANA_MAX_OUTPUTS; i++) options->labels[i] = copy(own, options->labels[i]);
     options->config.model_dir = copy(own, given->config.model_dir);
     options->config.device = copy(own, given->config.device);
+    options->config.bad_numbers_folder = copy(own, given->config.bad_numbers_folder);
     copy_warm_start(own);
     own->fn = (liana__fn){given->model_fn, given->params, options->name, given->config.seed};
     if (own->arena.failed) return liana__fail_memory(error, "an estimator");

@@ -12,7 +12,7 @@
 static const char *layer_of_node(const void *user, const liana__node *node)
 {
     const liana_model *model = ((const liana__bad_step *)user)->training->model;
-    for (size_t i = 0; node->where.file && i < model->num_layers; i++) {
+    for (size_t i = 0; model && node->where.file && i < model->num_layers; i++) {
         if (model->layers[i].where.file == node->where.file) return model->layers[i].name;
     }
     return NULL;
@@ -21,13 +21,12 @@ static const char *layer_of_node(const void *user, const liana__node *node)
 /* The layer of a weight, or of a slot of the optimizer for it: "optimizer/Adam/m/dense/kernel". */
 static const char *layer_of_variable(const void *user, const char *name)
 {
-    const liana_model *model = ((const liana__bad_step *)user)->training->model;
-    for (size_t i = 0; i < model->num_weights; i++) {
-        const char *weight = model->weights[i].name;
+    const liana__trainer *trainer = ((const liana__bad_step *)user)->training->trainer;
+    for (size_t i = 0; i < trainer->num_weights; i++) {
+        const char *weight = trainer->weights[i].name;
         const size_t length = strlen(name), own = strlen(weight);
         const bool fits = length >= own && strcmp(name + length - own, weight) == 0;
-        if (fits && (length == own || name[length - own - 1] == '/'))
-            return model->layers[model->weights[i].layer].name;
+        if (fits && (length == own || name[length - own - 1] == '/')) return trainer->weights[i].owner_name;
     }
     return NULL;
 }

@@ -2,7 +2,6 @@
 #include "step/incident.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 void liana__incident_free(liana__incident *incident)

@@ -6,7 +6,6 @@
 #include "passes/autodiff.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 liana__trainer_input liana__trainer_input_of(const liana__trainer_options *options, const liana__model_port *port,
                                              size_t input)

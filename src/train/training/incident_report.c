@@ -3,7 +3,6 @@
 
 #include "base/format.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static const char *text_of(const liana__value *map, const char *key)

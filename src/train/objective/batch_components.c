@@ -316,12 +316,11 @@ liana_status liana__batch_check(const liana__trainer *trainer, const liana__batc
                                 liana__error *error)
 {
     const liana__trainer_options *options = liana__trainer_options_of(trainer);
-    for (size_t i = 0; i < liana__model_num_inputs(options->model); i++) {
-        liana__model_port port = liana__model_input(options->model, i);
-        const int32_t *ids = port.num_ids && port.dtype == LIANA_S32
-                                 ? liana__batch_rows_of(batch, liana__input_component(options->model, i).text)
-                                 : NULL;
-        if (ids) LIANA_TRY(check_values(batch, source, ids, &port.shape, port.num_ids, "input", port.name, error));
+    for (size_t i = 0; i < trainer->num_inputs; i++) {
+        const liana__model_port *port = &trainer->inputs[i];
+        const bool has_ids = port->num_ids && port->dtype == LIANA_S32;
+        const int32_t *ids = has_ids ? liana__batch_rows_of(batch, liana__port_component(port).text) : NULL;
+        if (ids) LIANA_TRY(check_values(batch, source, ids, &port->shape, port->num_ids, "input", port->name, error));
     }
     for (size_t i = 0; i < options->objective->num_outputs; i++) {
         const liana__objective_output *output = &options->objective->outputs[i];

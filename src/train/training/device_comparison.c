@@ -238,7 +238,7 @@ static liana_status prepare_leaf(const liana__device_comparison_options *options
     const liana__bad_step step = {.training = options->first, .batch = batch, .masked = device->backend->static_leaves};
     const liana__leaf_batch leaves = liana__step_shards(options->first->trainer->step, batch);
     liana__incident_free(&leaf->incident);
-    LIANA_TRY(liana__incident_of_leaf(&step, &leaves, 0, &leaf->incident, error));
+    LIANA_TRY(liana__incident_of_shard(&step, &leaves, 0, &leaf->incident, error));
     return watch_layers(leaf, options->first->model, error);
 }
 

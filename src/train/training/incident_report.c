@@ -1,9 +1,8 @@
 /* The report of an incident, for people. */
-#include "train/training/incident.h"
+#include "train/training/incident_report.h"
 
 #include "base/format.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static const char *text_of(const liana__value *map, const char *key)
@@ -40,38 +39,6 @@ static void add_range(liana__text *text, const liana__value *range)
     const int64_t nan = count_of(range, "nan"), inf = count_of(range, "inf");
     liana__text_add(text, ", %lld NaN, %lld infinite", (long long)nan, (long long)inf);
     if (nan + inf) liana__text_add(text, ", the first at element %lld", (long long)count_of(range, "first_bad"));
-}
-
-/* What the first bad node is: "exp in layer 'dense'", "the data's 'inputs/x'". */
-static void add_origin(liana__text *text, const liana__value *finding)
-{
-    const char *kind = text_of(finding, "kind"), *name = text_of(finding, "name"), *layer = text_of(finding, "layer");
-    if (strcmp(kind, "op") != 0) {
-        liana__text_add(text, "the %s%s%s%s", kind, *name ? " '" : "", name, *name ? "'" : "");
-    } else {
-        liana__text_add(text, "the op %s", text_of(finding, "op"));
-    }
-    if (*layer) liana__text_add(text, " of layer '%s'", layer);
-}
-
-static bool is_reproduced(const liana__value *finding)
-{
-    const liana__value *value = liana__value_get(finding, "reproduced");
-    return value && value->kind == LIANA__VALUE_BOOL && value->boolean;
-}
-
-void liana__incident_summary(const liana__incident *incident, liana__text *text)
-{
-    const liana__value *finding = incident->finding;
-    if (!is_reproduced(finding)) {
-        liana__text_add(text, "run again node by node, all numbers are finite");
-        return;
-    }
-    const bool is_op = strcmp(text_of(finding, "kind"), "op") == 0;
-    liana__text_add(text, is_op ? "the first bad numbers are the result of " : "the first bad numbers are in ");
-    add_origin(text, finding);
-    const char *where = text_of(finding, "where");
-    if (*where) liana__text_add(text, " (%s)", where);
 }
 
 static bool is_bad_example(const liana__value *finding, int64_t index)
@@ -142,7 +109,7 @@ void liana__incident_report(const liana__incident *incident, liana__text *text)
     liana__text_add(text, "\nof the %s, run again node by node: ", text_of(incident->facts, "what"));
     liana__incident_summary(incident, text);
     liana__text_add(text, "\n");
-    if (is_reproduced(finding)) {
+    if (liana__incident_is_reproduced(incident)) {
         liana__text_add(text, "  result, %s: ", text_of(finding, "type"));
         add_range(text, liana__value_get(finding, "result"));
         liana__text_add(text, "\n");

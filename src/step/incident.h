@@ -44,10 +44,12 @@ liana_status liana__incident_note_layers(liana__incident *incident,
  * those of kernels. */
 liana_status liana__incident_examine(liana__incident *incident, liana__error *error) LIANA_MUST_USE;
 
-/* Facts and finding as a text for people, of several lines. Running out of memory leaves it empty. */
-void liana__incident_report(const liana__incident *incident, liana__text *text);
-/* The same in one sentence: which op of which layer. */
+/* Whether numbers went bad again. */
+bool liana__incident_is_reproduced(const liana__incident *incident);
+/* The finding in one sentence: which op of which layer. Running out of memory leaves the text empty. */
 void liana__incident_summary(const liana__incident *incident, liana__text *text);
+/* ... and which of the shard's examples have bad numbers. */
+void liana__incident_tell(const liana__incident *incident, liana__text *text);
 
 /* A number in facts: a text if it is not finite. */
 liana__value *liana__incident_number(liana__arena *arena, double number);

@@ -233,23 +233,6 @@ static const char *hint_of(const liana__incident *incident)
     return DIVERGED;
 }
 
-/* The first example whose row is bad. */
-static void add_bad_example(const liana__incident *incident, liana__text *text)
-{
-    const liana__value *rows = liana__value_get(incident->finding, "bad_examples"),
-                       *examples = liana__value_get(incident->facts, "examples");
-    if (!rows || rows->count == 0 || !examples) return;
-    const liana__value *example = examples->items[rows->items[0]->integer],
-                       *record = liana__value_get(example, "record");
-    liana__text_add(text, "; %zu of %zu examples of the shard have them, the first is", rows->count, examples->count);
-    if (*liana__value_text_of(example, "file", ""))
-        liana__text_add(text, " '%s',", liana__value_text_of(example, "file", ""));
-    if (record) liana__text_add(text, " record %lld,", (long long)record->integer);
-    if (*liana__value_text_of(example, "id", ""))
-        liana__text_add(text, " id '%s',", liana__value_text_of(example, "id", ""));
-    liana__text_add(text, " position %lld", (long long)liana__value_get(example, "position")->integer);
-}
-
 static void write_bundle(const liana__watch *watch, liana__incident *incident, liana__text *text)
 {
     const char *path = NULL;
@@ -274,8 +257,7 @@ static explanation explain(const liana__bad_step *bad, const liana__fault *fault
     if (bad->batch->workers) return made;
     if (liana__incident_collect(bad, fault, &incident, &error) == LIANA_OK) {
         liana__text_add(&made.text, ": ");
-        liana__incident_summary(&incident, &made.text);
-        add_bad_example(&incident, &made.text);
+        liana__incident_tell(&incident, &made.text);
         made.hint = hint_of(&incident);
         if (fault->kind == LIANA__FAULT_UPDATE && bad->learning_rate == 0) made.hint = RATE_IS_ZERO;
         write_bundle(watch, &incident, &made.text);

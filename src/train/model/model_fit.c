@@ -2,6 +2,7 @@
 #include "train/model/model_fit.h"
 #include "base/scoped.h"
 #include "data/dataset/dataset_source.h"
+#include "distribute/strategies/strategies.h"
 #include "train/checkpoint/belongs.h"
 #include "train/checkpoint/folder_hold.h"
 #include "train/checkpoint/folder_name.h"

@@ -324,11 +324,11 @@ liana_status liana__batch_check(const liana__trainer *trainer, const liana__batc
                                 liana__error *error)
 {
     const liana__trainer_options *options = liana__trainer_options_of(trainer);
-    for (size_t i = 0; i < liana__model_num_inputs(options->model); i++) {
-        liana__model_port port = liana__model_input(options->model, i);
-        const liana__component_name name = liana__input_component(options->model, i);
-        const bounded ids = {"input", port.name, name.text, port.shape, port.num_ids};
-        if (port.num_ids && port.dtype == LIANA_S32) LIANA_TRY(check_bounded(batch, loader, &ids, error));
+    for (size_t i = 0; i < trainer->num_inputs; i++) {
+        const liana__model_port *port = &trainer->inputs[i];
+        const liana__component_name name = liana__port_component(port);
+        const bounded ids = {"input", port->name, name.text, port->shape, port->num_ids};
+        if (port->num_ids && port->dtype == LIANA_S32) LIANA_TRY(check_bounded(batch, loader, &ids, error));
     }
     for (size_t i = 0; i < options->objective->num_outputs; i++) {
         const liana__objective_output *output = &options->objective->outputs[i];

@@ -30,7 +30,7 @@ static liana__variable *average_of(const liana__training *training, size_t weigh
     const liana__trainer_options *options = liana__trainer_options_of(training->trainer);
     const liana__update_rule rule = liana__trainer_rule(options);
     char name[512];
-    liana__rule_slot_variable(&rule, liana__rule_average_slot(&rule), training->model->weights[weight].name, name,
+    liana__rule_slot_variable(&rule, liana__rule_average_slot(&rule), training->trainer->weights[weight].name, name,
                               sizeof name);
     return liana__variables_find(&training->variables, name);
 }
@@ -38,7 +38,7 @@ static liana__variable *average_of(const liana__training *training, size_t weigh
 /* Writes the average into the weight if it is to be exchanged, and the weight into the average. */
 static liana_status move(const liana__training *training, size_t weight, bool exchange, liana__error *error)
 {
-    liana__variable *value = liana__variables_find(&training->variables, training->model->weights[weight].name);
+    liana__variable *value = liana__variables_find(&training->variables, training->trainer->weights[weight].name);
     liana__variable *average = average_of(training, weight);
     const size_t size = value->buffer->size;
     LIANA__SCOPED_MEMORY char *both = malloc(2 * size + 1);
@@ -52,8 +52,8 @@ static liana_status move(const liana__training *training, size_t weight, bool ex
 
 static liana_status move_all(const liana__training *training, bool exchange, liana__error *error)
 {
-    for (size_t i = 0; i < training->model->num_weights; i++) {
-        if (liana__weight_trainable(training->model, i)) LIANA_TRY(move(training, i, exchange, error));
+    for (size_t i = 0; i < training->trainer->num_weights; i++) {
+        if (!training->trainer->weights[i].is_average) LIANA_TRY(move(training, i, exchange, error));
     }
     return LIANA_OK;
 }

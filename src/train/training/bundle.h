@@ -4,7 +4,7 @@
 #ifndef LIANA_TRAIN_BUNDLE_H
 #define LIANA_TRAIN_BUNDLE_H
 
-#include "train/training/incident.h"
+#include "step/incident.h"
 
 /* The newest version, which is written. */
 enum { LIANA__BUNDLE_VERSION = 1 };

@@ -1,10 +1,9 @@
 /* The report of an incident, for people. */
-#include "train/training/incident.h"
+#include "train/training/incident_report.h"
 
 #include "base/format.h"
 #include "base/value_read.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* A number, or the text of one that is not finite. */
@@ -29,33 +28,6 @@ static void add_range(liana__text *text, const liana__value *range)
     liana__text_add(text, ", %lld NaN, %lld infinite", (long long)nan, (long long)inf);
     if (nan + inf)
         liana__text_add(text, ", the first at element %lld", (long long)liana__value_int_of(range, "first_bad", 0));
-}
-
-/* Describes the first bad node: "exp in layer 'dense'", "the data's 'inputs/x'". */
-static void add_origin(liana__text *text, const liana__value *finding)
-{
-    const char *kind = liana__value_text_of(finding, "kind", ""), *name = liana__value_text_of(finding, "name", ""),
-               *layer = liana__value_text_of(finding, "layer", "");
-    if (strcmp(kind, "op") != 0) {
-        liana__text_add(text, "the %s%s%s%s", kind, *name ? " '" : "", name, *name ? "'" : "");
-    } else {
-        liana__text_add(text, "the op %s", liana__value_text_of(finding, "op", ""));
-    }
-    if (*layer) liana__text_add(text, " of layer '%s'", layer);
-}
-
-void liana__incident_summary(const liana__incident *incident, liana__text *text)
-{
-    const liana__value *finding = incident->finding;
-    if (!liana__value_true_of(finding, "reproduced")) {
-        liana__text_add(text, "run again node by node, all numbers are finite");
-        return;
-    }
-    const bool is_op = strcmp(liana__value_text_of(finding, "kind", ""), "op") == 0;
-    liana__text_add(text, is_op ? "the first bad numbers are the result of " : "the first bad numbers are in ");
-    add_origin(text, finding);
-    const char *where = liana__value_text_of(finding, "where", "");
-    if (*where) liana__text_add(text, " (%s)", where);
 }
 
 static bool is_bad_example(const liana__value *finding, int64_t index)
@@ -128,7 +100,7 @@ void liana__incident_report(const liana__incident *incident, liana__text *text)
     liana__text_add(text, "\nof the %s, run again node by node: ", liana__value_text_of(incident->facts, "what", ""));
     liana__incident_summary(incident, text);
     liana__text_add(text, "\n");
-    if (liana__value_true_of(finding, "reproduced")) {
+    if (liana__incident_is_reproduced(incident)) {
         liana__text_add(text, "  result, %s: ", liana__value_text_of(finding, "type", ""));
         add_range(text, liana__value_get(finding, "result"));
         liana__text_add(text, "\n");

@@ -4,6 +4,7 @@
 #include "backends/pjrt/platform.h"
 #include "base/scoped.h"
 #include "distribute/cluster/held.h"
+#include "distribute/strategies/strategies.h"
 #include "step/exchange.h"
 
 #include <stdio.h>
@@ -76,15 +77,20 @@ static void describe_replicas(const liana__training *training, char *text, size_
 
 static void note_size(const liana__training *training, const liana__training_options *options)
 {
+    const liana__trainer *trainer = training->trainer;
     const liana_model *model = training->model;
+    int64_t all = 0, trained = 0;
     char replicas[128];
     describe_replicas(training, replicas, sizeof replicas);
-    liana__note(&options->notes,
-                "%s: %lld parameters (%lld trainable), %zu layers; batches of %lld in shards of %lld%s",
-                liana__model_name(model), (long long)liana_model_num_parameters(model, false),
-                (long long)liana_model_num_parameters(model, true), model->num_layers,
-                (long long)options->trainer.batch_size, (long long)liana__trainer_microbatch(training->trainer),
-                replicas);
+    for (size_t i = 0; i < trainer->num_weights; i++) {
+        const int64_t size = liana_shape_size(&trainer->weights[i].shape);
+        all += size;
+        trained += trainer->weights[i].is_average ? 0 : size;
+    }
+    liana__note(&options->notes, "%s: %lld parameters (%lld trainable), %zu %s; batches of %lld in shards of %lld%s",
+                model ? liana__model_name(model) : options->trainer.function->name, (long long)all, (long long)trained,
+                model ? model->num_layers : trainer->num_weights, model ? "layers" : "variables",
+                (long long)options->trainer.batch_size, (long long)liana__trainer_microbatch(trainer), replicas);
 }
 
 /* Sums that are other numbers than those of one process are named from the beginning. */
@@ -147,7 +153,7 @@ static void note_doubts(const liana__objective *objective, const liana__notes *n
 /* A softmax of one value inside of the model is most often a mistake, too. The outputs' are refused. */
 static void note_lone_softmax(const liana_model *model, const liana__notes *notes)
 {
-    for (size_t i = 0; i < model->num_nodes; i++) {
+    for (size_t i = 0; model && i < model->num_nodes; i++) {
         if (!liana__model_is_lone_softmax(model, i)) continue;
         liana__note(notes,
                     "layer '%s' is a softmax of one value, which is always 1: nothing before it is learnt through it",
@@ -159,7 +165,7 @@ liana_status liana__training_open(liana__training *training, const liana__traini
                                   liana__error *error)
 {
     liana__trainer_options wanted = options->trainer;
-    *training = (liana__training){.context = wanted.model->context,
+    *training = (liana__training){.context = wanted.model ? wanted.model->context : wanted.function->context,
                                   .model = (liana_model *)wanted.model,
                                   .seed = wanted.seed,
                                   .memory = options->memory,
@@ -209,8 +215,8 @@ static void note_stage(const liana__training *training, size_t index, const lian
     liana__note(notes,
                 "stage %zu of %zu (%s) begins with epoch %lld, for %lld epochs: %lld of %lld parameters are trained",
                 index + 1, training->stages->count, stage->name, (long long)training->state.epoch + 1,
-                (long long)stage->epochs, (long long)liana_model_num_parameters(training->model, true),
-                (long long)liana_model_num_parameters(training->model, false));
+                (long long)stage->epochs, (long long)liana__model_num_parameters(training->model, true),
+                (long long)liana__model_num_parameters(training->model, false));
 }
 
 liana_status liana__training_read_weights(const liana__training *training, float ***values, liana__error *error)

@@ -17,7 +17,7 @@
 
 typedef struct liana__training {
     liana_context *context;
-    liana_model *model; /* borrowed */
+    liana_model *model; /* borrowed; NULL: a function is trained */
     liana__device_set devices;
     liana__device *device; /* the first of them, which holds the variables */
     size_t num_replicas;   /* in sync: devices that compute leaves */

@@ -103,7 +103,7 @@ typedef struct liana_estimator_spec {
 } liana_estimator_spec;
 
 /* Builds a graph from features and labels; `params` are the options'. It is called when something is made to run, for
- * leaves of each size that comes, and must build the same each time. It may create variables: the first call makes one,
+ * shards of each size that comes, and must build the same each time. It may create variables: the first call makes one,
  * later calls of the same name find it. */
 typedef liana_estimator_spec liana_model_function(const liana_features *features, const liana_features *labels,
                                                   const liana_estimator_mode *mode, void *params);
@@ -205,8 +205,7 @@ typedef struct liana_train_spec {
 typedef struct liana_eval_spec {
     liana_estimator_input input;
     int64_t steps; /* largest number of batches; 0: all examples */
-    /* When liana_estimator_train_and_evaluate evaluates, besides the end: after every so many updates, or so many
-     * epochs. Both 0: after each epoch. */
+    /* liana_estimator_train evaluates at its end, and after every so many updates or epochs. Both 0: after each epoch. */
     int64_t every_steps;
     int64_t every_epochs;
     /* Called after each of these evaluations; may be NULL. */
@@ -214,15 +213,12 @@ typedef struct liana_eval_spec {
     void *user;
 } liana_eval_spec;
 
-/* Trains. Begins with the newest checkpoint of model_dir, else with initial values. Errors: those of liana_fit; of the
- * model function, with its file and line; INVALID_ARGUMENT (a spec without a loss, a loss of another shape, ...);
+/* Trains. Begins with the newest checkpoint of model_dir, else with initial values. With `eval` (NULL: none) it evaluates
+ * in between and at the end, with the variables as they are; evaluations change nothing. Errors: those of liana_fit; of
+ * the model function, with its file and line; INVALID_ARGUMENT (a spec without a loss, a loss of another shape, ...);
  * INVALID_DATA (model_dir has checkpoints of another model function; other data). */
-LIANA_API LIANA_MUST_USE liana_status liana_estimator_train(liana_estimator *estimator, const liana_train_spec *train);
-
-/* The same, with evaluations in between that see the variables as they are; they change nothing. */
-LIANA_API LIANA_MUST_USE liana_status liana_estimator_train_and_evaluate(liana_estimator *estimator,
-                                                                         const liana_train_spec *train,
-                                                                         const liana_eval_spec *eval);
+LIANA_API LIANA_MUST_USE liana_status liana_estimator_train(liana_estimator *estimator, const liana_train_spec *train,
+                                                            const liana_eval_spec *eval);
 
 /* Measures loss and metrics. `results` may be NULL; its names are valid until the next call. Errors: also NOT_FOUND
  * (nothing has been trained yet). */

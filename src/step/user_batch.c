@@ -1,4 +1,4 @@
-/* What a batch gives a step: leaves, positions and scalars. */
+/* What a batch gives a step: shards, positions and scalars. */
 #include "base/named.h"
 #include "ir/shape.h"
 #include "program/array_text.h"
@@ -55,26 +55,13 @@ static liana_status take_arrays(const liana_step *step, const liana_step_batch *
     return LIANA_OK;
 }
 
-/* A component of an element as an array; without data if it has none of that name. */
-static liana_array array_of(const liana_element *element, const char *name)
-{
-    liana_array array = {.name = name, .dtype = LIANA_STRING};
-    for (size_t i = 0; i < liana_element_num_components(element); i++) {
-        const liana_component *component = liana_element_component(element, i);
-        if (strcmp(component->name, name) != 0) continue;
-        array.dtype = component->dtype;
-        array.shape = liana_element_shape(element, name);
-        array.data = liana_element_data(element, name);
-    }
-    return array;
-}
-
 static liana_status take_element(const liana_step *step, const liana_element *element, const void **rows,
                                  int64_t *count, liana__error *error)
 {
     const liana_step_options *options = &step->options;
     for (size_t i = 0; i < options->num_components; i++) {
-        liana_array array = array_of(element, options->components[i].name);
+        liana_array array = liana_element_array(element, options->components[i].name);
+        if (!array.name) array.dtype = LIANA_STRING; /* refused as no numbers */
         LIANA_TRY(check_array(step, &array, i, count, error));
         rows[i] = array.data;
     }

@@ -9,7 +9,7 @@
 
 /* ---- workers that are in step ---- */
 
-/* The workers that had leaves of the last batch, of so many examples. */
+/* The workers that had shards of the last batch, of so many examples. */
 static liana_status count_sharing(const liana_step *step, const liana_step_batch *batch, int64_t count,
                                   int64_t *sharing, liana__error *error)
 {
@@ -17,10 +17,10 @@ static liana_status count_sharing(const liana_step *step, const liana_step_batch
     *sharing = 1;
     if (!cluster) return LIANA_OK;
     const size_t num_workers = cluster->place.num_workers;
-    const size_t num_leaves = (size_t)liana__cut_batch(count, step->options.microbatch).count;
+    const size_t num_shards = (size_t)liana__cut_batch(count, step->options.microbatch).count;
     liana__leaf_range *ranges = calloc(num_workers, sizeof *ranges);
     liana_status status = ranges ? LIANA_OK : liana__fail_memory(error, "the shards of a batch");
-    if (status == LIANA_OK) status = liana__share_among_workers(num_leaves, cluster, ranges, error);
+    if (status == LIANA_OK) status = liana__share_among_workers(num_shards, cluster, ranges, error);
     *sharing = 0;
     for (size_t i = 0; status == LIANA_OK && i < num_workers; i++) {
         const int64_t *bounds = step->workers.bounds;

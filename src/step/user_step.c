@@ -3,6 +3,7 @@
 
 #include "backends/pjrt/platform.h"
 #include "base/context.h"
+#include "distribute/strategies/strategies.h"
 #include "ir/graph.h"
 #include "ir/shape.h"
 #include "program/device.h"
@@ -45,8 +46,8 @@ static liana_status check_component(const liana_step *step, size_t index, liana_
 static liana_status check_options(const liana_step *step, liana__error *error)
 {
     const liana_step_options *options = &step->options;
-    if (!options->leaf) {
-        return liana__fail(error, LIANA_INVALID_ARGUMENT, "%s: the options have no leaf function", options->name);
+    if (!options->shard) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "%s: the options have no shard function", options->name);
     }
     if (options->num_components == 0 || options->num_components > LIANA_MAX_COMPONENTS || !options->components) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "%s: a batch has %zu components, expected 1 to %d",
@@ -141,11 +142,11 @@ static liana_status build_update(liana_step *step, liana_graph **graph, liana__e
 /* Builds both graphs once, to find the variables and the sums. */
 static liana_status find_variables(liana_step *step, liana__error *error)
 {
-    liana_graph *leaf = NULL, *update = NULL;
+    liana_graph *shard = NULL, *update = NULL;
     const liana_step_options *options = &step->options;
     const liana__shard_rows rows = {options->microbatch, 1, step->device->backend->static_leaves};
-    liana_status status = liana__user_build_shard(step, kind_of(step), &rows, &leaf, error);
-    if (status == LIANA_OK) status = declare(step, leaf, error);
+    liana_status status = liana__user_build_shard(step, kind_of(step), &rows, &shard, error);
+    if (status == LIANA_OK) status = declare(step, shard, error);
     if (status == LIANA_OK) make_update_builder(step);
     if (status == LIANA_OK && options->update) status = build_update(step, &update, error);
     if (status == LIANA_OK && update) status = declare(step, update, error);
@@ -154,12 +155,12 @@ static liana_status find_variables(liana_step *step, liana__error *error)
         step->is_used = calloc(step->num_known + 1, sizeof *step->is_used);
         if (!step->is_used) status = liana__fail_memory(error, "a step");
     }
-    if (status == LIANA_OK) mark(step, leaf);
+    if (status == LIANA_OK) mark(step, shard);
     for (size_t i = 0; status == LIANA_OK && i < step->num_known; i++) {
         if (step->is_used[i]) step->shards.num_leaf_variables = i + 1;
     }
     if (status == LIANA_OK && update) mark(step, update);
-    if (leaf) liana_graph_destroy(leaf);
+    if (shard) liana_graph_destroy(shard);
     if (update) liana_graph_destroy(update);
     return status;
 }

@@ -151,14 +151,14 @@ static void run_batches(const recipe *wanted, result *made)
     close_rows(&own);
 }
 
-static void build_leaf(liana_leaf *leaf, void *user)
+static void build_shard(liana_shard *shard, void *user)
 {
     const rows *own = user;
-    liana_tensor x = liana_leaf_input(leaf, "x"), output, variables[2];
-    liana_model_call(own->model, &x, 1, &leaf->mode, &output, NULL);
-    liana_tensor error = liana_op_subtract(output, liana_leaf_input(leaf, "y"));
-    liana_tensor loss = liana_leaf_sum(leaf, "loss", liana_op_square(error));
-    liana_leaf_gradients(leaf, loss, variables, liana_model_variables(own->model, leaf->graph, variables));
+    liana_tensor x = liana_shard_input(shard, "x"), output, variables[2];
+    liana_model_call(own->model, &x, 1, &shard->mode, &output, NULL);
+    liana_tensor error = liana_op_subtract(output, liana_shard_input(shard, "y"));
+    liana_tensor loss = liana_shard_sum(shard, "loss", liana_op_square(error));
+    liana_shard_gradients(shard, loss, variables, liana_model_variables(own->model, shard->graph, variables));
 }
 
 static void build_update(liana_update *update, void *user)
@@ -195,7 +195,7 @@ static void run_step(const recipe *wanted, result *made)
     done(liana_variables_create(device, &variables));
     done(liana_step_create(device, variables,
                            &(liana_step_options){.name = "line",
-                                                 .leaf = build_leaf,
+                                                 .shard = build_shard,
                                                  .update = build_update,
                                                  .user = &own,
                                                  .components = components,
@@ -252,7 +252,7 @@ static void run_estimator(const recipe *wanted, result *made)
                                                         .model_dir = path_in(wanted, "estimator", path, sizeof path)}};
     done(liana_estimator_create(own.context, &options, &estimator));
     const liana_train_spec train = {.input = {.dataset = data, .keep_order = true}, .max_steps = wanted->end};
-    const liana_status status = liana_estimator_train(estimator, &train);
+    const liana_status status = liana_estimator_train(estimator, &train, NULL);
     if (status == LIANA_OK) done(liana_model_from_variables(own.model, liana_estimator_variables(estimator)));
     keep(&own, status, made);
     liana_estimator_destroy(estimator);

@@ -4,7 +4,7 @@
 
 #include "base/field.h"
 
-#include <liana/element.h>
+#include <liana/array.h>
 
 enum { LIANA__DTYPE_DETECTED = -1 };
 

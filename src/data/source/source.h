@@ -15,8 +15,8 @@
 #include "data/source/fingerprint.h"
 #include "remote/remote.h"
 
+#include <liana/array.h>
 #include <liana/augment.h>
-#include <liana/element.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

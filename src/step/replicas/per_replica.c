@@ -322,40 +322,37 @@ liana_status liana_per_replica_from_function(liana_replicas *replicas, const lia
 
 /* ---- looking at them ---- */
 
-int64_t liana_per_replica_num_leaves(const liana_per_replica *values)
+liana_per_replica_facts liana_per_replica_info(const liana_per_replica *values)
 {
-    return values ? (int64_t)values->num_leaves : 0;
+    if (!values) return (liana_per_replica_facts){0};
+    liana_per_replica_facts facts = {.num_shards = (int64_t)values->num_leaves,
+                                     .num_local = (int64_t)(values->end - values->first)};
+    for (size_t i = 0; i < values->num_leaves; i++) facts.num_examples += values->examples[i];
+    return facts;
 }
 
-int64_t liana_per_replica_num_examples(const liana_per_replica *values)
+static bool is_local(const liana_per_replica *values, int64_t index)
 {
-    int64_t total = 0;
-    for (size_t i = 0; values && i < values->num_leaves; i++) total += values->examples[i];
-    return total;
+    return values && index >= 0 && index < (int64_t)(values->end - values->first);
 }
 
-int64_t liana_per_replica_num_local(const liana_per_replica *values)
+bool liana_per_replica_local(const liana_per_replica *values, int64_t index, liana_local_shard *shard)
 {
-    return values ? (int64_t)(values->end - values->first) : 0;
-}
-
-bool liana_per_replica_local(const liana_per_replica *values, int64_t index, liana_local_leaf *leaf)
-{
-    const bool found = index >= 0 && index < liana_per_replica_num_local(values);
-    if (!leaf) return found;
-    *leaf = (liana_local_leaf){0};
+    const bool found = is_local(values, index);
+    if (!shard) return found;
+    *shard = (liana_local_shard){0};
     if (!found) return false;
     const size_t number = values->first + (size_t)index;
     size_t replica = 0;
     while (values->ranges[replica].end <= number) replica++;
-    *leaf = (liana_local_leaf){(int64_t)replica, (int64_t)number, values->examples[number]};
+    *shard = (liana_local_shard){(int64_t)replica, (int64_t)number, values->examples[number]};
     return true;
 }
 
 bool liana_per_replica_array(const liana_per_replica *values, int64_t index, const char *name, liana_array *array)
 {
     if (array) *array = (liana_array){0};
-    if (!values || !name || index < 0 || index >= liana_per_replica_num_local(values)) return false;
+    if (!name || !is_local(values, index)) return false;
     const liana__leaf_component *component = liana__per_replica_find(values, name, NULL);
     if (component && array) *array = component->arrays[index];
     return component != NULL;

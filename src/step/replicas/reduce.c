@@ -326,8 +326,9 @@ static liana_status add_all(reducing *own, liana__tree_plan *plan, liana__leaf_r
 static liana_status give_sum(const reducing *own, liana_array *result)
 {
     liana_per_replica *values = own->values;
-    const double divisor = own->reduction == LIANA_REDUCE_ROW_MEAN ? (double)own->total_rows
-                                                                   : (double)liana_per_replica_num_examples(values);
+    const double divisor = own->reduction == LIANA_REDUCE_ROW_MEAN
+                               ? (double)own->total_rows
+                               : (double)liana_per_replica_info(values).num_examples;
     void *data = liana__arena_allocate(&values->arena, own->count * liana_dtype_size((liana_dtype)own->dtype) + 1);
     if (!data) return liana__fail_memory(own->error, "a reduction");
     if (!is_mean(own->reduction)) memcpy(data, own->slots[0], own->size);

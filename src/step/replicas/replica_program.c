@@ -369,8 +369,8 @@ static liana_status check_values(const liana_replica_program *program, liana_per
         return liana__fail(error, LIANA_INVALID_ARGUMENT,
                            "%s: values %zu have %zu leaves with %lld examples, and values 0 have %zu with %lld; inputs "
                            "need the same leaves",
-                           name, i, values[i]->num_leaves, (long long)liana_per_replica_num_examples(values[i]),
-                           values[0]->num_leaves, (long long)liana_per_replica_num_examples(values[0]));
+                           name, i, values[i]->num_leaves, (long long)liana_per_replica_info(values[i]).num_examples,
+                           values[0]->num_leaves, (long long)liana_per_replica_info(values[0]).num_examples);
     }
     return LIANA_OK;
 }

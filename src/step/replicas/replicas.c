@@ -3,6 +3,7 @@
 
 #include "base/context.h"
 #include "base/context_end.h"
+#include "distribute/strategies/strategies.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -189,24 +190,13 @@ liana_replicas *liana_replicas_current(liana_context *context)
 
 /* ---- asking ---- */
 
-liana_strategy liana_replicas_strategy(const liana_replicas *replicas)
+liana_replicas_facts liana_replicas_info(const liana_replicas *replicas)
 {
-    return replicas ? replicas->strategy : (liana_strategy){0};
-}
-
-int64_t liana_replicas_num_in_sync(const liana_replicas *replicas)
-{
-    return replicas ? (int64_t)liana__replicas_total(replicas) : 0;
-}
-
-int64_t liana_replicas_num_local(const liana_replicas *replicas)
-{
-    return replicas ? (int64_t)liana__replicas_local(replicas) : 0;
-}
-
-int64_t liana_replicas_first_local(const liana_replicas *replicas)
-{
-    return replicas ? (int64_t)liana__replicas_first(replicas) : 0;
+    if (!replicas) return (liana_replicas_facts){0};
+    return (liana_replicas_facts){.num_in_sync = (int64_t)liana__replicas_total(replicas),
+                                  .num_local = (int64_t)liana__replicas_local(replicas),
+                                  .first_local = (int64_t)liana__replicas_first(replicas),
+                                  .strategy = replicas->strategy};
 }
 
 liana_device *liana_replicas_device(liana_replicas *replicas)

@@ -295,18 +295,10 @@ static liana_status train(liana_estimator *estimator, const liana_train_spec *sp
     return status;
 }
 
-liana_status liana_estimator_train(liana_estimator *estimator, const liana_train_spec *spec)
+liana_status liana_estimator_train(liana_estimator *estimator, const liana_train_spec *spec,
+                                   const liana_eval_spec *eval)
 {
     LIANA__REQUIRE(NULL, estimator);
     LIANA__REQUIRE_AS(&estimator->context->error, spec, "train");
-    LIANA__CONTEXT_CALL(estimator->context, train(estimator, spec, NULL));
-}
-
-liana_status liana_estimator_train_and_evaluate(liana_estimator *estimator, const liana_train_spec *spec,
-                                                const liana_eval_spec *eval)
-{
-    LIANA__REQUIRE(NULL, estimator);
-    LIANA__REQUIRE_AS(&estimator->context->error, spec, "train");
-    LIANA__REQUIRE(&estimator->context->error, eval);
     LIANA__CONTEXT_CALL(estimator->context, train(estimator, spec, eval));
 }

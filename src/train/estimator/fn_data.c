@@ -72,9 +72,10 @@ liana_status liana__fn_input_describe(const liana_estimator_input *given, const 
                            "%s.input.image_shape[%d] is %lld, expected height, width and channels of at least 1", key,
                            i, (long long)given->image_shape[i]);
     }
-    const liana_component *components;
+    const liana_dataset_facts facts = liana_dataset_info(given->dataset);
+    const liana_component *components = facts.components;
     liana__fn_data *offered = &input->offered;
-    offered->count = liana_dataset_components(given->dataset, &components);
+    offered->count = facts.num_components;
     offered->scale = given->dataset->scale ? given->dataset->scale : LIANA_SCALE_ZERO_ONE;
     for (size_t i = 0; i < offered->count; i++) {
         liana__fn_component *made = &offered->items[i];

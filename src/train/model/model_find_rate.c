@@ -4,7 +4,7 @@
 #include "train/model/model_fit.h"
 #include "train/training/rate_finder.h"
 
-#include <liana/learning_rate.h>
+#include <liana/train.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

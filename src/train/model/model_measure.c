@@ -1,5 +1,6 @@
 /* evaluate and predict of the public interface: thin users of the training core. */
 #include "train/job/fit.h"
+#include "distribute/strategies/strategies.h"
 #include "train/model/epoch_values.h"
 #include "train/model/fit_agreement.h"
 #include "train/model/model_classes.h"
@@ -174,19 +175,11 @@ static liana_status predict_model(liana_model *model, const liana_dataset *datas
     return measure_examples(&own, NULL, &model->context->error);
 }
 
-liana_status liana_predict_batches(liana_model *model, const liana_dataset *dataset,
-                                   const liana_predict_options *options, float *outputs)
+liana_status liana_predict(liana_model *model, const liana_dataset *dataset, const liana_predict_options *options,
+                           float *outputs)
 {
     LIANA__REQUIRE(dataset ? &dataset->context->error : NULL, model);
     LIANA__REQUIRE(&model->context->error, dataset);
     LIANA__REQUIRE(&model->context->error, outputs);
     LIANA__CONTEXT_CALL(model->context, predict_model(model, dataset, options, outputs));
-}
-
-liana_status liana_predict(liana_model *model, const liana_dataset *dataset, float *outputs)
-{
-    LIANA__REQUIRE(dataset ? &dataset->context->error : NULL, model);
-    LIANA__REQUIRE(&model->context->error, dataset);
-    LIANA__REQUIRE(&model->context->error, outputs);
-    LIANA__CONTEXT_CALL(model->context, predict_model(model, dataset, NULL, outputs));
 }

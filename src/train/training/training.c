@@ -3,6 +3,7 @@
 
 #include "backends/pjrt/platform.h"
 #include "distribute/cluster/held.h"
+#include "distribute/strategies/strategies.h"
 #include "step/exchange.h"
 
 #include <stdio.h>
@@ -215,8 +216,8 @@ static void note_stage(const liana__training *training, size_t index, const lian
     liana__note(notes,
                 "stage %zu of %zu (%s) begins with epoch %lld, for %lld epochs: %lld of %lld parameters are trained",
                 index + 1, training->stages->count, stage->name, (long long)training->state.epoch + 1,
-                (long long)stage->epochs, (long long)liana_model_num_parameters(training->model, true),
-                (long long)liana_model_num_parameters(training->model, false));
+                (long long)stage->epochs, (long long)liana__model_num_parameters(training->model, true),
+                (long long)liana__model_num_parameters(training->model, false));
 }
 
 /* The values of the weights, in the model's order, each malloc'ed. */

@@ -196,8 +196,8 @@ static void test_evaluation_compiles_once(void **state)
     done(liana_evaluate(model, own.validation, NULL, &first));
     assert_compare(take_dumps(), >, 0);
     done(liana_evaluate(model, own.validation, NULL, &second));
-    done(liana_predict(model, own.validation, outputs[0]));
-    done(liana_predict(model, own.validation, outputs[1]));
+    done(liana_predict(model, own.validation, NULL, outputs[0]));
+    done(liana_predict(model, own.validation, NULL, outputs[1]));
     assert_int_equal(take_dumps(), 0);
     assert_memory_equal(outputs[0], outputs[1], sizeof outputs[0]);
     assert_compare(first.loss, ==, second.loss);

@@ -31,8 +31,4 @@ enum { LIANA__CURVES_MOST_PANELS = 40 };
 liana_status liana__curves_write(const char *path, const char *title, const liana__curve_panel *panels,
                                  size_t num_panels, size_t num_epochs, liana__error *error) LIANA_MUST_USE;
 
-/* The distance of the marks of an axis from `low` to `high`, for about `wanted` marks: 1, 2 or 5 times a power of
- * ten. */
-double liana__curves_step(double low, double high, int wanted);
-
 #endif

@@ -2,6 +2,7 @@
 #include "report/profile_report.h"
 
 #include "backends/kernel_choice.h"
+#include "base/scoped.h"
 #include "ir/graph.h"
 
 #include <stdio.h>
@@ -298,7 +299,7 @@ static void print_declined(const liana__profile *profile, liana__text *text)
     bool any = false;
     for (size_t i = 0; i < profile->by_op.count; i++) {
         const liana__profile_row *row = &profile->by_op.items[i];
-        liana__text reasons = {0};
+        LIANA__SCOPED(liana__text) reasons = {0};
         liana__profile_declined(profile, row, &reasons);
         if (reasons.length) {
             char name[NAME_SIZE];
@@ -307,7 +308,6 @@ static void print_declined(const liana__profile *profile, liana__text *text)
             any = true;
         }
         text->failed |= reasons.failed;
-        liana__text_free(&reasons);
     }
 }
 

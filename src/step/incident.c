@@ -1,6 +1,8 @@
 /* Runs an incident again, and says what was found. */
 #include "step/incident.h"
 
+#include "base/value_read.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -169,28 +171,22 @@ liana_status liana__incident_examine(liana__incident *incident, liana__error *er
 
 /* ---- telling ---- */
 
-static const char *text_of(const liana__value *map, const char *key)
-{
-    const liana__value *value = liana__value_get(map, key);
-    return value && value->kind == LIANA__VALUE_STRING ? value->string : "";
-}
-
 /* What the first bad node is: "exp in layer 'dense'", "the data's 'inputs/x'". */
 static void add_origin(liana__text *text, const liana__value *finding)
 {
-    const char *kind = text_of(finding, "kind"), *name = text_of(finding, "name"), *layer = text_of(finding, "layer");
+    const char *kind = liana__value_text_of(finding, "kind", ""), *name = liana__value_text_of(finding, "name", ""),
+               *layer = liana__value_text_of(finding, "layer", "");
     if (strcmp(kind, "op") != 0) {
         liana__text_add(text, "the %s%s%s%s", kind, *name ? " '" : "", name, *name ? "'" : "");
     } else {
-        liana__text_add(text, "the op %s", text_of(finding, "op"));
+        liana__text_add(text, "the op %s", liana__value_text_of(finding, "op", ""));
     }
     if (*layer) liana__text_add(text, " of layer '%s'", layer);
 }
 
 bool liana__incident_is_reproduced(const liana__incident *incident)
 {
-    const liana__value *value = liana__value_get(incident->finding, "reproduced");
-    return value && value->kind == LIANA__VALUE_BOOL && value->boolean;
+    return liana__value_true_of(incident->finding, "reproduced");
 }
 
 void liana__incident_summary(const liana__incident *incident, liana__text *text)
@@ -200,10 +196,10 @@ void liana__incident_summary(const liana__incident *incident, liana__text *text)
         liana__text_add(text, "run again node by node, all numbers are finite");
         return;
     }
-    const bool is_op = strcmp(text_of(finding, "kind"), "op") == 0;
+    const bool is_op = strcmp(liana__value_text_of(finding, "kind", ""), "op") == 0;
     liana__text_add(text, is_op ? "the first bad numbers are the result of " : "the first bad numbers are in ");
     add_origin(text, finding);
-    const char *where = text_of(finding, "where");
+    const char *where = liana__value_text_of(finding, "where", "");
     if (*where) liana__text_add(text, " (%s)", where);
 }
 
@@ -216,9 +212,11 @@ static void add_bad_example(const liana__incident *incident, liana__text *text)
     const liana__value *example = examples->items[rows->items[0]->integer],
                        *record = liana__value_get(example, "record");
     liana__text_add(text, "; %zu of %zu examples of the shard have them, the first is", rows->count, examples->count);
-    if (*text_of(example, "file")) liana__text_add(text, " '%s',", text_of(example, "file"));
+    if (*liana__value_text_of(example, "file", ""))
+        liana__text_add(text, " '%s',", liana__value_text_of(example, "file", ""));
     if (record) liana__text_add(text, " record %lld,", (long long)record->integer);
-    if (*text_of(example, "id")) liana__text_add(text, " id '%s',", text_of(example, "id"));
+    if (*liana__value_text_of(example, "id", ""))
+        liana__text_add(text, " id '%s',", liana__value_text_of(example, "id", ""));
     liana__text_add(text, " position %lld", (long long)liana__value_get(example, "position")->integer);
 }
 

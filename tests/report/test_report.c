@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "formats/image.h"
+#include "report/axis.h"
 #include "report/class_matrix.h"
 #include "report/curves.h"
 #include "report/grid.h"
@@ -351,7 +352,7 @@ static void test_axis_steps_are_round(void **state)
     (void)state;
     static const double cases[][3] = {{0, 1, 0.2}, {0, 2.3, 0.5}, {0.1, 0.9, 0.2}, {1, 30, 5}, {0, 0.007, 0.001}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        assert_near(liana__curves_step(cases[i][0], cases[i][1], i == 3 ? 6 : 5), cases[i][2], 1e-12, i);
+        assert_near(liana__axis_step(cases[i][0], cases[i][1], i == 3 ? 6 : 5), cases[i][2], 1e-12, i);
     }
 }
 

@@ -129,6 +129,11 @@ bool liana__fit_any_decision(const liana_fit_context *context, bool own);
 
 /* ---- the list of a training ---- */
 
+/* Writes epoch-0001-PART.csv of this epoch into a folder that an option names: a relative one is in that of the training.
+ * The chief writes. Errors: those of writing. */
+liana_status liana__fit_write_epoch(const liana_fit_context *context, const char *folder, const char *part,
+                                    const liana__text *text) LIANA_MUST_USE;
+
 /* Zero-initialise; free with liana__callback_list_free. They run in this order. */
 typedef struct liana__callback_list {
     liana_callback_item *items;

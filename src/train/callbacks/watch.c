@@ -1,6 +1,8 @@
 /* Snapshots, replaying, and the policy. */
 #include "train/callbacks/watch.h"
 
+#include "base/scoped.h"
+#include "base/value_read.h"
 #include "distribute/cluster/held.h"
 #include "train/objective/batch_components.h"
 #include "train/objective/model_fault.h"
@@ -222,15 +224,9 @@ static const char RATE_IS_ZERO[] =
     "the learning rate is 0, and the optimizer divides by it; use a schedule that stays above 0";
 static const char DIVERGED[] = "try a smaller learning rate or a warm-up";
 
-static const char *text_of(const liana__value *map, const char *key)
-{
-    const liana__value *value = liana__value_get(map, key);
-    return value ? value->string : "";
-}
-
 static const char *hint_of(const liana__incident *incident)
 {
-    const char *kind = text_of(incident->finding, "kind");
+    const char *kind = liana__value_text_of(incident->finding, "kind", "");
     const bool of_shard = incident->num_rows > 0;
     if (strcmp(kind, "variable") == 0) return "these weights were bad before this step; look at where they come from";
     if (strcmp(kind, "input") == 0 && of_shard) return "check these data, or filter them";
@@ -255,7 +251,7 @@ static void write_bundle(const liana__watch *watch, liana__incident *incident, l
 static explanation explain(const liana__bad_step *bad, const liana__fault *fault, const liana__watch *watch)
 {
     explanation made = {.hint = DIVERGED};
-    liana__incident incident = {0};
+    LIANA__SCOPED(liana__incident) incident = {0};
     liana__error error = {0};
     /* No process has all examples of a step that is shared. */
     if (bad->batch->workers) return made;
@@ -268,7 +264,6 @@ static explanation explain(const liana__bad_step *bad, const liana__fault *fault
     } else {
         liana__text_add(&made.text, " (it could not be run again node by node: %s)", error.message);
     }
-    liana__incident_free(&incident);
     return made;
 }
 

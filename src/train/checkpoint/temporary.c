@@ -4,6 +4,7 @@
 
 #include "base/descriptor.h"
 #include "base/file.h"
+#include "base/scoped.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -62,7 +63,7 @@ static bool is_left(const char *name, const owner *own)
 
 void liana__temporary_sweep(const char *parent)
 {
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     liana__paths names;
     liana__error ignored;
     const owner own = find_own();
@@ -73,7 +74,6 @@ void liana__temporary_sweep(const char *parent)
         if (!path || lstat(path, &info) != 0 || !S_ISDIR(info.st_mode) || info.st_uid != geteuid()) continue;
         (void)!liana__folder_remove(path, &ignored);
     }
-    liana__arena_free(&arena);
 }
 
 liana_status liana__temporary_make(const char *parent, char path[LIANA__TEMPORARY], liana__error *error)

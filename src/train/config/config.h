@@ -273,5 +273,8 @@ bool liana__config_is_override(const liana__config *config, const char *key);
 /* Writes the whole configuration as YAML. It loads to the same configuration from any folder, except for the queries of
  * https:// URLs (liana__path_shown). */
 void liana__config_write(const liana__config *config, liana__text *text);
+/* The same as a tree, in the arena: one that an older liana wrote lacks some keys, which are at their defaults here. */
+liana_status liana__config_tree(const liana__config *config, liana__arena *arena, liana__value **tree,
+                                liana__error *error) LIANA_MUST_USE;
 
 #endif

@@ -55,7 +55,7 @@ static liana_status measure_batch(evaluation *own, const liana__batch *batch, li
     const int64_t count = liana__batch_step_count(batch);
     const float *sums;
     LIANA_TRY(reserve(own, batch->count, error));
-    LIANA_TRY(liana__batch_check(own->trainer, batch, liana__loader_source(own->loader), error));
+    LIANA_TRY(liana__batch_check(own->trainer, batch, own->loader, error));
     LIANA_TRY(liana__step_measure(own->trainer->step, batch, own->wants_outputs ? own->outputs : NULL, &sums, error));
     LIANA_TRY(gather_rows(own, batch, error));
     LIANA_TRY(liana__cluster_section_end(liana__step_cluster(own->trainer->step), error));

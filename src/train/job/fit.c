@@ -12,29 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-static const liana__totals NO_TOTALS;
-
 /* ---- callbacks ---- */
-
-static liana_status call(liana__fit_run *fit, liana_callback_event event)
-{
-    fit->context.epoch = fit->state->epoch + 1;
-    fit->context.is_chief = liana__cluster_is_chief(fit->training->cluster);
-    return liana__callback_list_call(fit->options->callbacks, event, &fit->context, fit->error);
-}
-
-liana_status liana__fit_call_training(liana__fit_run *fit, liana_callback_event event)
-{
-    liana_fit_context *context = &fit->context;
-    context->step = fit->state->step;
-    context->steps = fit->end_step;
-    context->seconds = fit->timing.seconds;
-    context->wait = fit->timing.wait;
-    context->images = fit->timing.images;
-    bool validated = event == LIANA_ON_EPOCH_END || event == LIANA_ON_LAST_STEP || event == LIANA_ON_TRAIN_END;
-    context->validation = validated ? &fit->validation : &NO_TOTALS;
-    return call(fit, event);
-}
 
 static liana_status keep_states(liana__fit_run *fit)
 {
@@ -115,9 +93,9 @@ static liana_status save_checkpoint(liana__fit_run *fit)
     context->steps = fit->end_step;
     context->seconds = context->wait = 0;
     context->images = 0;
-    context->validation = &NO_TOTALS;
+    context->validation = &liana__no_totals;
     fit->state->keeps_checkpoint = false;
-    return call(fit, LIANA_ON_CHECKPOINT);
+    return liana__fit_call(fit, LIANA_ON_CHECKPOINT);
 }
 
 /* Of a training that ends: the weights of the last update, before a callback puts others in their place. The states are
@@ -173,7 +151,7 @@ static liana_status report_validation(void *user, const liana__batch *batch, con
     context->images = context->validation->count;
     context->batch = batch;
     context->outputs = outputs;
-    liana_status status = call(own->fit, LIANA_ON_VALIDATION_STEP);
+    liana_status status = liana__fit_call(own->fit, LIANA_ON_VALIDATION_STEP);
     context->batch = NULL;
     context->outputs = NULL;
     LIANA_TRY(status);
@@ -215,11 +193,11 @@ static liana_status validate(liana__fit_run *fit)
     liana_fit_context *context = &fit->context;
     liana__totals_clear(&fit->validation);
     begin_validation(context, &fit->validation, validation_steps(fit));
-    LIANA_TRY(call(fit, LIANA_ON_VALIDATION_BEGIN));
+    LIANA_TRY(liana__fit_call(fit, LIANA_ON_VALIDATION_BEGIN));
     validation progress = {
         .wants_outputs = liana__callback_list_has_type(fit->options->callbacks, &liana__callback_PredictionsLogger)};
     LIANA_TRY(evaluate(fit, fit->options->validation, &progress, &fit->validation, fit->error));
-    return call(fit, LIANA_ON_VALIDATION_END);
+    return liana__fit_call(fit, LIANA_ON_VALIDATION_END);
 }
 
 /* An evaluation that a callback asks for, at another event. */
@@ -620,7 +598,7 @@ liana_status liana__fit(liana__training *training, const liana__fit_options *opt
                           .error = error,
                           .context = {.training = training,
                                       .totals = &training->state.running,
-                                      .validation = &NO_TOTALS,
+                                      .validation = &liana__no_totals,
                                       .validates = options->validation != NULL,
                                       .folder = options->folder,
                                       .notes = options->notes,

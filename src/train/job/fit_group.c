@@ -90,7 +90,7 @@ static liana_status add_batch(liana__fit_run *fit, const liana__batch *batch, li
 {
     liana__fit_group *own = &fit->group;
     liana__trainer *trainer = fit->training->trainer;
-    LIANA_TRY(liana__batch_check(trainer, batch, liana__loader_source(fit->options->training), error));
+    LIANA_TRY(liana__batch_check(trainer, batch, fit->options->training, error));
     liana__group_update *update = &own->filled[own->next].updates[own->filled[own->next].count];
     update->made = (liana__update_sums){.count = batch->count, .bad_records = batch->num_positions - batch->count};
     update->wait = batch->wait_seconds;

@@ -61,7 +61,10 @@ struct liana__fit_run {
 };
 typedef struct liana__fit_run liana__fit_run;
 
-/* Calls the callbacks about the training of the epoch, not about its validation. */
+extern const liana__totals liana__no_totals;
+
+liana_status liana__fit_call(liana__fit_run *fit, liana_callback_event event) LIANA_MUST_USE;
+/* The same about the training of the epoch, not about its validation. */
 liana_status liana__fit_call_training(liana__fit_run *fit, liana_callback_event event) LIANA_MUST_USE;
 
 /* ---- fit_step.c ---- */

@@ -2,6 +2,7 @@
  * of memory may differ. */
 #include "train/model/fit_agreement.h"
 
+#include "base/scoped.h"
 #include "train/checkpoint/data_agreement.h"
 #include "train/training/training_agreement.h"
 
@@ -64,14 +65,12 @@ liana_status liana__fit_agree(const liana__job_options *job, const liana_fit_opt
     const liana__data_parts parts = {{data->fitted.source, data->measured.source},
                                      {"the training data", "the validation data"},
                                      2};
-    liana__facts facts = {0};
+    LIANA__SCOPED(liana__facts) facts = {0};
     add_call("liana_fit", &facts);
     liana__job_add_facts(job, LIANA__DOOR_FIT, &facts);
     add_fit(options, &facts);
-    liana_status status = liana__cluster_agree_status(cluster, add_model(model, &facts, error), error);
-    if (status == LIANA_OK) status = agree(model->context, &facts, &parts, cluster, &notes, error);
-    liana__facts_free(&facts);
-    return status;
+    LIANA_TRY(liana__cluster_agree_status(cluster, add_model(model, &facts, error), error));
+    return agree(model->context, &facts, &parts, cluster, &notes, error);
 }
 
 /* ---- evaluations and predictions ---- */
@@ -103,11 +102,9 @@ liana_status liana__measured_agree(const liana__measured_call *own, liana__clust
     if (!cluster) return LIANA_OK;
     liana_model *model = own->request->model;
     const liana__data_parts parts = {{own->data->measured.source}, {"the data"}, 1};
-    liana__facts facts = {0};
+    LIANA__SCOPED(liana__facts) facts = {0};
     add_call(own->predicts ? "liana_predict" : "liana_evaluate", &facts);
     add_measured(own, &facts);
-    liana_status status = liana__cluster_agree_status(cluster, add_model(model, &facts, error), error);
-    if (status == LIANA_OK) status = agree(model->context, &facts, &parts, cluster, &own->request->notes, error);
-    liana__facts_free(&facts);
-    return status;
+    LIANA_TRY(liana__cluster_agree_status(cluster, add_model(model, &facts, error), error));
+    return agree(model->context, &facts, &parts, cluster, &own->request->notes, error);
 }

@@ -1,5 +1,6 @@
 /* fit of the public interface: a thin user of the training core. */
 #include "train/model/model_fit.h"
+#include "base/scoped.h"
 #include "data/dataset/dataset_source.h"
 #include "distribute/strategies/strategies.h"
 #include "train/checkpoint/belongs.h"
@@ -106,12 +107,10 @@ static bool watch(void *user, const liana__fit_event *event)
                          .validation = liana__results_of(event->validation),
                          .learning_rate = event->learning_rate,
                          .seconds = event->seconds};
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     epoch.num_training_values = liana__epoch_values(event->training, &arena, &epoch.training_values);
     epoch.num_validation_values = liana__epoch_values(event->validation, &arena, &epoch.validation_values);
-    const bool goes_on = options->on_epoch(options->user, &epoch);
-    liana__arena_free(&arena);
-    return goes_on;
+    return options->on_epoch(options->user, &epoch);
 }
 
 /* Without augmentation, and with the examples in their order. */

@@ -1,4 +1,5 @@
 /* Training, evaluation and prediction of one batch that a program made. */
+#include "base/scoped.h"
 #include "ir/shape.h"
 #include "models/preprocessing.h"
 #include "program/array_text.h"
@@ -446,7 +447,7 @@ static liana_status train_on_arrays(liana_model *model, const liana_fit_options 
     const liana_fit_options *options = given ? given : &defaults;
     liana__error *error = &model->context->error;
     int64_t count = count_of(arrays, num_arrays);
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     liana__job_options job;
     LIANA_TRY(check_options(options, error));
     LIANA_TRY(check_size(options->batch_size, count, error));
@@ -461,7 +462,6 @@ static liana_status train_on_arrays(liana_model *model, const liana_fit_options 
                                       .data_memory = options->data_memory,
                                       .notes = {options->on_note, options->user}};
     if (status == LIANA_OK) status = compile_and_train(&request, options, arrays, num_arrays, &arena, results, error);
-    liana__arena_free(&arena);
     return status;
 }
 
@@ -512,16 +512,12 @@ static liana_status evaluate(liana__compile_request *request, const liana_evalua
     const liana__job_options *job_defaults;
     const liana_evaluate_options *options = given ? given : &defaults;
     liana__error *error = &request->model->context->error;
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     liana__job_options job;
     LIANA_TRY(check_size(options->batch_size, count_of(arrays, num_arrays), error));
     LIANA_TRY(liana__compiled_defaults(request->model, &job_defaults, error));
-    liana_status status = liana__job_take(&liana__job_evaluate_door, options, job_defaults, &arena, &job, error);
-    if (status == LIANA_OK) {
-        status = compile_and_measure(request, &job, options, arrays, num_arrays, outputs, results, error);
-    }
-    liana__arena_free(&arena);
-    return status;
+    LIANA_TRY(liana__job_take(&liana__job_evaluate_door, options, job_defaults, &arena, &job, error));
+    return compile_and_measure(request, &job, options, arrays, num_arrays, outputs, results, error);
 }
 
 liana_status liana_test_on_batch(liana_model *model, const liana_evaluate_options *options, const liana_array *arrays,

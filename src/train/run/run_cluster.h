@@ -17,9 +17,6 @@ typedef struct liana__run_cluster {
     liana__arena arena;
 } liana__run_cluster;
 
-/* Meets the others of a place that has a transport; notes are told who is missing. Errors: those of the transport. */
-liana_status liana__run_cluster_meet(liana__cluster_place *place, const liana__notes *notes, liana__run_cluster *joined,
-                                     liana__error *error) LIANA_MUST_USE;
 /* Finds out whether this process belongs to a cluster (cluster_read.h), and joins it. A process that is not the chief
  * gets a temporary folder in place of options->folder, and keeps silent. Errors: those of reading who it is and of meeting the others; INVALID_CONFIG for a strategy that does not fit,
  * and for the evaluator. */

@@ -78,7 +78,6 @@ typedef struct liana__class_values {
  * number); OUT_OF_MEMORY. */
 liana_status liana__run_read_by_class(const liana__class_values *classes, const liana__value *value, const char *where,
                                       double *values, liana__error *error) LIANA_MUST_USE;
-bool liana__run_is_balanced(const liana__value *value);
 
 /* run_fractions.c: whether pixels are floats: run->fractions. Needs the data. */
 void liana__run_find_fractions(liana__run *run, const liana__run_options *options);
@@ -89,31 +88,18 @@ liana_status liana__run_read_model(liana__run *run, liana__error *error);
 /* Builds the model, unless it is read, and finds the scale of its images. */
 liana_status liana__run_build_model(liana__run *run, liana__error *error);
 
-/* run.c: opens the device, compiles run->model with the configured optimizer (for training), loss and metrics, and
- * chooses the shard size. */
-liana_status liana__run_make_trainer(liana__run *run, const liana__run_options *options, liana__error *error);
-
 /* run_data.c: the memory for reading, decoding and the cache, in bytes. */
 size_t liana__run_data_memory(const liana__run *run);
-/* The part of it for one part of the data, without its cache; all three parts together have data.memory. Without
- * training, one part is read at a time and has all. */
-size_t liana__run_part_memory(const liana__run *run, const liana__run_data *part);
 
-/* run_train.c */
 /* The folder of checkpoints in a run folder, in the run's arena. NULL: out of memory. */
 char *liana__run_checkpoints(liana__run *run, const char *folder);
 
-/* run_optimizer.c: reads optimizer, schedule, stages, strategy, loss and metrics. The model then trains what the first stage
- * says, whose optimizer it is. */
-liana_status liana__run_find_optimizer(liana__run *run, liana__optimizer_choice *choice, liana__error *error);
-liana_status liana__run_find_strategy(liana__run *run, bool training, liana__strategy_choice *choice,
-                                      liana__error *error);
 /* Gives Normalizations the mean and variance of the training data, unless weights are loaded. */
 liana_status liana__run_adapt(liana__run *run, const liana__run_options *options, liana__error *error);
-/* Finds which components of the data are which inputs and targets. */
+/* run_match.c: finds which components of the data are which inputs and targets. */
 liana_status liana__run_find_match(liana__run *run, liana__error *error);
-liana_status liana__run_find_objective(liana__run *run, const liana__run_options *options,
-                                       const liana__objective **objective, liana__error *error);
+/* The same for one part of the data, which may have no targets. */
+liana_status liana__run_match_part(liana__run *run, liana__run_data *part, liana__error *error) LIANA_MUST_USE;
 
 /* run_outlet.c: if run->folder is a URL, makes it a local folder that run->outlet sends. On a resume, that folder has what
  * the bucket has. Otherwise the bucket must not hold a run. Errors: INVALID_CONFIG (it does), and those of outlets. */
@@ -128,7 +114,7 @@ liana_status liana__run_send(const liana__run *run, liana__error *error) LIANA_M
 /* Sends all of it, and waits. */
 liana_status liana__run_send_all(const liana__run *run, liana__error *error) LIANA_MUST_USE;
 
-/* run_beginning.c: in a cluster, what a run that goes on reads of the chief's folder is written to those of the others.
+/* run_agreement.c: in a cluster, what a run that goes on reads of the chief's folder is written to those of the others.
  * `status`: how this process fared before. Alone: returns it. */
 liana_status liana__run_share_beginning(liana__run *run, const liana__run_options *options, liana_status status,
                                         liana__error *error) LIANA_MUST_USE;
@@ -149,6 +135,8 @@ liana_status liana__run_agree_to_go_on(const liana__run *run, const liana__run_o
 liana_status liana__run_agree_on_arithmetic(liana__run *run, const liana__run_options *options, liana__error *error)
     LIANA_MUST_USE;
 
+/* The keys that may differ between processes or when a run goes on, those of the job too, one by one. False: no more. */
+bool liana__run_key(size_t index, liana__job_key *key);
 /* run_agreement.c: removes a dotted key with one dot at most; a section of which nothing is left, too. */
 void liana__run_drop_key(liana__value *config, const char *key);
 /* run_agreement.c: leaves of each text only what is behind its last '/': the same data may be in other folders. */
@@ -179,9 +167,6 @@ liana_status liana__run_end_writing(const liana__run *run, liana_status status, 
 void liana__run_leave(const liana__run *run, liana_status status);
 /* Before something is written: whether that still holds. */
 liana_status liana__run_may_write(const liana__run *run, liana__error *error) LIANA_MUST_USE;
-/* Checks that the folder is still the one in which training began. A new one would hold the end of a run without its
- * beginning. Errors: NOT_FOUND. */
-liana_status liana__run_check_there(const liana__run *run, liana__error *error) LIANA_MUST_USE;
 liana_status liana__run_write_history(const liana__run *run, liana__error *error);
 /* Writes bad_records.csv if there is something new to list; reads the list of an earlier part of the run. */
 liana_status liana__run_write_bad_records(liana__run *run, liana__error *error);

@@ -1,6 +1,7 @@
 /* The model of a run. */
 #include "train/run/run_internal.h"
 
+#include "base/scoped.h"
 #include "formats/json.h"
 #include "models/models.h"
 #include "models/preprocessing.h"
@@ -295,42 +296,17 @@ liana_status liana__run_build_model(liana__run *run, liana__error *error)
 
 /* ---- weights from a file ---- */
 
-static liana_status read_values(liana__run *run, float **values, liana__error *error)
-{
-    const liana_model *model = run->model;
-    for (size_t i = 0; i < model->num_weights; i++) {
-        const liana__variable *variable = liana__variables_find(&run->core.variables, model->weights[i].name);
-        values[i] = malloc(variable->buffer->size);
-        if (!values[i]) return liana__fail_memory(error, "the weights");
-        LIANA_TRY(liana__variable_read(variable, values[i], error));
-    }
-    return LIANA_OK;
-}
-
-static liana_status write_values(liana__run *run, float *const *values, liana__error *error)
-{
-    const liana_model *model = run->model;
-    for (size_t i = 0; i < model->num_weights; i++) {
-        liana__variable *variable = liana__variables_find(&run->core.variables, model->weights[i].name);
-        LIANA_TRY(liana__variable_write(variable, values[i], error));
-    }
-    return LIANA_OK;
-}
-
 /* What fills the values, in place of what the variables hold. */
 typedef liana_status (*value_reader)(liana__run *run, float *const *values, void *found, liana__error *error);
 
 static liana_status change_values(liana__run *run, value_reader read, void *found, liana__error *error)
 {
-    const liana_model *model = run->model;
-    float **values = calloc(model->num_weights + 1, sizeof *values);
-    if (!values) return liana__fail_memory(error, "the weights");
-    liana_status status = read_values(run, values, error);
+    float **values;
+    liana_status status = liana__training_read_weights(&run->core, &values, error);
     if (status == LIANA_OK) status = read(run, values, found, error);
     if (status != LIANA_OK) liana__remote_fail_within(run->remote, error);
-    if (status == LIANA_OK) status = write_values(run, values, error);
-    for (size_t i = 0; i < model->num_weights; i++) free(values[i]);
-    free(values);
+    if (status == LIANA_OK) status = liana__training_write_weights(&run->core, values, error);
+    liana__training_free_weights(&run->core, values);
     return status;
 }
 

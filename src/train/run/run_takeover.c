@@ -2,6 +2,7 @@
  *
  * Processes that are not the chief have a temporary folder in place of the run folder, and all names of files lead
  * through it. So taking over makes a link to the run folder of it. */
+#include "base/scoped.h"
 #include "train/checkpoint/checkpoint_writer.h"
 #include "train/checkpoint/remote_checkpoints.h"
 #include "train/run/run_internal.h"
@@ -139,12 +140,10 @@ liana_status liana__run_lead_on(const liana__run *run, liana__error *error)
 {
     const liana__cluster *cluster = run->core.cluster;
     const size_t count = liana__cluster_size(cluster);
-    bool *is_member = calloc(count, sizeof *is_member);
+    LIANA__SCOPED_MEMORY bool *is_member = calloc(count, sizeof *is_member);
     if (!is_member) return liana__fail_memory(error, "the members of the cluster");
     for (size_t i = 0; i < count; i++) is_member[i] = liana__cluster_is_member(cluster, i);
-    const liana_status status = liana__lease_lead(run->hold.lease, is_member, count, error);
-    free(is_member);
-    return status;
+    return liana__lease_lead(run->hold.lease, is_member, count, error);
 }
 
 /* All that the chief writes is written. */

@@ -3,15 +3,11 @@
 
 #include "backends/pjrt/platform.h"
 #include "base/file.h"
+#include "base/scoped.h"
 #include "base/text.h"
 #include "train/checkpoint/shared_checkpoint.h"
 #include "train/checkpoint/temporary.h"
 #include "train/objective/chief_task.h"
-
-char *liana__run_checkpoints(liana__run *run, const char *folder)
-{
-    return liana__path_join(&run->arena, folder, "checkpoints");
-}
 
 /* Passes events on, and keeps the history on disk up to date. */
 typedef struct watcher {
@@ -90,14 +86,13 @@ static liana_status tell_deaths(watcher *own, liana__error *error)
     const uint64_t generation = liana__cluster_generation(cluster);
     if (generation == own->generation) return LIANA_OK;
     own->generation = generation;
-    liana__text gone = {0};
+    LIANA__SCOPED(liana__text) gone = {0};
     for (size_t i = 0; i < liana__cluster_size(cluster); i++) {
         if (!liana__cluster_is_member(cluster, i)) liana__text_add(&gone, "%s%zu", gone.length ? ", " : "", i);
     }
     liana__run_note(own->options, "rank %s is gone: %zu of %zu processes go on, after step %lld",
                     gone.data ? gone.data : "?", liana__cluster_num_members(cluster), liana__cluster_size(cluster),
                     (long long)own->run->core.state.step);
-    liana__text_free(&gone);
     return liana__run_lead_on(own->run, error);
 }
 

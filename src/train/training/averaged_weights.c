@@ -1,6 +1,7 @@
 /* Weights and their averages. */
 #include "train/training/averaged_weights.h"
 
+#include "base/scoped.h"
 #include "train/objective/step_graphs.h"
 
 #include <stdlib.h>
@@ -40,14 +41,13 @@ static liana_status move(const liana__training *training, size_t weight, bool ex
     liana__variable *value = liana__variables_find(&training->variables, training->trainer->weights[weight].name);
     liana__variable *average = average_of(training, weight);
     const size_t size = value->buffer->size;
-    char *both = malloc(2 * size + 1);
+    LIANA__SCOPED_MEMORY char *both = malloc(2 * size + 1);
     if (!both) return liana__fail_memory(error, "the averages of the weights");
-    liana_status status = liana__variable_read(value, both, error);
-    if (status == LIANA_OK) status = liana__variable_read(average, both + size, error);
-    if (status == LIANA_OK) status = liana__variable_write(average, both, error);
-    if (status == LIANA_OK && exchange) status = liana__variable_write(value, both + size, error);
-    free(both);
-    return status;
+    LIANA_TRY(liana__variable_read(value, both, error));
+    LIANA_TRY(liana__variable_read(average, both + size, error));
+    LIANA_TRY(liana__variable_write(average, both, error));
+    if (exchange) LIANA_TRY(liana__variable_write(value, both + size, error));
+    return LIANA_OK;
 }
 
 static liana_status move_all(const liana__training *training, bool exchange, liana__error *error)

@@ -2,6 +2,7 @@
 #include "train/training/device_comparison.h"
 
 #include "base/random.h"
+#include "base/scoped.h"
 #include "exec/program.h"
 #include "ir/shape.h"
 #include "train/objective/batch_components.h"
@@ -377,7 +378,7 @@ static liana_status update(const liana__device_comparison_options *options, cons
     double first, second, moved;
     liana__training *training = options->first;
     const int64_t number = comparison->num_updates + 1;
-    LIANA_TRY(liana__batch_check(training->trainer, batch, liana__loader_source(options->loader), error));
+    LIANA_TRY(liana__batch_check(training->trainer, batch, options->loader, error));
     if (number == 1) {
         LIANA_TRY(compare_leaf(options, batch, comparison, error));
     }
@@ -433,7 +434,7 @@ static liana_status compare_weight(const liana__device_comparison_options *optio
     const char *name = model->weights[weight].name;
     const liana__variable *variable = liana__variables_find(&options->first->variables, name);
     if (!variable) return LIANA_OK;
-    char *values = malloc(3 * variable->buffer->size + 1);
+    LIANA__SCOPED_MEMORY char *values = malloc(3 * variable->buffer->size + 1);
     if (!values) return liana__fail_memory(error, "a weight");
     liana_status status = LIANA_OK;
     for (size_t i = 0; status == LIANA_OK && i < 3; i++) {
@@ -450,7 +451,6 @@ static liana_status compare_weight(const liana__device_comparison_options *optio
                                      .layer = model->layers[model->weights[weight].layer].name,
                                      .name = liana__arena_string(&comparison->arena, name)};
     if (status == LIANA_OK) status = add_tensor(comparison, &tensor, unit_of(options->first), &item, error);
-    free(values);
     return status;
 }
 

@@ -71,4 +71,9 @@ liana_status liana__totals_read(const liana__value *value, liana__totals *totals
 liana_status liana__history_read(const liana__value *value, const liana__objective *objective, liana__history *history,
                                  liana__error *error) LIANA_MUST_USE;
 
+/* The list "epochs" of history.json or timing.json, each a map. Errors: INVALID_DATA if it is none, or has fewer than
+ * `least`; those of liana__json_read. */
+liana_status liana__history_file_epochs(const char *path, size_t least, liana__arena *arena,
+                                        const liana__value **epochs, liana__error *error) LIANA_MUST_USE;
+
 #endif

@@ -2,6 +2,7 @@
 #include "train/training/training.h"
 
 #include "backends/pjrt/platform.h"
+#include "base/scoped.h"
 #include "distribute/cluster/held.h"
 #include "distribute/strategies/strategies.h"
 #include "step/exchange.h"
@@ -40,12 +41,11 @@ static void choose_precision(liana__training *training, const liana__training_op
 /* In exact mode a plugin is told what makes its programs repeatable, and the user what that is. */
 static void choose_exactness(const liana__training *training, bool is_exact, const liana__notes *notes)
 {
-    liana__text text = {0};
+    LIANA__SCOPED(liana__text) text = {0};
     for (size_t i = 0; i < training->devices.count; i++) {
         liana__pjrt_set_exact(training->devices.items[i], is_exact, i == 0 ? &text : NULL);
     }
     if (text.length && !text.failed) liana__note(notes, "deterministic: %s", text.data);
-    liana__text_free(&text);
 }
 
 /* Which device it is; of a TPU also what its library reads of the environment. */
@@ -54,10 +54,9 @@ static void note_device(const liana__device *device, const liana__notes *notes)
     const char *platform = liana__pjrt_platform_of(device);
     if (*device->note) liana__note(notes, "%s", device->note);
     if (!platform || strcmp(platform, "tpu") != 0) return;
-    liana__text environment = {0};
+    LIANA__SCOPED(liana__text) environment = {0};
     liana__tpu_environment_print(&environment);
     liana__note(notes, "environment of the TPU: %s", environment.length ? environment.data : "nothing is set");
-    liana__text_free(&environment);
 }
 
 /* Replicas, and the threads of each; a plugin decides about its own threads. */
@@ -220,20 +219,21 @@ static void note_stage(const liana__training *training, size_t index, const lian
                 (long long)liana__model_num_parameters(training->model, false));
 }
 
-/* The values of the weights, in the model's order, each malloc'ed. */
-static liana_status read_weights(const liana__training *training, float **values, liana__error *error)
+liana_status liana__training_read_weights(const liana__training *training, float ***values, liana__error *error)
 {
     const liana_model *model = training->model;
+    *values = calloc(model->num_weights + 1, sizeof **values);
+    if (!*values) return liana__fail_memory(error, "the weights");
     for (size_t i = 0; i < model->num_weights; i++) {
         const liana__variable *variable = liana__variables_find(&training->variables, model->weights[i].name);
-        values[i] = malloc(variable->buffer->size);
-        if (!values[i]) return liana__fail_memory(error, "the weights");
-        LIANA_TRY(liana__variable_read(variable, values[i], error));
+        (*values)[i] = malloc(variable->buffer->size);
+        if (!(*values)[i]) return liana__fail_memory(error, "the weights");
+        LIANA_TRY(liana__variable_read(variable, (*values)[i], error));
     }
     return LIANA_OK;
 }
 
-static liana_status write_weights(const liana__training *training, float *const *values, liana__error *error)
+liana_status liana__training_write_weights(liana__training *training, float *const *values, liana__error *error)
 {
     const liana_model *model = training->model;
     for (size_t i = 0; i < model->num_weights; i++) {
@@ -243,21 +243,25 @@ static liana_status write_weights(const liana__training *training, float *const 
     return LIANA_OK;
 }
 
+void liana__training_free_weights(const liana__training *training, float **values)
+{
+    for (size_t i = 0; values && i < training->model->num_weights; i++) free(values[i]);
+    free(values);
+}
+
 liana_status liana__training_begin_stage(liana__training *training, size_t stage, const liana__notes *notes,
                                          liana__error *error)
 {
     liana__training_state *state = &training->state;
-    float **values = calloc(training->model->num_weights + 1, sizeof *values);
-    if (!values) return liana__fail_memory(error, "the weights");
-    liana_status status = read_weights(training, values, error);
+    float **values;
+    liana_status status = liana__training_read_weights(training, &values, error);
     if (status == LIANA_OK) {
         liana__training_stage_apply(training->stages, stage, training->model);
         take_optimizer(training, &training->stages->items[stage].optimizer, &training->compiled);
         status = compile_again(training, notes, error);
     }
-    if (status == LIANA_OK) status = write_weights(training, values, error);
-    for (size_t i = 0; i < training->model->num_weights; i++) free(values[i]);
-    free(values);
+    if (status == LIANA_OK) status = liana__training_write_weights(training, values, error);
+    liana__training_free_weights(training, values);
     LIANA_TRY(status);
     state->stage_updates += liana__training_state_applied(state);
     state->stage = (int64_t)stage;
@@ -279,15 +283,12 @@ static liana_status share_variable(liana__cluster *cluster, liana__variable *var
                                    liana__error *error)
 {
     const size_t size = variable->buffer->size;
-    void *values = malloc(size + 1);
+    LIANA__SCOPED_MEMORY void *values = malloc(size + 1);
     if (!values) return liana__fail_memory(error, variable->name);
-    liana_status status = liana__variable_read(variable, values, error);
-    if (status == LIANA_OK) status = tell(cluster, values, size, error);
-    if (status == LIANA_OK && !liana__cluster_is_chief(cluster)) {
-        status = liana__variable_write(variable, values, error);
-    }
-    free(values);
-    return status;
+    LIANA_TRY(liana__variable_read(variable, values, error));
+    LIANA_TRY(tell(cluster, values, size, error));
+    if (!liana__cluster_is_chief(cluster)) LIANA_TRY(liana__variable_write(variable, values, error));
+    return LIANA_OK;
 }
 
 static liana_status share_variables(liana__training *training, chief_teller tell, liana__error *error)

@@ -73,6 +73,14 @@ liana_status liana__training_share_variables(liana__training *training, liana__e
 /* The same of values that the chief alone has, such as those of a file: its death is an error then. */
 liana_status liana__training_take_variables(liana__training *training, liana__error *error) LIANA_MUST_USE;
 
+/* Copies of the model's weights, by their number, to be freed even where reading fails. Errors: OUT_OF_MEMORY, and those of
+ * the device. */
+liana_status liana__training_read_weights(const liana__training *training, float ***values, liana__error *error)
+    LIANA_MUST_USE;
+liana_status liana__training_write_weights(liana__training *training, float *const *values, liana__error *error)
+    LIANA_MUST_USE;
+void liana__training_free_weights(const liana__training *training, float **values);
+
 void liana__training_close(liana__training *training);
 
 /* The rate of update `iteration`, counted from 0, before the rate factor. `schedule` is the training's with its lengths.

@@ -75,11 +75,4 @@ liana__value *liana__training_state_doubts(const liana__training_state *state, l
  */
 void liana__training_state_next_fit(liana__training_state *state, int64_t initial_epoch);
 
-/* Whether two trainings are in the same state: the same place, sums, history (without timing), states of callbacks,
- * and variables with the same names and contents, bit for bit. *difference (at least 160 bytes) names the first
- * thing that is not. Errors: those of reading the devices. */
-liana_status liana__training_state_equal(const liana__training_state *a, const liana__variables *a_variables,
-                                         const liana__training_state *b, const liana__variables *b_variables,
-                                         bool *equal, char *difference, liana__error *error) LIANA_MUST_USE;
-
 #endif

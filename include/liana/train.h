@@ -291,7 +291,9 @@ LIANA_API void liana_learning_rate_sweep_free(liana_learning_rate_sweep *sweep);
 
 /* One update. Of the options those are read that compile a model: optimizer, losses, metrics, class_weights,
  * example_weight, microbatch, device, strategy, precision, seed, batch_size (the largest batch that will come; 0: this one's
- * size), and steps_per_epoch (for schedules with lengths in epochs). `options` may be NULL. The next call with the same
+ * size), steps_per_epoch (for schedules with lengths in epochs), and of checkpoints their folder on this machine, how many
+ * are kept, checkpoint_steps (0: after each update) and resume: the first update goes on from the newest one. `options` may
+ * be NULL. The next call with the same
  * options goes on with the same optimizer state: batches in the order of a fit's first epoch give the bits of that epoch.
  * Results (may be NULL) are those before the update. With parameter servers whose workers are not in step all processes
  * meet after it: of the first gradients' examples, or by one worker after the other. Errors: as liana_fit; OUT_OF_RANGE for

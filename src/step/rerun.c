@@ -2,6 +2,7 @@
 #include "step/rerun.h"
 
 #include "base/context.h"
+#include "base/scoped.h"
 #include "ir/graph.h"
 #include "optimizers/optimizer.h"
 
@@ -267,26 +268,25 @@ static liana_status make_sum_graph(const liana__rerun *rerun, const char *name, 
     return status;
 }
 
+static liana_status run_nodes(const liana__incident *incident, liana__node_check *check, liana__error *error)
+{
+    const liana__node_check_options options = {.inputs = incident->inputs,
+                                               .variables = incident->variables,
+                                               .keep_results = true};
+    return liana__node_check_run(incident->graph, &options, check, error);
+}
+
 /* The term of a shard. */
 static liana_status compute_term(const liana__rerun *rerun, const liana__leaf_batch *shards, size_t number,
                                  size_t output, void *term, liana__error *error)
 {
-    liana__incident shard = {0};
-    liana__node_check check = {0};
-    liana_status status = liana__rerun_shard(rerun, shards, number, &shard, error);
-    if (status == LIANA_OK) {
-        const liana__node_check_options options = {.inputs = shard.inputs,
-                                                   .variables = shard.variables,
-                                                   .keep_results = true};
-        status = liana__node_check_run(shard.graph, &options, &check, error);
-    }
-    if (status == LIANA_OK) {
-        const liana__node *node = check.graph->outputs[output].node;
-        memcpy(term, check.results[output], liana__byte_size(node->dtype, &node->shape));
-    }
-    liana__node_check_free(&check);
-    liana__incident_free(&shard);
-    return status;
+    LIANA__SCOPED(liana__incident) shard = {0};
+    LIANA__SCOPED(liana__node_check) check = {0};
+    LIANA_TRY(liana__rerun_shard(rerun, shards, number, &shard, error));
+    LIANA_TRY(run_nodes(&shard, &check, error));
+    const liana__node *node = check.graph->outputs[output].node;
+    memcpy(term, check.results[output], liana__byte_size(node->dtype, &node->shape));
+    return LIANA_OK;
 }
 
 static const char *same_layer(const void *user, const liana__node *node)
@@ -333,16 +333,10 @@ static liana_status collect_round(const liana__rerun *rerun, const liana__fault 
     LIANA_TRY(note_owners(rerun, false, incident, error));
     LIANA_TRY(examine(rerun, fault, "sums that the update reads", NULL, incident, error));
     if (liana__incident_is_reproduced(incident)) return LIANA_OK;
-    liana__node_check check = {0};
-    const liana__node_check_options options = {.inputs = incident->inputs,
-                                               .variables = incident->variables,
-                                               .keep_results = true};
-    LIANA_TRY(liana__node_check_run(incident->graph, &options, &check, error));
-    const liana_status status =
-        update->finish_round(update->user, round, check.results[0], own->scalars, &own->finished[round], error);
+    LIANA__SCOPED(liana__node_check) check = {0};
+    LIANA_TRY(run_nodes(incident, &check, error));
     own->num_finished++;
-    liana__node_check_free(&check);
-    return status;
+    return update->finish_round(update->user, round, check.results[0], own->scalars, &own->finished[round], error);
 }
 
 static liana_status run_update(const liana__rerun *rerun, const liana__fault *fault, given *own,
@@ -364,13 +358,12 @@ static liana_status collect_update(const liana__rerun *rerun, const liana__fault
                                    liana__error *error)
 {
     const size_t count = plan_of(rerun)->update->num_scalars;
-    given own = {.scalars = calloc(1 + count, sizeof *own.scalars), .num_scalars = 1 + count};
-    if (!own.scalars) return liana__fail_memory(error, "an update");
-    own.scalars[0] = (float)liana__batch_step_count(rerun->batch);
-    for (size_t i = 0; i < count; i++) own.scalars[1 + i] = (float)rerun->scalars[i];
-    const liana_status status = run_update(rerun, fault, &own, incident, error);
-    free(own.scalars);
-    return status;
+    LIANA__SCOPED_MEMORY float *scalars = calloc(1 + count, sizeof *scalars);
+    if (!scalars) return liana__fail_memory(error, "an update");
+    given own = {.scalars = scalars, .num_scalars = 1 + count};
+    scalars[0] = (float)liana__batch_step_count(rerun->batch);
+    for (size_t i = 0; i < count; i++) scalars[1 + i] = (float)rerun->scalars[i];
+    return run_update(rerun, fault, &own, incident, error);
 }
 
 /* ---- the penalty ---- */

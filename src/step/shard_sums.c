@@ -24,12 +24,12 @@ static bool add(liana_location here, liana__shard_sums *own, liana_tensor variab
     const liana__node *node = liana__tensor_node(variable);
     if (node && liana__step_sums_find(sums, node->name)) {
         liana__graph_fail(own->graph, here, LIANA_INVALID_ARGUMENT,
-                          "the leaf gives the variable '%s' two gradients or averages; give one", node->name);
+                          "the shard gives the variable '%s' two gradients or averages; give one", node->name);
     }
     if (!node || own->graph->status != LIANA_OK) return false;
     if (!liana__grow(&sums->items, sums->count, &own->capacity, sizeof *sums->items) ||
         !liana__grow(&own->values, sums->count, &own->value_capacity, sizeof *own->values)) {
-        liana__graph_fail(own->graph, here, LIANA_OUT_OF_MEMORY, "out of memory for a leaf");
+        liana__graph_fail(own->graph, here, LIANA_OUT_OF_MEMORY, "out of memory for a shard");
         return false;
     }
     item.variable = node->name;

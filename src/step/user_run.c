@@ -1,5 +1,6 @@
 /* Running a step, batch after batch, with workers in step. */
 #include "base/context.h"
+#include "base/scoped.h"
 #include "step/rerun.h"
 #include "step/user_step.h"
 
@@ -25,8 +26,8 @@ static void tell_origin(const liana_step *step, const liana__batch *batch, const
     const liana__fault *fault = liana__step_fault(step->step);
     const liana__rerun rerun = {.step = step->step, .batch = batch, .scalars = scalars};
     const liana__error kept = *error;
-    liana__incident incident = {0};
-    liana__text text = {0};
+    LIANA__SCOPED(liana__incident) incident = {0};
+    LIANA__SCOPED(liana__text) text = {0};
     if ((fault->kind != LIANA__FAULT_SUM && fault->kind != LIANA__FAULT_SUMS) || batch->workers) return;
     const liana_status status = liana__rerun_find(&rerun, fault, &incident, error);
     if (status == LIANA_OK) liana__incident_tell(&incident, &text);
@@ -34,8 +35,6 @@ static void tell_origin(const liana_step *step, const liana__batch *batch, const
     if (text.length && !text.failed) {
         liana__fail(error, LIANA_OUT_OF_RANGE, "%s; %s", kept.message, text.data);
     }
-    liana__text_free(&text);
-    liana__incident_free(&incident);
 }
 
 static liana_status run_batch(liana_step *step, const liana_step_batch *batch, const liana_setting *settings,

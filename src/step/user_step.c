@@ -3,6 +3,7 @@
 
 #include "backends/pjrt/platform.h"
 #include "base/context.h"
+#include "base/scoped.h"
 #include "distribute/strategies/strategies.h"
 #include "ir/graph.h"
 #include "ir/shape.h"
@@ -368,12 +369,10 @@ liana_status liana__user_check_variables(const liana_step *step)
     const liana_variables *variables = step->variables;
     for (size_t i = 0; i < step->num_known; i++) {
         if (!step->is_used[i] || variables->states[i].initialized) continue;
-        bool *wanted = calloc(variables->values.count + 1, sizeof *wanted);
+        LIANA__SCOPED_MEMORY bool *wanted = calloc(variables->values.count + 1, sizeof *wanted);
         if (!wanted) return liana__fail_memory(&step->context->error, "a step");
         memcpy(wanted, step->is_used, step->num_known * sizeof *wanted);
-        liana_status status = liana__variables_require(variables, step->options.name, wanted);
-        free(wanted);
-        return status;
+        return liana__variables_require(variables, step->options.name, wanted);
     }
     return LIANA_OK;
 }
@@ -383,7 +382,7 @@ liana_status liana__user_agree(liana_step *step, liana__error *error)
     if (!step->cluster || step->has_agreed) return LIANA_OK;
     const liana_step_options *options = &step->options;
     liana_graph *graph = NULL;
-    liana__facts facts = {0};
+    LIANA__SCOPED(liana__facts) facts = {0};
     const char *name = liana__arena_format(&step->arena, "a shard of %s", options->name);
     const liana__graph_agreement own = {step->device, &step->variables->values, step->cluster, name};
     liana__facts_add_number(&facts, "batch_size", (double)options->batch_size);
@@ -399,7 +398,6 @@ liana_status liana__user_agree(liana_step *step, liana__error *error)
     }
     if (status == LIANA_OK) status = liana__facts_agree_shortly(&step->update_facts, step->cluster, error);
     if (status == LIANA_OK) liana__facts_free(&step->update_facts);
-    liana__facts_free(&facts);
     step->has_agreed = status == LIANA_OK;
     return status;
 }

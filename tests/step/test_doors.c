@@ -1,13 +1,15 @@
 /* The doors of the step: a fit, single batches, a step of a program's own, and an estimator. Each does the same updates of one
- * line, and each must be able to do what the others can. Deaths and slices: tests/distribute/cluster/test_deaths.c. */
+ * line, and each must be able to do what the others can. Deaths: tests/distribute/cluster/test_deaths.c. */
+#include "harness/cluster/hub_fit.h"
 #include "harness/pjrt_plugin.h"
 #include "harness/tiny_fit.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The last batch is a partial one. */
-enum { ROWS = 44, WIDTH = 3, BATCH = 8, SHARD = 4, UPDATES = 6, NUM_WEIGHTS = WIDTH + 1 };
+enum { ROWS = 44, WIDTH = 3, BATCH = 8, SHARD = 4, UPDATES = 6, STOPPED = 2, NUM_WEIGHTS = WIDTH + 1 };
 
 static const char optimizer[] = "{name: Adam, learning_rate: 0.05}";
 
@@ -134,10 +136,13 @@ static void run_fit(const recipe *wanted, result *made)
 
 static void run_batches(const recipe *wanted, result *made)
 {
+    char path[600];
     rows own = open_rows(wanted);
-    const liana_fit_options options = fit_options(wanted);
+    liana_fit_options options = fit_options(wanted);
     liana_status status = LIANA_OK;
-    for (int64_t i = 0; status == LIANA_OK && i < wanted->end; i++) {
+    options.checkpoints = path_in(wanted, "batches", path, sizeof path);
+    options.resume = wanted->goes_on;
+    for (int64_t i = wanted->goes_on ? STOPPED : 0; status == LIANA_OK && i < wanted->end; i++) {
         liana_array arrays[2];
         batch_of(&own, i, arrays);
         status = liana_train_on_batch(own.model, &options, arrays, 2, NULL);
@@ -182,7 +187,7 @@ static void run_step(const recipe *wanted, result *made)
     char path[600];
     const char *file = path_in(wanted, "step.safetensors", path, sizeof path);
     rows own = open_rows(wanted);
-    loop running = {&own, wanted->goes_on ? UPDATES / 2 - 1 : 0};
+    loop running = {&own, wanted->goes_on ? STOPPED : 0};
     liana_device *device;
     liana_variables *variables;
     liana_step *step;
@@ -376,12 +381,31 @@ static void test_going_on(void **state)
     snprintf(folder, sizeof folder, "%s", liana__test_path("kept"));
     for (int i = 0; i < NUM_DOORS; i++) {
         result whole, part, rest;
-        if (doors[i].run == run_batches) continue;
         run_well(&doors[i], &(recipe){.end = UPDATES + 2}, &whole);
-        run_well(&doors[i], &(recipe){.end = UPDATES / 2 - 1, .folder = folder}, &part);
+        run_well(&doors[i], &(recipe){.end = STOPPED, .folder = folder}, &part);
         run_well(&doors[i], &(recipe){.end = UPDATES + 2, .folder = folder, .goes_on = true}, &rest);
         assert_memory_equal(rest.weights, whole.weights, sizeof whole.weights);
         assert_memory_not_equal(part.weights, whole.weights, sizeof whole.weights);
+    }
+}
+
+/* In a cluster whose parameter servers hold the variables in slices the bits are those of one process. */
+static void test_slices(void **state)
+{
+    (void)state;
+    static const liana__hub_recipe recipes[] = {
+        {.optimizer = "Adam", .epochs = 1},
+        {.is_batches = true, .optimizer = "Adam"},
+        {.is_step = true},
+        {.is_estimator = true, .optimizer = "Adam", .epochs = 1},
+    };
+    liana__hub_make_data();
+    for (size_t i = 0; i < sizeof recipes / sizeof *recipes; i++) {
+        liana__hub_result results[4], alone = liana__hub_fit_alone(&recipes[i]);
+        liana__hub_fit(&recipes[i], 2, 2, results);
+        for (size_t rank = 0; rank < 4; rank++) liana__hub_assert_same(&alone, &results[rank]);
+        liana__hub_free_results(results, 4);
+        free(alone.weights);
     }
 }
 
@@ -394,6 +418,7 @@ int main(void)
         cmocka_unit_test(test_bad_numbers_on_a_device),
         cmocka_unit_test(test_bad_updates_are_left_out),
         cmocka_unit_test(test_going_on),
+        cmocka_unit_test(test_slices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

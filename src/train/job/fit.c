@@ -20,27 +20,40 @@ static liana_status keep_states(liana__fit_run *fit)
     return liana__callback_list_save(fit->options->callbacks, &fit->state->callbacks, fit->error);
 }
 
+typedef struct saving {
+    liana__training *training;
+    liana_status (*save)(void *user, liana__error *error);
+    void *user;
+} saving;
+
 /* The chief writes; from the others it gets what they hold: also what it did not ask for, since it failed before. All
  * fail if it fails. */
 static liana_status save_or_attend(void *user, bool is_chief, liana__error *error)
 {
-    const liana__fit_run *fit = user;
-    liana__cluster *cluster = fit->training->cluster;
+    const saving *own = user;
+    liana__cluster *cluster = own->training->cluster;
     liana__phase_part("save");
-    if (!cluster) return fit->options->save(fit->options->user, error);
+    if (!cluster) return own->save(own->user, error);
     liana__error unread = {0};
     const uint64_t before = cluster->held_reads, failures = cluster->held_failures;
-    liana_status status = is_chief ? fit->options->save(fit->options->user, error) : LIANA_OK;
+    liana_status status = is_chief ? own->save(own->user, error) : LIANA_OK;
     /* The others have failed to read the same: another try would have nobody to talk to. */
     if (cluster->held_failures != failures) return status;
     const size_t done = (size_t)(cluster->held_reads - before);
-    LIANA_TRY(liana__held_attend(&fit->training->variables, done, status == LIANA_OK ? error : &unread));
+    LIANA_TRY(liana__held_attend(&own->training->variables, done, status == LIANA_OK ? error : &unread));
     return status;
+}
+
+liana_status liana__fit_save(liana__training *training, liana_status (*save)(void *user, liana__error *error),
+                             void *user, liana__error *error)
+{
+    saving own = {training, save, user};
+    return liana__chief_does(training->cluster, save_or_attend, &own, error);
 }
 
 static liana_status save(const liana__fit_run *fit, liana__error *error)
 {
-    return liana__chief_does(fit->training->cluster, save_or_attend, (void *)(uintptr_t)fit, error);
+    return liana__fit_save(fit->training, fit->options->save, fit->options->user, error);
 }
 
 /* Puts the averages in the place of the weights; *swapped: it did. */

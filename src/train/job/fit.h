@@ -49,6 +49,11 @@ typedef struct liana__fit_options {
 liana_status liana__fit(liana__training *training, const liana__fit_options *options, liana__error *error)
     LIANA_MUST_USE;
 
+/* Calls `save` where the checkpoints are: in the process itself, or in the chief of its cluster, while the others give what
+ * they hold. All fail if it fails. */
+liana_status liana__fit_save(liana__training *training, liana_status (*save)(void *user, liana__error *error),
+                             void *user, liana__error *error) LIANA_MUST_USE;
+
 /* Whether a training of this length is over in a state, as far as it can be told without its data: it ended, and
  * neither is it longer now, nor is the callback gone that ended it. One that ended at a time of the clock is over if
  * that time, or the one that is now given, is past. */

@@ -66,20 +66,20 @@ static double places_of(const liana_shape *shape)
     return places;
 }
 
-static int64_t num_leaves(const liana_layer_call *call)
+static int64_t num_shards(const liana_layer_call *call)
 {
-    return call->leaves > 0 ? call->leaves : 1;
+    return call->shards > 0 ? call->shards : 1;
 }
 
-/* The examples of each leaf that are there, f32 [leaves, 1]. */
+/* The examples of each shard that are there, f32 [shards, 1]. */
 static liana_tensor count_examples(liana_layer_call *call)
 {
-    int64_t leaves = num_leaves(call), size = liana_tensor_shape(call->inputs[0]).dims[0] / leaves;
-    liana_tensor present = liana_op_reshape_at(call->here, call->present, liana_shape_of(leaves, size));
+    int64_t shards = num_shards(call), size = liana_tensor_shape(call->inputs[0]).dims[0] / shards;
+    liana_tensor present = liana_op_reshape_at(call->here, call->present, liana_shape_of(shards, size));
     return liana_op_reduce_sum_at(call->here, present, LIANA_AXES(1), true);
 }
 
-/* The elements of a channel in the examples of each leaf that are there, [leaves, 1] in the dtype of `like`. In a leaf
+/* The elements of a channel in the examples of each shard that are there, [shards, 1] in the dtype of `like`. In a shard
  * without examples it is 1, so that its statistics are 0. */
 static liana_tensor count_present(liana_layer_call *call, liana_tensor like)
 {
@@ -100,7 +100,7 @@ static liana_tensor sum_places(liana_layer_call *call, liana_tensor x)
     return places.count ? liana_op_reduce_sum_at(call->here, x, places, false) : x;
 }
 
-/* The mean of each channel over the examples of each leaf that are there: [leaves, channels]. First come the sums in
+/* The mean of each channel over the examples of each shard that are there: [shards, channels]. First come the sums in
  * each example. So x keeps its shape, which a TPU may have to copy for another one, and only small tensors are
  * masked. */
 static liana_tensor mean_by_leaf(liana_layer_call *call, liana_tensor x, liana_tensor count)
@@ -108,20 +108,20 @@ static liana_tensor mean_by_leaf(liana_layer_call *call, liana_tensor x, liana_t
     liana_tensor sums = sum_places(call, x);
     sums = liana_op_multiply_at(call->here, sums, present_rows(call, sums));
     const int64_t channels = liana_tensor_shape(sums).dims[1];
-    sums = liana_op_reshape_at(call->here, sums, liana_shape_of(num_leaves(call), -1, channels));
+    sums = liana_op_reshape_at(call->here, sums, liana_shape_of(num_shards(call), -1, channels));
     return liana_op_divide_at(call->here, liana_op_reduce_sum_at(call->here, sums, LIANA_AXES(1), false), count);
 }
 
-/* The leaf's row of [leaves, channels] for each example: [batch, 1, ..., channels]; of one leaf [1, 1, ...,
+/* The shard's row of [shards, channels] for each example: [batch, 1, ..., channels]; of one shard [1, 1, ...,
  * channels]. */
 static liana_tensor row_of_leaf(liana_layer_call *call, liana_tensor each)
 {
-    const int64_t leaves = num_leaves(call), channels = liana_tensor_shape(each).dims[1];
+    const int64_t shards = num_shards(call), channels = liana_tensor_shape(each).dims[1];
     liana_shape shape = liana_tensor_shape(call->inputs[0]);
-    if (leaves > 1) {
-        const int64_t size = shape.dims[0] / leaves;
-        each = liana_op_reshape_at(call->here, each, liana_shape_of(leaves, 1, channels));
-        each = liana_op_broadcast_to_at(call->here, each, liana_shape_of(leaves, size, channels));
+    if (shards > 1) {
+        const int64_t size = shape.dims[0] / shards;
+        each = liana_op_reshape_at(call->here, each, liana_shape_of(shards, 1, channels));
+        each = liana_op_broadcast_to_at(call->here, each, liana_shape_of(shards, size, channels));
     } else {
         shape.dims[0] = 1;
     }
@@ -129,9 +129,9 @@ static liana_tensor row_of_leaf(liana_layer_call *call, liana_tensor each)
     return liana_op_reshape_at(call->here, each, shape);
 }
 
-/* Of the examples that are there, by leaf. */
+/* Of the examples that are there, by shard. */
 typedef struct present_statistics {
-    liana_tensor mean, variance; /* [leaves, channels] */
+    liana_tensor mean, variance; /* [shards, channels] */
     liana_tensor fixed_mean;     /* `mean`, a constant for gradients */
     liana_tensor centred;        /* x without it */
 } present_statistics;
@@ -148,7 +148,7 @@ static present_statistics measure_present(liana_layer_call *call)
     return made;
 }
 
-/* beta for each leaf: [leaves, channels]. The mean's gradient comes with beta's, since both need the same sum over x,
+/* beta for each shard: [shards, channels]. The mean's gradient comes with beta's, since both need the same sum over x,
  * which then is made once. */
 static liana_tensor shift_of(liana_layer_call *call, liana_tensor mean, liana_tensor factor, liana_tensor beta)
 {
@@ -201,15 +201,15 @@ static void register_updates(liana_layer_call *call, liana_tensor shard_mean, li
     call->num_updates = 2;
 }
 
-/* [channels], or a row of them for each leaf. */
+/* [channels], or a row of them for each shard. */
 static liana_tensor second_moment(liana_layer_call *call, liana_tensor mean, liana_tensor variance, size_t weight)
 {
     liana_tensor distance = liana_op_subtract_at(call->here, mean, call->weights[weight]);
     return liana_op_add_at(call->here, unbiased_variance(call, variance), liana_op_square_at(call->here, distance));
 }
 
-/* The mean over leaves, weighted by their examples: [channels]. */
-static liana_tensor mean_of_leaves(liana_layer_call *call, liana_tensor each)
+/* The mean over shards, weighted by their examples: [channels]. */
+static liana_tensor mean_of_shards(liana_layer_call *call, liana_tensor each)
 {
     liana_shape shape = liana_tensor_shape(each);
     if (shape.dims[0] == 1) return liana_op_reshape_at(call->here, each, liana_shape_of(shape.dims[1]));
@@ -238,7 +238,7 @@ static liana_tensor call_layer(liana_layer_call *call)
     if (call->present.id) {
         present_statistics found = measure_present(call);
         liana_tensor moment = second_moment(call, found.mean, found.variance, mean);
-        register_updates(call, mean_of_leaves(call, found.mean), mean_of_leaves(call, moment), mean, variance);
+        register_updates(call, mean_of_shards(call, found.mean), mean_of_shards(call, moment), mean, variance);
         return normalise_present(call, &found, gamma, beta, chosen->epsilon);
     }
     liana_tensor statistics = liana_op_batch_norm_statistics_at(call->here, x);

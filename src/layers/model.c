@@ -161,10 +161,10 @@ bool liana__layer_infers(const liana_model *model, size_t layer)
     return infers;
 }
 
-int64_t liana_model_num_parameters(const liana_model *model, bool trainable_only)
+int64_t liana__model_num_parameters(const liana_model *model, bool trainable_only)
 {
     int64_t count = 0;
-    for (size_t i = 0; model && i < model->num_weights; i++) {
+    for (size_t i = 0; i < model->num_weights; i++) {
         if (!trainable_only || liana__weight_trainable(model, i)) count += liana_shape_size(&model->weights[i].shape);
     }
     return count;

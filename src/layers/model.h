@@ -400,6 +400,9 @@ typedef struct liana__model_result {
     liana_tensor mask; /* bool [batch, steps]: false where a step is padding; invalid: none is */
 } liana__model_result;
 
+/* The number of parameters in all weights, or in trainable weights only. */
+int64_t liana__model_num_parameters(const liana_model *model, bool trainable_only);
+
 /* Arrays are in the graph's arena. */
 typedef struct liana__model_results {
     const liana__model_result *outputs; /* in the order of the model's; invalid tensors after an error */
@@ -424,10 +427,6 @@ typedef struct liana_call_record {
     void (*add)(struct liana_call_record *record, const liana_model *model, const liana_call_effects *effects,
                 liana_tensor penalties);
 } liana_call_record;
-
-/* The penalty of all weights that have one and are trained: an f32 scalar, of the graph's variables. Invalid: no weight
- * has one. */
-liana_tensor liana__model_penalty(const liana_model *model, liana_graph *graph);
 
 /* The new value of the moving average of update `index`: momentum, statistic and `about` as above, in one step. The
  * results' weights begin with the model's weight `first`. */

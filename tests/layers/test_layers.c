@@ -180,8 +180,8 @@ static void test_shapes_and_weights(void **state)
     assert_int_equal(liana__model_find_weight(model, "b/gamma"), -1);
     assert_weight("n/kernel", liana_shape_of(1, 7), true);
     int64_t all = 360 + 8 + 288 + 48 + 12 + 72 + 120 + 5 + 15 + 14;
-    assert_int_equal(liana_model_num_parameters(model, false), all);
-    assert_int_equal(liana_model_num_parameters(model, true), all - 10);
+    assert_int_equal(liana_model_info(model).num_parameters, all);
+    assert_int_equal(liana_model_info(model).num_trainable_parameters, all - 10);
 }
 
 static void test_one_number_of_a_pair_is_both(void **state)

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-/* What an error leaves: invalid tensors. */
+/* What an error shards: invalid tensors. */
 static const liana__model_result no_results[LIANA_MAX_MODEL_OUTPUTS];
 
 /* A call that is being built. */
@@ -157,7 +157,7 @@ static liana__model_result call_layer(building *own, size_t index, size_t number
         .trainable = layer->trainable,
         .positions = mode->positions,
         .present = mode->present,
-        .leaves = mode->leaves,
+        .shards = mode->leaves,
         .seed = mode->seed,
         .salt = liana__layer_salt(index, number),
         .declared = own->model->weights + layer->first_weight,

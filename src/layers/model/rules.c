@@ -147,18 +147,3 @@ bool liana__weight_is_needed_whole(const liana_model *model, size_t weight)
     bool regularizer = liana__weight_is_regularized(model, weight) && !item->regularizer.type->is_by_element;
     return regularizer || (item->constraint.type && !item->constraint.type->is_by_element);
 }
-
-/* ---- graphs ---- */
-
-liana_tensor liana__model_penalty(const liana_model *model, liana_graph *graph)
-{
-    liana_tensor total = {0};
-    for (size_t i = 0; i < model->num_weights; i++) {
-        const liana__weight *weight = &model->weights[i];
-        if (!liana__weight_is_regularized(model, i)) continue;
-        liana_tensor variable = liana_graph_variable(graph, weight->name, LIANA_F32, weight->shape);
-        liana_tensor penalty = liana__regularizer_of_variable(&weight->regularizer, variable);
-        total = total.id ? liana_op_add(total, penalty) : penalty;
-    }
-    return total;
-}

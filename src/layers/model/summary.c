@@ -175,7 +175,7 @@ void liana__model_summary(const liana_model *model, liana__text *text)
         add_row(text, row, widths, num_columns);
     }
     add_rule(text, '=', widths, num_columns);
-    int64_t all = liana_model_num_parameters(model, false), trainable = liana_model_num_parameters(model, true);
+    int64_t all = liana__model_num_parameters(model, false), trainable = liana__model_num_parameters(model, true);
     add_count(text, "Total params", all);
     add_count(text, "Trainable params", trainable);
     add_count(text, "Non-trainable params", all - trainable);

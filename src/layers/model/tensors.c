@@ -13,16 +13,6 @@ static liana_port open_batch(liana__model_port port)
     return (liana_port){port.name, port.dtype, port.shape};
 }
 
-size_t liana_model_num_inputs(const liana_model *model)
-{
-    return model ? liana__model_num_inputs(model) : 0;
-}
-
-size_t liana_model_num_outputs(const liana_model *model)
-{
-    return model ? liana__model_num_outputs(model) : 0;
-}
-
 liana_port liana_model_input(const liana_model *model, size_t index)
 {
     return model ? open_batch(liana__model_input(model, index)) : (liana_port){0};
@@ -33,9 +23,14 @@ liana_port liana_model_output(const liana_model *model, size_t index)
     return model ? open_batch(liana__model_output(model, index)) : (liana_port){0};
 }
 
-size_t liana_model_num_weights(const liana_model *model)
+liana_model_facts liana_model_info(const liana_model *model)
 {
-    return model ? model->num_weights : 0;
+    if (!model) return (liana_model_facts){0};
+    return (liana_model_facts){.num_inputs = liana__model_num_inputs(model),
+                               .num_outputs = liana__model_num_outputs(model),
+                               .num_weights = model->num_weights,
+                               .num_parameters = liana__model_num_parameters(model, false),
+                               .num_trainable_parameters = liana__model_num_parameters(model, true)};
 }
 
 liana_weight liana_model_weight(const liana_model *model, size_t index)
@@ -219,6 +214,11 @@ liana_tensor liana_model_penalty_at(liana_location here, const liana_model *mode
     if (!graph && model) liana__fail_null(&model->context->error, __func__, "graph");
     if (!graph || graph->status != LIANA_OK) return (liana_tensor){graph, 0};
     if (!LIANA__GRAPH_REQUIRE(graph, here, model)) return (liana_tensor){graph, 0};
-    liana_tensor total = liana__model_penalty(model, graph);
+    liana_tensor total = {0};
+    for (size_t i = 0; i < model->num_weights; i++) {
+        const liana__weight *weight = &model->weights[i];
+        if (!liana__weight_is_regularized(model, i)) continue;
+        total = liana__regularizer_add(&weight->regularizer, graph, weight->name, weight->shape, total);
+    }
     return total.id || graph->status != LIANA_OK ? total : liana_graph_scalar_at(here, graph, LIANA_F32, 0);
 }

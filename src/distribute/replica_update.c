@@ -1,6 +1,8 @@
 /* An update on one device, with the sums that it reads. */
 #include "distribute/replica_update.h"
 
+#include "base/scoped.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +16,8 @@ void liana__replica_update_free(liana__replica_update *update)
         free(update->programs[i].sums_read);
         free(update->programs[i].chunk_sums);
     }
+    liana__finite_check_free(&update->sums_check);
+    liana__finite_check_free(&update->new_values);
     free(update->programs);
     free(update->finished);
     free(update->scalars);
@@ -56,6 +60,19 @@ static liana_status make_program(liana__device *device, const liana__strategy_pl
     return liana__program_prepare(made->program, error);
 }
 
+static liana_status make_checks(liana__device *device, liana__replica_update *update, liana__error *error)
+{
+    const liana__update_program *last = &update->programs[update->plan->num_sum_rounds];
+    if (!last->program) return LIANA_OK;
+    const liana_graph *graph = last->program->graph;
+    LIANA_TRY(liana__finite_check_create(device, graph->inputs, last->num_read, NULL, &update->sums_check, error));
+    LIANA__SCOPED_MEMORY liana__node **assigned = calloc(graph->num_assignments + 1, sizeof *assigned);
+    if (!assigned) return liana__fail_memory(error, "the update");
+    for (size_t i = 0; i < graph->num_assignments; i++) assigned[i] = graph->assignments[i].variable;
+    return liana__finite_check_create(device, assigned, graph->num_assignments, update->plan->variables,
+                                      &update->new_values, error);
+}
+
 liana_status liana__replica_update_create(liana__device *device, const liana__strategy_plan *plan,
                                           liana__replica_update *update, liana__error *error)
 {
@@ -66,7 +83,7 @@ liana_status liana__replica_update_create(liana__device *device, const liana__st
     update->scalars = calloc(plan->num_scalars + 1, sizeof *update->scalars);
     if (!update->programs || !update->finished || !update->scalars) return liana__fail_memory(error, "the update");
     for (size_t i = 0; i < count; i++) LIANA_TRY(make_program(device, plan, i, &update->programs[i], error));
-    return LIANA_OK;
+    return make_checks(device, update, error);
 }
 
 /* ---- running ---- */
@@ -99,6 +116,17 @@ liana_status liana__replica_update_run_program(liana__replica_update *update, si
     LIANA_TRY(liana__program_run(own->program, error));
     if (number == update->plan->num_sum_rounds) return LIANA_OK;
     return liana__program_fetch(own->program, 0, own->chunk_sums, error);
+}
+
+liana_status liana__replica_update_check(liana__replica_update *update, liana__checked what,
+                                         const liana__sum_feed *sums, liana__non_finite *found, liana__error *error)
+{
+    liana__finite_check *check = what == LIANA__CHECK_SUMS ? &update->sums_check : &update->new_values;
+    const liana__update_program *last = &update->programs[update->plan->num_sum_rounds];
+    for (size_t i = 0; what == LIANA__CHECK_SUMS && check->program && i < last->num_read; i++) {
+        LIANA_TRY(sums->feed(sums->user, check->program, i, last->sums_read[i], error));
+    }
+    return liana__finite_check_run(check, found, error);
 }
 
 liana_status liana__replica_update_run(liana__replica_update *update, const liana__sum_feed *sums, const float *scalars,

@@ -19,6 +19,7 @@ typedef struct liana__replica_update {
     liana__update_program *programs; /* of the rounds, then of the update; NULL: not made yet */
     const float **finished;          /* by round */
     float *scalars;
+    liana__finite_check sums_check, new_values; /* of what the last program reads, and of what it assigns to */
 } liana__replica_update;
 
 /* Lets an input of a program read a sum of the leaves. */
@@ -37,6 +38,10 @@ void liana__replica_update_free(liana__replica_update *update);
  * scalars and the finished sums that are in `update`. No program: nothing. */
 liana_status liana__replica_update_run_program(liana__replica_update *update, size_t number,
                                                const liana__sum_feed *sums, liana__error *error) LIANA_MUST_USE;
+/* Looks for numbers that are not finite in what the update reads or assigns to. Errors: those of the device. */
+liana_status liana__replica_update_check(liana__replica_update *update, liana__checked what,
+                                         const liana__sum_feed *sums, liana__non_finite *found, liana__error *error)
+    LIANA_MUST_USE;
 /* One update. `scalars` are the plan's. */
 liana_status liana__replica_update_run(liana__replica_update *update, const liana__sum_feed *sums, const float *scalars,
                                        liana__error *error) LIANA_MUST_USE;

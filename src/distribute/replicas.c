@@ -4,6 +4,7 @@
 #include "distribute/replicas.h"
 
 #include "backends/leaf_programs.h"
+#include "base/scoped.h"
 #include "distribute/device_group.h"
 #include "distribute/replica_update.h"
 
@@ -15,7 +16,6 @@ typedef struct replicas {
     liana__device_group group;
     liana__whole *whole;                                    /* whole updates; NULL: there are none */
     liana__replica_update update;                           /* on the first device */
-    liana__finite_check sums_check, new_values;             /* of what the update reads, and of what it assigns to */
     liana__local_exchange exchanges[LIANA__NUM_STEP_KINDS]; /* of several devices */
     /* Of the last training batch, on the first device. */
     liana__buffer *const *sums;
@@ -28,8 +28,6 @@ static void destroy(liana__strategy_instance *instance)
     replicas *own = (replicas *)instance;
     if (!own) return;
     if (own->whole) own->group.members[0].device->backend->whole_destroy(own->whole);
-    liana__finite_check_free(&own->sums_check);
-    liana__finite_check_free(&own->new_values);
     liana__replica_update_free(&own->update);
     liana__device_group_free(&own->group);
     for (int kind = 0; kind < LIANA__NUM_STEP_KINDS; kind++) liana__local_exchange_free(&own->exchanges[kind]);
@@ -59,22 +57,6 @@ static size_t count(const liana__strategy_instance *instance)
 
 /* ---- preparing ---- */
 
-/* Of what the update reads, and of what it changes. */
-static liana_status make_checks(replicas *own, liana__error *error)
-{
-    liana__device *device = own->group.members[0].device;
-    const liana__update_program *last = &own->update.programs[own->plan.num_sum_rounds];
-    const liana_graph *update = last->program->graph;
-    LIANA_TRY(liana__finite_check_create(device, update->inputs, last->num_read, NULL, &own->sums_check, error));
-    liana__node **assigned = calloc(update->num_assignments + 1, sizeof *assigned);
-    if (!assigned) return liana__fail_memory(error, "the update");
-    for (size_t i = 0; i < update->num_assignments; i++) assigned[i] = update->assignments[i].variable;
-    liana_status status = liana__finite_check_create(device, assigned, update->num_assignments, own->plan.variables,
-                                                     &own->new_values, error);
-    free(assigned);
-    return status;
-}
-
 /* The graph of any leaf: all have the same sums. Destroy it. */
 static liana_status build_leaf(const replicas *own, liana__step_kind kind, liana_graph **graph, liana__error *error)
 {
@@ -97,8 +79,7 @@ static liana_status prepare_exchange(replicas *own, liana__step_kind kind, liana
 static liana_status prepare_update(replicas *own, liana__error *error)
 {
     if (own->update.programs) return LIANA_OK;
-    LIANA_TRY(liana__replica_update_create(own->group.members[0].device, &own->plan, &own->update, error));
-    return make_checks(own, error);
+    return liana__replica_update_create(own->group.members[0].device, &own->plan, &own->update, error);
 }
 
 /* Whether updates are whole ones: all devices are of a backend that can do that. */
@@ -118,12 +99,10 @@ static liana_status make_whole(replicas *own, liana__error *error)
     liana__whole_plan plan = *own->plan.whole;
     plan.leaf = &own->group.members[0].plans[LIANA__STEP_TRAINING];
     plan.variables = own->plan.variables;
-    liana__device **devices = calloc(count, sizeof(liana__device *));
+    LIANA__SCOPED_MEMORY liana__device **devices = calloc(count, sizeof(liana__device *));
     if (!devices) return liana__fail_memory(error, "the strategy");
     for (size_t i = 0; i < count; i++) devices[i] = own->group.members[i].device;
-    liana_status status = backend->whole_create(devices, count, &plan, &own->whole, error);
-    free(devices);
-    return status;
+    return backend->whole_create(devices, count, &plan, &own->whole, error);
 }
 
 static liana__whole *whole(liana__strategy_instance *instance)
@@ -199,12 +178,7 @@ static liana_status check(liana__strategy_instance *instance, liana__checked wha
 {
     replicas *own = (replicas *)instance;
     LIANA_TRY(prepare_update(own, error));
-    liana__finite_check *check = what == LIANA__CHECK_SUMS ? &own->sums_check : &own->new_values;
-    const liana__update_program *last = &own->update.programs[own->plan.num_sum_rounds];
-    for (size_t i = 0; what == LIANA__CHECK_SUMS && check->program && i < last->num_read; i++) {
-        LIANA_TRY(feed_sum(own, check->program, i, last->sums_read[i], error));
-    }
-    return liana__finite_check_run(check, found, error);
+    return liana__replica_update_check(&own->update, what, &(liana__sum_feed){feed_sum, own}, found, error);
 }
 
 static liana_status read_sum(const liana__strategy_instance *instance, size_t number, void *data, liana__error *error)

@@ -1,6 +1,8 @@
 /* Small collective operations, made of sending and receiving. */
 #include "distribute/cluster/recovery.h"
 
+#include "base/scoped.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,12 +64,10 @@ static liana_status lay_out(sized_gathering *of, const uint64_t *sizes, liana__e
 static liana_status gather_all_sizes(sized_gathering *of, liana__cluster *cluster, liana__error *error)
 {
     const uint64_t own_size = of->size;
-    uint64_t *sizes = calloc(of->count, sizeof *sizes);
+    LIANA__SCOPED_MEMORY uint64_t *sizes = calloc(of->count, sizeof *sizes);
     if (!sizes) return liana__fail_memory(error, "what the processes tell each other");
-    liana_status status = liana__cluster_exchange(cluster, &own_size, sizeof own_size, sizes, NULL, error);
-    if (status == LIANA_OK) status = lay_out(of, sizes, error);
-    free(sizes);
-    return status;
+    LIANA_TRY(liana__cluster_exchange(cluster, &own_size, sizeof own_size, sizes, NULL, error));
+    return lay_out(of, sizes, error);
 }
 
 static liana_status gather_sized(void *user, liana__cluster *cluster, liana__error *error)
@@ -98,19 +98,17 @@ static liana_status take_gathered(void *user, const char *data, size_t size, lia
 {
     sized_gathering *of = user;
     const size_t head = of->count * sizeof(uint64_t);
-    uint64_t *sizes = malloc(head + 1), total = 0;
-    liana_status status = sizes ? LIANA_OK : liana__fail_memory(error, "what the processes tell each other");
-    if (status == LIANA_OK && size >= head) {
-        memcpy(sizes, data, head);
-        for (size_t i = 0; i < of->count; i++) total += sizes[i] <= size ? sizes[i] : size;
+    LIANA__SCOPED_MEMORY uint64_t *sizes = calloc(of->count, sizeof *sizes);
+    uint64_t total = 0;
+    if (!sizes) return liana__fail_memory(error, "what the processes tell each other");
+    memcpy(sizes, data, size < head ? size : head);
+    for (size_t i = 0; i < of->count; i++) total += sizes[i] <= size ? sizes[i] : size;
+    if (size < head || total != size - head) {
+        return liana__fail(error, LIANA_INTERNAL, "another process has done something else at this place");
     }
-    if (status == LIANA_OK && (size < head || total != size - head)) {
-        status = liana__fail(error, LIANA_INTERNAL, "another process has done something else at this place");
-    }
-    if (status == LIANA_OK) status = lay_out(of, sizes, error);
-    if (status == LIANA_OK) memcpy(of->all->data, data + head, size - head);
-    free(sizes);
-    return status;
+    LIANA_TRY(lay_out(of, sizes, error));
+    memcpy(of->all->data, data + head, size - head);
+    return LIANA_OK;
 }
 
 liana_status liana__cluster_gather_sized(liana__cluster *cluster, const void *own, size_t size, liana__gathered *all,
@@ -167,12 +165,11 @@ liana_status liana__cluster_agree(liana__cluster *cluster, bool *any, liana__err
 {
     const size_t count = liana__cluster_size(cluster);
     const unsigned char own = *any;
-    unsigned char *all = malloc(count);
+    LIANA__SCOPED_MEMORY unsigned char *all = malloc(count);
     if (!all) return liana__fail_memory(error, "what the processes tell each other");
-    liana_status status = liana__cluster_gather(cluster, &own, sizeof own, all, error);
-    for (size_t i = 0; status == LIANA_OK && i < count; i++) *any |= all[i] != 0;
-    free(all);
-    return status;
+    LIANA_TRY(liana__cluster_gather(cluster, &own, sizeof own, all, error));
+    for (size_t i = 0; i < count; i++) *any |= all[i] != 0;
+    return LIANA_OK;
 }
 
 static liana_status tell_as_chief(void *user, liana__cluster *cluster, liana__error *error)
@@ -225,10 +222,8 @@ liana_status liana__cluster_agree_status(liana__cluster *cluster, liana_status s
     if (!cluster) return status;
     const size_t count = liana__cluster_size(cluster);
     const int32_t own = (int32_t)status;
-    int32_t *all = calloc(count, sizeof *all);
+    LIANA__SCOPED_MEMORY int32_t *all = calloc(count, sizeof *all);
     if (!all) return liana__fail_memory(error, "what the processes tell each other");
-    liana_status told = liana__cluster_gather(cluster, &own, sizeof own, all, error);
-    if (told == LIANA_OK) told = liana__cluster_share_error(cluster, all, error);
-    free(all);
-    return told;
+    LIANA_TRY(liana__cluster_gather(cluster, &own, sizeof own, all, error));
+    return liana__cluster_share_error(cluster, all, error);
 }

@@ -1,6 +1,8 @@
 /* How a cluster takes in processes that come when the others have met. */
 #include "distribute/cluster/recovery.h"
 
+#include "base/scoped.h"
+
 #include <stdlib.h>
 
 void liana__rounds_begin(liana__cluster *cluster)
@@ -98,15 +100,11 @@ liana_status liana__cluster_plan_round(liana__cluster *cluster, bool waits, bool
     *round = (liana__cluster_round){0};
     if (!cluster->recovery || !cluster->transport->invite) return LIANA_OK;
     const size_t count = liana__cluster_size(cluster), each = NUM_FLAGS + count;
-    unsigned char *own = calloc(each, 1), *all = calloc(count, each);
-    liana_status status = own && all ? LIANA_OK : liana__fail_memory(error, "the next round of the cluster");
-    if (status == LIANA_OK) {
-        describe_own(cluster, waits, stops, own);
-        status = liana__cluster_gather(cluster, own, each, all, error);
-    }
-    if (status == LIANA_OK) make_round(cluster, all, round, absent);
-    free(own);
-    free(all);
-    if (status != LIANA_OK || round->number == 0) return status;
-    return cluster->transport->invite(cluster->instance, round, error);
+    LIANA__SCOPED_MEMORY unsigned char *own = calloc(each, 1);
+    LIANA__SCOPED_MEMORY unsigned char *all = calloc(count, each);
+    if (!own || !all) return liana__fail_memory(error, "the next round of the cluster");
+    describe_own(cluster, waits, stops, own);
+    LIANA_TRY(liana__cluster_gather(cluster, own, each, all, error));
+    make_round(cluster, all, round, absent);
+    return round->number ? cluster->transport->invite(cluster->instance, round, error) : LIANA_OK;
 }

@@ -133,8 +133,6 @@ static size_t find_sum(void *user, const char *input)
 void liana__slice_free(liana__slice *slice)
 {
     if (!slice) return;
-    liana__finite_check_free(&slice->sums_check);
-    liana__finite_check_free(&slice->new_values);
     if (slice->update.plan) liana__replica_update_free(&slice->update);
     if (slice->variables.device) liana__variables_free(&slice->variables);
     for (size_t i = 0; slice->sums && i < slice->map.counts[LIANA__PARTS_OF_SUMS]; i++) {
@@ -192,12 +190,6 @@ static liana_status place_sums(liana__slice *own, liana__error *error)
     return own->memory ? LIANA_OK : liana__fail_memory(error, "the sums of a slice");
 }
 
-static const liana_graph *update_graph(const liana__slice *own)
-{
-    const liana__program *program = own->update.programs[own->plan->num_sum_rounds].program;
-    return program ? program->graph : NULL;
-}
-
 /* Whether leaves read a variable that updates assign to. */
 static bool is_fetched(const liana__slice *own, const liana__slice_origin *origin)
 {
@@ -207,7 +199,8 @@ static bool is_fetched(const liana__slice *own, const liana__slice_origin *origi
 /* What is held, and what is sent once it is new. */
 static liana_status list_variables(liana__slice *own, liana__error *error)
 {
-    const liana_graph *graph = update_graph(own);
+    const liana__program *program = own->update.programs[own->plan->num_sum_rounds].program;
+    const liana_graph *graph = program ? program->graph : NULL;
     for (size_t i = 0; graph && i < graph->num_assignments; i++) {
         const liana__variable *found = liana__variables_find(&own->variables, graph->assignments[i].variable->name);
         own->origins[found - own->variables.items].assigned = true;
@@ -223,27 +216,11 @@ static liana_status list_variables(liana__slice *own, liana__error *error)
     return LIANA_OK;
 }
 
-static liana_status make_checks(liana__slice *own, liana__error *error)
-{
-    const liana_graph *graph = update_graph(own);
-    if (!graph) return LIANA_OK;
-    const liana__update_program *last = &own->update.programs[own->plan->num_sum_rounds];
-    LIANA_TRY(liana__finite_check_create(own->device, graph->inputs, last->num_read, NULL, &own->sums_check, error));
-    liana__node **assigned = calloc(graph->num_assignments + 1, sizeof *assigned);
-    if (!assigned) return liana__fail_memory(error, "the update");
-    for (size_t i = 0; i < graph->num_assignments; i++) assigned[i] = graph->assignments[i].variable;
-    liana_status status = liana__finite_check_create(own->device, assigned, graph->num_assignments, &own->variables,
-                                                     &own->new_values, error);
-    free(assigned);
-    return status;
-}
-
 static liana_status compile(liana__slice *own, liana__error *error)
 {
     LIANA_TRY(liana__replica_update_create(own->device, &own->of_part, &own->update, error));
     LIANA_TRY(place_sums(own, error));
-    LIANA_TRY(list_variables(own, error));
-    return make_checks(own, error);
+    return list_variables(own, error);
 }
 
 liana_status liana__slice_create(liana__device *device, const liana__strategy_plan *plan, size_t number,
@@ -328,15 +305,11 @@ liana_status liana__slice_run(liana__slice *slice, size_t number, liana__error *
 liana_status liana__slice_check(liana__slice *slice, liana__checked what, int64_t *count, char name[256],
                                 liana__error *error)
 {
-    liana__finite_check *check = what == LIANA__CHECK_SUMS ? &slice->sums_check : &slice->new_values;
-    const liana__update_program *last = &slice->update.programs[slice->plan->num_sum_rounds];
+    const liana__sum_feed sums = {feed_sum, slice};
     liana__non_finite found;
     uint64_t begin, end;
     *name = 0;
-    for (size_t i = 0; what == LIANA__CHECK_SUMS && check->program && i < last->num_read; i++) {
-        LIANA_TRY(feed_sum(slice, check->program, i, last->sums_read[i], error));
-    }
-    LIANA_TRY(liana__finite_check_run(check, &found, error));
+    LIANA_TRY(liana__replica_update_check(&slice->update, what, &sums, &found, error));
     *count = found.count;
     if (!found.name) return LIANA_OK;
     const bool whole = liana__variables_find(slice->plan->variables, found.name) != NULL;

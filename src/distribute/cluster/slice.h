@@ -19,7 +19,6 @@ typedef struct liana__slice {
     liana__device *device;
     liana__strategy_plan of_part; /* the plan of the slice */
     liana__replica_update update;
-    liana__finite_check sums_check, new_values;
     liana__variables variables; /* the slice's, on the device */
     liana__slice_origin *origins;
     size_t num_origins_allocated;

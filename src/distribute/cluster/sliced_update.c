@@ -2,6 +2,7 @@
 #include "distribute/cluster/sliced_update.h"
 
 #include "backends/host.h"
+#include "base/scoped.h"
 #include "distribute/cluster/held.h"
 #include "distribute/cluster/recovery.h"
 
@@ -54,25 +55,24 @@ static liana_status share_rounds(liana__sliced_update *own, liana__error *error)
     const size_t num_rounds = own->plan->num_sum_rounds, size = liana__cluster_size(own->cluster);
     const size_t count = own->num_slices * num_rounds;
     if (num_rounds == 0) return LIANA_OK;
-    uint64_t *sizes = calloc(count, sizeof *sizes), *all = calloc(size * count, sizeof *all);
+    LIANA__SCOPED_MEMORY uint64_t *sizes = calloc(count, sizeof *sizes);
+    LIANA__SCOPED_MEMORY uint64_t *all = calloc(size * count, sizeof *all);
     own->round_sizes = calloc(count, sizeof *own->round_sizes);
     own->chunk_sums = calloc(num_rounds, sizeof *own->chunk_sums);
     const bool enough = sizes && all && own->round_sizes && own->chunk_sums;
-    liana_status status = enough ? LIANA_OK : liana__fail_memory(error, "the sums of an update");
-    if (enough) list_rounds(own, sizes);
-    if (enough) status = liana__cluster_gather(own->cluster, sizes, count * sizeof *sizes, all, error);
-    for (size_t i = 0; status == LIANA_OK && i < size * count; i++) {
+    if (!enough) return liana__fail_memory(error, "the sums of an update");
+    list_rounds(own, sizes);
+    LIANA_TRY(liana__cluster_gather(own->cluster, sizes, count * sizeof *sizes, all, error));
+    for (size_t i = 0; i < size * count; i++) {
         if (all[i]) own->round_sizes[i % count] = all[i];
     }
-    for (size_t round = 0; status == LIANA_OK && round < num_rounds; round++) {
+    for (size_t round = 0; round < num_rounds; round++) {
         size_t total = 0;
         for (size_t i = 0; i < own->num_slices; i++) total += (size_t)own->round_sizes[i * num_rounds + round];
         own->chunk_sums[round] = calloc(total + 1, sizeof(float));
-        if (!own->chunk_sums[round]) status = liana__fail_memory(error, "the sums of an update");
+        if (!own->chunk_sums[round]) return liana__fail_memory(error, "the sums of an update");
     }
-    free(sizes);
-    free(all);
-    return status;
+    return LIANA_OK;
 }
 
 /* A place whose new values are sent. A device with memory of its own gets them from the host's. */
@@ -131,12 +131,10 @@ static liana_status compile_slices(liana__sliced_update *own, liana__error *erro
 
 static liana_status share_maps(liana__sliced_update *own, liana__error *error)
 {
-    const liana__slice_map **maps = calloc(own->num_slices, sizeof(liana__slice_map *));
+    LIANA__SCOPED_MEMORY const liana__slice_map **maps = calloc(own->num_slices, sizeof(liana__slice_map *));
     if (!maps) return liana__fail_memory(error, "the slices of an update");
     for (size_t i = 0; i < own->num_slices; i++) maps[i] = own->slices[i] ? &own->slices[i]->map : NULL;
-    const liana_status status = liana__slice_maps_gather(own->cluster, maps, own->num_slices, own->maps, error);
-    free(maps);
-    return status;
+    return liana__slice_maps_gather(own->cluster, maps, own->num_slices, own->maps, error);
 }
 
 liana_status liana__sliced_update_create(liana__cluster *cluster, liana__device *device,

@@ -1,6 +1,7 @@
 /* A span: workers and servers at work, and how they meet before and after. */
 #include "distribute/cluster/span.h"
 
+#include "base/scoped.h"
 #include "distribute/cluster/recovery.h"
 
 #include <stdlib.h>
@@ -129,13 +130,9 @@ static liana_status enter(span_run *own, liana_status status, bool *fits, liana_
     liana__cluster *cluster = own->parts->cluster;
     const size_t count = liana__cluster_size(cluster);
     const entry said = {(int32_t)status, 1, own->work->generation};
-    entry *all = calloc(count, sizeof *all);
-    int32_t *statuses = calloc(count, sizeof *statuses);
-    if (!all || !statuses) {
-        free(all);
-        free(statuses);
-        return liana__fail_memory(error, "a span of updates");
-    }
+    LIANA__SCOPED_MEMORY entry *all = calloc(count, sizeof *all);
+    LIANA__SCOPED_MEMORY int32_t *statuses = calloc(count, sizeof *statuses);
+    if (!all || !statuses) return liana__fail_memory(error, "a span of updates");
     status = liana__cluster_gather(cluster, &said, sizeof said, all, error);
     *fits = true;
     for (size_t i = 0; i < count; i++) {
@@ -143,10 +140,7 @@ static liana_status enter(span_run *own, liana_status status, bool *fits, liana_
         own->was_there[i] = all[i].is_there;
         *fits = *fits && (!all[i].is_there || all[i].generation == cluster->generation);
     }
-    if (status == LIANA_OK) status = liana__cluster_share_error(cluster, statuses, error);
-    free(all);
-    free(statuses);
-    return status;
+    return status == LIANA_OK ? liana__cluster_share_error(cluster, statuses, error) : status;
 }
 
 static liana_status prepare(span_run *own, liana__error *error)
@@ -252,7 +246,7 @@ static liana_status meet(span_run *own, liana_status status, bool *broken, liana
 {
     liana__cluster *cluster = own->parts->cluster;
     const size_t count = liana__cluster_size(cluster);
-    int32_t *statuses = calloc(count, sizeof *statuses);
+    LIANA__SCOPED_MEMORY int32_t *statuses = calloc(count, sizeof *statuses);
     if (!statuses) return liana__fail_memory(error, "a span of updates");
     write_report(own, status);
     status = liana__cluster_gather(cluster, own->said, report_size(own), own->all, error);
@@ -262,9 +256,7 @@ static liana_status meet(span_run *own, liana_status status, bool *broken, liana
         statuses[i] = head.status;
         *broken = *broken || head.broken;
     }
-    if (status == LIANA_OK) status = liana__cluster_share_error(cluster, statuses, error);
-    free(statuses);
-    return status;
+    return status == LIANA_OK ? liana__cluster_share_error(cluster, statuses, error) : status;
 }
 
 static liana_status undo(span_run *own, liana__error *error)

@@ -179,7 +179,8 @@ static liana_status write_beginning(liana__run *run, const char *text, size_t si
 static liana_status receive_beginning(liana__run *run, liana__cluster *cluster, liana_status status,
                                       liana__error *error)
 {
-    LIANA__SCOPED_MEMORY char *text = NULL, name[LIANA__CHECKPOINT_NAME] = "";
+    LIANA__SCOPED_MEMORY char *text = NULL;
+    char name[LIANA__CHECKPOINT_NAME] = "";
     size_t size = 0;
     LIANA_TRY(liana__cluster_agree_status(cluster, status, error));
     status = liana__cluster_broadcast_sized(cluster, 0, (void **)&text, &size, error);

@@ -37,6 +37,8 @@ typedef struct liana__stage_kind {
     /* Bytes used while it is open: an index of files, blocks of them that are kept. Without those of caches and of
      * tensors, which the program decides about. NULL: none. */
     size_t (*memory)(const liana_dataset *dataset);
+    /* Bytes of a cache in memory. NULL: none. */
+    size_t (*cached)(const liana_dataset *dataset);
 
     /* A stage has `apply`, or one or both of `read` and `begin` with `next`. Elements may borrow from the reader or the
      * cursor until its next element.
@@ -221,5 +223,8 @@ extern const liana__stage_kind *const liana__stages[];
  * dataset itself. Padded batches below other stages stay. The caller closes *examples. NULL in *examples: the error is
  * the context's. */
 void liana__dataset_examples(const liana_dataset *dataset, liana_dataset **examples, int64_t *batch_size);
+
+/* As liana_dataset_cache, in a file. */
+liana_dataset *liana__dataset_cache_file(liana_dataset *input, const liana_cache_options *options);
 
 #endif

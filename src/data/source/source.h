@@ -15,8 +15,8 @@
 #include "data/source/fingerprint.h"
 #include "remote/remote.h"
 
+#include <liana/array.h>
 #include <liana/augment.h>
-#include <liana/element.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -44,6 +44,7 @@ typedef struct liana__record {
 typedef struct liana__record_address {
     const char *file;
     int64_t record;
+    int64_t line; /* of a table, from 1; 0: the file has no lines */
 } liana__record_address;
 
 /* The part of a file that could not be read, because it is damaged or cannot be opened. */

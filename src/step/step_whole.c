@@ -95,12 +95,12 @@ liana_status liana__step_keep(liana__step *step, const liana__batch *batch, lian
 {
     LIANA_TRY(liana__step_check_batch(step, batch, false, error));
     const liana__leaf_batch shards = liana__step_shards(step, batch);
-    return step->device->backend->whole_keep(liana__step_whole(step), &shards, error);
+    return step->device->backend->whole->keep(liana__step_whole(step), &shards, error);
 }
 
 liana_status liana__step_send_kept(liana__step *step, liana__error *error)
 {
-    return step->device->backend->whole_keep(liana__step_whole(step), NULL, error);
+    return step->device->backend->whole->keep(liana__step_whole(step), NULL, error);
 }
 
 /* ---- several updates ---- */
@@ -114,7 +114,7 @@ liana_status liana__step_stage(liana__step *step, const liana__batch *batch, lia
 {
     liana__leaf_batch shards;
     LIANA_TRY(liana__step_begin_batch(step, batch, true, &shards, error));
-    LIANA_TRY(step->device->backend->whole_stage(liana__step_whole(step), &shards, error));
+    LIANA_TRY(step->device->backend->whole->stage(liana__step_whole(step), &shards, error));
     step->num_staged++;
     return LIANA_OK;
 }
@@ -123,7 +123,7 @@ liana_status liana__step_launch(liana__step *step, const float *scalars, liana__
 {
     step->num_launched = step->num_staged;
     step->num_staged = 0;
-    const liana_status status = step->device->backend->whole_launch(liana__step_whole(step), scalars, error);
+    const liana_status status = step->device->backend->whole->launch(liana__step_whole(step), scalars, error);
     return liana__step_name_error(step, status, error);
 }
 
@@ -132,7 +132,7 @@ liana_status liana__step_collect(liana__step *step, const int64_t *counts, float
 {
     const liana__shard_builder *shards = step->plan.shards;
     liana__whole *whole = liana__step_whole(step);
-    const liana_status status = step->device->backend->whole_collect(whole, sums, step->penalties, statuses, error);
+    const liana_status status = step->device->backend->whole->collect(whole, sums, step->penalties, statuses, error);
     LIANA_TRY(liana__step_name_error(step, status, error));
     for (size_t i = 0; step->penalty && i < step->num_launched; i++) {
         float *sum = &sums[i * shards->num_sums + shards->penalty_sum];
@@ -144,7 +144,7 @@ liana_status liana__step_collect(liana__step *step, const int64_t *counts, float
 liana_status liana__step_drop_staged(liana__step *step, liana__error *error)
 {
     step->num_staged = 0;
-    return step->device->backend->whole_drop(liana__step_whole(step), error);
+    return step->device->backend->whole->drop(liana__step_whole(step), error);
 }
 
 liana_status liana__step_find_fault(liana__step *step, const float *sums, liana__error *error)

@@ -99,7 +99,7 @@ static void add_clean(liana__text *clean, const char *text)
     }
 }
 
-/* What is written with one font. */
+/* Text that is written with one font. */
 typedef struct stretch {
     cairo_font_face_t *face;
     size_t size; /* in bytes */

@@ -237,7 +237,7 @@ static void print_row(const liana__profile *profile, const liana__profile_row *r
                     liana__profile_bound(row));
 }
 
-/* What the workers did beside nodes. */
+/* How long the workers did other things than nodes. */
 static void print_rest(const liana__profile *profile, const char *name, double seconds, liana__text *text)
 {
     if (seconds < 0) seconds = 0;

@@ -171,7 +171,7 @@ liana_status liana__incident_examine(liana__incident *incident, liana__error *er
 
 /* ---- telling ---- */
 
-/* What the first bad node is: "exp in layer 'dense'", "the data's 'inputs/x'". */
+/* Describes the first bad node: "exp in layer 'dense'", "the data's 'inputs/x'". */
 static void add_origin(liana__text *text, const liana__value *finding)
 {
     const char *kind = liana__value_text_of(finding, "kind", ""), *name = liana__value_text_of(finding, "name", ""),

@@ -1,4 +1,4 @@
-/* What callbacks see of a training, and what they ask it for. */
+/* The state of a training as callbacks see it, and their requests. */
 #include "train/callbacks/callback.h"
 
 #include "base/file.h"

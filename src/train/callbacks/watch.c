@@ -26,7 +26,7 @@ static liana_status allocate_values(const liana__variables *variables, void ***v
     *values = calloc(variables->count + 1, sizeof **values);
     bool enough = *values != NULL;
     for (size_t i = 0; enough && i < variables->count; i++) {
-        /* Zeroed: of what other processes hold, nothing is read, and no memory is used. */
+        /* Zeroed. Values of other processes are not read, so they use no memory. */
         (*values)[i] = calloc(1, variables->items[i].buffer->size + 1);
         enough = (*values)[i] != NULL;
     }
@@ -146,7 +146,7 @@ static liana_status agree(liana__watch *watch, liana__cluster *cluster, bool *ba
     return liana__cluster_follow_chief(cluster, &watch->generation, sizeof watch->generation, error);
 }
 
-/* What is not finite is no state to go back to: the snapshot before stays. */
+/* A state with bad numbers is never restored: the snapshot before it stays. */
 static liana_status take(liana__watch *watch, liana__training *training, liana__error *error)
 {
     const liana__variables *variables = &training->variables;
@@ -214,7 +214,7 @@ static liana_status train_with_sums(const liana__watched_step *step, const liana
     return liana__trainer_step_by_parts(trainer, batch, step->learning_rate, step->update, error);
 }
 
-/* What was found out about a bad step, as a sentence. */
+/* The finding about a bad step, as a sentence. */
 typedef struct explanation {
     liana__text text;
     const char *hint;
@@ -352,7 +352,7 @@ static liana_status explain_and_apply(const liana__watched_step *step, const lia
 {
     char text[640];
     explanation why = explain(bad, fault, step->watch);
-    if (bad->before) { /* what the update has overwritten */
+    if (bad->before) { /* the values that the update has overwritten */
         liana_status written = write_values(&step->training->variables, (void *const *)bad->user, error);
         if (written != LIANA_OK) {
             liana__text_free(&why.text);

@@ -70,7 +70,7 @@ static bool is_inner_section(const liana__text *key)
     return false;
 }
 
-/* `depth` levels of mappings have the keys of a version of liana. What is below them is as the user gave it. */
+/* `depth` levels of mappings have the keys of a version of liana. Mappings below them are as the user gave them. */
 static void compare(const liana__value *before, const liana__value *now, int depth, difference *first)
 {
     if (depth == 0 && is_inner_section(&first->key)) depth = 1;

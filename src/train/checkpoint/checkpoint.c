@@ -128,7 +128,7 @@ static liana_status load_array(const liana__safetensors *file, const liana__safe
     return status;
 }
 
-/* What callbacks keep: those of the training may not be known yet. */
+/* The arrays of callbacks. The callbacks of the training may not be known yet. */
 static liana_status load_arrays(const liana__safetensors *file, liana__kept_values *kept, liana__error *error)
 {
     const liana__safetensors_contents *contents = &file->contents;
@@ -174,7 +174,7 @@ static liana_status read_count(const liana__value *state, const char *key, int64
     return LIANA_OK;
 }
 
-/* What callbacks changed and keep. Checkpoints of an older liana have none of it. */
+/* The changes and the values of callbacks. Checkpoints of an older liana have none of them. */
 static liana_status read_callbacks(const liana__value *value, liana__training_state *state, liana__error *error)
 {
     state->rate_factor = liana__value_number_of(value, "rate_factor", 1);
@@ -266,7 +266,8 @@ static liana_status read_state(const liana__value *value, liana__training_state 
     return liana__decisions_read(liana__value_get(value, "decisions"), &state->decisions, error);
 }
 
-/* Writing is deterministic. So a byte that is another one is found also where it changes no value, such as 1E5 for 1e5. */
+/* Writing is deterministic. So a byte that is another one is found also where it changes no value, such as 1E5 for
+ * 1e5. */
 static bool is_as_written(const liana__value *value, const char *bytes, size_t size)
 {
     LIANA__SCOPED(liana__text) text = {0};

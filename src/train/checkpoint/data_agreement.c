@@ -43,8 +43,8 @@ static liana_status compare_data(const liana__data_parts *parts, liana__cluster 
     return LIANA_OK;
 }
 
-/* Times alone decide nothing: copies have other times. Where anything differs, contents are read, and what differs then is
- * named. */
+/* Times alone decide nothing: copies have other times. Where anything differs, contents are read, and the message names
+ * the contents that differ. */
 liana_status liana__agree_on_data(const liana__data_parts *parts, liana__cluster *cluster, liana__error *error)
 {
     bool same = true;

@@ -277,7 +277,7 @@ liana__value *liana__data_state_value(const liana__data_state *state, liana__are
     return map;
 }
 
-/* Compares the training data with the state that a checkpoint records. */
+/* ---- compared with the state that a checkpoint records ---- */
 
 static liana_status fail_changed(const char *what, liana__error *error)
 {

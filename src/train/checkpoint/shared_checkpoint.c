@@ -25,7 +25,7 @@ static liana_status make_folder(const char *name, liana__arena *arena, const cha
     return liana__folder_make_in(*path, error);
 }
 
-/* Process `from` reads, the others write. What fails on one process fails on all. */
+/* Process `from` reads, the others write. A failure of one process is a failure of all. */
 static liana_status share_file(liana__cluster *cluster, size_t from, const char *path, const char *name,
                                liana__arena *arena, liana__error *error)
 {

@@ -1,5 +1,5 @@
-/* Makes folders that are named after their process: "liana-NAMESPACE-PROCESS-START-RANDOM". Numbers of processes are used
- * again, so the name has the time when it started, and the namespace in which the number counts. */
+/* Makes folders that are named after their process: "liana-NAMESPACE-PROCESS-START-RANDOM". Numbers of processes are
+ * used again, so the name has the time when it started, and the namespace in which the number counts. */
 #include "train/checkpoint/temporary.h"
 
 #include "base/descriptor.h"
@@ -23,8 +23,8 @@ const char *liana__temporary_parent(void)
     return parent && *parent ? parent : "/tmp";
 }
 
-/* In ticks since the machine was started (man 5 proc: field 22, behind the name, which ends with the last parenthesis); 0: there
- * is no such process. */
+/* In ticks since the machine was started (man 5 proc: field 22, behind the name, which ends with the last parenthesis);
+ * 0: there is no such process. */
 static unsigned long long start_of(unsigned long long process)
 {
     char path[64], line[1024] = "";

@@ -1,4 +1,4 @@
-/* Patterns of names: matching with what each star stood for, and writing the name that a map means. */
+/* Patterns of names: matching them, and writing the name that a map means. */
 #include "train/checkpoint/warm_names.h"
 
 #include "base/scoped.h"
@@ -13,8 +13,8 @@ size_t liana__warm_count_stars(const char *pattern)
     return count;
 }
 
-/* Matches the first `length` bytes of a name. Only the last star met so far ever takes more: what stands before it has
- * matched as early as it could. */
+/* Matches the first `length` bytes of a name. Only the last star met so far ever takes more: the stars before it have
+ * matched as early as they could. */
 static bool match(const char *pattern, const char *name, size_t length, liana__warm_stars *stars)
 {
     const char *at = name, *end = name + length, *behind_star = NULL;

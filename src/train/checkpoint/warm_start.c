@@ -31,7 +31,7 @@ static const liana__field items[] = {
 };
 const liana__fields liana__warm_start_fields = LIANA__FIELD_TABLE("warm_start", liana__warm_start, items);
 
-/* ---- what a configuration says ---- */
+/* ---- the configuration ---- */
 
 static liana_status check_stars(const char *pattern, const char *key, const liana__place *place, liana__error *error)
 {
@@ -217,13 +217,13 @@ static liana_shape shape_of(const liana__source_weight *weight)
     return shape;
 }
 
-/* What an optimizer or a training keeps beside the weights of a checkpoint. */
+/* Values that an optimizer or a training keeps beside the weights of a checkpoint. */
 static bool is_state(const liana__source_layer *layer)
 {
     return liana__starts_with(layer->name, "optimizer/");
 }
 
-/* ---- what is wrong ---- */
+/* ---- messages ---- */
 
 static const char *nearest_in_file(const warm_run *own, const char *wanted)
 {

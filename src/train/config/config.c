@@ -56,7 +56,7 @@ static liana_status find_length(liana__config *config, liana__error *error)
                           "train.max_minutes or train.stop_at)");
 }
 
-/* What is changed in the tree of a file, and what becomes of plugins. */
+/* Reads the changes of a file's tree, and the policy for plugins. */
 typedef struct edits {
     liana_context *context;
     liana__plugin_rule plugins;

@@ -1,4 +1,5 @@
-/* The tree of a configuration: spells short forms of options out, reads lists of class names, finds where keys stand. */
+/* The tree of a configuration: spells short forms of options out, reads lists of class names, finds where keys
+ * stand. */
 #include "train/config/config_internal.h"
 
 #include "base/file.h"

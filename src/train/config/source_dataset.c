@@ -1,4 +1,4 @@
-/* Makes a dataset of what a configuration says of a source. */
+/* Makes a dataset of a source of a configuration. */
 #include "train/config/source_dataset.h"
 
 #include "base/scoped.h"

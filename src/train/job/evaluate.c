@@ -35,7 +35,7 @@ static liana_status tell_own(evaluation *own, const liana__batch *batch, liana__
     return own->on_outputs(own->user, &own->gathered.batch, own->gathered.outputs, error);
 }
 
-/* What ends it in one process - a signal, or an error - ends it in all, after the same batch. */
+/* A signal or an error in one process ends the evaluation in all, after the same batch. */
 static liana_status tell(evaluation *own, const liana__batch *batch, liana__error *error)
 {
     if (!own->on_outputs) return LIANA_OK;

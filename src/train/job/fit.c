@@ -64,7 +64,7 @@ static liana_status begin_averages(liana__fit_run *fit, bool wanted, bool *swapp
     return liana__averaged_weights_take(fit->training, error);
 }
 
-/* Takes that back. Returns the status of what was done meanwhile, or the failure to do so. */
+/* Takes that back. Returns the status of the work meanwhile, or the failure to take it back. */
 static liana_status end_averages(liana__fit_run *fit, bool swapped, liana_status status, liana__error *error)
 {
     if (!swapped) return status;
@@ -113,13 +113,13 @@ liana_status liana__fit_save_update(liana_fit_context *context, liana__error *er
 
 /* ---- validations ---- */
 
-/* What an evaluation in the middle of a fit tells callbacks. */
+/* Tells callbacks the values of an evaluation in the middle of a fit. */
 typedef struct validation {
     liana__fit_run *fit;
     double begin;
     bool wants_outputs;
     bool is_bad; /* its loss is not finite, which was told */
-    /* Of training examples: who gets the predictions. NULL: it is a validation. */
+    /* Of training examples: the receiver of the predictions. NULL: it is a validation. */
     liana__on_predictions on_predictions;
     void *user;
 } validation;
@@ -290,7 +290,7 @@ static liana_status train_epoch(liana__fit_run *fit)
 
 /* ---- the end of an epoch, and of the fit ---- */
 
-/* Whether the fit is as long as it was to be, after so many epochs. */
+/* Whether the fit is as long as its options say, after a number of epochs. */
 static bool is_long_enough(const liana__fit_run *fit, int64_t epochs)
 {
     const int64_t most = liana__fit_most_epochs(fit->state, &fit->options->length);
@@ -434,7 +434,7 @@ static liana_status finish_epoch(liana__fit_run *fit)
     return save_checkpoint(fit);
 }
 
-/* A stop on request: what was done is kept. `validating`: the states are those from before the validation. */
+/* A stop on request: the work so far is kept. `validating`: the states are those from before the validation. */
 static liana_status interrupt(liana__fit_run *fit, bool validating)
 {
     if (validating) {

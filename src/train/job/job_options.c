@@ -1,4 +1,4 @@
-/* The table of a job's options, and what follows from it. */
+/* The table of a job's options, and all that follows from it. */
 #include "train/job/job_options.h"
 
 #include "base/format.h"
@@ -44,7 +44,7 @@ static const liana__field top_items[] = {
 #undef MEMBER
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
-/* What comes behind the members of `train` is not its own. */
+/* Members behind those of `train` are not its own. */
 const liana__fields liana__job_train_fields = {"train", offsetof(liana__job_options, checkpoint), COUNT(train_items),
                                                train_items};
 const liana__fields liana__job_checkpoint_fields = {"checkpoint", sizeof(liana__checkpointing_options),

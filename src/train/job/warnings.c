@@ -152,8 +152,8 @@ static void warn_of_averages(liana__warnings *own)
                 own->configured ? "model.batch_norm_momentum" : "liana_model_set_batch_norm_momentum");
 }
 
-/* A class is seen if any process of a cluster saw it. What cannot be told is taken as seen here only: the next step says
- * that the cluster has failed. */
+/* A class is seen if any process of a cluster saw it. If the cluster has failed, the next step says so: then the
+ * classes of this process count. */
 static void share_classes(const liana__warnings *own)
 {
     liana__cluster *cluster = own->training->cluster;

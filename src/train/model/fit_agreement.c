@@ -16,7 +16,7 @@ static void add_bindings(const char *kind, const liana_binding *bindings, liana_
     }
 }
 
-/* The options of the data, and of who calls. */
+/* The options of the data and of the caller. */
 static void add_fit(const liana_fit_options *options, liana__facts *facts)
 {
     const bool resumes = options->resume || options->resume_from;
@@ -41,7 +41,7 @@ static liana_status add_model(const liana_model *model, liana__facts *facts, lia
     return LIANA_OK;
 }
 
-/* What is compared before the options: the version, and which function was called. */
+/* Compared before the options: the version, and the called function. */
 static void add_call(const char *call, liana__facts *facts)
 {
     liana__facts_add(facts, "the version of liana", LIANA_VERSION);
@@ -87,7 +87,7 @@ static void add_measured(const liana__measured_call *own, liana__facts *facts)
     liana__facts_add(facts, "example_weight", options->example_weight);
     add_bindings("inputs", options->inputs, facts);
     add_bindings("targets", options->targets, facts);
-    /* Without a loss or metrics, what counts is what the model was fitted with. */
+    /* Without a loss or metrics, those that the model was fitted with count. */
     if (!is_named && request->model->objective) {
         liana__facts_add_tree(facts, "what the model was fitted with", request->model->objective);
     }

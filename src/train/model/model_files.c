@@ -116,7 +116,7 @@ liana_status liana_model_load_weights(liana_model *model, const char *path, bool
     LIANA__CONTEXT_CALL(model->context, load_own_weights(model, path, partial));
 }
 
-/* Those that liana_model_save wrote, or a run's; and what these were trained in, where that is recorded. */
+/* The weights of liana_model_save, or of a run, and the precision that they were trained in, where it is recorded. */
 static liana_status find_weights(const char *folder, const char *checkpoint, liana__arena *arena, const char **path,
                                  liana_precision *precision, bool *is_run, liana__error *error)
 {
@@ -169,7 +169,7 @@ static bool split_checkpoint(const char *path, liana__arena *arena, const char *
     return *folder && **checkpoint;
 }
 
-/* `checkpoint` NULL: what liana_model_save wrote, else the newest checkpoint of a run. */
+/* `checkpoint` NULL: the weights of liana_model_save, else the newest checkpoint of a run. */
 static liana_status load_local_model(liana_model *model, const char *folder, const char *checkpoint,
                                      liana__arena *arena, liana__error *error)
 {
@@ -186,7 +186,7 @@ static liana_status load_local_model(liana_model *model, const char *folder, con
     return load_weights(model, path, model->num_layers, arena, error);
 }
 
-/* On a server: what liana_model_save wrote, else a run. */
+/* On a server: the weights of liana_model_save, else a run. */
 static liana_status load_from(liana__remote *remote, liana_model *model, const char *folder, liana__arena *arena,
                               liana__error *error)
 {

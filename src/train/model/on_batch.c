@@ -174,8 +174,8 @@ static liana_status check_all_used(const liana__data_match *match, const liana_a
     return LIANA_OK;
 }
 
-/* Finds which array is what, before the model is compiled. Examples are drawn for by their numbers: those of the first
- * epoch of a fit in the same order. */
+/* Finds the use of each array, before the model is compiled. Random numbers of examples depend on their positions:
+ * those of the first epoch of a fit in the same order. */
 static liana_status make_batch(const liana_model *model, const liana_array *arrays, size_t num_arrays,
                                const char *weight, bool has_targets, arrays_batch *made, liana__error *error)
 {

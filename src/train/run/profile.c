@@ -188,7 +188,7 @@ liana_status liana__profile_run(liana__run *run, const liana__profile_options *o
     return status == LIANA_OK ? check_recorded(&own) : status;
 }
 
-/* From events to rows. */
+/* ---- from events to rows ---- */
 
 static double seconds_of(const liana__event *event)
 {

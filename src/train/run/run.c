@@ -44,7 +44,7 @@ static liana_status find_strategy(liana__run *run, bool training, liana__strateg
 {
     const liana__cluster *cluster = liana__cluster_of(run->context);
     LIANA_TRY(liana__strategy_read(run->config->job.strategy, "train.strategy", &run->arena, choice, error));
-    /* Who trained the run does not say who measures it. */
+    /* The cluster that trained the run is not the one that measures it. */
     if (!training && (cluster || choice->strategy->needs_cluster)) {
         *choice = (liana__strategy_choice){&liana__strategy_one_device, NULL};
     }
@@ -56,7 +56,7 @@ static liana_status find_strategy(liana__run *run, bool training, liana__strateg
     return LIANA_OK;
 }
 
-/* Where nothing is trained, a loss that the configuration leaves at its default is none. */
+/* Where nothing is trained, a default loss of the configuration is left out. */
 static liana_status find_objective(liana__run *run, const liana__run_options *options,
                                    const liana__objective **objective, liana__error *error)
 {

@@ -199,7 +199,7 @@ static liana_status read_rows(through *own, void *scratch, uint64_t first, size_
     return LIANA_OK;
 }
 
-/* The last run has fewer rows; what stands behind them is left out. */
+/* The last run has fewer rows; the rows behind them are left out. */
 static liana_status add_rows(through *own, void *scratch, uint64_t first, liana__moments *moments, liana__error *error)
 {
     const liana__source *source = own->run->training.source;
@@ -303,7 +303,7 @@ static liana_status find_moments(liana__run *run, size_t index, liana__moments *
     return find_moments_through(run, node, moments, error);
 }
 
-/* The column of the file that a channel of a component is; NULL: it is none. */
+/* The column of the file that a channel of a component is; NULL: the channel is no column. */
 static const char *column_of(const liana__run *run, const char *component, int64_t channel, int64_t channels)
 {
     const liana__column *column = liana__columns_get(&run->config->data.components, component);

@@ -1,4 +1,4 @@
-/* What the processes of a cluster must have in common before they train: settings and data. */
+/* The settings and data that the processes of a cluster must have in common before they train. */
 #include "base/file.h"
 #include "base/scoped.h"
 #include "train/checkpoint/data_agreement.h"
@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What may differ, besides the keys of the job, which their table tells: with a key, all below it. Own keys may differ from
- * process to process: they say where things are and how many there are of them here. Others may change in a run that goes
- * on. (Until a record is bad, a run that would skip it is one that would fail at it.) */
+/* Keys that may differ; a key means all below it. The keys of the job are in its own table. Own keys may differ from
+ * process to process: they say where things are and how many of them this process has. The others may change in a run
+ * that goes on. (Until a record is bad, a run that would skip it is one that would fail at it.) */
 static const liana__job_key KEYS[] = {{"output", true, LIANA__RESUME_FREE},
                                       {"cluster", true, LIANA__RESUME_FREE},
                                       {"data.threads", true, LIANA__RESUME_FREE},
@@ -135,8 +135,7 @@ liana_status liana__run_agree_on_arithmetic(liana__run *run, const liana__run_op
     return liana__agree_on_arithmetic(&run->core, run->config->cluster.exact, &notes, error);
 }
 
-/* What the processes of a cluster need of the chief's run folder to go on: only the chief reaches it, on a disk or in a
- * bucket. */
+/* ---- the files of the chief's run folder for the others: only the chief reaches it ---- */
 
 enum { MOST_CONFIG = 1 << 26 };
 
@@ -151,7 +150,7 @@ static liana_status read_beginning(liana__run *run, char **text, size_t *size, c
     return liana__checkpoint_newest(checkpoints, &run->arena, newest, error);
 }
 
-/* The configuration of the run that goes on, and a checkpoint's name: what it chose is then used, as the chief does. */
+/* The configuration of the run that goes on, and a checkpoint's name: its choices are then used, as the chief does. */
 static liana_status send_beginning(liana__run *run, liana__cluster *cluster, liana_status status, liana__error *error)
 {
     LIANA__SCOPED_MEMORY char *text = NULL;

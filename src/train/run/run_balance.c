@@ -104,7 +104,7 @@ static liana_status count_classes(balance *own, liana__error *error)
     return LIANA_OK;
 }
 
-/* ---- what is told ---- */
+/* ---- messages ---- */
 
 enum { MAX_TOLD = 20 };
 
@@ -222,7 +222,9 @@ liana_status liana__run_find_balance(liana__run *run, const liana__run_options *
     return LIANA_OK;
 }
 
-/* Leaves out training examples, so that classes differ in size. Sizes fall geometrically from class to class, as in the
+/* ---- imbalance ----
+ *
+ * Leaves out training examples, so that classes differ in size. Sizes fall geometrically from class to class, as in the
  * long-tailed sets of Cui, Jia, Lin, Song and Belongie, "Class-balanced loss based on effective number of samples"
  * (2019). Of each class the first records are kept, whatever the seed: runs with different seeds have the same data. */
 

@@ -1,4 +1,4 @@
-/* Where the decoded images of a run are kept, and what is said of it. */
+/* Where the decoded images of a run are kept, and the messages about it. */
 #include "train/run/run_internal.h"
 
 #include "base/memory.h"

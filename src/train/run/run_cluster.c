@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- who we are ---- */
+/* ---- the place of this process ---- */
 
 static liana_status check_strategy(const liana__config *config, const liana__strategy *strategy,
                                    const liana__cluster_place *place, liana__error *error)
@@ -71,7 +71,8 @@ static liana_status take_in_others(liana__run_cluster *joined, liana__run_option
     liana__cluster *cluster = &joined->cluster;
     liana__handover *handover = &joined->handover;
     if (!liana__cluster_survives(cluster)) return LIANA_OK;
-    /* All come from the same state, also who is new. Of the first round the chief knows: who was started again may not. */
+    /* All come from the same state, new processes too. Only the chief knows the first round: a process that was started
+     * again may not know it. */
     if (cluster->round > 0) options->resume_from = NULL;
     options->resume = options->resume || cluster->round > 0;
     LIANA_TRY(liana__cluster_decide(cluster, &options->resume, error));
@@ -89,7 +90,7 @@ liana_status liana__run_cluster_join(liana_context *context, const liana__config
     liana__cluster_place place = {0};
     liana__strategy_choice choice;
     LIANA_TRY(liana__strategy_read(config->job.strategy, "train.strategy", &joined->arena, &choice, error));
-    /* A device of a server: the cluster is where that is, and this process is none of it. */
+    /* A device of a server: the cluster is on that machine, and this process does not belong to it. */
     if (!liana__device_set_is_served(context, config->job.device, &choice)) {
         LIANA_TRY(
             liana__cluster_place_read(&config->cluster, liana__get_environment, NULL, &joined->arena, &place, error));
@@ -155,11 +156,9 @@ void liana__run_cluster_leave(liana__run_cluster *joined)
     *joined = (liana__run_cluster){0};
 }
 
-/* Joins a cluster to measure a run that is there, or a model: what the chief reads, it sends. */
+/* ---- measuring a run or a model in a cluster: the chief reads it and sends it ---- */
 
-/* ---- who we are ---- */
-
-/* What the command line says of `cluster`. The run's own configuration says who trained it, not who is here now. */
+/* `cluster` of the command line. The run's own configuration has the cluster that trained it, not the present one. */
 static liana_status read_options(const char *const *overrides, size_t count, liana__arena *arena,
                                  liana__cluster_options *options, liana__error *error)
 {

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What happens to labels. */
+/* The use of labels. */
 typedef enum label_use { LABELS_NEEDED, LABELS_IGNORED } label_use;
 
 /* The name of a part in lists of bad records. */
@@ -170,7 +170,7 @@ static bool is_compared(const liana__data_config *data, const char *name)
     return false;
 }
 
-/* What a list of layers without an InputLayer reads: the component that data.inputs names, else the first one. */
+/* The input of a list of layers without an InputLayer: the component that data.inputs names, else the first one. */
 static liana_status find_input_shape(liana__run *run, const liana__source *source)
 {
     const liana__data_config *data = &run->config->data;
@@ -270,7 +270,7 @@ static const char *name_of(const liana__run *run, const liana__run_data *part)
     return part_name(run, where);
 }
 
-/* Of the training, the validation, or what is predicted. */
+/* Of the training, the validation, or the data to predict. */
 static int64_t batch_size_of(const liana__run *run, const liana__run_data *part)
 {
     const liana__job_options *train = &run->config->job;
@@ -556,8 +556,10 @@ liana_status liana__run_find_data(liana__run *run, const liana__run_options *opt
     return liana__warn_find_classes(&run->warnings, run->training.source, &run->arena, error);
 }
 
-/* Whether the pixels of a run are floats. Resized ones have fractions, as in Keras; where no image is resized, bytes hold
- * the same numbers in a quarter of the memory. */
+/* ---- bytes or floats ----
+ *
+ * Resized pixels have fractions, as in Keras. Where no image is resized, bytes hold the same numbers in a quarter of
+ * the memory. */
 
 /* Looking at more than this takes longer than bytes save. */
 enum { MOST_RECORDS = 1 << 18 };
@@ -608,6 +610,6 @@ void liana__run_find_fractions(liana__run *run, const liana__run_options *option
         liana__run_tell(run, "resized pixels are rounded to whole numbers, as they were when this run began "
                              "(data.resize.round: true)");
     }
-    /* What a run without training reads is opened later. */
+    /* Data of a run without training are opened later. */
     run->fractions = !data->resize.round && (!options->training || needs_fractions(run));
 }

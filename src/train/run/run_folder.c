@@ -1,4 +1,4 @@
-/* The files of a run folder besides checkpoints and predictions. */
+/* The files of a run folder, except checkpoints and predictions. */
 #include "train/run/run_internal.h"
 
 #include "base/file.h"
@@ -61,7 +61,7 @@ liana_status liana__run_read_bad_records(liana__run *run, liana__error *error)
     return liana__file_exists(path) ? liana__bad_records_read(&run->bad_records, path, NULL, error) : LIANA_OK;
 }
 
-/* ---- what may change in a run that goes on ---- */
+/* ---- settings that may change in a run that goes on ---- */
 
 static bool is_safe(const char *name)
 {
@@ -82,7 +82,7 @@ static void drop_keys(liana__value *config, liana__resume_rule resume)
     }
 }
 
-/* What is missing is "-" among the differences: no JSON. */
+/* A missing value is "-" among the differences: no JSON. */
 static const char *show_setting(const char *value)
 {
     return strcmp(value, "-") == 0 ? "not there" : value;
@@ -95,8 +95,8 @@ static void keep_settings(liana__value *config)
     liana__run_drop_folders(config);
 }
 
-/* A checkpoint must be of the run whose config.yaml is in the folder. It is compared with that file as it is: what an older
- * liana did not write there is not compared. */
+/* A checkpoint must be of the run whose config.yaml is in the folder. It is compared with that file as it is: what an
+ * older liana did not write there is not compared. */
 liana_status liana__run_note_settings(liana__run *run, const liana__run_options *options, liana__error *error)
 {
     liana__value *settings, *matches;

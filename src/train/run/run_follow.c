@@ -34,7 +34,7 @@ static liana_status pause_between(const liana__follow_options *options, liana__e
     return check_stop(options, error);
 }
 
-/* ---- what there is ---- */
+/* ---- checkpoints ---- */
 
 static liana_status list_remote(const liana__follow_options *options, liana__arena *arena, bool *is_run,
                                 liana__paths *names, liana__error *error)
@@ -235,7 +235,7 @@ static liana_status measure(follower *own, const char *name, const char *path, c
     return options->on_evaluation(options->user, liana__remote_name(path), &own->totals, error);
 }
 
-/* A training does not wait for whoever reads its checkpoints: one may be removed while it is read. */
+/* A training does not wait for the readers of its checkpoints: one may be removed while it is read. */
 static liana_status evaluate_one(follower *own, const char *name, liana__remote *remote, liana__arena *arena,
                                  liana__error *error)
 {

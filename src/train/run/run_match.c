@@ -53,7 +53,7 @@ liana__strings liana__run_output_names(const liana__run *run, size_t output)
 {
     const liana__column *column = output < LIANA__MAX_OUTPUTS ? target_column(run, output) : NULL;
     if (column && column->category) return column->vocabulary;
-    /* Where no column is the label, data.class_names are the names of what the only output says. */
+    /* Where no column is the label, data.class_names are the names of the only output's classes. */
     const liana__columns *columns = &run->config->data.components;
     const bool only = liana__model_num_outputs(run->model) == 1 && column && !liana__columns_get(columns, "label");
     return only || liana__run_compares_label(run, output) ? run->class_names : (liana__strings){0};
@@ -68,7 +68,7 @@ liana_status liana__run_match_part(liana__run *run, liana__run_data *part, liana
     return liana__data_match_find(run->model, part->source, &names, labelled, &part->match, error);
 }
 
-/* What the configuration names of the model must be there. */
+/* The model must have the inputs and outputs that the configuration names. */
 static liana_status check_map(const liana__run *run, const liana__component_map *map, bool of_inputs,
                               liana__error *error)
 {

@@ -37,7 +37,7 @@ static size_t image_input(const liana__run *run)
     return count;
 }
 
-/* The resolved configuration records what `auto` means. What is assumed, since nothing says it, is told. */
+/* The resolved configuration records the value that `auto` means. A value that is only assumed is told. */
 static void find_scale(liana__run *run, const liana__architecture *architecture)
 {
     int *configured = &run->config->data.scale;
@@ -83,7 +83,7 @@ static liana_status take_shapes(liana__run *run, liana__error *error)
                        (long long)data->channels);
 }
 
-/* What liana_model_save wrote beside the weights. */
+/* The files of liana_model_save beside the weights. */
 static liana_status take_preprocessing(liana__run *run, liana__error *error)
 {
     liana__data_config *data = &run->config->data;
@@ -153,8 +153,8 @@ static bool is_near(const float *values, const float *expected)
     return true;
 }
 
-/* Whether weights are Keras's of ImageNet, or were trained from them: the variances of their Normalization are ImageNet's
- * deviations. A file that cannot be read is told when it is loaded. */
+/* Whether weights are Keras's of ImageNet, or were trained from them: the variances of their Normalization are
+ * ImageNet's deviations. A file that cannot be read is told when it is loaded. */
 static bool are_imagenets(const char *path)
 {
     static const float deviations[] = {0.229f, 0.224f, 0.225f};
@@ -296,7 +296,7 @@ liana_status liana__run_build_model(liana__run *run, liana__error *error)
 
 /* ---- weights from a file ---- */
 
-/* What fills the values, in place of what the variables hold. */
+/* Fills the values, in place of those that the variables hold. */
 typedef liana_status (*value_reader)(liana__run *run, float *const *values, void *found, liana__error *error);
 
 static liana_status change_values(liana__run *run, value_reader read, void *found, liana__error *error)

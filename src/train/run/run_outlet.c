@@ -1,4 +1,5 @@
-/* How a run reaches its files: fetched data, the hold of its folder, a folder in a bucket as a local one that is sent. */
+/* How a run reaches its files: fetched data, the hold of its folder, a folder in a bucket as a local one that is
+ * sent. */
 #include "base/clock.h"
 #include "base/scoped.h"
 #include "train/checkpoint/remote_checkpoints.h"

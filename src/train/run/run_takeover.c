@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What a process must know to take over. In the run's arena. */
+/* The knowledge that a process needs to take over. In the run's arena. */
 typedef struct successor {
     liana__run *run;
     const liana__run_options *options;
@@ -36,7 +36,7 @@ static liana_status hold(successor *own, const char *folder, liana__outlet *outl
     return liana__folder_hold_take(&run->hold, folder, outlet, &wanted, error);
 }
 
-/* What stands in place of the run folder becomes a link to it. */
+/* Replaces a file or folder in the place of the run folder by a link to it. */
 static liana_status lead_to(const liana__run *run, const char *folder, liana__error *error)
 {
     char *whole = realpath(folder, NULL);

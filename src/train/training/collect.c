@@ -1,8 +1,6 @@
 /* What a training knows of its bad steps: layers, records, and where it was. */
 #include "train/training/collect.h"
 
-#include "base/scoped.h"
-#include "base/value_read.h"
 #include "data/source/source.h"
 
 #include <string.h>

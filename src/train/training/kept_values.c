@@ -150,7 +150,7 @@ liana_status liana__kept_values_own(liana__kept_values *kept, liana__error *erro
     return liana__fail_memory(error, "the states of the callbacks");
 }
 
-/* Names may have several parts: a/b/key. The owner of a value is what stands before the first '/'. */
+/* Names may have several parts: a/b/key. The owner of a value is the part before the first '/'. */
 static void tell_owner(const char *name, void (*each)(void *user, const char *owner), void *user)
 {
     char owner[128];

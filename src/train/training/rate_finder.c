@@ -23,7 +23,7 @@ static liana_status update(sweep *own, const liana__batch *batch, liana__error *
     LIANA_TRY(liana__step_prepare(trainer->step, batch->num_positions, true, error));
     const float *sums;
     liana_status status = liana__trainer_step(trainer, batch, rate, index + 1, &sums, error);
-    /* Whatever is not finite, the sweep has diverged. */
+    /* A number that is not finite ends the sweep: it has diverged. */
     const bool diverged = status == LIANA_OUT_OF_RANGE && liana__step_fault(trainer->step)->kind != LIANA__FAULT_NONE;
     if (!diverged) LIANA_TRY(status);
     liana__totals_clear(&own->totals);

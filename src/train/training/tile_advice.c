@@ -77,7 +77,7 @@ void liana__tile_memory_add(const liana__tile_plan *plan, liana__text *text)
 
 /* ---- at the beginning of a run ---- */
 
-/* What a device calls itself. XLA says "TPU v5 lite" for v5e and "TPU v6 lite" for v6e. */
+/* The name that a device gives itself. XLA says "TPU v5 lite" for v5e and "TPU v6 lite" for v6e. */
 static liana__tpu_generation generation_of(const liana__device *device)
 {
     static const struct {

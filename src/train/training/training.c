@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What `auto` came to is said, and recorded: a training that goes on keeps it. */
+/* The choice of `auto` is said, and recorded: a training that goes on keeps it. */
 static void note_recomputation(liana__training *training, const liana__notes *notes, size_t limit)
 {
     const bool on_plugin = liana__pjrt_platform_of(training->device) != NULL;

@@ -27,14 +27,14 @@ static liana__test_result train(const char *columns, const char *more, int class
     snprintf(text, sizeof text,
              "data:\n"
              "  train: {paths: train.csv, kind: table}\n"
-             "  columns: %s\n"
+             "  %s%s\n"
              "  inputs: x\n"
              "  targets: label\n"
              "  shuffle: false\n"
              "  %s\n"
              "model: {layers: [{Dense: {units: %d, activation: softmax}}]}\n"
              "train: {epochs: 1, batch_size: 12, loss: sparse_categorical_crossentropy}\n",
-             columns, more, classes);
+             columns ? "columns: " : "", columns ? columns : "", more, classes);
     snprintf(config, sizeof config, "%s", liana__test_write("config.yaml", text, strlen(text)));
     return liana__test_command("train", config, "--out", liana__test_path("run"));
 }
@@ -62,6 +62,18 @@ static void test_learns(void **state)
     liana__test_folder();
     write_table("1");
     assert_code(train("{x: [x], label: label}", "features: {label: label}", 3), 0);
+}
+
+/* Without data.columns, each column is a component, except one called `label` beside the labels of the rows. */
+static void test_learns_from_all_columns(void **state)
+{
+    (void)state;
+    liana__test_folder();
+    write_table("1");
+    assert_code(train(NULL, "features: {label: kind}", 3), 0);
+    liana__test_folder();
+    write_table("1");
+    assert_code(train(NULL, "features: {label: kind}\n  validation: {paths: train.csv, kind: table}", 3), 0);
 }
 
 /* Values that are no class, of the column that was meant. */
@@ -98,7 +110,7 @@ static void test_refuses_columns(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_learns), cmocka_unit_test(test_refuses_values),
-                                       cmocka_unit_test(test_refuses_columns)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_learns), cmocka_unit_test(test_learns_from_all_columns),
+                                       cmocka_unit_test(test_refuses_values), cmocka_unit_test(test_refuses_columns)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,6 +12,7 @@
 #define LIANA_BACKENDS_WHOLE_UPDATE_H
 
 #include "backends/replica.h"
+#include "backends/update_functions.h"
 
 /* What is computed. The strings and arrays must outlive what is made of the plan. */
 struct liana__whole_plan {
@@ -19,19 +20,10 @@ struct liana__whole_plan {
     /* Builds the graph of `leaves` masked shards of the plan's size side by side: a shard's graph of leaves * leaf_size
      * rows. */
     liana_status (*build_leaves)(void *user, int64_t leaves, liana_graph **graph, liana__error *error);
-    bool side_by_side; /* false: `leaves` must be 1 */
-    /* Builds the graph of the update, once shards were built: inputs are sums of a shard, then the scalars, then what
-     * the rounds come to. It assigns to variables. */
-    liana_status (*build_update)(void *user, liana_graph **graph, liana__error *error);
-    /* Rounds of sums that the update reads besides. The last output of a round's graph is what it comes to; its inputs
-     * are those of the update, with the rounds before it. */
-    size_t num_rounds;
-    liana_status (*build_round)(void *user, size_t round, liana_graph **graph, liana__error *error);
-    /* Builds the graph of what the weights add to the loss of an example: one output, f32 []. NULL: they add
-     * nothing. */
+    bool side_by_side;                     /* false: `leaves` must be 1 */
+    const liana__update_functions *update; /* whole */
+    /* Builds the graph of what the weights add to the loss of an example: one output, f32 []. NULL: they add nothing. */
     liana_status (*build_penalty)(void *user, liana_graph **graph, liana__error *error);
-    /* Which sum of a shard an input of the update is. */
-    size_t (*find_sum)(void *user, const char *input);
     void *user;
     size_t num_scalars; /* of an update, f32 */
     size_t num_losses;  /* elements of the first sum, from the first on, that must be finite */

@@ -63,7 +63,7 @@ static size_t count(const liana__strategy_instance *instance)
 static liana_status make_checks(replicas *own, liana__error *error)
 {
     liana__device *device = own->group.members[0].device;
-    const liana__update_program *last = &own->update.programs[own->plan.num_sum_rounds];
+    const liana__update_program *last = &own->update.programs[own->plan.update->num_rounds];
     const liana_graph *update = last->program->graph;
     LIANA_TRY(liana__finite_check_create(device, update->inputs, last->num_read, NULL, &own->sums_check, error));
     liana__node **assigned = calloc(update->num_assignments + 1, sizeof *assigned);
@@ -200,7 +200,7 @@ static liana_status check(liana__strategy_instance *instance, liana__checked wha
     replicas *own = (replicas *)instance;
     LIANA_TRY(prepare_update(own, error));
     liana__finite_check *check = what == LIANA__CHECK_SUMS ? &own->sums_check : &own->new_values;
-    const liana__update_program *last = &own->update.programs[own->plan.num_sum_rounds];
+    const liana__update_program *last = &own->update.programs[own->plan.update->num_rounds];
     for (size_t i = 0; what == LIANA__CHECK_SUMS && check->program && i < last->num_read; i++) {
         LIANA_TRY(feed_sum(own, check->program, i, last->sums_read[i], error));
     }

@@ -13,28 +13,10 @@ static liana_status build_shards(void *user, int64_t shards, liana_graph **graph
     return step->plan.shards->build(step->plan.shards->user, LIANA__STEP_TRAINING, &rows, graph, error);
 }
 
-static liana_status build_update(void *user, liana_graph **graph, liana__error *error)
-{
-    const liana__update_builder *update = ((const liana__step *)user)->plan.update;
-    return update->build(update->user, LIANA__WHOLE_UPDATE, graph, error);
-}
-
-static liana_status build_round(void *user, size_t round, liana_graph **graph, liana__error *error)
-{
-    const liana__update_builder *update = ((const liana__step *)user)->plan.update;
-    return update->build_finished(update->user, round, graph, error);
-}
-
 static liana_status build_penalty(void *user, liana_graph **graph, liana__error *error)
 {
     const liana__shard_builder *shards = ((const liana__step *)user)->plan.shards;
     return shards->build_penalty(shards->user, graph, error);
-}
-
-static size_t find_sum(void *user, const char *input)
-{
-    const liana__update_builder *update = ((const liana__step *)user)->plan.update;
-    return update->find_sum(update->user, input);
 }
 
 /* What a loader makes of records; the rest is of positions, or of batches. */
@@ -53,11 +35,8 @@ bool liana__step_plan_whole(liana__step *step, liana__whole_plan *plan)
     *plan = (liana__whole_plan){
         .build_leaves = build_shards,
         .side_by_side = own->shards->side_by_side,
-        .build_update = build_update,
-        .num_rounds = update->num_rounds,
-        .build_round = build_round,
+        .update = &update->functions,
         .build_penalty = own->shards->build_penalty ? build_penalty : NULL,
-        .find_sum = find_sum,
         .user = step,
         .num_scalars = 1 + update->num_scalars,
         .num_losses = own->shards->num_losses,

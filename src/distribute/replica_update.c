@@ -11,7 +11,7 @@
 
 void liana__replica_update_free(liana__replica_update *update)
 {
-    for (size_t i = 0; update->programs && i <= update->plan->num_sum_rounds; i++) {
+    for (size_t i = 0; update->programs && i <= update->plan->update->num_rounds; i++) {
         liana__program_destroy(update->programs[i].program);
         free(update->programs[i].sums_read);
         free(update->programs[i].chunk_sums);
@@ -35,7 +35,7 @@ static liana_status find_sums(const liana__strategy_plan *plan, size_t num_finis
     made->sums_read = calloc(made->num_read + 1, sizeof *made->sums_read);
     if (!made->sums_read) return liana__fail_memory(error, "the update");
     for (size_t i = 0; i < made->num_read; i++) {
-        made->sums_read[i] = plan->find_sum(plan->user, graph->inputs[i]->name);
+        made->sums_read[i] = plan->update->find_sum(plan->update->user, graph->inputs[i]->name);
     }
     if (graph->num_outputs == 0) return LIANA_OK;
     const liana__node *output = graph->outputs[0].node;
@@ -48,11 +48,12 @@ static liana_status make_program(liana__device *device, const liana__strategy_pl
 {
     liana_graph *graph;
     char name[48] = "update";
-    if (number < plan->num_sum_rounds) {
+    const liana__update_functions *update = plan->update;
+    if (number < update->num_rounds) {
         snprintf(name, sizeof name, "update_sums_%zu", number);
-        LIANA_TRY(plan->build_sums(plan->user, number, &graph, error));
+        LIANA_TRY(update->build_round(update->user, LIANA__WHOLE_UPDATE, number, &graph, error));
     } else {
-        LIANA_TRY(plan->build_update(plan->user, &graph, error));
+        LIANA_TRY(update->build(update->user, LIANA__WHOLE_UPDATE, &graph, error));
     }
     if (!graph) return LIANA_OK;
     LIANA_TRY(liana__program_create(device, graph, name, plan->variables, &made->program, error));
@@ -62,7 +63,7 @@ static liana_status make_program(liana__device *device, const liana__strategy_pl
 
 static liana_status make_checks(liana__device *device, liana__replica_update *update, liana__error *error)
 {
-    const liana__update_program *last = &update->programs[update->plan->num_sum_rounds];
+    const liana__update_program *last = &update->programs[update->plan->update->num_rounds];
     if (!last->program) return LIANA_OK;
     const liana_graph *graph = last->program->graph;
     LIANA_TRY(liana__finite_check_create(device, graph->inputs, last->num_read, NULL, &update->sums_check, error));
@@ -76,7 +77,7 @@ static liana_status make_checks(liana__device *device, liana__replica_update *up
 liana_status liana__replica_update_create(liana__device *device, const liana__strategy_plan *plan,
                                           liana__replica_update *update, liana__error *error)
 {
-    const size_t count = plan->num_sum_rounds + 1;
+    const size_t count = plan->update->num_rounds + 1;
     *update = (liana__replica_update){.plan = plan};
     update->programs = calloc(count, sizeof *update->programs);
     update->finished = calloc(count, sizeof *update->finished);
@@ -114,7 +115,7 @@ liana_status liana__replica_update_run_program(liana__replica_update *update, si
     if (!own->program) return LIANA_OK;
     LIANA_TRY(feed(update, number, sums, error));
     LIANA_TRY(liana__program_run(own->program, error));
-    if (number == update->plan->num_sum_rounds) return LIANA_OK;
+    if (number == update->plan->update->num_rounds) return LIANA_OK;
     return liana__program_fetch(own->program, 0, own->chunk_sums, error);
 }
 
@@ -122,7 +123,7 @@ liana_status liana__replica_update_check(liana__replica_update *update, liana__c
                                          const liana__sum_feed *sums, liana__non_finite *found, liana__error *error)
 {
     liana__finite_check *check = what == LIANA__CHECK_SUMS ? &update->sums_check : &update->new_values;
-    const liana__update_program *last = &update->programs[update->plan->num_sum_rounds];
+    const liana__update_program *last = &update->programs[update->plan->update->num_rounds];
     for (size_t i = 0; what == LIANA__CHECK_SUMS && check->program && i < last->num_read; i++) {
         LIANA_TRY(sums->feed(sums->user, check->program, i, last->sums_read[i], error));
     }
@@ -134,11 +135,11 @@ liana_status liana__replica_update_run(liana__replica_update *update, const lian
 {
     const liana__strategy_plan *plan = update->plan;
     memcpy(update->scalars, scalars, plan->num_scalars * sizeof *scalars);
-    for (size_t number = 0; number <= plan->num_sum_rounds; number++) {
+    for (size_t number = 0; number <= plan->update->num_rounds; number++) {
         LIANA_TRY(liana__replica_update_run_program(update, number, sums, error));
-        if (number == plan->num_sum_rounds) break;
-        LIANA_TRY(plan->finish_sums(plan->user, number, update->programs[number].chunk_sums, update->scalars,
-                                    &update->finished[number], error));
+        if (number == plan->update->num_rounds) break;
+        LIANA_TRY(plan->update->finish_round(plan->update->user, number, update->programs[number].chunk_sums,
+                                             update->scalars, &update->finished[number], error));
     }
     return LIANA_OK;
 }

@@ -3,7 +3,7 @@
  * others take the new ones over before they compute again. */
 #include "distribute/replicas.h"
 
-#include "backends/leaf_programs.h"
+#include "backends/shard_programs.h"
 #include "base/scoped.h"
 #include "distribute/device_group.h"
 #include "distribute/replica_update.h"
@@ -27,7 +27,7 @@ static void destroy(liana__strategy_instance *instance)
 {
     replicas *own = (replicas *)instance;
     if (!own) return;
-    if (own->whole) own->group.members[0].device->backend->whole_destroy(own->whole);
+    if (own->whole) own->group.members[0].device->backend->whole->destroy(own->whole);
     liana__replica_update_free(&own->update);
     liana__device_group_free(&own->group);
     for (int kind = 0; kind < LIANA__NUM_STEP_KINDS; kind++) liana__local_exchange_free(&own->exchanges[kind]);
@@ -86,7 +86,7 @@ static liana_status prepare_update(replicas *own, liana__error *error)
 static bool is_whole(const replicas *own)
 {
     const liana__backend *backend = own->group.members[0].device->backend;
-    bool can = own->plan.whole && backend->whole_create;
+    bool can = own->plan.whole && backend->whole;
     for (size_t i = 1; i < own->group.count; i++) can = can && own->group.members[i].device->backend == backend;
     return can;
 }
@@ -102,7 +102,7 @@ static liana_status make_whole(replicas *own, liana__error *error)
     LIANA__SCOPED_MEMORY liana__device **devices = calloc(count, sizeof(liana__device *));
     if (!devices) return liana__fail_memory(error, "the strategy");
     for (size_t i = 0; i < count; i++) devices[i] = own->group.members[i].device;
-    return backend->whole_create(devices, count, &plan, &own->whole, error);
+    return backend->whole->create(devices, count, &plan, &own->whole, error);
 }
 
 static liana__whole *whole(liana__strategy_instance *instance)
@@ -208,7 +208,7 @@ static void memory(const liana__strategy_instance *instance, liana__step_kind ki
     const replicas *own = (const replicas *)instance;
     liana__device_group_memory(&own->group, kind, batch, memory);
     if (kind != LIANA__STEP_TRAINING || !own->whole) return;
-    own->group.members[0].device->backend->whole_memory(own->whole, memory);
+    own->group.members[0].device->backend->whole->memory(own->whole, memory);
 }
 
 const liana__strategy_functions liana__replicas_functions = {

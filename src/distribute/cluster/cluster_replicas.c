@@ -2,7 +2,7 @@
 #include "distribute/cluster/cluster_replicas.h"
 
 #include "backends/host_add.h"
-#include "backends/leaf_programs.h"
+#include "backends/shard_programs.h"
 #include "base/denormals.h"
 #include "distribute/cluster/block_exchange.h"
 #include "distribute/cluster/exchange_options.h"

@@ -2,6 +2,7 @@
 #include "train/training/training.h"
 
 #include "backends/pjrt/platform.h"
+#include "backends/pjrt/tpu_environment.h"
 #include "base/scoped.h"
 #include "distribute/cluster/held.h"
 #include "distribute/strategies/strategies.h"

@@ -29,7 +29,7 @@ static liana_status check_array(const liana_step *step, const liana_array *array
                        *count ? ", as many examples as in the array before" : " or fewer examples");
 }
 
-static liana_status take_arrays(const liana_step *step, const liana_step_batch *batch, const void **rows,
+static liana_status take_arrays(const liana_step *step, const liana_step_input *batch, const void **rows,
                                 int64_t *count, liana__error *error)
 {
     const liana_step_options *options = &step->options;
@@ -69,7 +69,7 @@ static liana_status take_element(const liana_step *step, const liana_element *el
 }
 
 /* A batch that every process has. */
-static liana_status take_whole(liana_step *step, const liana_step_batch *batch, uint64_t position, liana__batch *taken,
+static liana_status take_whole(liana_step *step, const liana_step_input *batch, uint64_t position, liana__batch *taken,
                                liana__error *error)
 {
     const liana_step_options *options = &step->options;
@@ -84,7 +84,7 @@ static liana_status take_whole(liana_step *step, const liana_step_batch *batch, 
     return LIANA_OK;
 }
 
-liana_status liana__user_take_batch(liana_step *step, const liana_step_batch *batch, uint64_t position,
+liana_status liana__user_take_batch(liana_step *step, const liana_step_input *batch, uint64_t position,
                                     liana__batch *taken, liana__error *error)
 {
     *taken = (liana__batch){.first_position = position, .positions = step->positions};

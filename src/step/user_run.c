@@ -8,12 +8,20 @@
 
 /* ---- before the first run ---- */
 
+static liana_status initialize(const liana_step *step)
+{
+    const liana_initialize_options options = {.seed = step->options.seed};
+    const liana_status status = liana_variables_initialize(step->owned, &options);
+    return status == LIANA_OK ? status : liana__fail_within(&step->context->error, "%s", step->options.name);
+}
+
 /* The set may have got more variables since; a step does not read them. */
 liana_status liana__user_check_variables(const liana_step *step)
 {
     const liana_variables *variables = step->variables;
     for (size_t i = 0; i < step->num_known; i++) {
         if (!step->is_used[i] || variables->states[i].initialized) continue;
+        if (step->owned) return initialize(step);
         bool *wanted = calloc(variables->values.count + 1, sizeof *wanted);
         if (!wanted) return liana__fail_memory(&step->context->error, "a step");
         memcpy(wanted, step->is_used, step->num_known * sizeof *wanted);
@@ -72,7 +80,7 @@ void liana__user_explain_fault(void *user, const liana__fault *fault, liana__err
                 has_changed ? "the variables should be loaded again" : "no variable has changed");
 }
 
-static liana_status run_batch(liana_step *step, const liana_step_batch *batch, const liana_setting *settings,
+static liana_status run_batch(liana_step *step, const liana_step_input *batch, const liana_setting *settings,
                               liana_step_results *results)
 {
     liana__error *error = &step->context->error;
@@ -95,7 +103,7 @@ static liana_status run_batch(liana_step *step, const liana_step_batch *batch, c
     return LIANA_OK;
 }
 
-liana_status liana__user_run_batch(liana_step *step, const liana_step_batch *batch, const liana_setting *settings,
+liana_status liana__user_run_batch(liana_step *step, const liana_step_input *batch, const liana_setting *settings,
                                    liana_step_results *results)
 {
     liana_replicas *replicas = step->options.replicas;
@@ -105,36 +113,16 @@ liana_status liana__user_run_batch(liana_step *step, const liana_step_batch *bat
     return status;
 }
 
-/* One step of workers that are not in step: all meet after it. */
-static liana_status run_apart(liana_step *step, const liana_step_batch *batch, liana_step_results *results)
-{
-    liana_step_outcome outcome = {0};
-    liana_step_counts counts = {0};
-    const liana__user_call call = {.num_steps = 1, .single = batch, .turn = step->num_turns};
-    LIANA_TRY(liana__user_run_spans(step, &call, &outcome, &counts));
-    step->num_turns++;
-    if (results) *results = outcome.results;
-    return LIANA_OK;
-}
+/* ---- results ---- */
 
-liana_status liana_step_run(liana_step *step, const liana_step_batch *batch, liana_step_results *results)
+void liana__user_add_results(const liana_step_results *from, liana_step_results *to)
 {
-    if (results) *results = (liana_step_results){0};
-    if (!step) return LIANA_INVALID_ARGUMENT;
-    liana__error *error = &step->context->error;
-    if (!batch) return liana__fail(error, LIANA_INVALID_ARGUMENT, "%s: the batch is NULL", step->options.name);
-    return step->span_steps ? run_apart(step, batch, results)
-                            : liana__user_run_batch(step, batch, batch->scalars, results);
-}
-
-uint64_t liana_step_position(const liana_step *step)
-{
-    return step ? step->next_position : 0;
-}
-
-void liana_step_set_position(liana_step *step, uint64_t position)
-{
-    if (step) step->next_position = position;
+    to->num_examples += from->num_examples;
+    to->num_sums = from->num_sums;
+    for (size_t i = 0; i < from->num_sums; i++) {
+        to->sums[i] += from->sums[i];
+        to->names[i] = from->names[i];
+    }
 }
 
 double liana_step_mean(const liana_step_results *results, const char *name)

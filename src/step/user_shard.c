@@ -4,16 +4,26 @@
 #include "ir/given.h"
 #include "ir/graph.h"
 #include "ir/shape.h"
+#include "layers/model.h"
 #include "passes/autodiff.h"
+#include "program/optimizer.h"
 #include "step/user_step.h"
 
 #include <liana/ops.h>
 #include <stdlib.h>
 #include <string.h>
 
+enum { MOST_MODELS = 16 };
+
 /* A shard that is being built. */
 typedef struct shard_state {
+    liana_call_record record; /* first: on_call gets its address */
     liana_step *step;
+    liana_graph *graph;
+    const liana_model *models[MOST_MODELS]; /* that were called with the shard's mode */
+    size_t num_models;
+    const liana_variable_update **effects; /* of those calls; they are the graph's */
+    size_t num_effects, effect_capacity;
     liana_tensor inputs[LIANA_MAX_COMPONENTS];
     const char *names[LIANA_MAX_SUMS];
     size_t num_names;
@@ -135,12 +145,49 @@ static bool check_variables(liana_location here, const liana_shard *shard, liana
     return false;
 }
 
+/* Whether training changes a variable, as the models say that were called. */
+static bool is_trained(const shard_state *state, const char *name)
+{
+    for (size_t i = 0; i < state->num_models; i++) {
+        const int found = liana__model_find_weight(state->models[i], name);
+        if (found >= 0) return liana__weight_trainable(state->models[i], (size_t)found);
+    }
+    return true;
+}
+
+/* All variables that a loss trains. NULL after an error. */
+static const liana_tensor *find_trained(liana_location here, const liana_shard *shard, liana_tensor loss, size_t *count)
+{
+    liana_graph *graph = shard->graph;
+    const liana__node *node = is_tensor_of(shard, loss) ? liana__tensor_node(loss) : NULL;
+    bool *needed = liana__arena_allocate(&graph->arena, graph->num_nodes * sizeof *needed);
+    liana_tensor *variables = liana__arena_allocate(&graph->arena, (graph->num_variables + 1) * sizeof *variables);
+    if (!node || !needed || !variables) {
+        liana__graph_fail(graph, here, node ? LIANA_OUT_OF_MEMORY : LIANA_INVALID_ARGUMENT,
+                          node ? "out of memory for the gradients" : "the loss is no tensor of the shard's graph");
+        return NULL;
+    }
+    const size_t found = liana__variables_behind(loss, needed, variables);
+    *count = 0;
+    for (size_t i = 0; i < found; i++) {
+        if (is_trained(shard->state, liana__tensor_node(variables[i])->name)) variables[(*count)++] = variables[i];
+    }
+    if (*count) return variables;
+    liana__graph_fail(graph, here, LIANA_INVALID_ARGUMENT,
+                      "there is nothing to train: %s depends on no f32 variable that is trained",
+                      liana__node_print(node).text);
+    return NULL;
+}
+
 void liana_shard_gradients_at(liana_location here, liana_shard *shard, liana_tensor loss, const liana_tensor *variables,
                               size_t count)
 {
     liana_graph *graph = shard && shard->graph ? shard->graph : loss.graph;
-    bool given = LIANA__GRAPH_REQUIRE(graph, here, shard) && LIANA__GRAPH_REQUIRE(graph, here, variables);
+    bool given =
+        LIANA__GRAPH_REQUIRE(graph, here, shard) && (count == 0 || LIANA__GRAPH_REQUIRE(graph, here, variables));
     if (!given || !shard->graph || shard->graph->status != LIANA_OK) return;
+    if (!variables) variables = find_trained(here, shard, loss, &count);
+    if (!variables) return;
     if (!check_variables(here, shard, loss, variables, count)) return;
     liana_tensor *gradients = liana__arena_allocate(&shard->graph->arena, (count + 1) * sizeof *gradients);
     if (!gradients) {
@@ -161,25 +208,51 @@ static liana_tensor count_examples(liana_location here, const liana_shard *shard
     return liana_op_reduce_sum_at(here, shard->mode.present, LIANA_ALL_AXES, false);
 }
 
-void liana_shard_effects_at(liana_location here, liana_shard *shard, const liana_call_effects *effects)
+/* Adds the statistics of the moving averages that the calls of models move. */
+static void add_effects(liana_shard *shard)
 {
-    if (!shard || !shard->graph || shard->graph->status != LIANA_OK || !effects || effects->num_updates == 0) return;
-    liana_tensor count = count_examples(here, shard);
-    for (size_t i = 0; i < effects->num_updates; i++) {
-        const liana_variable_update *update = &effects->updates[i];
+    const shard_state *state = shard->state;
+    const liana_location here = LIANA_HERE;
+    liana_tensor count = {0};
+    for (size_t i = 0; i < state->num_effects && shard->graph->status == LIANA_OK; i++) {
+        const liana_variable_update *update = state->effects[i];
         if (!is_tensor_of(shard, update->variable) || liana_tensor_dtype(update->variable) != LIANA_F32) {
             liana__graph_fail(shard->graph, here, LIANA_INVALID_ARGUMENT,
-                              "the effects are not those of a call in f32 in the shard's graph");
+                              "the moving averages are not those of a call in f32 in the shard's graph");
             return;
         }
         const liana__node *about = update->about.id ? liana__tensor_node(update->about) : NULL;
         liana__step_sum item = {.momentum = update->momentum, .about = about ? about->name : NULL};
+        if (!count.id) count = count_examples(here, shard);
         liana_tensor whole = liana_op_multiply_at(here, update->statistic, count);
         if (!add_item(here, shard, update->variable, whole, item)) return;
     }
 }
 
 /* ---- the graph ---- */
+
+static void on_call(liana_call_record *record, const liana_model *model, const liana_call_effects *effects,
+                    liana_tensor penalties)
+{
+    shard_state *state = (shard_state *)record;
+    size_t known = 0;
+    (void)penalties;
+    while (known < state->num_models && state->models[known] != model) known++;
+    if (known == MOST_MODELS) {
+        liana__graph_fail(state->graph, LIANA_HERE, LIANA_INVALID_ARGUMENT, "a shard calls more than %d models",
+                          MOST_MODELS);
+        return;
+    }
+    state->models[known] = model;
+    if (known == state->num_models) state->num_models++;
+    for (size_t i = 0; i < effects->num_updates; i++) {
+        if (!liana__grow(&state->effects, state->num_effects, &state->effect_capacity, sizeof *state->effects)) {
+            liana__graph_fail(state->graph, LIANA_HERE, LIANA_OUT_OF_MEMORY, "out of memory for a shard");
+            return;
+        }
+        state->effects[state->num_effects++] = &effects->updates[i];
+    }
+}
 
 static void add_inputs(liana_shard *shard, bool masked)
 {
@@ -195,6 +268,7 @@ static void add_inputs(liana_shard *shard, bool masked)
         .training = !options->evaluates,
         .positions = liana_graph_input(shard->graph, "positions", LIANA_U64, liana_shape_of(shard->size)),
         .seed = options->seed,
+        .record = &state->record,
     };
     if (masked)
         shard->mode.present = liana_graph_input(shard->graph, "present", LIANA_F32, liana_shape_of(shard->size));
@@ -283,17 +357,20 @@ liana_status liana__user_build_shard(void *user, liana__step_kind kind, const li
     *out = NULL;
     LIANA_TRY(liana_graph_create(step->context, &graph));
     liana__scopes_forbid(graph, LIANA__SCOPES_OF_STRATEGY);
-    shard_state state = {.step = step};
+    shard_state state = {.record = {on_call}, .step = step};
+    state.graph = graph;
     liana_shard shard = {.graph = graph, .size = rows->size, .state = &state};
     graph->mixed_precision = step->mixed_precision;
     add_inputs(&shard, rows->masked);
     size_t num_inputs = graph->num_inputs;
     step->options.shard(&shard, step->options.user);
+    if (step->options.update) add_effects(&shard);
     if (graph->status == LIANA_OK) add_outputs(&shard);
     liana_status status = status_of(step, graph, num_inputs, error);
     if (status == LIANA_OK) status = keep_sums(step, &state, rows->size, error);
     free(state.sums.items);
     free(state.values);
+    free(state.effects);
     if (status != LIANA_OK) {
         liana_graph_destroy(graph);
         return status;

@@ -7,7 +7,7 @@
 #include "cli/session.h"
 #include "data/augment/augment.h"
 #include "data/dataset/dataset.h"
-#include "distribute/strategy.h"
+#include "distribute/strategies/strategies.h"
 #include "distribute/transport/transport.h"
 #include "layers/activations.h"
 #include "layers/initializers.h"

@@ -1,4 +1,5 @@
 /* BatchNormalization: normalises each channel by the statistics of the batch, or by their moving averages. */
+#include "layers/model.h"
 #include "layers/option_rows.h"
 
 static const liana_option rows[] = {
@@ -269,3 +270,19 @@ const liana_layer_type liana__layer_batch_normalization = {
     .weights = declare_weights,
     .call = call_layer,
 };
+
+liana_status liana_model_set_batch_norm_momentum(liana_model *model, double momentum)
+{
+    if (!model) return LIANA_INVALID_ARGUMENT;
+    if (!(momentum >= 0 && momentum <= 1)) {
+        return liana__fail(&model->context->error, LIANA_INVALID_ARGUMENT,
+                           "found the momentum %g, expected a number from 0 to 1", momentum);
+    }
+    for (size_t i = 0; i < model->num_layers; i++) {
+        if (model->layers[i].type != &liana__layer_batch_normalization) continue;
+        liana_batch_normalization_options *options = model->layers[i].options;
+        options->momentum = momentum;
+    }
+    model->structure_version++;
+    return LIANA_OK;
+}

@@ -3,6 +3,7 @@
 
 #include "backends/pjrt/platform.h"
 #include "base/context.h"
+#include "distribute/strategies/strategies.h"
 #include "ir/graph.h"
 #include "ir/shape.h"
 #include "program/device.h"

@@ -4,7 +4,7 @@
 
 #include "base/cpu.h"
 #include "base/cpu_groups.h"
-#include "distribute/strategy.h"
+#include "distribute/strategies/strategies.h"
 
 #include <dirent.h>
 #include <stdlib.h>

@@ -284,8 +284,7 @@ static void test_parts_run_at_the_same_time(void **state)
     static const liana__kernel *const kernels[] = {&kernel, NULL};
     static const liana__op op = {.name = "meet",
                                  .doc = "Waits for another one.",
-                                 .min_inputs = 1,
-                                 .max_inputs = 1,
+                                 .num_inputs = 1,
                                  .infer = liana__infer_like_input,
                                  .kernels = kernels};
     static const char *const names[] = {"cpu:1", "cpu:2"};
@@ -329,12 +328,8 @@ static void test_no_variable_changes_where_one_device_fails(void **state)
     (void)state;
     static const liana__kernel kernel = {.name = "reference", .run = break_down};
     static const liana__kernel *const kernels[] = {&kernel, NULL};
-    static const liana__op op = {.name = "break_down",
-                                 .doc = "Fails.",
-                                 .min_inputs = 1,
-                                 .max_inputs = 1,
-                                 .infer = liana__infer_like_input,
-                                 .kernels = kernels};
+    static const liana__op op = {
+        .name = "break_down", .doc = "Fails.", .num_inputs = 1, .infer = liana__infer_like_input, .kernels = kernels};
     liana_device *device;
     liana_graph *g;
     liana_program *program;

@@ -235,7 +235,11 @@ static void test_wrong_options_are_named(void **state)
                    "he_normal");
     assert_refuses(liana_dense(model, .units = 4, .bias_initializer = "constant(x)"), "bias_initializer", "value",
                    "'x'", "a number");
-    assert_refuses(liana_dense(model, .units = 4, .bias_initializer = "constant(low=1)"), "'low=1'", "not an argument");
+    assert_refuses(liana_dense(model, .units = 4, .bias_initializer = "constant(low=1)"), "bias_initializer: constant",
+                   "'low'", "value");
+    assert_refuses(liana_dense(model, .units = 4, .bias_initializer = "ones(1)"), "bias_initializer: ones",
+                   "1 arguments", "at most 0");
+    assert_refuses(liana_dense(model, .units = 4, .bias_initializer = "constant(1, value=2)"), "'value'", "twice");
     assert_refuses(liana_dense(model, .units = 4, .bias_initializer = "constant(1"), "')'");
     assert_refuses(liana_dropout(model, .rate = 1), "dropout.rate", "1");
     assert_refuses(liana_batch_normalization(model, .momentum = 1.5), "momentum", "1.5");

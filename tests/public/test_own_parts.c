@@ -423,7 +423,7 @@ static void test_what_layers_refuse(void **state)
     liana_own_layer(m, "Scaled", scaled_options, .rate = 0.95);
     refuse_model(&own, m, LIANA_INVALID_CONFIG, "rate: found the number 0.95");
     refuse_initializer(&own, "own_uniform(minval=3, maxval=2)", "minval is not below maxval");
-    refuse_initializer(&own, "own_uniform(kind=some)", "kind: found 'some', expected all or none");
+    refuse_initializer(&own, "own_uniform(kind=some)", "own_uniform.kind: found the text 'some', expected all or none");
     end(&own);
 }
 

@@ -167,6 +167,7 @@ static void test_a_program_follows_the_formulas(void **state)
     assert_near(after[1], moved[1], 1e-6);
     assert_near(after[3], moved[3], 1e-6);
     liana_program_destroy(program);
+    liana_graph_destroy(graph);
     liana_device_close(device);
     liana_model_destroy(m);
     liana_context_destroy(own.context);

@@ -3,6 +3,7 @@
 
 #include "base/context.h"
 #include "base/context_end.h"
+#include "distribute/strategies/strategies.h"
 
 #include <stdlib.h>
 #include <string.h>

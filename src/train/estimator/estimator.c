@@ -1,6 +1,7 @@
 /* Estimators: making one, and what all its calls share. */
 #include "train/estimator/estimator.h"
 
+#include "distribute/strategies/strategies.h"
 #include "program/device.h"
 #include "train/checkpoint/folder_name.h"
 #include "train/checkpoint/remote_checkpoints.h"

@@ -4,6 +4,7 @@
 #include "base/format.h"
 #include "base/wall_clock.h"
 #include "data/source/source.h"
+#include "distribute/strategies/strategies.h"
 #include "formats/yaml.h"
 #include "program/optimizer_text.h"
 #include "step/precision.h"

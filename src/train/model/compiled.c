@@ -2,6 +2,7 @@
 #include "train/model/compiled.h"
 
 #include "base/text.h"
+#include "distribute/strategies/strategies.h"
 #include "train/checkpoint/model_values.h"
 #include "train/job/job.h"
 #include "train/model/model_objective.h"

@@ -1,6 +1,7 @@
 /* fit of the public interface: a thin user of the training core. */
 #include "train/model/model_fit.h"
 #include "data/dataset/dataset_source.h"
+#include "distribute/strategies/strategies.h"
 #include "train/checkpoint/belongs.h"
 #include "train/checkpoint/folder_hold.h"
 #include "train/checkpoint/folder_name.h"

@@ -1,5 +1,6 @@
 /* evaluate and predict of the public interface: thin users of the training core. */
 #include "train/job/fit.h"
+#include "distribute/strategies/strategies.h"
 #include "train/model/epoch_values.h"
 #include "train/model/fit_agreement.h"
 #include "train/model/model_classes.h"

@@ -2,6 +2,7 @@
 #include "train/objective/trainer.h"
 
 #include "base/context.h"
+#include "distribute/strategies/strategies.h"
 #include "layers/model_place.h"
 #include "train/objective/model_fault.h"
 #include "train/objective/penalty.h"

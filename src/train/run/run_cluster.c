@@ -2,6 +2,7 @@
 #include "train/run/run_cluster.h"
 
 #include "distribute/device_set.h"
+#include "distribute/strategies/strategies.h"
 #include "distribute/transport/cluster_read.h"
 #include "train/checkpoint/temporary.h"
 

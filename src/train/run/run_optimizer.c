@@ -1,5 +1,6 @@
 /* The optimizer, schedule, loss and metrics that a configuration names. */
 #include "train/model/model_objective.h"
+#include "distribute/strategies/strategies.h"
 #include "train/run/run_internal.h"
 
 liana_status liana__run_find_optimizer(liana__run *run, liana__optimizer_choice *choice, liana__error *error)

@@ -10,7 +10,7 @@
 
 /* ---- layers ---- */
 
-/* A layer's place has a copy of the file's name that no other layer has (layers/model_nodes.c), so the pointer tells
+/* A layer's place has a copy of the file's name that no other layer has (layers/model/nodes.c), so the pointer tells
  * which layer built a node, or the forward node whose gradient it is of. */
 static const char *layer_of_node(const void *user, const liana__node *node)
 {

@@ -3,6 +3,7 @@
 
 #include "backends/pjrt/platform.h"
 #include "distribute/cluster/held.h"
+#include "distribute/strategies/strategies.h"
 #include "step/exchange.h"
 
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /* Convolutions as StableHLO: the three ops of both families by their geometry. */
-#include "ops/conv/conv2d.stablehlo.h"
+#include "ops/conv/convolution.h"
+#include "stablehlo/lowering.h"
 
 /* A kernel [height, width, channels of a group, filters], which a depthwise kernel [height, width, channels, multiplier]
  * is in memory as well. */
@@ -138,12 +139,12 @@ static liana__hlo lower_kernel_gradient(liana__lowering *l, const liana__node *n
     return liana__hlo_reshape(l, made, node->shape);
 }
 
-liana_status liana__conv_lower(liana__lowering *l, const liana__node *node, liana__conv_pass pass,
-                               const liana__geometry *geometry)
+liana_status liana__conv_lower(liana__lowering *l, const liana__node *node)
 {
-    switch (pass) {
-    case LIANA__CONV_FORWARD: return liana__hlo_give(l, node, lower_forward(l, node, geometry));
-    case LIANA__CONV_INPUT_GRADIENT: return liana__hlo_give(l, node, lower_input_gradient(l, node, geometry));
-    default: return liana__hlo_give(l, node, lower_kernel_gradient(l, node, geometry));
+    const liana__geometry geometry = liana__conv_geometry(node);
+    switch (liana__conv_pass_of(node)) {
+    case LIANA__CONV_FORWARD: return liana__hlo_give(l, node, lower_forward(l, node, &geometry));
+    case LIANA__CONV_INPUT_GRADIENT: return liana__hlo_give(l, node, lower_input_gradient(l, node, &geometry));
+    default: return liana__hlo_give(l, node, lower_kernel_gradient(l, node, &geometry));
     }
 }

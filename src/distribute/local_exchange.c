@@ -1,5 +1,5 @@
 /* Blocks on the host. */
-#include "distribute/exchange/local.h"
+#include "distribute/local_exchange.h"
 
 #include "backends/host.h"
 #include "base/memory.h"

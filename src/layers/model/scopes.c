@@ -146,3 +146,13 @@ bool liana__scope_is_sequential(const liana_model *model, size_t scope)
     if (liana__scope_outputs(model, scope, outputs) != 1) return false;
     return same_item(outputs[0].item, before) && outputs[0].output == 0;
 }
+
+bool liana__model_is_sequential(const liana_model *model)
+{
+    return liana__scope_is_sequential(model, LIANA__NONE);
+}
+
+const char *liana__model_name(const liana_model *model)
+{
+    return model->name ? model->name : liana__model_is_sequential(model) ? "sequential" : "model";
+}

@@ -1,5 +1,5 @@
 /* Finds strategies by name. */
-#include "distribute/strategy.h"
+#include "distribute/strategies/strategies.h"
 
 #include "base/choice.h"
 #include "base/named.h"
@@ -13,7 +13,7 @@
 
 const liana__strategy *const liana__strategies[] = {
 #define LIANA__STRATEGY(stem, name) &liana__strategy_##name,
-#include "distribute/strategies.def"
+#include "distribute/strategies/strategies.def"
 #undef LIANA__STRATEGY
     NULL,
 };

@@ -1,6 +1,6 @@
-/* local.h - the exchange between devices of one process: through the host's memory. */
-#ifndef LIANA_DISTRIBUTE_EXCHANGE_LOCAL_H
-#define LIANA_DISTRIBUTE_EXCHANGE_LOCAL_H
+/* local_exchange.h - the exchange between devices of one process: through the host's memory. */
+#ifndef LIANA_DISTRIBUTE_LOCAL_EXCHANGE_H
+#define LIANA_DISTRIBUTE_LOCAL_EXCHANGE_H
 
 #include "backends/replica.h"
 #include "distribute/tree.h"

@@ -1,7 +1,7 @@
 /* worker_devices.h - the options of the strategies of several processes: the devices of one process, and what gradients are
  * sent in. */
-#ifndef LIANA_DISTRIBUTE_WORKER_DEVICES_H
-#define LIANA_DISTRIBUTE_WORKER_DEVICES_H
+#ifndef LIANA_DISTRIBUTE_CLUSTER_WORKER_DEVICES_H
+#define LIANA_DISTRIBUTE_CLUSTER_WORKER_DEVICES_H
 
 #include "distribute/cluster/wire.h"
 #include "distribute/device_set.h"

@@ -1,7 +1,7 @@
 /* Several processes, each of which computes leaves and owns a slice of the variables. */
 #include "distribute/cluster/cluster.h"
 #include "distribute/cluster/cluster_replicas.h"
-#include "distribute/worker_devices.h"
+#include "distribute/cluster/worker_devices.h"
 
 static liana_status create(const liana__strategy_devices *devices, const liana__strategy_plan *plan,
                            liana__strategy_instance **instance, liana__error *error)

@@ -1,5 +1,5 @@
 /* How many devices a process of a cluster computes on, and what it sends gradients in. */
-#include "distribute/worker_devices.h"
+#include "distribute/cluster/worker_devices.h"
 
 #include <stddef.h>
 #include <stdio.h>

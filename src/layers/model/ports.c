@@ -56,28 +56,12 @@ size_t liana__model_output_node(const liana_model *model, size_t index)
     return index == 0 ? liana__model_last_node(model) : LIANA__NONE;
 }
 
-/* The outermost use of a nested model that a node belongs to, or LIANA__NONE. */
-static size_t outermost_use(const liana_model *model, size_t node)
-{
-    size_t use = model->nodes[node].within;
-    while (use != LIANA__NONE && model->uses[use].within != LIANA__NONE) use = model->uses[use].within;
-    return use;
-}
-
 /* The name of the layer, or of the outermost nested model, that a node belongs to. */
 static const char *owner_name(const liana_model *model, size_t node)
 {
-    size_t use = outermost_use(model, node);
+    size_t use = liana__model_outermost_use(model, node);
     return use == LIANA__NONE ? model->layers[model->nodes[node].layer].name
                               : model->nested[model->uses[use].nested].name;
-}
-
-size_t liana__model_last_node(const liana_model *model)
-{
-    if (!model->num_nodes) return LIANA__NONE;
-    size_t last = model->num_nodes - 1, use = outermost_use(model, last);
-    if (use == LIANA__NONE || model->building_use != LIANA__NONE) return last;
-    return model->uses[use].first_node + model->nested[model->uses[use].nested].outputs[0];
 }
 
 liana__model_port liana__model_output(const liana_model *model, size_t index)
@@ -199,7 +183,8 @@ size_t liana__model_find_node(const liana_model *model, const char *name)
     for (const char *slash = strchr(name, '/'); slash; slash = strchr(slash + 1, '/')) {
         char owner[256];
         snprintf(owner, sizeof owner, "%.*s", (int)(slash - name), name);
-        size_t node = find_whole(model, owner), use = node == LIANA__NONE ? node : outermost_use(model, node);
+        size_t node = find_whole(model, owner),
+               use = node == LIANA__NONE ? node : liana__model_outermost_use(model, node);
         const liana__nested *nested = use == LIANA__NONE ? NULL : &model->nested[model->uses[use].nested];
         for (size_t i = 0; nested && i < nested->num_outputs; i++) {
             if (strcmp(nested->output_names[i], slash + 1) == 0)

@@ -1,4 +1,4 @@
-/* A training loop of one's own: a shard function makes loss and gradients, the loop sets the rate. After `make install`:
+/* A training loop of one's own: a shard function makes gradients, the loop sets the rate. After `make install`:
  *     cc custom_loop.c -o custom_loop $(pkg-config --cflags --libs liana)
  *     ./custom_loop FOLDER/train-images-idx3-ubyte.gz [EPOCHS]
  * FOLDER holds MNIST's labels too. The program writes custom-model/. */

@@ -33,7 +33,7 @@
 extern "C" {
 #endif
 
-enum { LIANA_MAX_PREDICTIONS = 16, LIANA_MAX_WARM_NAMES = 32 };
+enum { LIANA_MAX_PREDICTIONS = 16 };
 
 typedef struct liana_estimator liana_estimator;
 

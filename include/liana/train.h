@@ -115,8 +115,10 @@ typedef struct liana_fit_options {
      * `epochs` is then 0 or those of all stages. Afterwards the model's layers are as trainable as before. NULL: one
      * stage. */
     const char *stages;
-    const char *loss;                       /* name of the loss; NULL: "sparse_categorical_crossentropy" */
-    const char *metrics[LIANA_MAX_METRICS]; /* names; none: "accuracy", if the loss is of probabilities */
+    /* As in YAML, like the optimizer: "mse", "{name: huber, delta: 2}"; NULL: "sparse_categorical_crossentropy". */
+    const char *loss;
+    /* The same: "{name: top_k_accuracy, k: 3}"; none: "accuracy", if the loss is of probabilities. */
+    const char *metrics[LIANA_MAX_METRICS];
     /* With options, and for each of several outputs: losses instead of `loss`, metrics after `metrics`. */
     liana_loss losses[LIANA_MAX_OUTPUTS];
     liana_metric output_metrics[LIANA_MAX_METRICS];
@@ -228,8 +230,9 @@ typedef struct liana_predict_options {
 } liana_predict_options;
 
 /* What the model predicts for each example, in the order of the data: outputs [num_examples, values], the values of all
- * its outputs one after the other. Of a model that was fitted from logits these are probabilities. A dataset in batches
- * has a row for each example too. Batches of another size may round differently. `options` may be NULL. */
+ * its outputs one after the other. Of a model that was fitted from logits these are probabilities. A model that was not
+ * fitted needs no loss. A dataset in batches has a row for each example too. Batches of another size may round
+ * differently. `options` may be NULL. */
 LIANA_API LIANA_MUST_USE liana_status liana_predict(liana_model *model, const liana_dataset *dataset,
                                                     const liana_predict_options *options, float *outputs);
 
@@ -360,26 +363,40 @@ LIANA_API LIANA_MUST_USE liana_status liana_layer_adapt(liana_layer layer, const
  * INVALID_DATA. */
 LIANA_API LIANA_MUST_USE liana_status liana_model_load_weights(liana_model *model, const char *path, bool partial);
 
+enum { LIANA_MAX_WARM_NAMES = 32 };
+
+/* Weights that have another name in the file. A pattern is the name of a weight ("dense/kernel") or of a layer or model
+ * that it is in ("dense"), with an asterisk for any text and ? for any letter. Each asterisk of the name stands for the
+ * text of the pattern's. */
+typedef struct liana_warm_name {
+    const char *pattern;
+    const char *in_file;
+} liana_warm_name;
+
+/* What a model begins with. Zeros are the defaults. */
+typedef struct liana_warm_start_options {
+    /* A run folder or a folder of checkpoints (its best checkpoint, if it keeps one, else its newest), a checkpoint, a
+     * folder of liana_model_save, or a Keras HDF5 or safetensors file; or a URL. */
+    const char *from;
+    liana_warm_name map[LIANA_MAX_WARM_NAMES]; /* the last pattern that matches counts; ended by one without pattern */
+    const char *skip[LIANA_MAX_WARM_NAMES];    /* patterns of weights that keep their values; ended by NULL */
+    const char *listing;                       /* a file to write: what became of each weight (CSV); NULL: none */
+} liana_warm_start_options;
+
 /* What liana_model_warm_start found. */
 typedef struct liana_warm_report {
     int64_t matched; /* weights of the model that were read */
-    int64_t skipped; /* that kept their values */
+    int64_t skipped; /* weights that kept their values */
     int64_t unused;  /* weights of the file that the model did not take, without what an optimizer keeps */
 } liana_warm_report;
 
-/* Gives a model the weights of another one, by name. `options` is YAML, as model.warm_start of a configuration:
- * "{from: runs/first, map: {encoder: backbone}, skip: [head]}".
- *   from  a run folder or a folder of checkpoints (its best checkpoint, if it keeps one, else its newest), a
- *         checkpoint, a folder of liana_model_save, or a Keras HDF5 or safetensors file; or a URL
- *   map   {pattern of names in the model: name in the file}; the last pattern that matches counts
- *   skip  patterns of weights that keep their values
- * A pattern is the name of a weight ("dense/kernel") or of what it is in ("dense"), with an asterisk for any text and ?
- * for any letter. `listing` is a file to write that tells of each weight what became of it (CSV), or NULL. *report may
- * be NULL. Errors: INVALID_CONFIG (a pattern that matches nothing, with the nearest name; wrong options), INVALID_DATA
- * (weights that are not in the file and not skipped, weights of another shape, values that are not finite), NOT_FOUND,
- * those of reading. Then the model is not changed; only if the listing cannot be written (IO_ERROR), it is. */
-LIANA_API LIANA_MUST_USE liana_status liana_model_warm_start(liana_model *model, const char *options,
-                                                             const char *listing, liana_warm_report *report);
+/* Gives a model the weights of another one, by name, as model.warm_start of a configuration. *report may be NULL.
+ * Errors: INVALID_CONFIG (a pattern that matches nothing, with the nearest name; no `from`), INVALID_DATA (weights that
+ * are not in the file and not skipped, weights of another shape, values that are not finite), NOT_FOUND, those of
+ * reading. Then the model is not changed; only if the listing cannot be written (IO_ERROR), it is. */
+LIANA_API LIANA_MUST_USE liana_status liana_model_warm_start(liana_model *model,
+                                                             const liana_warm_start_options *options,
+                                                             liana_warm_report *report);
 
 #ifdef __cplusplus
 }

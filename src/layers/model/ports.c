@@ -126,6 +126,7 @@ liana_status liana__model_set_outputs(liana_model *model, liana_location here, c
     }
     if (status != LIANA_OK) liana__model_fail(model, here, status, "outputs: %s", error.message);
     model->structure_version++;
+    model->objective = NULL; /* that of other outputs */
     return status;
 }
 

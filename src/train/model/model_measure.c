@@ -158,8 +158,7 @@ static liana_status predict_model(liana_model *model, const liana_dataset *datas
 {
     static const liana_predict_options defaults;
     if (!options) options = &defaults;
-    liana__compile_request request = {.model = model,
-                                      .predicts = !model->objective && liana__model_num_outputs(model) > 1};
+    liana__compile_request request = {.model = model, .predicts = !model->objective};
     liana_evaluate_options wanted = {.device = options->device,
                                      .strategy = options->strategy,
                                      .batch_size = options->batch_size,

@@ -59,7 +59,7 @@ liana_status liana__model_find_objective(const liana__job_options *options, cons
     request->threshold = options->threshold;
     if (options->is_of_program) LIANA_TRY(liana__read_objective(&options->objective, arena, request, error));
     if (!trains) liana__model_recall_objective(request->model, request);
-    request->predicts = request->predicts && !request->loss && liana__model_num_outputs(request->model) > 1;
+    request->predicts = request->predicts && !request->loss;
     liana__objective *made = liana__arena_allocate(arena, sizeof *made);
     if (!made) return liana__fail_memory(error, "the loss");
     request->targets = targets;

@@ -482,7 +482,6 @@ liana_status liana_predict_on_batch(liana_model *model, const liana_array *array
     LIANA__REQUIRE(NULL, model);
     LIANA__REQUIRE_AS(&model->context->error, arrays || !num_arrays, "arrays");
     LIANA__REQUIRE(&model->context->error, outputs);
-    liana__compile_request request = {.model = model,
-                                      .predicts = !model->objective && liana__model_num_outputs(model) > 1};
+    liana__compile_request request = {.model = model, .predicts = !model->objective};
     LIANA__CONTEXT_CALL(model->context, evaluate(&request, NULL, arrays, num_arrays, outputs, NULL));
 }

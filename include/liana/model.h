@@ -71,8 +71,9 @@ enum { LIANA_MAX_MODEL_OUTPUTS = 16 };
 /* Makes layers the model's outputs, in this order, instead of the last one: liana_model_outputs(m, score, class).
  * `names` may be NULL, and so may each name: an output is then named as its layer (or as the nested model that it comes
  * from); the second output of one layer "dense" is "dense_1". A model that was fitted or loaded may get other outputs,
- * such as an inner layer that is to predict. It forgets the losses and metrics of its outputs before. Errors are the
- * model's: INVALID_ARGUMENT (a layer of another model, two outputs of one name). */
+ * such as an inner layer that is to predict. It forgets the losses and metrics of its outputs before. While a layer
+ * leads to no output it can neither be trained nor saved. Errors are the model's: INVALID_ARGUMENT (a layer of another
+ * model, two outputs of one name). */
 LIANA_API void liana_model_outputs_at(liana_location here, liana_model *model, const liana_layer *layers, size_t count,
                                       const char *const *names);
 

@@ -1,10 +1,11 @@
 /* evaluate and predict of the public interface: thin users of the training core. */
-#include "train/job/fit.h"
 #include "distribute/strategies/strategies.h"
+#include "train/job/fit.h"
 #include "train/model/epoch_values.h"
 #include "train/model/fit_agreement.h"
 #include "train/model/model_classes.h"
 #include "train/model/model_data.h"
+#include "train/model/model_objective.h"
 #include "train/training/training_agreement.h"
 
 #include <stdlib.h>
@@ -158,7 +159,7 @@ static liana_status predict_model(liana_model *model, const liana_dataset *datas
 {
     static const liana_predict_options defaults;
     if (!options) options = &defaults;
-    liana__compile_request request = {.model = model, .predicts = !model->objective};
+    liana__compile_request request = {.model = model, .predicts = liana__model_has_no_loss(model)};
     liana_evaluate_options wanted = {.device = options->device,
                                      .strategy = options->strategy,
                                      .batch_size = options->batch_size,

@@ -44,6 +44,13 @@ void liana__model_recall_objective(const liana_model *model, liana__objective_re
     request->metrics = liana__value_get(model->objective, keys[2]);
 }
 
+bool liana__model_has_no_loss(const liana_model *model)
+{
+    const bool gives_classes =
+        liana__model_num_outputs(model) == 1 && liana__model_check_probabilities(model, NULL) == LIANA_OK;
+    return !model->objective && !gives_classes;
+}
+
 liana_status liana__model_find_objective(const liana__job_options *options, const liana__data_match *match, bool trains,
                                          liana__arena *arena, liana__objective_request *request,
                                          const liana__objective **objective, liana__error *error)

@@ -45,7 +45,6 @@ BEGIN {
     objects["liana_step *"] = "NULL"
     # A server has threads, which the processes of these calls would lack: test_server.c gives it NULL.
     objects["liana_server *"] = "NULL"
-    objects["liana_input_function"] = "no_dataset"
     objects["liana_dataset *"] = "liana_dataset_retain(a.dataset)"
     handles["liana_tensor"] = "a.tensor"
     handles["liana_layer"] = "a.layer"

@@ -87,6 +87,13 @@ static void test_of_a_saved_model(void **state)
     done(liana_model_load(own.context, liana__test_path("saved"), &loaded));
     check_inner(&own, loaded, "flatten");
     check_inner(&own, fitted, "flatten");
+    /* Such a model predicts; it is neither trained nor saved. */
+    static const char refusal[] = "layer 'dense' (Dense) does not lead to the model's output, 'flatten'";
+    liana_model_outputs(fitted, liana_model_layer(fitted, "flatten"));
+    refused(liana_fit(fitted, &options), LIANA_INVALID_CONFIG, refusal);
+    refused(liana_model_save(fitted, liana__test_path("inner")), LIANA_INVALID_CONFIG, refusal);
+    liana_model_outputs(fitted, liana_model_layer(fitted, "dense"));
+    done(liana_fit(fitted, &options));
     liana_model_destroy(loaded);
     liana_model_destroy(fitted);
     liana__tiny_fit_close(&own);

@@ -123,6 +123,8 @@ typedef struct liana_run_config {
     uint64_t seed;                  /* of the data's order, dropout and initialisers */
     int64_t batch_size;             /* examples of an update; 0: 32 */
     int64_t microbatch;             /* examples computed together; 0: chosen from the model and batch size */
+    int64_t steps_per_execution;    /* as for liana_fit; 0: 1 */
+    bool deterministic;             /* as for liana_fit */
     int64_t eval_batch_size;        /* of evaluations and predictions; 0: batch_size */
     int64_t save_checkpoints_steps; /* a checkpoint after every this many updates; 0: after epochs only */
     double save_checkpoints_secs;   /* a checkpoint also after this time, in seconds; 0: not by time */
@@ -130,8 +132,13 @@ typedef struct liana_run_config {
     int64_t log_step_count_steps;   /* on_note is told loss, metrics and speed after every this many updates; 0: not */
     liana_precision precision;      /* AUTO: that of the checkpoint, if there is one */
     liana_recompute recompute;
-    int64_t memory;                                /* MiB, for recompute; as for liana_fit */
-    int64_t data_memory;                           /* MiB for reading and decoding; 0: 1024 */
+    int64_t memory;      /* MiB, for recompute; as for liana_fit */
+    int64_t data_memory; /* MiB for reading and decoding; 0: 1024 */
+    /* What is done about numbers that are not finite; as for liana_fit. The folder is one of this machine. */
+    liana_on_bad_numbers on_bad_numbers;
+    int64_t max_bad_numbers;   /* 0: 10 */
+    double bad_numbers_factor; /* 0: 0.5 */
+    const char *bad_numbers_folder;
     void (*on_note)(void *user, const char *note); /* NULL: nobody is told */
     void *user;
 } liana_run_config;

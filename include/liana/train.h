@@ -297,11 +297,13 @@ LIANA_API void liana_learning_rate_sweep_free(liana_learning_rate_sweep *sweep);
 
 /* One update. Of the options those are read that compile a model: optimizer, losses, metrics, class_weights,
  * example_weight, microbatch, device, strategy, precision, seed, batch_size (the largest batch that will come; 0: this
- * one's size), and steps_per_epoch (for schedules with lengths in epochs). `options` may be NULL. The next call with
- * the same options goes on with the same optimizer state: batches in the order of a fit's first epoch give the bits of
- * that epoch. Results (may be NULL) are those before the update. With parameter servers whose workers are not in step
- * all processes meet after it: of the first gradients' examples, or by one worker after the other. Errors: as
- * liana_fit; OUT_OF_RANGE for a label. After a failure the weights are what they were before. */
+ * one's size), and steps_per_epoch (for schedules with lengths in epochs). Of checkpoints those are read: their folder
+ * on this machine, the number that is kept, checkpoint_steps (0: after each update), and resume: the first update goes
+ * on from the newest one. `options` may be NULL. The next call with the same options goes on with the same optimizer
+ * state: batches in the order of a fit's first epoch give the bits of that epoch. Results (may be NULL) are those
+ * before the update. With parameter servers whose workers are not in step all processes meet after it: of the first
+ * gradients' examples, or by one worker after the other. Errors: as liana_fit; OUT_OF_RANGE for a label. After a
+ * failure the weights are what they were before. */
 LIANA_API LIANA_MUST_USE liana_status liana_train_on_batch(liana_model *model, const liana_fit_options *options,
                                                            const liana_array *arrays, size_t num_arrays,
                                                            liana_results *results);

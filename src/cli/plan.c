@@ -1,10 +1,10 @@
 /* liana plan: measures a few steps here, and says what a step takes in a cluster. */
 #include "base/cpu.h"
 #include "cli/plan_device.h"
+#include "distribute/cluster/worker_devices.h"
 #include "distribute/strategies/strategies.h"
 #include "distribute/transport/frame.h"
 #include "distribute/transport/message_cost.h"
-#include "distribute/cluster/worker_devices.h"
 #include "train/run/plan_measure.h"
 
 #include <stdlib.h>

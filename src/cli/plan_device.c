@@ -119,7 +119,7 @@ static liana_status write_shard(const device_plan *own, const liana__training *t
 {
     liana_graph *graph;
     liana__error *error = &own->invocation->error;
-    LIANA_TRY(liana__trainer_build_shard(training->trainer, LIANA__STEP_TRAINING, own->shard, false, &graph, error));
+    LIANA_TRY(liana__step_build_shard(training->trainer->step, LIANA__STEP_TRAINING, own->shard, false, &graph, error));
     const liana__stablehlo_options options = {.donate_variables = true, .highest_precision = !own->default_products};
     liana_graph *prepared = NULL;
     liana_status status = liana__passes_run_asked_for(graph, &prepared, error);

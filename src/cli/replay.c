@@ -2,6 +2,7 @@
 #include "base/context.h"
 #include "cli/command.h"
 #include "train/training/bundle.h"
+#include "train/training/incident_report.h"
 
 static const liana__option options[] = {LIANA__OPTION_JSON, {0}};
 

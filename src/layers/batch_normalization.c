@@ -21,15 +21,6 @@ static const liana_option rows[] = {
     LIANA__CONSTRAINT_ROW(liana_batch_normalization_options, gamma_constraint),
 };
 
-static liana_status check_options(liana_check *check)
-{
-    const liana_batch_normalization_options *chosen = check->options;
-    LIANA_TRY(liana__check_initializer(check, "beta_initializer", chosen->beta_initializer));
-    LIANA_TRY(liana__check_initializer(check, "gamma_initializer", chosen->gamma_initializer));
-    LIANA_TRY(liana__check_initializer(check, "moving_mean_initializer", chosen->moving_mean_initializer));
-    return liana__check_initializer(check, "moving_variance_initializer", chosen->moving_variance_initializer);
-}
-
 static liana_status declare_weights(liana_layer_build *build)
 {
     const liana_batch_normalization_options *chosen = build->options;
@@ -261,7 +252,7 @@ const liana_layer_type liana__layer_batch_normalization = {
     LIANA_PART(
         LAYER, liana_layer_type, "BatchNormalization",
         "normalises each channel to mean 0 and variance 1, then gamma x + beta; uses moving averages outside training",
-        LIANA_PART_OPTIONS(liana_batch_normalization_options, rows), .check = check_options),
+        LIANA_PART_OPTIONS(liana_batch_normalization_options, rows)),
     .keeps_shards_apart = true,
     .min_inputs = 1,
     .max_inputs = 1,

@@ -431,10 +431,6 @@ typedef struct liana_call_record {
                 liana_tensor penalties);
 } liana_call_record;
 
-/* The penalty of all weights that have one and are trained: an f32 scalar, of the graph's variables. Invalid: no weight
- * has one. */
-liana_tensor liana__model_penalty(const liana_model *model, liana_graph *graph);
-
 /* The new value of the moving average of update `index`: momentum, statistic and `about` as above, in one step. The
  * results' weights begin with the model's weight `first`. */
 liana_tensor liana__model_average(const liana__model_results *results, size_t first, size_t index);

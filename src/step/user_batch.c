@@ -126,3 +126,55 @@ liana_status liana__user_take_scalars(const liana_step *step, const liana_settin
     }
     return LIANA_OK;
 }
+
+/* ---- what the program's functions give ---- */
+
+/* A call of liana's within the function may have left a message. */
+static liana_status fail_function(const liana_step *step, const char *gives, int64_t number, liana_status status,
+                                  liana__error *error)
+{
+    if (error->status == status && *error->message) {
+        return liana__fail_within(error, "%s: the function that gives %s %lld", step->options.name, gives,
+                                  (long long)number);
+    }
+    return liana__fail(error, status, "%s: the function failed that gives %s %lld", step->options.name, gives,
+                       (long long)number);
+}
+
+liana_status liana__user_ask_batch(const liana_step *step, const liana__user_call *call, int64_t number,
+                                   liana_step_input *batch, liana__error *error)
+{
+    if (!call->give_batch) {
+        *batch = *call->input;
+        return LIANA_OK;
+    }
+    const char *name = step->options.name;
+    *batch = (liana_step_input){0};
+    *error = (liana__error){0};
+    const liana_status status = call->give_batch(call->user, number, batch);
+    if (call->input->dataset && status == LIANA_END_OF_DATA) {
+        return call->until_end ? status
+                               : liana__fail(error, LIANA_INVALID_ARGUMENT,
+                                             "%s: the dataset has no batch for step %lld", name, (long long)number);
+    }
+    if (call->input->dataset && status != LIANA_OK) {
+        return liana__fail_within(error, "%s: batch %lld of the dataset", name, (long long)number);
+    }
+    if (status != LIANA_OK) return fail_function(step, "the batch of step", number, status, error);
+    if (!batch->scalars[0].name) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                       "%s: the batch of step %lld has the scalar '%.100s'; the scalars of several steps are given "
+                       "with the run, or by its function give_scalars",
+                       name, (long long)number, batch->scalars[0].name);
+}
+
+liana_status liana__user_ask_scalars(const liana_step *step, const liana__user_call *call, int64_t update,
+                                     liana_setting *settings, liana__error *error)
+{
+    const liana_step_input *input = call->input;
+    memcpy(settings, input->scalars, sizeof input->scalars);
+    if (!input->give_scalars) return LIANA_OK;
+    *error = (liana__error){0};
+    const liana_status status = input->give_scalars(input->user, update, settings);
+    return status == LIANA_OK ? LIANA_OK : fail_function(step, "the scalars of update", update, status, error);
+}

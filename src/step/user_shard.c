@@ -7,6 +7,7 @@
 #include "layers/model.h"
 #include "passes/autodiff.h"
 #include "program/optimizer.h"
+#include "step/shard_sums.h"
 #include "step/user_step.h"
 
 #include <liana/ops.h>
@@ -19,19 +20,15 @@ enum { MOST_MODELS = 16 };
 typedef struct shard_state {
     liana_call_record record; /* first: on_call gets its address */
     liana_step *step;
-    liana_graph *graph;
     const liana_model *models[MOST_MODELS]; /* that were called with the shard's mode */
     size_t num_models;
-    const liana_variable_update **effects; /* of those calls; they are the graph's */
+    liana_variable_update *effects; /* of those calls */
     size_t num_effects, effect_capacity;
     liana_tensor inputs[LIANA_MAX_COMPONENTS];
     const char *names[LIANA_MAX_SUMS];
     size_t num_names;
-    liana__step_sums sums;
-    size_t capacity;
     liana_tensor named[LIANA_MAX_SUMS]; /* by name: f32 scalars */
-    liana_tensor *values;               /* by item */
-    size_t value_capacity;
+    liana__shard_sums sums;
 } shard_state;
 
 size_t liana__user_component(const liana_step *step, const char *name, const char **nearest)
@@ -99,37 +96,6 @@ liana_tensor liana_shard_sum_at(liana_location here, liana_shard *shard, const c
 
 /* ---- sums for the update ---- */
 
-/* Adds a sum; gradients stand before statistics. False after an error. */
-static bool add_item(liana_location here, liana_shard *shard, liana_tensor variable, liana_tensor value,
-                     liana__step_sum item)
-{
-    shard_state *state = shard->state;
-    liana__step_sums *sums = &state->sums;
-    const liana__node *node = liana__tensor_node(variable);
-    for (size_t i = 0; node && i < sums->count; i++) {
-        if (strcmp(sums->items[i].variable, node->name) != 0) continue;
-        liana__graph_fail(shard->graph, here, LIANA_INVALID_ARGUMENT,
-                          "the shard gives the variable '%s' two gradients or averages; give one", node->name);
-    }
-    if (!node || shard->graph->status != LIANA_OK) return false;
-    if (!liana__grow(&sums->items, sums->count, &state->capacity, sizeof *sums->items) ||
-        !liana__grow(&state->values, sums->count, &state->value_capacity, sizeof *state->values)) {
-        liana__graph_fail(shard->graph, here, LIANA_OUT_OF_MEMORY, "out of memory for a shard");
-        return false;
-    }
-    item.variable = node->name;
-    item.dtype = node->dtype;
-    item.shape = node->shape;
-    item.constraint = liana__graph_constraint(shard->graph, node);
-    size_t place = item.is_gradient ? sums->num_gradients++ : sums->count;
-    memmove(sums->items + place + 1, sums->items + place, (sums->count - place) * sizeof *sums->items);
-    memmove(state->values + place + 1, state->values + place, (sums->count - place) * sizeof *state->values);
-    sums->items[place] = item;
-    state->values[place] = value;
-    sums->count++;
-    return true;
-}
-
 static bool check_variables(liana_location here, const liana_shard *shard, liana_tensor loss,
                             const liana_tensor *variables, size_t count)
 {
@@ -189,44 +155,25 @@ void liana_shard_gradients_at(liana_location here, liana_shard *shard, liana_ten
     if (!variables) variables = find_trained(here, shard, loss, &count);
     if (!variables) return;
     if (!check_variables(here, shard, loss, variables, count)) return;
-    liana_tensor *gradients = liana__arena_allocate(&shard->graph->arena, (count + 1) * sizeof *gradients);
-    if (!gradients) {
-        liana__graph_fail(shard->graph, here, LIANA_OUT_OF_MEMORY, "out of memory for the gradients");
-        return;
-    }
     if (!liana__require_gradient(here, loss, variables, count)) return;
-    liana_gradients_at(here, loss, variables, count, gradients);
-    for (size_t i = 0; i < count; i++) {
-        if (!add_item(here, shard, variables[i], gradients[i], (liana__step_sum){.is_gradient = true})) return;
-    }
-}
-
-/* The number of a shard's examples. */
-static liana_tensor count_examples(liana_location here, const liana_shard *shard)
-{
-    if (!shard->mode.present.id) return liana_graph_scalar_at(here, shard->graph, LIANA_F32, (double)shard->size);
-    return liana_op_reduce_sum_at(here, shard->mode.present, LIANA_ALL_AXES, false);
+    liana__shard_sums_add_gradients(here, &((shard_state *)shard->state)->sums, loss, variables, count);
 }
 
 /* Adds the statistics of the moving averages that the calls of models move. */
 static void add_effects(liana_shard *shard)
 {
-    const shard_state *state = shard->state;
+    shard_state *state = shard->state;
     const liana_location here = LIANA_HERE;
-    liana_tensor count = {0};
-    for (size_t i = 0; i < state->num_effects && shard->graph->status == LIANA_OK; i++) {
-        const liana_variable_update *update = state->effects[i];
-        if (!is_tensor_of(shard, update->variable) || liana_tensor_dtype(update->variable) != LIANA_F32) {
-            liana__graph_fail(shard->graph, here, LIANA_INVALID_ARGUMENT,
-                              "the moving averages are not those of a call in f32 in the shard's graph");
-            return;
-        }
-        const liana__node *about = update->about.id ? liana__tensor_node(update->about) : NULL;
-        liana__step_sum item = {.momentum = update->momentum, .about = about ? about->name : NULL};
-        if (!count.id) count = count_examples(here, shard);
-        liana_tensor whole = liana_op_multiply_at(here, update->statistic, count);
-        if (!add_item(here, shard, update->variable, whole, item)) return;
+    if (state->num_effects == 0 || shard->graph->status != LIANA_OK) return;
+    for (size_t i = 0; i < state->num_effects; i++) {
+        const liana_variable_update *update = &state->effects[i];
+        if (is_tensor_of(shard, update->variable) && liana_tensor_dtype(update->variable) == LIANA_F32) continue;
+        liana__graph_fail(shard->graph, here, LIANA_INVALID_ARGUMENT,
+                          "the moving averages are not those of a call in f32 in the shard's graph");
+        return;
     }
+    liana_tensor count = liana__count_examples(here, shard->graph, shard->mode.present, shard->size);
+    liana__shard_sums_add_statistics(here, &state->sums, count, state->effects, state->num_effects);
 }
 
 /* ---- the graph ---- */
@@ -239,7 +186,7 @@ static void on_call(liana_call_record *record, const liana_model *model, const l
     (void)penalties;
     while (known < state->num_models && state->models[known] != model) known++;
     if (known == MOST_MODELS) {
-        liana__graph_fail(state->graph, LIANA_HERE, LIANA_INVALID_ARGUMENT, "a shard calls more than %d models",
+        liana__graph_fail(state->sums.graph, LIANA_HERE, LIANA_INVALID_ARGUMENT, "a shard calls more than %d models",
                           MOST_MODELS);
         return;
     }
@@ -247,10 +194,10 @@ static void on_call(liana_call_record *record, const liana_model *model, const l
     if (known == state->num_models) state->num_models++;
     for (size_t i = 0; i < effects->num_updates; i++) {
         if (!liana__grow(&state->effects, state->num_effects, &state->effect_capacity, sizeof *state->effects)) {
-            liana__graph_fail(state->graph, LIANA_HERE, LIANA_OUT_OF_MEMORY, "out of memory for a shard");
+            liana__graph_fail(state->sums.graph, LIANA_HERE, LIANA_OUT_OF_MEMORY, "out of memory for a shard");
             return;
         }
-        state->effects[state->num_effects++] = &effects->updates[i];
+        state->effects[state->num_effects++] = effects->updates[i];
     }
 }
 
@@ -282,55 +229,26 @@ static void add_outputs(const liana_shard *shard)
     for (size_t i = 0; i < count; i++) parts[i] = state->named[i];
     if (count == 0) count = 1;
     for (size_t i = 0; i < count; i++) parts[i] = liana_op_reshape(parts[i], liana_shape_of(1));
-    liana_graph_output(shard->graph, "sums", liana_op_concat(parts, count, 0));
-    for (size_t i = 0; i < state->sums.count; i++) {
-        liana_graph_output(shard->graph, state->sums.items[i].variable, state->values[i]);
-    }
-}
-
-static bool same_text(const char *a, const char *b)
-{
-    return a && b ? strcmp(a, b) == 0 : a == b;
-}
-
-static bool same_sums(const liana_step *step, const shard_state *found)
-{
-    const liana__step_sums *a = &step->sums, *b = &found->sums;
-    bool same = step->num_names == found->num_names && a->count == b->count && a->num_gradients == b->num_gradients;
-    for (size_t i = 0; same && i < step->num_names; i++) same = strcmp(step->names[i], found->names[i]) == 0;
-    for (size_t i = 0; same && i < a->count; i++) {
-        const liana__step_sum *x = &a->items[i], *y = &b->items[i];
-        same = strcmp(x->variable, y->variable) == 0 && x->dtype == y->dtype && same_text(x->about, y->about) &&
-               same_text(x->constraint, y->constraint) && x->momentum == y->momentum &&
-               liana_shape_equal(&x->shape, &y->shape);
-    }
-    return same;
+    liana__shard_sums_finish(&state->sums, liana_op_concat(parts, count, 0));
 }
 
 /* Keeps what the first shard declares, and holds later ones to it. */
 static liana_status keep_sums(liana_step *step, const shard_state *state, int64_t size, liana__error *error)
 {
-    const liana__step_sums *found = &state->sums;
-    if (step->declared && same_sums(step, state)) return LIANA_OK;
-    if (step->declared) {
+    bool same = !step->declared || step->num_names == state->num_names;
+    for (size_t i = 0; step->declared && same && i < step->num_names; i++) {
+        same = strcmp(step->names[i], state->names[i]) == 0;
+    }
+    if (!same || !liana__shard_sums_keep(&state->sums, &step->arena, &step->sums)) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT,
                            "%s: a shard of %lld examples declares other sums, gradients or averages than the first "
                            "shard; they must not depend on the size",
                            step->options.name, (long long)size);
     }
-    liana__step_sums *sums = &step->sums;
-    *sums = *found;
-    sums->items = liana__arena_allocate(&step->arena, (found->count + 1) * sizeof *sums->items);
-    for (size_t i = 0; i < state->num_names; i++) {
+    for (size_t i = 0; !step->declared && i < state->num_names; i++) {
         step->names[i] = liana__arena_string(&step->arena, state->names[i]);
     }
     step->num_names = state->num_names;
-    for (size_t i = 0; sums->items && i < found->count; i++) {
-        sums->items[i] = found->items[i];
-        sums->items[i].variable = liana__arena_string(&step->arena, found->items[i].variable);
-        sums->items[i].constraint = liana__arena_string(&step->arena, found->items[i].constraint);
-        if (found->items[i].about) sums->items[i].about = liana__arena_string(&step->arena, found->items[i].about);
-    }
     step->declared = !step->arena.failed;
     return step->declared ? LIANA_OK : liana__fail_memory(error, "a step");
 }
@@ -357,8 +275,7 @@ liana_status liana__user_build_shard(void *user, liana__step_kind kind, const li
     *out = NULL;
     LIANA_TRY(liana_graph_create(step->context, &graph));
     liana__scopes_forbid(graph, LIANA__SCOPES_OF_STRATEGY);
-    shard_state state = {.record = {on_call}, .step = step};
-    state.graph = graph;
+    shard_state state = {.record = {on_call}, .step = step, .sums.graph = graph};
     liana_shard shard = {.graph = graph, .size = rows->size, .state = &state};
     graph->mixed_precision = step->mixed_precision;
     add_inputs(&shard, rows->masked);
@@ -368,8 +285,7 @@ liana_status liana__user_build_shard(void *user, liana__step_kind kind, const li
     if (graph->status == LIANA_OK) add_outputs(&shard);
     liana_status status = status_of(step, graph, num_inputs, error);
     if (status == LIANA_OK) status = keep_sums(step, &state, rows->size, error);
-    free(state.sums.items);
-    free(state.values);
+    liana__shard_sums_free(&state.sums);
     free(state.effects);
     if (status != LIANA_OK) {
         liana_graph_destroy(graph);

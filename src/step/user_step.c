@@ -3,6 +3,7 @@
 
 #include "backends/pjrt/platform.h"
 #include "base/context.h"
+#include "base/scoped.h"
 #include "distribute/strategies/strategies.h"
 #include "ir/graph.h"
 #include "ir/shape.h"
@@ -278,6 +279,17 @@ static bool find_fault(void *user, const float *sums, liana__fault *fault)
     return false;
 }
 
+static void explain_fault(void *user, const liana__fault *fault, liana__error *error)
+{
+    const liana_step *step = user;
+    char text[640];
+    /* Of workers that are not in step others may have updated meanwhile. */
+    const bool has_changed = fault->kind == LIANA__FAULT_UPDATE || step->span_steps;
+    liana__fail(error, LIANA_OUT_OF_RANGE, "%s: %s; %s", step->options.name,
+                liana__fault_describe(fault, text, sizeof text),
+                has_changed ? "the variables should be loaded again" : "no variable has changed");
+}
+
 static void make_shard_builder(liana_step *step)
 {
     const liana_step_options *options = &step->options;
@@ -289,7 +301,7 @@ static void make_shard_builder(liana_step *step)
     shards->num_sums = step->num_names ? step->num_names : 1;
     shards->num_losses = step->num_names;
     shards->find_fault = find_fault;
-    shards->explain_fault = liana__user_explain_fault;
+    shards->explain_fault = explain_fault;
     shards->user = step;
     for (size_t i = 0; i <= options->num_components; i++) {
         const char *name = i < options->num_components ? options->components[i].name : "positions";
@@ -429,4 +441,53 @@ liana_step_facts liana_step_info(const liana_step *step)
 void liana_step_set_position(liana_step *step, uint64_t position)
 {
     if (step) step->next_position = position;
+}
+
+/* ---- before the first run ---- */
+
+static liana_status initialize(const liana_step *step)
+{
+    const liana_initialize_options options = {.seed = step->options.seed};
+    const liana_status status = liana_variables_initialize(step->owned, &options);
+    return status == LIANA_OK ? status : liana__fail_within(&step->context->error, "%s", step->options.name);
+}
+
+/* The set may have got more variables since; a step does not read them. */
+liana_status liana__user_check_variables(const liana_step *step)
+{
+    const liana_variables *variables = step->variables;
+    for (size_t i = 0; i < step->num_known; i++) {
+        if (!step->is_used[i] || variables->states[i].initialized) continue;
+        if (step->owned) return initialize(step);
+        LIANA__SCOPED_MEMORY bool *wanted = calloc(variables->values.count + 1, sizeof *wanted);
+        if (!wanted) return liana__fail_memory(&step->context->error, "a step");
+        memcpy(wanted, step->is_used, step->num_known * sizeof *wanted);
+        return liana__variables_require(variables, step->options.name, wanted);
+    }
+    return LIANA_OK;
+}
+
+liana_status liana__user_agree(liana_step *step, liana__error *error)
+{
+    if (!step->cluster || step->has_agreed) return LIANA_OK;
+    const liana_step_options *options = &step->options;
+    liana_graph *graph = NULL;
+    LIANA__SCOPED(liana__facts) facts = {0};
+    const char *name = liana__arena_format(&step->arena, "a shard of %s", options->name);
+    const liana__graph_agreement own = {step->device, &step->variables->values, step->cluster, name};
+    liana__facts_add_number(&facts, "batch_size", (double)options->batch_size);
+    liana__facts_add_number(&facts, "microbatch", (double)options->microbatch);
+    liana__facts_add_seed(&facts, options->seed);
+    const liana__shard_rows rows = {options->microbatch, 1, false};
+    liana_status status = liana__user_build_shard(step, LIANA__STEP_TRAINING, &rows, &graph, error);
+    status = liana__cluster_agree_status(step->cluster, status, error);
+    if (status == LIANA_OK) {
+        status = liana__agree_on_graph(&own, graph, &facts, error);
+    } else if (graph) {
+        liana_graph_destroy(graph);
+    }
+    if (status == LIANA_OK) status = liana__facts_agree_shortly(&step->update_facts, step->cluster, error);
+    if (status == LIANA_OK) liana__facts_free(&step->update_facts);
+    step->has_agreed = status == LIANA_OK;
+    return status;
 }

@@ -108,6 +108,8 @@ static void check_watched(const char *strategy)
     bool hides_loss = false;
     fixture own = set_up(&hides_loss, false, strategy);
     refuse(&own, INFINITY, 0.01, "line: the sum 'loss' is inf");
+    assert_message(&own, "the first bad numbers are in the input 'x' (");
+    assert_message(&own, "1 of 2 examples of the shard have them, the first is position 2");
     refuse(&own, NAN, 0.01, "line: the sum 'loss' is nan");
     refuse(&own, 3, NAN, "line: the scalar 'rate' is nan");
     /* What was left out leaves nothing behind: the gradient of the mean is -2 * (1 + 4 + 9 + 16) / 4. */
@@ -122,6 +124,11 @@ static void check_watched(const char *strategy)
     hides_loss = true;
     own = set_up(&hides_loss, false, strategy);
     refuse(&own, INFINITY, 0.01, "line: the sum for 'weight', of gradients or statistics, has 1 number");
+    assert_message(&own, "the first bad numbers are in the input 'x'");
+    /* Finite data whose square is not: the op is named, and where the program built it. */
+    refuse(&own, 3e30F, 0.01, "line: the sum for 'weight', of gradients or statistics, has 1 number");
+    assert_message(&own, "the first bad numbers are the result of the op multiply (");
+    assert_message(&own, "test_step_numbers.c:");
     tear_down(&own);
 }
 

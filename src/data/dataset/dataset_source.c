@@ -346,7 +346,7 @@ static liana__record_address address_of(const liana__source *base, uint64_t inde
     uint64_t number = index;
     const liana__source *source = find_source(own, &number);
     if (source) return liana__source_address(source, number);
-    return (liana__record_address){own->dataset->name, (int64_t)index};
+    return (liana__record_address){own->dataset->name, (int64_t)index, 0};
 }
 
 static void expect(const liana__source *base, uint64_t index)

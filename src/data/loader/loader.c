@@ -619,6 +619,15 @@ const liana__source *liana__loader_source(const liana__loader *loader)
     return loader->source;
 }
 
+const char *liana__loader_column(const liana__loader *loader, const char *component)
+{
+    const liana__batch_rows *rows = &loader->plan.rows;
+    for (size_t i = 0; i < rows->count; i++) {
+        if (strcmp(rows->components[i].name, component) == 0) return rows->columns[i];
+    }
+    return NULL;
+}
+
 int liana__loader_num_threads(const liana__loader *loader)
 {
     return loader->num_readers;

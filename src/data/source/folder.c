@@ -40,7 +40,7 @@ static void close_source(liana__source *base)
 
 static liana__record_address address(const liana__source *base, uint64_t index)
 {
-    return (liana__record_address){((const folder_source *)base)->files.items[index].path, -1};
+    return (liana__record_address){((const folder_source *)base)->files.items[index].path, -1, 0};
 }
 
 static void visit_files(const liana__source *base,

@@ -48,7 +48,7 @@ static const idx_pair *pair_of(const idx_source *source, uint64_t index)
 static liana__record_address address(const liana__source *base, uint64_t index)
 {
     const idx_pair *pair = pair_of((const idx_source *)base, index);
-    return (liana__record_address){pair->images.name, (int64_t)(index - pair->start)};
+    return (liana__record_address){pair->images.name, (int64_t)(index - pair->start), 0};
 }
 
 static void visit_files(const liana__source *base,

@@ -146,7 +146,7 @@ static liana_status read_record(const liana__source *base, uint64_t index, void 
 
 static liana__record_address address_of(const liana__source *base, uint64_t index)
 {
-    return (liana__record_address){((const own_source *)base)->path, (int64_t)index};
+    return (liana__record_address){((const own_source *)base)->path, (int64_t)index, 0};
 }
 
 static void visit_files(const liana__source *base,

@@ -543,13 +543,14 @@ liana_status liana__source_fail_within(const liana__source *source, uint64_t ind
                                        liana__error *error)
 {
     liana__record_address address = liana__source_address(source, index);
-    char number[40] = "", id[120] = "", shown[96];
+    char line[40] = "", number[40] = "", id[120] = "", shown[96];
+    if (address.line > 0) snprintf(line, sizeof line, ", line %" PRId64, address.line);
     if (address.record >= 0) {
         snprintf(number, sizeof number, ", record %" PRId64, address.record);
         /* Where the file is the record, the id would only repeat its name. */
         if (record->id) snprintf(id, sizeof id, " (id '%s')", liana__source_id(record, shown, sizeof shown));
     }
-    return liana__fail_within(error, "'%.1024s'%s%s", address.file, number, id);
+    return liana__fail_within(error, "'%.1024s'%s%s%s", address.file, line, number, id);
 }
 
 liana_status liana__source_label(const liana__source *source, uint64_t index, const liana__record *record,

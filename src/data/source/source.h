@@ -44,6 +44,7 @@ typedef struct liana__record {
 typedef struct liana__record_address {
     const char *file;
     int64_t record;
+    int64_t line; /* of a table, from 1; 0: the file has no lines */
 } liana__record_address;
 
 /* The part of a file that could not be read, because it is damaged or cannot be opened. */

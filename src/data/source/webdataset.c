@@ -65,7 +65,7 @@ static liana__record_address address(const liana__source *base, uint64_t index)
 {
     const webdataset_source *source = (const webdataset_source *)base;
     size_t file = file_of(source, index);
-    return (liana__record_address){source->files[file].name, (int64_t)(index - source->starts[file])};
+    return (liana__record_address){source->files[file].name, (int64_t)(index - source->starts[file]), 0};
 }
 
 static int64_t offset(const liana__source *base, uint64_t index)

@@ -152,7 +152,7 @@ static liana_status read_options(liana_model *model, const liana__layer_request 
     LIANA_TRY(keep_values(model, &request->type->part.options, layer->options, error));
     liana_check check = {
         .context = model->context, .options = layer->options, .map = request->options, .where = where, .error = error};
-    LIANA_TRY(liana__check_rules(&check, &request->type->part.options));
+    LIANA_TRY(liana__check_named_parts(&check, &request->type->part.options));
     LIANA_TRY(liana__read_activity_rule(model, layer, error));
     return request->type->part.check ? request->type->part.check(&check) : LIANA_OK;
 }

@@ -1,5 +1,6 @@
 /* Regularisers and constraints of a model: the options X_regularizer and X_constraint of its layers, where X is a
  * weight ("kernel", "depthwise" for depthwise_kernel) or "activity". */
+#include "layers/activations.h"
 #include "layers/model.h"
 
 #include "ir/graph.h"
@@ -8,21 +9,39 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char regularizer_end[] = "_regularizer", constraint_end[] = "_constraint";
+static const char regularizer_end[] = "_regularizer", constraint_end[] = "_constraint",
+                  initializer_end[] = "_initializer";
 static const char activity_option[] = "activity_regularizer";
 
 /* ---- options ---- */
+
+/* Reads what an option names, by the end of the option's own name. */
+static liana_status read_option(const liana_context *context, const char *name, const char *text, liana__arena *arena,
+                                liana__regularizer *regularizer, liana__error *error)
+{
+    liana__constraint constraint;
+    liana__initializer initializer;
+    liana__activation activation;
+    if (liana__ends_with(name, regularizer_end)) {
+        return liana__regularizer_read(context, text, arena, regularizer, error);
+    }
+    if (liana__ends_with(name, constraint_end)) return liana__constraint_read(context, text, arena, &constraint, error);
+    if (liana__ends_with(name, initializer_end)) return liana__initializer_parse(context, text, &initializer, error);
+    if (liana__ends_with(name, "activation")) return liana__activation_read(context, text, arena, &activation, error);
+    return LIANA_OK;
+}
 
 static liana_status check_option(liana_check *check, const liana_option *field, liana__arena *arena)
 {
     const char *text = *(const char *const *)((const char *)check->options + field->offset);
     liana__regularizer regularizer;
-    liana__constraint constraint;
     liana__error reason = {0};
+    if (!text && field->default_text && liana__ends_with(field->name, initializer_end)) {
+        return liana_option_refuse(check, field->name, "an initialiser is needed, such as zeros");
+    }
     if (!text) return LIANA_OK;
-    bool regularizes = liana__ends_with(field->name, regularizer_end);
-    liana_status status = regularizes ? liana__regularizer_read(check->context, text, arena, &regularizer, &reason)
-                                      : liana__constraint_read(check->context, text, arena, &constraint, &reason);
+    const liana_status status = read_option(check->context, field->name, text, arena, &regularizer, &reason);
+    if (status == LIANA_OUT_OF_MEMORY) return liana__fail_memory(check->error, field->name);
     if (status != LIANA_OK) return liana_option_refuse(check, field->name, "%s", reason.message);
     if (strcmp(field->name, activity_option) != 0 || regularizer.type->is_by_element) return LIANA_OK;
     return liana_option_refuse(
@@ -31,14 +50,13 @@ static liana_status check_option(liana_check *check, const liana_option *field, 
         text);
 }
 
-liana_status liana__check_rules(liana_check *check, const liana_options *fields)
+liana_status liana__check_named_parts(liana_check *check, const liana_options *fields)
 {
     liana__arena arena = {0};
     liana_status status = LIANA_OK;
     for (size_t i = 0; i < fields->count && status == LIANA_OK; i++) {
-        const char *name = fields->items[i].name;
-        bool is_rule = liana__ends_with(name, regularizer_end) || liana__ends_with(name, constraint_end);
-        if (is_rule) status = check_option(check, &fields->items[i], &arena);
+        const liana_option *field = &fields->items[i];
+        if (field->kind == LIANA_OPTION_STRING) status = check_option(check, field, &arena);
     }
     liana__arena_free(&arena);
     return status;
@@ -128,19 +146,4 @@ bool liana__weight_is_needed_whole(const liana_model *model, size_t weight)
     const liana__weight *item = &model->weights[weight];
     bool regularizer = liana__weight_is_regularized(model, weight) && !item->regularizer.type->is_by_element;
     return regularizer || (item->constraint.type && !item->constraint.type->is_by_element);
-}
-
-/* ---- graphs ---- */
-
-liana_tensor liana__model_penalty(const liana_model *model, liana_graph *graph)
-{
-    liana_tensor total = {0};
-    for (size_t i = 0; i < model->num_weights; i++) {
-        const liana__weight *weight = &model->weights[i];
-        if (!liana__weight_is_regularized(model, i)) continue;
-        liana_tensor variable = liana_graph_variable(graph, weight->name, LIANA_F32, weight->shape);
-        liana_tensor penalty = liana__regularizer_of_variable(&weight->regularizer, variable);
-        total = total.id ? liana_op_add(total, penalty) : penalty;
-    }
-    return total;
 }

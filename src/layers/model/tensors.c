@@ -214,6 +214,11 @@ liana_tensor liana_model_penalty_at(liana_location here, const liana_model *mode
     if (!graph && model) liana__fail_null(&model->context->error, __func__, "graph");
     if (!graph || graph->status != LIANA_OK) return (liana_tensor){graph, 0};
     if (!LIANA__GRAPH_REQUIRE(graph, here, model)) return (liana_tensor){graph, 0};
-    liana_tensor total = liana__model_penalty(model, graph);
+    liana_tensor total = {0};
+    for (size_t i = 0; i < model->num_weights; i++) {
+        const liana__weight *weight = &model->weights[i];
+        if (!liana__weight_is_regularized(model, i)) continue;
+        total = liana__regularizer_add(&weight->regularizer, graph, weight->name, weight->shape, total);
+    }
     return total.id || graph->status != LIANA_OK ? total : liana_graph_scalar_at(here, graph, LIANA_F32, 0);
 }

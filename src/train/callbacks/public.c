@@ -1,4 +1,4 @@
-/* What callbacks of a program may see and ask for. */
+/* The functions that callbacks of a program call. */
 #include "ir/shape.h"
 #include "train/callbacks/callback.h"
 
@@ -86,7 +86,7 @@ liana_status liana_fit_variable_read(const liana_fit_context *context, const cha
     return liana__variable_read(found, values, error);
 }
 
-/* ---- what a callback asks for ---- */
+/* ---- requests ---- */
 
 void liana_fit_stop(liana_fit_context *context, const char *reason)
 {

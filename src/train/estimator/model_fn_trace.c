@@ -199,19 +199,3 @@ liana_status liana__fn_find_variables(liana__fn_call *call, const liana_model *c
     find_ids(call);
     return read_optimizer(call);
 }
-
-liana_status liana__fn_trace(liana_context *context, const liana__fn *fn, liana_mode_kind kind,
-                             const liana__fn_data *data, liana__arena *arena, liana__fn_built *built,
-                             liana__error *error)
-{
-    enum { SIZE = 2 };
-    liana_graph *graph;
-    liana_status status = liana_graph_create(context, &graph);
-    if (status != LIANA_OK) return status;
-    liana__fn_call call = {.fn = fn, .kind = kind, .data = data, .graph = graph, .size = SIZE, .arena = arena};
-    call.positions = liana_graph_input(graph, "positions of examples", LIANA_U64, liana_shape_of(SIZE));
-    status = liana__fn_run(&call, error);
-    *built = call.built;
-    liana_graph_destroy(graph);
-    return status;
-}

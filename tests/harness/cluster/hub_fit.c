@@ -222,6 +222,7 @@ static liana_status run_batches(liana_context *context, const liana__hub_recipe 
     if (!model) return liana_context_status(context);
     const liana_fit_options options = {.optimizer = wanted->optimizer,
                                        .microbatch = LIANA__HUB_MICROBATCH,
+                                       .checkpoints = wanted->checkpoints,
                                        .strategy = strategy,
                                        .seed = 3};
     liana_status status = LIANA_OK;

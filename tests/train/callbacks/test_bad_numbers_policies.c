@@ -1,5 +1,5 @@
-/* What a training does about bad numbers: it skips the update or restores the last good state, and ends in the bits of a
- * training that never saw the fault; also where it is resumed on the way. */
+/* What a training does about bad numbers: it skips the update or restores the last good state, and ends in the bits of
+ * a training that never saw the fault; also where it is resumed on the way. */
 #include "harness/command_run.h"
 #include "harness/sum_problem.h"
 

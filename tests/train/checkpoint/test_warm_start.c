@@ -270,8 +270,8 @@ static void test_values_that_are_not_finite(void **state)
 }
 
 #ifdef LIANA_HAVE_HDF5
-/* Keras's names end in ":0", and differ between its versions: the weights of a layer count by their order, unless the map
- * names them. */
+/* Keras's names end in ":0", and differ between its versions: the weights of a layer count by their order, unless the
+ * map names them. */
 static void test_hdf5(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
-/* Training on data of any kind is Keras's arithmetic. Seven small models begin with the same weights as in Keras and see the
- * same batches in the same order; the losses of all updates, the results of all epochs and the last weights must be those
- * that Keras gave (tests/samples/keras_tasks.py). */
+/* Training on data of any kind is Keras's arithmetic. Seven small models begin with the same weights as in Keras and
+ * see the same batches in the same order; the losses of all updates, the results of all epochs and the last weights
+ * must be those that Keras gave (tests/samples/keras_tasks.py). */
 #include "harness/keras_lists.h"
 #include "harness/tiny_fit.h"
 

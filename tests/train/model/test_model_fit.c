@@ -537,8 +537,8 @@ static void test_class_folders_that_differ(void **state)
     tear_down(&own);
 }
 
-/* Fits a new model, measures it and lets it predict, all on one device. SGD does not enlarge rounding errors: Adam divides
- * small gradients by their own size. */
+/* Fits a new model, measures it and lets it predict, all on one device. SGD does not enlarge rounding errors: Adam
+ * divides small gradients by their own size. */
 static liana_results fit_on(const fixture *own, const char *device, float *outputs)
 {
     liana_results results;

@@ -1,8 +1,9 @@
 /* Runs an incident again, and says what was found. */
-#include "train/training/incident.h"
+#include "step/incident.h"
+
+#include "base/value_read.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 void liana__incident_free(liana__incident *incident)
@@ -166,4 +167,61 @@ liana_status liana__incident_examine(liana__incident *incident, liana__error *er
     liana__node_check_free(&check);
     incident->finding = finding;
     return arena->failed ? liana__fail_memory(error, "the report of a step") : LIANA_OK;
+}
+
+/* ---- telling ---- */
+
+/* Describes the first bad node: "exp in layer 'dense'", "the data's 'inputs/x'". */
+static void add_origin(liana__text *text, const liana__value *finding)
+{
+    const char *kind = liana__value_text_of(finding, "kind", ""), *name = liana__value_text_of(finding, "name", ""),
+               *layer = liana__value_text_of(finding, "layer", "");
+    if (strcmp(kind, "op") != 0) {
+        liana__text_add(text, "the %s%s%s%s", kind, *name ? " '" : "", name, *name ? "'" : "");
+    } else {
+        liana__text_add(text, "the op %s", liana__value_text_of(finding, "op", ""));
+    }
+    if (*layer) liana__text_add(text, " of layer '%s'", layer);
+}
+
+bool liana__incident_is_reproduced(const liana__incident *incident)
+{
+    return liana__value_true_of(incident->finding, "reproduced");
+}
+
+void liana__incident_summary(const liana__incident *incident, liana__text *text)
+{
+    const liana__value *finding = incident->finding;
+    if (!liana__incident_is_reproduced(incident)) {
+        liana__text_add(text, "run again node by node, all numbers are finite");
+        return;
+    }
+    const bool is_op = strcmp(liana__value_text_of(finding, "kind", ""), "op") == 0;
+    liana__text_add(text, is_op ? "the first bad numbers are the result of " : "the first bad numbers are in ");
+    add_origin(text, finding);
+    const char *where = liana__value_text_of(finding, "where", "");
+    if (*where) liana__text_add(text, " (%s)", where);
+}
+
+/* The first example whose row is bad. */
+static void add_bad_example(const liana__incident *incident, liana__text *text)
+{
+    const liana__value *rows = liana__value_get(incident->finding, "bad_examples"),
+                       *examples = liana__value_get(incident->facts, "examples");
+    if (!rows || rows->count == 0 || !examples) return;
+    const liana__value *example = examples->items[rows->items[0]->integer],
+                       *record = liana__value_get(example, "record");
+    liana__text_add(text, "; %zu of %zu examples of the shard have them, the first is", rows->count, examples->count);
+    if (*liana__value_text_of(example, "file", ""))
+        liana__text_add(text, " '%s',", liana__value_text_of(example, "file", ""));
+    if (record) liana__text_add(text, " record %lld,", (long long)record->integer);
+    if (*liana__value_text_of(example, "id", ""))
+        liana__text_add(text, " id '%s',", liana__value_text_of(example, "id", ""));
+    liana__text_add(text, " position %lld", (long long)liana__value_get(example, "position")->integer);
+}
+
+void liana__incident_tell(const liana__incident *incident, liana__text *text)
+{
+    liana__incident_summary(incident, text);
+    add_bad_example(incident, text);
 }

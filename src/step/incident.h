@@ -1,9 +1,10 @@
 /* incident.h - a program whose numbers went bad, with all that it read: enough to run it again, here or elsewhere.
  *
- * The program is the graph of a shard, of the sum over shards, of the weights' penalty, or of an update. Facts are a map:
- * "what" ("shard", "validation shard", "sum over shards", "penalty" or "update"), "fault" (a sentence), "epoch" and "step" from 1, "update", "learning_rate", "losses" of the last good
- * updates, "examples" of the shard ({"position", "file", "record", "id"}), "instruction_set", "precision". Numbers that
- * are not finite are texts: "nan", "inf", "-inf". */
+ * The program is the graph of a shard, of the sum over shards, of the weights' penalty, or of an update. Facts are a
+ * map: "what" ("shard", "validation shard", "sum over shards", "penalty" or "update"), "fault" (a sentence), "epoch"
+ * and "step" from 1, "update", "learning_rate", "losses" of the last good updates, "examples" of the shard
+ * ({"position", "file", "record", "id"}), "instruction_set", "precision". Numbers that are not finite are texts: "nan",
+ * "inf", "-inf". */
 #ifndef LIANA_TRAIN_INCIDENT_H
 #define LIANA_TRAIN_INCIDENT_H
 
@@ -12,7 +13,7 @@
 
 /* Zero-initialise; free with liana__incident_free. */
 typedef struct liana__incident {
-    liana__arena arena; /* facts, finding, and what the graph read */
+    liana__arena arena; /* facts, finding, and the values that the graph read */
     liana_graph *graph;
     const void **inputs; /* by input, as by variable: aligned host data */
     const void **variables;
@@ -23,7 +24,7 @@ typedef struct liana__incident {
 
 void liana__incident_free(liana__incident *incident);
 
-/* Makes room for what the graph reads, all zeros. Errors: OUT_OF_MEMORY. */
+/* Makes room for the values that the graph reads, all zeros. Errors: OUT_OF_MEMORY. */
 liana_status liana__incident_reserve(liana__incident *incident, liana__error *error) LIANA_MUST_USE;
 
 /* Notes the layers of the graph's nodes: a node's file is then the layer's name, a newline and the file. Nodes keep it
@@ -44,10 +45,12 @@ liana_status liana__incident_note_layers(liana__incident *incident,
  * those of kernels. */
 liana_status liana__incident_examine(liana__incident *incident, liana__error *error) LIANA_MUST_USE;
 
-/* Facts and finding as a text for people, of several lines. Running out of memory leaves it empty. */
-void liana__incident_report(const liana__incident *incident, liana__text *text);
-/* The same in one sentence: which op of which layer. */
+/* Whether numbers went bad again. */
+bool liana__incident_is_reproduced(const liana__incident *incident);
+/* The finding in one sentence: which op of which layer. Running out of memory leaves the text empty. */
 void liana__incident_summary(const liana__incident *incident, liana__text *text);
+/* ... and which of the shard's examples have bad numbers. */
+void liana__incident_tell(const liana__incident *incident, liana__text *text);
 
 /* A number in facts: a text if it is not finite. */
 liana__value *liana__incident_number(liana__arena *arena, double number);

@@ -63,7 +63,7 @@ static void compare(fixture *own)
                                                       .updates = 2};
     assert_ok(liana__device_comparison_run(&options, &own->comparison, &error), &error);
     assert_int_equal(own->comparison.num_updates, 2);
-    assert_int_equal(own->comparison.leaf_size, 8);
+    assert_int_equal(own->comparison.shard_size, 8);
 }
 
 static void finish(fixture *own)

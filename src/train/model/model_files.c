@@ -224,20 +224,19 @@ static liana_status load_model(liana_model *model, const char *folder, liana__ar
     return load_local_model(model, folder, NULL, arena, error);
 }
 
-static liana_status make_from_folder(liana_context *context, const char *folder, liana_model **out)
+/* Fills an empty model from a file or folder. */
+typedef liana_status (*loader)(liana_model *model, const char *path, liana__arena *arena, liana__error *error);
+
+static liana_status make_model(liana_context *context, const char *path, loader load, liana_model **out)
 {
-    *out = NULL;
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     liana_model *model;
+    *out = NULL;
     LIANA_TRY(liana_model_create(context, NULL, &model));
-    liana_status status = load_model(model, folder, &arena, &context->error);
-    liana__arena_free(&arena);
-    if (status != LIANA_OK) {
-        liana_model_destroy(model);
-        return status;
-    }
-    *out = model;
-    return LIANA_OK;
+    liana_status status = load(model, path, &arena, &context->error);
+    if (status == LIANA_OK) *out = model;
+    if (status != LIANA_OK) liana_model_destroy(model);
+    return status;
 }
 
 liana_status liana_model_load(liana_context *context, const char *folder, liana_model **out)
@@ -246,7 +245,7 @@ liana_status liana_model_load(liana_context *context, const char *folder, liana_
     *out = NULL;
     LIANA__REQUIRE(NULL, context);
     LIANA__REQUIRE(&context->error, folder);
-    LIANA__CONTEXT_CALL(context, make_from_folder(context, folder, out));
+    LIANA__CONTEXT_CALL(context, make_model(context, folder, load_model, out));
 }
 
 static liana_status load_architecture(liana_model *model, const char *path, liana__arena *arena, liana__error *error)
@@ -257,27 +256,11 @@ static liana_status load_architecture(liana_model *model, const char *path, lian
     return liana__model_check(model, error);
 }
 
-static liana_status make_from_keras(liana_context *context, const char *path, liana_model **out)
-{
-    *out = NULL;
-    liana__arena arena = {0};
-    liana_model *model;
-    LIANA_TRY(liana_model_create(context, NULL, &model));
-    liana_status status = load_architecture(model, path, &arena, &context->error);
-    liana__arena_free(&arena);
-    if (status != LIANA_OK) {
-        liana_model_destroy(model);
-        return status;
-    }
-    *out = model;
-    return LIANA_OK;
-}
-
 liana_status liana_model_load_architecture(liana_context *context, const char *path, liana_model **out)
 {
     LIANA__REQUIRE_AS(liana__context_error(context), out, "model");
     *out = NULL;
     LIANA__REQUIRE(NULL, context);
     LIANA__REQUIRE(&context->error, path);
-    LIANA__CONTEXT_CALL(context, make_from_keras(context, path, out));
+    LIANA__CONTEXT_CALL(context, make_model(context, path, load_architecture, out));
 }

@@ -313,6 +313,7 @@ static liana_status compare_shard(const liana__device_comparison_options *option
                                   liana__device_comparison *comparison, liana__error *error)
 {
     watched_shard shard = {0};
+    comparison->shard_size = liana__step_shards(options->first->trainer->step, batch).leaves[0].size;
     liana_status status = compute_shard(options, batch, options->second->device, 0, &shard, &shard.values[1], error);
     for (uint32_t draw = 0; status == LIANA_OK && draw <= NUM_MOVES; draw++) {
         void ***values = draw ? &shard.values[1 + draw] : &shard.values[0];

@@ -47,6 +47,7 @@ typedef struct liana__device_comparison {
     liana__device_difference *items;
     size_t count, num_allocated;
     int64_t num_updates;
+    int64_t shard_size; /* examples of the compared shard */
 } liana__device_comparison;
 
 typedef struct liana__device_comparison_options {

@@ -44,13 +44,6 @@ static void build_shard(liana_shard *shard, void *user)
     liana_shard_gradients(shard, liana_shard_sum(shard, "loss", squares), &weight, 1);
 }
 
-static void build_update(liana_update *update, void *user)
-{
-    (void)user;
-    liana_apply_gradients(update->variables, update->gradients, update->num_variables,
-                          &(liana_optimizer_options){.optimizer = "Adam", .learning_rate = 0.05});
-}
-
 /* What each replica computes of each of its shards. */
 static void build_measure(liana_graph *graph, void *user)
 {
@@ -76,16 +69,15 @@ int main(int argc, char **argv)
     liana_strategy strategy = {.name = argc > 1 ? argv[1] : NULL, .replicas = argc > 2 ? atoi(argv[2]) : 0};
     CHECK(liana_context_create(NULL, &context));
     CHECK(liana_replicas_open(context, &(liana_replicas_options){.strategy = strategy}, &replicas));
-    liana_variables *variables = liana_replicas_variables(replicas);
-    CHECK(liana_step_create(liana_replicas_device(replicas), variables,
-                            &(liana_step_options){.shard = build_shard,
-                                                  .update = build_update,
-                                                  .components = components,
-                                                  .num_components = 2,
-                                                  .batch_size = BATCH,
-                                                  .microbatch = MICROBATCH,
-                                                  .replicas = replicas},
-                            &step));
+    const liana_step_options options = {.shard = build_shard,
+                                        .optimizer = "{name: Adam, learning_rate: 0.05}",
+                                        .components = components,
+                                        .num_components = 2,
+                                        .batch_size = BATCH,
+                                        .microbatch = MICROBATCH,
+                                        .replicas = replicas};
+    CHECK(liana_step_create(context, &options, &step));
+    liana_variables *variables = liana_step_variables(step);
     CHECK(liana_variables_initialize(variables, NULL));
     CHECK(liana_replica_program_create(replicas, &(liana_replica_program_options){.build = build_measure}, &measure));
     liana_dataset *examples = liana_dataset_range(context, 0, COUNT, 1);
@@ -94,12 +86,12 @@ int main(int argc, char **argv)
                                                                 .num_components = 2});
     examples = liana_dataset_shuffle(examples, NULL);
     for (uint64_t epoch = 0; epoch < EPOCHS; epoch++) {
-        liana_distribute_options options = {.batch_size = BATCH,
+        liana_distribute_options batches = {.batch_size = BATCH,
                                             .microbatch = MICROBATCH,
                                             .iterator = {.epoch = epoch}};
-        CHECK(liana_replicas_distribute(replicas, examples, &options, &iterator));
+        CHECK(liana_replicas_distribute(replicas, examples, &batches, &iterator));
         while (liana_replica_iterator_next(iterator, &batch) == LIANA_OK) {
-            CHECK(liana_step_run(step, &(liana_step_batch){.values = batch}, NULL));
+            CHECK(liana_step_run(step, &(liana_step_input){.values = batch}, NULL));
             liana_per_replica_destroy(batch);
         }
         CHECK(liana_context_status(context));

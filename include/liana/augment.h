@@ -40,8 +40,8 @@ typedef void (*liana_augment_function)(void *user, const liana_example_address *
 LIANA_API LIANA_MUST_USE liana_status liana_augmentation_register(liana_context *context, const char *name,
                                                                   liana_augment_function function, void *user);
 
-/* The random number `index` of an example, in [0, 1); 0 if the address is NULL. Each call with the same address and index gives the same number.
- * The numbers are independent of those that liana's own stages draw. */
+/* The random number `index` of an example, in [0, 1); 0 if the address is NULL. Each call with the same address and
+ * index gives the same number. The numbers are independent of those that liana's own stages draw. */
 LIANA_API double liana_example_uniform(const liana_example_address *address, uint32_t index);
 
 #ifdef __cplusplus

@@ -45,9 +45,9 @@ typedef struct liana_callback {
     liana_callback_function *step_end; /* an update is done, or a group of them (steps_per_execution) */
     liana_callback_function *validation_begin;
     liana_callback_function *validation_end;
-    /* What of the callback is state. `save` stores it by name (liana_callback_state_put); it runs at each
-     * checkpoint and before each validation. `load` takes it back when a training goes on from a checkpoint. A validation
-     * that was interrupted is done again, so state should change in other events. */
+    /* What of the callback is state. `save` stores it by name (liana_callback_state_put); it runs at each checkpoint
+     * and before each validation. `load` takes it back when a training goes on from a checkpoint. A validation that was
+     * interrupted is done again, so state should change in other events. */
     void (*save)(void *user, liana_callback_state *state);
     liana_status (*load)(void *user, const liana_callback_state *state);
     void *user;
@@ -62,8 +62,8 @@ typedef struct liana_fit_facts {
     int64_t epochs;      /* 0: not known */
     int64_t step, steps; /* updates done in the epoch, of how many; in a validation, its batches */
     int64_t iteration;   /* updates done in all */
-    /* At the end of a step: how many updates it was. 1, or with steps_per_execution up to as many; 0 where its only update
-     * was left out (on_bad_numbers). 0 elsewhere. Updates are counted from 0. */
+    /* At the end of a step: how many updates it was. 1, or with steps_per_execution up to as many; 0 where its only
+     * update was left out (on_bad_numbers). 0 elsewhere. Updates are counted from 0. */
     int64_t num_updates;
     double learning_rate;         /* of the last update; 0 before the first */
     double rate_factor;           /* of the schedule's rate: 1 when a training begins, part of its state */
@@ -76,8 +76,8 @@ typedef struct liana_fit_facts {
 /* Where the training is now. */
 LIANA_API liana_fit_facts liana_fit_info(const liana_fit_context *context);
 
-/* The mean of "loss" or of a metric over the epoch so far, and after "val_" over the validation. False: there is no such
- * value, or nothing was measured yet; *value is then 0. */
+/* The mean of "loss" or of a metric over the epoch so far, and after "val_" over the validation. False: there is no
+ * such value, or nothing was measured yet; *value is then 0. */
 LIANA_API bool liana_fit_metric(const liana_fit_context *context, const char *name, double *value);
 
 /* The mean of "loss" or of a metric over the examples of one of the step's updates, as liana_fit_metric. False also:
@@ -103,8 +103,8 @@ LIANA_API LIANA_MUST_USE liana_status liana_fit_variable_read(const liana_fit_co
 LIANA_API void liana_fit_stop(liana_fit_context *context, const char *reason);
 /* A checkpoint after this event, if the training has a folder for them. */
 LIANA_API void liana_fit_request_checkpoint(liana_fit_context *context);
-/* Sets the factor that the schedule's rate is multiplied by. Errors: INVALID_ARGUMENT if it is not a finite number above
- * 0. */
+/* Sets the factor that the schedule's rate is multiplied by. Errors: INVALID_ARGUMENT if it is not a finite number
+ * above 0. */
 LIANA_API LIANA_MUST_USE liana_status liana_fit_set_rate_factor(liana_fit_context *context, double factor);
 /* A decision that depends on a clock: `own` is what this process would decide; returns what the chief decides for all.
  * All processes must ask at the same event. */

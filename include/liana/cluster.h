@@ -20,9 +20,9 @@ typedef enum liana_task_type {
     LIANA_TASK_EVALUATOR,        /* no member of the cluster: it follows checkpoints */
 } liana_task_type;
 
-/* Who this process is. Type and index are those of TensorFlow's cluster resolvers (task_type, task_id): of TF_CONFIG the
- * task's own; elsewhere, and alone, all workers are "worker", from 0 on. So whether this is the chief is said by is_chief,
- * not by the type. */
+/* Who this process is. Type and index are those of TensorFlow's cluster resolvers (task_type, task_id): of TF_CONFIG
+ * the task's own; elsewhere, and alone, all workers are "worker", from 0 on. So whether this is the chief is said by
+ * is_chief, not by the type. */
 typedef struct liana_cluster_facts {
     int64_t num_processes; /* workers and parameter servers; without evaluators */
     int64_t num_workers;   /* with the chief */
@@ -37,12 +37,12 @@ typedef struct liana_cluster_facts {
     const char *source; /* what says so: "TF_CONFIG", "mpirun"; NULL: nothing does. Valid as long as the context */
 } liana_cluster_facts;
 
-/* Finds out who this process is, from the cluster that the context has joined, or else from the environment. It waits for
- * nobody. Errors: INVALID_CONFIG (the environment contradicts itself, or cannot be read: with what was found and
+/* Finds out who this process is, from the cluster that the context has joined, or else from the environment. It waits
+ * for nobody. Errors: INVALID_CONFIG (the environment contradicts itself, or cannot be read: with what was found and
  * expected), OUT_OF_MEMORY. */
 LIANA_API LIANA_MUST_USE liana_status liana_cluster_find(liana_context *context, liana_cluster_facts *facts);
 
-/* "chief", "worker", "ps", "evaluator": as in TF_CONFIG. Static; NULL for what is none. */
+/* "chief", "worker", "ps", "evaluator": as in TF_CONFIG. Static; NULL for another number. */
 LIANA_API const char *liana_task_type_name(liana_task_type type);
 
 #ifdef __cplusplus

@@ -39,8 +39,8 @@ typedef struct liana_dataset liana_dataset;
 
 typedef struct liana_element liana_element;
 
-/* The components of an element, as those of its dataset. Returns their number; 0 for NULL. They are valid as long as the
- * dataset. */
+/* The components of an element, as those of its dataset. Returns their number; 0 for NULL. They are valid as long as
+ * the dataset. */
 LIANA_API size_t liana_element_components(const liana_element *element, const liana_component **components);
 /* A component of an element, with its shape in this element: without unknown dimensions. Of strings `data` is NULL, and
  * liana_element_string gives them. Zeros: there is no such component. Valid as long as the element. */
@@ -51,7 +51,8 @@ LIANA_API liana_bytes liana_element_string(const liana_element *element, const c
 
 /* For functions that make an element: the memory for the numbers of a component. NULL as above. */
 LIANA_API void *liana_element_output(liana_element *element, const char *name);
-/* Sets a string to a copy of `bytes`, which may be NULL if `size` is 0. Errors: INVALID_ARGUMENT (no such string), OUT_OF_MEMORY. */
+/* Sets a string to a copy of `bytes`, which may be NULL if `size` is 0. Errors: INVALID_ARGUMENT (no such string),
+ * OUT_OF_MEMORY. */
 LIANA_API LIANA_MUST_USE liana_status liana_element_set_string(liana_element *element, const char *name, int64_t index,
                                                                const void *bytes, size_t size);
 /* Stores the sentence why the element cannot be made; NULL: none. Returns `status`, so that the function can return
@@ -117,6 +118,7 @@ enum { LIANA_INFINITE = -1, LIANA_UNKNOWN = -2 };
 /* What is known of a dataset before its elements are made. */
 typedef struct liana_dataset_facts {
     int64_t num_examples; /* elements; LIANA_INFINITE or LIANA_UNKNOWN */
+    int64_t batch_size;   /* of the batches that the elements are; 0: they are single */
     bool random_access;   /* any element can be computed directly; false: the elements before it are replayed */
     size_t num_components;
     const liana_component *components; /* of the elements; valid as long as the dataset */
@@ -312,10 +314,10 @@ LIANA_API liana_dataset *liana_dataset_flat_map(liana_dataset *dataset, const li
 /* ---- speed ---- */
 
 /* Keeps the elements of the first epoch: in memory (`options` NULL), or in a file, also for later programs. The file is
- * written in one pass over the data, when an element is first asked for. It appears only when it is complete. It is made
- * again if it is damaged, or if the stages before it, their options, the files that they read or `version` have changed.
- * Of functions only the names are known: give another `version` when a function has changed. A full disk is an IO_ERROR;
- * an older file stays. */
+ * written in one pass over the data, when an element is first asked for. It appears only when it is complete. It is
+ * made again if it is damaged, or if the stages before it, their options, the files that they read or `version` have
+ * changed. Of functions only the names are known: give another `version` when a function has changed. A full disk is an
+ * IO_ERROR; an older file stays. */
 typedef struct liana_cache_options {
     const char *path;    /* of the file; its folder is created */
     const char *version; /* any text; NULL: none */
@@ -361,8 +363,8 @@ LIANA_API void liana_iterator_destroy(liana_iterator *iterator);
  * message of a failure names the stage and the address. A failure is repeated until liana_iterator_initialize. */
 LIANA_API LIANA_MUST_USE liana_status liana_iterator_next(liana_iterator *iterator, const liana_element **element);
 
-/* The number of elements since the beginning of the epoch, `start` included; 0 for NULL. An iterator with this `start` goes on
- * here. */
+/* The number of elements since the beginning of the epoch, `start` included; 0 for NULL. An iterator with this `start`
+ * goes on here. */
 LIANA_API uint64_t liana_iterator_position(const liana_iterator *iterator);
 
 /* Begins again, with another dataset whose elements have the same components, or with the same one (NULL). `options` as

@@ -21,8 +21,8 @@ LIANA_API LIANA_MUST_USE liana_status liana_device_open(liana_context *context, 
                                                         liana_device **device);
 
 /* Says where the servers of this context's remote devices are. `cluster` is a configuration's section `cluster` in one
- * line: "{workers: [\"first:2222\", \"second:2222\"], keys: /etc/liana/keys}". The job "worker" is its workers, "ps" its
- * servers. Without this call, TF_CONFIG says it. Errors: INVALID_CONFIG, OUT_OF_MEMORY. */
+ * line: "{workers: [\"first:2222\", \"second:2222\"], keys: /etc/liana/keys}". The job "worker" is its workers, "ps"
+ * its servers. Without this call, TF_CONFIG says it. Errors: INVALID_CONFIG, OUT_OF_MEMORY. */
 LIANA_API LIANA_MUST_USE liana_status liana_connect_to_cluster(liana_context *context, const char *cluster);
 
 /* Closes a device, after all variables and programs on it have been destroyed. NULL is allowed. */
@@ -42,7 +42,8 @@ LIANA_API const char *liana_device_name(const liana_device *device);
  *     }
  *     liana_device_list_destroy(list); */
 
-/* A device, or a kind of devices that is missing. Texts are valid as long as the list, and NULL where nothing is known. */
+/* A device, or a kind of devices that is missing. Texts are valid as long as the list, and NULL where nothing is
+ * known. */
 typedef struct liana_device_facts {
     const char *name;     /* as for liana_device_open: "cpu", "gpu:1"; of what is missing "gpu", "/job:worker/task:1" */
     const char *kind;     /* "NVIDIA H200"; of a CPU its instruction set, "avx512" */
@@ -60,12 +61,12 @@ typedef struct liana_device_facts {
 
 typedef struct liana_device_list liana_device_list;
 
-/* Lists devices. `name` NULL: the CPU, then GPUs, TPUs and the devices of PJRT's plugin for CPUs, with what is missing and
- * why, then those of the servers that liana_connect_to_cluster or TF_CONFIG names. Else what one name means, whatever
- * number it has: "cpu", "gpu", "pjrt:/path/plugin.so", "pjrt:cpu?cpu_device_count=8", "/job:worker/task:1",
+/* Lists devices. `name` NULL: the CPU, then GPUs, TPUs and the devices of PJRT's plugin for CPUs, with what is missing
+ * and why, then those of the servers that liana_connect_to_cluster or TF_CONFIG names. Else what one name means,
+ * whatever number it has: "cpu", "gpu", "pjrt:/path/plugin.so", "pjrt:cpu?cpu_device_count=8", "/job:worker/task:1",
  * "host:port/cpu:0". GPUs and TPUs are opened to be looked at, without taking their memory, and closed again; a plugin
- * that the context uses already is asked as it is. Errors: OUT_OF_MEMORY, INVALID_CONFIG (TF_CONFIG cannot be read);
- * of one name those of liana_device_open: that it is missing is an error then. */
+ * that the context uses already is asked as it is. Errors: OUT_OF_MEMORY, INVALID_CONFIG (TF_CONFIG cannot be read); of
+ * one name those of liana_device_open: that it is missing is an error then. */
 LIANA_API LIANA_MUST_USE liana_status liana_device_list_create(liana_context *context, const char *name,
                                                                liana_device_list **list);
 /* NULL is allowed. */
@@ -81,9 +82,9 @@ LIANA_API const liana_device_facts *liana_device_list_at(const liana_device_list
  *     liana_device_scope_end(graph);
  *
  * Ops and variables that are made between the two calls are on that device. All others are on the device of the program
- * (liana_program_create). A program opens the devices that its graph names, and keeps them with its set of variables. It
- * cuts the graph at the borders between devices, and copies values from one device to another as they are needed. Parts
- * that do not wait for each other's values run at the same time.
+ * (liana_program_create). A program opens the devices that its graph names, and keeps them with its set of variables.
+ * It cuts the graph at the borders between devices, and copies values from one device to another as they are needed.
+ * Parts that do not wait for each other's values run at the same time.
  *
  *   - A gradient's op is on the device of the op that it belongs to; contributions to one gradient are added on the
  *     device of the tensor that it is for.
@@ -116,7 +117,7 @@ typedef enum liana_balance {
 /* Shares the variables that are made from now on out among devices, whatever scope is open, as TensorFlow's
  * replica_device_setter does with the tasks of the job ps. An optimizer's slots are not counted: they go with their
  * variable. A second call begins anew; `count` 0 ends it (`devices` may be NULL then). Errors of the graph:
- * INVALID_ARGUMENT (a balance that is none, a missing or empty name, a graph without scopes). */
+ * INVALID_ARGUMENT (an unknown balance, a missing or empty name, a graph without scopes). */
 #define liana_place_variables(graph, balance, devices, count) \
     liana_place_variables_at(LIANA_HERE, graph, balance, devices, count)
 LIANA_API void liana_place_variables_at(liana_location here, liana_graph *graph, liana_balance balance,

@@ -33,7 +33,7 @@
 extern "C" {
 #endif
 
-enum { LIANA_MAX_PREDICTIONS = 16, LIANA_MAX_WARM_NAMES = 32 };
+enum { LIANA_MAX_PREDICTIONS = 16 };
 
 typedef struct liana_estimator liana_estimator;
 
@@ -112,11 +112,11 @@ typedef liana_estimator_spec liana_model_function(const liana_features *features
 
 /* How and where it runs. Zeros are the defaults. */
 typedef struct liana_run_config {
-    /* A folder for checkpoints (checkpoints/step-...). What is trained goes on from the newest one; evaluate, predict and
-     * export read it. It may be gs://bucket/folder or s3://bucket/folder: checkpoints are fetched at the first call that
-     * needs them, and sent while training goes on. One estimator or fit of a machine at a time works with a URL. NULL: a
-     * temporary folder, which is removed with the estimator; several processes that train together need a folder that all
-     * of them reach. */
+    /* A folder for checkpoints (checkpoints/step-...). What is trained goes on from the newest one; evaluate, predict
+     * and export read it. It may be gs://bucket/folder or s3://bucket/folder: checkpoints are fetched at the first call
+     * that needs them, and sent while training goes on. One estimator or fit of a machine at a time works with a URL.
+     * NULL: a temporary folder, which is removed with the estimator; several processes that train together need a
+     * folder that all of them reach. */
     const char *model_dir;
     const char *device; /* as in liana_device_open; NULL: "cpu" */
     liana_strategy strategy;
@@ -127,7 +127,7 @@ typedef struct liana_run_config {
     bool deterministic;             /* as for liana_fit */
     int64_t eval_batch_size;        /* of evaluations and predictions; 0: batch_size */
     int64_t save_checkpoints_steps; /* a checkpoint after every this many updates; 0: after epochs only */
-    double save_checkpoints_secs;   /* and after so many seconds; 0: not by time */
+    double save_checkpoints_secs;   /* a checkpoint also after this time, in seconds; 0: not by time */
     int64_t keep_checkpoint_max;    /* 0: 5; -1: all */
     int64_t log_step_count_steps;   /* on_note is told loss, metrics and speed after every this many updates; 0: not */
     liana_precision precision;      /* AUTO: that of the checkpoint, if there is one */
@@ -205,7 +205,8 @@ typedef struct liana_train_spec {
 typedef struct liana_eval_spec {
     liana_estimator_input input;
     int64_t steps; /* largest number of batches; 0: all examples */
-    /* liana_estimator_train evaluates at its end, and after every so many updates or epochs. Both 0: after each epoch. */
+    /* liana_estimator_train evaluates at its end, and each time after this number of updates or epochs. Both 0: after
+     * each epoch. */
     int64_t every_steps;
     int64_t every_epochs;
     /* Called after each of these evaluations; may be NULL. */
@@ -213,10 +214,10 @@ typedef struct liana_eval_spec {
     void *user;
 } liana_eval_spec;
 
-/* Trains. Begins with the newest checkpoint of model_dir, else with initial values. With `eval` (NULL: none) it evaluates
- * in between and at the end, with the variables as they are; evaluations change nothing. Errors: those of liana_fit; of
- * the model function, with its file and line; INVALID_ARGUMENT (a spec without a loss, a loss of another shape, ...);
- * INVALID_DATA (model_dir has checkpoints of another model function; other data). */
+/* Trains. Begins with the newest checkpoint of model_dir, else with initial values. With `eval` (NULL: none) it
+ * evaluates in between and at the end, with the variables as they are; evaluations change nothing. Errors: those of
+ * liana_fit; of the model function, with its file and line; INVALID_ARGUMENT (a spec without a loss, a loss of another
+ * shape, ...); INVALID_DATA (model_dir has checkpoints of another model function; other data). */
 LIANA_API LIANA_MUST_USE liana_status liana_estimator_train(liana_estimator *estimator, const liana_train_spec *train,
                                                             const liana_eval_spec *eval);
 
@@ -253,8 +254,8 @@ typedef struct liana_export_spec {
 
 /* Writes what predicts: folder/graph.liana and folder/variables.safetensors. The graph (liana_graph_load) has the
  * features as inputs and the predictions as outputs, by name; images are u8 and enter by their scale within the graph.
- * A program runs it with the variables of the other file. The folder may be gs://bucket/folder or s3://bucket/folder; the
- * graph is sent last. Errors: as liana_estimator_predict; IO_ERROR. */
+ * A program runs it with the variables of the other file. The folder may be gs://bucket/folder or s3://bucket/folder;
+ * the graph is sent last. Errors: as liana_estimator_predict; IO_ERROR. */
 LIANA_API LIANA_MUST_USE liana_status liana_estimator_export(liana_estimator *estimator, const char *folder,
                                                              const liana_export_spec *spec);
 

@@ -158,8 +158,8 @@ typedef enum liana_attribute_kind {
     LIANA_ATTRIBUTE_INTS,
 } liana_attribute_kind;
 
-/* A setting of a node: transpose_a of a matmul, the strides of a convolution; as its shape rule has completed it, so that
- * padding is in cells and axes are counted from 0. Only the member of its kind is set. */
+/* A setting of a node: transpose_a of a matmul, the strides of a convolution; as its shape rule has completed it, so
+ * that padding is in cells and axes are counted from 0. Only the member of its kind is set. */
 typedef struct liana_attribute {
     const char *name;
     liana_attribute_kind kind;
@@ -187,10 +187,10 @@ LIANA_API char *liana_graph_dot(const liana_graph *graph);
  *     liana_tensor a = liana_graph_constant(graph, LIANA_F32, liana_shape_of(3), ((float[]){1, 2, 3}));
  *     printf("%g\n", liana_number(liana_op_reduce_sum(liana_op_square(a), LIANA_ALL_AXES, false)));
  *
- * Each node is computed by itself, on the caller's thread, by the kernel that a program on the CPU would use. In a scope
- * of another device (device.h) it is computed on that device, which stays open as long as the graph. The graph keeps the
- * values, so an expression that was computed once is not computed again. It keeps them, like the nodes, until it is
- * destroyed. Where the same expression is computed many times, or is large, make a program (program.h). */
+ * Each node is computed by itself, on the caller's thread, by the kernel that a program on the CPU would use. In a
+ * scope of another device (device.h) it is computed on that device, which stays open as long as the graph. The graph
+ * keeps the values, so an expression that was computed once is not computed again. It keeps them, like the nodes, until
+ * it is destroyed. Where the same expression is computed many times, or is large, make a program (program.h). */
 
 /* Copies the tensor's value into `data`, row-major; `size` is that of `data` in bytes, and must be the tensor's. The
  * expression is made of constants: an input or a variable has no value outside of a program. Errors: that of the graph;

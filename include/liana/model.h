@@ -36,8 +36,8 @@ typedef enum liana_precision {
     /* bfloat16: matrix products and the activations between them. float32: sums, statistics, softmax, losses, gradients
      * of weights, and updates. */
     LIANA_MIXED_BFLOAT16,
-    /* float32, but products and convolutions as the device does them by itself (XLA's precision DEFAULT): a GPU may round
-     * their operands to TF32, a TPU rounds them to bfloat16. On a CPU it is LIANA_FLOAT32. */
+    /* float32, but products and convolutions as the device does them by itself (XLA's precision DEFAULT): a GPU may
+     * round their operands to TF32, a TPU rounds them to bfloat16. On a CPU it is LIANA_FLOAT32. */
     LIANA_FLOAT32_DEFAULT,
     LIANA_PRECISION_AUTO, /* LIANA_MIXED_BFLOAT16 on GPUs, TPUs and CPUs with instructions for it, else LIANA_FLOAT32 */
 } liana_precision;
@@ -70,8 +70,10 @@ enum { LIANA_MAX_MODEL_OUTPUTS = 16 };
 
 /* Makes layers the model's outputs, in this order, instead of the last one: liana_model_outputs(m, score, class).
  * `names` may be NULL, and so may each name: an output is then named as its layer (or as the nested model that it comes
- * from); the second output of one layer "dense" is "dense_1". Errors are the model's: INVALID_ARGUMENT (a layer of
- * another model, two outputs of one name). */
+ * from); the second output of one layer "dense" is "dense_1". A model that was fitted or loaded may get other outputs,
+ * such as an inner layer that is to predict. It forgets the losses and metrics of its outputs before. While a layer
+ * leads to no output it can neither be trained nor saved. Errors are the model's: INVALID_ARGUMENT (a layer of another
+ * model, two outputs of one name). */
 LIANA_API void liana_model_outputs_at(liana_location here, liana_model *model, const liana_layer *layers, size_t count,
                                       const char *const *names);
 
@@ -104,8 +106,9 @@ typedef struct liana_model_facts {
 } liana_model_facts;
 LIANA_API liana_model_facts liana_model_info(const liana_model *model);
 
-/* Freezes all layers before the named one (or before the first layer of the nested model of that name); it and the later layers are trained. The weights of frozen layers do not
- * change, and their batch normalisation uses the moving averages. Errors: NOT_FOUND. */
+/* Freezes all layers before the named one (or before the first layer of the nested model of that name); it and the
+ * later layers are trained. The weights of frozen layers do not change, and their batch normalisation uses the moving
+ * averages. Errors: NOT_FOUND. */
 LIANA_API LIANA_MUST_USE liana_status liana_model_train_from(liana_model *model, const char *layer_name);
 
 /* Whether a layer, or all layers of a nested model, compute as in training while the model is trained. false: as in
@@ -172,13 +175,13 @@ typedef struct liana_variable_update {
     liana_tensor about; /* invalid: none */
 } liana_variable_update;
 
-/* What a call gives besides its outputs. It belongs to the graph. */
+/* The results of a call that are not outputs. They belong to the graph. */
 typedef struct liana_call_effects {
     const liana_variable_update *updates; /* of the batch normalisations that are trained */
     size_t num_updates;
     const liana_tensor *masks; /* bool, one for each output; an invalid tensor: none */
-    /* Floats [batch]: the penalties of activity regularizers, for each example; add them to its loss. Invalid: there are
-     * none. */
+    /* Floats [batch]: the penalties of activity regularizers, for each example; add them to its loss. Invalid: there
+     * are none. */
     liana_tensor penalties;
 } liana_call_effects;
 
@@ -198,15 +201,16 @@ LIANA_API void liana_model_call_at(liana_location here, const liana_model *model
 LIANA_API liana_tensor liana_layer_call_at(liana_location here, liana_layer layer, const liana_tensor *inputs,
                                            size_t num_inputs, const liana_call_mode *mode, liana_call_effects *effects);
 
-/* The variables of the trainable weights in a graph, in the order of the weights: for liana_gradients, liana_minimize and
- * liana_shard_gradients. `variables` has room for all weights (liana_model_info). Returns how many there are. Those that the
- * graph does not have are left out: call the model first. */
+/* The variables of the trainable weights in a graph, in the order of the weights: for liana_gradients, liana_minimize
+ * and liana_shard_gradients. `variables` has room for all weights (liana_model_info). Returns how many there are. Those
+ * that the graph does not have are left out: call the model first. */
 LIANA_API size_t liana_model_variables(const liana_model *model, const liana_graph *graph, liana_tensor *variables);
 
-/* liana_model_penalty(model, graph): what the regularizers of a model's weights add to the loss, as a scalar of the graph,
- * f32; 0 if there are none. A weight counts if training changes it (Keras 3's rule). Variables of weights that the graph
- * does not have are added. With a loss that is the mean over the whole batch, add it to the loss (Keras's model.losses);
- * in a step, give it to liana_update_add_loss. liana_apply_gradients applies the constraints of weights by itself. */
+/* liana_model_penalty(model, graph): what the regularizers of a model's weights add to the loss, as a scalar of the
+ * graph, f32; 0 if there are none. A weight counts if training changes it (Keras 3's rule). Variables of weights that
+ * the graph does not have are added. With a loss that is the mean over the whole batch, add it to the loss (Keras's
+ * model.losses); in a step, give it to liana_update_add_loss. liana_apply_gradients applies the constraints of weights
+ * by itself. */
 #define liana_model_penalty(model, graph) liana_model_penalty_at(LIANA_HERE, model, graph)
 LIANA_API liana_tensor liana_model_penalty_at(liana_location here, const liana_model *model, liana_graph *graph);
 

@@ -77,15 +77,16 @@ typedef struct liana_metric_values {
  * Errors stay with the graph of `output`: INVALID_CONFIG (an unknown name, an option that it does not have),
  * INVALID_ARGUMENT (another shape, a tensor of another graph). The result is then invalid. */
 
-/* liana_loss_of(output, target, loss): the loss of each element, [batch, ...] without the last axis, times `weight`. `loss` NULL, or without a name:
- * "sparse_categorical_crossentropy". Its member `output` is not read. */
+/* liana_loss_of(output, target, loss): the loss of each element, [batch, ...] without the last axis, times `weight`.
+ * `loss` NULL, or without a name: "sparse_categorical_crossentropy". Its member `output` is not read. */
 #define liana_loss_of(output, target, ...) liana_loss_of_at(LIANA_HERE, output, target, __VA_ARGS__)
 LIANA_API liana_tensor liana_loss_of_at(liana_location here, liana_tensor output, liana_tensor target,
                                         const liana_loss *loss);
 
-/* liana_metric_of(output, target, metric): what each element adds to a metric, f32 [batch, ...] without the last axis: the metric is the mean. `metric` NULL, or
- * without a name: "accuracy". `output` are predictions, no logits. Metrics that are no means (precision, recall,
- * auc and others) are INVALID_CONFIG. The members `output` and `as` are not read. */
+/* liana_metric_of(output, target, metric): what each element adds to a metric, f32 [batch, ...] without the last axis:
+ * the metric is the mean. `metric` NULL, or without a name: "accuracy". `output` are predictions, no logits. Metrics
+ * that are no means (precision, recall, auc and others) are INVALID_CONFIG. The members `output` and `as` are not
+ * read. */
 #define liana_metric_of(output, target, ...) liana_metric_of_at(LIANA_HERE, output, target, __VA_ARGS__)
 LIANA_API liana_tensor liana_metric_of_at(liana_location here, liana_tensor output, liana_tensor target,
                                           const liana_metric *metric);

@@ -49,9 +49,9 @@ LIANA_API void liana_apply_gradients_at(liana_location here, const liana_tensor 
                                         const liana_optimizer_options *options);
 
 /* liana_graph_constraint(variable, "max_norm(2, axis=0)"): what liana_apply_gradients makes of the new value of a f32
- * variable, in the words of layers' options (`liana list constraints`). liana_model_call does this for the weights whose
- * layers have constraints. A later one replaces it. Returns the variable. Errors stay with the graph: INVALID_ARGUMENT
- * (not a variable), INVALID_CONFIG (no such constraint, or one that does not fit the shape). */
+ * variable, in the words of layers' options (`liana list constraints`). liana_model_call does this for the weights
+ * whose layers have constraints. A later one replaces it. Returns the variable. Errors stay with the graph:
+ * INVALID_ARGUMENT (not a variable), INVALID_CONFIG (no such constraint, or one that does not fit the shape). */
 #define liana_graph_constraint(variable, constraint) liana_graph_constraint_at(LIANA_HERE, variable, constraint)
 LIANA_API liana_tensor liana_graph_constraint_at(liana_location here, liana_tensor variable, const char *constraint);
 

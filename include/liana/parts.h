@@ -172,7 +172,7 @@ typedef struct liana_layer_call {
     uint64_t seed;
     uint32_t salt;
     liana_tensor present; /* f32 [batch]: 1, or 0 for rows that count as missing; id 0: none does */
-    int64_t shards;       /* so many shards of equal size stand one behind the other in the batch; 0: one */
+    int64_t shards;       /* shards of equal size that stand one behind the other in the batch; 0: one */
     /* Set by the layer. */
     liana_tensor logits; /* if the result is made of them: the loss starts from there */
     liana_logits_kind logits_kind;
@@ -331,7 +331,7 @@ enum {
     LIANA_MAX_ROUND_SUMS = 4,
 };
 
-/* What every optimizer does besides its update, as Keras's do: the options of an optimizer begin with this, and its
+/* The options that every optimizer has, as Keras's have: the options of an optimizer begin with this, and its
  * table has LIANA_OPTIMIZER_ROWS. */
 typedef struct liana_optimizer_common {
     double weight_decay; /* NaN: none */
@@ -519,7 +519,7 @@ LIANA_API double liana_initializer_normal(const liana_initializer_call *call, ui
 
 enum { LIANA_MAX_INITIALIZER_OPTIONS = 8, LIANA_MAX_INITIALIZER_BYTES = 256 };
 
-/* An initialiser. Its options are its arguments: numbers and words only, at most so many in a struct of so many bytes.
+/* An initialiser. Its options are its arguments: numbers and words only, within the limits above.
  * "my_normal(stddev=0.1)". The first alias is its class_name in Keras's JSON. */
 typedef struct liana_initializer_type {
     liana_part part;

@@ -1,9 +1,9 @@
 /* replicas.h - a strategy that a program holds: it runs functions on each replica, and adds up what they give.
  *
  * A replica is one device of a strategy: of this process (mirrored), or of another process (multi_worker,
- * parameter_server). Values by replica consist of shards: a shard is what is computed at once, a few examples of a batch.
- * Each replica has a range of shards, which may be empty. Sums are added in one fixed tree of the shards. So results are
- * the same bits for any number of replicas and processes, as long as the shards are the same.
+ * parameter_server). Values by replica consist of shards: a shard is what is computed at once, a few examples of a
+ * batch. Each replica has a range of shards, which may be empty. Sums are added in one fixed tree of the shards. So
+ * results are the same bits for any number of replicas and processes, as long as the shards are the same.
  *
  *     liana_replicas_open(context, &(liana_replicas_options){.strategy = {.name = "mirrored"}}, &replicas);
  *     liana_replica_program_create(replicas, &(liana_replica_program_options){.build = build}, &program);
@@ -15,8 +15,8 @@
  *     }
  *
  * In a cluster all processes make the same calls in the same order, and each call fails in all of them if it fails in
- * one. A loop that trains is best written as a step (step.h), with `.replicas`: it computes shards side by side, and cuts
- * the update into slices.
+ * one. A loop that trains is best written as a step (step.h), with `.replicas`: it computes shards side by side, and
+ * cuts the update into slices.
  *
  * One thread at a time may use replicas and what is made with them. Another call meanwhile is an error. The messages of
  * failures are in the context. */
@@ -44,9 +44,9 @@ typedef struct liana_replicas_options {
 /* Opens the devices of a strategy; `options` may be NULL: one CPU. With multi_worker and parameter_server it joins the
  * cluster that the environment tells of, and waits for the others. The context must outlive it. Errors: INVALID_CONFIG
  * (no such strategy or device, with the nearest name; a layout that this machine does not have; no cluster; processes
- * with other strategies), UNAVAILABLE and NOT_FOUND of devices, UNAVAILABLE of processes that do not come.
- * From now on the death of a process ends what all do, with UNAVAILABLE, also where `liana train` would go on without it:
- * nobody has the shards that it held. */
+ * with other strategies), UNAVAILABLE and NOT_FOUND of devices, UNAVAILABLE of processes that do not come. From now on
+ * the death of a process ends what all do, with UNAVAILABLE, also where `liana train` would go on without it: nobody
+ * has the shards that it held. */
 LIANA_API LIANA_MUST_USE liana_status liana_replicas_open(liana_context *context, const liana_replicas_options *options,
                                                           liana_replicas **replicas);
 /* Closes them, after all that was made with them. NULL is allowed. */
@@ -67,8 +67,8 @@ typedef struct liana_replicas_facts {
 LIANA_API liana_replicas_facts liana_replicas_info(const liana_replicas *replicas);
 
 /* The first device of this process, and the variables on it. Borrowed. The other devices have copies, which follow
- * whatever is written to these. In a cluster each process has the variables; they stay equal as long as they are changed
- * by steps, by liana_replica_program_update, or by all processes in the same way. */
+ * whatever is written to these. In a cluster each process has the variables; they stay equal as long as they are
+ * changed by steps, by liana_replica_program_update, or by all processes in the same way. */
 LIANA_API liana_device *liana_replicas_device(liana_replicas *replicas);
 LIANA_API liana_variables *liana_replicas_variables(liana_replicas *replicas);
 
@@ -78,9 +78,9 @@ LIANA_API liana_variables *liana_replicas_variables(liana_replicas *replicas);
 
 /* Asks all processes of these replicas to stop. It waits for nobody. Any thread; a signal handler may call it. */
 LIANA_API void liana_replicas_request_stop(liana_replicas *replicas);
-/* Whether any process has asked so far: *stop is the same in all processes, and stays true. All processes make this call
- * after the same step, such as after each, or each tenth; it costs a small message to every process. Errors: UNAVAILABLE
- * (a process is gone). */
+/* Whether any process has asked so far: *stop is the same in all processes, and stays true. All processes make this
+ * call after the same step, such as after each, or each tenth; it costs a small message to every process. Errors:
+ * UNAVAILABLE (a process is gone). */
 LIANA_API LIANA_MUST_USE liana_status liana_replicas_should_stop(liana_replicas *replicas, bool *stop);
 
 /* ---- values by replica ---- */
@@ -90,8 +90,8 @@ typedef struct liana_per_replica liana_per_replica;
 
 /* Cuts a batch that every process has into shards of up to `microbatch` examples (0: one for each replica, of nearly
  * equal size), and shares them out. The first dimension of each array is that of the examples; it is the same for all.
- * Values are copied; strings may be among them. Errors: INVALID_ARGUMENT (no array, no examples, a name twice, arrays of
- * different lengths), OUT_OF_MEMORY. */
+ * Values are copied; strings may be among them. Errors: INVALID_ARGUMENT (no array, no examples, a name twice, arrays
+ * of different lengths), OUT_OF_MEMORY. */
 LIANA_API LIANA_MUST_USE liana_status liana_per_replica_split(liana_replicas *replicas, const liana_array *arrays,
                                                               size_t num_arrays, int64_t microbatch,
                                                               liana_per_replica **values);
@@ -100,9 +100,9 @@ LIANA_API LIANA_MUST_USE liana_status liana_per_replica_split(liana_replicas *re
  * status. */
 typedef liana_status (*liana_replica_value_function)(void *user, int64_t replica, int64_t num_replicas, void **data);
 
-/* Values that a function makes of the replica's number: one shard for each replica. It is called for the replicas of this
- * process. The components are numbers of static shape. Errors: INVALID_ARGUMENT (a component that is none), that of the
- * function. */
+/* Values that a function makes of the replica's number: one shard for each replica. It is called for the replicas of
+ * this process. The components are numbers of static shape. Errors: INVALID_ARGUMENT (a component that is none), that
+ * of the function. */
 LIANA_API LIANA_MUST_USE liana_status liana_per_replica_from_function(liana_replicas *replicas,
                                                                       const liana_component *components,
                                                                       size_t num_components,
@@ -146,9 +146,9 @@ typedef enum liana_reduction {
 
 /* Reduces a named array over all replicas, of other processes too. All processes get the result, which is valid as long
  * as the values. Sums are over f32, f64, s32, s64, u32 and u64, added in the tree of the shards; means are added in
- * double, and rounded once. Replicas without examples have no part in it. Errors: NOT_FOUND (no array of this name, with
- * the nearest one), INVALID_ARGUMENT (no replica has a value; arrays of different shapes; a dtype that the reduction does
- * not take), UNAVAILABLE (a process is gone). */
+ * double, and rounded once. Replicas without examples have no part in it. Errors: NOT_FOUND (no array of this name,
+ * with the nearest one), INVALID_ARGUMENT (no replica has a value; arrays of different shapes; a dtype that the
+ * reduction does not take), UNAVAILABLE (a process is gone). */
 LIANA_API LIANA_MUST_USE liana_status liana_per_replica_reduce(liana_per_replica *values, const char *name,
                                                                liana_reduction reduction, liana_array *result);
 
@@ -173,13 +173,13 @@ LIANA_API LIANA_MUST_USE liana_status liana_replica_program_create(liana_replica
 /* NULL is allowed. */
 LIANA_API void liana_replica_program_destroy(liana_replica_program *program);
 
-/* Runs the program on each replica, for each of its shards; its variables are added to those of the replicas. `inputs` are
- * values of the same shards (a batch, and what earlier runs made of it); without any, there is one shard for each replica.
- * Arrays of strings are left out, and so are names that the graph does not read. `results` are new values with the
- * graph's outputs; NULL: only what the run needs is compiled, and its variables are there to be given values. Errors:
- * that of the graph; INVALID_ARGUMENT (values of other replicas or of other shards, a name twice, a graph without outputs,
- * or with assignments: what replicas changed on their own would differ; a variable without a value), those of the
- * devices. */
+/* Runs the program on each replica, for each of its shards; its variables are added to those of the replicas. `inputs`
+ * are values of the same shards (a batch, and what earlier runs made of it); without any, there is one shard for each
+ * replica. Arrays of strings are left out, and so are names that the graph does not read. `results` are new values with
+ * the graph's outputs; NULL: only what the run needs is compiled, and its variables are there to be given values.
+ * Errors: that of the graph; INVALID_ARGUMENT (values of other replicas or of other shards, a name twice, a graph
+ * without outputs, or with assignments: what replicas changed on their own would differ; a variable without a value),
+ * those of the devices. */
 LIANA_API LIANA_MUST_USE liana_status liana_replica_program_run(liana_replica_program *program,
                                                                 liana_per_replica *const *inputs, size_t num_inputs,
                                                                 liana_per_replica **results);
@@ -221,8 +221,8 @@ typedef struct liana_distribute_options {
 
 /* Goes through a dataset of examples in batches. Of a random-access dataset each process makes the examples of its own
  * replicas only; others are read by the first process, which sends the others theirs. The last batch may be smaller: it
- * has fewer or smaller shards, and some replicas none. `options` may be NULL; with a function `dataset` is NULL. Errors:
- * INVALID_ARGUMENT (a dataset without fixed shapes, a start between batches), those of the dataset. */
+ * has fewer or smaller shards, and some replicas none. `options` may be NULL; with a function `dataset` is NULL.
+ * Errors: INVALID_ARGUMENT (a dataset without fixed shapes, a start between batches), those of the dataset. */
 LIANA_API LIANA_MUST_USE liana_status liana_replicas_distribute(liana_replicas *replicas, const liana_dataset *dataset,
                                                                 const liana_distribute_options *options,
                                                                 liana_replica_iterator **iterator);

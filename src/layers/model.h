@@ -229,7 +229,10 @@ extern const liana__model_entry liana__model_entries[];
  * model's. */
 liana_status liana__model_outputs_from(liana_model *model, const liana__value *names, const char *where);
 
-/* Checks that the model has an input, at least one other layer, and nothing that does not lead to an output. */
+/* Checks that all layers lead to an output. Errors: INVALID_CONFIG with the layer. */
+liana_status liana__model_check_used(const liana_model *model, liana__error *error) LIANA_MUST_USE;
+/* Checks that the model has an input and at least one other layer, and that all layers lead to an output. A model that was
+ * fitted, loaded or used may have got other outputs since, which leave layers out. */
 liana_status liana__model_check(const liana_model *model, liana__error *error) LIANA_MUST_USE;
 
 /* Checks that the model's first output is probabilities: at least 0, with sum 1. It must end in a softmax, or in layers

@@ -325,12 +325,12 @@ void liana_apply_gradients_at(liana_location here, const liana_tensor *variables
 
 /* ---- minimising ---- */
 
-/* The f32 variables that a node depends on, in the graph's order. */
-static size_t list_variables(const liana_graph *graph, const liana__node *loss, bool *needed, liana_tensor *variables)
+size_t liana__variables_behind(liana_tensor tensor, bool *needed, liana_tensor *variables)
 {
+    const liana_graph *graph = tensor.graph;
     size_t count = 0;
-    needed[loss->id] = true;
-    for (size_t id = loss->id; id > 0; id--) {
+    needed[tensor.id] = true;
+    for (size_t id = tensor.id; id > 0; id--) {
         const liana__node *node = graph->nodes[id];
         for (uint32_t i = 0; needed[id] && i < node->num_inputs; i++) needed[node->inputs[i]->id] = true;
     }
@@ -355,7 +355,7 @@ static void minimize(liana_location here, liana_tensor loss, const liana_tensor 
         liana__graph_fail(graph, here, LIANA_OUT_OF_MEMORY, "out of memory for an optimizer");
     } else {
         if (!variables) {
-            count = list_variables(graph, node, needed, all);
+            count = liana__variables_behind(loss, needed, all);
             variables = all;
         }
         if (count == 0) {

@@ -17,4 +17,8 @@ liana_status liana__optimizer_options_read(const liana_context *context, const l
 void liana__apply_optimizer(liana_location here, const liana_tensor *variables, const liana_tensor *gradients,
                             size_t count, const liana__optimizer_choice *choice, liana_tensor rate, const char *target);
 
+/* The f32 variables that a tensor depends on, in the graph's order: `variables` has room for all of the graph. Returns
+ * their number. `needed` is zeros, [num_nodes]. */
+size_t liana__variables_behind(liana_tensor tensor, bool *needed, liana_tensor *variables);
+
 #endif

@@ -29,7 +29,7 @@ static liana_status check_array(const liana_step *step, const liana_array *array
                        *count ? ", as many examples as in the array before" : " or fewer examples");
 }
 
-static liana_status take_arrays(const liana_step *step, const liana_step_batch *batch, const void **rows,
+static liana_status take_arrays(const liana_step *step, const liana_step_input *batch, const void **rows,
                                 int64_t *count, liana__error *error)
 {
     const liana_step_options *options = &step->options;
@@ -69,7 +69,7 @@ static liana_status take_element(const liana_step *step, const liana_element *el
 }
 
 /* A batch that every process has. */
-static liana_status take_whole(liana_step *step, const liana_step_batch *batch, uint64_t position, liana__batch *taken,
+static liana_status take_whole(liana_step *step, const liana_step_input *batch, uint64_t position, liana__batch *taken,
                                liana__error *error)
 {
     const liana_step_options *options = &step->options;
@@ -84,7 +84,7 @@ static liana_status take_whole(liana_step *step, const liana_step_batch *batch, 
     return LIANA_OK;
 }
 
-liana_status liana__user_take_batch(liana_step *step, const liana_step_batch *batch, uint64_t position,
+liana_status liana__user_take_batch(liana_step *step, const liana_step_input *batch, uint64_t position,
                                     liana__batch *taken, liana__error *error)
 {
     *taken = (liana__batch){.first_position = position, .positions = step->positions};
@@ -142,31 +142,39 @@ static liana_status fail_function(const liana_step *step, const char *gives, int
 }
 
 liana_status liana__user_ask_batch(const liana_step *step, const liana__user_call *call, int64_t number,
-                                   liana_step_batch *batch, liana__error *error)
+                                   liana_step_input *batch, liana__error *error)
 {
-    if (call->single) {
-        *batch = *call->single;
+    if (!call->give_batch) {
+        *batch = *call->input;
         return LIANA_OK;
     }
-    *batch = (liana_step_batch){0};
+    const char *name = step->options.name;
+    *batch = (liana_step_input){0};
     *error = (liana__error){0};
-    const liana_status status = call->many->batch(call->many->user, number, batch);
+    const liana_status status = call->give_batch(call->user, number, batch);
+    if (call->input->dataset && status == LIANA_END_OF_DATA) {
+        return call->until_end ? status
+                               : liana__fail(error, LIANA_INVALID_ARGUMENT,
+                                             "%s: the dataset has no batch for step %lld", name, (long long)number);
+    }
+    if (call->input->dataset && status != LIANA_OK) {
+        return liana__fail_within(error, "%s: batch %lld of the dataset", name, (long long)number);
+    }
     if (status != LIANA_OK) return fail_function(step, "the batch of step", number, status, error);
     if (!batch->scalars[0].name) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                       "%s: the batch of step %lld has the scalar '%.100s'; of many steps the function .scalars gives "
-                       "them, where updates are computed",
-                       step->options.name, (long long)number, batch->scalars[0].name);
+                       "%s: the batch of step %lld has the scalar '%.100s'; the scalars of several steps are given "
+                       "with the run, or by its function give_scalars",
+                       name, (long long)number, batch->scalars[0].name);
 }
 
 liana_status liana__user_ask_scalars(const liana_step *step, const liana__user_call *call, int64_t update,
                                      liana_setting *settings, liana__error *error)
 {
-    const size_t size = LIANA_MAX_SETTINGS * sizeof *settings;
-    memset(settings, 0, size);
-    if (call->single) memcpy(settings, call->single->scalars, size);
-    if (call->single || !call->many->scalars) return LIANA_OK;
+    const liana_step_input *input = call->input;
+    memcpy(settings, input->scalars, sizeof input->scalars);
+    if (!input->give_scalars) return LIANA_OK;
     *error = (liana__error){0};
-    const liana_status status = call->many->scalars(call->many->user, update, settings);
+    const liana_status status = input->give_scalars(input->user, update, settings);
     return status == LIANA_OK ? LIANA_OK : fail_function(step, "the scalars of update", update, status, error);
 }

@@ -10,7 +10,7 @@
 /* ---- workers that are in step ---- */
 
 /* The workers that had shards of the last batch, of so many examples. */
-static liana_status count_sharing(const liana_step *step, const liana_step_batch *batch, int64_t count,
+static liana_status count_sharing(const liana_step *step, const liana_step_input *batch, int64_t count,
                                   int64_t *sharing, liana__error *error)
 {
     const liana__cluster *cluster = step->cluster;
@@ -33,7 +33,7 @@ static liana_status count_sharing(const liana_step *step, const liana_step_batch
 static liana_status run_one(liana_step *step, const liana__user_call *call, int64_t number, liana_step_outcome *outcome)
 {
     liana__error *error = &step->context->error;
-    liana_step_batch batch;
+    liana_step_input batch;
     liana_setting settings[LIANA_MAX_SETTINGS];
     liana_status status = liana__user_ask_batch(step, call, number, &batch, error);
     if (status == LIANA_OK) status = liana__user_ask_scalars(step, call, number, settings, error);
@@ -42,22 +42,24 @@ static liana_status run_one(liana_step *step, const liana__user_call *call, int6
     return count_sharing(step, &batch, outcome->results.num_examples, &outcome->used, error);
 }
 
-static void count_one(const liana_step_outcome *outcome, liana_step_counts *counts)
+static void count_one(const liana_step_outcome *outcome, liana__user_tally *tally)
 {
-    counts->num_done++;
-    counts->computed += outcome->used;
-    counts->used += outcome->used;
+    tally->counts.num_done++;
+    tally->counts.computed += outcome->used;
+    tally->counts.used += outcome->used;
+    liana__user_add_results(&outcome->results, &tally->results);
 }
 
 static liana_status run_in_step(liana_step *step, const liana__user_call *call, int64_t first, int64_t end,
-                                liana_step_outcome *outcomes, liana_step_counts *counts)
+                                liana_step_outcome *outcomes, liana__user_tally *tally)
 {
     for (int64_t i = first; i < end; i++) {
         liana_step_outcome outcome = {0};
         const liana_status status = run_one(step, call, i, &outcome);
+        if (status == LIANA_END_OF_DATA && call->until_end) break;
         if (outcomes) outcomes[i] = outcome;
         LIANA_TRY(status);
-        count_one(&outcome, counts);
+        count_one(&outcome, tally);
     }
     return LIANA_OK;
 }
@@ -94,7 +96,7 @@ static liana_status stage(liana_step *step, const liana__user_call *call, int64_
                           float *scalars, int64_t *count)
 {
     liana__error *error = &step->context->error;
-    liana_step_batch batch;
+    liana_step_input batch;
     liana_setting settings[LIANA_MAX_SETTINGS];
     double values[LIANA_MAX_SETTINGS] = {0};
     liana__batch taken;
@@ -132,7 +134,7 @@ static liana_status execute(liana_step *step, const liana__user_call *call, int6
 /* An update whose numbers went bad is done again as the only one, which tells what is wrong. What followed it was left
  * out. */
 static liana_status run_group(liana_step *step, const liana__user_call *call, int64_t first, int64_t end, group *own,
-                              liana_step_outcome *outcomes, liana_step_counts *counts)
+                              liana_step_outcome *outcomes, liana__user_tally *tally)
 {
     liana_replicas *replicas = step->options.replicas;
     if (replicas) LIANA_TRY(liana__replicas_enter(replicas, step->options.name, &step->context->error));
@@ -145,57 +147,37 @@ static liana_status run_group(liana_step *step, const liana__user_call *call, in
         liana_step_outcome outcome = {.used = 1};
         liana__user_set_results(step, sums, own->counts[at], &outcome.results);
         if (own->statuses[at] == LIANA__WHOLE_BAD_SUMS) {
-            return run_in_step(step, call, i, i + 1, outcomes, counts);
+            return run_in_step(step, call, i, i + 1, outcomes, tally);
         }
         if (outcomes) outcomes[i] = outcome;
         if (own->statuses[at] == LIANA__WHOLE_BAD_VALUES) {
             return liana__step_find_fault(step->step, sums, &step->context->error);
         }
         step->next_position += (uint64_t)own->counts[at];
-        count_one(&outcome, counts);
+        count_one(&outcome, tally);
     }
     return LIANA_OK;
 }
 
 static liana_status run_in_groups(liana_step *step, const liana__user_call *call, liana_step_outcome *outcomes,
-                                  liana_step_counts *counts)
+                                  liana__user_tally *tally)
 {
     const int64_t most = (int64_t)liana__step_most_staged(step->step);
     group own = {0};
     liana_status status = liana__user_check_variables(step);
     if (status == LIANA_OK) status = make_group(step, (size_t)most, &own);
-    while (status == LIANA_OK && counts->num_done < call->num_steps) {
-        const int64_t first = counts->num_done, left = call->num_steps - first;
-        status = run_group(step, call, first, first + (left < most ? left : most), &own, outcomes, counts);
+    while (status == LIANA_OK && tally->counts.num_done < call->num_steps) {
+        const int64_t first = tally->counts.num_done, left = call->num_steps - first;
+        status = run_group(step, call, first, first + (left < most ? left : most), &own, outcomes, tally);
     }
     free_group(&own);
     return status;
 }
 
-static liana_status run_together(liana_step *step, const liana__user_call *call, liana_step_outcome *outcomes,
-                                 liana_step_counts *counts)
+liana_status liana__user_run_together(liana_step *step, const liana__user_call *call, liana_step_outcome *outcomes,
+                                      liana__user_tally *tally)
 {
-    return liana__step_most_staged(step->step) > 1 ? run_in_groups(step, call, outcomes, counts)
-                                                   : run_in_step(step, call, 0, call->num_steps, outcomes, counts);
-}
-
-liana_status liana_step_run_many(liana_step *step, const liana_step_many *many, liana_step_outcome *outcomes,
-                                 liana_step_counts *counts)
-{
-    liana_step_counts own = {0};
-    if (counts) *counts = own;
-    if (!step) return LIANA_INVALID_ARGUMENT;
-    liana__error *error = &step->context->error;
-    const char *wrong = !many                 ? "nothing is given"
-                        : !many->batch        ? "there is no function for batches (.batch)"
-                        : many->num_steps < 0 ? "num_steps is negative"
-                                              : NULL;
-    if (wrong) return liana__fail(error, LIANA_INVALID_ARGUMENT, "%s: many steps: %s", step->options.name, wrong);
-    if (outcomes) memset(outcomes, 0, (size_t)many->num_steps * sizeof *outcomes);
-    const liana__user_call call = {.num_steps = many->num_steps, .many = many};
-    const liana_status status = step->span_steps ? liana__user_run_spans(step, &call, outcomes, &own)
-                                                 : run_together(step, &call, outcomes, &own);
-    own.not_reproducible = step->not_reproducible;
-    if (counts) *counts = own;
-    return status;
+    const bool groups = liana__step_most_staged(step->step) > 1 && !call->until_end;
+    return groups ? run_in_groups(step, call, outcomes, tally)
+                  : run_in_step(step, call, 0, call->num_steps, outcomes, tally);
 }

@@ -19,8 +19,8 @@ void liana__user_set_results(const liana_step *step, const float *sums, int64_t 
 
 /* ---- one step ---- */
 
-/* Where the first bad number comes from. What an update gave has overwritten what it read; no process has all examples of
- * a batch that is shared. Nothing that fails here hides the fault itself. */
+/* Where the first bad number comes from. What an update gave has overwritten what it read; no process has all examples
+ * of a batch that is shared. Nothing that fails here hides the fault itself. */
 static void tell_origin(const liana_step *step, const liana__batch *batch, const double *scalars, liana__error *error)
 {
     const liana__fault *fault = liana__step_fault(step->step);
@@ -37,7 +37,7 @@ static void tell_origin(const liana_step *step, const liana__batch *batch, const
     }
 }
 
-static liana_status run_batch(liana_step *step, const liana_step_batch *batch, const liana_setting *settings,
+static liana_status run_batch(liana_step *step, const liana_step_input *batch, const liana_setting *settings,
                               liana_step_results *results)
 {
     liana__error *error = &step->context->error;
@@ -61,7 +61,7 @@ static liana_status run_batch(liana_step *step, const liana_step_batch *batch, c
     return LIANA_OK;
 }
 
-liana_status liana__user_run_batch(liana_step *step, const liana_step_batch *batch, const liana_setting *settings,
+liana_status liana__user_run_batch(liana_step *step, const liana_step_input *batch, const liana_setting *settings,
                                    liana_step_results *results)
 {
     liana_replicas *replicas = step->options.replicas;
@@ -71,36 +71,16 @@ liana_status liana__user_run_batch(liana_step *step, const liana_step_batch *bat
     return status;
 }
 
-/* One step of workers that are not in step: all meet after it. */
-static liana_status run_apart(liana_step *step, const liana_step_batch *batch, liana_step_results *results)
-{
-    liana_step_outcome outcome = {0};
-    liana_step_counts counts = {0};
-    const liana__user_call call = {.num_steps = 1, .single = batch, .turn = step->num_turns};
-    LIANA_TRY(liana__user_run_spans(step, &call, &outcome, &counts));
-    step->num_turns++;
-    if (results) *results = outcome.results;
-    return LIANA_OK;
-}
+/* ---- results ---- */
 
-liana_status liana_step_run(liana_step *step, const liana_step_batch *batch, liana_step_results *results)
+void liana__user_add_results(const liana_step_results *from, liana_step_results *to)
 {
-    if (results) *results = (liana_step_results){0};
-    if (!step) return LIANA_INVALID_ARGUMENT;
-    liana__error *error = &step->context->error;
-    if (!batch) return liana__fail(error, LIANA_INVALID_ARGUMENT, "%s: the batch is NULL", step->options.name);
-    return step->span_steps ? run_apart(step, batch, results)
-                            : liana__user_run_batch(step, batch, batch->scalars, results);
-}
-
-uint64_t liana_step_position(const liana_step *step)
-{
-    return step ? step->next_position : 0;
-}
-
-void liana_step_set_position(liana_step *step, uint64_t position)
-{
-    if (step) step->next_position = position;
+    to->num_examples += from->num_examples;
+    to->num_sums = from->num_sums;
+    for (size_t i = 0; i < from->num_sums; i++) {
+        to->sums[i] += from->sums[i];
+        to->names[i] = from->names[i];
+    }
 }
 
 double liana_step_mean(const liana_step_results *results, const char *name)

@@ -4,16 +4,26 @@
 #include "ir/given.h"
 #include "ir/graph.h"
 #include "ir/shape.h"
+#include "layers/model.h"
 #include "passes/autodiff.h"
+#include "program/optimizer.h"
 #include "step/shard_sums.h"
 #include "step/user_step.h"
 
 #include <liana/ops.h>
+#include <stdlib.h>
 #include <string.h>
+
+enum { MOST_MODELS = 16 };
 
 /* A shard that is being built. */
 typedef struct shard_state {
+    liana_call_record record; /* first: on_call gets its address */
     liana_step *step;
+    const liana_model *models[MOST_MODELS]; /* that were called with the shard's mode */
+    size_t num_models;
+    liana_variable_update *effects; /* of those calls */
+    size_t num_effects, effect_capacity;
     liana_tensor inputs[LIANA_MAX_COMPONENTS];
     const char *names[LIANA_MAX_SUMS];
     size_t num_names;
@@ -101,33 +111,95 @@ static bool check_variables(liana_location here, const liana_shard *shard, liana
     return false;
 }
 
+/* Whether training changes a variable, as the models say that were called. */
+static bool is_trained(const shard_state *state, const char *name)
+{
+    for (size_t i = 0; i < state->num_models; i++) {
+        const int found = liana__model_find_weight(state->models[i], name);
+        if (found >= 0) return liana__weight_trainable(state->models[i], (size_t)found);
+    }
+    return true;
+}
+
+/* All variables that a loss trains. NULL after an error. */
+static const liana_tensor *find_trained(liana_location here, const liana_shard *shard, liana_tensor loss, size_t *count)
+{
+    liana_graph *graph = shard->graph;
+    const liana__node *node = is_tensor_of(shard, loss) ? liana__tensor_node(loss) : NULL;
+    bool *needed = liana__arena_allocate(&graph->arena, graph->num_nodes * sizeof *needed);
+    liana_tensor *variables = liana__arena_allocate(&graph->arena, (graph->num_variables + 1) * sizeof *variables);
+    if (!node || !needed || !variables) {
+        liana__graph_fail(graph, here, node ? LIANA_OUT_OF_MEMORY : LIANA_INVALID_ARGUMENT,
+                          node ? "out of memory for the gradients" : "the loss is no tensor of the shard's graph");
+        return NULL;
+    }
+    const size_t found = liana__variables_behind(loss, needed, variables);
+    *count = 0;
+    for (size_t i = 0; i < found; i++) {
+        if (is_trained(shard->state, liana__tensor_node(variables[i])->name)) variables[(*count)++] = variables[i];
+    }
+    if (*count) return variables;
+    liana__graph_fail(graph, here, LIANA_INVALID_ARGUMENT,
+                      "there is nothing to train: %s depends on no f32 variable that is trained",
+                      liana__node_print(node).text);
+    return NULL;
+}
+
 void liana_shard_gradients_at(liana_location here, liana_shard *shard, liana_tensor loss, const liana_tensor *variables,
                               size_t count)
 {
     liana_graph *graph = shard && shard->graph ? shard->graph : loss.graph;
-    bool given = LIANA__GRAPH_REQUIRE(graph, here, shard) && LIANA__GRAPH_REQUIRE(graph, here, variables);
+    bool given =
+        LIANA__GRAPH_REQUIRE(graph, here, shard) && (count == 0 || LIANA__GRAPH_REQUIRE(graph, here, variables));
     if (!given || !shard->graph || shard->graph->status != LIANA_OK) return;
+    if (!variables) variables = find_trained(here, shard, loss, &count);
+    if (!variables) return;
     if (!check_variables(here, shard, loss, variables, count)) return;
     if (!liana__require_gradient(here, loss, variables, count)) return;
     liana__shard_sums_add_gradients(here, &((shard_state *)shard->state)->sums, loss, variables, count);
 }
 
-void liana_shard_effects_at(liana_location here, liana_shard *shard, const liana_call_effects *effects)
+/* Adds the statistics of the moving averages that the calls of models move. */
+static void add_effects(liana_shard *shard)
 {
-    if (!shard || !shard->graph || shard->graph->status != LIANA_OK || !effects || effects->num_updates == 0) return;
-    for (size_t i = 0; i < effects->num_updates; i++) {
-        const liana_variable_update *update = &effects->updates[i];
+    shard_state *state = shard->state;
+    const liana_location here = LIANA_HERE;
+    if (state->num_effects == 0 || shard->graph->status != LIANA_OK) return;
+    for (size_t i = 0; i < state->num_effects; i++) {
+        const liana_variable_update *update = &state->effects[i];
         if (is_tensor_of(shard, update->variable) && liana_tensor_dtype(update->variable) == LIANA_F32) continue;
         liana__graph_fail(shard->graph, here, LIANA_INVALID_ARGUMENT,
-                          "the effects are not those of a call in f32 in the shard's graph");
+                          "the moving averages are not those of a call in f32 in the shard's graph");
         return;
     }
     liana_tensor count = liana__count_examples(here, shard->graph, shard->mode.present, shard->size);
-    liana__shard_sums_add_statistics(here, &((shard_state *)shard->state)->sums, count, effects->updates,
-                                     effects->num_updates);
+    liana__shard_sums_add_statistics(here, &state->sums, count, state->effects, state->num_effects);
 }
 
 /* ---- the graph ---- */
+
+static void on_call(liana_call_record *record, const liana_model *model, const liana_call_effects *effects,
+                    liana_tensor penalties)
+{
+    shard_state *state = (shard_state *)record;
+    size_t known = 0;
+    (void)penalties;
+    while (known < state->num_models && state->models[known] != model) known++;
+    if (known == MOST_MODELS) {
+        liana__graph_fail(state->sums.graph, LIANA_HERE, LIANA_INVALID_ARGUMENT, "a shard calls more than %d models",
+                          MOST_MODELS);
+        return;
+    }
+    state->models[known] = model;
+    if (known == state->num_models) state->num_models++;
+    for (size_t i = 0; i < effects->num_updates; i++) {
+        if (!liana__grow(&state->effects, state->num_effects, &state->effect_capacity, sizeof *state->effects)) {
+            liana__graph_fail(state->sums.graph, LIANA_HERE, LIANA_OUT_OF_MEMORY, "out of memory for a shard");
+            return;
+        }
+        state->effects[state->num_effects++] = effects->updates[i];
+    }
+}
 
 static void add_inputs(liana_shard *shard, bool masked)
 {
@@ -143,6 +215,7 @@ static void add_inputs(liana_shard *shard, bool masked)
         .training = !options->evaluates,
         .positions = liana_graph_input(shard->graph, "positions", LIANA_U64, liana_shape_of(shard->size)),
         .seed = options->seed,
+        .record = &state->record,
     };
     if (masked)
         shard->mode.present = liana_graph_input(shard->graph, "present", LIANA_F32, liana_shape_of(shard->size));
@@ -202,16 +275,18 @@ liana_status liana__user_build_shard(void *user, liana__step_kind kind, const li
     *out = NULL;
     LIANA_TRY(liana_graph_create(step->context, &graph));
     liana__scopes_forbid(graph, LIANA__SCOPES_OF_STRATEGY);
-    shard_state state = {.step = step, .sums.graph = graph};
+    shard_state state = {.record = {on_call}, .step = step, .sums.graph = graph};
     liana_shard shard = {.graph = graph, .size = rows->size, .state = &state};
     graph->mixed_precision = step->mixed_precision;
     add_inputs(&shard, rows->masked);
     size_t num_inputs = graph->num_inputs;
     step->options.shard(&shard, step->options.user);
+    if (step->options.update) add_effects(&shard);
     if (graph->status == LIANA_OK) add_outputs(&shard);
     liana_status status = status_of(step, graph, num_inputs, error);
     if (status == LIANA_OK) status = keep_sums(step, &state, rows->size, error);
     liana__shard_sums_free(&state.sums);
+    free(state.effects);
     if (status != LIANA_OK) {
         liana_graph_destroy(graph);
         return status;

@@ -71,6 +71,61 @@ static liana_status check_options(const liana_step *step, liana__error *error)
     return LIANA_OK;
 }
 
+/* The components of a dataset of batches, as those of an example. */
+static liana_status take_dataset(liana_step *step, const liana_dataset *dataset, liana__error *error)
+{
+    liana_step_options *options = &step->options;
+    const liana_dataset_facts facts = liana_dataset_info(dataset);
+    liana_component *components = liana__arena_allocate(&step->arena, facts.num_components * sizeof *components);
+    if (!components) return liana__fail_memory(error, "a step");
+    if (options->batch_size == 0) options->batch_size = facts.batch_size;
+    if (options->num_components) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "%s: the options have components and a dataset; give one of them", options->name);
+    }
+    if (facts.batch_size == 0) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "%s: the dataset's elements are no batches; use liana_dataset_batch", options->name);
+    }
+    for (size_t i = 0; i < facts.num_components; i++) {
+        liana_component component = facts.components[i];
+        if (component.dtype == LIANA_STRING || component.shape.rank == 0) continue;
+        component.shape.rank--;
+        for (int k = 0; k < component.shape.rank; k++) component.shape.dims[k] = component.shape.dims[k + 1];
+        components[options->num_components++] = component;
+    }
+    options->components = components;
+    options->dataset = NULL;
+    return LIANA_OK;
+}
+
+/* The update of a step that is given an optimizer. */
+static void apply_optimizer(liana_update *update, void *user)
+{
+    const liana_step *step = user;
+    liana_optimizer_options options = {.optimizer = step->options.optimizer};
+    for (size_t i = 0; i < step->num_scalars; i++) {
+        if (strcmp(step->options.scalars[i], "learning_rate") != 0) continue;
+        options.rate = liana_update_scalar(update, "learning_rate");
+    }
+    liana_apply_gradients(update->variables, update->gradients, update->num_variables, &options);
+}
+
+static liana_status take_optimizer(liana_step *step, liana__error *error)
+{
+    liana_step_options *options = &step->options;
+    step->update_user = options->user;
+    if (!options->optimizer) return LIANA_OK;
+    if (options->update) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "%s: the options have an update function and an optimizer; give one of them", options->name);
+    }
+    options->optimizer = liana__arena_string(&step->arena, options->optimizer);
+    options->update = apply_optimizer;
+    step->update_user = step;
+    return options->optimizer ? LIANA_OK : liana__fail_memory(error, "a step");
+}
+
 /* Copies what the options point to, and sets the defaults. */
 static liana_status keep_options(liana_step *step, const liana_step_options *given, liana__error *error)
 {
@@ -78,14 +133,16 @@ static liana_status keep_options(liana_step *step, const liana_step_options *giv
     *options = *given;
     options->name = liana__arena_string(&step->arena, given->name ? given->name : "step");
     if (!options->name) return liana__fail_memory(error, "a step");
+    if (given->dataset) LIANA_TRY(take_dataset(step, given->dataset, error));
+    LIANA_TRY(take_optimizer(step, error));
     LIANA_TRY(check_options(step, error));
     if (options->batch_size == 0) options->batch_size = 32;
     if (options->microbatch == 0) options->microbatch = 32;
     if (options->microbatch > options->batch_size) options->microbatch = options->batch_size;
     liana_component *components = liana__arena_allocate(&step->arena, options->num_components * sizeof *components);
     for (size_t i = 0; components && i < options->num_components; i++) {
-        components[i] = given->components[i];
-        components[i].name = liana__arena_string(&step->arena, given->components[i].name);
+        components[i] = options->components[i];
+        components[i].name = liana__arena_string(&step->arena, components[i].name);
     }
     options->components = components;
     while (step->num_scalars < LIANA_MAX_SETTINGS && given->scalars[step->num_scalars]) {
@@ -125,7 +182,7 @@ static void make_update_builder(liana_step *step)
     const liana_step_options *options = &step->options;
     step->update = (liana__user_update){.context = step->context,
                                         .function = options->update,
-                                        .user = options->user,
+                                        .user = step->update_user,
                                         .name = options->name,
                                         .names = step->names,
                                         .num_names = step->num_names,
@@ -170,12 +227,6 @@ static liana_status find_variables(liana_step *step, liana__error *error)
 static liana_status take_replicas(liana_step *step, liana__strategy_choice *choice, liana__error *error)
 {
     const liana_replicas *replicas = step->options.replicas;
-    const char *wrong = NULL;
-    if (step->options.strategy.name) wrong = "it has a strategy besides its replicas; leave one of them out";
-    if (step->device != replicas->first.device) {
-        wrong = "its device is not that of its replicas (liana_replicas_device)";
-    }
-    if (wrong) return liana__fail(error, LIANA_INVALID_ARGUMENT, "%s: %s", step->options.name, wrong);
     *choice = replicas->choice;
     step->strategy = choice->strategy;
     step->cluster = replicas->cluster;
@@ -283,7 +334,8 @@ static liana_status make_step(liana_step *step, liana__error *error)
     return prepare(step, set, error);
 }
 
-/* Keeps what the other processes will be told of the update: its function is called while the step is made, and not later. */
+/* Keeps what the other processes will be told of the update: its function is called while the step is made, and not
+ * later. */
 static liana_status describe_update(liana_step *step, liana__error *error)
 {
     liana_graph *graph = NULL;
@@ -297,12 +349,31 @@ static liana_status describe_update(liana_step *step, liana__error *error)
     return LIANA_OK;
 }
 
+/* The variables, and the device that they are on. */
+static liana_status find_variables_set(liana_step *step, liana__error *error)
+{
+    const liana_step_options *options = &step->options;
+    liana_replicas *replicas = options->replicas;
+    const char *other = options->variables ? "variables" : options->device ? "a device" : NULL;
+    if (replicas && !other && options->strategy.name) other = "a strategy";
+    if (other && (replicas || (options->variables && options->device))) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "%s: it has %s besides its %s; leave one of them out",
+                           options->name, other, replicas ? "replicas" : "device");
+    }
+    step->variables = replicas ? replicas->variables : options->variables;
+    if (!step->variables) {
+        LIANA_TRY(liana_device_open(step->context, options->device, &step->opened));
+        LIANA_TRY(liana_variables_create(step->opened, &step->owned));
+        step->variables = step->owned;
+    }
+    step->device = replicas ? replicas->first.device : step->variables->values.device;
+    return LIANA_OK;
+}
+
 static liana_status set_up(liana_step *step, const liana_step_options *options, liana__error *error)
 {
-    if (step->variables->values.device != step->device) {
-        return liana__fail(error, LIANA_INVALID_ARGUMENT, "a step's variables are on another device");
-    }
     LIANA_TRY(keep_options(step, options, error));
+    LIANA_TRY(find_variables_set(step, error));
     const liana__precision_choice choice = liana__precision_choose(step->device, step->options.precision);
     step->mixed_precision =
         choice.precision == LIANA_MIXED_BFLOAT16 && !(step->options.evaluates && choice.evaluates_in_float32);
@@ -313,21 +384,11 @@ static liana_status set_up(liana_step *step, const liana_step_options *options, 
     return describe_update(step, error);
 }
 
-liana_status liana_step_create(liana_device *device, liana_variables *variables, const liana_step_options *options,
-                               liana_step **out)
+static liana_status create(liana_context *context, const liana_step_options *options, liana_step **out)
 {
-    if (out) *out = NULL;
-    liana_context *context = device ? device->context : variables ? variables->context : NULL;
-    liana__error *given = context ? &context->error : NULL;
-    LIANA__REQUIRE(given, device);
-    LIANA__REQUIRE(given, variables);
-    LIANA__REQUIRE(given, options);
-    LIANA__REQUIRE_AS(given, out, "step");
     liana_step *step = calloc(1, sizeof *step);
     if (!step) return liana__fail_memory(&context->error, "a step");
     step->context = context;
-    step->device = device->device;
-    step->variables = variables;
     liana_status status = LIANA_OK;
     if (options->replicas) status = liana__replicas_enter(options->replicas, "liana_step_create", &context->error);
     if (status == LIANA_OK) {
@@ -342,6 +403,15 @@ liana_status liana_step_create(liana_device *device, liana_variables *variables,
     return LIANA_OK;
 }
 
+liana_status liana_step_create(liana_context *context, const liana_step_options *options, liana_step **out)
+{
+    LIANA__REQUIRE_AS(liana__context_error(context), out, "step");
+    *out = NULL;
+    LIANA__REQUIRE(NULL, context);
+    LIANA__REQUIRE(&context->error, options);
+    LIANA__CONTEXT_CALL(context, create(context, options, out));
+}
+
 void liana_step_destroy(liana_step *step)
 {
     if (!step) return;
@@ -352,16 +422,36 @@ void liana_step_destroy(liana_step *step)
     free(step->positions);
     free(step->workers.bounds);
     liana__facts_free(&step->update_facts);
+    liana_variables_destroy(step->owned);
+    liana_device_close(step->opened);
     liana__arena_free(&step->arena);
     free(step);
 }
 
-int64_t liana_step_num_replicas_in_sync(const liana_step *step)
+liana_variables *liana_step_variables(liana_step *step)
 {
-    return step ? (int64_t)liana__step_num_replicas_in_sync(step->step) : 0;
+    return step ? step->variables : NULL;
+}
+
+liana_step_facts liana_step_info(const liana_step *step)
+{
+    if (!step) return (liana_step_facts){0};
+    return (liana_step_facts){step->next_position, (int64_t)liana__step_num_replicas_in_sync(step->step)};
+}
+
+void liana_step_set_position(liana_step *step, uint64_t position)
+{
+    if (step) step->next_position = position;
 }
 
 /* ---- before the first run ---- */
+
+static liana_status initialize(const liana_step *step)
+{
+    const liana_initialize_options options = {.seed = step->options.seed};
+    const liana_status status = liana_variables_initialize(step->owned, &options);
+    return status == LIANA_OK ? status : liana__fail_within(&step->context->error, "%s", step->options.name);
+}
 
 /* The set may have got more variables since; a step does not read them. */
 liana_status liana__user_check_variables(const liana_step *step)
@@ -369,6 +459,7 @@ liana_status liana__user_check_variables(const liana_step *step)
     const liana_variables *variables = step->variables;
     for (size_t i = 0; i < step->num_known; i++) {
         if (!step->is_used[i] || variables->states[i].initialized) continue;
+        if (step->owned) return initialize(step);
         LIANA__SCOPED_MEMORY bool *wanted = calloc(variables->values.count + 1, sizeof *wanted);
         if (!wanted) return liana__fail_memory(&step->context->error, "a step");
         memcpy(wanted, step->is_used, step->num_known * sizeof *wanted);

@@ -147,17 +147,18 @@ static void test_the_device_of_a_step(void **state)
     options.strategy.name = "mirrored";
     assert_ok(liana_device_open(context, name_of(1, "?cpu_device_count=3"), &device), &context->error);
     assert_ok(liana_variables_create(device, &variables), &context->error);
+    options.variables = variables;
     options.strategy.devices[0] = name_of(0, "");
     options.strategy.devices[1] = name_of(1, "");
-    assert_fails(liana_step_create(device, variables, &options, &step), LIANA_INVALID_CONFIG, &context->error,
+    assert_fails(liana_step_create(context, &options, &step), LIANA_INVALID_CONFIG, &context->error,
                  "but the training's device is", "name it first");
     options.strategy.devices[0] = name_of(1, "");
     options.strategy.devices[1] = name_of(2, "");
-    assert_ok(liana_step_create(device, variables, &options, &step), &context->error);
-    assert_int_equal(liana_step_num_replicas_in_sync(step), 2);
+    assert_ok(liana_step_create(context, &options, &step), &context->error);
+    assert_int_equal(liana_step_info(step).num_replicas_in_sync, 2);
     const float values[4] = {1, 2, 3, 4};
     liana_step_results results;
-    const liana_step_batch batch = {.arrays = {{"x", LIANA_F32, liana_shape_of(4), values}}};
+    const liana_step_input batch = {.arrays = {{"x", LIANA_F32, liana_shape_of(4), values}}};
     assert_ok(liana_step_run(step, &batch, &results), &context->error);
     assert_compare(results.sums[0], ==, 10);
     liana_step_destroy(step);

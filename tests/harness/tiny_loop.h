@@ -30,7 +30,7 @@ void liana__tiny_loop_close(liana__tiny_loop *own);
 /* "image" and "label". */
 extern const liana_component liana__loop_components[2];
 /* The examples from `first` on, with the scalar "rate". */
-liana_step_batch liana__loop_batch(const liana__tiny_loop *own, int64_t first, int64_t count, double rate);
+liana_step_input liana__loop_batch(const liana__tiny_loop *own, int64_t first, int64_t count, double rate);
 /* The shard's images as numbers from 0 to 1. */
 liana_tensor liana__loop_image(liana_shard *shard);
 /* A step whose variables begin as the model's. */

@@ -173,7 +173,7 @@ typedef struct loop {
     int64_t first;
 } loop;
 
-static liana_status give_batch(void *user, int64_t step, liana_step_batch *batch)
+static liana_status give_batch(void *user, int64_t step, liana_step_input *batch)
 {
     const loop *running = user;
     batch_of(running->own, running->first + step, batch->arrays);
@@ -188,12 +188,8 @@ static void run_step(const recipe *wanted, result *made)
     const char *file = path_in(wanted, "step.safetensors", path, sizeof path);
     rows own = open_rows(wanted);
     loop running = {&own, wanted->goes_on ? STOPPED : 0};
-    liana_device *device;
-    liana_variables *variables;
     liana_step *step;
-    done(liana_device_open(own.context, wanted->device ? wanted->device : "cpu", &device));
-    done(liana_variables_create(device, &variables));
-    done(liana_step_create(device, variables,
+    done(liana_step_create(own.context,
                            &(liana_step_options){.name = "line",
                                                  .shard = build_shard,
                                                  .update = build_update,
@@ -202,8 +198,10 @@ static void run_step(const recipe *wanted, result *made)
                                                  .num_components = 2,
                                                  .batch_size = BATCH,
                                                  .microbatch = SHARD,
-                                                 .steps_per_execution = wanted->steps_per_execution},
+                                                 .steps_per_execution = wanted->steps_per_execution,
+                                                 .device = wanted->device},
                            &step));
+    liana_variables *variables = liana_step_variables(step);
     if (wanted->goes_on) {
         done(liana_variables_load(variables, file, false));
         liana_step_set_position(step, (uint64_t)(running.first * BATCH));
@@ -211,14 +209,14 @@ static void run_step(const recipe *wanted, result *made)
         done(liana_model_to_variables(own.model, variables));
         done(liana_variables_initialize(variables, NULL));
     }
-    const liana_step_many many = {.num_steps = wanted->end - running.first, .batch = give_batch, .user = &running};
-    const liana_status status = liana_step_run_many(step, &many, NULL, NULL);
+    const liana_step_input input = {.give_batch = give_batch,
+                                    .num_steps = wanted->end - running.first,
+                                    .user = &running};
+    const liana_status status = liana_step_run(step, &input, NULL);
     if (status == LIANA_OK) done(liana_model_from_variables(own.model, variables));
     if (status == LIANA_OK && file) done(liana_variables_save(variables, file));
     keep(&own, status, made);
     liana_step_destroy(step);
-    liana_variables_destroy(variables);
-    liana_device_close(device);
     close_rows(&own);
 }
 

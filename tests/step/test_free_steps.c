@@ -1,4 +1,4 @@
-/* Steps of one's own whose workers are not in step (liana_step_run_many). Which worker is slow is decided by a hub that holds
+/* Steps of one's own whose workers are not in step (give_batch of liana_step_run). Which worker is slow is decided by a hub that holds
  * messages, and not by the clock. */
 #include "harness/cluster/free_hub.h"
 #include "harness/cluster/free_steps.h"

@@ -339,8 +339,6 @@ static liana_status step(liana_context *context, const recipe *own)
 {
     static const liana_component components[] = {{.name = "x", .dtype = LIANA_F32, .shape = {1, {FEATURES}}}};
     float x[BATCH * FEATURES], weights[FEATURES * 16];
-    liana_device *device = NULL;
-    liana_variables *variables = NULL;
     liana_step *made = NULL;
     for (int i = 0; i < BATCH * FEATURES; i++) x[i] = (float)((i * 37) % 101) / 50 - 1;
     for (int i = 0; i < FEATURES * 16; i++) weights[i] = own->weight;
@@ -353,22 +351,19 @@ static liana_status step(liana_context *context, const recipe *own)
                                         .batch_size = own->batch_size,
                                         .microbatch = own->microbatch,
                                         .strategy = {.name = "multi_worker"}};
-    liana_status status = liana_device_open(context, "cpu", &device);
-    if (status == LIANA_OK) status = liana_variables_create(device, &variables);
-    if (status == LIANA_OK) status = liana_step_create(device, variables, &options, &made);
+    liana_status status = liana_step_create(context, &options, &made);
+    liana_variables *variables = liana_step_variables(made);
     const size_t size = FEATURES * (size_t)own->units * sizeof(float);
     if (status == LIANA_OK) status = liana_variables_write(variables, "weight", weights, size);
     if (status == LIANA_OK) status = liana_variables_initialize(variables, NULL);
     for (int64_t i = 0; status == LIANA_OK && i < own->steps; i++) {
         liana_step_results results;
         status = liana_step_run(made,
-                                &(liana_step_batch){
+                                &(liana_step_input){
                                     .arrays = {{"x", LIANA_F32, liana_shape_of(own->batch_size, FEATURES), x}}},
                                 &results);
     }
     liana_step_destroy(made);
-    liana_variables_destroy(variables);
-    liana_device_close(device);
     return status;
 }
 

@@ -22,12 +22,10 @@ static void build_shard(liana_shard *shard, void *user)
     const fixture *own = user;
     liana_tensor image = liana__loop_image(shard), label = liana_shard_input(shard, "label"), output;
     liana_tensor variables[MOST_WEIGHTS];
-    liana_call_effects effects;
-    liana_model_call(own->model, &image, 1, &shard->mode, &output, &effects);
+    liana_model_call(own->model, &image, 1, &shard->mode, &output, NULL);
     liana_tensor loss = liana_shard_sum(shard, "loss", liana_loss_of(output, label, NULL));
     liana_shard_sum(shard, "accuracy", liana_metric_of(output, label, NULL));
     liana_shard_gradients(shard, loss, variables, liana_model_variables(own->model, shard->graph, variables));
-    liana_shard_effects(shard, &effects);
 }
 
 static void build_update(liana_update *update, void *user)
@@ -68,12 +66,12 @@ static void train(fixture *own, double rate, bool decays, liana_precision precis
     liana_step *step = liana__loop_step(own, &options);
     liana_step_results results;
     int64_t update = 0;
-    assert_int_equal(liana_step_num_replicas_in_sync(step), own->strategy.name ? own->strategy.replicas : 1);
+    assert_int_equal(liana_step_info(step).num_replicas_in_sync, own->strategy.name ? own->strategy.replicas : 1);
     for (int epoch = 0; epoch < EPOCHS; epoch++) {
         means[0] = means[1] = 0;
         for (int64_t first = 0; first < COUNT; first += BATCH) {
             int64_t count = COUNT - first < BATCH ? COUNT - first : BATCH;
-            liana_step_batch batch = liana__loop_batch(own, first, count, decays ? decayed(rate, update) : rate);
+            liana_step_input batch = liana__loop_batch(own, first, count, decays ? decayed(rate, update) : rate);
             liana__tiny_done(own->context, liana_step_run(step, &batch, &results), __FILE__, __LINE__);
             assert_int_equal(results.num_examples, count);
             assert_int_equal(results.num_sums, 2);
@@ -83,7 +81,7 @@ static void train(fixture *own, double rate, bool decays, liana_precision precis
             update++;
         }
     }
-    assert_int_equal(liana_step_position(step), EPOCHS * COUNT);
+    assert_int_equal(liana_step_info(step).position, EPOCHS * COUNT);
     liana__tiny_done(own->context, liana_model_from_variables(own->model, own->variables), __FILE__, __LINE__);
     liana_step_destroy(step);
 }
@@ -171,7 +169,7 @@ static void test_another_seed_gives_other_weights(void **state)
         liana_variables *kept = own.variables;
         own.variables = variables;
         liana_step *step = liana__loop_step(&own, &options);
-        liana_step_batch batch = liana__loop_batch(&own, 0, BATCH, 0.01);
+        liana_step_input batch = liana__loop_batch(&own, 0, BATCH, 0.01);
         done(liana_step_run(step, &batch, NULL));
         models[i] = liana__tiny_model(own.context);
         done(liana_model_from_variables(models[i], variables));
@@ -233,7 +231,7 @@ static void test_a_step_may_only_measure(void **state)
     options.evaluates = true;
     options.scalars[0] = NULL;
     liana_step *step = liana__loop_step(&own, &options);
-    liana_step_batch batch = liana__loop_batch(&own, 0, BATCH, 0);
+    liana_step_input batch = liana__loop_batch(&own, 0, BATCH, 0);
     batch.scalars[0].name = NULL;
     liana_step_results results;
     liana_results expected;
@@ -286,7 +284,8 @@ static void test_a_rule_of_ones_own(void **state)
                                   .num_components = 2,
                                   .scalars = {"rate"},
                                   .batch_size = LARGEST,
-                                  .microbatch = 3};
+                                  .microbatch = 3,
+                                  .variables = own.variables};
     float x[POINTS], y[POINTS], w;
     double expected = 0.5;
     for (int i = 0; i < POINTS; i++) {
@@ -300,9 +299,9 @@ static void test_a_rule_of_ones_own(void **state)
     liana_iterator *iterator;
     done(liana_iterator_create(data, NULL, &iterator));
     liana_step *step;
-    done(liana_step_create(own.device, own.variables, &options, &step));
+    done(liana_step_create(own.context, &options, &step));
     done(liana_variables_initialize(own.variables, NULL));
-    liana_step_batch batch = {.scalars = {{"rate", 0.3}}};
+    liana_step_input batch = {.scalars = {{"rate", 0.3}}};
     for (int first = 0; first < POINTS; first += LARGEST) {
         int count = POINTS - first < LARGEST ? POINTS - first : LARGEST;
         double loss = 0, gradient = 0;
@@ -455,7 +454,7 @@ static void refuse_step(const fixture *given, int which, const char *text)
                                   .scalars = {"rate"},
                                   .batch_size = 10,
                                   .microbatch = 4};
-    liana_status status = liana_step_create(own.device, own.variables, &options, &step);
+    liana_status status = liana_step_create(own.context, &options, &step);
     refused(status, which == 0 || which == 10 || which == 11 ? LIANA_NOT_FOUND : LIANA_INVALID_ARGUMENT, text);
     assert_null(step);
 }
@@ -484,7 +483,7 @@ static void refuse_options(const fixture *given, liana_step_options options, con
 {
     const fixture own = *given;
     liana_step *step;
-    refused(liana_step_create(own.device, own.variables, &options, &step), LIANA_INVALID_ARGUMENT, text);
+    refused(liana_step_create(own.context, &options, &step), LIANA_INVALID_ARGUMENT, text);
 }
 
 static void test_options_that_are_refused(void **state)
@@ -512,15 +511,21 @@ static void test_options_that_are_refused(void **state)
     refuse_options(&own, options, "no dtype of numbers");
     given[1] = (liana_component){.name = "open", .dtype = LIANA_F32, .shape = {1, {-1}}};
     refuse_options(&own, options, "no shape of an example");
-    refused(liana_step_create(own.device, NULL, &right, &step), LIANA_INVALID_ARGUMENT, "'variables'");
-    refused(liana_step_create(own.device, own.variables, NULL, &step), LIANA_INVALID_ARGUMENT, "'options'");
-    assert_int_equal(liana_step_create(NULL, NULL, NULL, NULL), LIANA_INVALID_ARGUMENT);
+    options = right;
+    options.device = "cpu";
+    options.variables = own.variables;
+    refuse_options(&own, options, "variables besides its device");
+    options = right;
+    options.optimizer = "Adam";
+    refuse_options(&own, options, "an update function and an optimizer");
+    refused(liana_step_create(own.context, NULL, &step), LIANA_INVALID_ARGUMENT, "'options'");
+    assert_int_equal(liana_step_create(NULL, NULL, NULL), LIANA_INVALID_ARGUMENT);
     liana_step_destroy(NULL);
     liana__tiny_loop_close(&own);
 }
 
 /* Without the scalar. */
-static liana_status give_batch(void *user, int64_t number, liana_step_batch *batch)
+static liana_status give_batch(void *user, int64_t number, liana_step_input *batch)
 {
     (void)number;
     *batch = liana__loop_batch(user, 0, BATCH, 0);
@@ -534,23 +539,24 @@ static void test_batches_that_are_refused(void **state)
     fixture own = liana__tiny_loop_open(1, liana__tiny_model);
     liana_step_options options = usual(&own);
     liana_step *step;
-    done(liana_step_create(own.device, own.variables, &options, &step));
-    liana_step_batch batch = liana__loop_batch(&own, 0, BATCH, 0.1), right = batch;
+    options.variables = own.variables;
+    done(liana_step_create(own.context, &options, &step));
+    liana_step_input batch = liana__loop_batch(&own, 0, BATCH, 0.1), right = batch;
     refused(liana_step_run(step, &batch, NULL), LIANA_INVALID_ARGUMENT, "tiny: the variables 'conv2d/kernel'");
     done(liana_model_to_variables(own.model, own.variables));
     done(liana_variables_initialize(own.variables, NULL));
-    refused(liana_step_run(step, NULL, NULL), LIANA_INVALID_ARGUMENT, "the batch is NULL");
+    refused(liana_step_run(step, NULL, NULL), LIANA_INVALID_ARGUMENT, "'input' is NULL");
     assert_int_equal(liana_step_run(NULL, &batch, NULL), LIANA_INVALID_ARGUMENT);
-    liana_step_many many = {.num_steps = 2};
     liana_step_counts counts;
-    assert_int_equal(liana_step_run_many(NULL, &many, NULL, NULL), LIANA_INVALID_ARGUMENT);
-    refused(liana_step_run_many(step, NULL, NULL, NULL), LIANA_INVALID_ARGUMENT, "nothing is given");
-    refused(liana_step_run_many(step, &many, NULL, NULL), LIANA_INVALID_ARGUMENT, ".batch");
-    many = (liana_step_many){-1, give_batch, .user = &own};
-    refused(liana_step_run_many(step, &many, NULL, &counts), LIANA_INVALID_ARGUMENT, "num_steps is negative");
+    liana_step_input many = {.num_steps = 2, .counts = &counts};
+    refused(liana_step_run(step, &many, NULL), LIANA_INVALID_ARGUMENT, "no function for batches (give_batch)");
+    many = (liana_step_input){.give_batch = give_batch, .num_steps = -1, .user = &own, .counts = &counts};
+    refused(liana_step_run(step, &many, NULL), LIANA_INVALID_ARGUMENT, "num_steps is negative");
     many.num_steps = 2;
-    refused(liana_step_run_many(step, &many, NULL, &counts), LIANA_INVALID_ARGUMENT, "no scalar 'rate'");
+    refused(liana_step_run(step, &many, NULL), LIANA_INVALID_ARGUMENT, "no scalar 'rate'");
     assert_int_equal(counts.num_done, 0);
+    many.arrays[0] = batch.arrays[0];
+    refused(liana_step_run(step, &many, NULL), LIANA_INVALID_ARGUMENT, "more than one of a batch, a dataset");
     batch.arrays[1].name = NULL;
     refused(liana_step_run(step, &batch, NULL), LIANA_INVALID_ARGUMENT, "no array 'label'");
     batch.arrays[1].name = "labell";
@@ -577,10 +583,10 @@ static void test_batches_that_are_refused(void **state)
     liana_model *untouched = liana__tiny_model(own.context);
     done(liana_model_from_variables(own.model, own.variables));
     assert_true(liana__same_weights(own.model, untouched));
-    assert_int_equal(liana_step_position(step), 0);
+    assert_int_equal(liana_step_info(step).position, 0);
     liana_step_set_position(step, 7);
     done(liana_step_run(step, &right, NULL));
-    assert_int_equal(liana_step_position(step), 7 + BATCH);
+    assert_int_equal(liana_step_info(step).position, 7 + BATCH);
     liana_model_destroy(untouched);
     liana_step_destroy(step);
     liana__tiny_loop_close(&own);

@@ -52,8 +52,9 @@ static fixture set_up(bool *hides_loss, bool allows_non_finite, const char *stra
                                         .batch_size = BATCH,
                                         .microbatch = 2,
                                         .allows_non_finite = allows_non_finite,
+                                        .variables = own.variables,
                                         .strategy = {.name = strategy, .replicas = strategy ? 2 : 0}};
-    assert_int_equal(liana_step_create(own.device, own.variables, &options, &own.step), LIANA_OK);
+    assert_int_equal(liana_step_create(own.context, &options, &own.step), LIANA_OK);
     assert_int_equal(liana_variables_write(own.variables, "weight", &(float){2}, sizeof(float)), LIANA_OK);
     return own;
 }
@@ -77,7 +78,7 @@ static float weight_of(const fixture *own)
 static liana_status run(const fixture *own, float third, double rate, liana_step_results *results)
 {
     const float x[BATCH] = {1, 2, third, 4}, y[BATCH] = {3, 6, 9, 12};
-    const liana_step_batch batch = {.arrays = {{"x", LIANA_F32, liana_shape_of(BATCH), (void *)x},
+    const liana_step_input batch = {.arrays = {{"x", LIANA_F32, liana_shape_of(BATCH), (void *)x},
                                                {"y", LIANA_F32, liana_shape_of(BATCH), (void *)y}},
                                     .scalars = {{"rate", rate}}};
     return liana_step_run(own->step, &batch, results);
@@ -92,14 +93,14 @@ static void assert_message(const fixture *own, const char *text)
 static void refuse(const fixture *own, float third, double rate, const char *text)
 {
     liana_step_results results;
-    const uint64_t position = liana_step_position(own->step);
+    const uint64_t position = liana_step_info(own->step).position;
     const float before = weight_of(own);
     assert_int_equal(run(own, third, rate, &results), LIANA_OUT_OF_RANGE);
     assert_message(own, text);
     assert_message(own, "no variable has changed");
     assert_int_equal(results.num_examples, BATCH);
     assert_compare(weight_of(own), ==, before);
-    assert_compare(liana_step_position(own->step), ==, position);
+    assert_compare(liana_step_info(own->step).position, ==, position);
 }
 
 static void check_watched(const char *strategy)

@@ -43,7 +43,6 @@ static void build_shard(liana_shard *shard, void *user)
     liana_tensor activity = liana_shard_sum(shard, "activity", effects.penalties);
     if (!forgets(own, "activity")) loss = liana_op_add(loss, activity);
     liana_shard_gradients(shard, loss, variables, liana_model_variables(own->model, shard->graph, variables));
-    liana_shard_effects(shard, &effects);
 }
 
 static void build_update(liana_update *update, void *user)
@@ -70,7 +69,7 @@ static void train(fixture *own)
     liana_step *step = liana__loop_step(own, &options);
     for (int64_t at = 0; at < EPOCHS * COUNT;) {
         const int64_t first = at % COUNT, count = COUNT - first < BATCH ? COUNT - first : BATCH;
-        const liana_step_batch batch = liana__loop_batch(own, first, count, 0.02);
+        const liana_step_input batch = liana__loop_batch(own, first, count, 0.02);
         liana__tiny_done(own->context, liana_step_run(step, &batch, NULL), __FILE__, __LINE__);
         at += count;
     }
@@ -243,8 +242,6 @@ static void test_what_is_refused(void **state)
     refuse_constraint(&own, true, "non_negg", LIANA_INVALID_CONFIG, "the variable 'w' ");
     refuse_constraint(&own, true, "max_norm(2, axis=1)", LIANA_INVALID_CONFIG,
                       "axis: found 1, but the weight has axes");
-    done(liana_device_open(own.context, "cpu", &own.device));
-    done(liana_variables_create(own.device, &own.variables));
     liana_graph *other;
     done(liana_graph_create(own.context, &other));
     liana_tensor strange = liana_graph_scalar(other, LIANA_F32, 1);
@@ -256,14 +253,12 @@ static void test_what_is_refused(void **state)
                                   .components = x,
                                   .num_components = 1,
                                   .user = &strange};
-    refused(liana_step_create(own.device, own.variables, &options, &step), LIANA_INVALID_ARGUMENT,
+    refused(liana_step_create(own.context, &options, &step), LIANA_INVALID_ARGUMENT,
             "the loss that is added is f32[2], expected a float scalar");
     options.update = add_of_another_graph;
-    refused(liana_step_create(own.device, own.variables, &options, &step), LIANA_INVALID_ARGUMENT,
+    refused(liana_step_create(own.context, &options, &step), LIANA_INVALID_ARGUMENT,
             "the loss that is added is no tensor of it");
     liana_graph_destroy(other);
-    liana_variables_destroy(own.variables);
-    liana_device_close(own.device);
     liana_context_destroy(own.context);
 }
 

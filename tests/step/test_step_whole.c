@@ -52,7 +52,7 @@ typedef struct given {
     int asked[STEPS];
 } given;
 
-static liana_status give_batch(void *user, int64_t step, liana_step_batch *batch)
+static liana_status give_batch(void *user, int64_t step, liana_step_input *batch)
 {
     given *what = user;
     *batch = liana__loop_batch(what->own, step * BATCH, BATCH, 0);
@@ -109,13 +109,19 @@ static void train(const char *device, int64_t steps_per_execution, bool determin
     liana_step_counts counts;
     liana_array weights;
     const size_t before = is_plugin ? liana__test_plugin_state()->executed : 0;
-    done(liana_step_run_many(
-        step, &(liana_step_many){.num_steps = STEPS, .batch = give_batch, .scalars = give_rate, .user = &what},
-        outcomes, &counts));
+    liana_step_results sum;
+    const liana_step_input many = {.give_batch = give_batch,
+                                   .num_steps = STEPS,
+                                   .give_scalars = give_rate,
+                                   .user = &what,
+                                   .outcomes = outcomes,
+                                   .counts = &counts};
+    done(liana_step_run(step, &many, &sum));
+    assert_int_equal(sum.num_examples, COUNT);
     made->executed = is_plugin ? liana__test_plugin_state()->executed - before : 0;
     assert_int_equal(counts.num_done, STEPS);
     assert_int_equal(counts.used, STEPS);
-    assert_int_equal(liana_step_position(step), COUNT);
+    assert_int_equal(liana_step_info(step).position, COUNT);
     for (int i = 0; i < STEPS; i++) {
         assert_int_equal(outcomes[i].results.num_examples, BATCH);
         assert_int_equal(what.asked[i], 1);
@@ -173,11 +179,16 @@ static void test_bad_numbers(void **state)
         given what = {.own = &own, .wrong = wrong};
         liana_step_outcome outcomes[STEPS];
         liana_step_counts counts;
-        const liana_step_many many = {.num_steps = STEPS, .batch = give_batch, .scalars = give_rate, .user = &what};
-        assert_int_equal(liana_step_run_many(step, &many, outcomes, &counts), LIANA_OUT_OF_RANGE);
+        const liana_step_input many = {.give_batch = give_batch,
+                                       .num_steps = STEPS,
+                                       .give_scalars = give_rate,
+                                       .user = &what,
+                                       .outcomes = outcomes,
+                                       .counts = &counts};
+        assert_int_equal(liana_step_run(step, &many, NULL), LIANA_OUT_OF_RANGE);
         assert_says(liana_context_message(own.context), "tiny: the scalar 'rate' is nan; no variable has changed");
         assert_int_equal(counts.num_done, wrong);
-        assert_int_equal(liana_step_position(step), wrong * BATCH);
+        assert_int_equal(liana_step_info(step).position, wrong * BATCH);
         assert_int_equal(what.asked[wrong], 2);
         liana_step_destroy(step);
         liana__tiny_loop_close(&own);
@@ -199,7 +210,7 @@ static void test_refused_options(void **state)
                                             .num_components = 2,
                                             .scalars = {"rate"},
                                             .steps_per_execution = refused[i]};
-        assert_int_equal(liana_step_create(own.device, own.variables, &options, &step), LIANA_INVALID_ARGUMENT);
+        assert_int_equal(liana_step_create(own.context, &options, &step), LIANA_INVALID_ARGUMENT);
         assert_says(liana_context_message(own.context), "steps_per_execution");
         liana__tiny_loop_close(&own);
     }

@@ -117,6 +117,7 @@ liana_dataset_facts liana_dataset_info(const liana_dataset *dataset)
 {
     if (!dataset) return (liana_dataset_facts){0};
     return (liana_dataset_facts){.num_examples = dataset->length,
+                                 .batch_size = liana__dataset_batch_size(dataset),
                                  .random_access = dataset->random_access,
                                  .num_components = dataset->spec.count,
                                  .components = dataset->spec.components,

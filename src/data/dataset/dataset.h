@@ -224,6 +224,9 @@ extern const liana__stage_kind *const liana__stages[];
  * the context's. */
 void liana__dataset_examples(const liana_dataset *dataset, liana_dataset **examples, int64_t *batch_size);
 
+/* The size of the batches that the elements are or hold; 0: they are single. */
+int64_t liana__dataset_batch_size(const liana_dataset *dataset);
+
 /* As liana_dataset_cache, in a file. */
 liana_dataset *liana__dataset_cache_file(liana_dataset *input, const liana_cache_options *options);
 

@@ -149,6 +149,12 @@ static const liana_dataset *find_batches(const liana_dataset *dataset)
     return found;
 }
 
+int64_t liana__dataset_batch_size(const liana_dataset *dataset)
+{
+    const liana_dataset *batches = find_batches(dataset);
+    return batches ? (int64_t)((const batch *)batches->own)->size : 0;
+}
+
 void liana__dataset_examples(const liana_dataset *dataset, liana_dataset **examples, int64_t *batch_size)
 {
     const liana_dataset *last = dataset, *batches = find_batches(dataset);

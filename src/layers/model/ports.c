@@ -126,6 +126,7 @@ liana_status liana__model_set_outputs(liana_model *model, liana_location here, c
     }
     if (status != LIANA_OK) liana__model_fail(model, here, status, "outputs: %s", error.message);
     model->structure_version++;
+    model->objective = NULL; /* that of other outputs */
     return status;
 }
 
@@ -277,7 +278,7 @@ static liana_status check_uses(const liana_model *model, liana__error *error)
 }
 
 /* Some outputs of a nested model may stay unused: what leads only to them is not the user's to remove. */
-static liana_status check_all_used(const liana_model *model, bool *used, liana__error *error)
+static liana_status check_nodes(const liana_model *model, bool *used, liana__error *error)
 {
     for (size_t i = 0; i < liana__model_num_outputs(model); i++) used[liana__model_output_node(model, i)] = true;
     for (size_t i = model->num_nodes; i-- > 0;) {
@@ -287,6 +288,15 @@ static liana_status check_all_used(const liana_model *model, bool *used, liana__
         for (size_t k = 0; k < node->num_inputs; k++) used[node->inputs[k]] = true;
     }
     return check_uses(model, error);
+}
+
+liana_status liana__model_check_used(const liana_model *model, liana__error *error)
+{
+    bool *used = calloc(model->num_nodes, sizeof *used);
+    if (!used) return liana__fail_memory(error, "a model");
+    const liana_status status = check_nodes(model, used, error);
+    free(used);
+    return status;
 }
 
 liana_status liana__model_check(const liana_model *model, liana__error *error)
@@ -303,9 +313,7 @@ liana_status liana__model_check(const liana_model *model, liana__error *error)
                            : model->num_inputs == 1 ? "only an InputLayer"
                                                     : "only InputLayers");
     }
-    bool *used = calloc(model->num_nodes, sizeof *used);
-    if (!used) return liana__fail_memory(error, "a model");
-    liana_status status = check_all_used(model, used, error);
-    free(used);
-    return status;
+    /* A model that has values was whole before it got other outputs. */
+    const bool was_whole = model->num_outputs && model->num_values && model->num_values == model->num_weights;
+    return was_whole ? LIANA_OK : liana__model_check_used(model, error);
 }

@@ -3,7 +3,6 @@
 
 #include "base/named.h"
 #include "base/scoped.h"
-#include "formats/yaml.h"
 #include "ir/shape.h"
 #include "train/checkpoint/model_values.h"
 #include "train/checkpoint/warm_names.h"
@@ -432,24 +431,32 @@ static liana_status read_for_model(liana_model *model, const void *options, floa
                                   error);
 }
 
-static liana_status read_options(const char *text, liana__arena *arena, liana__warm_start *warm, liana__error *error)
+static liana_status take_options(const liana_warm_start_options *options, liana__arena *arena, liana__warm_start *warm,
+                                 liana__error *error)
 {
-    liana__value *options;
-    LIANA_TRY(liana__yaml_parse(text, strlen(text), "warm_start", arena, &options, error));
-    LIANA_TRY(liana__fields_read(&liana__warm_start_fields, options, "", NULL, arena, warm, error));
-    if (warm->from) return LIANA_OK;
-    return liana__fail(error, LIANA_INVALID_CONFIG,
-                       "warm_start: 'from' is missing; expected a run, a checkpoint or a file of weights");
+    const liana_warm_name *names = options->map;
+    liana__value *map = liana__value_map(arena);
+    *warm = (liana__warm_start){.from = options->from, .map = map, .skip = {.items = options->skip}};
+    if (!options->from) {
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "warm_start: 'from' is missing; expected a run, a checkpoint or a file of weights");
+    }
+    for (size_t i = 0; i < LIANA_MAX_WARM_NAMES && names[i].pattern; i++) {
+        const char *in_file = names[i].in_file ? names[i].in_file : "";
+        liana__value_set(arena, map, names[i].pattern, liana__value_string(arena, in_file));
+    }
+    while (warm->skip.count < LIANA_MAX_WARM_NAMES && options->skip[warm->skip.count]) warm->skip.count++;
+    return arena->failed ? liana__fail_memory(error, "a warm start") : LIANA_OK;
 }
 
-static liana_status call_warm_start(liana_model *model, const char *options, const char *listing,
+static liana_status call_warm_start(liana_model *model, const liana_warm_start_options *options,
                                     liana_warm_report *report)
 {
     LIANA__SCOPED(liana__arena) arena = {0};
     liana__error *error = &model->context->error;
     liana__warm_start warm;
     liana__warm_result result;
-    LIANA_TRY(read_options(options, &arena, &warm, error));
+    LIANA_TRY(take_options(options, &arena, &warm, error));
     warm_call call = {.warm = &warm, .result = &result};
     LIANA_TRY(liana__remote_create(NULL, &call.remote, error));
     liana_status status = liana__model_values_change(model, read_for_model, &call, &arena, error);
@@ -460,14 +467,15 @@ static liana_status call_warm_start(liana_model *model, const char *options, con
         *report =
             (liana_warm_report){(int64_t)result.num_matched, (int64_t)result.num_skipped, (int64_t)result.num_unused};
     }
+    const char *listing = options->listing;
     return listing ? liana__file_replace(listing, result.listing, strlen(result.listing), error) : LIANA_OK;
 }
 
-liana_status liana_model_warm_start(liana_model *model, const char *options, const char *listing,
+liana_status liana_model_warm_start(liana_model *model, const liana_warm_start_options *options,
                                     liana_warm_report *report)
 {
     if (report) *report = (liana_warm_report){0};
     LIANA__REQUIRE(NULL, model);
     LIANA__REQUIRE(&model->context->error, options);
-    LIANA__CONTEXT_CALL(model->context, call_warm_start(model, options, listing, report));
+    LIANA__CONTEXT_CALL(model->context, call_warm_start(model, options, report));
 }

@@ -116,6 +116,7 @@ static liana_status compile(const liana__compile_request *request, kept *item, l
 {
     liana__arena *arena = &item->arena;
     liana__optimizer_choice optimizer;
+    if (request->job->optimizer) LIANA_TRY(liana__model_check_used(request->model, error));
     liana__job_options job = *request->job;
     job.device = liana__arena_string(arena, job.device);
     if (job.weights) job.weights = liana__arena_copy(arena, job.weights, (size_t)job.num_weights * sizeof *job.weights);

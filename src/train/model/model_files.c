@@ -49,6 +49,7 @@ static liana_status save(liana_model *model, const char *folder, liana__arena *a
 {
     LIANA_TRY(liana__folder_name_check(folder, "a folder with model.json and weights.safetensors", error));
     LIANA_TRY(liana__model_check(model, error));
+    LIANA_TRY(liana__model_check_used(model, error)); /* else nobody could load it */
     LIANA_TRY(liana__model_values_complete(model, error));
     const char *architecture = liana__path_join(arena, folder, ARCHITECTURE);
     const char *weights = liana__path_join(arena, folder, WEIGHTS);

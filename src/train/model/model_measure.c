@@ -6,6 +6,7 @@
 #include "train/model/fit_agreement.h"
 #include "train/model/model_classes.h"
 #include "train/model/model_data.h"
+#include "train/model/model_objective.h"
 #include "train/training/training_agreement.h"
 
 #include <stdlib.h>
@@ -156,8 +157,7 @@ static liana_status predict_model(liana_model *model, const liana_dataset *datas
 {
     static const liana_predict_options defaults;
     if (!options) options = &defaults;
-    liana__compile_request request = {.model = model,
-                                      .predicts = !model->objective && liana__model_num_outputs(model) > 1};
+    liana__compile_request request = {.model = model, .predicts = liana__model_has_no_loss(model)};
     liana_evaluate_options wanted = {.device = options->device,
                                      .strategy = options->strategy,
                                      .batch_size = options->batch_size,

@@ -44,6 +44,13 @@ static void recall(const liana_model *model, liana__objective_request *request)
     request->metrics = liana__value_get(model->objective, keys[2]);
 }
 
+bool liana__model_has_no_loss(const liana_model *model)
+{
+    const bool gives_classes =
+        liana__model_num_outputs(model) == 1 && liana__model_check_probabilities(model, NULL) == LIANA_OK;
+    return !model->objective && !gives_classes;
+}
+
 liana_status liana__model_find_objective(const liana__job_options *options, const liana__data_match *match, bool trains,
                                          liana__arena *arena, liana__objective_request *request,
                                          const liana__objective **objective, liana__error *error)
@@ -59,7 +66,7 @@ liana_status liana__model_find_objective(const liana__job_options *options, cons
     request->threshold = options->threshold;
     if (options->is_of_program) LIANA_TRY(liana__read_objective(&options->objective, arena, request, error));
     if (!trains) recall(request->model, request);
-    request->predicts = request->predicts && !request->loss && liana__model_num_outputs(request->model) > 1;
+    request->predicts = request->predicts && !request->loss;
     liana__objective *made = liana__arena_allocate(arena, sizeof *made);
     if (!made) return liana__fail_memory(error, "the loss");
     request->targets = targets;

@@ -18,6 +18,10 @@ liana_status liana__model_find_objective(const liana__job_options *options, cons
                                          liana__arena *arena, liana__objective_request *request,
                                          const liana__objective **objective, liana__error *error) LIANA_MUST_USE;
 
+/* Whether nobody knows what the model's outputs are compared with: it was not trained, and gives no probabilities of
+ * classes, for which there is a usual loss. Then it predicts without one. */
+bool liana__model_has_no_loss(const liana_model *model);
+
 /* The key of this line in the metadata of a weight file. */
 extern const char *const liana__model_objective_key;
 /* As one line of JSON, for the metadata of a weight file; "": nothing is known; NULL: out of memory. In the arena. */

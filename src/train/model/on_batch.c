@@ -9,6 +9,7 @@
 #include "train/checkpoint/shared_checkpoint.h"
 #include "train/job/fit.h"
 #include "train/model/compiled.h"
+#include "train/model/model_objective.h"
 #include "train/model/model_preprocessing.h"
 #include "train/training/averaged_weights.h"
 #include "train/training/training_agreement.h"
@@ -534,7 +535,6 @@ liana_status liana_predict_on_batch(liana_model *model, const liana_array *array
     LIANA__REQUIRE(NULL, model);
     LIANA__REQUIRE_AS(&model->context->error, arrays || !num_arrays, "arrays");
     LIANA__REQUIRE(&model->context->error, outputs);
-    liana__compile_request request = {.model = model,
-                                      .predicts = !model->objective && liana__model_num_outputs(model) > 1};
+    liana__compile_request request = {.model = model, .predicts = liana__model_has_no_loss(model)};
     LIANA__CONTEXT_CALL(model->context, evaluate(&request, NULL, arrays, num_arrays, outputs, NULL));
 }

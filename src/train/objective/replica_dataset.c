@@ -34,7 +34,7 @@ struct liana_replica_iterator {
     liana_dataset *dataset; /* what the source reads */
     liana_iterator *source; /* NULL: this process reads nothing */
     liana__spec spec;
-    int64_t length;    /* of the whole, as liana_dataset_num_examples; of READS_PART */
+    int64_t length;    /* of the whole, as liana_dataset_facts.num_examples; of READS_PART */
     int64_t next;      /* batch */
     int64_t own_begin; /* rows of a full batch that are this process's */
     int64_t own_end;

@@ -161,8 +161,6 @@ static liana_status run_step(liana_context *context, const liana__cluster_progra
 {
     static const liana_component components[] = {{.name = "x", .dtype = LIANA_F32, .shape = {1, {FEATURES}}},
                                                  {.name = "y", .dtype = LIANA_F32, .shape = {1, {1}}}};
-    liana_device *device = NULL;
-    liana_variables *variables = NULL;
     liana_step *step = NULL;
     const liana_step_options options = {.shard = build_shard,
                                         .update = build_update,
@@ -174,14 +172,13 @@ static liana_status run_step(liana_context *context, const liana__cluster_progra
                                         .strategy = program->strategy};
     const float zeros[FEATURES] = {0};
     liana_step_results results;
-    liana_status status = liana_device_open(context, "cpu", &device);
-    if (status == LIANA_OK) status = liana_variables_create(device, &variables);
-    if (status == LIANA_OK) status = liana_step_create(device, variables, &options, &step);
+    liana_status status = liana_step_create(context, &options, &step);
+    liana_variables *variables = liana_step_variables(step);
     if (status == LIANA_OK) status = liana_variables_write(variables, "weight", zeros, sizeof zeros);
     if (status == LIANA_OK) status = liana_variables_initialize(variables, NULL);
     if (status == LIANA_OK) {
         status = liana_step_run(step,
-                                &(liana_step_batch){.arrays = {{"x", LIANA_F32, liana_shape_of(BATCH, FEATURES), x},
+                                &(liana_step_input){.arrays = {{"x", LIANA_F32, liana_shape_of(BATCH, FEATURES), x},
                                                                {"y", LIANA_F32, liana_shape_of(BATCH, 1), y}},
                                                     .scalars = {{"rate", 1}}},
                                 &results);
@@ -190,8 +187,6 @@ static liana_status run_step(liana_context *context, const liana__cluster_progra
     result->weights = calloc(1, result->size);
     if (status == LIANA_OK) status = liana_variables_read(variables, "weight", result->weights, result->size);
     liana_step_destroy(step);
-    liana_variables_destroy(variables);
-    liana_device_close(device);
     return status;
 }
 

@@ -41,7 +41,7 @@ extern const liana__free_recipe liana__free_usual;
 int64_t liana__free_count(int step);
 double liana__free_targets(int step, int64_t count);
 
-/* All processes of a program run the steps, with liana_step_run_many or one by one, and keep all variables as weights: the
+/* All processes of a program run the steps, with one run or one for each, and keep all variables as weights: the
  * weights first, then how many updates there were, and of how many examples. */
 liana__cluster_program liana__free_program(const char *strategy);
 void liana__free_run(const char *strategy, size_t workers, size_t servers, int64_t replicas, bool one_by_one,

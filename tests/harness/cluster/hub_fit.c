@@ -175,8 +175,6 @@ static liana_status run_steps(liana_context *context, liana_strategy strategy, l
     static const liana_component components[] = {{.name = "x", .dtype = LIANA_F32, .shape = {1, {FEATURES}}},
                                                  {.name = "y", .dtype = LIANA_F32, .shape = {1, {1}}}};
     float x[STEP_BATCH * FEATURES], y[STEP_BATCH];
-    liana_device *device = NULL;
-    liana_variables *variables = NULL;
     liana_step *step = NULL;
     for (int i = 0; i < STEP_BATCH * FEATURES; i++) x[i] = (float)((i * 37) % 101) / 50 - 1;
     for (int i = 0; i < STEP_BATCH; i++) y[i] = (float)((i * 13) % 17) / 8;
@@ -188,18 +186,17 @@ static liana_status run_steps(liana_context *context, liana_strategy strategy, l
                                   .batch_size = STEP_BATCH,
                                   .microbatch = 4,
                                   .strategy = strategy};
-    liana_status status = liana_device_open(context, "cpu", &device);
-    if (status == LIANA_OK) status = liana_variables_create(device, &variables);
-    if (status == LIANA_OK) status = liana_step_create(device, variables, &options, &step);
+    liana_status status = liana_step_create(context, &options, &step);
+    liana_variables *variables = liana_step_variables(step);
     const float zeros[FEATURES] = {0};
     if (status == LIANA_OK) status = liana_variables_write(variables, "weight", zeros, sizeof zeros);
     if (status == LIANA_OK) status = liana_variables_initialize(variables, NULL);
-    own->num_replicas = liana_step_num_replicas_in_sync(step);
+    own->num_replicas = liana_step_info(step).num_replicas_in_sync;
     for (int64_t i = 0; status == LIANA_OK && i < STEPS; i++) {
         const int64_t count = i == STEPS - 1 ? STEP_BATCH - 5 : STEP_BATCH;
         liana_step_results results;
         status = liana_step_run(step,
-                                &(liana_step_batch){.arrays = {{"x", LIANA_F32, liana_shape_of(count, FEATURES), x},
+                                &(liana_step_input){.arrays = {{"x", LIANA_F32, liana_shape_of(count, FEATURES), x},
                                                                {"y", LIANA_F32, liana_shape_of(count, 1), y}},
                                                     .scalars = {{"rate", 0.1}}},
                                 &results);
@@ -209,8 +206,6 @@ static liana_status run_steps(liana_context *context, liana_strategy strategy, l
     own->weights = calloc(1, own->size);
     if (status == LIANA_OK) status = liana_variables_read(variables, "weight", own->weights, own->size);
     liana_step_destroy(step);
-    liana_variables_destroy(variables);
-    liana_device_close(device);
     return status;
 }
 

@@ -430,7 +430,7 @@ static liana_status run_whole(liana_step *step, liana_step_results *results)
     liana_status status = LIANA_OK;
     for (int64_t begin = 0; status == LIANA_OK && begin < COUNT; begin += BATCH) {
         const int64_t count = COUNT - begin < BATCH ? COUNT - begin : BATCH;
-        const liana_step_batch batch = {.arrays = {{"x", LIANA_F32, liana_shape_of(count, FEATURES),
+        const liana_step_input batch = {.arrays = {{"x", LIANA_F32, liana_shape_of(count, FEATURES),
                                                     x + begin * FEATURES},
                                                    {"y", LIANA_F32, liana_shape_of(count, 1), y + begin}},
                                         .scalars = {{"rate", 0.1}}};
@@ -446,7 +446,7 @@ static liana_status run_shared(liana_step *step, liana_replica_iterator *iterato
         liana_per_replica *batch = NULL;
         status = liana_replica_iterator_next(iterator, &batch);
         if (status == LIANA_OK) {
-            status = liana_step_run(step, &(liana_step_batch){.values = batch, .scalars = {{"rate", 0.1}}}, results);
+            status = liana_step_run(step, &(liana_step_input){.values = batch, .scalars = {{"rate", 0.1}}}, results);
         }
         liana_per_replica_destroy(batch);
     }
@@ -470,7 +470,7 @@ static liana_status run_step(liana_context *context, liana_replicas *replicas, r
                                         .replicas = replicas};
     const liana_distribute_options batches = {.batch_size = BATCH, .microbatch = MICROBATCH};
     liana_dataset *data = open_examples(context, got, 0, COUNT);
-    liana_status status = liana_step_create(liana_replicas_device(replicas), variables, &options, &step);
+    liana_status status = liana_step_create(context, &options, &step);
     if (status == LIANA_OK) status = liana_variables_write(variables, "weight", weight, sizeof weight);
     if (status == LIANA_OK) status = liana_variables_initialize(variables, NULL);
     if (status == LIANA_OK) status = liana_replicas_distribute(replicas, data, &batches, &iterator);
@@ -478,7 +478,7 @@ static liana_status run_step(liana_context *context, liana_replicas *replicas, r
     if (status == LIANA_OK) status = liana_variables_read(variables, "weight", weight, sizeof weight);
     keep(got, weight, sizeof weight);
     keep(got, results.sums, sizeof results.sums);
-    got->num_replicas = liana_step_num_replicas_in_sync(step);
+    got->num_replicas = liana_step_info(step).num_replicas_in_sync;
     liana_replica_iterator_destroy(iterator);
     liana_step_destroy(step);
     liana_dataset_close(data);
@@ -707,7 +707,7 @@ static void refuse_batch(liana_step *step, liana_context *context, const liana_a
     liana_per_replica *values;
     assert_int_equal(liana_per_replica_split(replicas, arrays, count, microbatch, &values), LIANA_OK);
     liana__tiny_refused(context,
-                        liana_step_run(step, &(liana_step_batch){.values = values, .scalars = {{"rate", 1}}}, NULL),
+                        liana_step_run(step, &(liana_step_input){.values = values, .scalars = {{"rate", 1}}}, NULL),
                         LIANA_INVALID_ARGUMENT, text, __FILE__, __LINE__);
     liana_per_replica_destroy(values);
 }
@@ -767,16 +767,15 @@ static void test_what_is_refused(void **state)
                                   .batch_size = BATCH,
                                   .microbatch = MICROBATCH,
                                   .replicas = replicas};
-    liana_variables *variables = liana_replicas_variables(replicas);
-    liana__tiny_refused(context,
-                        liana_step_create(liana_replicas_device(others), liana_replicas_variables(others), &options,
-                                          &step),
-                        LIANA_INVALID_ARGUMENT, "liana_replicas_device", __FILE__, __LINE__);
+    options.variables = liana_replicas_variables(others);
+    liana__tiny_refused(context, liana_step_create(context, &options, &step), LIANA_INVALID_ARGUMENT,
+                        "variables besides its replicas", __FILE__, __LINE__);
+    options.variables = NULL;
     options.strategy.name = "mirrored";
-    liana__tiny_refused(context, liana_step_create(liana_replicas_device(replicas), variables, &options, &step),
-                        LIANA_INVALID_ARGUMENT, "besides its replicas", __FILE__, __LINE__);
+    liana__tiny_refused(context, liana_step_create(context, &options, &step), LIANA_INVALID_ARGUMENT,
+                        "a strategy besides its replicas", __FILE__, __LINE__);
     options.strategy.name = NULL;
-    assert_int_equal(liana_step_create(liana_replicas_device(replicas), variables, &options, &step), LIANA_OK);
+    assert_int_equal(liana_step_create(context, &options, &step), LIANA_OK);
     const liana_array x = {"x", LIANA_F32, liana_shape_of(32, FEATURES), numbers},
                       y = {"y", LIANA_F32, liana_shape_of(32, 1), numbers},
                       flat = {"y", LIANA_F32, liana_shape_of(32), numbers};

@@ -446,11 +446,7 @@ static void test_a_step_of_ones_own(void **state)
     liana_fit_options options = {.optimizer = "{name: SGD, learning_rate: 1}", .batch_size = COUNT, .microbatch = 4};
     liana_results results;
     liana_step_results sums;
-    liana_device *device;
-    liana_variables *variables;
     liana_step *step;
-    liana__tiny_done(context, liana_device_open(context, "cpu", &device), __FILE__, __LINE__);
-    liana__tiny_done(context, liana_variables_create(device, &variables), __FILE__, __LINE__);
     const liana_step_options asked = {.shard = build_shard,
                                       .update = build_update,
                                       .user = own,
@@ -458,10 +454,11 @@ static void test_a_step_of_ones_own(void **state)
                                       .num_components = 2,
                                       .batch_size = COUNT,
                                       .microbatch = 4};
-    liana__tiny_done(context, liana_step_create(device, variables, &asked, &step), __FILE__, __LINE__);
+    liana__tiny_done(context, liana_step_create(context, &asked, &step), __FILE__, __LINE__);
+    liana_variables *variables = liana_step_variables(step);
     liana__tiny_done(context, liana_model_to_variables(own, variables), __FILE__, __LINE__);
     liana__tiny_done(context, liana_variables_initialize(variables, NULL), __FILE__, __LINE__);
-    liana_step_batch batch = {.arrays = {arrays[0], arrays[1]}};
+    liana_step_input batch = {.arrays = {arrays[0], arrays[1]}};
     for (int update = 0; update < 3; update++) {
         liana__tiny_done(context, liana_train_on_batch(ours, &options, arrays, 2, &results), __FILE__, __LINE__);
         liana__tiny_done(context, liana_step_run(step, &batch, &sums), __FILE__, __LINE__);
@@ -478,8 +475,6 @@ static void test_a_step_of_ones_own(void **state)
         for (size_t k = 0; k < count; k++) assert_near(a[k], b[k], 1e-5);
     }
     liana_step_destroy(step);
-    liana_variables_destroy(variables);
-    liana_device_close(device);
     liana_model_destroy(ours);
     liana_model_destroy(own);
     liana_context_destroy(context);

@@ -20,12 +20,14 @@
 
 typedef struct liana__backend liana__backend;
 typedef struct liana__replica liana__replica;
+typedef struct liana__replica_functions liana__replica_functions;
 typedef struct liana__leaf_plan liana__leaf_plan;
 typedef struct liana__leaf_batch liana__leaf_batch;
 typedef struct liana__leaf_block liana__leaf_block;
 typedef struct liana__replica_memory liana__replica_memory;
 typedef struct liana__whole_plan liana__whole_plan;
 typedef struct liana__whole liana__whole;
+typedef struct liana__whole_functions liana__whole_functions;
 
 /* Each backend extends the next three structs: it puts them first in structs of its own. */
 typedef struct liana__device {
@@ -92,8 +94,8 @@ typedef struct liana__execution {
 struct liana__backend {
     const char *name;
     const char *doc;
-    /* The device wants leaves of one static size, in which missing examples are masked. false: it compiles a program
-     * for each size of a leaf. Both give what the definition says. */
+    /* The device wants shards of one static size, in which missing examples are masked. false: it compiles a program
+     * for each size of a shard. Both give what the definition says. */
     bool static_leaves;
     /* Its buffers are those of host.h, and their owners may read and write them in the host's memory. */
     bool in_host_memory;
@@ -129,27 +131,11 @@ struct liana__backend {
      * type, or gone. Then no buffer has changed. */
     liana_status (*execute)(liana__executable *executable, liana__execution *execution, liana__error *error);
 
-    /* Replicas: see replica.h. liana__leaf_loop_* (leaf_loop.h) serve any device. */
-    liana_status (*replica_create)(liana__device *device, const liana__leaf_plan *plan, liana__replica **replica,
-                                   liana__error *error);
-    void (*replica_destroy)(liana__replica *replica);
-    liana_status (*replica_prepare)(liana__replica *replica, const liana__leaf_batch *batch, liana__error *error);
-    liana_status (*replica_compute)(liana__replica *replica, const liana__leaf_batch *batch,
-                                    const liana__leaf_block **blocks, size_t *num_blocks, liana__error *error);
-    void (*replica_memory)(const liana__replica *replica, const liana__leaf_batch *batch,
-                           liana__replica_memory *memory);
+    /* See replica.h. liana__shard_loop (shard_loop.h) serves any device. */
+    const liana__replica_functions *replicas;
 
-    /* Whole updates: see whole_update.h. NULL: leaves, sums and update are executed one after the other. */
-    liana_status (*whole_create)(liana__device *const *devices, size_t count, const liana__whole_plan *plan,
-                                 liana__whole **whole, liana__error *error);
-    void (*whole_destroy)(liana__whole *whole);
-    liana_status (*whole_keep)(liana__whole *whole, const liana__leaf_batch *batch, liana__error *error);
-    liana_status (*whole_stage)(liana__whole *whole, const liana__leaf_batch *batch, liana__error *error);
-    liana_status (*whole_launch)(liana__whole *whole, const float *scalars, liana__error *error);
-    liana_status (*whole_collect)(liana__whole *whole, float *first, float *penalties, int *statuses,
-                                  liana__error *error);
-    liana_status (*whole_drop)(liana__whole *whole, liana__error *error);
-    void (*whole_memory)(const liana__whole *whole, liana__replica_memory *memory);
+    /* Whole updates: see whole_update.h. NULL: shards, sums and update are executed one after the other. */
+    const liana__whole_functions *whole;
 };
 
 #define LIANA__BACKEND(folder, name) extern const liana__backend liana__backend_##name;

@@ -9,7 +9,8 @@
  * is declared. */
 #define LIANA__SCOPED(type) __attribute__((cleanup(type##_free))) type
 
-/* Before a pointer to memory of malloc, or NULL. */
+/* Before a pointer to memory of malloc, or NULL. It concerns all variables of the declaration, so no array may be among
+ * them. */
 #define LIANA__SCOPED_MEMORY __attribute__((cleanup(liana__scoped_memory_free)))
 
 static inline void liana__scoped_memory_free(void *pointer)

@@ -13,7 +13,7 @@ static const double ASSIGN_TOLERANCE = 0.05;
 static void free_member(liana__group_member *own)
 {
     for (int kind = 0; kind < LIANA__NUM_STEP_KINDS; kind++) {
-        if (own->replicas[kind]) own->device->backend->replica_destroy(own->replicas[kind]);
+        if (own->replicas[kind]) own->device->backend->replicas->destroy(own->replicas[kind]);
     }
     if (own->own_variables.device) liana__variables_free(&own->own_variables);
     free(own->versions);
@@ -56,7 +56,7 @@ static liana_status make_member(liana__device_group *group, const liana__strateg
         made->plans[kind] = *plan->leaves[kind];
         made->plans[kind].variables = made->variables;
         made->plans[kind].of_parts = of_parts || group->count > 1;
-        LIANA_TRY(device->backend->replica_create(device, &made->plans[kind], &made->replicas[kind], error));
+        LIANA_TRY(device->backend->replicas->create(device, &made->plans[kind], &made->replicas[kind], error));
     }
     return LIANA_OK;
 }
@@ -166,7 +166,7 @@ liana_status liana__device_group_prepare(liana__device_group *group, liana__step
     LIANA_TRY(liana__device_group_share(group, batch, error));
     for (size_t i = 0; i < group->count; i++) {
         liana__group_member *each = &group->members[i];
-        LIANA_TRY(each->device->backend->replica_prepare(each->replicas[kind], &each->batch, error));
+        LIANA_TRY(each->device->backend->replicas->prepare(each->replicas[kind], &each->batch, error));
     }
     return LIANA_OK;
 }
@@ -182,8 +182,8 @@ static void compute_member(void *user, size_t number, int thread)
     cpu_set_t before;
     liana__cpu_enter(processors, &before);
     each->error.status = LIANA_OK;
-    each->status = each->device->backend->replica_compute(each->replicas[group->kind], &each->batch, &each->blocks,
-                                                          &each->num_blocks, &each->error);
+    each->status = each->device->backend->replicas->compute(each->replicas[group->kind], &each->batch, &each->blocks,
+                                                            &each->num_blocks, &each->error);
     liana__cpu_leave(processors, &before);
 }
 
@@ -191,8 +191,8 @@ liana_status liana__device_group_compute(liana__device_group *group, liana__step
 {
     if (group->count == 1) {
         liana__group_member *only = &group->members[0];
-        return only->device->backend->replica_compute(only->replicas[kind], &only->batch, &only->blocks,
-                                                      &only->num_blocks, error);
+        return only->device->backend->replicas->compute(only->replicas[kind], &only->batch, &only->blocks,
+                                                        &only->num_blocks, error);
     }
     group->kind = kind;
     liana__pool_run(group->pool, group->count, compute_member, group);
@@ -269,7 +269,7 @@ void liana__device_group_memory(const liana__device_group *group, liana__step_ki
             range.end = group->ranges[1 + i].end;
         }
         liana__replica_memory needed;
-        each->device->backend->replica_memory(each->replicas[kind], &range, &needed);
+        each->device->backend->replicas->memory(each->replicas[kind], &range, &needed);
         if (needed.workspace >= memory->workspace) *memory = needed;
     }
 }

@@ -1,8 +1,8 @@
 /* Reads the names of a strategy's devices. */
 #include "distribute/named_devices.h"
 
-#include "backends/device_list.h"
 #include "backends/pjrt/device_name.h"
+#include "backends/pjrt/survey.h"
 #include "backends/remote/names.h"
 #include "base/text.h"
 
@@ -166,7 +166,7 @@ static void list_kind(liana_context *context, const char *name, liana__text *tex
     const char *kind = status == LIANA_OK ? liana__arena_format(&list.arena, "%s%s%s", read.shown,
                                                                 *read.option_text ? "?" : "", read.option_text)
                                           : NULL;
-    if (kind) status = liana__device_list_add_plugin(&list, context, kind, &ignored);
+    if (kind) status = liana__pjrt_list_devices(&list, context, kind, &ignored);
     for (size_t i = 0; status == LIANA_OK && i < list.count; i++) {
         const int length = (int)strcspn(list.items[i].name, "?");
         liana__text_add(text, "%s%.*s", i ? ", " : "", length, list.items[i].name);

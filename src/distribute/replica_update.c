@@ -9,7 +9,7 @@
 
 void liana__replica_update_free(liana__replica_update *update)
 {
-    for (size_t i = 0; update->programs && i <= update->plan->num_sum_rounds; i++) {
+    for (size_t i = 0; update->programs && i <= update->plan->update->num_rounds; i++) {
         liana__program_destroy(update->programs[i].program);
         free(update->programs[i].sums_read);
         free(update->programs[i].chunk_sums);
@@ -31,7 +31,7 @@ static liana_status find_sums(const liana__strategy_plan *plan, size_t num_finis
     made->sums_read = calloc(made->num_read + 1, sizeof *made->sums_read);
     if (!made->sums_read) return liana__fail_memory(error, "the update");
     for (size_t i = 0; i < made->num_read; i++) {
-        made->sums_read[i] = plan->find_sum(plan->user, graph->inputs[i]->name);
+        made->sums_read[i] = plan->update->find_sum(plan->update->user, graph->inputs[i]->name);
     }
     if (graph->num_outputs == 0) return LIANA_OK;
     const liana__node *output = graph->outputs[0].node;
@@ -44,11 +44,12 @@ static liana_status make_program(liana__device *device, const liana__strategy_pl
 {
     liana_graph *graph;
     char name[48] = "update";
-    if (number < plan->num_sum_rounds) {
+    const liana__update_functions *update = plan->update;
+    if (number < update->num_rounds) {
         snprintf(name, sizeof name, "update_sums_%zu", number);
-        LIANA_TRY(plan->build_sums(plan->user, number, &graph, error));
+        LIANA_TRY(update->build_round(update->user, LIANA__WHOLE_UPDATE, number, &graph, error));
     } else {
-        LIANA_TRY(plan->build_update(plan->user, &graph, error));
+        LIANA_TRY(update->build(update->user, LIANA__WHOLE_UPDATE, &graph, error));
     }
     if (!graph) return LIANA_OK;
     LIANA_TRY(liana__program_create(device, graph, name, plan->variables, &made->program, error));
@@ -59,7 +60,7 @@ static liana_status make_program(liana__device *device, const liana__strategy_pl
 liana_status liana__replica_update_create(liana__device *device, const liana__strategy_plan *plan,
                                           liana__replica_update *update, liana__error *error)
 {
-    const size_t count = plan->num_sum_rounds + 1;
+    const size_t count = plan->update->num_rounds + 1;
     *update = (liana__replica_update){.plan = plan};
     update->programs = calloc(count, sizeof *update->programs);
     update->finished = calloc(count, sizeof *update->finished);
@@ -97,7 +98,7 @@ liana_status liana__replica_update_run_program(liana__replica_update *update, si
     if (!own->program) return LIANA_OK;
     LIANA_TRY(feed(update, number, sums, error));
     LIANA_TRY(liana__program_run(own->program, error));
-    if (number == update->plan->num_sum_rounds) return LIANA_OK;
+    if (number == update->plan->update->num_rounds) return LIANA_OK;
     return liana__program_fetch(own->program, 0, own->chunk_sums, error);
 }
 
@@ -106,11 +107,11 @@ liana_status liana__replica_update_run(liana__replica_update *update, const lian
 {
     const liana__strategy_plan *plan = update->plan;
     memcpy(update->scalars, scalars, plan->num_scalars * sizeof *scalars);
-    for (size_t number = 0; number <= plan->num_sum_rounds; number++) {
+    for (size_t number = 0; number <= plan->update->num_rounds; number++) {
         LIANA_TRY(liana__replica_update_run_program(update, number, sums, error));
-        if (number == plan->num_sum_rounds) break;
-        LIANA_TRY(plan->finish_sums(plan->user, number, update->programs[number].chunk_sums, update->scalars,
-                                    &update->finished[number], error));
+        if (number == plan->update->num_rounds) break;
+        LIANA_TRY(plan->update->finish_round(plan->update->user, number, update->programs[number].chunk_sums,
+                                             update->scalars, &update->finished[number], error));
     }
     return LIANA_OK;
 }

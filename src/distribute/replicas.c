@@ -3,7 +3,7 @@
  * others take the new ones over before they compute again. */
 #include "distribute/replicas.h"
 
-#include "backends/leaf_programs.h"
+#include "backends/shard_programs.h"
 #include "distribute/device_group.h"
 #include "distribute/replica_update.h"
 
@@ -27,7 +27,7 @@ static void destroy(liana__strategy_instance *instance)
 {
     replicas *own = (replicas *)instance;
     if (!own) return;
-    if (own->whole) own->group.members[0].device->backend->whole_destroy(own->whole);
+    if (own->whole) own->group.members[0].device->backend->whole->destroy(own->whole);
     liana__finite_check_free(&own->sums_check);
     liana__finite_check_free(&own->new_values);
     liana__replica_update_free(&own->update);
@@ -63,7 +63,7 @@ static size_t count(const liana__strategy_instance *instance)
 static liana_status make_checks(replicas *own, liana__error *error)
 {
     liana__device *device = own->group.members[0].device;
-    const liana__update_program *last = &own->update.programs[own->plan.num_sum_rounds];
+    const liana__update_program *last = &own->update.programs[own->plan.update->num_rounds];
     const liana_graph *update = last->program->graph;
     LIANA_TRY(liana__finite_check_create(device, update->inputs, last->num_read, NULL, &own->sums_check, error));
     liana__node **assigned = calloc(update->num_assignments + 1, sizeof *assigned);
@@ -105,7 +105,7 @@ static liana_status prepare_update(replicas *own, liana__error *error)
 static bool is_whole(const replicas *own)
 {
     const liana__backend *backend = own->group.members[0].device->backend;
-    bool can = own->plan.whole && backend->whole_create;
+    bool can = own->plan.whole && backend->whole;
     for (size_t i = 1; i < own->group.count; i++) can = can && own->group.members[i].device->backend == backend;
     return can;
 }
@@ -121,7 +121,7 @@ static liana_status make_whole(replicas *own, liana__error *error)
     liana__device **devices = calloc(count, sizeof(liana__device *));
     if (!devices) return liana__fail_memory(error, "the strategy");
     for (size_t i = 0; i < count; i++) devices[i] = own->group.members[i].device;
-    liana_status status = backend->whole_create(devices, count, &plan, &own->whole, error);
+    liana_status status = backend->whole->create(devices, count, &plan, &own->whole, error);
     free(devices);
     return status;
 }
@@ -200,7 +200,7 @@ static liana_status check(liana__strategy_instance *instance, liana__checked wha
     replicas *own = (replicas *)instance;
     LIANA_TRY(prepare_update(own, error));
     liana__finite_check *check = what == LIANA__CHECK_SUMS ? &own->sums_check : &own->new_values;
-    const liana__update_program *last = &own->update.programs[own->plan.num_sum_rounds];
+    const liana__update_program *last = &own->update.programs[own->plan.update->num_rounds];
     for (size_t i = 0; what == LIANA__CHECK_SUMS && check->program && i < last->num_read; i++) {
         LIANA_TRY(feed_sum(own, check->program, i, last->sums_read[i], error));
     }
@@ -234,7 +234,7 @@ static void memory(const liana__strategy_instance *instance, liana__step_kind ki
     const replicas *own = (const replicas *)instance;
     liana__device_group_memory(&own->group, kind, batch, memory);
     if (kind != LIANA__STEP_TRAINING || !own->whole) return;
-    own->group.members[0].device->backend->whole_memory(own->whole, memory);
+    own->group.members[0].device->backend->whole->memory(own->whole, memory);
 }
 
 const liana__strategy_functions liana__replicas_functions = {

@@ -29,42 +29,17 @@ typedef enum liana__checked {
     LIANA__CHECK_VARIABLES, /* what the update assigns to */
 } liana__checked;
 
-/* How an update is cut into slices, each with one owner (slices.h). A piece of a variable or sum is called
- * "NAME[begin:end]" in the graphs of a slice; a complete one keeps its name. `user` is that of the plan. */
-typedef struct liana__update_slicing {
-    /* Before the graphs are built, once a training leaf was. */
-    liana_status (*cut)(void *user, size_t num_slices, liana__error *error);
-    /* As in liana__strategy_plan, of one slice. *graph NULL: there is nothing to do. */
-    liana_status (*build_update)(void *user, size_t slice, liana_graph **graph, liana__error *error);
-    liana_status (*build_sums)(void *user, size_t slice, size_t round, liana_graph **graph, liana__error *error);
-    /* The first of the finished sums of a round that a slice reads. */
-    size_t (*first_finished)(void *user, size_t slice, size_t round);
-} liana__update_slicing;
-
 /* What the replicas compute. The plans' variables are those of the first device. */
 typedef struct liana__strategy_plan {
     const liana__leaf_plan *leaves[LIANA__NUM_STEP_KINDS]; /* NULL: no such batches */
-    /* Builds the graph of the update of all variables, after that of a training leaf. The inputs are sums of the leaf,
-     * then `num_scalars` f32 scalars, then the finished sums of each round. It assigns to variables. */
-    liana_status (*build_update)(void *user, liana_graph **graph, liana__error *error);
-    /* Rounds of sums that the update reads (step/slice_update.h); mostly there are none. The graph of a round has
-     * the inputs of the update, with the finished sums of the rounds before. Its one output is what `finish_sums` adds
-     * up, on the host; that gives the finished sums, which stay until the next update, and may change the scalars for
-     * what comes after. */
-    size_t num_sum_rounds;
-    bool updates_ignore_sums; /* ... but the update itself reads none of them */
-    liana_status (*build_sums)(void *user, size_t round, liana_graph **graph, liana__error *error);
-    liana_status (*finish_sums)(void *user, size_t round, const float *chunk_sums, float *scalars,
-                                const float **finished, liana__error *error);
-    /* Which sum of the leaf an input of the update is. */
-    size_t (*find_sum)(void *user, const char *input);
+    const liana__update_functions *update; /* of all variables, or of slices, each with one owner (slices.h) */
+    bool updates_ignore_sums;              /* the update itself reads none of the sums of its rounds */
     /* Whether a sum is of a gradient, and not of a statistic. */
     bool (*is_gradient)(void *user, size_t sum);
     void *user;
     size_t num_scalars;
-    liana__variables *variables;          /* on the first device */
-    size_t num_leaf_variables;            /* the first so many of them are all that leaves read */
-    const liana__update_slicing *slicing; /* NULL: the update cannot be cut */
+    liana__variables *variables; /* on the first device */
+    size_t num_leaf_variables;   /* the first so many of them are all that leaves read */
     /* Updates as one program each, where the devices can do that; sums then agree up to rounding. Its leaf and variables
      * are set by the strategy. NULL: never. */
     const liana__whole_plan *whole;

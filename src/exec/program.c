@@ -67,14 +67,6 @@ liana_status liana__program_create(liana__device *device, liana_graph *graph, co
 
 /* ---- names ---- */
 
-static liana_status fail_name(const liana__program *program, const char *what, const char *name,
-                              const char *const *names, size_t count, liana__error *error)
-{
-    const char *nearest = liana__nearest(name, names, count);
-    return liana__fail(error, LIANA_NOT_FOUND, "%s has no %s '%s'%s", program->name, what, name,
-                       liana__hint(nearest).text);
-}
-
 liana_status liana__program_find_feed(const liana__program *program, const char *name, size_t *feed,
                                       liana__error *error)
 {
@@ -85,22 +77,8 @@ liana_status liana__program_find_feed(const liana__program *program, const char 
     const char **names = calloc(graph->num_inputs + 1, sizeof *names);
     if (!names) return liana__fail_memory(error, program->name);
     for (size_t i = 0; i < graph->num_inputs; i++) names[i] = graph->inputs[i]->name;
-    liana_status status = fail_name(program, "input", name, names, graph->num_inputs, error);
-    free(names);
-    return status;
-}
-
-liana_status liana__program_find_fetch(const liana__program *program, const char *name, size_t *fetch,
-                                       liana__error *error)
-{
-    const liana_graph *graph = program->graph;
-    for (*fetch = 0; *fetch < graph->num_outputs; ++*fetch) {
-        if (strcmp(graph->outputs[*fetch].name, name) == 0) return LIANA_OK;
-    }
-    const char **names = calloc(graph->num_outputs + 1, sizeof *names);
-    if (!names) return liana__fail_memory(error, program->name);
-    for (size_t i = 0; i < graph->num_outputs; i++) names[i] = graph->outputs[i].name;
-    liana_status status = fail_name(program, "output", name, names, graph->num_outputs, error);
+    liana_status status = liana__fail(error, LIANA_NOT_FOUND, "%s has no input '%s'%s", program->name, name,
+                                      liana__hint(liana__nearest(name, names, graph->num_inputs)).text);
     free(names);
     return status;
 }
@@ -155,11 +133,6 @@ liana_status liana__program_run(liana__program *program, liana__error *error)
     LIANA_TRY(liana__program_run_with(program, program->values, error));
     for (size_t i = 0; i < num_variables; i++) variables[program->places[i]].buffer = program->values[i];
     return LIANA_OK;
-}
-
-const liana__buffer *liana__program_result(const liana__program *program, size_t fetch)
-{
-    return program->num_runs ? program->outputs[fetch] : NULL;
 }
 
 liana_status liana__program_fetch(const liana__program *program, size_t fetch, void *data, liana__error *error)

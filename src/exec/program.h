@@ -28,11 +28,9 @@ liana_status liana__program_create(liana__device *device, liana_graph *graph, co
     LIANA_MUST_USE;
 void liana__program_destroy(liana__program *program);
 
-/* The number of an input or output. Errors: NOT_FOUND with the nearest name. */
+/* The number of an input. Errors: NOT_FOUND with the nearest name. */
 liana_status liana__program_find_feed(const liana__program *program, const char *name, size_t *feed,
                                       liana__error *error) LIANA_MUST_USE;
-liana_status liana__program_find_fetch(const liana__program *program, const char *name, size_t *fetch,
-                                       liana__error *error) LIANA_MUST_USE;
 
 /* Copies host data to an input. They are what runs read until the input is fed again. Errors: INVALID_ARGUMENT for
  * another dtype or shape than the graph's. */
@@ -51,9 +49,7 @@ liana_status liana__program_run(liana__program *program, liana__error *error) LI
 liana_status liana__program_run_with(liana__program *program, liana__buffer **variables, liana__error *error)
     LIANA_MUST_USE;
 
-/* A result of the last run on the device, borrowed until the next one; NULL: it has not run. */
-const liana__buffer *liana__program_result(const liana__program *program, size_t fetch);
-/* Copies a result to the host. Errors: INVALID_ARGUMENT if the program has not run. */
+/* Copies a result of the last run to the host. Errors: INVALID_ARGUMENT if the program has not run. */
 liana_status liana__program_fetch(const liana__program *program, size_t fetch, void *data, liana__error *error)
     LIANA_MUST_USE;
 

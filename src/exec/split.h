@@ -1,8 +1,8 @@
 /* split.h - cuts what is wanted of a graph into parts that one device each computes.
  *
- * A node's stage is the number of borders between devices on the longest way to it. A part is what one device computes in
- * one stage, so parts in the order of their stages never wait for each other in a circle. A part assigns to nothing: new
- * values of variables are results, which take the variables' places once all parts have succeeded. */
+ * A node's stage is the number of borders between devices on the longest way to it. A part is what one device computes
+ * in one stage, so parts in the order of their stages never wait for each other in a circle. A part assigns to nothing:
+ * new values of variables are results, which take the variables' places once all parts have succeeded. */
 #ifndef LIANA_EXEC_SPLIT_H
 #define LIANA_EXEC_SPLIT_H
 

@@ -1,4 +1,5 @@
-/* device_scope.h - which nodes of a graph are on which devices. A scope has a number; 0 is the device of the program. */
+/* device_scope.h - which nodes of a graph are on which devices. A scope has a number; 0 is the device of the
+ * program. */
 #ifndef LIANA_IR_DEVICE_SCOPE_H
 #define LIANA_IR_DEVICE_SCOPE_H
 

@@ -103,6 +103,17 @@ void liana__keep_wide(liana_tensor tensor)
     if (node) node->keep_wide = true;
 }
 
+liana__node_text liana__node_print(const liana__node *node)
+{
+    liana__node_text out;
+    if (node->name) {
+        snprintf(out.text, sizeof out.text, "%s '%.100s'", node->op->name, node->name);
+    } else {
+        snprintf(out.text, sizeof out.text, "%s", node->op->name);
+    }
+    return out;
+}
+
 liana_tensor liana__graph_fail(liana_graph *graph, liana_location here, liana_status status, const char *format, ...)
 {
     if (graph->status == LIANA_OK) {
@@ -455,6 +466,14 @@ liana_status liana__infer_same_dtype(liana__infer *infer, size_t a, size_t b)
     return liana__infer_fail(infer,
                              "inputs %zu and %zu are %s and %s, expected the same dtype; use liana_op_cast first", a, b,
                              liana_dtype_name(first), liana_dtype_name(second));
+}
+
+liana_status liana__infer_shape(liana__infer *infer, const char *name, const liana_shape *found, const char *whose,
+                                const liana_shape *expected)
+{
+    if (liana_shape_equal(found, expected)) return LIANA_OK;
+    return liana__infer_fail(infer, "%s has the shape %s, expected %s %s", name, liana__shape_print(found).text, whose,
+                             liana__shape_print(expected).text);
 }
 
 liana_status liana__infer_axis(liana__infer *infer, int64_t axis, int rank, int *normal)

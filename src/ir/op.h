@@ -278,6 +278,9 @@ liana_status liana__infer_fail(liana__infer *infer, const char *format, ...) LIA
 liana_status liana__infer_rank(liana__infer *infer, size_t index, int rank, const char *layout);
 liana_status liana__infer_float(liana__infer *infer, size_t index);
 liana_status liana__infer_same_dtype(liana__infer *infer, size_t a, size_t b);
+/* That a shape is that of something else, such as "the convolution's result". */
+liana_status liana__infer_shape(liana__infer *infer, const char *name, const liana_shape *found, const char *whose,
+                                const liana_shape *expected);
 /* Converts an axis from -rank..rank-1 to 0..rank-1. */
 liana_status liana__infer_axis(liana__infer *infer, int64_t axis, int rank, int *normal);
 

@@ -146,8 +146,8 @@ LIANA__INLINE void store_measured(const int rows, const int vectors, tile_elemen
 #endif
 }
 
-/* Finishes and stores a tile whose sums are those of rows from `first_row` on; or leaves it at `waiting`, unless that is
- * NULL. With moments, the sums are stored and measured, and nothing else. */
+/* Finishes and stores a tile whose sums are those of rows from `first_row` on; or leaves it at `waiting`, unless that
+ * is NULL. With moments, the sums are stored and measured, and nothing else. */
 LIANA__INLINE void give_tile(const int rows, const int vectors, const packed_panel *b, const product_target *c,
                              int64_t first_row, vector_float (*sums)[TILE_VECTORS], float *waiting)
 {

@@ -266,57 +266,45 @@ static void copy_rows(const plan_tile *tile, const liana__call *call, size_t off
     }
 }
 
-static liana_status status_of(dnnl_status_t status)
-{
-    if (status == dnnl_success) return LIANA_OK;
-    return status == dnnl_out_of_memory ? LIANA_OUT_OF_MEMORY : LIANA_INTERNAL;
-}
-
-static liana_status run_tile(const liana__call *call)
+/* Executes the steps [begin, end), or the step of a tile. */
+static liana_status run_steps(const liana__call *call, int begin, int end, const void *packed, const plan_tile *tile)
 {
     const onednn_plan *plan = call->plan;
-    const plan_tile *tile = &plan->tiles[call->tile];
-    void *buffers[NUM_BUFFERS] = {(void *)call->src[0], (void *)call->src[1], call->dst, call->scratch,
-                                  (void *)call->packed};
-    plan_lane *lane = claim_lane(plan);
-    int threads = omp_get_max_threads();
-    omp_set_num_threads(1);
-    dnnl_status_t status = run_step(&tile->step, lane->tile_arguments[call->tile], lane->stream, buffers);
-    if (status == dnnl_success) status = dnnl_stream_wait(lane->stream);
-    omp_set_num_threads(threads);
-    atomic_flag_clear_explicit(&lane->busy, memory_order_release);
-    if (tile->num_rows) copy_rows(tile, call, tile->step.operands[tile->step.num_operands - 1].offset);
-    return status_of(status);
-}
-
-/* Executes the steps [begin, end). */
-static liana_status run_steps(const liana__call *call, int begin, int end, const void *packed)
-{
-    const onednn_plan *plan = call->plan;
-    if (!packed) packed = (char *)call->scratch + plan->packed_offset;
     void *buffers[NUM_BUFFERS] = {(void *)call->src[0], (void *)call->src[1], call->dst, call->scratch, (void *)packed};
     plan_lane *lane = claim_lane(plan);
     int threads = omp_get_max_threads();
     omp_set_num_threads(1);
     dnnl_status_t status = dnnl_success;
+    if (tile) status = run_step(&tile->step, lane->tile_arguments[call->tile], lane->stream, buffers);
     for (int i = begin; i < end && status == dnnl_success; i++) {
         status = run_step(&plan->steps[i], lane->arguments[i], lane->stream, buffers);
     }
     if (status == dnnl_success) status = dnnl_stream_wait(lane->stream);
     omp_set_num_threads(threads);
     atomic_flag_clear_explicit(&lane->busy, memory_order_release);
-    return status_of(status);
+    if (status == dnnl_success) return LIANA_OK;
+    return status == dnnl_out_of_memory ? LIANA_OUT_OF_MEMORY : LIANA_INTERNAL;
+}
+
+static liana_status run_tile(const liana__call *call)
+{
+    const plan_tile *tile = &((const onednn_plan *)call->plan)->tiles[call->tile];
+    const liana_status status = run_steps(call, 0, 0, call->packed, tile);
+    if (tile->num_rows) copy_rows(tile, call, tile->step.operands[tile->step.num_operands - 1].offset);
+    return status;
 }
 
 liana_status liana__onednn_run(const liana__call *call)
 {
     if (call->num_tiles > 1) return run_tile(call);
-    return run_steps(call, call->packed ? 1 : 0, ((const onednn_plan *)call->plan)->num_steps, call->packed);
+    const onednn_plan *plan = call->plan;
+    const void *packed = call->packed ? call->packed : (char *)call->scratch + plan->packed_offset;
+    return run_steps(call, call->packed ? 1 : 0, plan->num_steps, packed, NULL);
 }
 
 liana_status liana__onednn_pack(const liana__call *call, void *packed)
 {
-    return run_steps(call, 0, 1, packed);
+    return run_steps(call, 0, 1, packed, NULL);
 }
 
 /* ---- matrix products ---- */

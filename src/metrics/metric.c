@@ -56,11 +56,6 @@ liana_tensor liana__metric_add(const liana_metric_type *metric, const liana_metr
     return liana__part_result(&metric->part, "add", metric->add(call), call->output.graph, LIANA_F32, &expected);
 }
 
-liana_tensor liana__metric_weighted(const liana_metric_call *call, liana_tensor each)
-{
-    return call->weights.id ? liana_op_multiply(each, call->weights) : each;
-}
-
 /* ---- reading ---- */
 
 /* The name under which it is reported. */

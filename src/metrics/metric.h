@@ -33,7 +33,4 @@ typedef struct liana__metric_choice {
 liana_status liana__metric_read(const liana_context *context, const liana__value *value, const char *where,
                                 liana__arena *arena, liana__metric_choice *choice, liana__error *error) LIANA_MUST_USE;
 
-/* f32: 1 where an element counts, times its weight; the elements' shape is that of `each`. */
-liana_tensor liana__metric_weighted(const liana_metric_call *call, liana_tensor each);
-
 #endif

@@ -16,6 +16,22 @@ const char *const liana__dtype_names[] = {
 #undef DTYPE_NAME
         NULL};
 
+const char *const liana__fused_activation_names[] = {"linear", "relu", "relu6", "swish", NULL};
+
+static int kind_of(liana_dtype dtype)
+{
+    if (liana__dtype_is_float(dtype)) return LIANA__FLOATS;
+    if (dtype == LIANA_BOOL) return LIANA__BOOLS;
+    return dtype == LIANA_S32 || dtype == LIANA_S64 ? LIANA__SIGNED : LIANA__UNSIGNED;
+}
+
+liana_status liana__infer_accepts(liana__infer *infer, int kinds)
+{
+    if (kind_of(infer->dtype) & kinds) return LIANA_OK;
+    return liana__infer_fail(infer, "%s is not defined for %s; use liana_op_cast first", infer->op->name,
+                             liana_dtype_name(infer->dtype));
+}
+
 liana_tensor liana__sum_to_shape(liana_location here, liana_tensor x, const liana_shape *shape)
 {
     liana_shape wide = liana_tensor_shape(x);

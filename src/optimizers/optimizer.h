@@ -15,8 +15,23 @@
 /* The kind: its list has all optimizers in the order of optimizers.def. */
 extern const liana__kind liana__optimizer_kind;
 
-/* Finds an optimizer by name, also among the context's own (NULL: there are none). NULL: there is none; *nearest (may be
- * NULL) is then the nearest name, or NULL. */
+/* The options of Adam and its relatives begin with this, and their tables with these rows. */
+typedef struct liana__moments_options {
+    liana_optimizer_common common;
+    double beta_1;
+    double beta_2;
+    double epsilon;
+} liana__moments_options;
+#define LIANA__MOMENTS_ROWS                                                                                            \
+    LIANA_OPTION_ROW(liana__moments_options, beta_1, FLOAT, .default_text = "0.9", .minimum = 0, .maximum = 0.9999999, \
+                     .doc = "Decay of the mean of gradients."),                                                        \
+        LIANA_OPTION_ROW(liana__moments_options, beta_2, FLOAT, .default_text = "0.999", .minimum = 0,                 \
+                         .maximum = 0.9999999, .doc = "Decay of the mean of squared gradients."),                      \
+        LIANA_OPTION_ROW(liana__moments_options, epsilon, FLOAT, .default_text = "1e-7", .minimum = 0, .maximum = 1e3, \
+                         .doc = "Added to the root, against division by zero.")
+
+/* Finds an optimizer by name, also among the context's own (NULL: there are none). NULL: there is none; *nearest (may
+ * be NULL) is then the nearest name, or NULL. */
 const liana_optimizer_type *liana__optimizer_find(const liana_context *context, const char *name, const char **nearest);
 
 /* An optimizer with its options and its learning rate. The lengths in steps are not known yet. */

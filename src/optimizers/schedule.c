@@ -34,6 +34,14 @@ const liana_schedule_type *liana__schedule_find(const liana_context *context, co
     return liana__part_find(context, &liana__schedule_kind, name, nearest);
 }
 
+double liana__constant_rate(const void *options, double step, double decay_steps, double initial)
+{
+    (void)options;
+    (void)step;
+    (void)decay_steps;
+    return initial;
+}
+
 /* Rounds to a whole number if only rounding errors are between (0.7 epochs of 10 updates are 7 updates, not
  * 7.000000000000001): a staircase must fall at the intended update. */
 double liana__length_in_updates(double steps, double epochs, int64_t steps_per_epoch)

@@ -21,7 +21,11 @@ const liana_schedule_type *liana__schedule_find(const liana_context *context, co
 liana_status liana__schedule_check(const liana_schedule_common *options, const liana__value *value, const char *where,
                                    double default_learning_rate, liana__error *error) LIANA_MUST_USE;
 
-/* Updates: `steps` and `epochs` of the run together. Rounded to a whole number where only rounding errors are between. */
+/* A `rate` of schedules that do not change it. */
+double liana__constant_rate(const void *options, double step, double decay_steps, double initial);
+
+/* Updates: `steps` and `epochs` of the run together. Rounded to a whole number where only rounding errors are
+ * between. */
 double liana__length_in_updates(double steps, double epochs, int64_t steps_per_epoch);
 
 /* The length of the warm-up in updates; may have a fraction. */

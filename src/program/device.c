@@ -3,10 +3,9 @@
 
 #include "backends/remote/names.h"
 #include "base/context.h"
-#include "formats/yaml.h"
+#include "program/server.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static liana_status open_device(liana_context *context, const char *name, liana_device **out)
 {
@@ -34,12 +33,8 @@ static liana_status connect_to_cluster(liana_context *context, const char *text)
 {
     liana__error *error = &context->error;
     liana__arena arena = {0};
-    liana__value *map;
     liana__cluster_options options;
-    liana_status status = liana__yaml_parse(text, strlen(text), "cluster", &arena, &map, error);
-    if (status == LIANA_OK) {
-        status = liana__fields_read(&liana__cluster_fields, map, "cluster", NULL, &arena, &options, error);
-    }
+    liana_status status = liana__cluster_text_read(text, &arena, &options, error);
     if (status == LIANA_OK) status = liana__served_use_cluster(context, &options, error);
     liana__arena_free(&arena);
     return status;

@@ -101,8 +101,8 @@ liana_status liana__server_open(const liana_server_options *options, const char 
     return LIANA_OK;
 }
 
-static liana_status read_cluster(const char *text, liana__arena *arena, liana__cluster_options *cluster,
-                                 liana__error *error)
+liana_status liana__cluster_text_read(const char *text, liana__arena *arena, liana__cluster_options *cluster,
+                                      liana__error *error)
 {
     liana__value *map;
     LIANA_TRY(liana__yaml_parse(text, strlen(text), "cluster", arena, &map, error));
@@ -116,7 +116,7 @@ static liana_status create(liana_context *context, const liana_server_options *o
     liana__cluster_options cluster;
     liana_status status = LIANA_OK;
     if (!options) options = &standard;
-    if (options->cluster) status = read_cluster(options->cluster, &arena, &cluster, &context->error);
+    if (options->cluster) status = liana__cluster_text_read(options->cluster, &arena, &cluster, &context->error);
     if (status == LIANA_OK) {
         status = liana__server_open(options, "listen", options->cluster ? &cluster : NULL, server, &context->error);
     }

@@ -13,4 +13,8 @@ liana_status liana__server_open(const liana_server_options *options, const char 
                                 const liana__cluster_options *cluster, liana_server **server, liana__error *error)
     LIANA_MUST_USE;
 
+/* Reads the YAML text of a cluster. Errors: INVALID_CONFIG; OUT_OF_MEMORY. */
+liana_status liana__cluster_text_read(const char *text, liana__arena *arena, liana__cluster_options *cluster,
+                                      liana__error *error) LIANA_MUST_USE;
+
 #endif

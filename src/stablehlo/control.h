@@ -43,8 +43,9 @@ void liana__hlo_barrier(liana__lowering *lowering, liana__hlo *values, size_t co
 /* Values become their sums over so many replicas, in one operation. They have one dtype; there is at least one. */
 void liana__hlo_add_replicas(liana__lowering *lowering, liana__hlo *values, size_t count, size_t replicas);
 
-/* bool, a scalar: every element of all values is finite. Values of one size are looked at side by side, so that hundreds
- * of them make tens of loops, not thousands: a plugin's time to compile and to load a program grows with their number. */
+/* bool, a scalar: every element of all values is finite. Values of one size are looked at side by side, so that
+ * hundreds of them make tens of loops, not thousands: a plugin's time to compile and to load a program grows with their
+ * number. */
 liana__hlo liana__hlo_all_finite(liana__lowering *lowering, const liana__hlo *values, size_t count);
 
 #endif

@@ -9,21 +9,6 @@ liana__hlo liana__hlo_reshape(liana__lowering *l, liana__hlo x, liana_shape shap
     return liana__hlo_write(l, "reshape", &x, 1, x.dtype, shape, NULL);
 }
 
-liana__hlo liana__hlo_broadcast_axes(liana__lowering *l, liana__hlo x, liana_shape shape, const int64_t *axes)
-{
-    liana__text attributes = {0};
-    liana__hlo_add_array(&attributes, "broadcast_dimensions", axes, x.shape.rank);
-    return liana__hlo_write(l, "broadcast_in_dim", &x, 1, x.dtype, shape, &attributes);
-}
-
-liana__hlo liana__hlo_broadcast(liana__lowering *l, liana__hlo x, liana_shape shape)
-{
-    if (liana_shape_equal(&x.shape, &shape)) return x;
-    int64_t axes[LIANA_MAX_RANK];
-    for (int i = 0; i < x.shape.rank; i++) axes[i] = shape.rank - x.shape.rank + i;
-    return liana__hlo_broadcast_axes(l, x, shape, axes);
-}
-
 liana__hlo liana__hlo_transpose(liana__lowering *l, liana__hlo x, const int64_t *permutation)
 {
     liana__text attributes = {0};

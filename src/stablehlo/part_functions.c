@@ -10,10 +10,10 @@
 enum { COMPUTED = 1, DEPENDS_ON_SUMS };
 
 /* XLA on CPUs computes what has several readers once, in a loop of its own, and joins loops only where none depends on
- * another. So Adam's step would be three loops for each variable: the gradient, the moments, the weights. Where no value has
- * two readers they are one loop. So each result of an element-wise part has the sums as arguments of its own, though they are
- * the same tensors: XLA does not know that in a function that it does not inline. What is computed twice so is cheaper than
- * what need not be written and read. */
+ * another. So Adam's step would be three loops for each variable: the gradient, the moments, the weights. Where no
+ * value has two readers they are one loop. So each result of an element-wise part has the sums as arguments of its own,
+ * though they are the same tensors: XLA does not know that in a function that it does not inline. What is computed
+ * twice so is cheaper than what need not be written and read. */
 static bool may_be_apart(const liana__part_nodes *nodes)
 {
     for (size_t i = 0; i < nodes->num_written; i++) {
@@ -46,8 +46,8 @@ static bool reads_sums(const liana__part_functions *f, const liana__node *node)
     return false;
 }
 
-/* Whether two results read something that is computed of variables alone, such as a momentum times its decay. Then results
- * have variables of their own, too. */
+/* Whether two results read something that is computed of variables alone, such as a momentum times its decay. Then
+ * results have variables of their own, too. */
 static bool compute_same_of_variables(liana__part_functions *f, int32_t part)
 {
     bool same = false;

@@ -4,16 +4,16 @@
 
 #include "ir/graph.h"
 
-/* What a node belongs to, if not to one of the parts 1 to `count`: scalars of all parts, which depend on scalars only; and
- * what depends on constants only, of which each part has its own. */
+/* What a node belongs to, if not to one of the parts 1 to `count`: scalars of all parts, which depend on scalars only;
+ * and what depends on constants only, of which each part has its own. */
 enum { LIANA__PART_SHARED = 0, LIANA__PART_ANY = -1 };
 
 typedef struct liana__graph_parts {
     const liana_graph *graph;
     int32_t *of; /* by node id */
     int32_t count;
-    /* The nodes by part, in the order of their ids, LIANA__PART_SHARED first: those of a part from nodes[begin[part]] to
-     * nodes[begin[part + 1]]. Inputs and variables are not among them. */
+    /* The nodes by part, in the order of their ids, LIANA__PART_SHARED first: those of a part from nodes[begin[part]]
+     * to nodes[begin[part + 1]]. Inputs and variables are not among them. */
     const liana__node **nodes;
     size_t *begin;
     bool *is_given; /* by node id: an output, or a variable's new value */
@@ -21,10 +21,10 @@ typedef struct liana__graph_parts {
     const liana__node **variable_of;
 } liana__graph_parts;
 
-/* Finds the parts of the needed nodes: two tensors, inputs and variables among them, are of one part if one depends on the
- * other, or if one of them is the new value of the other. So are variables that are vectors of one size and come one behind
- * the other, as those of a layer do. An optimizer's step has a part for each other variable. A leaf of which nothing is
- * computed has a part, too. Free them, after a failure also. Errors: OUT_OF_MEMORY. */
+/* Finds the parts of the needed nodes: two tensors, inputs and variables among them, are of one part if one depends on
+ * the other, or if one of them is the new value of the other. So are variables that are vectors of one size and come
+ * one behind the other, as those of a layer do. An optimizer's step has a part for each other variable. A leaf of
+ * which nothing is computed has a part, too. Free them, after a failure also. Errors: OUT_OF_MEMORY. */
 liana_status liana__graph_parts_find(const liana_graph *graph, const bool *needed, liana__graph_parts *parts,
                                      liana__error *error) LIANA_MUST_USE;
 void liana__graph_parts_free(liana__graph_parts *parts);
@@ -41,8 +41,8 @@ liana_status liana__part_nodes_create(const liana_graph *graph, liana__part_node
     LIANA_MUST_USE;
 void liana__part_nodes_free(liana__part_nodes *nodes);
 
-/* Lists what a part computes, which may be LIANA__PART_SHARED; `only`: as far as that node of the part depends on it; NULL:
- * all. A variable whose new value is computed is read. */
+/* Lists what a part computes, which may be LIANA__PART_SHARED; `only`: as far as that node of the part depends on it;
+ * NULL: all. A variable whose new value is computed is read. */
 void liana__part_nodes_list(const liana__graph_parts *parts, int32_t part, const liana__node *only,
                             liana__part_nodes *nodes);
 

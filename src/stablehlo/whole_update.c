@@ -99,7 +99,7 @@ static size_t num_inputs(const liana__stablehlo_whole *whole)
     return whole->leaves->num_inputs + (whole->in_table ? 1 : 0);
 }
 
-/* All inputs of a leaf have as many rows. */
+/* All inputs of a shard have as many rows. */
 static int64_t leaf_rows(const liana__stablehlo_whole *whole)
 {
     return whole->leaves->inputs[0]->shape.dims[0];
@@ -147,7 +147,7 @@ static size_t list_results(const writer *w, liana__hlo rows, liana__hlo *results
     return 1 + w->variables->num_changed;
 }
 
-/* ---- leaves ---- */
+/* ---- shards ---- */
 
 static liana__hlo integer(writer *w, int64_t value)
 {
@@ -180,7 +180,7 @@ static void list_inputs(writer *w, liana__hlo round, const liana__hlo *inputs, l
     if (whole->steps > 1 || whole->in_table) liana__hlo_barrier(&w->l, list, count);
 }
 
-/* Calls the leaves of one round; `inputs` and `values` are what the region knows them by. */
+/* Calls the shards of one round; `inputs` and `values` are what the region knows them by. */
 static void call_leaves(writer *w, liana__hlo round, const liana__hlo *inputs, const liana__hlo *values,
                         liana__hlo *sums)
 {
@@ -195,7 +195,7 @@ static void call_leaves(writer *w, liana__hlo round, const liana__hlo *inputs, c
     liana__hlo_call(&w->l, LEAVES, w->arguments, count, sums, leaves->num_outputs);
 }
 
-/* The values of the loop over rounds: the round, the sums so far, inputs, variables of the leaves. */
+/* The values of the loop over rounds: the round, the sums so far, inputs, variables of the shards. */
 static size_t list_loop(const writer *w, liana__hlo round, liana__hlo *list)
 {
     const liana_graph *leaves = w->whole->leaves;
@@ -243,8 +243,8 @@ static liana_status add_rounds(writer *w, liana__hlo first_round)
 
 /* ---- sums over devices ---- */
 
-/* One operation, since each waits for all devices. Each sum keeps its shape: as one vector all would change their layout
- * twice, for which libtpu takes minutes to compile. */
+/* One operation, since each waits for all devices. Each sum keeps its shape: as one vector all would change their
+ * layout twice, for which libtpu takes minutes to compile. */
 static void add_devices(writer *w)
 {
     if (w->whole->replicas > 1) {
@@ -324,8 +324,8 @@ static void call_rounds(writer *w, liana__hlo scalars)
     }
 }
 
-/* Calls the update, which changes variables if the sums were `good`; `results` receives their values in the order of its
- * assignments. */
+/* Calls the update, which changes variables if the sums were `good`; `results` receives their values in the order of
+ * its assignments. */
 static void call_update(writer *w, liana__hlo scalars, liana__hlo good, liana__hlo *results)
 {
     const liana_graph *update = w->whole->update.graph;

@@ -102,36 +102,18 @@ typedef struct liana__update_variable {
     double begins_at;
 } liana__update_variable;
 
-/* The update of all variables, not of a slice of them. */
-#define LIANA__WHOLE_UPDATE SIZE_MAX
-
 typedef struct liana__update_builder {
-    /* Builds the graph of a slice, once a training shard was built: its inputs are sums of shards, then the scalars, then
-     * the finished sums of each round. It assigns to variables. *graph NULL: the slice has nothing to do. */
-    liana_status (*build)(void *user, size_t slice, liana_graph **graph, liana__error *error);
-    /* Which sum of a shard an input is: 0, the vector, or 1 + an item of the builder's sums. */
-    size_t (*find_sum)(void *user, const char *input);
+    liana__update_functions functions;
     /* What a sum that an input reads is called in messages. NULL: as the input. */
     const char *(*name_sum)(void *user, const char *input);
     /* f32: the number of examples, then these. */
     size_t num_scalars;
-    const char *const *scalar_names; /* [num_scalars - 1] */
-    /* Rounds of sums that an update reads beside elements, for clipping by norms and such; see liana__strategy_plan. */
-    size_t num_rounds;
-    liana_status (*build_round)(void *user, size_t slice, size_t round, liana_graph **graph, liana__error *error);
-    liana_status (*finish_round)(void *user, size_t round, const float *chunk_sums, float *scalars,
-                                 const float **finished, liana__error *error);
-    /* The same round with a last output that is what it comes to, for updates on a device. */
-    liana_status (*build_finished)(void *user, size_t round, liana_graph **graph, liana__error *error);
-    bool host_changes_scalars; /* in a round: then an update is no program of a device */
-    /* Cuts it into slices. NULL: it cannot be cut. */
-    liana_status (*cut)(void *user, size_t num_slices, liana__error *error);
-    size_t (*first_finished)(void *user, size_t slice, size_t round);
+    const char *const *scalar_names;         /* [num_scalars - 1] */
+    bool host_changes_scalars;               /* in a round: then an update is no program of a device */
     const liana__update_variable *variables; /* [num_variables] */
     size_t num_variables;
     bool shares_variables; /* slices may read each other's of these: all processes get their new values */
     bool takes_non_finite; /* numbers that are not finite are no fault */
-    void *user;
 } liana__update_builder;
 
 #endif

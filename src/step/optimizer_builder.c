@@ -174,17 +174,17 @@ liana_status liana__optimizer_builder_create(const liana__optimizer_plan *plan, 
 {
     static const char *const scalars[] = {"learning_rate", "iteration"};
     *update = (liana__optimizer_builder){.plan = *plan};
-    update->builder = (liana__update_builder){.build = build,
-                                              .find_sum = find_sum,
+    update->builder = (liana__update_builder){.functions = {.build = build,
+                                                            .find_sum = find_sum,
+                                                            .num_rounds = liana__rule_reads(&plan->rule).num_rounds,
+                                                            .build_round = build_round,
+                                                            .finish_round = finish_round,
+                                                            .build_finished = build_finished,
+                                                            .cut = cut,
+                                                            .first_finished = first_finished,
+                                                            .user = update},
                                               .num_scalars = LIANA__NUM_UPDATE_SCALARS - 1,
                                               .scalar_names = scalars,
-                                              .num_rounds = liana__rule_reads(&plan->rule).num_rounds,
-                                              .build_round = build_round,
-                                              .finish_round = finish_round,
-                                              .build_finished = build_finished,
-                                              .host_changes_scalars = plan->adapted_rate != NULL,
-                                              .cut = cut,
-                                              .first_finished = first_finished,
-                                              .user = update};
+                                              .host_changes_scalars = plan->adapted_rate != NULL};
     return add_slots(update, error);
 }

@@ -326,7 +326,7 @@ static liana_status collect_sum(const liana__rerun *rerun, const liana__fault *f
 static liana_status collect_round(const liana__rerun *rerun, const liana__fault *fault, given *own,
                                   liana__incident *incident, liana__error *error)
 {
-    const liana__update_builder *update = plan_of(rerun)->update;
+    const liana__update_functions *update = &plan_of(rerun)->update->functions;
     const size_t round = own->num_finished;
     LIANA_TRY(update->build_round(update->user, LIANA__WHOLE_UPDATE, round, &incident->graph, error));
     LIANA_TRY(read_update(rerun, own, incident, error));
@@ -342,7 +342,7 @@ static liana_status collect_round(const liana__rerun *rerun, const liana__fault 
 static liana_status run_update(const liana__rerun *rerun, const liana__fault *fault, given *own,
                                liana__incident *incident, liana__error *error)
 {
-    const liana__update_builder *update = plan_of(rerun)->update;
+    const liana__update_functions *update = &plan_of(rerun)->update->functions;
     while (own->num_finished < update->num_rounds) {
         LIANA_TRY(collect_round(rerun, fault, own, incident, error));
         if (liana__incident_is_reproduced(incident)) return LIANA_OK;

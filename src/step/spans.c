@@ -138,7 +138,7 @@ static liana_status set_scalars(void *user, size_t update, double count, float *
 static const char *name_sum(void *user, const char *input)
 {
     const liana__update_builder *update = ((const span_run *)user)->step->plan.update;
-    return update->name_sum ? update->name_sum(update->user, input) : input;
+    return update->name_sum ? update->name_sum(update->functions.user, input) : input;
 }
 
 /* ---- tries ---- */

@@ -7,62 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the builders, as a strategy wants them ---- */
-
-static const liana__update_builder *update_of(const void *user)
-{
-    return ((const liana__step *)user)->plan.update;
-}
-
-static liana_status build_update(void *user, liana_graph **graph, liana__error *error)
-{
-    return update_of(user)->build(update_of(user)->user, LIANA__WHOLE_UPDATE, graph, error);
-}
-
-static liana_status build_round(void *user, size_t round, liana_graph **graph, liana__error *error)
-{
-    return update_of(user)->build_round(update_of(user)->user, LIANA__WHOLE_UPDATE, round, graph, error);
-}
-
-static liana_status finish_round(void *user, size_t round, const float *chunk_sums, float *scalars,
-                                 const float **finished, liana__error *error)
-{
-    return update_of(user)->finish_round(update_of(user)->user, round, chunk_sums, scalars, finished, error);
-}
-
-static size_t find_sum(void *user, const char *input)
-{
-    return update_of(user)->find_sum(update_of(user)->user, input);
-}
-
 /* Sums that are no gradient are statistics of variables that no update trains. */
 static bool is_gradient(void *user, size_t sum)
 {
     const liana__step *step = user;
     return sum > 0 && step->plan.shards->sums->items[sum - 1].is_gradient;
 }
-
-static liana_status cut_update(void *user, size_t num_slices, liana__error *error)
-{
-    return update_of(user)->cut(update_of(user)->user, num_slices, error);
-}
-
-static liana_status build_slice(void *user, size_t slice, liana_graph **graph, liana__error *error)
-{
-    return update_of(user)->build(update_of(user)->user, slice, graph, error);
-}
-
-static liana_status build_slice_round(void *user, size_t slice, size_t round, liana_graph **graph, liana__error *error)
-{
-    return update_of(user)->build_round(update_of(user)->user, slice, round, graph, error);
-}
-
-static size_t first_finished(void *user, size_t slice, size_t round)
-{
-    return update_of(user)->first_finished(update_of(user)->user, slice, round);
-}
-
-static const liana__update_slicing slicing = {cut_update, build_slice, build_slice_round, first_finished};
 
 /* ---- setting up ---- */
 
@@ -86,13 +36,8 @@ static liana_status make_strategy(liana__step *step, liana__error *error)
         plan.leaves[kind] = &leaves[kind];
     }
     if (update) {
-        plan.build_update = build_update;
-        plan.build_sums = build_round;
-        plan.finish_sums = finish_round;
-        plan.find_sum = find_sum;
+        plan.update = &update->functions;
         plan.is_gradient = is_gradient;
-        plan.num_sum_rounds = update->num_rounds;
-        if (update->cut) plan.slicing = &slicing;
         if (liana__step_plan_whole(step, &step->whole)) plan.whole = &step->whole;
     }
     return step->plan.strategy->create(&step->plan.devices, &plan, &step->instance, error);
@@ -242,7 +187,9 @@ liana__step_memory liana__step_memory_of(const liana__step *step)
 
 liana_status liana__step_read_sum(liana__step *step, const char *input, void *data, liana__error *error)
 {
-    return step->plan.strategy->functions->read_sum(step->instance, find_sum(step, input), data, error);
+    const liana__update_functions *update = &step->plan.update->functions;
+    const size_t sum = update->find_sum(update->user, input);
+    return step->plan.strategy->functions->read_sum(step->instance, sum, data, error);
 }
 
 void liana__step_watch_sums(liana__step *step, const liana__sum_watch *watch)

@@ -181,7 +181,7 @@ static liana_status look(liana__step *step, liana__checked what, liana__fault_ki
     LIANA_TRY(step->plan.strategy->functions->check(step->instance, what, &found, error));
     if (found.count == 0) return LIANA_OK;
     const bool is_named = what == LIANA__CHECK_SUMS && update->name_sum;
-    const char *name = is_named ? update->name_sum(update->user, found.name) : found.name;
+    const char *name = is_named ? update->name_sum(update->functions.user, found.name) : found.name;
     step->fault = (liana__fault){.kind = kind, .count = found.count};
     snprintf(step->fault.name, sizeof step->fault.name, "%s", name);
     return fail(step, error);

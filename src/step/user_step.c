@@ -137,7 +137,7 @@ static void make_update_builder(liana_step *step)
 
 static liana_status build_update(liana_step *step, liana_graph **graph, liana__error *error)
 {
-    return step->update.builder.build(&step->update, LIANA__WHOLE_UPDATE, graph, error);
+    return step->update.builder.functions.build(&step->update, LIANA__WHOLE_UPDATE, graph, error);
 }
 
 /* Builds both graphs once, to find the variables and the sums. */

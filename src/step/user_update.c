@@ -275,14 +275,12 @@ static const char *name_sum(void *user, const char *input)
 
 void liana__user_update_init(liana__user_update *update, const char *const *scalars, size_t num_scalars)
 {
-    update->builder = (liana__update_builder){.build = build,
-                                              .find_sum = find_sum,
-                                              .name_sum = name_sum,
-                                              .num_scalars = num_scalars,
-                                              .scalar_names = scalars,
-                                              .cut = cut,
-                                              .shares_variables = true,
-                                              .user = update};
+    update->builder =
+        (liana__update_builder){.functions = {.build = build, .find_sum = find_sum, .cut = cut, .user = update},
+                                .name_sum = name_sum,
+                                .num_scalars = num_scalars,
+                                .scalar_names = scalars,
+                                .shares_variables = true};
 }
 
 void liana__user_update_free(liana__user_update *update)

@@ -1,7 +1,7 @@
 /* Several devices: the bits of one device, whatever the devices' threads and shares; sums over all variables; devices of
  * different kinds. */
-#include "harness/sum_optimizers.h"
 #include "distribute/strategies/strategies.h"
+#include "harness/sum_optimizers.h"
 #include "harness/tiny_trainer.h"
 
 #include "base/context.h"

@@ -568,7 +568,8 @@ static void test_mutations(void **state)
     for (size_t i = 0; i < sizeof all_samples / sizeof *all_samples; i++) {
         liana_graph *graph;
         assert_ok(liana_graph_create(context, &graph), &context->error);
-        liana_graph_output(graph, "y", all_samples[i]->items[0].build(graph, LIANA_F32));
+        const liana__sample first = liana__samples_at(all_samples[i], 0);
+        liana_graph_output(graph, "y", liana__sample_build(&first, graph, LIANA_F32));
         uint8_t *data;
         size_t size;
         assert_ok(liana__graph_write(graph, &data, &size, &error), &error);

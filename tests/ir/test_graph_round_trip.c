@@ -229,7 +229,7 @@ static void check(liana_graph *graph)
 static liana_graph *sample_graph(const liana__samples *op, const liana__sample *sample, liana_dtype dtype)
 {
     liana_graph *graph = liana__test_new_graph(context);
-    liana_tensor y = sample->build(graph, dtype);
+    liana_tensor y = liana__sample_build(sample, graph, dtype);
     assert_ok(liana_graph_status(graph), &context->error);
     bool differentiable = op->op->gradient && liana__dtype_is_float(liana_tensor_dtype(y)) && dtype == LIANA_F64;
     if (differentiable) {
@@ -257,8 +257,9 @@ static void test_op(void **state)
     static const liana_dtype dtypes[] = {LIANA_F32, LIANA_BF16, LIANA_F64};
     bool is_there = false;
     for (size_t i = 0; i < op->count; i++) {
+        const liana__sample sample = liana__samples_at(op, i);
         for (size_t k = 0; k < sizeof dtypes / sizeof *dtypes; k++) {
-            liana_graph *graph = sample_graph(op, &op->items[i], dtypes[k]);
+            liana_graph *graph = sample_graph(op, &sample, dtypes[k]);
             for (size_t id = 1; id < graph->num_nodes; id++) is_there |= graph->nodes[id]->op == op->op;
             check(graph);
         }

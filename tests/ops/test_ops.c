@@ -72,8 +72,8 @@ enum { CHECKED_ELEMENTS = 24 };
 static void check_gradient(const liana__samples *op, const liana__sample *sample)
 {
     liana_graph *forward = liana__test_new_graph(context), *backward = liana__test_new_graph(context);
-    liana_graph_output(forward, "loss", weighted_sum(forward, sample->build(forward, LIANA_F64)));
-    liana_tensor loss = weighted_sum(backward, sample->build(backward, LIANA_F64));
+    liana_graph_output(forward, "loss", weighted_sum(forward, liana__sample_build(sample, forward, LIANA_F64)));
+    liana_tensor loss = weighted_sum(backward, liana__sample_build(sample, backward, LIANA_F64));
     assert_built(forward, op, sample);
     liana_tensor wrt[16], gradients[16];
     size_t input_of[16], count = 0;
@@ -112,12 +112,13 @@ static void test_gradients(void **state)
     const liana__samples *op = *state;
     if (!op->op->gradient || op->op->gradient == liana__no_gradient) return;
     for (size_t i = 0; i < op->count; i++) {
+        const liana__sample sample = liana__samples_at(op, i);
         liana_graph *probe = liana__test_new_graph(context);
-        bool differentiable = liana__dtype_is_float(liana_tensor_dtype(op->items[i].build(probe, LIANA_F64)));
+        bool differentiable = liana__dtype_is_float(liana_tensor_dtype(liana__sample_build(&sample, probe, LIANA_F64)));
         bool is_double = false;
         for (size_t k = 0; k < probe->num_inputs; k++) is_double |= probe->inputs[k]->dtype == LIANA_F64;
         liana_graph_destroy(probe);
-        if (differentiable && is_double) check_gradient(op, &op->items[i]);
+        if (differentiable && is_double) check_gradient(op, &sample);
     }
 }
 
@@ -262,7 +263,7 @@ static void check_node(const liana__sample *sample, const liana__node *node, con
 static void check_kernels(const liana__samples *op, const liana__sample *sample, liana_dtype dtype)
 {
     liana_graph *graph = liana__test_new_graph(context);
-    liana_tensor y = sample->build(graph, dtype);
+    liana_tensor y = liana__sample_build(sample, graph, dtype);
     assert_built(graph, op, sample);
     assert_ok(liana__graph_verify(graph, &context->error), &context->error);
     liana__test_value inputs[64];
@@ -299,13 +300,19 @@ static void test_kernels(void **state)
 {
     const liana__samples *op = *state;
     assert_compare(op->count, >, 0);
-    for (size_t i = 0; i < op->count; i++) check_kernels(op, &op->items[i], LIANA_F32);
+    for (size_t i = 0; i < op->count; i++) {
+        const liana__sample sample = liana__samples_at(op, i);
+        check_kernels(op, &sample, LIANA_F32);
+    }
 }
 
 static void test_kernels_of_bf16(void **state)
 {
     const liana__samples *op = *state;
-    for (size_t i = 0; i < op->count; i++) check_kernels(op, &op->items[i], LIANA_BF16);
+    for (size_t i = 0; i < op->count; i++) {
+        const liana__sample sample = liana__samples_at(op, i);
+        check_kernels(op, &sample, LIANA_BF16);
+    }
 }
 
 /* ---- the edges of numbers ---- */

@@ -102,7 +102,7 @@ static void add_sample(liana__test_cases *cases, const liana__samples *op, const
                        liana_dtype dtype, char **first)
 {
     liana_graph *graph = liana__test_new_graph(context);
-    liana_graph_output(graph, "y", sample->build(graph, dtype));
+    liana_graph_output(graph, "y", liana__sample_build(sample, graph, dtype));
     if (liana_graph_status(graph) == LIANA_OK && !is_for_cpu(graph)) {
         char *text = print(graph, &(liana__stablehlo_options){.wide_products = true}), name[160];
         snprintf(name, sizeof name, "%s, sample '%s', %s", op->op->name, sample->name, liana_dtype_name(dtype));
@@ -222,9 +222,10 @@ static void test_samples(void **state)
     liana__test_cases cases = liana__test_cases_open();
     for (size_t i = 0; i < NUM_OPS; i++) {
         for (size_t k = 0; k < all_samples[i]->count; k++) {
+            const liana__sample sample = liana__samples_at(all_samples[i], k);
             char *first = NULL;
             for (int dtype = 0; dtype < LIANA_NUM_DTYPES; dtype++) {
-                add_sample(&cases, all_samples[i], &all_samples[i]->items[k], (liana_dtype)dtype, &first);
+                add_sample(&cases, all_samples[i], &sample, (liana_dtype)dtype, &first);
             }
             free(first);
         }

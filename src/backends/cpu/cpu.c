@@ -52,28 +52,6 @@ static liana_status open_cpu(liana_context *context, const liana__device_request
     return LIANA_OK;
 }
 
-/* Makes every worker's workspace at least so large. */
-static liana_status grow_workspaces(liana__cpu_device *device, size_t size, liana__error *error)
-{
-    if (size <= device->workspace_size) return LIANA_OK;
-    int count = device->num_workers;
-    device->workspace_size = 0;
-    for (int i = 0; i < count; i++) {
-        free(device->workspaces[i]);
-        device->workspaces[i] = NULL;
-    }
-    for (int i = 0; i < count; i++) {
-        device->workspaces[i] = liana__allocate_aligned(size);
-        if (device->workspaces[i]) continue;
-        return liana__fail(error, LIANA_OUT_OF_MEMORY,
-                           "out of memory for the workspace: %d threads need %zu MiB each; use a smaller "
-                           "train.microbatch or fewer threads (LIANA_THREADS)",
-                           count, size >> 20);
-    }
-    device->workspace_size = size;
-    return LIANA_OK;
-}
-
 /* What make_steps made. */
 static void free_steps(liana__cpu_executable *executable)
 {
@@ -105,12 +83,6 @@ static void destroy_executable(liana__executable *base)
     liana__execution_order_free(&executable->schedule);
     liana_graph_destroy(executable->optimized);
     free(executable);
-}
-
-liana_status liana__cpu_grow_scratch(liana__cpu_executable *executable, liana__error *error)
-{
-    executable->base.workspace_size = executable->plan.workspace_size + liana__cpu_private_size(executable);
-    return grow_workspaces((liana__cpu_device *)executable->base.device, executable->base.workspace_size, error);
 }
 
 static liana_status make_workers(liana__cpu_executable *executable, liana__error *error)
@@ -333,9 +305,5 @@ const liana__backend liana__backend_cpu = {
     .executable_destroy = destroy_executable,
     .make_ready = liana__cpu_make_ready_together,
     .execute = execute,
-    .replica_create = liana__cpu_replica_create,
-    .replica_destroy = liana__cpu_replica_destroy,
-    .replica_prepare = liana__cpu_replica_prepare,
-    .replica_compute = liana__cpu_replica_compute,
-    .replica_memory = liana__cpu_replica_memory,
+    .replicas = &liana__cpu_replicas,
 };

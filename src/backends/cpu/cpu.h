@@ -247,8 +247,8 @@ liana_status liana__cpu_list_early_copies(liana__cpu_executable *executable, lia
 liana_status liana__cpu_execute(liana__executable *executable, int worker, liana__buffer *const *inputs,
                                 liana__buffer *const *variables, liana__buffer *const *outputs, liana__error *error);
 
-/* The same of a graph with a gradient, for one of two executions that accumulate into one output: `arrivals` are an enum
- * liana__arrival, NOBODY_YET before both. A failed execution leaves its share undefined; the other goes on. */
+/* The same of a graph with a gradient, for one of two executions that accumulate into one output: `arrivals` are an
+ * enum liana__arrival, NOBODY_YET before both. A failed execution leaves its share undefined; the other goes on. */
 liana_status liana__cpu_execute_and_add(liana__executable *executable, int worker, const liana__cpu_buffers *given,
                                         liana__error *error);
 
@@ -257,15 +257,8 @@ liana_status liana__cpu_execute_together(liana__executable *executable, liana__b
                                          liana__buffer *const *variables, liana__buffer *const *outputs,
                                          liana__error *error);
 
-/* The CPU's replica (replica.c); see backends/replica.h. */
-liana_status liana__cpu_replica_create(liana__device *device, const liana__leaf_plan *plan, liana__replica **replica,
-                                       liana__error *error);
-void liana__cpu_replica_destroy(liana__replica *replica);
-liana_status liana__cpu_replica_prepare(liana__replica *replica, const liana__leaf_batch *batch, liana__error *error);
-liana_status liana__cpu_replica_compute(liana__replica *replica, const liana__leaf_batch *batch,
-                                        const liana__leaf_block **blocks, size_t *num_blocks, liana__error *error);
-void liana__cpu_replica_memory(const liana__replica *replica, const liana__leaf_batch *batch,
-                               liana__replica_memory *memory);
+/* The CPU's (replica.c). */
+extern const liana__replica_functions liana__cpu_replicas;
 
 /* LIANA_VALIDATE: computes a step again with the reference kernel and compares. Errors: INTERNAL with the node, the
  * kernel, the element and both values. */

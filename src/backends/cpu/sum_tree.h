@@ -14,7 +14,8 @@ typedef struct liana__leaf_target {
     const struct liana__output_watch *watch; /* NULL: nobody hears of sums before the leaf is done */
 } liana__leaf_target;
 
-/* Computes leaf `leaf` on worker `worker` (or LIANA__ALL_WORKERS) and writes its sums; see liana__cpu_execute_and_add. */
+/* Computes leaf `leaf` on worker `worker` (or LIANA__ALL_WORKERS) and writes its sums; see
+ * liana__cpu_execute_and_add. */
 typedef liana_status (*liana__run_leaf)(void *user, size_t leaf, int worker, const liana__leaf_target *into,
                                         liana__error *error);
 

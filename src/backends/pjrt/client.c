@@ -1,6 +1,8 @@
 /* Clients of plugins, and their devices. */
 #include "backends/pjrt/client.h"
 
+#include "base/memory.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,4 +125,13 @@ liana_status liana__pjrt_device_describe(const liana__pjrt_client *client, size_
     facts->memory_used = memory.bytes_in_use;
     if (memory.bytes_limit.is_set) facts->memory = memory.bytes_limit.bytes;
     return LIANA_OK;
+}
+
+size_t liana__pjrt_device_room(const liana__pjrt_client *client, size_t number, size_t count)
+{
+    liana__pjrt_device_facts facts;
+    liana__error ignored;
+    const bool known = liana__pjrt_device_describe(client, number, &facts, &ignored) == LIANA_OK;
+    if (!known || facts.memory <= 0) return liana__machine_memory() / 2 / count;
+    return facts.memory > facts.memory_used ? (size_t)(facts.memory - facts.memory_used) : 0;
 }

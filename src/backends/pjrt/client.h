@@ -42,5 +42,8 @@ typedef struct liana__pjrt_device_facts {
 } liana__pjrt_device_facts;
 liana_status liana__pjrt_device_describe(const liana__pjrt_client *client, size_t number,
                                          liana__pjrt_device_facts *facts, liana__error *error) LIANA_MUST_USE;
+/* The bytes that are free on it. Where the plugin does not count memory, it is the host's, which `count` devices share:
+ * half of it, in equal parts. */
+size_t liana__pjrt_device_room(const liana__pjrt_client *client, size_t number, size_t count);
 
 #endif

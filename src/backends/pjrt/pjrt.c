@@ -1,7 +1,6 @@
 /* Accelerators behind PJRT plugins: a graph is written as StableHLO, which the plugin compiles and runs. */
 #include "backends/backend.h"
 
-#include "backends/leaf_loop.h"
 #include "backends/make_executable.h"
 #include "backends/pjrt/buffer.h"
 #include "backends/pjrt/discovery.h"
@@ -12,6 +11,7 @@
 #include "backends/pjrt/repeatable.h"
 #include "backends/pjrt/survey.h"
 #include "backends/pjrt/whole_update.h"
+#include "backends/shard_loop.h"
 #include "base/crc32c.h"
 #include "passes/pass.h"
 #include "stablehlo/module.h"
@@ -163,7 +163,8 @@ static liana_status compile_graph(pjrt_executable *executable, bool locations, l
     return status == LIANA_OK ? status : liana__fail_within(error, "%s, compiling", device->name);
 }
 
-/* A program that the plugin refuses is compiled once more with the places of its ops, so that the plugin can name one. */
+/* A program that the plugin refuses is compiled once more with the places of its ops, so that the plugin can name
+ * one. */
 static liana_status explain(pjrt_executable *executable, liana_status status, liana__error *error)
 {
     liana__error explained = {0};
@@ -220,8 +221,8 @@ static liana_status fail_memory(const pjrt_executable *executable, int64_t least
                               error);
 }
 
-/* The level that another device of the client has chosen for this graph; else the first that fits. All devices take one:
- * programs of different levels may round differently. */
+/* The level that another device of the client has chosen for this graph; else the first that fits. All devices take
+ * one: programs of different levels may round differently. */
 static liana_status find_level(pjrt_executable *executable, const liana_graph *whole, liana__pjrt_origin *origin,
                                liana__error *error)
 {
@@ -378,17 +379,6 @@ const liana__backend liana__backend_pjrt = {
     .compile = compile,
     .executable_destroy = destroy_executable,
     .execute = execute,
-    .replica_create = liana__leaf_loop_create,
-    .replica_destroy = liana__leaf_loop_destroy,
-    .replica_prepare = liana__leaf_loop_prepare,
-    .replica_compute = liana__leaf_loop_compute,
-    .replica_memory = liana__leaf_loop_memory,
-    .whole_create = liana__pjrt_whole_create,
-    .whole_destroy = liana__pjrt_whole_destroy,
-    .whole_keep = liana__pjrt_whole_keep,
-    .whole_stage = liana__pjrt_whole_stage,
-    .whole_launch = liana__pjrt_whole_launch,
-    .whole_collect = liana__pjrt_whole_collect,
-    .whole_drop = liana__pjrt_whole_drop,
-    .whole_memory = liana__pjrt_whole_memory,
+    .replicas = &liana__shard_loop,
+    .whole = &liana__pjrt_whole,
 };

@@ -50,8 +50,8 @@ static liana_status compile(liana__pjrt_program *program, liana__error *error)
     return status;
 }
 
-/* From the disk, or by the plugin's compiler. What is wanted is part of what a file is known by, whatever of it the plugin
- * can do. */
+/* From the disk, or by the plugin's compiler. What is wanted is part of what a file is known by, whatever of it the
+ * plugin can do. */
 static liana_status call_compiler(liana__pjrt_program *program, liana__error *error)
 {
     liana__pjrt_client *client = program->client;

@@ -27,8 +27,8 @@ typedef struct liana__pjrt_program {
     int64_t temporaries; /* bytes that a run needs beside arguments and results; -1: the plugin does not say */
 } liana__pjrt_program;
 
-/* Compiles a module, or takes the equal one that the client has. `options` come without settings, and are not quick; their
- * flags must outlive the program; zeros: it runs on any one device. Errors: those of liana__pjrt_call. */
+/* Compiles a module, or takes the equal one that the client has. `options` come without settings, and are not quick;
+ * their flags must outlive the program; zeros: it runs on any one device. Errors: those of liana__pjrt_call. */
 liana_status liana__pjrt_program_make(liana__pjrt_client *client, const char *text, size_t size,
                                       const liana__pjrt_compile_options *options, liana__pjrt_program **program,
                                       liana__error *error) LIANA_MUST_USE;

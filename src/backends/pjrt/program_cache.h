@@ -1,8 +1,9 @@
 /* program_cache.h - compiled programs on disk, so that the next process need not compile them again.
  *
- * A file holds what made the program (liana, plugin, platform, kind of device, flags, options, StableHLO) and the program. Only
- * an equal one is taken: all of it is compared. A file that is damaged, cut off or of another version counts as missing,
- * and is written anew. A program is code that will run, so the folder must belong to this user alone. */
+ * A file holds what made the program (liana, plugin, platform, kind of device, flags, options, StableHLO) and the
+ * program. Only an equal one is taken: all of it is compared. A file that is damaged, cut off or of another version
+ * counts as missing, and is written anew. A program is code that will run, so the folder must belong to this user
+ * alone. */
 #ifndef LIANA_BACKENDS_PJRT_PROGRAM_CACHE_H
 #define LIANA_BACKENDS_PJRT_PROGRAM_CACHE_H
 
@@ -26,11 +27,12 @@ void *liana__program_cache_read(const liana__pjrt_client *client, const liana__p
 void liana__program_cache_write(const liana__pjrt_client *client, const liana__program_source *source,
                                 void *executable);
 
-/* The plugin's bytes of a loaded executable: args->bytes. Free them with args->release, if it is set. Returns false if the
- * plugin does not give them. */
+/* The plugin's bytes of a loaded executable: args->bytes. Free them with args->release, if it is set. Returns false if
+ * the plugin does not give them. */
 bool liana__program_serialize(const liana__pjrt_plugin *plugin, void *executable, liana__pjrt_serialize_args *args);
 
-/* Removes the oldest programs of a folder until the rest take at most so many bytes. Other files stay, and do not count. */
+/* Removes the oldest programs of a folder until the rest take at most so many bytes. Other files stay, and do not
+ * count. */
 void liana__program_cache_trim(const char *folder, uint64_t most);
 
 /* The folder that is used: LIANA_PROGRAM_CACHE, else "programs" in liana__cache_folder. NULL: none, since

@@ -1,7 +1,7 @@
 /* Lays out batches for whole updates, and sends them. */
 #include "backends/pjrt/staging.h"
 
-#include "backends/leaf_programs.h"
+#include "backends/shard_programs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -72,7 +72,7 @@ static void fill_present(float *present, int64_t there, int64_t size)
     for (int64_t i = 0; i < size; i++) present[i] = i < there ? 1 : 0;
 }
 
-/* The rows of a leaf, and behind them copies of the batch's first row: values that any input may have. */
+/* The rows of a shard, and behind them copies of the batch's first row: values that any input may have. */
 static void fill_rows(char *to, const char *rows, size_t bytes, const liana__leaf *leaf, int64_t size)
 {
     const size_t there = (size_t)leaf->size * bytes;
@@ -86,7 +86,7 @@ static void fill_records(int32_t *to, const uint64_t *records, const liana__leaf
     for (int64_t i = 0; i < size; i++) to[i] = (int32_t)(i < leaf->size ? records[leaf->begin + i] : records[0]);
 }
 
-/* One place of a device; a leaf of size 0: there is none for it. */
+/* One place of a device; a shard of size 0: there is none for it. */
 static void fill_place(liana__staging *staging, const liana__leaf_batch *batch, size_t place, const liana__leaf *leaf)
 {
     const liana__staging_layout *layout = staging->layout;
@@ -110,7 +110,7 @@ void liana__staging_add(liana__staging *staging, const liana__leaf_batch *batch)
     const size_t step = (size_t)staging->num_steps++, places = (size_t)layout->places;
     const liana__leaf none = {batch->num_leaves ? batch->leaves[0].begin : 0, 0};
     for (size_t device = 0; device < layout->num_devices; device++) {
-        /* Neighbours stay together, and no device has more than one leaf more than another. */
+        /* Neighbours stay together, and no device has more than one shard more than another. */
         const size_t first = device * batch->num_leaves / layout->num_devices,
                      end = (device + 1) * batch->num_leaves / layout->num_devices;
         for (size_t i = 0; i < places; i++) {

@@ -6,10 +6,10 @@
 #include "backends/pjrt/buffer.h"
 #include "backends/replica.h"
 
-/* How leaves lie in an execution's inputs: by update, then by place. A device has `places` places for leaves of `size`
+/* How shards lie in an execution's inputs: by update, then by place. A device has `places` places for shards of `size`
  * rows in each update. */
 typedef struct liana__staging_layout {
-    const liana_graph *leaves; /* its inputs are those of one round: some leaves side by side */
+    const liana_graph *leaves; /* its inputs are those of one round: some shards side by side */
     const size_t *components;  /* by input; LIANA__COMPONENT_PRESENT: which rows are examples */
     const bool *in_table;      /* by input: instead of its rows their places in a table are sent; NULL: of none */
     int64_t size, places;

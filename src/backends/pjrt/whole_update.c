@@ -3,14 +3,13 @@
 #include "backends/pjrt/whole_update.h"
 
 #include "backends/dump.h"
-#include "backends/leaf_programs.h"
 #include "backends/pjrt/error_place.h"
 #include "backends/pjrt/memory_advice.h"
-#include "backends/pjrt/platform.h"
 #include "backends/pjrt/program.h"
 #include "backends/pjrt/staging.h"
 #include "backends/pjrt/tables.h"
 #include "backends/pjrt/whole_graphs.h"
+#include "backends/shard_programs.h"
 
 #include <stdlib.h>
 
@@ -59,7 +58,7 @@ static void free_device(const whole_update *own, whole_device *device)
     free(device->results);
 }
 
-void liana__pjrt_whole_destroy(liana__whole *whole)
+static void destroy_whole(liana__whole *whole)
 {
     whole_update *own = (whole_update *)whole;
     if (!own) return;
@@ -135,7 +134,8 @@ static liana_status print(const whole_update *own, bool locations, char **text, 
     return liana__stablehlo_print_whole(&own->graphs.shape, &own->variables, &options, text, error);
 }
 
-/* A program that the plugin refuses is compiled once more with the places of its ops, so that the plugin can name one. */
+/* A program that the plugin refuses is compiled once more with the places of its ops, so that the plugin can name
+ * one. */
 static liana_status explain(whole_update *own, liana_status status, liana__error *error)
 {
     liana__error explained = {0};
@@ -181,7 +181,7 @@ static liana_status find_room_for_tables(const whole_update *own, int64_t all, i
                        (double)(all > 0 ? all : 0) / MIB);
 }
 
-/* Compiles so many leaves side by side; `recomputed` is the level of recompute.h. `room` is what they may take, of
+/* Compiles so many shards side by side; `recomputed` is the level of recompute.h. `room` is what they may take, of
  * `all_room`. */
 static liana_status compile_leaves(whole_update *own, int64_t side, int recomputed, int64_t all_room, int64_t *room,
                                    liana__error *error)
@@ -202,7 +202,7 @@ static bool fits(const whole_update *own, liana_status status, int64_t room)
     return status == LIANA_OK && own->program->temporaries <= room;
 }
 
-/* One leaf at a time is too much: parts of it are computed twice. */
+/* One shard at a time is too much: parts of it are computed twice. */
 static liana_status compile_recomputed(whole_update *own, int64_t all_room, liana__error *error)
 {
     int64_t room, least = own->program ? own->program->temporaries : -1;
@@ -221,10 +221,11 @@ static liana_status compile_recomputed(whole_update *own, int64_t all_room, lian
                               own->handles[0]->memory_limit == 0, error);
 }
 
-/* As many leaves side by side as fit. Compilers for TPUs refuse what does not. */
+/* As many shards side by side as fit. Compilers for TPUs refuse what does not. */
 static liana_status compile_what_fits(whole_update *own, liana__error *error)
 {
-    const int64_t all_room = (int64_t)liana__pjrt_room(own->handles[0], own->count);
+    const liana__pjrt_device *first = own->devices[0].device;
+    const int64_t all_room = (int64_t)liana__pjrt_device_room(first->client, first->number, own->count);
     const bool may_recompute = own->handles[0]->memory_limit > 0;
     int64_t room, side = own->plan.side_by_side ? liana__whole_places(&own->plan, own->count) : 1;
     liana_status status = compile_leaves(own, side, 0, all_room, &room, error);
@@ -292,8 +293,8 @@ static liana_status set_up(whole_update *own, liana__device *const *devices, lia
     return make_lists(own, error);
 }
 
-liana_status liana__pjrt_whole_create(liana__device *const *devices, size_t count, const liana__whole_plan *plan,
-                                      liana__whole **whole, liana__error *error)
+static liana_status create_whole(liana__device *const *devices, size_t count, const liana__whole_plan *plan,
+                                 liana__whole **whole, liana__error *error)
 {
     *whole = NULL;
     whole_update *own = calloc(1, sizeof *own);
@@ -306,14 +307,14 @@ liana_status liana__pjrt_whole_create(liana__device *const *devices, size_t coun
                                           .num_devices = count};
     liana_status status = set_up(own, devices, error);
     if (status != LIANA_OK) {
-        liana__pjrt_whole_destroy((liana__whole *)own);
+        destroy_whole((liana__whole *)own);
         return status;
     }
     *whole = (liana__whole *)own;
     return LIANA_OK;
 }
 
-void liana__pjrt_whole_memory(const liana__whole *whole, liana__replica_memory *memory)
+static void memory_whole(const liana__whole *whole, liana__replica_memory *memory)
 {
     const whole_update *own = (const whole_update *)whole;
     const int64_t temporaries = own->program->temporaries > 0 ? own->program->temporaries : 0;
@@ -364,13 +365,13 @@ static liana__buffer **buffer_of(const whole_update *own, size_t device, size_t 
 
 /* ---- running ---- */
 
-liana_status liana__pjrt_whole_keep(liana__whole *whole, const liana__leaf_batch *batch, liana__error *error)
+static liana_status keep_whole(liana__whole *whole, const liana__leaf_batch *batch, liana__error *error)
 {
     whole_update *own = (whole_update *)whole;
     return batch ? liana__tables_keep(&own->tables, batch, error) : liana__tables_send(&own->tables, error);
 }
 
-liana_status liana__pjrt_whole_stage(liana__whole *whole, const liana__leaf_batch *batch, liana__error *error)
+static liana_status stage_whole(liana__whole *whole, const liana__leaf_batch *batch, liana__error *error)
 {
     whole_update *own = (whole_update *)whole;
     liana__staging *staging = &own->stagings[own->next];
@@ -379,7 +380,7 @@ liana_status liana__pjrt_whole_stage(liana__whole *whole, const liana__leaf_batc
     return (size_t)staging->num_steps == own->plan.most_steps ? liana__staging_send_rows(staging, error) : LIANA_OK;
 }
 
-liana_status liana__pjrt_whole_drop(liana__whole *whole, liana__error *error)
+static liana_status drop_whole(liana__whole *whole, liana__error *error)
 {
     whole_update *own = (whole_update *)whole;
     return liana__staging_clear(&own->stagings[own->next], error);
@@ -468,7 +469,7 @@ static liana_status fail_run(whole_update *own, liana_status status, liana__erro
                               own->handles[0]->memory_limit == 0, error);
 }
 
-liana_status liana__pjrt_whole_launch(liana__whole *whole, const float *scalars, liana__error *error)
+static liana_status launch_whole(liana__whole *whole, const float *scalars, liana__error *error)
 {
     whole_update *own = (whole_update *)whole;
     liana__staging *staging = &own->stagings[own->next];
@@ -490,8 +491,8 @@ liana_status liana__pjrt_whole_launch(liana__whole *whole, const float *scalars,
     return status;
 }
 
-liana_status liana__pjrt_whole_collect(liana__whole *whole, float *first, float *penalties, int *statuses,
-                                       liana__error *error)
+static liana_status collect_whole(liana__whole *whole, float *first, float *penalties, int *statuses,
+                                  liana__error *error)
 {
     whole_update *own = (whole_update *)whole;
     const size_t columns = (size_t)own->rows->shape.dims[1], num_sums = columns - (own->graphs.shape.penalty ? 2 : 1);
@@ -506,3 +507,6 @@ liana_status liana__pjrt_whole_collect(liana__whole *whole, float *first, float 
     own->num_steps = 0;
     return liana__staging_clear(&own->stagings[own->next ^ 1], error);
 }
+
+const liana__whole_functions liana__pjrt_whole = {create_whole, destroy_whole, keep_whole, stage_whole,
+                                                  launch_whole, collect_whole, drop_whole, memory_whole};

@@ -7,8 +7,8 @@
 #include "base/text.h"
 
 /* Adds the settings to `bytes`, as a DebugOptions in protobuf's wire format, those of XLA_FLAGS among them: compiles a
- * program of nothing, and reads it. Adds nothing if the plugin does not write programs out, or not in the way that is known
- * here. Errors: those of compiling; OUT_OF_MEMORY. */
+ * program of nothing, and reads it. Adds nothing if the plugin does not write programs out, or not in the way that is
+ * known here. Errors: those of compiling; OUT_OF_MEMORY. */
 liana_status liana__xla_settings_read(const liana__pjrt_client *client, liana__text *bytes, liana__error *error)
     LIANA_MUST_USE;
 

@@ -3,13 +3,13 @@
  * numbers, whatever the caller's thread does.
  *
  * It behaves like an accelerator, so that the device contract is tested where there is none: an upload copies as late
- * as it may, results always come in new buffers, a donated buffer loses its contents, and leaves have one static size.
+ * as it may, results always come in new buffers, a donated buffer loses its contents, and shards have one static size.
  */
 #include "backends/reference/reference_buffer.h"
 
 #include "backends/kernel_choice.h"
-#include "backends/leaf_loop.h"
 #include "backends/make_executable.h"
+#include "backends/shard_loop.h"
 
 #include "base/denormals.h"
 #include "base/memory.h"
@@ -204,9 +204,5 @@ const liana__backend liana__backend_reference = {
     .compile = compile,
     .executable_destroy = destroy_executable,
     .execute = execute,
-    .replica_create = liana__leaf_loop_create,
-    .replica_destroy = liana__leaf_loop_destroy,
-    .replica_prepare = liana__leaf_loop_prepare,
-    .replica_compute = liana__leaf_loop_compute,
-    .replica_memory = liana__leaf_loop_memory,
+    .replicas = &liana__shard_loop,
 };

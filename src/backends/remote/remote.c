@@ -3,7 +3,7 @@
 #include "backends/remote/device.h"
 #include "backends/remote/names.h"
 
-#include "backends/leaf_loop.h"
+#include "backends/shard_loop.h"
 #include "base/context.h"
 #include "ir/graph_file.h"
 
@@ -321,9 +321,7 @@ static const char *const names[] = {"/job:worker/task:0/cpu:0", NULL};
         .close = close_device, .count = count_devices, .upload = liana__served_upload, .wait = liana__served_wait, \
         .download = liana__served_download, .buffer_destroy = liana__served_buffer_destroy, .compile = compile,    \
         .executable_destroy = destroy_executable, .make_ready = make_ready, .execute = execute,                    \
-        .replica_create = liana__leaf_loop_create, .replica_destroy = liana__leaf_loop_destroy,                    \
-        .replica_prepare = liana__leaf_loop_prepare, .replica_compute = liana__leaf_loop_compute,                  \
-        .replica_memory = liana__leaf_loop_memory,                                                                 \
+        .replicas = &liana__shard_loop,                                                                            \
     }
 
 const liana__backend liana__backend_remote = REMOTE_BACKEND(false);

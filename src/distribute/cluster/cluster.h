@@ -142,16 +142,11 @@ liana_status liana__cluster_gather_sized(liana__cluster *cluster, const void *ow
                                          liana__error *error) LIANA_MUST_USE;
 void liana__gathered_free(liana__gathered *gathered);
 
-/* Everybody gets what the process `from` has; 0: the chief. Errors: UNAVAILABLE where it dies before it has told. */
-liana_status liana__cluster_broadcast(liana__cluster *cluster, size_t from, void *data, size_t size,
-                                      liana__error *error) LIANA_MUST_USE;
-/* The same of a size that only `from` knows: *data is malloc'ed for the others, and `from` gives its own. */
-liana_status liana__cluster_broadcast_sized(liana__cluster *cluster, size_t from, void **data, size_t *size,
-                                            liana__error *error) LIANA_MUST_USE;
-
-/* The same from rank `from`, where 0 is rank 0 itself. All pass the same rank, so all fail alike if it dies. */
+/* Everybody gets what the process `from` has. All pass the same rank, so all fail alike if it dies. Errors: UNAVAILABLE where
+ * it dies before it has told. */
 liana_status liana__cluster_tell(liana__cluster *cluster, size_t from, void *data, size_t size, liana__error *error)
     LIANA_MUST_USE;
+/* The same of a size that only `from` knows: *data is malloc'ed for the others, and `from` gives its own. */
 liana_status liana__cluster_tell_sized(liana__cluster *cluster, size_t from, void **data, size_t *size,
                                        liana__error *error) LIANA_MUST_USE;
 

@@ -2,7 +2,7 @@
 #include "distribute/cluster/cluster_replicas.h"
 
 #include "backends/host_add.h"
-#include "backends/leaf_programs.h"
+#include "backends/shard_programs.h"
 #include "base/denormals.h"
 #include "distribute/cluster/block_exchange.h"
 #include "distribute/cluster/exchange_options.h"
@@ -366,16 +366,9 @@ typedef struct search {
 static liana_status find(void *user, liana__cluster *cluster, liana__error *error)
 {
     const search *of = user;
-    const size_t rank = cluster->place.rank;
     finding here = {0};
     LIANA_TRY(liana__sliced_update_check(&of->own->update, of->what, &here.count, here.name, error));
-    LIANA_TRY(liana__cluster_send_to_all(cluster, LIANA__MESSAGE_GATHER, &here, sizeof here, error));
-    for (size_t i = 0; i < liana__cluster_size(cluster); i++) {
-        of->all[i] = i == rank ? here : (finding){0};
-        if (i == rank || !liana__cluster_is_member(cluster, i)) continue;
-        LIANA_TRY(liana__cluster_receive(cluster, i, LIANA__MESSAGE_GATHER, 0, &of->all[i], sizeof here, error));
-    }
-    return LIANA_OK;
+    return liana__cluster_exchange(cluster, &here, sizeof here, of->all, NULL, error);
 }
 
 static liana_status check(liana__strategy_instance *instance, liana__checked what, liana__non_finite *found,

@@ -17,19 +17,7 @@ typedef struct gathering {
 static liana_status gather(void *user, liana__cluster *cluster, liana__error *error)
 {
     const gathering *of = user;
-    const size_t count = liana__cluster_size(cluster), rank = cluster->place.rank, size = of->size;
-    LIANA_TRY(liana__cluster_send_to_all(cluster, LIANA__MESSAGE_GATHER, of->own, size, error));
-    for (size_t i = 0; i < count; i++) {
-        char *to = (char *)of->all + i * size;
-        if (i == rank) {
-            if (size) memmove(to, of->own, size);
-        } else if (!liana__cluster_is_member(cluster, i)) {
-            if (size) memset(to, 0, size);
-        } else {
-            LIANA_TRY(liana__cluster_receive(cluster, i, LIANA__MESSAGE_GATHER, 0, to, size, error));
-        }
-    }
-    return LIANA_OK;
+    return liana__cluster_exchange(cluster, of->own, of->size, of->all, NULL, error);
 }
 
 liana_status liana__cluster_gather(liana__cluster *cluster, const void *own, size_t size, void *all,
@@ -76,8 +64,7 @@ static liana_status gather_all_sizes(sized_gathering *of, liana__cluster *cluste
     const uint64_t own_size = of->size;
     uint64_t *sizes = calloc(of->count, sizeof *sizes);
     if (!sizes) return liana__fail_memory(error, "what the processes tell each other");
-    gathering of_sizes = {&own_size, sizeof own_size, sizes};
-    liana_status status = gather(&of_sizes, cluster, error);
+    liana_status status = liana__cluster_exchange(cluster, &own_size, sizeof own_size, sizes, NULL, error);
     if (status == LIANA_OK) status = lay_out(of, sizes, error);
     free(sizes);
     return status;
@@ -86,20 +73,9 @@ static liana_status gather_all_sizes(sized_gathering *of, liana__cluster *cluste
 static liana_status gather_sized(void *user, liana__cluster *cluster, liana__error *error)
 {
     sized_gathering *of = user;
-    const size_t rank = cluster->place.rank;
     LIANA_TRY(gather_all_sizes(of, cluster, error));
     liana__cluster_begin(cluster);
-    LIANA_TRY(liana__cluster_send_to_all(cluster, LIANA__MESSAGE_GATHER, of->own, of->size, error));
-    for (size_t i = 0; i < of->count; i++) {
-        char *to = of->all->data + of->all->offsets[i];
-        const size_t expected = of->all->offsets[i + 1] - of->all->offsets[i];
-        if (i == rank) {
-            if (of->size) memcpy(to, of->own, of->size);
-        } else if (liana__cluster_is_member(cluster, i)) {
-            LIANA_TRY(liana__cluster_receive(cluster, i, LIANA__MESSAGE_GATHER, 0, to, expected, error));
-        }
-    }
-    return LIANA_OK;
+    return liana__cluster_exchange(cluster, of->own, of->size, of->all->data, of->all->offsets, error);
 }
 
 /* The sizes of all, then their messages. */
@@ -185,18 +161,6 @@ liana_status liana__cluster_tell_sized(liana__cluster *cluster, size_t from, voi
         ((char *)*data)[*size] = 0;
     }
     return liana__cluster_tell(cluster, from, *data, *size, error);
-}
-
-liana_status liana__cluster_broadcast(liana__cluster *cluster, size_t from, void *data, size_t size,
-                                      liana__error *error)
-{
-    return liana__cluster_tell(cluster, from ? from : cluster->chief, data, size, error);
-}
-
-liana_status liana__cluster_broadcast_sized(liana__cluster *cluster, size_t from, void **data, size_t *size,
-                                            liana__error *error)
-{
-    return liana__cluster_tell_sized(cluster, from ? from : cluster->chief, data, size, error);
 }
 
 liana_status liana__cluster_agree(liana__cluster *cluster, bool *any, liana__error *error)

@@ -43,7 +43,7 @@ static liana_status tell(liana__cluster *cluster, liana__error *error)
         if (i == cluster->place.rank) continue;
         liana_status status = liana__members_send_alarm(cluster, i, own->position, error);
         if (status == LIANA_OK && !own->is_dead[i]) {
-            status = transport->send(cluster->instance, i, view_key(own), &mine, sizeof mine, error);
+            status = liana__transport_send(transport, cluster->instance, i, view_key(own), &mine, sizeof mine, error);
         }
         /* Who cannot be reached will be found to be gone. */
         if (status != LIANA_OK && status != LIANA_UNAVAILABLE) return status;
@@ -63,8 +63,8 @@ static liana_status hear(liana__cluster *cluster, bool *changed, liana__error *e
         if (i == cluster->place.rank || own->is_dead[i]) continue;
         for (;;) {
             const liana_status status =
-                cluster->transport->receive(cluster->instance, i, view_key(own), &theirs, sizeof theirs,
-                                            liana__clock_seconds() + LIANA__BETWEEN_LOOKS, error);
+                liana__transport_receive(cluster->transport, cluster->instance, i, view_key(own), &theirs,
+                                         sizeof theirs, liana__clock_seconds() + LIANA__BETWEEN_LOOKS, error);
             if (status == LIANA_OK) break;
             if (status != LIANA_UNAVAILABLE) return status;
             liana__members_look(cluster);

@@ -33,13 +33,15 @@ static void take_leave(liana__cluster *cluster)
     size_t size;
     for (size_t i = 0; i < recovery->size; i++) {
         if (i == cluster->place.rank || !liana__cluster_is_member(cluster, i)) continue;
-        if (transport->send(cluster->instance, i, liana__members_close_key(), NULL, 0, NULL) != LIANA_OK) return;
+        if (liana__transport_send(transport, cluster->instance, i, liana__members_close_key(), NULL, 0, NULL) !=
+            LIANA_OK)
+            return;
     }
     for (size_t i = 0; i < recovery->size; i++) {
         if (i == cluster->place.rank) continue;
         while (liana__cluster_is_member(cluster, i) &&
-               transport->receive(cluster->instance, i, liana__members_close_key(), NULL, 0,
-                                  liana__clock_seconds() + LIANA__BETWEEN_LOOKS, NULL) != LIANA_OK) {
+               liana__transport_receive(transport, cluster->instance, i, liana__members_close_key(), NULL, 0,
+                                        liana__clock_seconds() + LIANA__BETWEEN_LOOKS, NULL) != LIANA_OK) {
             if (liana__clock_seconds() > end || recovery->failure.status != LIANA_OK) return;
             /* Who has closed and is gone had nothing more to ask. */
             if (transport->is_gone(cluster->instance, i) &&

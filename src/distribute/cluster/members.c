@@ -53,7 +53,8 @@ static void hear_alarms(liana__cluster *cluster, size_t from)
         if (!cluster->transport->peek(cluster->instance, from, key, &size)) return;
         unsigned char *said = calloc(expected, sizeof *said);
         if (!said) return;
-        const liana_status status = cluster->transport->receive(cluster->instance, from, key, said, expected, 0, NULL);
+        const liana_status status =
+            liana__transport_receive(cluster->transport, cluster->instance, from, key, said, expected, 0, NULL);
         own->alarms_from[from]++;
         if (status == LIANA_OK) hear_alarm(own, from, said);
         free(said);
@@ -69,7 +70,8 @@ liana_status liana__members_send_alarm(liana__cluster *cluster, size_t to, uint6
     memcpy(said, &position, sizeof position);
     for (size_t i = 0; i < own->size; i++) said[sizeof position + i] = own->is_dead[i];
     const liana__message_key key = lasting_key(LIANA__MESSAGE_ALARM, own->alarms_to[to]++);
-    const liana_status status = cluster->transport->send(cluster->instance, to, key, said, size, error);
+    const liana_status status =
+        liana__transport_send(cluster->transport, cluster->instance, to, key, said, size, error);
     free(said);
     return status;
 }

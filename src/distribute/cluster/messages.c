@@ -3,6 +3,8 @@
 
 #include "base/clock.h"
 
+#include <string.h>
+
 /* ---- who is who ---- */
 
 size_t liana__cluster_size(const liana__cluster *cluster)
@@ -54,9 +56,8 @@ liana_status liana__cluster_send_parts(const liana__cluster *cluster, size_t to,
     const bool exchanges =
         kind == LIANA__MESSAGE_REPORT || kind == LIANA__MESSAGE_BLOCKS || kind == LIANA__MESSAGE_VARIABLES;
     if (cluster->phases && exchanges) cluster->phases->phase = LIANA__PHASE_EXCHANGES;
-    const liana_status status =
-        cluster->transport->send_parts(cluster->instance, to, liana__cluster_key(cluster, kind, part), parts, num_parts,
-                                       error);
+    const liana_status status = cluster->transport->send(cluster->instance, to, liana__cluster_key(cluster, kind, part),
+                                                         parts, num_parts, error);
     if (status == LIANA_UNAVAILABLE && cluster->recovery) cluster->recovery->lost = true;
     return status;
 }
@@ -67,20 +68,16 @@ liana_status liana__cluster_send(const liana__cluster *cluster, size_t to, liana
     return liana__cluster_send_parts(cluster, to, kind, part, &(liana__message_part){data, size}, 1, error);
 }
 
-/* A message that is awaited: `data` receives a copy, or `message` its memory. */
+/* A message that is awaited. */
 typedef struct awaited {
     size_t from;
     liana__message_key key;
-    void *data;
-    liana__message *message;
-    size_t size;
+    liana__receipt wanted;
 } awaited;
 
 static liana_status wait_until(const liana__cluster *cluster, const awaited *of, double until, liana__error *error)
 {
-    const liana__transport *transport = cluster->transport;
-    if (of->message) return transport->take(cluster->instance, of->from, of->key, of->size, until, of->message, error);
-    return transport->receive(cluster->instance, of->from, of->key, of->data, of->size, until, error);
+    return cluster->transport->receive(cluster->instance, of->from, of->key, &of->wanted, until, error);
 }
 
 /* Whether nothing more comes of `from`, or a process of this generation is gone. */
@@ -117,14 +114,14 @@ static liana_status wait_for(const liana__cluster *cluster, const awaited *of, l
 liana_status liana__cluster_receive(const liana__cluster *cluster, size_t from, liana__cluster_message kind,
                                     size_t part, void *data, size_t size, liana__error *error)
 {
-    return wait_for(cluster, &(awaited){from, liana__cluster_key(cluster, kind, part), data, NULL, size}, error);
+    return wait_for(cluster, &(awaited){from, liana__cluster_key(cluster, kind, part), {data, NULL, size}}, error);
 }
 
 liana_status liana__cluster_take(const liana__cluster *cluster, size_t from, liana__cluster_message kind, size_t part,
                                  size_t size, liana__message *message, liana__error *error)
 {
     *message = (liana__message){0};
-    return wait_for(cluster, &(awaited){from, liana__cluster_key(cluster, kind, part), NULL, message, size}, error);
+    return wait_for(cluster, &(awaited){from, liana__cluster_key(cluster, kind, part), {NULL, message, size}}, error);
 }
 
 liana_status liana__cluster_send_to_all(const liana__cluster *cluster, liana__cluster_message kind, const void *data,
@@ -135,6 +132,24 @@ liana_status liana__cluster_send_to_all(const liana__cluster *cluster, liana__cl
         const size_t to = (own + i) % count;
         if (!liana__cluster_is_member(cluster, to)) continue;
         LIANA_TRY(liana__cluster_send(cluster, to, kind, 0, data, size, error));
+    }
+    return LIANA_OK;
+}
+
+liana_status liana__cluster_exchange(const liana__cluster *cluster, const void *own, size_t size, void *all,
+                                     const size_t *offsets, liana__error *error)
+{
+    LIANA_TRY(liana__cluster_send_to_all(cluster, LIANA__MESSAGE_GATHER, own, size, error));
+    for (size_t i = 0; i < liana__cluster_size(cluster); i++) {
+        const size_t begin = offsets ? offsets[i] : i * size, expected = offsets ? offsets[i + 1] - begin : size;
+        char *to = expected ? (char *)all + begin : NULL;
+        if (i == cluster->place.rank) {
+            if (expected) memmove(to, own, expected);
+        } else if (liana__cluster_is_member(cluster, i)) {
+            LIANA_TRY(liana__cluster_receive(cluster, i, LIANA__MESSAGE_GATHER, 0, to, expected, error));
+        } else if (expected) {
+            memset(to, 0, expected);
+        }
     }
     return LIANA_OK;
 }

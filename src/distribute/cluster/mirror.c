@@ -110,7 +110,7 @@ static liana_status find_holders(liana__sliced_update *own, const unsigned char 
 static size_t state_size(const liana__sliced_update *own, const liana__slice *slice)
 {
     size_t size = sizeof slice->applied + liana__slice_bytes(slice, true) + liana__slice_bytes(slice, false);
-    for (size_t i = 0; i < own->num_slices * own->plan->num_sum_rounds; i++) {
+    for (size_t i = 0; i < own->num_slices * own->plan->update->num_rounds; i++) {
         size += (size_t)own->round_sizes[i] * sizeof(float);
     }
     return size;
@@ -120,7 +120,7 @@ static size_t round_bytes(const liana__sliced_update *own, size_t round)
 {
     size_t size = 0;
     for (size_t i = 0; i < own->num_slices; i++) {
-        size += (size_t)own->round_sizes[i * own->plan->num_sum_rounds + round] * sizeof(float);
+        size += (size_t)own->round_sizes[i * own->plan->update->num_rounds + round] * sizeof(float);
     }
     return size;
 }
@@ -132,7 +132,7 @@ static liana_status write_state(const liana__sliced_update *own, const liana__sl
     to += sizeof slice->applied;
     LIANA_TRY(liana__slice_read_all(slice, to, error));
     to += liana__slice_bytes(slice, true) + liana__slice_bytes(slice, false);
-    for (size_t round = 0; round < own->plan->num_sum_rounds; round++) {
+    for (size_t round = 0; round < own->plan->update->num_rounds; round++) {
         memcpy(to, own->chunk_sums[round], round_bytes(own, round));
         to += round_bytes(own, round);
     }
@@ -146,7 +146,7 @@ static liana_status read_state(liana__sliced_update *own, liana__slice *slice, c
     LIANA_TRY(liana__slice_write_all(slice, from, error));
     from += liana__slice_bytes(slice, true) + liana__slice_bytes(slice, false);
     /* The same in all that have applied the update; who has not computes them anew. */
-    for (size_t round = 0; slice->applied > own->num_updates && round < own->plan->num_sum_rounds; round++) {
+    for (size_t round = 0; slice->applied > own->num_updates && round < own->plan->update->num_rounds; round++) {
         memcpy(own->chunk_sums[round], from, round_bytes(own, round));
         from += round_bytes(own, round);
     }

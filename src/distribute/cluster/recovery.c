@@ -232,13 +232,7 @@ static liana_status complete(liana__cluster *cluster, const liana__operation *op
 static liana_status hear_all(void *user, liana__cluster *cluster, liana__error *error)
 {
     (void)user;
-    const size_t count = liana__cluster_size(cluster), own = cluster->place.rank;
-    LIANA_TRY(liana__cluster_send_to_all(cluster, LIANA__MESSAGE_GATHER, NULL, 0, error));
-    for (size_t i = 0; i < count; i++) {
-        if (i == own || !liana__cluster_is_member(cluster, i)) continue;
-        LIANA_TRY(liana__cluster_receive(cluster, i, LIANA__MESSAGE_GATHER, 0, NULL, 0, error));
-    }
-    return LIANA_OK;
+    return liana__cluster_exchange(cluster, NULL, 0, NULL, NULL, error);
 }
 
 static const liana__operation hearing = {.run = hear_all, .hears_all = true};

@@ -74,6 +74,11 @@ liana_status liana__members_send_alarm(liana__cluster *cluster, size_t to, uint6
 /* Of a message of the running operation. */
 liana__message_key liana__cluster_key(const liana__cluster *cluster, liana__cluster_message kind, size_t part);
 
+/* In the running operation everybody gets everybody's `own`, by rank; zeros of those that are gone. `offsets`: where each
+ * begins in `all`, and one more; NULL: all have `size` bytes. */
+liana_status liana__cluster_exchange(const liana__cluster *cluster, const void *own, size_t size, void *all,
+                                     const size_t *offsets, liana__error *error) LIANA_MUST_USE;
+
 /* ---- generation.c ---- */
 
 /* All who are left agree on a new generation; `positions` are set. Errors: UNAVAILABLE if the others have gone on

@@ -78,35 +78,37 @@ static liana_status add_variables(liana__slice *own, const liana_graph *graph, l
 
 /* ---- the plan ---- */
 
-static liana_status build_update(void *user, liana_graph **graph, liana__error *error)
+/* An update that cannot be cut is the first slice's. *which is what is built; false: nothing is. */
+static bool builds(const liana__slice *own, size_t *which)
 {
-    liana__slice *own = user;
-    const liana__strategy_plan *plan = own->plan;
-    *graph = NULL;
-    if (plan->slicing) {
-        LIANA_TRY(plan->slicing->build_update(plan->user, own->number, graph, error));
-    } else if (own->number == 0) {
-        LIANA_TRY(plan->build_update(plan->user, graph, error));
-    }
-    liana_status status = add_variables(own, *graph, error);
-    if (status != LIANA_OK) liana_graph_destroy(*graph);
+    *which = own->plan->update->cut ? own->number : LIANA__WHOLE_UPDATE;
+    return own->plan->update->cut || own->number == 0;
+}
+
+static liana_status add_variables_or_free(liana__slice *own, liana_graph *graph, liana__error *error)
+{
+    const liana_status status = add_variables(own, graph, error);
+    if (status != LIANA_OK) liana_graph_destroy(graph);
     return status;
 }
 
-static liana_status build_sums(void *user, size_t round, liana_graph **graph, liana__error *error)
+static liana_status build(void *user, size_t slice, liana_graph **graph, liana__error *error)
 {
     liana__slice *own = user;
-    const liana__strategy_plan *plan = own->plan;
+    const liana__update_functions *update = own->plan->update;
     *graph = NULL;
-    if (plan->slicing) {
-        LIANA_TRY(plan->slicing->build_sums(plan->user, own->number, round, graph, error));
-    } else if (own->number == 0) {
-        LIANA_TRY(plan->build_sums(plan->user, round, graph, error));
-    }
+    if (builds(own, &slice)) LIANA_TRY(update->build(update->user, slice, graph, error));
+    return add_variables_or_free(own, *graph, error);
+}
+
+static liana_status build_round(void *user, size_t slice, size_t round, liana_graph **graph, liana__error *error)
+{
+    liana__slice *own = user;
+    const liana__update_functions *update = own->plan->update;
+    *graph = NULL;
+    if (builds(own, &slice)) LIANA_TRY(update->build_round(update->user, slice, round, graph, error));
     if (!*graph) own->of_part.updates_ignore_sums = true;
-    liana_status status = add_variables(own, *graph, error);
-    if (status != LIANA_OK) liana_graph_destroy(*graph);
-    return status;
+    return add_variables_or_free(own, *graph, error);
 }
 
 /* The part of the own sums that an input reads; SIZE_MAX if there is no memory for it. */
@@ -116,9 +118,9 @@ static size_t find_sum(void *user, const char *input)
     const liana__strategy_plan *plan = own->plan;
     char name[512];
     liana__slice_part part = {0};
-    bool is_piece = plan->slicing && !liana__variables_find(plan->variables, input) &&
+    bool is_piece = plan->update->cut && !liana__variables_find(plan->variables, input) &&
                     liana__piece_of_name(input, name, sizeof name, &part.begin, &part.end);
-    part.thing = plan->find_sum(plan->user, is_piece ? name : input);
+    part.thing = plan->update->find_sum(plan->update->user, is_piece ? name : input);
     liana__slice_map *map = &own->map;
     for (size_t i = 0; i < map->counts[LIANA__PARTS_OF_SUMS]; i++) {
         const liana__slice_part *known = &map->parts[LIANA__PARTS_OF_SUMS][i];
@@ -167,7 +169,7 @@ static liana_status make_sums(liana__slice *own, liana__error *error)
 {
     own->sums = calloc(own->map.counts[LIANA__PARTS_OF_SUMS] + 1, sizeof *own->sums);
     if (!own->sums) return liana__fail_memory(error, "the sums of a slice");
-    for (size_t number = 0; number <= own->plan->num_sum_rounds; number++) {
+    for (size_t number = 0; number <= own->plan->update->num_rounds; number++) {
         const liana__update_program *program = &own->update.programs[number];
         for (size_t i = 0; program->program && i < program->num_read; i++) {
             if (program->sums_read[i] == SIZE_MAX) return liana__fail_memory(error, "the slice of an update");
@@ -194,7 +196,7 @@ static liana_status place_sums(liana__slice *own, liana__error *error)
 
 static const liana_graph *update_graph(const liana__slice *own)
 {
-    const liana__program *program = own->update.programs[own->plan->num_sum_rounds].program;
+    const liana__program *program = own->update.programs[own->plan->update->num_rounds].program;
     return program ? program->graph : NULL;
 }
 
@@ -227,7 +229,7 @@ static liana_status make_checks(liana__slice *own, liana__error *error)
 {
     const liana_graph *graph = update_graph(own);
     if (!graph) return LIANA_OK;
-    const liana__update_program *last = &own->update.programs[own->plan->num_sum_rounds];
+    const liana__update_program *last = &own->update.programs[own->plan->update->num_rounds];
     LIANA_TRY(liana__finite_check_create(own->device, graph->inputs, last->num_read, NULL, &own->sums_check, error));
     liana__node **assigned = calloc(graph->num_assignments + 1, sizeof *assigned);
     if (!assigned) return liana__fail_memory(error, "the update");
@@ -257,11 +259,13 @@ liana_status liana__slice_create(liana__device *device, const liana__strategy_pl
     own->device = device;
     liana__variables_init(&own->variables, device);
     own->of_part = *plan;
-    own->of_part.build_update = build_update;
-    own->of_part.build_sums = build_sums;
-    own->of_part.finish_sums = NULL; /* it is done for all slices at once */
-    own->of_part.find_sum = find_sum;
-    own->of_part.user = own;
+    /* Rounds are finished for all slices at once. */
+    own->functions = (liana__update_functions){.build = build,
+                                               .find_sum = find_sum,
+                                               .num_rounds = plan->update->num_rounds,
+                                               .build_round = build_round,
+                                               .user = own};
+    own->of_part.update = &own->functions;
     own->of_part.variables = &own->variables;
     return compile(own, error);
 }
@@ -329,7 +333,7 @@ liana_status liana__slice_check(liana__slice *slice, liana__checked what, int64_
                                 liana__error *error)
 {
     liana__finite_check *check = what == LIANA__CHECK_SUMS ? &slice->sums_check : &slice->new_values;
-    const liana__update_program *last = &slice->update.programs[slice->plan->num_sum_rounds];
+    const liana__update_program *last = &slice->update.programs[slice->plan->update->num_rounds];
     liana__non_finite found;
     uint64_t begin, end;
     *name = 0;

@@ -17,7 +17,8 @@ typedef struct liana__slice {
     size_t number;
     const liana__strategy_plan *plan; /* of all variables */
     liana__device *device;
-    liana__strategy_plan of_part; /* the plan of the slice */
+    liana__update_functions functions; /* of the slice alone */
+    liana__strategy_plan of_part;      /* the plan of the slice */
     liana__replica_update update;
     liana__finite_check sums_check, new_values;
     liana__variables variables; /* the slice's, on the device */

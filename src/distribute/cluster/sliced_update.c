@@ -19,7 +19,7 @@ void liana__sliced_update_free(liana__sliced_update *update)
         if (update->maps) liana__slice_map_free(&update->maps[i]);
         if (update->received) liana__message_free(&update->received[i]);
     }
-    for (size_t i = 0; update->chunk_sums && i < update->plan->num_sum_rounds; i++) free(update->chunk_sums[i]);
+    for (size_t i = 0; update->chunk_sums && i < update->plan->update->num_rounds; i++) free(update->chunk_sums[i]);
     for (size_t i = 0; update->whole && i < update->num_places; i++) free(update->whole[i]);
     liana__cluster_counters *counters = &update->cluster->counters;
     counters->slot_bytes = counters->mirror_bytes = counters->variable_bytes = 0;
@@ -39,7 +39,7 @@ void liana__sliced_update_free(liana__sliced_update *update)
 /* How much each slice adds to each round of sums; [slices, rounds] of what this process has, zeros of the rest. */
 static void list_rounds(const liana__sliced_update *own, uint64_t *sizes)
 {
-    const size_t num_rounds = own->plan->num_sum_rounds;
+    const size_t num_rounds = own->plan->update->num_rounds;
     for (size_t slice = 0; slice < own->num_slices; slice++) {
         for (size_t round = 0; own->slices[slice] && round < num_rounds; round++) {
             const liana__program *program = own->slices[slice]->update.programs[round].program;
@@ -51,7 +51,7 @@ static void list_rounds(const liana__sliced_update *own, uint64_t *sizes)
 
 static liana_status share_rounds(liana__sliced_update *own, liana__error *error)
 {
-    const size_t num_rounds = own->plan->num_sum_rounds, size = liana__cluster_size(own->cluster);
+    const size_t num_rounds = own->plan->update->num_rounds, size = liana__cluster_size(own->cluster);
     const size_t count = own->num_slices * num_rounds;
     if (num_rounds == 0) return LIANA_OK;
     uint64_t *sizes = calloc(count, sizeof *sizes), *all = calloc(size * count, sizeof *all);
@@ -121,7 +121,7 @@ static liana_status compile_slices(liana__sliced_update *own, liana__error *erro
 {
     const liana__strategy_plan *plan = own->plan;
     const size_t rank = own->cluster->place.rank;
-    if (plan->slicing) LIANA_TRY(plan->slicing->cut(plan->user, own->num_slices, error));
+    if (plan->update->cut) LIANA_TRY(plan->update->cut(plan->update->user, own->num_slices, error));
     for (size_t i = 0; i < own->num_slices; i++) {
         if (own->owners[i] != rank && own->mirrors[i] != rank) continue;
         LIANA_TRY(liana__slice_create(own->device, plan, i, &own->slices[i], error));
@@ -252,7 +252,7 @@ static bool has_applied(const liana__sliced_update *own, const liana__slice *sli
 /* The sums of a round from all owners to all. Who has applied the update knows them from the time before. */
 static liana_status exchange_round(liana__sliced_update *own, size_t round, liana__error *error)
 {
-    const size_t num_rounds = own->plan->num_sum_rounds;
+    const size_t num_rounds = own->plan->update->num_rounds;
     float *to = own->chunk_sums[round];
     for (size_t i = 0; i < own->num_slices; i++) {
         const size_t size = (size_t)own->round_sizes[i * num_rounds + round];
@@ -288,12 +288,13 @@ static liana_status run_round(liana__sliced_update *own, size_t round, liana__er
     }
     liana__cluster_begin(own->cluster);
     LIANA_TRY(exchange_round(own, round, error));
-    LIANA_TRY(plan->finish_sums(plan->user, round, own->chunk_sums[round], own->scalars, &finished, error));
+    LIANA_TRY(
+        plan->update->finish_round(plan->update->user, round, own->chunk_sums[round], own->scalars, &finished, error));
     for (size_t i = 0; i < own->num_slices; i++) {
         if (!own->slices[i]) continue;
-        const bool reads = plan->slicing && own->round_sizes[i * plan->num_sum_rounds + round];
+        const bool reads = plan->update->cut && own->round_sizes[i * plan->update->num_rounds + round];
         own->slices[i]->update.finished[round] =
-            finished + (reads ? plan->slicing->first_finished(plan->user, i, round) : 0);
+            finished + (reads ? plan->update->first_finished(plan->update->user, i, round) : 0);
     }
     return LIANA_OK;
 }
@@ -306,7 +307,7 @@ static liana_status apply(liana__sliced_update *own, liana__error *error)
         liana__slice *slice = own->slices[i];
         if (!slice || has_applied(own, slice)) continue;
         memcpy(slice->update.scalars, own->scalars, plan->num_scalars * sizeof *own->scalars);
-        LIANA_TRY(liana__slice_run(slice, plan->num_sum_rounds, error));
+        LIANA_TRY(liana__slice_run(slice, plan->update->num_rounds, error));
         slice->applied = own->num_updates + 1;
     }
     return LIANA_OK;
@@ -377,7 +378,8 @@ liana_status liana__sliced_update_run(liana__sliced_update *update, const float 
     for (size_t i = 0; i < update->num_slices; i++) {
         if (update->slices[i]) LIANA_TRY(liana__slice_refresh(update->slices[i], error));
     }
-    for (size_t round = 0; round < update->plan->num_sum_rounds; round++) LIANA_TRY(run_round(update, round, error));
+    for (size_t round = 0; round < update->plan->update->num_rounds; round++)
+        LIANA_TRY(run_round(update, round, error));
     LIANA_TRY(apply(update, error));
     LIANA_TRY(exchange_values(update, error));
     /* Whoever comes here has applied the update, and has all new values. */
@@ -397,7 +399,7 @@ liana_status liana__sliced_update_apply(liana__sliced_update *update, const floa
         if (!slice) continue;
         LIANA_TRY(liana__slice_refresh(slice, error));
         memcpy(slice->update.scalars, scalars, size);
-        LIANA_TRY(liana__slice_run(slice, update->plan->num_sum_rounds, error));
+        LIANA_TRY(liana__slice_run(slice, update->plan->update->num_rounds, error));
     }
     update->cluster->counters.updates++;
     return LIANA_OK;

@@ -36,7 +36,8 @@ liana_status liana__span_receive(const liana__cluster *cluster, size_t from, lia
     if (!cluster->recovery) return liana__cluster_receive(cluster, from, kind, part, data, size, error);
     for (;;) {
         const double until = liana__clock_seconds() + LIANA__BETWEEN_LOOKS;
-        const liana_status status = cluster->transport->receive(cluster->instance, from, key, data, size, until, error);
+        const liana_status status =
+            liana__transport_receive(cluster->transport, cluster->instance, from, key, data, size, until, error);
         if (status != LIANA_UNAVAILABLE) return status;
         double last = 0;
         liana__span_look(own, &last);
@@ -53,7 +54,8 @@ liana_status liana__span_listen(const liana__cluster *cluster, size_t from, lian
     if (!cluster->recovery) return liana__cluster_receive(cluster, from, kind, part, data, size, error);
     for (;;) {
         const double until = liana__clock_seconds() + LIANA__BETWEEN_LOOKS;
-        const liana_status status = cluster->transport->receive(cluster->instance, from, key, data, size, until, error);
+        const liana_status status =
+            liana__transport_receive(cluster->transport, cluster->instance, from, key, data, size, until, error);
         if (status != LIANA_UNAVAILABLE || *ends || liana__clock_seconds() < until) return status;
     }
 }

@@ -7,7 +7,8 @@
 static liana_status check_rounds(const void *options, size_t num_workers, const liana__strategy_plan *plan,
                                  liana__error *error)
 {
-    if (!liana__parameter_server_span_steps(options, num_workers) || !plan->num_sum_rounds) return LIANA_OK;
+    if (!liana__parameter_server_span_steps(options, num_workers) || !plan->update || !plan->update->num_rounds)
+        return LIANA_OK;
     return liana__fail(
         error, LIANA_INVALID_CONFIG,
         "the optimizer needs sums over whole gradients in every update (clipnorm, global_clipnorm, Lamb, "

@@ -325,14 +325,7 @@ static void give_up(liana__mailbox *mailbox, mail *item)
     }
 }
 
-/* What a thread waits for: a copy, or the message's own memory. */
-typedef struct awaited {
-    void *data; /* NULL: no copy */
-    liana__message *message;
-    size_t size;
-} awaited;
-
-static liana_status hand_over(liana__mailbox *mailbox, mail *item, const awaited *wanted, liana__error *error)
+static liana_status hand_over(liana__mailbox *mailbox, mail *item, const liana__receipt *wanted, liana__error *error)
 {
     const size_t from = item->from, size = wanted->size;
     const uint64_t found = item->size;
@@ -353,7 +346,7 @@ static liana_status hand_over(liana__mailbox *mailbox, mail *item, const awaited
                        found, size);
 }
 
-static liana_status await_mail(liana__mailbox *mailbox, mail *item, const awaited *wanted, double deadline,
+static liana_status await_mail(liana__mailbox *mailbox, mail *item, const liana__receipt *wanted, double deadline,
                                liana__error *error)
 {
     pthread_cond_t changed;
@@ -372,8 +365,8 @@ static liana_status await_mail(liana__mailbox *mailbox, mail *item, const awaite
     return status;
 }
 
-static liana_status receive(liana__mailbox *mailbox, size_t from, liana__message_key key, const awaited *wanted,
-                            double deadline, liana__error *error)
+liana_status liana__mailbox_receive(liana__mailbox *mailbox, size_t from, liana__message_key key,
+                                    const liana__receipt *wanted, double deadline, liana__error *error)
 {
     pthread_mutex_lock(&mailbox->mutex);
     mail *item = find_or_add(mailbox, from, key);
@@ -387,19 +380,6 @@ static liana_status receive(liana__mailbox *mailbox, size_t from, liana__message
     }
     pthread_mutex_unlock(&mailbox->mutex);
     return status;
-}
-
-liana_status liana__mailbox_receive(liana__mailbox *mailbox, size_t from, liana__message_key key, void *data,
-                                    size_t size, double deadline, liana__error *error)
-{
-    return receive(mailbox, from, key, &(awaited){data, NULL, size}, deadline, error);
-}
-
-liana_status liana__mailbox_take(liana__mailbox *mailbox, size_t from, liana__message_key key, size_t size,
-                                 double deadline, liana__message *message, liana__error *error)
-{
-    *message = (liana__message){0};
-    return receive(mailbox, from, key, &(awaited){NULL, message, size}, deadline, error);
 }
 
 bool liana__mailbox_peek(liana__mailbox *mailbox, size_t from, liana__message_key key, size_t *size)

@@ -31,11 +31,9 @@ void liana__mailbox_destroy(liana__mailbox *mailbox);
 liana_status liana__mailbox_put(liana__mailbox *mailbox, const liana__mail_piece *piece, liana__error *error)
     LIANA_MUST_USE;
 
-/* As liana__transport.receive, take, peek, is_gone and set_generation. */
-liana_status liana__mailbox_receive(liana__mailbox *mailbox, size_t from, liana__message_key key, void *data,
-                                    size_t size, double deadline, liana__error *error) LIANA_MUST_USE;
-liana_status liana__mailbox_take(liana__mailbox *mailbox, size_t from, liana__message_key key, size_t size,
-                                 double deadline, liana__message *message, liana__error *error) LIANA_MUST_USE;
+/* As liana__transport.receive, peek, is_gone and set_generation. */
+liana_status liana__mailbox_receive(liana__mailbox *mailbox, size_t from, liana__message_key key,
+                                    const liana__receipt *wanted, double deadline, liana__error *error) LIANA_MUST_USE;
 bool liana__mailbox_peek(liana__mailbox *mailbox, size_t from, liana__message_key key, size_t *size);
 bool liana__mailbox_is_gone(liana__mailbox *mailbox, size_t rank);
 void liana__mailbox_set_generation(liana__mailbox *mailbox, uint64_t generation, const bool *members);

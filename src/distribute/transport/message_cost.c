@@ -70,11 +70,11 @@ static liana_status swap(side *own, size_t size)
     const liana__message_key key = {.step = own->step++, .kind = 1};
     for (size_t i = 1; i < count; i++) {
         const size_t to = (own->place.rank + i) % count;
-        LIANA_TRY(own->transport->send(own->instance, to, key, own->bytes, size, &own->error));
+        LIANA_TRY(liana__transport_send(own->transport, own->instance, to, key, own->bytes, size, &own->error));
     }
     for (size_t i = 1; i < count; i++) {
         const size_t from = (own->place.rank + i) % count;
-        LIANA_TRY(own->transport->receive(own->instance, from, key, own->bytes, size, 0, &own->error));
+        LIANA_TRY(liana__transport_receive(own->transport, own->instance, from, key, own->bytes, size, 0, &own->error));
     }
     return LIANA_OK;
 }

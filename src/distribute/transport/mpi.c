@@ -462,59 +462,32 @@ static liana_status send_kind(transport *own, size_t to, liana__frame_kind kind,
     return LIANA_OK;
 }
 
-static liana_status send_parts(liana__transport_instance *instance, size_t to, liana__message_key key,
-                               const liana__message_part *parts, size_t num_parts, liana__error *error)
+static liana_status send_piece(liana__endpoint *own, size_t to, const liana__outgoing *whole, size_t offset,
+                               size_t size, liana__error *error)
 {
-    transport *own = own_of(instance);
-    const liana__outgoing whole = liana__outgoing_of(key, parts, num_parts);
-    bool travels;
-    LIANA_TRY(liana__endpoint_send(&own->base, to, &whole, &travels, error));
-    if (!travels) return LIANA_OK;
-    size_t offset = 0;
-    do {
-        const size_t left = whole.size - offset, size = left < LIANA__FRAME_PIECE ? left : LIANA__FRAME_PIECE;
-        LIANA_TRY(send_kind(own, to, LIANA__FRAME_DATA, &(outgoing_piece){&whole, offset, size}, error));
-        offset += size;
-    } while (offset < whole.size);
-    wake_thread(own);
-    liana__endpoint_count_sent(&own->base, whole.size);
-    return LIANA_OK;
+    return send_kind((transport *)(void *)own, to, LIANA__FRAME_DATA, &(outgoing_piece){whole, offset, size}, error);
 }
 
 static liana_status send_message(liana__transport_instance *instance, size_t to, liana__message_key key,
-                                 const void *data, size_t size, liana__error *error)
+                                 const liana__message_part *parts, size_t num_parts, liana__error *error)
 {
-    return send_parts(instance, to, key, &(liana__message_part){data, size}, 1, error);
+    transport *own = own_of(instance);
+    const liana__outgoing whole = liana__outgoing_of(key, parts, num_parts);
+    LIANA_TRY(liana__endpoint_send(&own->base, to, &whole, LIANA__FRAME_PIECE, send_piece, error));
+    wake_thread(own);
+    return LIANA_OK;
 }
 
 /* Counts this thread as waiting, then wakes the transport's thread. In the other order that might pause again. */
-static void begin_waiting(liana__transport_instance *instance, size_t from, liana__message_key key)
-{
-    size_t found;
-    atomic_fetch_add(&own_of(instance)->num_waiting, 1);
-    if (!liana__endpoint_peek(instance, from, key, &found)) wake_thread(own_of(instance));
-}
-
-static void end_waiting(liana__transport_instance *instance)
-{
-    atomic_fetch_sub(&own_of(instance)->num_waiting, 1);
-}
-
 static liana_status receive_message(liana__transport_instance *instance, size_t from, liana__message_key key,
-                                    void *data, size_t size, double deadline, liana__error *error)
+                                    const liana__receipt *wanted, double deadline, liana__error *error)
 {
-    begin_waiting(instance, from, key);
-    const liana_status status = liana__endpoint_receive(instance, from, key, data, size, deadline, error);
-    end_waiting(instance);
-    return status;
-}
-
-static liana_status take_message(liana__transport_instance *instance, size_t from, liana__message_key key, size_t size,
-                                 double deadline, liana__message *message, liana__error *error)
-{
-    begin_waiting(instance, from, key);
-    const liana_status status = liana__endpoint_take(instance, from, key, size, deadline, message, error);
-    end_waiting(instance);
+    transport *own = own_of(instance);
+    size_t found;
+    atomic_fetch_add(&own->num_waiting, 1);
+    if (!liana__endpoint_peek(instance, from, key, &found)) wake_thread(own);
+    const liana_status status = liana__endpoint_receive(instance, from, key, wanted, deadline, error);
+    atomic_fetch_sub(&own->num_waiting, 1);
     return status;
 }
 
@@ -533,9 +506,7 @@ const liana__transport liana__transport_mpi = {
     .open = open_transport,
     .close = close_transport,
     .send = send_message,
-    .send_parts = send_parts,
     .interrupt = interrupt,
     .receive = receive_message,
-    .take = take_message,
     LIANA__ENDPOINT_QUESTIONS,
 };

@@ -46,6 +46,13 @@ typedef struct liana__message {
 
 void liana__message_free(liana__message *message);
 
+/* What a receiver wants: a copy of a message, or the message's own memory. */
+typedef struct liana__receipt {
+    void *data;              /* NULL: no copy */
+    liana__message *message; /* zeros before; NULL: a copy */
+    size_t size;
+} liana__receipt;
+
 typedef struct liana__transport_instance liana__transport_instance;
 
 /* What a transport has done since it was opened. */
@@ -67,22 +74,16 @@ typedef struct liana__transport {
                          liana__error *error);
     /* Messages that were sent are delivered first, as far as their receivers are there. */
     void (*close)(liana__transport_instance *instance);
-    /* Sends a message. `data` may be changed afterwards. A process may send to itself. A message to a process that is
-     * gone is dropped without an error. Any thread. Errors: OUT_OF_MEMORY, UNAVAILABLE. */
-    liana_status (*send)(liana__transport_instance *instance, size_t to, liana__message_key key, const void *data,
-                         size_t size, liana__error *error);
-    /* The same with a message of several parts, which are copied once. */
-    liana_status (*send_parts)(liana__transport_instance *instance, size_t to, liana__message_key key,
-                               const liana__message_part *parts, size_t num_parts, liana__error *error);
-    /* Waits for a message and copies it to `data`. Any thread; threads may wait for different messages at the same
-     * time. `deadline`: seconds by liana__clock; 0: waits for as long as the sender lives. Errors: UNAVAILABLE with
-     * the sender's rank if it is gone, at the deadline, or when liana__transport.interrupt was called; INTERNAL for a
-     * message of another size, with both sizes; OUT_OF_MEMORY if more was kept than the place's max_kept. */
-    liana_status (*receive)(liana__transport_instance *instance, size_t from, liana__message_key key, void *data,
-                            size_t size, double deadline, liana__error *error);
-    /* The same, but gives the message's own memory: nothing is copied. */
-    liana_status (*take)(liana__transport_instance *instance, size_t from, liana__message_key key, size_t size,
-                         double deadline, liana__message *message, liana__error *error);
+    /* Sends a message of several parts, which are copied once and may be changed afterwards. A process may send to itself. A
+     * message to a process that is gone is dropped without an error. Any thread. Errors: OUT_OF_MEMORY, UNAVAILABLE. */
+    liana_status (*send)(liana__transport_instance *instance, size_t to, liana__message_key key,
+                         const liana__message_part *parts, size_t num_parts, liana__error *error);
+    /* Waits for a message. Any thread; threads may wait for different messages at the same time. `deadline`: seconds by
+     * liana__clock; 0: waits for as long as the sender lives. Errors: UNAVAILABLE with the sender's rank if it is gone, at
+     * the deadline, or when liana__transport.interrupt was called; INTERNAL for a message of another size, with both sizes;
+     * OUT_OF_MEMORY if more was kept than the place's max_kept. */
+    liana_status (*receive)(liana__transport_instance *instance, size_t from, liana__message_key key,
+                            const liana__receipt *wanted, double deadline, liana__error *error);
     /* The size of a message that has come and that nobody has received; false: there is none yet. Never waits. */
     bool (*peek)(liana__transport_instance *instance, size_t from, liana__message_key key, size_t *size);
     /* Whether a process is gone: dead, stopped or cut off for longer than the place's heartbeat. A process that is
@@ -106,6 +107,14 @@ typedef struct liana__transport {
      * until it is closed. */
     void (*find_round)(const liana__transport_instance *instance, struct liana__cluster_round *round);
 } liana__transport;
+
+/* Sends a message of one part, and receives a copy of one. As the members of liana__transport. */
+liana_status liana__transport_send(const liana__transport *transport, liana__transport_instance *instance, size_t to,
+                                   liana__message_key key, const void *data, size_t size, liana__error *error)
+    LIANA_MUST_USE;
+liana_status liana__transport_receive(const liana__transport *transport, liana__transport_instance *instance,
+                                      size_t from, liana__message_key key, void *data, size_t size, double deadline,
+                                      liana__error *error) LIANA_MUST_USE;
 
 /* All transports of this build, NULL-terminated. */
 extern const liana__transport *const liana__transports[];

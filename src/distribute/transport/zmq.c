@@ -182,33 +182,35 @@ static liana__zmq *own_of(const liana__transport_instance *instance)
     return (liana__zmq *)(uintptr_t)instance;
 }
 
-/* The bytes [offset, offset + size) of a message. Called with the mutex of the receiver. */
-static liana_status send_piece(liana__zmq *own, size_t to, const liana__outgoing *whole, size_t offset, size_t size,
-                               liana__error *error)
+static liana_status send_piece(liana__endpoint *base, size_t to, const liana__outgoing *whole, size_t offset,
+                               size_t size, liana__error *error)
 {
+    liana__zmq *own = (liana__zmq *)(void *)base;
     liana__zmq_peer *peer = &own->peers[to];
-    liana__frame frame = {.kind = LIANA__FRAME_DATA,
-                          .sender = (uint32_t)own->base.rank,
-                          .cluster = own->cluster,
-                          .incarnation = own->incarnation,
-                          .sequence = peer->sent,
-                          .key = whole->key,
-                          .size = whole->size,
-                          .offset = offset,
-                          .num_bytes = size};
     zmq_msg_t message;
     if (zmq_msg_init_size(&message, LIANA__FRAME_HEADER + size) != 0) {
         return liana__fail_memory(error, "a message to another process");
     }
     uint8_t *bytes = zmq_msg_data(&message);
-    liana__frame_write(&frame, bytes);
     liana__message_parts_copy(whole->parts, offset, size, bytes + LIANA__FRAME_HEADER);
-    if (zmq_msg_send(&message, peer->socket, ZMQ_DONTWAIT) >= 0) {
-        peer->sent++;
-        return LIANA_OK;
-    }
-    int reason = zmq_errno();
-    zmq_msg_close(&message);
+    pthread_mutex_lock(&peer->mutex);
+    const liana__frame frame = {.kind = LIANA__FRAME_DATA,
+                                .sender = (uint32_t)own->base.rank,
+                                .cluster = own->cluster,
+                                .incarnation = own->incarnation,
+                                .sequence = peer->sent,
+                                .key = whole->key,
+                                .size = whole->size,
+                                .offset = offset,
+                                .num_bytes = size};
+    liana__frame_write(&frame, bytes);
+    /* Who does not belong to the round has no socket. */
+    const bool sent = peer->socket && zmq_msg_send(&message, peer->socket, ZMQ_DONTWAIT) >= 0;
+    const int reason = sent || !peer->socket ? 0 : zmq_errno();
+    peer->sent += sent;
+    pthread_mutex_unlock(&peer->mutex);
+    if (!sent) zmq_msg_close(&message);
+    if (!reason) return LIANA_OK;
     return liana__fail(error, LIANA_UNAVAILABLE, "a message to rank %zu cannot be sent: %s", to, zmq_strerror(reason));
 }
 
@@ -219,38 +221,12 @@ static size_t piece_size(const liana__zmq *own)
     return own->has_keys ? LIANA__FRAME_ENCRYPTED_PIECE : LIANA__FRAME_PIECE;
 }
 
-static liana_status send_pieces(liana__zmq *own, size_t to, const liana__outgoing *message, liana__error *error)
-{
-    const size_t most = piece_size(own);
-    size_t offset = 0;
-    do {
-        const size_t left = message->size - offset, size = left < most ? left : most;
-        LIANA_TRY(send_piece(own, to, message, offset, size, error));
-        offset += size;
-    } while (offset < message->size);
-    liana__endpoint_count_sent(&own->base, message->size);
-    return LIANA_OK;
-}
-
-static liana_status send_parts(liana__transport_instance *instance, size_t to, liana__message_key key,
-                               const liana__message_part *parts, size_t num_parts, liana__error *error)
+static liana_status send_message(liana__transport_instance *instance, size_t to, liana__message_key key,
+                                 const liana__message_part *parts, size_t num_parts, liana__error *error)
 {
     liana__zmq *own = own_of(instance);
     const liana__outgoing whole = liana__outgoing_of(key, parts, num_parts);
-    bool travels;
-    LIANA_TRY(liana__endpoint_send(&own->base, to, &whole, &travels, error));
-    if (!travels) return LIANA_OK;
-    pthread_mutex_lock(&own->peers[to].mutex);
-    /* Who does not belong to the round has none. */
-    liana_status status = own->peers[to].socket ? send_pieces(own, to, &whole, error) : LIANA_OK;
-    pthread_mutex_unlock(&own->peers[to].mutex);
-    return status;
-}
-
-static liana_status send_message(liana__transport_instance *instance, size_t to, liana__message_key key,
-                                 const void *data, size_t size, liana__error *error)
-{
-    return send_parts(instance, to, key, &(liana__message_part){data, size}, 1, error);
+    return liana__endpoint_send(&own->base, to, &whole, piece_size(own), send_piece, error);
 }
 
 static void interrupt(liana__transport_instance *instance)
@@ -270,11 +246,11 @@ const liana__transport liana__transport_zmq = {
     .open = open_transport,
     .close = close_transport,
     .send = send_message,
-    .send_parts = send_parts,
+    .receive = liana__endpoint_receive,
     .interrupt = interrupt,
     .take_in = liana__zmq_take_in,
     .waits = liana__zmq_waits,
     .invite = liana__zmq_invite,
     .find_round = liana__zmq_find_round,
-    LIANA__ENDPOINT_FUNCTIONS,
+    LIANA__ENDPOINT_QUESTIONS,
 };

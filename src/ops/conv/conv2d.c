@@ -1,6 +1,7 @@
 /* Convolution (cross-correlation) of images with a kernel, and its two gradients. */
 #include "ops/conv/conv2d.h"
 
+#include "ops/conv/conv_op.h"
 #include "ops/linear/product_kernels.h"
 
 const liana__conv_family liana__conv2d_family = {
@@ -36,54 +37,8 @@ static const liana__kernel *const kernels[] = {
     &liana__conv2d_onednn_widened,
     LIANA__REFERENCE(liana__conv_run_reference)};
 
-const liana__op liana__op_conv2d = {
-    .name = "conv2d",
-    .doc = "Cross-correlation of NHWC images with an HWIO kernel.",
-    .attributes = &liana__conv_fields,
-    .num_inputs = 2,
-    .infer = liana__conv_infer_forward,
-    .gradient = liana__conv_forward_gradient,
-    .with_epilogue = &liana__op_conv2d_affine,
-    .precision = LIANA__MULTIPLIES,
-    .cost = liana__conv_cost,
-    .parts = liana__parts_first_input,
-    .lower = liana__conv_lower,
-    .kernels = kernels,
-    .product = liana__conv_product,
-    .details = &liana__conv2d_family,
-};
-
-const liana__op liana__op_conv2d_input_gradient = {
-    .name = "conv2d_input_gradient",
-    .doc = "The gradient of conv2d with respect to its images, from dy and the kernel.",
-    .attributes = &liana__conv_gradient_fields,
-    .num_inputs = 2,
-    .infer = liana__conv_infer_input_gradient,
-    .gradient = liana__conv_input_gradient_gradient,
-    .precision = LIANA__MULTIPLIES,
-    .cost = liana__conv_cost,
-    .parts = liana__parts_first_input,
-    .lower = liana__conv_lower,
-    .kernels = kernels,
-    .product = liana__conv_product,
-    .details = &liana__conv2d_family,
-};
-
-const liana__op liana__op_conv2d_kernel_gradient = {
-    .name = "conv2d_kernel_gradient",
-    .doc = "The gradient of conv2d with respect to its kernel, from the images and dy.",
-    .attributes = &liana__conv_gradient_fields,
-    .num_inputs = 2,
-    .infer = liana__conv_infer_kernel_gradient,
-    .gradient = liana__conv_kernel_gradient_gradient,
-    .precision = LIANA__MULTIPLIES_AND_SUMS,
-    .cost = liana__conv_cost,
-    .parts = liana__conv_kernel_gradient_parts,
-    .lower = liana__conv_lower,
-    .kernels = kernels,
-    .product = liana__conv_product,
-    .details = &liana__conv2d_family,
-};
+LIANA__CONV_OPS(conv2d, liana__conv2d_family, "Cross-correlation of NHWC images with an HWIO kernel.",
+                .product = liana__conv_product)
 
 liana_tensor liana_op_conv2d_at(liana_location here, liana_tensor x, liana_tensor kernel, liana_conv_options options)
 {

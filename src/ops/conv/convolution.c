@@ -136,9 +136,7 @@ static liana_status check_output(liana__infer *infer, const liana_shape *x, cons
 {
     liana_shape expected;
     LIANA_TRY(infer_output(infer, x, kernel, &expected));
-    if (liana_shape_equal(dy, &expected)) return LIANA_OK;
-    return liana__infer_fail(infer, "dy has the shape %s, expected the convolution's result %s",
-                             liana__shape_print(dy).text, liana__shape_print(&expected).text);
+    return liana__infer_shape(infer, "dy", dy, "the convolution's result", &expected);
 }
 
 liana_status liana__conv_infer_forward(liana__infer *infer)
@@ -205,22 +203,6 @@ liana__geometry liana__conv_geometry(const liana__node *node)
 
 /* ---- reference loops ---- */
 
-/* The index of one element of x, y and the kernel. */
-static int64_t at_input(const liana__geometry *g, int64_t n, int64_t row, int64_t column, int64_t channel)
-{
-    return ((n * g->input[0] + row) * g->input[1] + column) * g->channels + channel;
-}
-
-static int64_t at_output(const liana__geometry *g, int64_t n, int64_t row, int64_t column, int64_t filter)
-{
-    return ((n * g->output[0] + row) * g->output[1] + column) * g->filters + filter;
-}
-
-static int64_t at_kernel(const liana__geometry *g, int64_t row, int64_t column, int64_t channel, int64_t filter)
-{
-    return ((row * g->window[1] + column) * (g->channels / g->groups) + channel) * g->filters + filter;
-}
-
 static double forward_element(const liana__call *call, const liana__geometry *g, int64_t n, int64_t row, int64_t column,
                               int64_t filter)
 {
@@ -232,8 +214,8 @@ static double forward_element(const liana__call *call, const liana__geometry *g,
         for (int64_t j = 0; j < g->window[1] && in_row >= 0; j++) {
             int64_t in_column = liana__window_source(g, 1, column, j);
             for (int64_t c = 0; c < channels && in_column >= 0; c++) {
-                total += liana__load(call->src[0], dtype, at_input(g, n, in_row, in_column, first + c)) *
-                         liana__load(call->src[1], dtype, at_kernel(g, i, j, c, filter));
+                total += liana__load(call->src[0], dtype, liana__conv_at_input(g, n, in_row, in_column, first + c)) *
+                         liana__load(call->src[1], dtype, liana__conv_at_kernel(g, i, j, c, filter));
             }
         }
     }
@@ -252,8 +234,8 @@ static double input_gradient_element(const liana__call *call, const liana__geome
         for (int64_t j = 0; j < g->window[1] && out_row >= 0; j++) {
             int64_t out_column = liana__window_target(g, 1, column, j);
             for (int64_t f = first; f < first + filters && out_column >= 0; f++) {
-                total += liana__load(call->src[0], dtype, at_output(g, n, out_row, out_column, f)) *
-                         liana__load(call->src[1], dtype, at_kernel(g, i, j, channel % channels, f));
+                total += liana__load(call->src[0], dtype, liana__conv_at_output(g, n, out_row, out_column, f)) *
+                         liana__load(call->src[1], dtype, liana__conv_at_kernel(g, i, j, channel % channels, f));
             }
         }
     }
@@ -272,8 +254,8 @@ static double kernel_gradient_element(const liana__call *call, const liana__geom
             for (int64_t column = 0; column < g->output[1] && in_row >= 0; column++) {
                 int64_t in_column = liana__window_source(g, 1, column, j);
                 if (in_column < 0) continue;
-                total += liana__load(call->src[0], dtype, at_input(g, n, in_row, in_column, channel)) *
-                         liana__load(call->src[1], dtype, at_output(g, n, row, column, filter));
+                total += liana__load(call->src[0], dtype, liana__conv_at_input(g, n, in_row, in_column, channel)) *
+                         liana__load(call->src[1], dtype, liana__conv_at_output(g, n, row, column, filter));
             }
         }
     }

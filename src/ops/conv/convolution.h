@@ -45,6 +45,25 @@ liana__conv_pass liana__conv_pass_of(const liana__node *node);
  * for each channel. */
 liana__geometry liana__conv_geometry(const liana__node *node);
 
+/* The index of one element of x, y and the kernel. */
+static inline int64_t liana__conv_at_input(const liana__geometry *g, int64_t n, int64_t row, int64_t column,
+                                           int64_t channel)
+{
+    return ((n * g->input[0] + row) * g->input[1] + column) * g->channels + channel;
+}
+
+static inline int64_t liana__conv_at_output(const liana__geometry *g, int64_t n, int64_t row, int64_t column,
+                                            int64_t filter)
+{
+    return ((n * g->output[0] + row) * g->output[1] + column) * g->filters + filter;
+}
+
+static inline int64_t liana__conv_at_kernel(const liana__geometry *g, int64_t row, int64_t column, int64_t channel,
+                                            int64_t filter)
+{
+    return ((row * g->window[1] + column) * (g->channels / g->groups) + channel) * g->filters + filter;
+}
+
 /* ---- members of the six ops ---- */
 
 liana_status liana__conv_infer_forward(liana__infer *infer);

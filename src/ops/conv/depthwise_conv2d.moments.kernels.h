@@ -1,5 +1,5 @@
-/* depthwise_conv2d.moments.kernels.h - mean and variance of a depthwise convolution's results: of floats while a tile is
- * in registers, of bf16 tile by tile as it was stored. */
+/* depthwise_conv2d.moments.kernels.h - mean and variance of a depthwise convolution's results: of floats while a tile
+ * is in registers, of bf16 tile by tile as it was stored. */
 #ifndef LIANA_OPS_DEPTHWISE_MOMENTS_KERNELS_H
 #define LIANA_OPS_DEPTHWISE_MOMENTS_KERNELS_H
 

@@ -171,19 +171,23 @@ static void power_gradient(liana__gradient *g)
 /* Linear in dy; constant in y except at the kinks. */
 static void relu_gradient_gradient(liana__gradient *g)
 {
-    if (g->wanted[1]) g->input_gradients[1] = liana__op_relu_gradient_at(LIANA_HERE, g->inputs[0], g->output_gradient);
+    if (g->wanted[1])
+        g->input_gradients[1] =
+            liana__build2(LIANA_HERE, &liana__op_relu_gradient, g->inputs[0], g->output_gradient, NULL);
 }
 
 static void relu6_gradient_gradient(liana__gradient *g)
 {
-    if (g->wanted[1]) g->input_gradients[1] = liana__op_relu6_gradient_at(LIANA_HERE, g->inputs[0], g->output_gradient);
+    if (g->wanted[1])
+        g->input_gradients[1] =
+            liana__build2(LIANA_HERE, &liana__op_relu6_gradient, g->inputs[0], g->output_gradient, NULL);
 }
 
 /* Linear in dy; the second derivative is s (1 - s) (2 + x (1 - 2 s)). */
 static void swish_gradient_gradient(liana__gradient *g)
 {
     liana_tensor x = g->inputs[0], dy = g->inputs[1], v = g->output_gradient;
-    if (g->wanted[1]) g->input_gradients[1] = liana__op_swish_gradient_at(LIANA_HERE, x, v);
+    if (g->wanted[1]) g->input_gradients[1] = liana__build2(LIANA_HERE, &liana__op_swish_gradient, x, v, NULL);
     if (!g->wanted[0]) return;
     liana_dtype dtype = liana_tensor_dtype(x);
     liana_tensor one = liana_graph_scalar(x.graph, dtype, 1), two = liana_graph_scalar(x.graph, dtype, 2);
@@ -256,7 +260,8 @@ static liana__hlo lower_swish_gradient(liana__lowering *l, liana__hlo narrow_x, 
 
 /* ---- the table ---- */
 
-enum { FLOATS = 1, INTEGERS = 2, BOOLS = 4, NUMBERS = FLOATS | INTEGERS, ANY = NUMBERS | BOOLS };
+/* What an op accepts. */
+enum { FLOATS = LIANA__FLOATS, BOOLS = LIANA__BOOLS, NUMBERS = LIANA__NUMBERS, ANY = LIANA__ANY_DTYPE };
 
 typedef struct binary_row {
     double (*value)(double a, double b);
@@ -304,20 +309,12 @@ static const binary_row *row_of(const liana__op *op)
     return op->details;
 }
 
-static int dtype_class(liana_dtype dtype)
-{
-    return liana__dtype_is_float(dtype) ? FLOATS : dtype == LIANA_BOOL ? BOOLS : INTEGERS;
-}
-
 static liana_status infer_binary(liana__infer *infer)
 {
     const binary_row *row = row_of(infer->op);
     LIANA_TRY(liana__infer_same_dtype(infer, 0, 1));
     infer->dtype = infer->inputs[0]->dtype;
-    if (!(dtype_class(infer->dtype) & row->accepts)) {
-        return liana__infer_fail(infer, "%s is not defined for %s; use liana_op_cast first", infer->op->name,
-                                 liana_dtype_name(infer->dtype));
-    }
+    LIANA_TRY(liana__infer_accepts(infer, row->accepts));
     if (row->gives_bool) infer->dtype = LIANA_BOOL;
     if (liana__shape_broadcast(&infer->inputs[0]->shape, &infer->inputs[1]->shape, &infer->shape)) return LIANA_OK;
     return liana__infer_fail(infer,
@@ -447,18 +444,3 @@ BINARY_BUILDER(logical_and)
 BINARY_BUILDER(logical_or)
 BINARY_BUILDER(logical_xor)
 #undef BINARY_BUILDER
-
-liana_tensor liana__op_relu_gradient_at(liana_location here, liana_tensor y, liana_tensor dy)
-{
-    return liana__build2(here, &liana__op_relu_gradient, y, dy, NULL);
-}
-
-liana_tensor liana__op_relu6_gradient_at(liana_location here, liana_tensor y, liana_tensor dy)
-{
-    return liana__build2(here, &liana__op_relu6_gradient, y, dy, NULL);
-}
-
-liana_tensor liana__op_swish_gradient_at(liana_location here, liana_tensor x, liana_tensor dy)
-{
-    return liana__build2(here, &liana__op_swish_gradient, x, dy, NULL);
-}

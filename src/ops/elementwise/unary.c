@@ -110,13 +110,13 @@ static liana_tensor negate_gradient(liana_tensor x, liana_tensor y, liana_tensor
 static liana_tensor relu_input_gradient(liana_tensor x, liana_tensor y, liana_tensor dy)
 {
     (void)x;
-    return liana__op_relu_gradient_at(LIANA_HERE, y, dy);
+    return liana__build2(LIANA_HERE, &liana__op_relu_gradient, y, dy, NULL);
 }
 
 static liana_tensor relu6_input_gradient(liana_tensor x, liana_tensor y, liana_tensor dy)
 {
     (void)x;
-    return liana__op_relu6_gradient_at(LIANA_HERE, y, dy);
+    return liana__build2(LIANA_HERE, &liana__op_relu6_gradient, y, dy, NULL);
 }
 
 static liana_tensor rsqrt_gradient(liana_tensor x, liana_tensor y, liana_tensor dy)
@@ -145,7 +145,7 @@ static liana_tensor square_gradient(liana_tensor x, liana_tensor y, liana_tensor
 static liana_tensor swish_input_gradient(liana_tensor x, liana_tensor y, liana_tensor dy)
 {
     (void)y;
-    return liana__op_swish_gradient_at(LIANA_HERE, x, dy);
+    return liana__build2(LIANA_HERE, &liana__op_swish_gradient, x, dy, NULL);
 }
 
 static liana_tensor tanh_gradient(liana_tensor x, liana_tensor y, liana_tensor dy)
@@ -200,7 +200,7 @@ static liana__hlo lower_swish(liana__lowering *l, liana__hlo x)
 /* ---- the table ---- */
 
 /* What an op accepts. */
-enum { FLOATS = 1, SIGNED = 2, UNSIGNED = 4, BOOLS = 8, NUMBERS = FLOATS | SIGNED | UNSIGNED };
+enum { FLOATS = LIANA__FLOATS, SIGNED = LIANA__SIGNED, BOOLS = LIANA__BOOLS, NUMBERS = LIANA__NUMBERS };
 
 typedef struct unary_row {
     double (*value)(double x);
@@ -245,21 +245,11 @@ static const unary_row *row_of(const liana__op *op)
     return op->details;
 }
 
-static int dtype_class(liana_dtype dtype)
-{
-    if (liana__dtype_is_float(dtype)) return FLOATS;
-    if (dtype == LIANA_BOOL) return BOOLS;
-    return dtype == LIANA_S32 || dtype == LIANA_S64 ? SIGNED : UNSIGNED;
-}
-
 static liana_status infer_unary(liana__infer *infer)
 {
     const unary_row *row = row_of(infer->op);
     LIANA_TRY(liana__infer_like_input(infer));
-    if (!(dtype_class(infer->dtype) & row->accepts)) {
-        return liana__infer_fail(infer, "%s is not defined for %s; use liana_op_cast first", infer->op->name,
-                                 liana_dtype_name(infer->dtype));
-    }
+    LIANA_TRY(liana__infer_accepts(infer, row->accepts));
     if (row->gives_bool) infer->dtype = LIANA_BOOL;
     return LIANA_OK;
 }

@@ -6,80 +6,56 @@
 
 #include <math.h>
 
-static const char *const activation_names[] = {"linear", "relu", "relu6", "swish", NULL};
-
 static const liana__field fields[] = {
     LIANA__FIELD_ROW(liana__batch_norm_attributes, epsilon, FLOAT,
                      .doc = "Added to the variance, so that a constant channel does not divide by zero."),
-    LIANA__FIELD_ROW(liana__batch_norm_attributes, activation, ENUM, .names = activation_names,
+    LIANA__FIELD_ROW(liana__batch_norm_attributes, activation, ENUM, .names = liana__fused_activation_names,
                      .doc = "The activation of the normalised images."),
 };
 static const liana__fields attributes = {"batch_norm_activation", sizeof(liana__batch_norm_attributes), 2, fields};
 
 /* ---- shapes ---- */
 
-static liana_status check_attributes(liana__infer *infer)
+static liana_status check_activation(liana__infer *infer)
 {
     int activation = ((const liana__batch_norm_attributes *)infer->attributes)->activation;
-    LIANA_TRY(liana__batch_norm_check_epsilon(infer));
     if (activation >= 0 && activation < LIANA__NUM_FUSED_ACTIVATIONS) return LIANA_OK;
     return liana__infer_fail(infer, "%d is not an activation", activation);
 }
 
-/* An input with x's dtype and shape. */
-static liana_status check_like_images(liana__infer *infer, size_t index, const char *name)
+/* The rules of the ops without activations, which read the same first inputs; then a residual, if there is one. */
+static liana_status infer_forward(liana__infer *infer, const liana__op *plain)
 {
-    LIANA_TRY(liana__infer_same_dtype(infer, 0, index));
-    const liana_shape *x = &infer->inputs[0]->shape, *other = &infer->inputs[index]->shape;
-    if (liana_shape_equal(x, other)) return LIANA_OK;
-    return liana__infer_fail(infer, "%s has the shape %s, expected x's %s", name, liana__shape_print(other).text,
-                             liana__shape_print(x).text);
+    LIANA_TRY(plain->infer(infer));
+    if (infer->num_inputs > plain->num_inputs) {
+        LIANA_TRY(liana__batch_norm_check_like_images(infer, plain->num_inputs, "the residual"));
+    }
+    return check_activation(infer);
 }
 
 static liana_status infer_training(liana__infer *infer)
 {
-    LIANA_TRY(liana__batch_norm_check_images(infer));
-    LIANA_TRY(liana__batch_norm_check_channels(infer, 1, "gamma", false));
-    LIANA_TRY(liana__batch_norm_check_channels(infer, 2, "beta", false));
-    LIANA_TRY(liana__batch_norm_check_channels(infer, 3, "statistics", true));
-    if (infer->num_inputs > 4) LIANA_TRY(check_like_images(infer, 4, "the residual"));
-    LIANA_TRY(check_attributes(infer));
-    return liana__infer_like_input(infer);
+    return infer_forward(infer, &liana__op_batch_norm_training);
 }
 
 static liana_status infer_inference(liana__infer *infer)
 {
-    static const char *const names[] = {"x", "gamma", "beta", "mean", "variance"};
-    LIANA_TRY(liana__batch_norm_check_images(infer));
-    for (size_t i = 1; i < 5; i++) LIANA_TRY(liana__batch_norm_check_channels(infer, i, names[i], false));
-    if (infer->num_inputs > 5) LIANA_TRY(check_like_images(infer, 5, "the residual"));
-    LIANA_TRY(check_attributes(infer));
-    return liana__infer_like_input(infer);
+    return infer_forward(infer, &liana__op_batch_norm_inference);
 }
 
 static liana_status infer_gradient_sums(liana__infer *infer)
 {
-    LIANA_TRY(liana__batch_norm_check_images(infer));
-    LIANA_TRY(check_like_images(infer, 1, "dy"));
-    LIANA_TRY(liana__batch_norm_check_channels(infer, 2, "statistics", true));
+    LIANA_TRY(liana__op_batch_norm_gradient_sums.infer(infer));
     LIANA_TRY(liana__batch_norm_check_channels(infer, 3, "gamma", false));
     LIANA_TRY(liana__batch_norm_check_channels(infer, 4, "beta", false));
-    LIANA_TRY(check_attributes(infer));
-    infer->dtype = infer->inputs[2]->dtype;
-    infer->shape = infer->inputs[2]->shape;
-    return LIANA_OK;
+    return check_activation(infer);
 }
 
 static liana_status infer_input_gradient(liana__infer *infer)
 {
-    LIANA_TRY(liana__batch_norm_check_images(infer));
-    LIANA_TRY(check_like_images(infer, 1, "dy"));
-    LIANA_TRY(liana__batch_norm_check_channels(infer, 2, "gamma", false));
-    LIANA_TRY(liana__batch_norm_check_channels(infer, 3, "statistics", true));
-    LIANA_TRY(liana__batch_norm_check_channels(infer, 4, "sums", true));
+    LIANA_TRY(liana__op_batch_norm_input_gradient.infer(infer));
     LIANA_TRY(liana__batch_norm_check_channels(infer, 5, "beta", false));
-    LIANA_TRY(check_attributes(infer));
-    return liana__infer_like_input(infer);
+    return check_activation(infer);
 }
 
 /* ---- reference loops. As in batch_norm.c they go by channel and read a channel's parameters first. ---- */
@@ -112,22 +88,13 @@ typedef struct channel {
     double mean, r, scale, beta;
 } channel;
 
-static double load_wide(const liana__call *call, size_t index, int64_t element)
-{
-    return liana__load(call->src[index], liana__wide_dtype(call->node->inputs[0]->dtype), element);
-}
-
-static double load_image(const liana__call *call, size_t index, int64_t element)
-{
-    return liana__load(call->src[index], call->node->inputs[0]->dtype, element);
-}
-
 /* From the inputs of those indices; the variance is element `variance_at` of its input. */
 static channel load_channel(const liana__call *call, int64_t c, size_t gamma, size_t beta, size_t mean, size_t variance,
                             int64_t variance_at)
 {
-    double r = 1 / sqrt(load_wide(call, variance, variance_at) + liana__batch_norm_epsilon(call->node));
-    return (channel){load_wide(call, mean, c), r, load_wide(call, gamma, c) * r, load_wide(call, beta, c)};
+    double r = 1 / sqrt(liana__load_wide(call, variance, variance_at) + liana__batch_norm_epsilon(call->node));
+    return (channel){liana__load_wide(call, mean, c), r, liana__load_wide(call, gamma, c) * r,
+                     liana__load_wide(call, beta, c)};
 }
 
 static double normalise(const channel *p, double x)
@@ -141,8 +108,8 @@ static void run_channel(const liana__call *call, int64_t c, const channel *p, si
     liana__batch_norm_sizes s = liana__batch_norm_sizes_of(call->node);
     int activation = liana__batch_norm_activation_of(call->node);
     for (int64_t i = c; i < s.rows * s.channels; i += s.channels) {
-        double z = normalise(p, load_image(call, 0, i));
-        if (call->node->num_inputs > residual) z += load_image(call, residual, i);
+        double z = normalise(p, liana__load_image(call, 0, i));
+        if (call->node->num_inputs > residual) z += liana__load_image(call, residual, i);
         liana__store(call->dst, call->node->dtype, i, activate(activation, z));
     }
 }
@@ -175,8 +142,8 @@ static liana_status run_gradient_sums(const liana__call *call)
         const channel p = load_channel(call, c, 3, 4, 2, 2, s.channels + c);
         double sum = 0, product_sum = 0;
         for (int64_t i = c; i < s.rows * s.channels; i += s.channels) {
-            double x = load_image(call, 0, i);
-            double dy = pass_gradient(activation, normalise(&p, x), load_image(call, 1, i));
+            double x = liana__load_image(call, 0, i);
+            double dy = pass_gradient(activation, normalise(&p, x), liana__load_image(call, 1, i));
             sum += dy;
             product_sum += dy * (x - p.mean);
         }
@@ -193,10 +160,11 @@ static liana_status run_input_gradient(const liana__call *call)
     double rows = liana__batch_norm_summed_rows(call->node);
     for (int64_t c = 0; c < s.channels; c++) {
         const channel p = load_channel(call, c, 2, 5, 3, 3, s.channels + c);
-        double sum = load_wide(call, 4, c) / rows, product_sum = load_wide(call, 4, s.channels + c) / rows;
+        double sum = liana__load_wide(call, 4, c) / rows,
+               product_sum = liana__load_wide(call, 4, s.channels + c) / rows;
         for (int64_t i = c; i < s.rows * s.channels; i += s.channels) {
-            double x = load_image(call, 0, i);
-            double dy = pass_gradient(activation, normalise(&p, x), load_image(call, 1, i));
+            double x = liana__load_image(call, 0, i);
+            double dy = pass_gradient(activation, normalise(&p, x), liana__load_image(call, 1, i));
             liana__store(call->dst, call->node->dtype, i, p.scale * (dy - sum - (x - p.mean) * p.r * product_sum));
         }
     }

@@ -1,5 +1,6 @@
 /* Fused convolutions with their epilogue, and the factors and offsets from fixed statistics. */
 #include "ops/fused/conv2d_affine.h"
+#include "kernels/applicable.h"
 #include "stablehlo/lowering.h"
 
 #include "ops/conv/conv2d.h"
@@ -24,10 +25,7 @@ static liana_status infer_affine(liana__infer *infer)
     LIANA_TRY(liana__infer_rank(infer, 0, 1, "[channels]"));
     for (size_t i = 1; i < infer->num_inputs; i++) {
         LIANA_TRY(liana__infer_same_dtype(infer, 0, i));
-        if (liana_shape_equal(&infer->inputs[i]->shape, &infer->inputs[0]->shape)) continue;
-        return liana__infer_fail(infer, "%s has the shape %s, expected gamma's %s", names[i],
-                                 liana__shape_print(&infer->inputs[i]->shape).text,
-                                 liana__shape_print(&infer->inputs[0]->shape).text);
+        LIANA_TRY(liana__infer_shape(infer, names[i], &infer->inputs[i]->shape, "gamma's", &infer->inputs[0]->shape));
     }
     infer->dtype = infer->inputs[0]->dtype;
     infer->shape = liana_shape_of(2, infer->inputs[0]->shape.dims[0]);
@@ -62,19 +60,13 @@ static liana_status run_affine_f32(const liana__call *call)
     return LIANA_OK;
 }
 
-static bool is_f32(const liana__node *node, const char **reason)
-{
-    *reason = "not f32";
-    return node->dtype == LIANA_F32;
-}
-
 static void cost_of_affine(const liana__node *node, liana__cost *cost)
 {
     cost->flops = 5 * (double)node->shape.dims[1];
     cost->family = "batch normalisation";
 }
 
-static const liana__kernel affine_plain = {.name = "plain", .applicable = is_f32, .run = run_affine_f32};
+static const liana__kernel affine_plain = {.name = "plain", .applicable = liana__applicable_f32, .run = run_affine_f32};
 
 const liana__op liana__op_batch_norm_affine = {
     .name = "batch_norm_affine",
@@ -98,13 +90,11 @@ liana_tensor liana__op_batch_norm_affine_at(liana_location here, const liana_ten
 
 /* ---- the convolutions: attributes and shapes ---- */
 
-static const char *const activation_names[] = {"linear", "relu", "relu6", "swish", NULL};
-
 static const liana__field fields[] = {
     LIANA__FIELD_ROW(liana__conv_attributes, window, SECTION, .section = &liana__window_fields,
                      .doc = "How the kernel slides over the images."),
     LIANA__FIELD_ROW(liana__conv_attributes, groups, INT, .doc = "Groups of channels that are convolved separately."),
-    LIANA__FIELD_ROW(liana__conv_attributes, activation, ENUM, .names = activation_names,
+    LIANA__FIELD_ROW(liana__conv_attributes, activation, ENUM, .names = liana__fused_activation_names,
                      .doc = "The activation of the scaled and shifted images."),
 };
 static const liana__fields attributes = {"convolution_affine", sizeof(liana__conv_attributes), 3, fields};

@@ -143,16 +143,6 @@ liana__conv2d_max_pool_geometry liana__conv2d_max_pool_geometry_of(const liana__
 
 /* ---- reference loops ---- */
 
-static int64_t at_kernel(const liana__geometry *g, int64_t i, int64_t j, int64_t channel, int64_t filter)
-{
-    return ((i * g->window[1] + j) * g->channels + channel) * g->filters + filter;
-}
-
-static int64_t at_input(const liana__geometry *g, int64_t n, int64_t row, int64_t column, int64_t channel)
-{
-    return ((n * g->input[0] + row) * g->input[1] + column) * g->channels + channel;
-}
-
 static double convolved(const liana__call *call, const liana__geometry *g, int64_t n, int64_t row, int64_t column,
                         int64_t filter)
 {
@@ -163,8 +153,8 @@ static double convolved(const liana__call *call, const liana__geometry *g, int64
         for (int64_t j = 0; j < g->window[1] && in_row >= 0; j++) {
             int64_t in_column = liana__window_source(g, 1, column, j);
             for (int64_t c = 0; c < g->channels && in_column >= 0; c++) {
-                total += liana__load(call->src[0], dtype, at_input(g, n, in_row, in_column, c)) *
-                         liana__load(call->src[1], dtype, at_kernel(g, i, j, c, filter));
+                total += liana__load(call->src[0], dtype, liana__conv_at_input(g, n, in_row, in_column, c)) *
+                         liana__load(call->src[1], dtype, liana__conv_at_kernel(g, i, j, c, filter));
             }
         }
     }
@@ -224,23 +214,11 @@ static double input_gradient_element(const liana__call *call, const liana__conv2
             int64_t out_column = liana__window_target(g, 1, column, j);
             for (int64_t f = 0; f < g->filters && out_column >= 0; f++) {
                 total += result_gradient(p, call->src[0], call->src[1], dtype, n, out_row, out_column, f) *
-                         liana__load(call->src[2], dtype, at_kernel(g, i, j, channel, f));
+                         liana__load(call->src[2], dtype, liana__conv_at_kernel(g, i, j, channel, f));
             }
         }
     }
     return total;
-}
-
-static liana_status run_input_gradient(const liana__call *call)
-{
-    const liana__conv2d_max_pool_geometry p = liana__conv2d_max_pool_geometry_of(call->node);
-    const int64_t *dims = call->node->shape.dims;
-    for (int64_t i = 0; i < liana_shape_size(&call->node->shape); i++) {
-        liana__store(call->dst, call->node->dtype, i,
-                     input_gradient_element(call, &p, i / dims[3] / dims[2] / dims[1], i / dims[3] / dims[2] % dims[1],
-                                            i / dims[3] % dims[2], i % dims[3]));
-    }
-    return LIANA_OK;
 }
 
 static double kernel_gradient_element(const liana__call *call, const liana__conv2d_max_pool_geometry *p, int64_t i,
@@ -253,20 +231,23 @@ static double kernel_gradient_element(const liana__call *call, const liana__conv
         int64_t n = k / g->output[1] / g->output[0], row = k / g->output[1] % g->output[0], column = k % g->output[1];
         int64_t in_row = liana__window_source(g, 0, row, i), in_column = liana__window_source(g, 1, column, j);
         if (in_row < 0 || in_column < 0) continue;
-        total += liana__load(call->src[0], dtype, at_input(g, n, in_row, in_column, channel)) *
+        total += liana__load(call->src[0], dtype, liana__conv_at_input(g, n, in_row, in_column, channel)) *
                  result_gradient(p, call->src[1], call->src[2], dtype, n, row, column, filter);
     }
     return total;
 }
 
-static liana_status run_kernel_gradient(const liana__call *call)
+static liana_status run_gradient(const liana__call *call)
 {
     const liana__conv2d_max_pool_geometry p = liana__conv2d_max_pool_geometry_of(call->node);
+    const bool of_input = call->node->op == &liana__op_conv2d_max_pool_input_gradient;
     const int64_t *dims = call->node->shape.dims;
     for (int64_t i = 0; i < liana_shape_size(&call->node->shape); i++) {
+        const int64_t at[] = {i / dims[3] / dims[2] / dims[1], i / dims[3] / dims[2] % dims[1], i / dims[3] % dims[2],
+                              i % dims[3]};
         liana__store(call->dst, call->node->dtype, i,
-                     kernel_gradient_element(call, &p, i / dims[3] / dims[2] / dims[1], i / dims[3] / dims[2] % dims[1],
-                                             i / dims[3] % dims[2], i % dims[3]));
+                     of_input ? input_gradient_element(call, &p, at[0], at[1], at[2], at[3])
+                              : kernel_gradient_element(call, &p, at[0], at[1], at[2], at[3]));
     }
     return LIANA_OK;
 }
@@ -307,46 +288,17 @@ const liana__op liana__op_conv2d_max_pool = {
             LIANA__VECTOR_KERNELS(conv2d_max_pool), LIANA__REFERENCE(run_forward)},
 };
 
-const liana__op liana__op_conv2d_max_pool_input_gradient = {
-    .name = "conv2d_max_pool_input_gradient",
-    .doc = "The gradient of conv2d_max_pool with respect to its images, from its result, dy and the kernel.",
-    .attributes = &gradient_fields,
-    .num_inputs = 3,
-    .infer = infer_input_gradient,
-    .cost = cost_of,
-    .lower = liana__lower_cpu_only,
-    .kernels =
-        LIANA__KERNELS(LIANA__VECTOR_KERNELS(conv2d_max_pool_input_gradient), LIANA__REFERENCE(run_input_gradient)),
-};
-
-const liana__op liana__op_conv2d_max_pool_kernel_gradient = {
-    .name = "conv2d_max_pool_kernel_gradient",
-    .doc = "The gradient of conv2d_max_pool with respect to its kernel, from the images, its result and dy.",
-    .attributes = &gradient_fields,
-    .num_inputs = 3,
-    .infer = infer_kernel_gradient,
-    .cost = cost_of,
-    .lower = liana__lower_cpu_only,
-    .kernels =
-        LIANA__KERNELS(LIANA__VECTOR_KERNELS(conv2d_max_pool_kernel_gradient), LIANA__REFERENCE(run_kernel_gradient)),
-};
-
-liana_tensor liana__op_conv2d_max_pool_at(liana_location here, liana_tensor x, liana_tensor kernel, liana_tensor bias,
-                                          const liana__conv2d_max_pool_attributes *attributes)
-{
-    return liana__build3(here, &liana__op_conv2d_max_pool, x, kernel, bias, attributes);
-}
-
-liana_tensor liana__op_conv2d_max_pool_input_gradient_at(liana_location here, liana_tensor pooled, liana_tensor dy,
-                                                         liana_tensor kernel,
-                                                         const liana__conv2d_max_pool_attributes *attributes)
-{
-    return liana__build3(here, &liana__op_conv2d_max_pool_input_gradient, pooled, dy, kernel, attributes);
-}
-
-liana_tensor liana__op_conv2d_max_pool_kernel_gradient_at(liana_location here, liana_tensor x, liana_tensor pooled,
-                                                          liana_tensor dy,
-                                                          const liana__conv2d_max_pool_attributes *attributes)
-{
-    return liana__build3(here, &liana__op_conv2d_max_pool_kernel_gradient, x, pooled, dy, attributes);
-}
+#define GRADIENT_OP(op_name, infer_op, op_doc)                                                       \
+    const liana__op liana__op_##op_name = {.name = #op_name,                                         \
+                                           .doc = (op_doc),                                          \
+                                           .attributes = &gradient_fields,                           \
+                                           .num_inputs = 3,                                          \
+                                           .infer = (infer_op),                                      \
+                                           .cost = cost_of,                                          \
+                                           .lower = liana__lower_cpu_only,                           \
+                                           .kernels = LIANA__KERNELS(LIANA__VECTOR_KERNELS(op_name), \
+                                                                     LIANA__REFERENCE(run_gradient))};
+GRADIENT_OP(conv2d_max_pool_input_gradient, infer_input_gradient,
+            "The gradient of conv2d_max_pool with respect to its images, from its result, dy and the kernel.")
+GRADIENT_OP(conv2d_max_pool_kernel_gradient, infer_kernel_gradient,
+            "The gradient of conv2d_max_pool with respect to its kernel, from the images, its result and dy.")

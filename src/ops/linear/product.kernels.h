@@ -1,5 +1,5 @@
-/* product.kernels.h - matrix products (product.h) for one instruction set: which of them liana computes itself, with how
- * much scratch memory, and where oneDNN is better. */
+/* product.kernels.h - matrix products (product.h) for one instruction set: which of them liana computes itself, with
+ * how much scratch memory, and where oneDNN is better. */
 #if defined(LIANA_AMX) || defined(LIANA_EMULATED_TILES)
 #define LIANA__TILES_OF_AMX
 #include "kernels/amx_product.h"

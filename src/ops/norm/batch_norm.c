@@ -20,7 +20,7 @@ static int64_t channels_of(const liana__infer *infer)
     return x->dims[x->rank - 1];
 }
 
-liana_status liana__batch_norm_check_images(liana__infer *infer)
+static liana_status check_images(liana__infer *infer)
 {
     LIANA_TRY(liana__infer_float(infer, 0));
     if (infer->inputs[0]->shape.rank >= 2) return LIANA_OK;
@@ -28,7 +28,6 @@ liana_status liana__batch_norm_check_images(liana__infer *infer)
                              infer->inputs[0]->shape.rank);
 }
 
-/* Checks an input that has one number, or two stacked ones, for each channel. */
 liana_status liana__batch_norm_check_channels(liana__infer *infer, size_t index, const char *name, bool stacked)
 {
     int64_t channels = channels_of(infer);
@@ -49,13 +48,10 @@ liana_status liana__batch_norm_check_epsilon(liana__infer *infer)
     return liana__infer_fail(infer, "epsilon is %g, expected a finite number of at least 0", epsilon);
 }
 
-liana_status liana__batch_norm_check_dy(liana__infer *infer)
+liana_status liana__batch_norm_check_like_images(liana__infer *infer, size_t index, const char *name)
 {
-    LIANA_TRY(liana__infer_same_dtype(infer, 0, 1));
-    const liana_shape *x = &infer->inputs[0]->shape, *dy = &infer->inputs[1]->shape;
-    if (liana_shape_equal(x, dy)) return LIANA_OK;
-    return liana__infer_fail(infer, "dy has the shape %s, expected x's %s", liana__shape_print(dy).text,
-                             liana__shape_print(x).text);
+    LIANA_TRY(liana__infer_same_dtype(infer, 0, index));
+    return liana__infer_shape(infer, name, &infer->inputs[index]->shape, "x's", &infer->inputs[0]->shape);
 }
 
 static liana_status give_stacked(liana__infer *infer)
@@ -67,13 +63,13 @@ static liana_status give_stacked(liana__infer *infer)
 
 static liana_status infer_statistics(liana__infer *infer)
 {
-    LIANA_TRY(liana__batch_norm_check_images(infer));
+    LIANA_TRY(check_images(infer));
     return give_stacked(infer);
 }
 
 static liana_status infer_training(liana__infer *infer)
 {
-    LIANA_TRY(liana__batch_norm_check_images(infer));
+    LIANA_TRY(check_images(infer));
     LIANA_TRY(liana__batch_norm_check_channels(infer, 1, "gamma", false));
     LIANA_TRY(liana__batch_norm_check_channels(infer, 2, "beta", false));
     LIANA_TRY(liana__batch_norm_check_epsilon(infer));
@@ -84,7 +80,7 @@ static liana_status infer_training(liana__infer *infer)
 static liana_status infer_inference(liana__infer *infer)
 {
     static const char *const names[] = {"x", "gamma", "beta", "mean", "variance"};
-    LIANA_TRY(liana__batch_norm_check_images(infer));
+    LIANA_TRY(check_images(infer));
     for (size_t i = 1; i < 5; i++) LIANA_TRY(liana__batch_norm_check_channels(infer, i, names[i], false));
     LIANA_TRY(liana__batch_norm_check_epsilon(infer));
     return liana__infer_like_input(infer);
@@ -92,8 +88,8 @@ static liana_status infer_inference(liana__infer *infer)
 
 static liana_status infer_gradient_sums(liana__infer *infer)
 {
-    LIANA_TRY(liana__batch_norm_check_images(infer));
-    LIANA_TRY(liana__batch_norm_check_dy(infer));
+    LIANA_TRY(check_images(infer));
+    LIANA_TRY(liana__batch_norm_check_like_images(infer, 1, "dy"));
     LIANA_TRY(liana__batch_norm_check_channels(infer, 2, "statistics", true));
     LIANA_TRY(liana__batch_norm_check_epsilon(infer));
     return give_stacked(infer);
@@ -101,8 +97,8 @@ static liana_status infer_gradient_sums(liana__infer *infer)
 
 static liana_status infer_input_gradient(liana__infer *infer)
 {
-    LIANA_TRY(liana__batch_norm_check_images(infer));
-    LIANA_TRY(liana__batch_norm_check_dy(infer));
+    LIANA_TRY(check_images(infer));
+    LIANA_TRY(liana__batch_norm_check_like_images(infer, 1, "dy"));
     LIANA_TRY(liana__batch_norm_check_channels(infer, 2, "gamma", false));
     LIANA_TRY(liana__batch_norm_check_channels(infer, 3, "statistics", true));
     LIANA_TRY(liana__batch_norm_check_channels(infer, 4, "sums", true));
@@ -243,25 +239,15 @@ static void input_gradient_gradient(liana__gradient *g)
 /* ---- reference loops. All go channel by channel, and read a channel's parameters before they write its first element:
  * the result may be on an input of the same shape, even on statistics of two rows. ---- */
 
-static double load_wide(const liana__call *call, size_t index, int64_t element)
-{
-    return liana__load(call->src[index], liana__wide_dtype(call->node->inputs[0]->dtype), element);
-}
-
-static double load_image(const liana__call *call, size_t index, int64_t element)
-{
-    return liana__load(call->src[index], call->node->inputs[0]->dtype, element);
-}
-
 static liana_status run_statistics(const liana__call *call)
 {
     liana__batch_norm_sizes s = liana__batch_norm_sizes_of(call->node);
     for (int64_t c = 0; c < s.channels; c++) {
         double total = 0, squares = 0;
-        for (int64_t i = 0; i < s.rows; i++) total += load_image(call, 0, i * s.channels + c);
+        for (int64_t i = 0; i < s.rows; i++) total += liana__load_image(call, 0, i * s.channels + c);
         double mean = total / (double)s.rows;
         for (int64_t i = 0; i < s.rows; i++) {
-            double distance = load_image(call, 0, i * s.channels + c) - mean;
+            double distance = liana__load_image(call, 0, i * s.channels + c) - mean;
             squares += distance * distance;
         }
         liana__store(call->dst, call->node->dtype, c, mean);
@@ -275,7 +261,8 @@ static void normalise_channel(const liana__call *call, int64_t c, double mean, d
     liana__batch_norm_sizes s = liana__batch_norm_sizes_of(call->node);
     for (int64_t i = 0; i < s.rows; i++) {
         int64_t element = i * s.channels + c;
-        liana__store(call->dst, call->node->dtype, element, (load_image(call, 0, element) - mean) * scale + beta);
+        liana__store(call->dst, call->node->dtype, element,
+                     (liana__load_image(call, 0, element) - mean) * scale + beta);
     }
 }
 
@@ -284,8 +271,8 @@ static liana_status run_training(const liana__call *call)
     int64_t channels = liana__batch_norm_sizes_of(call->node).channels;
     double epsilon = liana__batch_norm_epsilon(call->node);
     for (int64_t c = 0; c < channels; c++) {
-        double scale = load_wide(call, 1, c) / sqrt(load_wide(call, 3, channels + c) + epsilon);
-        normalise_channel(call, c, load_wide(call, 3, c), scale, load_wide(call, 2, c));
+        double scale = liana__load_wide(call, 1, c) / sqrt(liana__load_wide(call, 3, channels + c) + epsilon);
+        normalise_channel(call, c, liana__load_wide(call, 3, c), scale, liana__load_wide(call, 2, c));
     }
     return LIANA_OK;
 }
@@ -295,8 +282,8 @@ static liana_status run_inference(const liana__call *call)
     int64_t channels = liana__batch_norm_sizes_of(call->node).channels;
     double epsilon = liana__batch_norm_epsilon(call->node);
     for (int64_t c = 0; c < channels; c++) {
-        double scale = load_wide(call, 1, c) / sqrt(load_wide(call, 4, c) + epsilon);
-        normalise_channel(call, c, load_wide(call, 3, c), scale, load_wide(call, 2, c));
+        double scale = liana__load_wide(call, 1, c) / sqrt(liana__load_wide(call, 4, c) + epsilon);
+        normalise_channel(call, c, liana__load_wide(call, 3, c), scale, liana__load_wide(call, 2, c));
     }
     return LIANA_OK;
 }
@@ -306,12 +293,12 @@ static liana_status run_gradient_sums(const liana__call *call)
     liana__batch_norm_sizes s = liana__batch_norm_sizes_of(call->node);
     double epsilon = liana__batch_norm_epsilon(call->node);
     for (int64_t c = 0; c < s.channels; c++) {
-        double mean = load_wide(call, 2, c), r = 1 / sqrt(load_wide(call, 2, s.channels + c) + epsilon);
+        double mean = liana__load_wide(call, 2, c), r = 1 / sqrt(liana__load_wide(call, 2, s.channels + c) + epsilon);
         double sum = 0, product_sum = 0;
         for (int64_t i = 0; i < s.rows; i++) {
-            double dy = load_image(call, 1, i * s.channels + c);
+            double dy = liana__load_image(call, 1, i * s.channels + c);
             sum += dy;
-            product_sum += dy * (load_image(call, 0, i * s.channels + c) - mean);
+            product_sum += dy * (liana__load_image(call, 0, i * s.channels + c) - mean);
         }
         liana__store(call->dst, call->node->dtype, c, sum);
         liana__store(call->dst, call->node->dtype, s.channels + c, product_sum * r);
@@ -324,13 +311,14 @@ static liana_status run_input_gradient(const liana__call *call)
     liana__batch_norm_sizes s = liana__batch_norm_sizes_of(call->node);
     double epsilon = liana__batch_norm_epsilon(call->node), rows = liana__batch_norm_summed_rows(call->node);
     for (int64_t c = 0; c < s.channels; c++) {
-        double mean = load_wide(call, 3, c), r = 1 / sqrt(load_wide(call, 3, s.channels + c) + epsilon);
-        double scale = load_wide(call, 2, c) * r;
-        double sum = load_wide(call, 4, c) / rows, product_sum = load_wide(call, 4, s.channels + c) / rows;
+        double mean = liana__load_wide(call, 3, c), r = 1 / sqrt(liana__load_wide(call, 3, s.channels + c) + epsilon);
+        double scale = liana__load_wide(call, 2, c) * r;
+        double sum = liana__load_wide(call, 4, c) / rows,
+               product_sum = liana__load_wide(call, 4, s.channels + c) / rows;
         for (int64_t i = 0; i < s.rows; i++) {
             int64_t element = i * s.channels + c;
-            double xhat = (load_image(call, 0, element) - mean) * r;
-            double dx = scale * (load_image(call, 1, element) - sum - xhat * product_sum);
+            double xhat = (liana__load_image(call, 0, element) - mean) * r;
+            double dx = scale * (liana__load_image(call, 1, element) - sum - xhat * product_sum);
             liana__store(call->dst, call->node->dtype, element, dx);
         }
     }
@@ -448,26 +436,15 @@ static void image_cost(const liana__node *node, double flops_per_element, liana_
     cost->family = "batch normalisation";
 }
 
-/* The sum; the difference from the mean, its square, their sum. */
-static void statistics_cost(const liana__node *node, liana__cost *cost)
-{
-    image_cost(node, 4, cost);
-}
-
 /* One multiply-add. */
 static void normalise_cost(const liana__node *node, liana__cost *cost)
 {
     image_cost(node, 2, cost);
 }
 
-/* The sum of dy; the difference from the mean, and a multiply-add with dy. */
-static void gradient_sums_cost(const liana__node *node, liana__cost *cost)
-{
-    image_cost(node, 4, cost);
-}
-
-/* a dy + b x + c. */
-static void input_gradient_cost(const liana__node *node, liana__cost *cost)
+/* Statistics: the sum; the difference from the mean, its square, their sum. Sums of gradients: the sum of dy; the
+ * difference from the mean, and a multiply-add with dy. Gradients of images: a dy + b x + c. */
+static void sums_cost(const liana__node *node, liana__cost *cost)
 {
     image_cost(node, 4, cost);
 }
@@ -545,7 +522,7 @@ const liana__op liana__op_batch_norm_statistics = {
     .infer = infer_statistics,
     .gradient = statistics_gradient,
     .precision = LIANA__SUMS,
-    .cost = statistics_cost,
+    .cost = sums_cost,
     .parts = statistics_parts,
     .merge = merge_statistics,
     .lower = lower_statistics,
@@ -595,7 +572,7 @@ const liana__op liana__op_batch_norm_gradient_sums = {
     .gradient = gradient_sums_gradient,
     .precision = LIANA__SUMS,
     .narrow_inputs = 1 << 0 | 1 << 1,
-    .cost = gradient_sums_cost,
+    .cost = sums_cost,
     .parts = gradient_sums_parts,
     .merge = liana__batch_norm_merge_sums,
     .lower = lower_gradient_sums,
@@ -613,7 +590,7 @@ const liana__op liana__op_batch_norm_input_gradient = {
     .precision = LIANA__FOLLOWS,
     .narrow_inputs = 1 << 0 | 1 << 1,
     .placement = LIANA__PLACE_IN_PLACE,
-    .cost = input_gradient_cost,
+    .cost = sums_cost,
     .parts = input_gradient_parts,
     .note_whole = liana__batch_norm_note_rows,
     .lower = lower_input_gradient,

@@ -26,11 +26,10 @@ liana_tensor liana__op_batch_norm_input_gradient_at(liana_location here, liana_t
                                                     liana_tensor gamma, liana_tensor statistics, liana_tensor sums,
                                                     double epsilon);
 
-/* Checks for shape rules: that input 0 is images; that an input has one number (or two stacked ones) for each of their
- * channels; that input 1 has their dtype and shape; and epsilon. */
-liana_status liana__batch_norm_check_images(liana__infer *infer);
+/* Checks for shape rules: that an input has one number (or two stacked ones) for each channel of the images, input 0;
+ * that it has their dtype and shape; and epsilon. */
 liana_status liana__batch_norm_check_channels(liana__infer *infer, size_t index, const char *name, bool stacked);
-liana_status liana__batch_norm_check_dy(liana__infer *infer);
+liana_status liana__batch_norm_check_like_images(liana__infer *infer, size_t index, const char *name);
 liana_status liana__batch_norm_check_epsilon(liana__infer *infer);
 
 /* For parts of a batch: tells a part's input gradient that N is that of the sums, not of the part; adds sums of parts
@@ -55,6 +54,17 @@ static inline liana__batch_norm_sizes liana__batch_norm_sizes_of(const liana__no
 static inline double liana__batch_norm_epsilon(const liana__node *node)
 {
     return ((const liana__batch_norm_attributes *)node->attributes)->epsilon;
+}
+
+/* For the plain loops: an element of an input that is wide, and of one that has the dtype of the images. */
+static inline double liana__load_wide(const liana__call *call, size_t index, int64_t place)
+{
+    return liana__load(call->src[index], liana__wide_dtype(call->node->inputs[0]->dtype), place);
+}
+
+static inline double liana__load_image(const liana__call *call, size_t index, int64_t place)
+{
+    return liana__load(call->src[index], call->node->inputs[0]->dtype, place);
 }
 
 /* The N of the sums that the gradient of the images reads. */

@@ -4,15 +4,16 @@
 
 /* Shapes: odd sizes; channels that fill vectors exactly, with a tail, and not at all; many rows; two rows, where the
  * statistics are as large as the images; a single one. */
-#define SHAPES(X)                          \
-    X(odd, liana_shape_of(2, 3, 5, 7))     \
-    X(few_channels, liana_shape_of(61, 3)) \
-    X(one_channel, liana_shape_of(37, 1))  \
-    X(tail, liana_shape_of(3, 7, 24))      \
-    X(wide, liana_shape_of(35, 80))        \
-    X(two_rows, liana_shape_of(2, 5))      \
-    X(many_rows, liana_shape_of(5, 67, 8)) \
-    X(one_row, liana_shape_of(1, 37))
+typedef struct problem {
+    const char *name;
+    liana_shape shape;
+} problem;
+
+static const problem problems[] = {
+    {"odd", LIANA__DIMS(2, 3, 5, 7)},     {"few_channels", LIANA__DIMS(61, 3)}, {"one_channel", LIANA__DIMS(37, 1)},
+    {"tail", LIANA__DIMS(3, 7, 24)},      {"wide", LIANA__DIMS(35, 80)},        {"two_rows", LIANA__DIMS(2, 5)},
+    {"many_rows", LIANA__DIMS(5, 67, 8)}, {"one_row", LIANA__DIMS(1, 37)},
+};
 
 static const double epsilon = 1e-3;
 
@@ -35,21 +36,27 @@ static liana_tensor stacked(liana_graph *graph, const char *name, liana_dtype dt
     return liana__sample_input(graph, name, liana__wide_dtype(dtype), shape, 0.5, 2);
 }
 
-static liana_tensor build_statistics(liana_graph *graph, liana_dtype dtype, liana_shape shape)
+static liana_tensor build_statistics(liana_graph *graph, liana_dtype dtype, const liana__op *op, const void *row)
 {
+    (void)op;
+    const liana_shape shape = ((const problem *)row)->shape;
     return liana_op_batch_norm_statistics(images(graph, "x", dtype, shape));
 }
 
-static liana_tensor build_training(liana_graph *graph, liana_dtype dtype, liana_shape shape)
+static liana_tensor build_training(liana_graph *graph, liana_dtype dtype, const liana__op *op, const void *row)
 {
+    (void)op;
+    const liana_shape shape = ((const problem *)row)->shape;
     liana_tensor x = images(graph, "x", dtype, shape);
     liana_tensor gamma = channels(graph, "gamma", dtype, shape, 0.5, 2);
     liana_tensor beta = channels(graph, "beta", dtype, shape, -1, 1);
     return liana_op_batch_norm_training(x, gamma, beta, liana_op_batch_norm_statistics(x), epsilon);
 }
 
-static liana_tensor build_inference(liana_graph *graph, liana_dtype dtype, liana_shape shape)
+static liana_tensor build_inference(liana_graph *graph, liana_dtype dtype, const liana__op *op, const void *row)
 {
+    (void)op;
+    const liana_shape shape = ((const problem *)row)->shape;
     liana_tensor x = images(graph, "x", dtype, shape);
     liana_tensor gamma = channels(graph, "gamma", dtype, shape, -2, 2);
     liana_tensor beta = channels(graph, "beta", dtype, shape, -1, 1);
@@ -58,15 +65,19 @@ static liana_tensor build_inference(liana_graph *graph, liana_dtype dtype, liana
     return liana_op_batch_norm_inference(x, gamma, beta, mean, variance, epsilon);
 }
 
-static liana_tensor build_sums(liana_graph *graph, liana_dtype dtype, liana_shape shape)
+static liana_tensor build_sums(liana_graph *graph, liana_dtype dtype, const liana__op *op, const void *row)
 {
+    (void)op;
+    const liana_shape shape = ((const problem *)row)->shape;
     liana_tensor x = images(graph, "x", dtype, shape), dy = images(graph, "dy", dtype, shape);
     return liana__op_batch_norm_gradient_sums_at(LIANA_HERE, x, dy, stacked(graph, "statistics", dtype, shape),
                                                  epsilon);
 }
 
-static liana_tensor build_input_gradient(liana_graph *graph, liana_dtype dtype, liana_shape shape)
+static liana_tensor build_input_gradient(liana_graph *graph, liana_dtype dtype, const liana__op *op, const void *row)
 {
+    (void)op;
+    const liana_shape shape = ((const problem *)row)->shape;
     liana_tensor x = images(graph, "x", dtype, shape), dy = images(graph, "dy", dtype, shape);
     liana_tensor gamma = channels(graph, "gamma", dtype, shape, 0.5, 2);
     liana_tensor statistics = stacked(graph, "statistics", dtype, shape), sums = stacked(graph, "sums", dtype, shape);
@@ -105,43 +116,12 @@ static liana_tensor large_sums(liana_graph *graph, liana_dtype dtype)
                                                  epsilon);
 }
 
-#define BUILD(name, shape)                                                           \
-    static liana_tensor name##_statistics(liana_graph *graph, liana_dtype dtype)     \
-    {                                                                                \
-        return build_statistics(graph, dtype, shape);                                \
-    }                                                                                \
-    static liana_tensor name##_training(liana_graph *graph, liana_dtype dtype)       \
-    {                                                                                \
-        return build_training(graph, dtype, shape);                                  \
-    }                                                                                \
-    static liana_tensor name##_inference(liana_graph *graph, liana_dtype dtype)      \
-    {                                                                                \
-        return build_inference(graph, dtype, shape);                                 \
-    }                                                                                \
-    static liana_tensor name##_sums(liana_graph *graph, liana_dtype dtype)           \
-    {                                                                                \
-        return build_sums(graph, dtype, shape);                                      \
-    }                                                                                \
-    static liana_tensor name##_input_gradient(liana_graph *graph, liana_dtype dtype) \
-    {                                                                                \
-        return build_input_gradient(graph, dtype, shape);                            \
-    }
-SHAPES(BUILD)
-#undef BUILD
+static const liana__built_sample statistics_samples[] = {{"far", far_statistics, 0}};
+static const liana__built_sample training_samples[] = {{"far", far_training, 0}};
+static const liana__built_sample sums_samples[] = {{"large", large_sums, 0}};
 
-#define STATISTICS(name, shape) {#name, name##_statistics, 0},
-static const liana__sample statistics_samples[] = {SHAPES(STATISTICS){"far", far_statistics, 0}};
-#define TRAINING(name, shape) {#name, name##_training, 0},
-static const liana__sample training_samples[] = {SHAPES(TRAINING){"far", far_training, 0}};
-#define INFERENCE(name, shape) {#name, name##_inference, 0},
-static const liana__sample inference_samples[] = {SHAPES(INFERENCE)};
-#define SUMS(name, shape) {#name, name##_sums, 0},
-static const liana__sample sums_samples[] = {SHAPES(SUMS){"large", large_sums, 0}};
-#define INPUT_GRADIENT(name, shape) {#name, name##_input_gradient, 0},
-static const liana__sample input_gradient_samples[] = {SHAPES(INPUT_GRADIENT)};
-
-LIANA__SAMPLES(batch_norm_statistics, statistics_samples);
-LIANA__SAMPLES(batch_norm_training, training_samples);
-LIANA__SAMPLES(batch_norm_inference, inference_samples);
-LIANA__SAMPLES(batch_norm_gradient_sums, sums_samples);
-LIANA__SAMPLES(batch_norm_input_gradient, input_gradient_samples);
+LIANA__SAMPLE_ROWS_AND(batch_norm_statistics, problems, LIANA__COUNT(problems), build_statistics, statistics_samples);
+LIANA__SAMPLE_ROWS_AND(batch_norm_training, problems, LIANA__COUNT(problems), build_training, training_samples);
+LIANA__SAMPLE_ROWS(batch_norm_inference, problems, build_inference);
+LIANA__SAMPLE_ROWS_AND(batch_norm_gradient_sums, problems, LIANA__COUNT(problems), build_sums, sums_samples);
+LIANA__SAMPLE_ROWS(batch_norm_input_gradient, problems, build_input_gradient);

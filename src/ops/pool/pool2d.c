@@ -64,9 +64,7 @@ static liana_status check_output(liana__infer *infer, const liana_shape *dy)
 {
     liana_shape expected;
     LIANA_TRY(infer_output(infer, &infer->shape, &expected));
-    if (liana_shape_equal(dy, &expected)) return LIANA_OK;
-    return liana__infer_fail(infer, "dy has the shape %s, expected the pooling's result %s",
-                             liana__shape_print(dy).text, liana__shape_print(&expected).text);
+    return liana__infer_shape(infer, "dy", dy, "the pooling's result", &expected);
 }
 
 static liana_status infer_max_gradient(liana__infer *infer)
@@ -112,15 +110,16 @@ liana__geometry liana__pool2d_geometry(const liana__node *node)
 
 static void max_gradient(liana__gradient *g)
 {
-    g->input_gradients[0] =
-        liana__op_max_pool2d_gradient_at(LIANA_HERE, g->inputs[0], g->output_gradient, g->node->attributes);
+    g->input_gradients[0] = liana__build2(LIANA_HERE, &liana__op_max_pool2d_gradient, g->inputs[0], g->output_gradient,
+                                          g->node->attributes);
 }
 
 static void average_gradient(liana__gradient *g)
 {
     liana__pool_attributes attributes = *(const liana__pool_attributes *)g->node->attributes;
     memcpy(attributes.input, &liana__input_shape(g->node, 0)->dims[1], sizeof attributes.input);
-    g->input_gradients[0] = liana__op_average_pool2d_gradient_at(LIANA_HERE, g->output_gradient, &attributes);
+    g->input_gradients[0] =
+        liana__build1(LIANA_HERE, &liana__op_average_pool2d_gradient, g->output_gradient, &attributes);
 }
 
 /* Linear: its transpose is pooling itself. */
@@ -350,60 +349,27 @@ static void cost_of(const liana__node *node, liana__cost *cost)
 
 /* ---- the ops ---- */
 
-const liana__op liana__op_max_pool2d = {
-    .name = "max_pool2d",
-    .doc = "The maximum of each window.",
-    .attributes = &pool_fields,
-    .num_inputs = 1,
-    .infer = infer_forward,
-    .gradient = max_gradient,
-    .precision = LIANA__FOLLOWS,
-    .cost = cost_of,
-    .parts = liana__parts_all_inputs,
-    .lower = lower_max,
-    .kernels = LIANA__KERNELS(LIANA__VECTOR_KERNELS(max_pool2d), LIANA__REFERENCE(run_max)),
-};
-
-const liana__op liana__op_max_pool2d_gradient = {
-    .name = "max_pool2d_gradient",
-    .doc = "The gradient of max_pool2d, from its images and dy.",
-    .attributes = &pool_fields,
-    .num_inputs = 2,
-    .infer = infer_max_gradient,
-    .precision = LIANA__FOLLOWS,
-    .cost = cost_of,
-    .parts = liana__parts_all_inputs,
-    .lower = lower_max_gradient,
-    .kernels = LIANA__KERNELS(LIANA__VECTOR_KERNELS(max_pool2d_gradient), LIANA__REFERENCE(run_max_gradient)),
-};
-
-const liana__op liana__op_average_pool2d = {
-    .name = "average_pool2d",
-    .doc = "The mean of each window, without the padding.",
-    .attributes = &pool_fields,
-    .num_inputs = 1,
-    .infer = infer_forward,
-    .gradient = average_gradient,
-    .precision = LIANA__FOLLOWS,
-    .cost = cost_of,
-    .parts = liana__parts_all_inputs,
-    .lower = lower_average,
-    .kernels = LIANA__KERNELS(LIANA__VECTOR_KERNELS(average_pool2d), LIANA__REFERENCE(run_average)),
-};
-
-const liana__op liana__op_average_pool2d_gradient = {
-    .name = "average_pool2d_gradient",
-    .doc = "The gradient of average_pool2d, from dy.",
-    .attributes = &gradient_fields,
-    .num_inputs = 1,
-    .infer = infer_average_gradient,
-    .gradient = average_gradient_gradient,
-    .precision = LIANA__FOLLOWS,
-    .cost = cost_of,
-    .parts = liana__parts_all_inputs,
-    .lower = lower_average_gradient,
-    .kernels = LIANA__KERNELS(LIANA__VECTOR_KERNELS(average_pool2d_gradient), LIANA__REFERENCE(run_average_gradient)),
-};
+#define POOL_OP(op_name, count, fields, infer_op, gradient_op, lower_op, run, op_doc) \
+    const liana__op liana__op_##op_name = {.name = #op_name,                          \
+                                           .doc = (op_doc),                           \
+                                           .attributes = &(fields),                   \
+                                           .num_inputs = (count),                     \
+                                           .infer = (infer_op),                       \
+                                           .gradient = (gradient_op),                 \
+                                           .precision = LIANA__FOLLOWS,               \
+                                           .cost = cost_of,                           \
+                                           .parts = liana__parts_all_inputs,          \
+                                           .lower = (lower_op),                       \
+                                           .kernels =                                 \
+                                               LIANA__KERNELS(LIANA__VECTOR_KERNELS(op_name), LIANA__REFERENCE(run))};
+POOL_OP(max_pool2d, 1, pool_fields, infer_forward, max_gradient, lower_max, run_max, "The maximum of each window.")
+POOL_OP(max_pool2d_gradient, 2, pool_fields, infer_max_gradient, NULL, lower_max_gradient, run_max_gradient,
+        "The gradient of max_pool2d, from its images and dy.")
+POOL_OP(average_pool2d, 1, pool_fields, infer_forward, average_gradient, lower_average, run_average,
+        "The mean of each window, without the padding.")
+POOL_OP(average_pool2d_gradient, 1, gradient_fields, infer_average_gradient, average_gradient_gradient,
+        lower_average_gradient, run_average_gradient, "The gradient of average_pool2d, from dy.")
+#undef POOL_OP
 
 static liana__pool_attributes attributes_of(const liana_pool_options *options)
 {
@@ -423,16 +389,4 @@ liana_tensor liana_op_average_pool2d_at(liana_location here, liana_tensor x, lia
 {
     liana__pool_attributes attributes = attributes_of(&options);
     return liana__build1(here, &liana__op_average_pool2d, x, &attributes);
-}
-
-liana_tensor liana__op_max_pool2d_gradient_at(liana_location here, liana_tensor x, liana_tensor dy,
-                                              const liana__pool_attributes *attributes)
-{
-    return liana__build2(here, &liana__op_max_pool2d_gradient, x, dy, attributes);
-}
-
-liana_tensor liana__op_average_pool2d_gradient_at(liana_location here, liana_tensor dy,
-                                                  const liana__pool_attributes *attributes)
-{
-    return liana__build1(here, &liana__op_average_pool2d_gradient, dy, attributes);
 }

@@ -15,7 +15,7 @@
     REDUCE_SAMPLE(op, split, liana_shape_of(3, 4, 5), LIANA_AXES(0, 2), false, low, high)      \
     REDUCE_SAMPLE(op, tall, liana_shape_of(131, 150), LIANA_AXES(0), false, low, high)         \
     REDUCE_SAMPLE(op, long, liana_shape_of(3, 2100), LIANA_AXES(1), false, low, high)          \
-    static const liana__sample samples_##op[] = {                                              \
+    static const liana__built_sample samples_##op[] = {                                        \
         {"all axes", build_##op##_all, 0},       {"last axis", build_##op##_last, 0},          \
         {"leading axes", build_##op##_first, 0}, {"image axes, kept", build_##op##_middle, 0}, \
         {"axes apart", build_##op##_split, 0},   {"many rows", build_##op##_tall, 0},          \

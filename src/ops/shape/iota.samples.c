@@ -18,7 +18,7 @@ static liana_tensor build_bytes(liana_graph *graph, liana_dtype dtype)
     return liana_op_iota(graph, LIANA_U8, liana_shape_of(3, 256), 1);
 }
 
-static const liana__sample iota_samples[] = {
+static const liana__built_sample iota_samples[] = {
     {"vector", build_vector, 0},
     {"middle", build_middle, 0},
     {"bytes", build_bytes, 0},

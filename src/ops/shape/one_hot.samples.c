@@ -22,7 +22,7 @@ static liana_tensor build_scalar(liana_graph *graph, liana_dtype dtype)
     return liana_op_one_hot(index, 3, LIANA_BF16);
 }
 
-static const liana__sample one_hot_samples[] = {
+static const liana__built_sample one_hot_samples[] = {
     {"labels", build_labels, 0},
     {"outside", build_outside, 0},
     {"scalar", build_scalar, 0},

@@ -76,5 +76,5 @@ liana_status liana__checkpoint_recorded(const char *folder, liana__cluster *clus
     const char *precision = folder ? liana__checkpoint_precision(folder, arena) : NULL;
     if (precision) snprintf(recorded->precision, sizeof recorded->precision, "%s", precision);
     if (folder) recorded->recompute_memory = liana__checkpoint_recompute_memory(folder, arena);
-    return cluster ? liana__cluster_broadcast(cluster, 0, recorded, sizeof *recorded, error) : LIANA_OK;
+    return cluster ? liana__cluster_tell(cluster, cluster->chief, recorded, sizeof *recorded, error) : LIANA_OK;
 }

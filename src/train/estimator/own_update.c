@@ -93,7 +93,7 @@ liana_status liana__own_update_make(liana__function_model *made, liana__error *e
     LIANA_TRY(check_rules(made, error));
     LIANA_TRY(find_sums(made, error));
     liana__user_update_init(&made->update, scalars, sizeof scalars / sizeof *scalars);
-    LIANA_TRY(made->update.builder.build(&made->update, LIANA__WHOLE_UPDATE, &graph, error));
+    LIANA_TRY(made->update.builder.functions.build(&made->update, LIANA__WHOLE_UPDATE, &graph, error));
     const liana_status status = list_variables(made, graph, error);
     liana_graph_destroy(graph);
     made->update.builder.variables = made->update_variables;

@@ -295,7 +295,7 @@ static liana_status next_of_all(liana_replica_iterator *iterator, liana_per_repl
     liana_status status = read_packed(iterator, iterator->options.batch_size, error);
     LIANA_TRY(liana__cluster_agree_status(cluster, status, error));
     int64_t count = (int64_t)iterator->packed.count;
-    if (cluster) LIANA_TRY(liana__cluster_broadcast(cluster, 0, &count, sizeof count, error));
+    if (cluster) LIANA_TRY(liana__cluster_tell(cluster, cluster->chief, &count, sizeof count, error));
     if (count == 0 || (iterator->options.drop_remainder && count < iterator->options.batch_size)) {
         return LIANA_END_OF_DATA;
     }

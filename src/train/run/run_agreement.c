@@ -158,10 +158,10 @@ static liana_status send_beginning(liana__run *run, liana__cluster *cluster, lia
     const char *newest = NULL;
     if (status == LIANA_OK) status = read_beginning(run, &text, &size, &newest, error);
     status = liana__cluster_agree_status(cluster, status, error);
-    if (status == LIANA_OK) status = liana__cluster_broadcast_sized(cluster, 0, (void **)&text, &size, error);
+    if (status == LIANA_OK) status = liana__cluster_tell_sized(cluster, cluster->chief, (void **)&text, &size, error);
     char name[LIANA__CHECKPOINT_NAME] = "";
     if (newest) snprintf(name, sizeof name, "%s", liana__path_name(newest));
-    if (status == LIANA_OK) status = liana__cluster_broadcast(cluster, 0, name, sizeof name, error);
+    if (status == LIANA_OK) status = liana__cluster_tell(cluster, cluster->chief, name, sizeof name, error);
     return status;
 }
 
@@ -179,11 +179,12 @@ static liana_status write_beginning(liana__run *run, const char *text, size_t si
 static liana_status receive_beginning(liana__run *run, liana__cluster *cluster, liana_status status,
                                       liana__error *error)
 {
-    LIANA__SCOPED_MEMORY char *text = NULL, name[LIANA__CHECKPOINT_NAME] = "";
+    LIANA__SCOPED_MEMORY char *text = NULL;
+    char name[LIANA__CHECKPOINT_NAME] = "";
     size_t size = 0;
     LIANA_TRY(liana__cluster_agree_status(cluster, status, error));
-    status = liana__cluster_broadcast_sized(cluster, 0, (void **)&text, &size, error);
-    if (status == LIANA_OK) status = liana__cluster_broadcast(cluster, 0, name, sizeof name, error);
+    status = liana__cluster_tell_sized(cluster, cluster->chief, (void **)&text, &size, error);
+    if (status == LIANA_OK) status = liana__cluster_tell(cluster, cluster->chief, name, sizeof name, error);
     name[sizeof name - 1] = 0;
     if (status == LIANA_OK) status = write_beginning(run, text, size, name, error);
     return status;

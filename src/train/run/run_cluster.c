@@ -216,7 +216,7 @@ liana_status liana__run_cluster_share_folder(liana__run_cluster *joined, liana_s
                         : liana__fail_memory(error, "the run folder");
     }
     status = liana__cluster_agree_status(cluster, status, error);
-    if (status == LIANA_OK) status = liana__cluster_broadcast_sized(cluster, 0, (void **)&text, &size, error);
+    if (status == LIANA_OK) status = liana__cluster_tell_sized(cluster, cluster->chief, (void **)&text, &size, error);
     if (status == LIANA_OK && !is_chief) status = write_folder(joined, text, size, error);
     free(text);
     if (joined->folder) *folder = joined->folder;

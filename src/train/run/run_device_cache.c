@@ -55,7 +55,7 @@ liana_status liana__run_check_device_cache(const liana__run *run, liana__error *
 static liana_status check_device(const liana__run *run, liana__error *error)
 {
     const liana__trainer *trainer = run->core.trainer;
-    if (!run->core.device->backend->whole_create) {
+    if (!run->core.device->backend->whole) {
         return refuse(
             run,
             "this device computes where the data are: set data.cache to memory, or train.device to gpu, tpu or "

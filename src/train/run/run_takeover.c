@@ -130,7 +130,7 @@ liana_status liana__run_begin_writing(liana__run *run, const liana__run_options 
     if (status == LIANA_OK && run->hold.lease) liana__lease_job(run->hold.lease, own->job);
     if (!cluster) return status;
     LIANA_TRY(liana__cluster_agree_status(cluster, status, error));
-    LIANA_TRY(liana__cluster_broadcast(cluster, 0, own->job, sizeof own->job, error));
+    LIANA_TRY(liana__cluster_tell(cluster, cluster->chief, own->job, sizeof own->job, error));
     own->job[sizeof own->job - 1] = '\0';
     liana__cluster_set_hooks(cluster, &(liana__cluster_hooks){.lead = lead, .user = own});
     return LIANA_OK;

@@ -2,6 +2,7 @@
 #include "train/training/training.h"
 
 #include "backends/pjrt/platform.h"
+#include "backends/pjrt/tpu_environment.h"
 #include "base/scoped.h"
 #include "distribute/cluster/held.h"
 #include "distribute/strategies/strategies.h"
@@ -276,7 +277,7 @@ typedef liana_status (*chief_teller)(liana__cluster *cluster, void *data, size_t
 
 static liana_status tell_alone(liana__cluster *cluster, void *data, size_t size, liana__error *error)
 {
-    return liana__cluster_broadcast(cluster, 0, data, size, error);
+    return liana__cluster_tell(cluster, cluster->chief, data, size, error);
 }
 
 static liana_status share_variable(liana__cluster *cluster, liana__variable *variable, chief_teller tell,

@@ -281,7 +281,7 @@ typedef struct counted_source {
 static liana__record_address counted_address(const liana__source *base, uint64_t index)
 {
     const counted_source *source = (const counted_source *)base;
-    return (liana__record_address){source->file, (int64_t)index};
+    return (liana__record_address){.file = source->file, .record = (int64_t)index};
 }
 
 typedef struct counted_scratch {

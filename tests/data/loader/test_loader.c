@@ -38,7 +38,7 @@ static void close_computed(liana__source *source)
 static liana__record_address computed_address(const liana__source *source, uint64_t index)
 {
     (void)source;
-    return (liana__record_address){"computed", (int64_t)index};
+    return (liana__record_address){.file = "computed", .record = (int64_t)index};
 }
 
 static liana_status read_computed(const liana__source *base, uint64_t index, void *memory, liana__record *record,

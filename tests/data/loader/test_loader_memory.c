@@ -15,7 +15,7 @@ enum { SIDE = 16, CHANNELS = 3, SIZE = SIDE * SIDE * CHANNELS, RECORDS = 1000000
 static liana__record_address address_of(const liana__source *source, uint64_t index)
 {
     (void)source;
-    return (liana__record_address){"synthetic", (int64_t)index};
+    return (liana__record_address){.file = "synthetic", .record = (int64_t)index};
 }
 
 static liana_status read_record(const liana__source *source, uint64_t index, void *scratch, liana__record *record,

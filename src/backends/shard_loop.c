@@ -1,29 +1,29 @@
-/* Runs one leaf after the other on a device. While a leaf runs, the next one's rows are uploaded. */
-#include "backends/leaf_loop.h"
+/* Runs one shard after the other on a device. While a shard runs, the next one's rows are uploaded. */
+#include "backends/shard_loop.h"
 
-#include "backends/leaf_programs.h"
+#include "backends/shard_programs.h"
 #include "ops/ops.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Output rows of a leaf, which are on the device. */
-typedef struct leaf_rows {
+/* Output rows of a shard, which are on the device. */
+typedef struct shard_rows {
     liana__buffer *buffer; /* NULL: none */
     size_t leaf;
-} leaf_rows;
+} shard_rows;
 
-/* A leaf's rows on the device. */
-typedef struct leaf_inputs {
+/* A shard's rows on the device. */
+typedef struct shard_inputs {
     liana__buffer *buffers[LIANA__MAX_LEAF_INPUTS];
     liana__fence *fences[LIANA__MAX_LEAF_INPUTS];
-    char *padded[LIANA__MAX_LEAF_INPUTS]; /* host memory for leaves with missing rows; NULL: not needed yet */
-} leaf_inputs;
+    char *padded[LIANA__MAX_LEAF_INPUTS]; /* host memory for shards with missing rows; NULL: not needed yet */
+} shard_inputs;
 
-typedef struct leaf_loop {
+typedef struct shard_loop {
     liana__device *device;
-    liana__leaf_programs programs;
-    leaf_inputs inputs[2]; /* of the running leaf, and of the next one */
+    liana__shard_programs programs;
+    shard_inputs inputs[2]; /* of the running shard, and of the next one */
     /* Adds the sums of two subtrees. */
     liana_graph *add_graph;
     liana__executable *add;
@@ -31,32 +31,34 @@ typedef struct leaf_loop {
     liana__buffer **terms;     /* [2 * num_sums] of one addition */
     liana__leaf_block *blocks; /* finished subtrees, in order; their sums are the loop's own */
     size_t num_blocks;
-    leaf_rows computed; /* of the last leaf */
-    float *present;     /* [leaf_size] */
-} leaf_loop;
+    shard_rows computed; /* of the last shard */
+    float *present;      /* [leaf_size] */
+} shard_loop;
 
 /* ---- setting up ---- */
 
-liana_status liana__leaf_loop_create(liana__device *device, const liana__leaf_plan *plan, liana__replica **replica,
-                                     liana__error *error)
+static void destroy_loop(liana__replica *replica);
+
+static liana_status create_loop(liana__device *device, const liana__leaf_plan *plan, liana__replica **replica,
+                                liana__error *error)
 {
     *replica = NULL;
-    leaf_loop *own = calloc(1, sizeof *own);
+    shard_loop *own = calloc(1, sizeof *own);
     if (!own) return liana__fail_memory(error, "a replica");
     own->device = device;
     own->programs =
-        (liana__leaf_programs){.device = device, .plan = *plan, .masked = device->backend->static_leaves, .user = own};
+        (liana__shard_programs){.device = device, .plan = *plan, .masked = device->backend->static_leaves, .user = own};
     own->blocks = calloc(plan->max_leaves, sizeof *own->blocks);
     own->present = calloc((size_t)plan->leaf_size, sizeof *own->present);
     if (!own->blocks || !own->present) {
-        liana__leaf_loop_destroy((liana__replica *)own);
+        destroy_loop((liana__replica *)own);
         return liana__fail_memory(error, "a replica");
     }
     *replica = (liana__replica *)own;
     return LIANA_OK;
 }
 
-static void drop_sums(const leaf_loop *own, liana__buffer *const *sums)
+static void drop_sums(const shard_loop *own, liana__buffer *const *sums)
 {
     for (size_t i = 0; sums && i < own->num_sums; i++) {
         if (sums[i]) own->device->backend->buffer_destroy(sums[i]);
@@ -64,13 +66,13 @@ static void drop_sums(const leaf_loop *own, liana__buffer *const *sums)
     free((void *)sums);
 }
 
-static void drop_blocks(leaf_loop *own)
+static void drop_blocks(shard_loop *own)
 {
     for (size_t i = 0; i < own->num_blocks; i++) drop_sums(own, own->blocks[i].sums);
     own->num_blocks = 0;
 }
 
-static void drop_inputs(const leaf_loop *own, leaf_inputs *inputs)
+static void drop_inputs(const shard_loop *own, shard_inputs *inputs)
 {
     for (size_t i = 0; i < LIANA__MAX_LEAF_INPUTS; i++) {
         (void)own->device->backend->wait(inputs->fences[i], NULL);
@@ -80,15 +82,15 @@ static void drop_inputs(const leaf_loop *own, leaf_inputs *inputs)
     }
 }
 
-static void drop_rows(leaf_loop *own)
+static void drop_rows(shard_loop *own)
 {
     if (own->computed.buffer) own->device->backend->buffer_destroy(own->computed.buffer);
     own->computed.buffer = NULL;
 }
 
-void liana__leaf_loop_destroy(liana__replica *replica)
+static void destroy_loop(liana__replica *replica)
 {
-    leaf_loop *own = (leaf_loop *)replica;
+    shard_loop *own = (shard_loop *)replica;
     if (!own) return;
     drop_blocks(own);
     drop_rows(own);
@@ -98,7 +100,7 @@ void liana__leaf_loop_destroy(liana__replica *replica)
     }
     if (own->add) own->device->backend->executable_destroy(own->add);
     liana_graph_destroy(own->add_graph);
-    liana__leaf_programs_free(&own->programs);
+    liana__shard_programs_free(&own->programs);
     free(own->terms);
     free(own->blocks);
     free(own->present);
@@ -106,7 +108,7 @@ void liana__leaf_loop_destroy(liana__replica *replica)
 }
 
 /* The program that adds two subtrees' sums. */
-static liana_status make_add(leaf_loop *own, liana__error *error)
+static liana_status make_add(shard_loop *own, liana__error *error)
 {
     const liana_graph *leaf = own->programs.items[0].graph;
     own->num_sums = liana__leaf_num_sums(&own->programs.plan, leaf);
@@ -131,19 +133,19 @@ static liana_status make_add(leaf_loop *own, liana__error *error)
     return own->device->backend->compile(own->device, graph, &own->add, error);
 }
 
-liana_status liana__leaf_loop_prepare(liana__replica *replica, const liana__leaf_batch *batch, liana__error *error)
+static liana_status prepare_loop(liana__replica *replica, const liana__leaf_batch *batch, liana__error *error)
 {
-    leaf_loop *own = (leaf_loop *)replica;
+    shard_loop *own = (shard_loop *)replica;
     if (batch->first == batch->end) return LIANA_OK;
-    LIANA_TRY(liana__leaf_programs_prepare(&own->programs, batch, error));
+    LIANA_TRY(liana__shard_programs_prepare(&own->programs, batch, error));
     return own->add ? LIANA_OK : make_add(own, error);
 }
 
 /* ---- running ---- */
 
-/* The rows of a leaf, and behind them copies of the first row in the place of missing ones: values that any input may
+/* The rows of a shard, and behind them copies of the first row in the place of missing ones: values that any input may
  * have. */
-static liana_status pad_rows(leaf_inputs *inputs, size_t input, const char *rows, size_t row_size, int64_t there,
+static liana_status pad_rows(shard_inputs *inputs, size_t input, const char *rows, size_t row_size, int64_t there,
                              int64_t size, const void **padded, liana__error *error)
 {
     char **memory = &inputs->padded[input];
@@ -155,10 +157,10 @@ static liana_status pad_rows(leaf_inputs *inputs, size_t input, const char *rows
     return LIANA_OK;
 }
 
-static liana_status upload_input(leaf_loop *own, const liana__leaf_batch *batch, const liana__leaf *leaf,
-                                 leaf_inputs *inputs, size_t input, liana__error *error)
+static liana_status upload_input(shard_loop *own, const liana__leaf_batch *batch, const liana__leaf *leaf,
+                                 shard_inputs *inputs, size_t input, liana__error *error)
 {
-    const liana__leaf_program *program = liana__leaf_programs_find(&own->programs, leaf->size);
+    const liana__shard_program *program = liana__shard_programs_find(&own->programs, leaf->size);
     const liana__node *node = program->graph->inputs[input];
     size_t row_size = liana__byte_size(node->dtype, &node->shape) / (size_t)program->size;
     const void *rows = NULL;
@@ -176,19 +178,19 @@ static liana_status upload_input(leaf_loop *own, const liana__leaf_batch *batch,
                                         &inputs->fences[input], error);
 }
 
-static liana_status upload_leaf(leaf_loop *own, const liana__leaf_batch *batch, size_t number, liana__error *error)
+static liana_status upload_shard(shard_loop *own, const liana__leaf_batch *batch, size_t number, liana__error *error)
 {
     const liana__leaf *leaf = &batch->leaves[number];
-    leaf_inputs *inputs = &own->inputs[number % 2];
-    const liana__leaf_program *program = liana__leaf_programs_find(&own->programs, leaf->size);
+    shard_inputs *inputs = &own->inputs[number % 2];
+    const liana__shard_program *program = liana__shard_programs_find(&own->programs, leaf->size);
     for (size_t i = 0; i < program->graph->num_inputs; i++) {
         LIANA_TRY(upload_input(own, batch, leaf, inputs, i, error));
     }
     return LIANA_OK;
 }
 
-/* Copies the last leaf's rows of the output to the host; those of missing examples are left out. */
-static liana_status give_rows(leaf_loop *own, const liana__leaf_batch *batch, liana__error *error)
+/* Copies the last shard's rows of the output to the host; those of missing examples are left out. */
+static liana_status give_rows(shard_loop *own, const liana__leaf_batch *batch, liana__error *error)
 {
     const liana__buffer *rows = own->computed.buffer;
     if (!rows) return LIANA_OK;
@@ -205,30 +207,30 @@ static liana_status give_rows(leaf_loop *own, const liana__leaf_batch *batch, li
     return status;
 }
 
-static liana_status run_leaf(leaf_loop *own, const liana__leaf_batch *batch, size_t number, liana__buffer **outputs,
-                             liana__error *error)
+static liana_status run_shard(shard_loop *own, const liana__leaf_batch *batch, size_t number, liana__buffer **outputs,
+                              liana__error *error)
 {
     const liana__leaf *leaf = &batch->leaves[number];
-    leaf_inputs *inputs = &own->inputs[number % 2];
-    const liana__leaf_program *program = liana__leaf_programs_find(&own->programs, leaf->size);
+    shard_inputs *inputs = &own->inputs[number % 2];
+    const liana__shard_program *program = liana__shard_programs_find(&own->programs, leaf->size);
     liana__execution execution = {.name = own->programs.plan.name,
                                   .inputs = inputs->buffers,
                                   .variables = program->variables,
                                   .outputs = outputs};
-    liana_status status = number + 1 < batch->end ? upload_leaf(own, batch, number + 1, error) : LIANA_OK;
+    liana_status status = number + 1 < batch->end ? upload_shard(own, batch, number + 1, error) : LIANA_OK;
     if (status == LIANA_OK) status = own->device->backend->execute(program->executable, &execution, error);
     drop_inputs(own, inputs);
     if (status != LIANA_OK || !own->programs.plan.gives_rows) return status;
-    /* Waiting for the rows of the leaf before leaves the device this one to compute. */
+    /* Waiting for the rows of the shard before leaves the device this one to compute. */
     status = give_rows(own, batch, error);
-    own->computed = (leaf_rows){outputs[own->num_sums], number};
+    own->computed = (shard_rows){outputs[own->num_sums], number};
     outputs[own->num_sums] = NULL;
     if (!batch->outputs) drop_rows(own);
     return status;
 }
 
 /* Whether the last two finished subtrees are the halves of one. */
-static bool are_halves(const leaf_loop *own, const liana__leaf_batch *batch)
+static bool are_halves(const shard_loop *own, const liana__leaf_batch *batch)
 {
     if (own->num_blocks < 2) return false;
     const liana__leaf_block *left = &own->blocks[own->num_blocks - 2], *right = left + 1;
@@ -236,7 +238,7 @@ static bool are_halves(const leaf_loop *own, const liana__leaf_batch *batch)
     return liana__leaf_block_size(left->first, end, batch->num_leaves) == left->count + right->count;
 }
 
-static liana_status add_halves(leaf_loop *own, liana__error *error)
+static liana_status add_halves(shard_loop *own, liana__error *error)
 {
     liana__leaf_block *left = &own->blocks[own->num_blocks - 2], *right = left + 1;
     liana__buffer **sums = calloc(own->num_sums + 1, sizeof *sums);
@@ -259,11 +261,11 @@ static liana_status add_halves(leaf_loop *own, liana__error *error)
     return LIANA_OK;
 }
 
-static liana_status compute_leaf(leaf_loop *own, const liana__leaf_batch *batch, size_t number, liana__error *error)
+static liana_status compute_shard(shard_loop *own, const liana__leaf_batch *batch, size_t number, liana__error *error)
 {
     liana__buffer **outputs = calloc(own->num_sums + 2, sizeof *outputs);
     if (!outputs) return liana__fail_memory(error, "the sums of a leaf");
-    liana_status status = run_leaf(own, batch, number, outputs, error);
+    liana_status status = run_shard(own, batch, number, outputs, error);
     if (status != LIANA_OK) {
         drop_sums(own, outputs);
         return status;
@@ -273,26 +275,27 @@ static liana_status compute_leaf(leaf_loop *own, const liana__leaf_batch *batch,
     return LIANA_OK;
 }
 
-liana_status liana__leaf_loop_compute(liana__replica *replica, const liana__leaf_batch *batch,
-                                      const liana__leaf_block **blocks, size_t *num_blocks, liana__error *error)
+static liana_status compute_loop(liana__replica *replica, const liana__leaf_batch *batch,
+                                 const liana__leaf_block **blocks, size_t *num_blocks, liana__error *error)
 {
-    leaf_loop *own = (leaf_loop *)replica;
+    shard_loop *own = (shard_loop *)replica;
     *num_blocks = 0;
     *blocks = own->blocks;
     drop_blocks(own);
     drop_rows(own);
     if (batch->first == batch->end) return LIANA_OK;
-    LIANA_TRY(liana__leaf_loop_prepare(replica, batch, error));
-    liana__leaf_programs_bind(&own->programs);
-    LIANA_TRY(upload_leaf(own, batch, batch->first, error));
-    for (size_t leaf = batch->first; leaf < batch->end; leaf++) LIANA_TRY(compute_leaf(own, batch, leaf, error));
+    LIANA_TRY(prepare_loop(replica, batch, error));
+    liana__shard_programs_bind(&own->programs);
+    LIANA_TRY(upload_shard(own, batch, batch->first, error));
+    for (size_t leaf = batch->first; leaf < batch->end; leaf++) LIANA_TRY(compute_shard(own, batch, leaf, error));
     LIANA_TRY(give_rows(own, batch, error));
     *num_blocks = own->num_blocks;
     return LIANA_OK;
 }
 
-void liana__leaf_loop_memory(const liana__replica *replica, const liana__leaf_batch *batch,
-                             liana__replica_memory *memory)
+static void memory_loop(const liana__replica *replica, const liana__leaf_batch *batch, liana__replica_memory *memory)
 {
-    liana__leaf_programs_memory(&((const leaf_loop *)replica)->programs, batch, memory);
+    liana__shard_programs_memory(&((const shard_loop *)replica)->programs, batch, memory);
 }
+
+const liana__replica_functions liana__shard_loop = {create_loop, destroy_loop, prepare_loop, compute_loop, memory_loop};

@@ -1,12 +1,12 @@
 /* Compiles and keeps the programs of a replica. */
-#include "backends/leaf_programs.h"
+#include "backends/shard_programs.h"
 
 #include "backends/dump.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-static void free_program(liana__leaf_programs *programs, liana__leaf_program *program)
+static void free_program(liana__shard_programs *programs, liana__shard_program *program)
 {
     if (program->own) programs->release(programs->user, program);
     if (program->executable) programs->device->backend->executable_destroy(program->executable);
@@ -15,7 +15,7 @@ static void free_program(liana__leaf_programs *programs, liana__leaf_program *pr
     liana_graph_destroy(program->graph);
 }
 
-void liana__leaf_programs_free(liana__leaf_programs *programs)
+void liana__shard_programs_free(liana__shard_programs *programs)
 {
     for (size_t i = 0; i < programs->count; i++) free_program(programs, &programs->items[i]);
     free(programs->items);
@@ -23,7 +23,7 @@ void liana__leaf_programs_free(liana__leaf_programs *programs)
     programs->count = programs->capacity = 0;
 }
 
-liana__leaf_program *liana__leaf_programs_find(const liana__leaf_programs *programs, int64_t size)
+liana__shard_program *liana__shard_programs_find(const liana__shard_programs *programs, int64_t size)
 {
     if (programs->masked) return programs->count ? &programs->items[0] : NULL;
     for (size_t i = 0; i < programs->count; i++) {
@@ -34,10 +34,10 @@ liana__leaf_program *liana__leaf_programs_find(const liana__leaf_programs *progr
 
 /* The place of a new program: behind the others, or that of an old one if all are taken. The programs of full batches
  * stay, and so do those that the running batch needs. NULL: out of memory. */
-static liana__leaf_program *place_for(liana__leaf_programs *programs)
+static liana__shard_program *place_for(liana__shard_programs *programs)
 {
     for (size_t tries = 2; programs->count >= LIANA__KEPT_PROGRAMS && tries < programs->count; tries++) {
-        liana__leaf_program *old = &programs->items[2 + programs->next_replaced++ % (programs->count - 2)];
+        liana__shard_program *old = &programs->items[2 + programs->next_replaced++ % (programs->count - 2)];
         if (old->needed) continue;
         free_program(programs, old);
         return old;
@@ -63,7 +63,7 @@ liana_status liana__leaf_components(const liana__leaf_plan *plan, const liana_gr
     return LIANA_OK;
 }
 
-static liana_status compile(liana__leaf_programs *programs, liana__leaf_program *program, liana__error *error)
+static liana_status compile(liana__shard_programs *programs, liana__shard_program *program, liana__error *error)
 {
     const liana__leaf_plan *plan = &programs->plan;
     char name[64];
@@ -78,18 +78,18 @@ static liana_status compile(liana__leaf_programs *programs, liana__leaf_program 
     return programs->after ? programs->after(programs->user, program, error) : LIANA_OK;
 }
 
-static liana_status need(liana__leaf_programs *programs, int64_t size, liana__error *error)
+static liana_status need(liana__shard_programs *programs, int64_t size, liana__error *error)
 {
-    liana__leaf_program *known = liana__leaf_programs_find(programs, size);
+    liana__shard_program *known = liana__shard_programs_find(programs, size);
     if (known) {
         known->needed = true;
         return LIANA_OK;
     }
     const liana__leaf_plan *plan = &programs->plan;
-    liana__leaf_program made = {.size = size, .needed = true};
+    liana__shard_program made = {.size = size, .needed = true};
     LIANA_TRY(plan->build(plan->user, size, programs->masked, &made.graph, error));
     liana_status status = compile(programs, &made, error);
-    liana__leaf_program *program = status == LIANA_OK ? place_for(programs) : NULL;
+    liana__shard_program *program = status == LIANA_OK ? place_for(programs) : NULL;
     if (!program) {
         free_program(programs, &made);
         return status == LIANA_OK ? liana__fail_memory(error, "the program of a leaf") : status;
@@ -98,8 +98,8 @@ static liana_status need(liana__leaf_programs *programs, int64_t size, liana__er
     return LIANA_OK;
 }
 
-liana_status liana__leaf_programs_prepare(liana__leaf_programs *programs, const liana__leaf_batch *batch,
-                                          liana__error *error)
+liana_status liana__shard_programs_prepare(liana__shard_programs *programs, const liana__leaf_batch *batch,
+                                           liana__error *error)
 {
     for (size_t i = 0; i < programs->count; i++) programs->items[i].needed = false;
     if (programs->masked) return need(programs, programs->plan.leaf_size, error);
@@ -109,12 +109,12 @@ liana_status liana__leaf_programs_prepare(liana__leaf_programs *programs, const 
     return LIANA_OK;
 }
 
-void liana__leaf_programs_memory(const liana__leaf_programs *programs, const liana__leaf_batch *batch,
-                                 liana__replica_memory *memory)
+void liana__shard_programs_memory(const liana__shard_programs *programs, const liana__leaf_batch *batch,
+                                  liana__replica_memory *memory)
 {
     *memory = (liana__replica_memory){0};
     for (size_t leaf = batch->first; leaf < batch->end; leaf++) {
-        const liana__leaf_program *program = liana__leaf_programs_find(programs, batch->leaves[leaf].size);
+        const liana__shard_program *program = liana__shard_programs_find(programs, batch->leaves[leaf].size);
         if (!program) continue;
         const liana__executable *executable = program->executable;
         size_t workspace = executable->workspace_size, before = executable->recomputed.workspace_before;
@@ -129,10 +129,10 @@ void liana__leaf_programs_memory(const liana__leaf_programs *programs, const lia
     }
 }
 
-void liana__leaf_programs_bind(liana__leaf_programs *programs)
+void liana__shard_programs_bind(liana__shard_programs *programs)
 {
     for (size_t i = 0; i < programs->count; i++) {
-        liana__leaf_program *program = &programs->items[i];
+        liana__shard_program *program = &programs->items[i];
         for (size_t k = 0; program->needed && k < program->graph->num_variables; k++) {
             program->variables[k] = programs->plan.variables->items[program->places[k]].buffer;
         }

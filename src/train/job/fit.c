@@ -162,7 +162,8 @@ static int64_t validation_steps(const liana__fit_run *fit)
 {
     const liana__fit_options *options = fit->options;
     int64_t steps = (int64_t)liana__loader_steps_per_epoch(options->validation, 0);
-    return options->validation_steps && options->validation_steps < steps ? options->validation_steps : steps;
+    const int64_t most = options->job->validation_steps;
+    return most && most < steps ? most : steps;
 }
 
 /* The totals are those of the context. */
@@ -302,7 +303,7 @@ static liana_status validate_epoch(liana__fit_run *fit)
 {
     const liana__fit_options *options = fit->options;
     const liana__training_state *state = fit->state;
-    const int64_t every = options->validation_freq ? options->validation_freq : 1;
+    const int64_t every = options->job->validation_freq;
     bool whole = state->step >= fit->steps_per_epoch,
          ends = fit->context.stopping || is_long_enough(fit, state->epoch + whole),
          is_due = options->validation_freq_steps ? validates_by_steps(fit) || ends : (state->epoch + 1) % every == 0;
@@ -460,7 +461,7 @@ static liana_status prepare_epoch(liana__fit_run *fit)
     const liana__training_state *state = fit->state;
     uint64_t epoch = liana__fit_data_epoch(state, state->epoch),
              length = liana__loader_epoch_length(options->training, epoch);
-    int64_t left = (int64_t)(length % (uint64_t)options->batch_size),
+    int64_t left = (int64_t)(length % (uint64_t)options->job->batch_size),
             rest = fit->plan.last_iteration - state->iteration;
     fit->steps_per_epoch = (int64_t)liana__loader_steps_per_epoch(options->training, epoch);
     fit->end_step = rest < fit->steps_per_epoch - state->step ? state->step + rest : fit->steps_per_epoch;
@@ -472,7 +473,8 @@ static liana_status prepare_validation(const liana__fit_run *fit)
 {
     const liana__fit_options *options = fit->options;
     if (!options->validation) return LIANA_OK;
-    int64_t size = options->validation_batch_size ? options->validation_batch_size : options->batch_size;
+    const liana__job_options *job = options->job;
+    int64_t size = job->validation_batch_size ? job->validation_batch_size : job->batch_size;
     int64_t length = (int64_t)liana__loader_epoch_length(options->validation, 0);
     int64_t left = length % size;
     if (left) LIANA_TRY(liana__step_prepare(fit->training->trainer->step, left, false, fit->error));

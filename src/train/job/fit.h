@@ -5,18 +5,15 @@
 
 #include "data/loader/loader.h"
 #include "train/callbacks/callback.h"
+#include "train/job/job_options.h"
 
 typedef struct liana__fit_options {
     liana__loader *training;
     liana__loader *validation; /* NULL: none */
-    int64_t batch_size;
-    int64_t validation_batch_size; /* 0: batch_size */
-    int64_t validation_steps;      /* batches of a validation, at most; 0: all */
-    int64_t validation_freq;       /* epochs from one validation to the next; 0: 1 */
-    /* Instead: updates from one validation to the next; the last is at the end. An epoch's results have the validation
-     * that followed its last update, if there was one. 0: by epochs. */
+    const liana__job_options *job;
+    /* In place of job->validation_freq: updates from one validation to the next; the last is at the end. An epoch's
+     * results have the validation that followed its last update, if there was one. 0: by epochs. */
     int64_t validation_freq_steps;
-    int64_t steps_per_execution;   /* updates after which callbacks look; 0: 1 */
     liana__training_length length; /* of the whole fit, from its initial epoch on */
     bool resumed;                  /* the state is that of a checkpoint */
     bool *seen_classes;            /* by class: becomes true when an example of it was trained on; NULL: nobody asks */

@@ -10,7 +10,7 @@
 
 static int64_t batch_room(const liana__fit_run *fit)
 {
-    return fit->options->seen_classes ? fit->options->batch_size : 0;
+    return fit->options->seen_classes ? fit->options->job->batch_size : 0;
 }
 
 static liana_status make_updates(liana__fit_run *fit, int which)
@@ -30,7 +30,7 @@ liana_status liana__fit_group_create(liana__fit_run *fit)
 {
     liana__fit_group *own = &fit->group;
     const size_t num_sums = fit->training->objective->num_sums;
-    own->most = fit->options->steps_per_execution > 1 ? (size_t)fit->options->steps_per_execution : 1;
+    own->most = (size_t)fit->options->job->steps_per_execution;
     if (own->most > 1 && fit->span.span_steps) {
         return liana__fail(
             fit->error, LIANA_INVALID_CONFIG,

@@ -5,6 +5,7 @@
 #include "distribute/cluster/slice_chunks.h"
 #include "train/objective/batch_components.h"
 #include "train/objective/trainer.h"
+#include "train/run/run_internal.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -162,11 +163,7 @@ static liana_status begin_steps(steps *own, liana__error *error)
     }
     own->watch = (liana__sum_watch){note_sum, own};
     liana__step_watch_sums(run->core.trainer->step, &own->watch);
-    own->learning_rate = run->core.learning_rate;
-    own->learning_rate.steps_per_epoch = (int64_t)liana__loader_steps_per_epoch(loader, 0);
-    own->learning_rate.total_steps = own->learning_rate.steps_per_epoch * run->config->job.epochs;
-    const int64_t left = (int64_t)(liana__loader_epoch_length(loader, 0) % (uint64_t)run->config->job.batch_size);
-    if (left) LIANA_TRY(liana__step_prepare(run->core.trainer->step, left, true, error));
+    LIANA_TRY(liana__run_prepare_steps(run, &own->learning_rate, error));
     /* The recorder has no room for events of nodes: they are dropped. */
     LIANA_TRY(liana__recorder_create((size_t)device->num_tracks + 1, EVENTS, &own->recorder, error));
     device->recorder = own->recorder;

@@ -1,6 +1,7 @@
 /* Runs some steps with a recorder, and adds up what it saw. */
 #include "train/run/profile.h"
 #include "train/objective/batch_components.h"
+#include "train/run/run_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -135,22 +136,10 @@ static liana_status run_steps(profiler *own, const liana__profile_options *optio
     return LIANA_OK;
 }
 
-/* Compiles all shard sizes, and sets the schedule, as fit does. */
-static liana_status prepare(profiler *own)
-{
-    const liana__run *run = own->run;
-    const liana__loader *loader = run->training.loader;
-    int64_t left = (int64_t)(liana__loader_epoch_length(loader, 0) % (uint64_t)run->config->job.batch_size);
-    own->learning_rate = run->core.learning_rate;
-    own->learning_rate.steps_per_epoch = (int64_t)liana__loader_steps_per_epoch(loader, 0);
-    own->learning_rate.total_steps = own->learning_rate.steps_per_epoch * run->config->job.epochs;
-    return left ? liana__step_prepare(run->core.trainer->step, left, true, own->error) : LIANA_OK;
-}
-
 static liana_status record_steps(profiler *own, const liana__profile_options *options)
 {
     liana__loader *loader = own->run->training.loader;
-    LIANA_TRY(prepare(own));
+    LIANA_TRY(liana__run_prepare_steps(own->run, &own->learning_rate, own->error));
     LIANA_TRY(
         liana__recorder_create((size_t)liana__loader_num_threads(loader), READER_EVENTS, &own->readers, own->error));
     liana__loader_record(loader, own->readers);

@@ -233,23 +233,12 @@ static liana_status find_moments_through(liana__run *run, size_t node, liana__mo
 
 /* ---- adapting ---- */
 
-/* The values that a Normalization reads, as the training data have them; NULL: it reads something else. */
-static const liana_component *component_before(const liana__run *run, size_t layer, size_t *place)
+/* The node whose result a Normalization reads. */
+static size_t node_before(const liana_model *model, size_t layer)
 {
-    const liana_model *model = run->model;
-    const liana__source *source = run->training.source;
     size_t node = 0;
-    while (node < model->num_nodes && model->nodes[node].layer != layer) node++;
-    if (node == model->num_nodes) return NULL;
-    for (size_t i = 0; i < model->num_inputs; i++) {
-        const char *name = run->training.match.inputs[i].name;
-        if (model->inputs[i] != model->nodes[node].inputs[0] || !name) continue;
-        for (*place = 0; *place < source->num_components; ++*place) {
-            const liana_component *component = &source->components[*place];
-            if (strcmp(component->name, name) == 0 && component->dtype != LIANA_STRING) return component;
-        }
-    }
-    return NULL;
+    while (model->nodes[node].layer != layer) node++;
+    return model->nodes[node].inputs[0];
 }
 
 static liana_status read_moments(const liana__run *run, size_t place, liana__moments *moments, liana__error *error)
@@ -281,25 +270,20 @@ static liana_status write_layer(liana__run *run, const liana__layer *layer, lian
     return LIANA_OK;
 }
 
-/* The node whose result a Normalization reads. */
-static size_t node_before(const liana_model *model, size_t layer)
-{
-    size_t node = 0;
-    while (model->nodes[node].layer != layer) node++;
-    return model->nodes[node].inputs[0];
-}
-
+/* The values are those of a component of the data, or are computed by the layers before. */
 static liana_status find_moments(liana__run *run, size_t index, liana__moments *moments, const char **from,
                                  liana__error *error)
 {
-    size_t place = 0;
-    const liana_component *component = component_before(run, index, &place);
-    const size_t node = node_before(run->model, index);
-    if (component) {
-        *from = component->name;
+    const liana_model *model = run->model;
+    const liana__source *source = run->training.source;
+    const size_t node = node_before(model, index);
+    for (size_t i = 0; i < model->num_inputs; i++) {
+        const size_t place = place_of(run, i);
+        if (model->inputs[i] != node || place == source->num_components) continue;
+        *from = source->components[place].name;
         return read_moments(run, place, moments, error);
     }
-    *from = run->model->layers[run->model->nodes[node].layer].name;
+    *from = model->layers[model->nodes[node].layer].name;
     return find_moments_through(run, node, moments, error);
 }
 

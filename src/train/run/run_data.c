@@ -347,6 +347,16 @@ liana_status liana__run_start_loaders(liana__run *run, const liana__run_options 
     return LIANA_OK;
 }
 
+liana_status liana__run_prepare_steps(const liana__run *run, liana_learning_rate *schedule, liana__error *error)
+{
+    const liana__loader *loader = run->training.loader;
+    const int64_t left = (int64_t)(liana__loader_epoch_length(loader, 0) % (uint64_t)run->config->job.batch_size);
+    *schedule = run->core.learning_rate;
+    schedule->steps_per_epoch = (int64_t)liana__loader_steps_per_epoch(loader, 0);
+    schedule->total_steps = schedule->steps_per_epoch * run->config->job.epochs;
+    return left ? liana__step_prepare(run->core.trainer->step, left, true, error) : LIANA_OK;
+}
+
 liana_status liana__run_visit_records(liana__run *run, liana__bad_records *bad_records, liana__batch_plan *plan,
                                       liana__loader **loader, liana__error *error)
 {

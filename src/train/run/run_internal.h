@@ -19,6 +19,8 @@ liana_status liana__run_find_data(liana__run *run, const liana__run_options *opt
  * asked for the first time. The loader is the run's. */
 liana_status liana__run_open_examples(liana__run *run, liana__loader **loader, liana__error *error) LIANA_MUST_USE;
 liana_status liana__run_start_loaders(liana__run *run, const liana__run_options *options, liana__error *error);
+/* For steps without a fit: compiles all sizes of batches, and gives the schedule of a fit. After the loaders. */
+liana_status liana__run_prepare_steps(const liana__run *run, liana_learning_rate *schedule, liana__error *error);
 
 /* run_classes.c: the classes of a labelled source. The first training data define the run's classes, unless the
  * configuration does. INVALID_DATA: later data have names where the run has numbers. `pattern` names the data in

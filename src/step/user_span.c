@@ -16,8 +16,8 @@ typedef struct span_run {
     liana__batch batch;
 } span_run;
 
-/* The position of a step's first example. Of asynchronous workers none knows the batches of the others, so each batch counts
- * as a full one. */
+/* The position of a step's first example. Of asynchronous workers none knows the batches of the others, so each batch
+ * counts as a full one. */
 static uint64_t position_of(const span_run *own, const liana__span_try *attempt, size_t number)
 {
     const bool knows = !attempt->is_asynchronous || attempt->num_there == 1;

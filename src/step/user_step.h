@@ -51,8 +51,8 @@ size_t liana__user_component(const liana_step *step, const char *name, const cha
 
 /* Whether all variables that it reads have values. Errors: INVALID_ARGUMENT, in the context. */
 liana_status liana__user_check_variables(const liana_step *step) LIANA_MUST_USE;
-/* With the other processes, if there are any: the graph of a shard, the variables, what they compute, and the graph of the
- * update. Once, when the variables have values. */
+/* With the other processes, if there are any: the graph of a shard, the variables, what they compute, and the graph of
+ * the update. Once, when the variables have values. */
 liana_status liana__user_agree(liana_step *step, liana__error *error) LIANA_MUST_USE;
 
 /* ---- user_batch.c ---- */
@@ -65,8 +65,8 @@ typedef struct liana__user_call {
     uint64_t turn;                  /* asynchronously, added to the number of a step to find its worker */
 } liana__user_call;
 
-/* The batch of a step, and the scalars of an update of a call. settings[LIANA_MAX_SETTINGS]. Errors: INVALID_ARGUMENT, those
- * of the program's functions. */
+/* The batch of a step, and the scalars of an update of a call. settings[LIANA_MAX_SETTINGS]. Errors: INVALID_ARGUMENT,
+ * those of the program's functions. */
 liana_status liana__user_ask_batch(const liana_step *step, const liana__user_call *call, int64_t number,
                                    liana_step_batch *batch, liana__error *error) LIANA_MUST_USE;
 liana_status liana__user_ask_scalars(const liana_step *step, const liana__user_call *call, int64_t update,
@@ -92,8 +92,8 @@ liana_status liana__user_run_batch(liana_step *step, const liana_step_batch *bat
 
 /* ---- user_span.c ---- */
 
-/* Runs the call in spans. `outcomes` and `counts` are zeros; outcomes NULL: nobody asks. Errors are the context's, the same
- * in all processes. */
+/* Runs the call in spans. `outcomes` and `counts` are zeros; outcomes NULL: nobody asks. Errors are the context's, the
+ * same in all processes. */
 liana_status liana__user_run_spans(liana_step *step, const liana__user_call *call, liana_step_outcome *outcomes,
                                    liana_step_counts *counts) LIANA_MUST_USE;
 

@@ -20,7 +20,8 @@ typedef struct liana__user_update {
     liana__update_cut cut; /* once it was cut */
 } liana__user_update;
 
-/* Sets `builder` of an update whose other members are set; the scalars' names are [num_scalars]. It stays where it is. */
+/* Sets `builder` of an update whose other members are set; the scalars' names are [num_scalars]. It stays where it
+ * is. */
 void liana__user_update_init(liana__user_update *update, const char *const *scalars, size_t num_scalars);
 void liana__user_update_free(liana__user_update *update);
 

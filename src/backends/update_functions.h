@@ -1,4 +1,5 @@
-/* update_functions.h - the graphs of a step's update, as they see them who run them: a strategy, its slices, a device. */
+/* update_functions.h - the graphs of a step's update, as they see them who run them: a strategy, its slices, a
+ * device. */
 #ifndef LIANA_BACKENDS_UPDATE_FUNCTIONS_H
 #define LIANA_BACKENDS_UPDATE_FUNCTIONS_H
 
@@ -10,16 +11,16 @@
 #define LIANA__WHOLE_UPDATE SIZE_MAX
 
 typedef struct liana__update_functions {
-    /* Builds the graph of a slice, once a training shard was built: its inputs are sums of shards, then the scalars, then
-     * the finished sums of each round. It assigns to variables. *graph NULL: the slice has nothing to do. A piece of a
-     * variable or sum is called "NAME[begin:end]" in it; a complete one keeps its name. */
+    /* Builds the graph of a slice, once a training shard was built: its inputs are sums of shards, then the scalars,
+     * then the finished sums of each round. It assigns to variables. *graph NULL: the slice has nothing to do. A piece
+     * of a variable or sum is called "NAME[begin:end]" in it; a complete one keeps its name. */
     liana_status (*build)(void *user, size_t slice, liana_graph **graph, liana__error *error);
     /* Which sum of a shard an input is: 0, the vector, or 1 + an item of the builder's sums. */
     size_t (*find_sum)(void *user, const char *input);
-    /* Rounds of sums that an update reads beside elements, for clipping by norms and such; mostly there are none. The graph
-     * of a round has the inputs of the update, with the finished sums of the rounds before. Its one output is what
-     * `finish_round` adds up, on the host; that gives the finished sums, which stay until the next update, and may change
-     * the scalars for what comes after. */
+    /* Rounds of sums that an update reads beside elements, for clipping by norms and such; mostly there are none. The
+     * graph of a round has the inputs of the update, with the finished sums of the rounds before. Its one output is
+     * what `finish_round` adds up, on the host; that gives the finished sums, which stay until the next update, and
+     * may change the scalars for what comes after. */
     size_t num_rounds;
     liana_status (*build_round)(void *user, size_t slice, size_t round, liana_graph **graph, liana__error *error);
     liana_status (*finish_round)(void *user, size_t round, const float *chunk_sums, float *scalars,

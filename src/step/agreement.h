@@ -26,11 +26,11 @@ void liana__facts_add_tree(liana__facts *facts, const char *key, const liana__va
 /* Compares with what the other processes say. *same: all have the same facts. Errors: those of the cluster. */
 liana_status liana__facts_compare(const liana__facts *facts, liana__cluster *cluster, bool *same, liana__error *error)
     LIANA_MUST_USE;
-/* The same, where a difference is an error. Errors: INVALID_CONFIG with the first key that differs from the chief's, the
- * first process that has another value, and both values. */
+/* The same, where a difference is an error. Errors: INVALID_CONFIG with the first key that differs from the chief's,
+ * the first process that has another value, and both values. */
 liana_status liana__facts_agree(const liana__facts *facts, liana__cluster *cluster, liana__error *error) LIANA_MUST_USE;
-/* The same for many facts that mostly do not differ: processes compare one number first, and send the facts only where that
- * differs. */
+/* The same for many facts that mostly do not differ: processes compare one number first, and send the facts only where
+ * that differs. */
 liana_status liana__facts_agree_shortly(const liana__facts *facts, liana__cluster *cluster, liana__error *error)
     LIANA_MUST_USE;
 
@@ -43,8 +43,9 @@ liana_status liana__agree_on_isa(liana_context *context, liana__cluster *cluster
                                  liana__error *error) LIANA_MUST_USE;
 
 /* Equal instruction sets are not yet equal arithmetic: libraries choose by sizes of caches as well. So each process
- * computes a graph (taken over) of made-up examples, and digests of its outputs are compared. The variables are the same
- * on all processes. Other digests are an error. Errors: UNAVAILABLE (a process computes other bits; it is named). */
+ * computes a graph (taken over) of made-up examples, and digests of its outputs are compared. The variables are the
+ * same on all processes. Other digests are an error. Errors: UNAVAILABLE (a process computes other bits; it is
+ * named). */
 liana_status liana__agree_on_sums(liana__device *device, liana__variables *variables, liana__cluster *cluster,
                                   liana_graph *graph, liana__error *error) LIANA_MUST_USE;
 /* The same, where `difference` then says what differs; "": nothing. */

@@ -1,9 +1,9 @@
 /* builders.h - what a step is made of: a shard builder and an update builder.
  *
- * A shard builder builds the graph of a shard: a few examples of a batch, what they give, the gradients. A model with its
- * losses is one, a model function of an estimator another, a program's own function a third. An update builder builds
- * what happens once for a batch, of the sums over all shards. The optimizer with clipping, decay, averages, regularisers
- * and constraints is one, a program's own function another. All else is the step's (step.h). */
+ * A shard builder builds the graph of a shard: a few examples of a batch, what they give, the gradients. A model with
+ * its losses is one, a model function of an estimator another, a program's own function a third. An update builder
+ * builds what happens once for a batch, of the sums over all shards. The optimizer with clipping, decay, averages,
+ * regularisers and constraints is one, a program's own function another. All else is the step's (step.h). */
 #ifndef LIANA_STEP_BUILDERS_H
 #define LIANA_STEP_BUILDERS_H
 
@@ -70,8 +70,8 @@ typedef struct liana__shard_builder {
     size_t num_sums;
     size_t num_losses;         /* of the vector's first sums: they must be finite */
     size_t num_leaf_variables; /* all that shards read are among the first so many variables */
-    /* Of COUNTING: what losses divide by is known once the whole batch was counted. It then sets the rows of a component
-     * that training reads. */
+    /* Of COUNTING: what losses divide by is known once the whole batch was counted. It then sets the rows of a
+     * component that training reads. */
     size_t num_counts;
     void (*take_counts)(void *user, const liana__batch *batch, const float *counts);
     /* Builds the graph of what the variables add to the loss of each example: one output, f32 []. It is added to the

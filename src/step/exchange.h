@@ -1,5 +1,5 @@
-/* exchange.h - what a strategy's exchange of gradients makes of steps and results: whether workers are in step, whose a step
- * is, and why results are other bits than those of one process. */
+/* exchange.h - what a strategy's exchange of gradients makes of steps and results: whether workers are in step, whose
+ * a step is, and why results are other bits than those of one process. */
 #ifndef LIANA_STEP_EXCHANGE_H
 #define LIANA_STEP_EXCHANGE_H
 
@@ -19,8 +19,8 @@ typedef struct liana__exchange_reason {
 bool liana__note_exchange(const liana__strategy *strategy, const void *options, const liana__cluster *cluster,
                           const liana__notes *notes, liana__exchange_reason *reason);
 
-/* Whose step it is, asynchronously: of the workers that are left, worker `step` modulo their number. So the steps of one that
- * is gone are spread over all others. */
+/* Whose step it is, asynchronously: of the workers that are left, worker `step` modulo their number. So the steps of
+ * one that is gone are spread over all others. */
 size_t liana__span_owner(const liana__cluster *cluster, uint64_t step);
 
 #endif

@@ -109,7 +109,8 @@ static void add_place(liana__facts *facts, const char *key, const char *kind, co
     if (whole && place) liana__facts_add(facts, whole, place);
 }
 
-/* The last variable or named tensor that the op reads; else that of its first input, and so on up to an input of the graph. */
+/* The last variable or named tensor that the op reads; else that of its first input, and so on up to an input of the
+ * graph. */
 static const char *find_name(const liana__node *node, const char *const *behind)
 {
     for (uint32_t i = node->num_inputs; i > 0; i--) {

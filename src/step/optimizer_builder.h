@@ -1,5 +1,5 @@
-/* optimizer_builder.h - the optimizer as an update builder: with clipping, decay, averages, regularisers and constraints
- * (slice_update.h). */
+/* optimizer_builder.h - the optimizer as an update builder: with clipping, decay, averages, regularisers and
+ * constraints (slice_update.h). */
 #ifndef LIANA_STEP_OPTIMIZER_BUILDER_H
 #define LIANA_STEP_OPTIMIZER_BUILDER_H
 

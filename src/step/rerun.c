@@ -321,8 +321,8 @@ static liana_status collect_sum(const liana__rerun *rerun, const liana__fault *f
 
 /* ---- the update ---- */
 
-/* A round of sums: for clipping by norms, for the ratios of LAMB and LARS, for a rate that follows the training. If it is
- * good, `own` gets what it comes to. */
+/* A round of sums: for clipping by norms, for the ratios of LAMB and LARS, for a rate that follows the training. If it
+ * is good, `own` gets what it comes to. */
 static liana_status collect_round(const liana__rerun *rerun, const liana__fault *fault, given *own,
                                   liana__incident *incident, liana__error *error)
 {

@@ -1,5 +1,5 @@
-/* shard_sums.h - the outputs of a training shard while its graph is built. Every shard builder adds them here: a model with
- * its losses, a model function, a program's own function. */
+/* shard_sums.h - the outputs of a training shard while its graph is built. Every shard builder adds them here: a model
+ * with its losses, a model function, a program's own function. */
 #ifndef LIANA_STEP_SHARD_SUMS_H
 #define LIANA_STEP_SHARD_SUMS_H
 

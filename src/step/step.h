@@ -30,20 +30,21 @@ typedef struct liana__step_plan {
     liana__strategy_devices devices;
 } liana__step_plan;
 
-/* Makes a step; adds the variables that only updates read to `variables`, which are borrowed. Those that shards read are
- * there. Compiles nothing. Errors: those of the strategy, OUT_OF_MEMORY. */
+/* Makes a step; adds the variables that only updates read to `variables`, which are borrowed. Those that shards read
+ * are there. Compiles nothing. Errors: those of the strategy, OUT_OF_MEMORY. */
 liana_status liana__step_create(const liana__step_plan *plan, liana__variables *variables, liana__step **step,
                                 liana__error *error) LIANA_MUST_USE;
 void liana__step_destroy(liana__step *step);
 
-/* Compiles what batches of `count` examples need, so that no step has to. Errors: those of the builders, of compiling. */
+/* Compiles what batches of `count` examples need, so that no step has to. Errors: those of the builders, of
+ * compiling. */
 liana_status liana__step_prepare(liana__step *step, int64_t count, bool training, liana__error *error) LIANA_MUST_USE;
 
 /* One update. `scalars` are the builder's; the number of examples is found in the batch. *sums receives the vector of
- * sums, borrowed until the next call. After liana__step_prepare for this count nothing is allocated, unless examples are
- * missing: then shards of other sizes may have to be compiled. A batch without any example changes nothing. Errors:
- * INVALID_ARGUMENT (too many examples); OUT_OF_RANGE for numbers that are not finite, which liana__step_fault then
- * describes. */
+ * sums, borrowed until the next call. After liana__step_prepare for this count nothing is allocated, unless examples
+ * are missing: then shards of other sizes may have to be compiled. A batch without any example changes nothing.
+ * Errors: INVALID_ARGUMENT (too many examples); OUT_OF_RANGE for numbers that are not finite, which liana__step_fault
+ * then describes. */
 liana_status liana__step_update(liana__step *step, const liana__batch *batch, const double *scalars, const float **sums,
                                 liana__error *error) LIANA_MUST_USE;
 /* The same, shard by shard, so that liana__step_read_sum has its sums on any device. */

@@ -12,11 +12,12 @@
  * `num_workers`. Errors: those of liana__tree_assign. */
 liana_status liana__share_shards(size_t num_shards, size_t num_workers, liana__leaf_range *ranges, liana__error *error)
     LIANA_MUST_USE;
-/* The same among the workers for which is_there[num_workers] says so. Errors: those of liana__tree_assign, OUT_OF_MEMORY. */
+/* The same among the workers for which is_there[num_workers] says so. Errors: those of liana__tree_assign,
+ * OUT_OF_MEMORY. */
 liana_status liana__share_among(size_t num_shards, size_t num_workers, const bool *is_there, liana__leaf_range *ranges,
                                 liana__error *error) LIANA_MUST_USE;
-/* The same among the workers that are left of a cluster; those that are gone have empty ranges. Any thread. Errors: those
- * of liana__tree_assign, OUT_OF_MEMORY. */
+/* The same among the workers that are left of a cluster; those that are gone have empty ranges. Any thread. Errors:
+ * those of liana__tree_assign, OUT_OF_MEMORY. */
 liana_status liana__share_among_workers(size_t num_shards, const liana__cluster *cluster, liana__leaf_range *ranges,
                                         liana__error *error) LIANA_MUST_USE;
 

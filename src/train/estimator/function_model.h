@@ -1,4 +1,5 @@
-/* function_model.h - a model function as what a trainer trains: what its shards read, their graphs, and its objective. */
+/* function_model.h - a model function as what a trainer trains: what its shards read, their graphs, and its
+ * objective. */
 #ifndef LIANA_TRAIN_ESTIMATOR_FUNCTION_MODEL_H
 #define LIANA_TRAIN_ESTIMATOR_FUNCTION_MODEL_H
 
@@ -31,8 +32,8 @@ typedef struct liana__function_model {
     const char **update_initializers; /* by update variable; NULL: it begins at 0 */
 } liana__function_model;
 
-/* Makes one of traces with the same data. It stays where it is: the trainer keeps its address. Errors: INVALID_ARGUMENT (the
- * two modes do not fit each other; nothing is trained), OUT_OF_MEMORY. */
+/* Makes one of traces with the same data. It stays where it is: the trainer keeps its address. Errors:
+ * INVALID_ARGUMENT (the two modes do not fit each other; nothing is trained), OUT_OF_MEMORY. */
 liana_status liana__function_model_make(liana_context *context, const liana__fn *fn, const liana__fn_data *data,
                                         const liana__fn_modes *modes, liana__arena *arena, liana__function_model *made,
                                         liana__error *error) LIANA_MUST_USE;

@@ -1,8 +1,8 @@
 /* batch_components.h - which components of the data are which inputs and targets of a model.
  *
  * A component is looked for in this order: the one that is named for it; the one that is called as the input or output
- * is; for an only input of images "image", for an only output "label"; for an only input of anything else, or output, the
- * first component that nothing else uses. So (x, y) and images with labels need no names. */
+ * is; for an only input of images "image", for an only output "label"; for an only input of anything else, or output,
+ * the first component that nothing else uses. So (x, y) and images with labels need no names. */
 #ifndef LIANA_TRAIN_BATCH_COMPONENTS_H
 #define LIANA_TRAIN_BATCH_COMPONENTS_H
 

@@ -1,12 +1,12 @@
 /* objective.h - what a training minimises and measures: for each output of the model a loss, a target and metrics.
  *
  * A leaf (shard) gives one vector of sums: the loss of each output, then the sums of each metric. The host adds these
- * vectors up in f64 and finishes them: values 0 the loss, then, if there are several, the loss of each output, then the
- * metrics. The loss is sum over outputs of weight * (sum of the loss) / (number of its elements), as in Keras.
+ * vectors up in f64 and finishes them: values 0 the loss, then, if there are several, the loss of each output, then
+ * the metrics. The loss is sum over outputs of weight * (sum of the loss) / (number of its elements), as in Keras.
  *
- * An output may have a mask: steps of a sequence that are padding. Elements that it leaves out count neither in sums nor
- * in the number of elements. That number is then known only when the batch is there, so a leaf counts it as one more
- * sum. Training needs it before gradients are computed: a step of its own counts first (LIANA__STEP_COUNTING). */
+ * An output may have a mask: steps of a sequence that are padding. Elements that it leaves out count neither in sums
+ * nor in the number of elements. That number is then known only when the batch is there, so a leaf counts it as one
+ * more sum. Training needs it before gradients are computed: a step of its own counts first (LIANA__STEP_COUNTING). */
 #ifndef LIANA_TRAIN_OBJECTIVE_H
 #define LIANA_TRAIN_OBJECTIVE_H
 
@@ -129,7 +129,8 @@ liana_tensor liana__class_table(const liana__objective_output *output, liana_gra
 
 /* f32, the shape of an output's loss elements: 1 where the mask lets them count, else 0. */
 liana_tensor liana__objective_mask(const liana__objective_output *output, liana_tensor mask, int64_t size);
-/* Builds f32 [num_masked]: how many elements of each masked output count. Reads masks and `present`; `size`: examples. */
+/* Builds f32 [num_masked]: how many elements of each masked output count. Reads masks and `present`; `size`:
+ * examples. */
 liana_tensor liana__objective_count(const liana__objective *objective, const liana__objective_call *call, int64_t size);
 
 /* Sums over batches, on the host. */

@@ -26,8 +26,8 @@ static liana_tensor share_out(liana_tensor shares, liana_tensor own, liana_tenso
     return liana_op_add(liana__by_example(own, shares), liana__by_example(partner, liana_op_subtract(one, shares)));
 }
 
-/* Numbers are mixed as images are. Answers of mixed examples are compared with both targets: losses of probabilities are
- * linear in the target, so it is the same loss, and a metric says how often the model is right. */
+/* Numbers are mixed as images are. Answers of mixed examples are compared with both targets: losses of probabilities
+ * are linear in the target, so it is the same loss, and a metric says how often the model is right. */
 static bool mixes_targets(const liana__objective_output *output)
 {
     return output->target == LIANA_TARGET_VALUES && output->activation == LIANA_LOGITS_NONE;
@@ -66,7 +66,8 @@ static void activate(const liana__objective *objective, liana__objective_call *c
 
 /* ---- weights of classes ---- */
 
-/* Class numbers of a single value are looked up one place further on: what is no class of the table has 1, at its ends. */
+/* Class numbers of a single value are looked up one place further on: what is no class of the table has 1, at its
+ * ends. */
 static bool is_numbered(const liana__objective_output *output)
 {
     return output->target == LIANA_TARGET_VALUES && output->shape.dims[output->shape.rank - 1] == 1;
@@ -84,8 +85,8 @@ liana_tensor liana__class_table(const liana__objective_output *output, liana_gra
     return liana_graph_constant(graph, LIANA_F32, liana_shape_of(size), table);
 }
 
-/* f32, the shape of the loss's elements: the weight of each element's class, by Keras's rule: a target of several values
- * is of the class of the largest one (the first of equals), one of a single value is the number of a class. */
+/* f32, the shape of the loss's elements: the weight of each element's class, by Keras's rule: a target of several
+ * values is of the class of the largest one (the first of equals), one of a single value is the number of a class. */
 static liana_tensor weights_of_classes(const liana__objective_output *output, liana_tensor table, liana_tensor target)
 {
     if (output->target == LIANA_TARGET_CLASSES) return liana_op_gather(table, target, 0);

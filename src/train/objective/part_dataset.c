@@ -1,4 +1,5 @@
-/* The elements that one process makes. A dataset of this kind belongs to an iterator over replicas; programs see none. */
+/* The elements that one process makes. A dataset of this kind belongs to an iterator over replicas; programs see
+ * none. */
 #include "train/objective/part_dataset.h"
 
 /* The place in the input of element `index` of the part. */

@@ -20,9 +20,10 @@ liana_tensor liana__build_input(const liana__trainer_options *options, liana_gra
                                 const liana__model_port *port, size_t index, int64_t size);
 
 /* The graph of shards, as liana__shard_builder says. The vector is that of the losses and metrics. In training `sums`,
- * zeros, is filled in: the gradient of each trainable weight, in the model's order, then each batch-normalisation statistic
- * times the number of examples. The rows of an evaluation are f32 [size, values]: the model's outputs, one after the other. Several shards
- * side by side, with batch statistics by shard, only where liana__shards_stand_side_by_side. Errors are the context's. */
+ * zeros, is filled in: the gradient of each trainable weight, in the model's order, then each batch-normalisation
+ * statistic times the number of examples. The rows of an evaluation are f32 [size, values]: the model's outputs, one
+ * after the other. Several shards side by side, with batch statistics by shard, only where
+ * liana__shards_stand_side_by_side. Errors are the context's. */
 liana_status liana__build_model_shard(liana_context *context, const liana__trainer_options *options,
                                       liana__step_kind kind, const liana__shard_rows *rows, liana__shard_sums *sums,
                                       liana_graph **graph) LIANA_MUST_USE;

@@ -43,8 +43,8 @@ static liana_status build_penalty(void *user, liana_graph **graph, liana__error 
     return liana__penalty_build(own->device->context, own->weights, own->num_weights, graph, error);
 }
 
-/* Sets the scales so that dividing by the number of examples, as the update does, divides each loss of a masked output by
- * its own count. A loss of which nothing counts is 0. */
+/* Sets the scales so that dividing by the number of examples, as the update does, divides each loss of a masked output
+ * by its own count. A loss of which nothing counts is 0. */
 static void take_counts(void *user, const liana__batch *batch, const float *counts)
 {
     const liana__trainer *own = user;

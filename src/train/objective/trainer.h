@@ -60,8 +60,8 @@ int64_t liana__trainer_microbatch(const liana__trainer *trainer);
 /* The weights of a model as its layers say now, in the arena. Errors: OUT_OF_MEMORY. */
 liana_status liana__model_list_weights(const liana_model *model, liana__arena *arena,
                                        const liana__updated_variable **weights, liana__error *error) LIANA_MUST_USE;
-/* Lists what an optimizer changes of them, in the arena: those that `sums` has. Errors: OUT_OF_MEMORY; INVALID_CONFIG for a
- * name pattern of the rule that matches no weight. */
+/* Lists what an optimizer changes of them, in the arena: those that `sums` has. Errors: OUT_OF_MEMORY; INVALID_CONFIG
+ * for a name pattern of the rule that matches no weight. */
 liana_status liana__list_updated(const liana__updated_variable *weights, size_t num_weights,
                                  const liana__update_rule *rule, const liana__step_sums *sums, liana__arena *arena,
                                  const liana__updated_variable **variables, size_t *count, liana__error *error)

@@ -65,8 +65,8 @@ struct liana__trainer_options {
     bool unprepared;                 /* no step is compiled before liana__step_prepare */
     const liana__strategy *strategy; /* NULL: one_device */
     const void *strategy_options;    /* NULL: the defaults */
-    /* More devices to compute on, beside the one that the trainer is created with, and the speeds and processors of all;
-     * see liana__strategy_devices. */
+    /* More devices to compute on, beside the one that the trainer is created with, and the speeds and processors of
+     * all; see liana__strategy_devices. */
     liana__device *const *more_devices;
     size_t num_more_devices;
     const double *speeds;

@@ -51,8 +51,8 @@ typedef struct liana__batch {
     uint64_t epoch;      /* from 0 */
     uint64_t step;       /* in the epoch, from 0 */
     double wait_seconds; /* that its reader waited for it */
-    /* Where several processes share the step: `count` and all rows are of our shards, num_positions and first_position of
-     * the whole step. NULL: all of it is here. */
+    /* Where several processes share the step: `count` and all rows are of our shards, num_positions and first_position
+     * of the whole step. NULL: all of it is here. */
     const liana__step_workers *workers;
 } liana__batch;
 

@@ -9,6 +9,7 @@
 #include "data/check/quarantine.h"
 #include "data/check/scan.h"
 #include "data/source/class_list.h"
+#include "data/source/source_open.h"
 
 #include <inttypes.h>
 #include <unistd.h>

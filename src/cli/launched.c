@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 enum { REQUEUE = 75, NOT_FOUND = 127, TURN = 10 /* milliseconds */ };
-/* Seconds from SIGTERM to SIGKILL, and from a death to another process in its place; that doubles with each try, since a
- * machine may need a while to start again. */
+/* Seconds from SIGTERM to SIGKILL, and from a death to another process in its place; that doubles with each try, since
+ * a machine may need a while to start again. */
 static const double patience = 10, return_after = 1, longest_return = 60;
 
 /* ---- a process ---- */

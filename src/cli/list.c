@@ -7,6 +7,7 @@
 #include "cli/session.h"
 #include "data/augment/augment.h"
 #include "data/dataset/dataset.h"
+#include "data/source/source_open.h"
 #include "distribute/strategy.h"
 #include "distribute/transport/transport.h"
 #include "layers/activations.h"
@@ -154,22 +155,17 @@ static void list_controls(entries *list)
 
 static void list_sources(entries *list)
 {
-#define LIANA__SOURCE(stem, symbol) add(list, liana__source_##symbol.name, liana__source_##symbol.doc, NULL);
-#include "data/sources.def"
-#undef LIANA__SOURCE
-    add_own(list, &liana__own_source_kind);
+    list_parts(list, &liana__source_kind, false);
 }
 
 static void list_datasets(entries *list)
 {
-    for (size_t i = 0; liana__stages[i]; i++) add(list, liana__stages[i]->name, liana__stages[i]->doc, NULL);
+    list_parts(list, &liana__stage_kind, false);
 }
 
 static void list_augmentations(entries *list)
 {
-    for (size_t i = 0; liana__augmentations[i]; i++) {
-        add(list, liana__augmentations[i]->name, liana__augmentations[i]->doc, liana__augmentations[i]->options);
-    }
+    list_parts(list, &liana__augmentation_kind, true);
 }
 
 static void list_devices(entries *list)

@@ -140,8 +140,8 @@ static liana_status measure_messages(planner *own)
     return status;
 }
 
-/* The workers that compute at the same time as the one that is measured. Where they are asked about this machine itself,
- * all are there; else as many as have cores. */
+/* The workers that compute at the same time as the one that is measured. Where they are asked about this machine
+ * itself, all are there; else as many as have cores. */
 static size_t count_companions(const planner *own)
 {
     const int64_t threads = liana__pool_num_threads(own->training.context->pool), here = liana__cpu_count();

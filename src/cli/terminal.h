@@ -7,7 +7,8 @@
 /* The columns of the terminal as it is now, else $COLUMNS, else 80. It may be made narrower at any time: ask at each
  * drawing, since a line that is too long goes on in the next row, and the next drawing leaves it there. */
 int liana__terminal_width(FILE *stream);
-/* Draws a line in place of the one that the cursor is in, as much of it as fits, and flushes. The cursor stays in it. */
+/* Draws a line in place of the one that the cursor is in, as much of it as fits, and flushes. The cursor stays in
+ * it. */
 void liana__terminal_draw(FILE *stream, const char *line);
 
 #endif

@@ -2,7 +2,7 @@
 #include "cli/inspect/inspect.h"
 #include "cli/inspect/tallies.h"
 #include "data/dataset/element.h"
-#include "data/source/source.h"
+#include "data/source/source_open.h"
 #include "formats/csv_file.h"
 
 #include <stdlib.h>
@@ -37,7 +37,7 @@ static void report_header(const liana__csv *csv, liana__value *report, liana__ar
     liana__inspect_int(arena, report, "columns_of_lines", (int64_t)csv->num_columns);
 }
 
-static void add_values(const liana__source *source, const liana__record *record, column_sum *sums, bool first)
+static void add_values(const liana__source *source, const liana_source_record *record, column_sum *sums, bool first)
 {
     for (size_t i = 0; i < source->num_components; i++) {
         const int dtype = source->components[i].dtype;
@@ -88,7 +88,7 @@ static liana_status report_records(const liana__source *source, liana__value *re
     liana_status status = labels && sums && scratch ? LIANA_OK : liana__fail_memory(error, "a list of labels");
     uint64_t missing = 0;
     for (uint64_t i = 0; status == LIANA_OK && i < source->num_records; i++) {
-        liana__record record;
+        liana_source_record record;
         liana__error why = {0};
         const bool read = liana__source_read(source, i, scratch, &record, &why) == LIANA_OK;
         if (read) add_values(source, &record, sums, i == missing);

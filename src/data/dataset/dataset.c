@@ -8,11 +8,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-const liana__stage_kind *const liana__stages[] = {
-#define LIANA__STAGE(stem, name) &liana__stage_##name,
+static const liana_part *const list[] = {
+#define LIANA__STAGE(stem, name) &liana__stage_##name.part,
 #include "data/stages.def"
 #undef LIANA__STAGE
     NULL};
+
+static liana_status accept(liana_context *context, liana_part *part)
+{
+    const liana_stage_type *type = (const liana_stage_type *)part;
+    if (part->options.count) return liana__part_refuse(context, part, "it has options, which stages cannot have");
+    const bool does = type->map || type->keep || type->apply || type->read || type->next;
+    return liana__part_needs(context, part, does, "map' or 'keep");
+}
+
+const liana__kind liana__stage_kind = {.kind = LIANA_PART_STAGE,
+                                       .size = sizeof(liana_stage_type),
+                                       .builtin = list,
+                                       .accept = accept};
 
 /* ---- making stages ---- */
 
@@ -34,21 +47,21 @@ static void take_after_inputs(liana_dataset *dataset)
     }
 }
 
-liana_dataset *liana__dataset_create(liana_context *context, const liana__stage_kind *kind,
-                                     liana_dataset *const *inputs, size_t num_inputs, size_t own_size)
+liana_dataset *liana__dataset_create(liana_context *context, const liana_stage_type *kind, liana_dataset *const *inputs,
+                                     size_t num_inputs, size_t own_size)
 {
     bool complete = context && !liana__context_stopped(context);
     for (size_t i = 0; i < num_inputs; i++) complete = complete && inputs[i];
     liana_dataset *dataset = complete ? calloc(1, sizeof *dataset) : NULL;
     if (dataset) {
-        *dataset = (liana_dataset){.context = context, .kind = kind, .name = kind->name, .works = kind->works};
+        *dataset = (liana_dataset){.context = context, .kind = kind, .name = kind->part.name, .works = kind->works};
         atomic_init(&dataset->references, 1);
         dataset->own = liana__arena_allocate(&dataset->arena, own_size + 1);
         dataset->inputs = liana__arena_allocate(&dataset->arena, (num_inputs + 1) * sizeof(liana_dataset *));
     }
     if (!dataset || dataset->arena.failed) {
         for (size_t i = 0; i < num_inputs; i++) liana_dataset_close(inputs[i]);
-        if (complete) liana__fail_memory(&context->error, kind->name);
+        if (complete) liana__fail_memory(&context->error, kind->part.name);
         if (dataset) liana__arena_free(&dataset->arena);
         free(dataset);
         return NULL;
@@ -67,7 +80,7 @@ bool liana__dataset_given(liana_dataset *input, const void *argument, const char
     return false;
 }
 
-liana_dataset *liana__dataset_stage(const liana__stage_kind *kind, liana_dataset *input, size_t own_size)
+liana_dataset *liana__dataset_stage(const liana_stage_type *kind, liana_dataset *input, size_t own_size)
 {
     return liana__dataset_create(input ? input->context : NULL, kind, &input, 1, own_size);
 }
@@ -87,7 +100,7 @@ liana_dataset *liana__dataset_finish(liana_dataset *dataset, liana_status status
 void liana__dataset_call(liana_dataset *dataset, const char *name)
 {
     if (!name || !*name) return;
-    const char *made = liana__arena_format(&dataset->arena, "%s '%.100s'", dataset->kind->name, name);
+    const char *made = liana__arena_format(&dataset->arena, "%s '%.100s'", dataset->kind->part.name, name);
     if (made) dataset->name = made;
 }
 
@@ -136,8 +149,8 @@ size_t liana__dataset_memory(const liana_dataset *dataset)
 
 void liana__dataset_describe(const liana_dataset *dataset, liana__fingerprint *settings, liana__fingerprint *sources)
 {
-    const liana__stage_kind *kind = dataset->kind;
-    liana__fingerprint_add_text(settings, kind->name);
+    const liana_stage_type *kind = dataset->kind;
+    liana__fingerprint_add_text(settings, kind->part.name);
     liana__fingerprint_add_text(settings, dataset->name);
     liana__fingerprint_add(settings, dataset->own, kind->options_size);
     for (size_t i = 0; i < dataset->spec.count; i++) {
@@ -185,7 +198,7 @@ void liana__reader_destroy(liana__reader *reader)
 
 size_t liana__reader_bytes(const liana__reader *reader)
 {
-    const liana__stage_kind *kind = reader->dataset->kind;
+    const liana_stage_type *kind = reader->dataset->kind;
     size_t bytes = liana__holder_bytes(&reader->store);
     if (kind->reader_bytes) bytes += kind->reader_bytes(reader);
     for (size_t i = 0; i < reader->num_inputs; i++) bytes += liana__reader_bytes(reader->inputs[i]);
@@ -194,7 +207,7 @@ size_t liana__reader_bytes(const liana__reader *reader)
 
 liana_status liana__reader_read(liana__reader *reader, const liana__at *at, liana_element *element, liana__error *error)
 {
-    const liana__stage_kind *kind = reader->dataset->kind;
+    const liana_stage_type *kind = reader->dataset->kind;
     if (!kind->apply) return kind->read(reader, at, element, error);
     liana_element input;
     LIANA_TRY(liana__reader_read(reader->inputs[0], at, &input, error));
@@ -228,7 +241,7 @@ liana_status liana__cursor_open_input(liana__cursor *cursor, size_t number, uint
 static liana_status begin(liana__cursor *cursor, uint64_t start, liana__error *error)
 {
     const liana_dataset *dataset = cursor->dataset;
-    const liana__stage_kind *kind = dataset->kind;
+    const liana_stage_type *kind = dataset->kind;
     if (!dataset->random_access && !kind->apply) return kind->begin(cursor, start, error);
     cursor->index = start;
     if (!dataset->random_access) LIANA_TRY(liana__cursor_open_input(cursor, 0, cursor->epoch, start, error));

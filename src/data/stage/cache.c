@@ -146,9 +146,8 @@ size_t liana_dataset_cached_bytes(const liana_dataset *dataset)
     return bytes;
 }
 
-const liana__stage_kind liana__stage_cache = {
-    .name = "cache",
-    .doc = "Keeps the elements of the first epoch in memory.",
+const liana_stage_type liana__stage_cache = {
+    LIANA_PART(STAGE, liana_stage_type, "cache", "Keeps the elements of the first epoch in memory."),
     .close = close_cache,
     .read = read_element,
     .begin = begin,

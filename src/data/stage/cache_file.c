@@ -266,9 +266,8 @@ liana_dataset *liana_dataset_cache_file(liana_dataset *input, const liana_cache_
     return liana__dataset_finish(dataset, status);
 }
 
-const liana__stage_kind liana__stage_cache_file = {
-    .name = "cache_file",
-    .doc = "Keeps the elements of the first epoch in a file.",
+const liana_stage_type liana__stage_cache_file = {
+    LIANA_PART(STAGE, liana_stage_type, "cache_file", "Keeps the elements of the first epoch in a file."),
     .close = close_cache,
     .memory = memory_of,
     .read = read_element,

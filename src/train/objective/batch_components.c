@@ -308,7 +308,7 @@ static liana_status check_values(const liana__batch *batch, const liana__source 
     if (at < 0) return LIANA_OK;
     liana__fail(error, LIANA_OUT_OF_RANGE, "%s '%s': found %d, expected a number in [0, %lld)", what, name, values[at],
                 (long long)limit);
-    const liana__record none = {0};
+    const liana_source_record none = {0};
     return liana__source_fail_within(source, batch->records[at / each], &none, error);
 }
 

@@ -176,7 +176,7 @@ static liana_status read_rows(through *own, void *scratch, uint64_t first, size_
 {
     const liana__source *source = own->run->training.source;
     for (size_t row = 0; row < count; row++) {
-        liana__record record;
+        liana_source_record record;
         LIANA_TRY(liana__source_read(source, first + row, scratch, &record, error));
         for (size_t i = 0; i < own->num_inputs; i++) {
             const row_input *input = &own->inputs[i];

@@ -42,7 +42,7 @@ static liana_status read_moments(const liana__run *run, size_t place, liana__mom
     void *scratch = liana__source_scratch_create(source);
     liana_status status = scratch ? LIANA_OK : liana__fail_memory(error, "the records");
     for (uint64_t i = 0; status == LIANA_OK && i < source->num_records; i++) {
-        liana__record record;
+        liana_source_record record;
         status = liana__adapt_may_go_on(run, i, error);
         if (status == LIANA_OK) status = liana__source_read(source, i, scratch, &record, error);
         if (status != LIANA_OK) break;

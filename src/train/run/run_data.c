@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "data/check/quarantine.h"
 #include "data/source/part.h"
+#include "data/source/source_open.h"
 #include "train/config/source_dataset.h"
 #include "train/objective/shared_loader.h"
 
@@ -219,7 +220,7 @@ static liana_status find_augmentation(liana__run *run, liana__error *error)
         liana__place place = liana__config_place(run->config, "data.augment");
         return liana__fail_at(error, &place, "data.augment", "the data have no images to change; remove this key");
     }
-    liana__augment_shape shape = {run->image_shape[0], run->image_shape[1], (int)run->image_shape[2]};
+    liana_image_shape shape = {run->image_shape[0], run->image_shape[1], (int)run->image_shape[2]};
     LIANA_TRY(liana__augment_create(run->context, list, "data.augment", &shape, &run->training.augment, error));
     run->training.stage = liana__augmenter_of(run->training.augment);
     return LIANA_OK;

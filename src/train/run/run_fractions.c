@@ -8,7 +8,7 @@
 enum { MOST_RECORDS = 1 << 18 };
 static const uint64_t MOST_BYTES = UINT64_C(2) << 30;
 
-static liana_status find_size(const liana__record *record, liana__image *image)
+static liana_status find_size(const liana_source_record *record, liana__image *image)
 {
     *image = (liana__image){.height = record->height, .width = record->width};
     return record->bytes ? liana__image_probe(record->bytes, record->size, NULL, image, NULL) : LIANA_OK;
@@ -23,7 +23,7 @@ static bool is_of_size(const liana__source *source, const int64_t size[2])
     bool same = scratch != NULL;
     uint64_t bytes = 0;
     for (uint64_t i = 0; same && i < source->num_records && bytes <= MOST_BYTES; i++) {
-        liana__record record;
+        liana_source_record record;
         liana__image image;
         if (liana__source_read(source, i, scratch, &record, NULL) != LIANA_OK) continue;
         bytes += record.bytes ? record.size : 0;

@@ -189,8 +189,8 @@ static liana__value *example_value(const liana__bad_step *step, int64_t index, l
     const uint64_t *positions = step->batch->positions;
     liana__value_set(arena, map, "position", liana__value_int(arena, positions ? (int64_t)positions[index] : index));
     const char *id = step->batch->ids ? step->batch->ids[index] : NULL;
-    if (step->source && step->source->kind->address) {
-        const liana__record_address address = liana__source_address(step->source, step->batch->records[index]);
+    if (step->source) {
+        const liana_record_address address = liana__source_address(step->source, step->batch->records[index]);
         const char *file = address.file ? liana__path_shown(arena, address.file) : NULL;
         if (file) liana__value_set(arena, map, "file", liana__value_string(arena, file));
         if (address.record >= 0) liana__value_set(arena, map, "record", liana__value_int(arena, address.record));

@@ -1,8 +1,7 @@
-/* Makes stages, and reads their elements one by one or one after the other. */
+/* Makes stages, and reads their elements one by one. */
 #include "data/dataset/dataset.h"
 
 #include "base/random.h"
-#include "data/dataset/dataset_internal.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -213,113 +212,6 @@ liana_status liana__reader_read(liana__reader *reader, const liana__at *at, lian
     LIANA_TRY(liana__reader_read(reader->inputs[0], at, &input, error));
     liana_status status = kind->apply(reader, at, &input, element, error);
     return status == LIANA_OK ? LIANA_OK : liana__fail_within(error, "%s", reader->dataset->name);
-}
-
-/* ---- one after the other ---- */
-
-liana_status liana__budget_keep(liana__budget *budget, size_t bytes, liana__error *error)
-{
-    size_t kept = atomic_fetch_add(&budget->kept, bytes) + bytes;
-    if (kept <= budget->memory / 2) return LIANA_OK;
-    return liana__fail(error, LIANA_OUT_OF_RANGE,
-                       "the kept elements take more than %zu bytes, half of the iterator's memory; increase its "
-                       "memory, or make the buffer or the elements smaller",
-                       budget->memory / 2);
-}
-
-liana_status liana__cursor_open_input(liana__cursor *cursor, size_t number, uint64_t epoch, uint64_t start,
-                                      liana__error *error)
-{
-    const liana_dataset *dataset = cursor->dataset;
-    liana__at at = {cursor->seed, epoch, start};
-    if (dataset->num_inputs > 1) at.seed = liana__seed_of_input(cursor->seed, number);
-    LIANA_TRY(liana__cursor_open(dataset->inputs[number], cursor->pace, &at, &cursor->inputs[number], error));
-    if (cursor->num_inputs <= number) cursor->num_inputs = number + 1;
-    return LIANA_OK;
-}
-
-static liana_status begin(liana__cursor *cursor, uint64_t start, liana__error *error)
-{
-    const liana_dataset *dataset = cursor->dataset;
-    const liana_stage_type *kind = dataset->kind;
-    if (!dataset->random_access && !kind->apply) return kind->begin(cursor, start, error);
-    cursor->index = start;
-    if (!dataset->random_access) LIANA_TRY(liana__cursor_open_input(cursor, 0, cursor->epoch, start, error));
-    bool works = dataset->random_access ? dataset->works : kind->works;
-    if (works && cursor->pace.num_threads > 0) return liana__ahead_open(cursor, &cursor->ahead, error);
-    cursor->reader = liana__reader_create(dataset, NULL);
-    return cursor->reader ? LIANA_OK : liana__fail_memory(error, dataset->name);
-}
-
-liana_status liana__cursor_open(const liana_dataset *dataset, liana__pace pace, const liana__at *start,
-                                liana__cursor **out, liana__error *error)
-{
-    *out = NULL;
-    liana__cursor *cursor = calloc(1, sizeof *cursor);
-    if (!cursor) return liana__fail_memory(error, dataset->name);
-    cursor->dataset = dataset;
-    cursor->pace = pace;
-    cursor->seed = start->seed;
-    cursor->epoch = start->epoch;
-    cursor->own = calloc(1, dataset->kind->cursor_size + 1);
-    cursor->inputs = calloc(dataset->num_inputs + 1, sizeof *cursor->inputs);
-    liana_status status = cursor->own && cursor->inputs ? LIANA_OK : liana__fail_memory(error, dataset->name);
-    if (status == LIANA_OK) status = begin(cursor, start->index, error);
-    while (status == LIANA_OK && cursor->index < start->index) {
-        liana_element skipped;
-        status = liana__cursor_next(cursor, &skipped, error);
-    }
-    if (status == LIANA_OK || status == LIANA_END_OF_DATA) {
-        *out = cursor;
-        return LIANA_OK;
-    }
-    liana__cursor_close(cursor);
-    return status;
-}
-
-void liana__cursor_close(liana__cursor *cursor)
-{
-    if (!cursor) return;
-    liana__ahead_close(cursor->ahead);
-    if (cursor->own && cursor->dataset->kind->cursor_free) cursor->dataset->kind->cursor_free(cursor);
-    for (size_t i = 0; i < cursor->num_inputs; i++) liana__cursor_close(cursor->inputs[i]);
-    liana__reader_destroy(cursor->reader);
-    liana__holder_free(&cursor->store);
-    free(cursor->own);
-    free(cursor->inputs);
-    free(cursor);
-}
-
-/* The next element of a random-access stage, or one made from the input's next element. */
-static liana_status compute(liana__cursor *cursor, liana_element *element, liana__error *error)
-{
-    const liana_dataset *dataset = cursor->dataset;
-    liana__at at = {cursor->seed, cursor->epoch, cursor->index};
-    if (dataset->random_access) {
-        if (dataset->length >= 0 && cursor->index >= (uint64_t)dataset->length) return LIANA_END_OF_DATA;
-        return liana__reader_read(cursor->reader, &at, element, error);
-    }
-    liana_element input;
-    LIANA_TRY(liana__cursor_next(cursor->inputs[0], &input, error));
-    liana_status status = dataset->kind->apply(cursor->reader, &at, &input, element, error);
-    return status == LIANA_OK ? LIANA_OK : liana__fail_within(error, "%s", dataset->name);
-}
-
-liana_status liana__cursor_next(liana__cursor *cursor, liana_element *element, liana__error *error)
-{
-    if (cursor->ended) return LIANA_END_OF_DATA;
-    const liana_dataset *dataset = cursor->dataset;
-    liana_status status;
-    if (cursor->ahead) {
-        status = liana__ahead_next(cursor->ahead, element, error);
-    } else if (dataset->random_access || dataset->kind->apply) {
-        status = compute(cursor, element, error);
-    } else {
-        status = dataset->kind->next(cursor, element, error);
-    }
-    cursor->ended = status == LIANA_END_OF_DATA;
-    if (status == LIANA_OK) cursor->index++;
-    return status;
 }
 
 /* ---- draws and addresses ---- */

@@ -53,4 +53,7 @@ void liana__session_bad_record(void *user, const char *note);
 /* Makes a map with "event", for liana__invocation_print_json. */
 liana__value *liana__session_event(liana__invocation *invocation, const char *name);
 
+/* Says that a picture was drawn, by its path; for functions of report/. `user` is the invocation. */
+void liana__session_picture(void *user, const char *path);
+
 #endif

@@ -249,7 +249,8 @@ static liana_status write_record(conversion *work, const split *part, uint64_t p
     const liana__convert_options *options = work->options;
     uint64_t total = work->source->num_records;
     work->num_done++;
-    if (!options->progress || options->progress(options->user, work->num_done, total)) return LIANA_OK;
+    if (!options->progress || options->progress(options->user, (int64_t)work->num_done, (int64_t)total))
+        return LIANA_OK;
     return liana__fail(error, LIANA_CANCELLED,
                        "the conversion to '%s' was stopped after %" PRIu64 " of %" PRIu64 " records", options->output,
                        work->num_done, total);

@@ -485,7 +485,8 @@ liana__strings liana__dataset_class_names(const liana_dataset *dataset)
     return dataset->source ? dataset->source->class_names : (liana__strings){0};
 }
 
-const liana__columns *liana__dataset_columns(const liana_dataset *dataset)
+/* The columns of the files that the elements come from; NULL: none. */
+static const liana__columns *columns_of(const liana_dataset *dataset)
 {
     while (!dataset->source && dataset->num_inputs) dataset = dataset->inputs[0];
     return dataset->source ? dataset->source->columns : NULL;
@@ -498,7 +499,7 @@ liana_status liana__dataset_ask_columns(const liana_dataset_options *options, li
     wanted->columns_optional = options->unlabelled;
     wanted->header = (liana__header)options->header;
     if (!options->columns) {
-        wanted->columns = options->classes_of ? liana__dataset_columns(options->classes_of) : NULL;
+        wanted->columns = options->classes_of ? columns_of(options->classes_of) : NULL;
         return LIANA_OK;
     }
     liana__value *map;

@@ -43,8 +43,6 @@ bool liana__dataset_has_numbers(const liana_dataset *dataset);
 /* The class options of a program, as a source takes them. Errors: INVALID_ARGUMENT. */
 liana_status liana__dataset_ask_classes(const liana_dataset_options *options, liana__source_options *wanted,
                                         liana__error *error) LIANA_MUST_USE;
-/* The columns of the files that the elements come from; NULL: none. */
-const liana__columns *liana__dataset_columns(const liana_dataset *dataset);
 /* The columns that a program wants, as a source takes them: written, read into `columns`; or those of classes_of. Both
  * must live until the source is open. Errors: INVALID_CONFIG. */
 liana_status liana__dataset_ask_columns(const liana_dataset_options *options, liana__arena *arena,

@@ -31,7 +31,6 @@ void liana__element_file_close(liana__element_file *file);
 uint64_t liana__element_file_count(const liana__element_file *file);
 /* Bytes of memory that an open file of `count` elements uses. */
 size_t liana__element_file_memory(uint64_t count);
-uint64_t liana__element_file_size(const liana__element_file *file);
 
 /* Reads element `index` (below the count) and verifies its checksum. It is in `buffer` until its next use. On any
  * number of threads, each with a buffer of its own. Errors: DATA_LOSS (damaged, or the file was cut), IO_ERROR,

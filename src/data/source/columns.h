@@ -51,9 +51,6 @@ bool liana__columns_use(const liana__columns *columns, const char *name);
 const char *liana__columns_id(const liana__columns *columns);
 const liana__column *liana__columns_get(const liana__columns *columns, const char *name);
 
-/* The component of a column whose dtype is known and whose `from` is complete. */
-liana_component liana__column_component(const liana__column *column);
-
 /* The components of all columns, each followed by that of its lengths. */
 typedef struct liana__column_components {
     size_t count;

@@ -37,10 +37,6 @@ typedef struct liana__csv_columns {
 
 /* Whether the first row has the names of columns: no cell of it is a number. */
 bool liana__csv_has_header(const liana__csv *csv);
-/* Gives the column of a name as liana__column_search does; -1: there is none. Errors: INVALID_DATA (two columns fit),
- * with the file. */
-liana_status liana__csv_find_column(const liana__csv_table *table, const char *name, int *place, liana__error *error)
-    LIANA_MUST_USE;
 /* Sets used[i] for each column i of the file that some component is made of ('*' counts none). `columns` may be NULL.
  * Errors: those of finding. */
 liana_status liana__csv_mark_used(const liana__csv_table *table, const liana__columns *columns, bool *used,

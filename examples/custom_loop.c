@@ -1,4 +1,4 @@
-/* A training loop of one's own: batches from an iterator, loss and gradients in a leaf function, the optimizer in an
+/* A training loop of one's own: batches from an iterator, loss and gradients in a shard function, the optimizer in an
  * update function, and between them whatever the program wants. After `make install`:
  *
  *     cc custom_loop.c -o custom_loop $(pkg-config --cflags --libs liana)
@@ -11,19 +11,19 @@
 
 enum { BATCH = 128, WEIGHTS = 8 };
 
-/* A leaf: up to 32 examples, computed together. liana adds up what all leaves give, in one order. */
-static void build_leaf(liana_leaf *leaf, void *model)
+/* A shard: up to 32 examples, computed together. liana adds up what all shards give, in one order. */
+static void build_shard(liana_shard *shard, void *model)
 {
-    liana_tensor image = liana_leaf_input(leaf, "image"), label = liana_leaf_input(leaf, "label"), output;
+    liana_tensor image = liana_shard_input(shard, "image"), label = liana_shard_input(shard, "label"), output;
     liana_tensor weights[WEIGHTS];
     liana_call_effects effects;
-    image = liana_op_divide(liana_op_cast(image, LIANA_F32), liana_graph_scalar(leaf->graph, LIANA_F32, 255));
-    liana_model_call(model, &image, 1, &leaf->mode, &output, &effects);
-    liana_tensor loss = liana_leaf_sum(leaf, "loss", liana_loss_of(output, label, NULL));
+    image = liana_op_divide(liana_op_cast(image, LIANA_F32), liana_graph_scalar(shard->graph, LIANA_F32, 255));
+    liana_model_call(model, &image, 1, &shard->mode, &output, &effects);
+    liana_tensor loss = liana_shard_sum(shard, "loss", liana_loss_of(output, label, NULL));
     /* A metric of one's own is ops: how sure the model is, right or wrong. */
-    liana_leaf_sum(leaf, "sureness", liana_op_reduce_max(output, LIANA_AXES(-1), false));
-    liana_leaf_gradients(leaf, loss, weights, liana_model_variables(model, leaf->graph, weights));
-    liana_leaf_effects(leaf, &effects); /* moving averages */
+    liana_shard_sum(shard, "sureness", liana_op_reduce_max(output, LIANA_AXES(-1), false));
+    liana_shard_gradients(shard, loss, weights, liana_model_variables(model, shard->graph, weights));
+    liana_shard_effects(shard, &effects); /* moving averages */
 }
 
 /* Once for each batch, with the gradients of the mean loss. */
@@ -78,7 +78,7 @@ int main(int argc, char **argv)
     liana_flatten(m);
     liana_dense(m, .units = 10, .activation = "softmax");
     CHECK(liana_variables_create(device, &variables));
-    liana_step_options options = {build_leaf, build_update, m, components, 2, {"rate"}, .batch_size = BATCH};
+    liana_step_options options = {build_shard, build_update, m, components, 2, {"rate"}, .batch_size = BATCH};
     CHECK(liana_step_create(device, variables, &options, &step));
     CHECK(liana_model_to_variables(m, variables));
     CHECK(liana_variables_initialize(variables, NULL)); /* the optimizer's */

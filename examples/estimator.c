@@ -81,7 +81,7 @@ int main(int argc, char **argv)
     liana_estimator_create(context, &(liana_estimator_options){model_fn, &own, .config = config}, &estimator);
     liana_train_spec train = {.input.dataset = training, .max_steps = argc > 1 ? atoi(argv[1]) : 2000};
     liana_eval_spec eval = {.input.dataset = test, .every_steps = 500, .on_evaluation = on_evaluation};
-    liana_estimator_train_and_evaluate(estimator, &train, &eval);
+    liana_estimator_train(estimator, &train, &eval);
     liana_dataset *one = liana_dataset_take(liana_dataset_retain(test), 1);
     liana_predict_spec predict = {.input.dataset = one, .predictions = {{"class", &class, 1}}};
     liana_estimator_predict(estimator, &predict);

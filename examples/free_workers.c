@@ -44,14 +44,14 @@ static liana_status give_rate(void *user, int64_t update, liana_setting *scalars
     return LIANA_OK;
 }
 
-static void build_leaf(liana_leaf *leaf, void *user)
+static void build_shard(liana_shard *shard, void *user)
 {
-    liana_tensor x = liana_leaf_input(leaf, "x"), y = liana_leaf_input(leaf, "y");
-    liana_tensor weight = liana_graph_variable(leaf->graph, "weight", LIANA_F32, liana_shape_of(ROW, 1));
+    liana_tensor x = liana_shard_input(shard, "x"), y = liana_shard_input(shard, "y");
+    liana_tensor weight = liana_graph_variable(shard->graph, "weight", LIANA_F32, liana_shape_of(ROW, 1));
     (void)user;
     weight = liana_graph_initializer(weight, "zeros");
     liana_tensor error = liana_op_subtract(liana_op_matmul(x, weight, false, false), y);
-    liana_leaf_gradients(leaf, liana_leaf_sum(leaf, "loss", liana_op_square(error)), &weight, 1);
+    liana_shard_gradients(shard, liana_shard_sum(shard, "loss", liana_op_square(error)), &weight, 1);
 }
 
 static void build_update(liana_update *update, void *user)
@@ -78,7 +78,7 @@ int main(int argc, char **argv)
     CHECK(liana_device_open(context, "cpu", &device));
     CHECK(liana_variables_create(device, &variables));
     CHECK(liana_step_create(device, variables,
-                            &(liana_step_options){.leaf = build_leaf,
+                            &(liana_step_options){.shard = build_shard,
                                                   .update = build_update,
                                                   .components = components,
                                                   .num_components = 2,

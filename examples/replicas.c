@@ -19,7 +19,7 @@ static const liana_component components[] = {{"x", LIANA_F32, {1, {3}}}, {"y", L
 static liana_status make_example(void *user, const liana_example_address *address, const liana_element *number,
                                  liana_element *example)
 {
-    int64_t n = *(const int64_t *)liana_element_data(number, "value");
+    int64_t n = *(const int64_t *)liana_element_array(number, "value").data;
     float *x = liana_element_output(example, "x"), *y = liana_element_output(example, "y");
     (void)user, (void)address;
     x[0] = (float)(n * 7 % 100) / 50 - 1;
@@ -35,12 +35,13 @@ static liana_tensor squares_of(liana_graph *graph, liana_tensor x, liana_tensor 
     return liana_op_square(liana_op_subtract(liana_op_matmul(x, *weight, false, false), y));
 }
 
-static void build_leaf(liana_leaf *leaf, void *user)
+static void build_shard(liana_shard *shard, void *user)
 {
     liana_tensor weight;
-    liana_tensor squares = squares_of(leaf->graph, liana_leaf_input(leaf, "x"), liana_leaf_input(leaf, "y"), &weight);
+    liana_tensor squares =
+        squares_of(shard->graph, liana_shard_input(shard, "x"), liana_shard_input(shard, "y"), &weight);
     (void)user;
-    liana_leaf_gradients(leaf, liana_leaf_sum(leaf, "loss", squares), &weight, 1);
+    liana_shard_gradients(shard, liana_shard_sum(shard, "loss", squares), &weight, 1);
 }
 
 static void build_update(liana_update *update, void *user)
@@ -50,7 +51,7 @@ static void build_update(liana_update *update, void *user)
                           &(liana_optimizer_options){.optimizer = "Adam", .learning_rate = 0.05});
 }
 
-/* What each replica computes of each of its leaves. */
+/* What each replica computes of each of its shards. */
 static void build_measure(liana_graph *graph, void *user)
 {
     liana_tensor weight;
@@ -77,7 +78,7 @@ int main(int argc, char **argv)
     CHECK(liana_replicas_open(context, &(liana_replicas_options){.strategy = strategy}, &replicas));
     liana_variables *variables = liana_replicas_variables(replicas);
     CHECK(liana_step_create(liana_replicas_device(replicas), variables,
-                            &(liana_step_options){.leaf = build_leaf,
+                            &(liana_step_options){.shard = build_shard,
                                                   .update = build_update,
                                                   .components = components,
                                                   .num_components = 2,
@@ -112,8 +113,8 @@ int main(int argc, char **argv)
     CHECK(liana_variables_read(variables, "weight", weight, sizeof weight));
     printf("y = %.9g a + %.9g b + %.9g, mean square %.9g\n", (double)weight[0], (double)weight[1], (double)weight[2],
            (double)*(const float *)mean.data);
-    fprintf(stderr, "%d of %d leaves were measured here\n", (int)liana_per_replica_num_local(values),
-            (int)liana_per_replica_num_leaves(values));
+    fprintf(stderr, "%d of %d shards were measured here\n", (int)liana_per_replica_info(values).num_local,
+            (int)liana_per_replica_info(values).num_shards);
     liana_per_replica_destroy(values);
     liana_per_replica_destroy(batch);
     liana_replica_iterator_destroy(iterator);

@@ -42,18 +42,24 @@ function rules(    lines, count, i, parts) {
         "ops: kernels stablehlo;" \
         "passes: ops;" \
         "plan: passes;" \
-        "backends: plan distribute/transport batch;" \
+        "backends: plan formats batch;" \
+        "backends/remote: backends distribute/transport;" \
         "exec: backends;" \
-        "layers: ops;" \
+        "layers/rules: ops;" \
+        "layers: layers/rules;" \
+        "layers/model: layers;" \
+        "layers/keras: layers;" \
         "models: layers;" \
         "losses: ops;" \
         "metrics: losses;" \
         "optimizers: ops;" \
-        "program: exec layers optimizers formats;" \
+        "program: exec backends/remote layers optimizers;" \
         "remote: formats;" \
         "data: remote batch;" \
-        "distribute: exec formats;" \
-        "step: distribute program batch;" \
+        "distribute: exec backends/remote;" \
+        "distribute/cluster: distribute;" \
+        "distribute/strategies: distribute/cluster;" \
+        "step: distribute/strategies program batch;" \
         "train/objective: step models losses metrics data;" \
         "train/training: train/objective;" \
         "train/checkpoint: train/training;" \

@@ -37,6 +37,7 @@ typedef struct liana_stage_type {
     /* Bytes used while it is open: an index of files, blocks of them that are kept. Without those of caches and of
      * tensors, which the program decides about. NULL: none. */
     size_t (*memory)(const liana_dataset *dataset);
+    size_t (*cached)(const liana_dataset *dataset); /* bytes of a cache in memory; NULL: none */
     /* One element from one element of the input, with the same `at`. The stage is random-access if its input is. The
      * stage's name is put before its errors. */
     liana_status (*apply)(struct liana__reader *reader, const struct liana__at *at, const liana_element *input,
@@ -230,6 +231,7 @@ typedef struct liana_source_record {
 typedef struct liana_record_address {
     const char *file;
     int64_t record;
+    int64_t line; /* of a table, from 1; 0: the file has no lines */
 } liana_record_address;
 
 /* Gets a file that is read: `name` is the path below the named folder; `labels`: it holds labels. */

@@ -103,7 +103,7 @@ typedef struct liana_estimator_spec {
 } liana_estimator_spec;
 
 /* Builds a graph from features and labels; `params` are the options'. It is called when something is made to run, for
- * leaves of each size that comes, and must build the same each time. It may create variables: the first call makes one,
+ * shards of each size that comes, and must build the same each time. It may create variables: the first call makes one,
  * later calls of the same name find it. */
 typedef liana_estimator_spec liana_model_function(const liana_features *features, const liana_features *labels,
                                                   const liana_estimator_mode *mode, void *params);
@@ -123,6 +123,8 @@ typedef struct liana_run_config {
     uint64_t seed;                  /* of the data's order, dropout and initialisers */
     int64_t batch_size;             /* examples of an update; 0: 32 */
     int64_t microbatch;             /* examples computed together; 0: chosen from the model and batch size */
+    int64_t steps_per_execution;    /* as for liana_fit; 0: 1 */
+    bool deterministic;             /* as for liana_fit */
     int64_t eval_batch_size;        /* of evaluations and predictions; 0: batch_size */
     int64_t save_checkpoints_steps; /* a checkpoint after every this many updates; 0: after epochs only */
     double save_checkpoints_secs;   /* and after so many seconds; 0: not by time */
@@ -130,8 +132,13 @@ typedef struct liana_run_config {
     int64_t log_step_count_steps;   /* on_note is told loss, metrics and speed after every this many updates; 0: not */
     liana_precision precision;      /* AUTO: that of the checkpoint, if there is one */
     liana_recompute recompute;
-    int64_t memory;                                /* MiB, for recompute; as for liana_fit */
-    int64_t data_memory;                           /* MiB for reading and decoding; 0: 1024 */
+    int64_t memory;      /* MiB, for recompute; as for liana_fit */
+    int64_t data_memory; /* MiB for reading and decoding; 0: 1024 */
+    /* What is done about numbers that are not finite; as for liana_fit. The folder is one of this machine. */
+    liana_on_bad_numbers on_bad_numbers;
+    int64_t max_bad_numbers;   /* 0: 10 */
+    double bad_numbers_factor; /* 0: 0.5 */
+    const char *bad_numbers_folder;
     void (*on_note)(void *user, const char *note); /* NULL: nobody is told */
     void *user;
 } liana_run_config;
@@ -198,8 +205,7 @@ typedef struct liana_train_spec {
 typedef struct liana_eval_spec {
     liana_estimator_input input;
     int64_t steps; /* largest number of batches; 0: all examples */
-    /* When liana_estimator_train_and_evaluate evaluates, besides the end: after every so many updates, or so many
-     * epochs. Both 0: after each epoch. */
+    /* liana_estimator_train evaluates at its end, and after every so many updates or epochs. Both 0: after each epoch. */
     int64_t every_steps;
     int64_t every_epochs;
     /* Called after each of these evaluations; may be NULL. */
@@ -207,15 +213,12 @@ typedef struct liana_eval_spec {
     void *user;
 } liana_eval_spec;
 
-/* Trains. Begins with the newest checkpoint of model_dir, else with initial values. Errors: those of liana_fit; of the
- * model function, with its file and line; INVALID_ARGUMENT (a spec without a loss, a loss of another shape, ...);
+/* Trains. Begins with the newest checkpoint of model_dir, else with initial values. With `eval` (NULL: none) it evaluates
+ * in between and at the end, with the variables as they are; evaluations change nothing. Errors: those of liana_fit; of
+ * the model function, with its file and line; INVALID_ARGUMENT (a spec without a loss, a loss of another shape, ...);
  * INVALID_DATA (model_dir has checkpoints of another model function; other data). */
-LIANA_API LIANA_MUST_USE liana_status liana_estimator_train(liana_estimator *estimator, const liana_train_spec *train);
-
-/* The same, with evaluations in between that see the variables as they are; they change nothing. */
-LIANA_API LIANA_MUST_USE liana_status liana_estimator_train_and_evaluate(liana_estimator *estimator,
-                                                                         const liana_train_spec *train,
-                                                                         const liana_eval_spec *eval);
+LIANA_API LIANA_MUST_USE liana_status liana_estimator_train(liana_estimator *estimator, const liana_train_spec *train,
+                                                            const liana_eval_spec *eval);
 
 /* Measures loss and metrics. `results` may be NULL; its names are valid until the next call. Errors: also NOT_FOUND
  * (nothing has been trained yet). */

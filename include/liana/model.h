@@ -81,8 +81,6 @@ typedef struct liana_port {
     liana_dtype dtype; /* LIANA_F32 stands for the float dtype in which the model computes */
     liana_shape shape; /* [batch, ...], with -1 for the batch size */
 } liana_port;
-LIANA_API size_t liana_model_num_inputs(const liana_model *model);
-LIANA_API size_t liana_model_num_outputs(const liana_model *model);
 /* Inputs are in the order of their liana_input. */
 LIANA_API liana_port liana_model_input(const liana_model *model, size_t index);
 LIANA_API liana_port liana_model_output(const liana_model *model, size_t index);
@@ -95,11 +93,16 @@ typedef struct liana_weight {
     liana_shape shape;
     bool trainable; /* by gradients: false for moving averages and frozen layers */
 } liana_weight;
-LIANA_API size_t liana_model_num_weights(const liana_model *model);
+/* In the order of the layers. */
 LIANA_API liana_weight liana_model_weight(const liana_model *model, size_t index);
 
-/* The number of parameters in all weights, or in trainable weights only. */
-LIANA_API int64_t liana_model_num_parameters(const liana_model *model, bool trainable_only);
+/* How much there is of a model. */
+typedef struct liana_model_facts {
+    size_t num_inputs, num_outputs, num_weights;
+    int64_t num_parameters;           /* in all weights */
+    int64_t num_trainable_parameters; /* in weights that gradients train */
+} liana_model_facts;
+LIANA_API liana_model_facts liana_model_info(const liana_model *model);
 
 /* Freezes all layers before the named one (or before the first layer of the nested model of that name); it and the later layers are trained. The weights of frozen layers do not
  * change, and their batch normalisation uses the moving averages. Errors: NOT_FOUND. */
@@ -161,7 +164,7 @@ typedef struct liana_call_mode {
 typedef struct liana_variable_update {
     liana_tensor variable;
     liana_tensor value;
-    /* What the value is made of, for updates from several leaves (step.h): average * momentum + statistic * (1 -
+    /* What the value is made of, for updates from several shards (step.h): average * momentum + statistic * (1 -
      * momentum). If `about` is a variable, the statistic is a second moment about its old value; the square of (the
      * statistic of `about` - its old value) is subtracted first. */
     liana_tensor statistic;
@@ -196,7 +199,7 @@ LIANA_API liana_tensor liana_layer_call_at(liana_location here, liana_layer laye
                                            size_t num_inputs, const liana_call_mode *mode, liana_call_effects *effects);
 
 /* The variables of the trainable weights in a graph, in the order of the weights: for liana_gradients, liana_minimize and
- * liana_leaf_gradients. `variables` has room for liana_model_num_weights. Returns how many there are. Those that the
+ * liana_shard_gradients. `variables` has room for all weights (liana_model_info). Returns how many there are. Those that the
  * graph does not have are left out: call the model first. */
 LIANA_API size_t liana_model_variables(const liana_model *model, const liana_graph *graph, liana_tensor *variables);
 

@@ -30,8 +30,8 @@
 #ifndef LIANA_PARTS_H
 #define LIANA_PARTS_H
 
+#include <liana/array.h>
 #include <liana/callback.h>
-#include <liana/element.h>
 #include <liana/layers.h>
 #include <liana/options.h>
 
@@ -174,7 +174,7 @@ typedef struct liana_layer_call {
     uint64_t seed;
     uint32_t salt;
     liana_tensor present; /* f32 [batch]: 1, or 0 for rows that count as missing; id 0: none does */
-    int64_t leaves;       /* so many shards of equal size stand one behind the other in the batch; 0: one */
+    int64_t shards;       /* so many shards of equal size stand one behind the other in the batch; 0: one */
     /* Set by the layer. */
     liana_tensor logits; /* if the result is made of them: the loss starts from there */
     liana_logits_kind logits_kind;
@@ -208,7 +208,7 @@ typedef struct liana_layer_type {
     bool has_data_format; /* Keras has this option, which must be channels_last */
     bool takes_integers;  /* inputs of an integer dtype come as they are; else they are converted to `dtype` */
     bool reads_training; /* its result, or a weight's new value, is another one in training; else `training` is false */
-    /* Each example is computed by itself, or as `leaves` and `present` say. Otherwise a batch never has several shards,
+    /* Each example is computed by itself, or as `shards` and `present` say. Otherwise a batch never has several shards,
      * which is slower on some devices. */
     bool keeps_shards_apart;
     liana_masking masking;

@@ -42,14 +42,6 @@ LIANA_API void liana_program_destroy(liana_program *program);
 /* The program's variables. Borrowed. */
 LIANA_API liana_variables *liana_program_variables(liana_program *program);
 
-/* A value for an input of the graph, row-major. It is copied. */
-typedef struct liana_feed {
-    const char *name;
-    liana_dtype dtype;
-    liana_shape shape;
-    const void *data;
-} liana_feed;
-
 /* A result that is wanted: by name, as liana_graph_tensor finds it, or the tensor itself. */
 typedef struct liana_fetch {
     const char *name;    /* NULL: `tensor` says what */
@@ -58,10 +50,13 @@ typedef struct liana_fetch {
     size_t size;         /* of `data` in bytes: exactly that of the result */
 } liana_fetch;
 
-/* Lists of them: LIANA_FEEDS({"x", LIANA_F32, shape, x}, ...), LIANA_FETCHES(...), LIANA_NAMES("train"). The macros are
- * for C; a C++ program writes an array and {array, count}. */
+/* Lists. A feed is the value of an input of the graph, by name; it is copied.
+ *
+ *     LIANA_FEEDS({"x", LIANA_F32, shape, x}, ...), LIANA_FETCHES(...), LIANA_NAMES("train")
+ *
+ * The macros are for C. A C++ program writes an array and {array, count}. */
 typedef struct liana_feeds {
-    const liana_feed *items;
+    const liana_array *items;
     size_t count;
 } liana_feeds;
 typedef struct liana_fetches {
@@ -73,8 +68,9 @@ typedef struct liana_names {
     size_t count;
 } liana_names;
 #if !defined(__cplusplus)
-#define LIANA_FEEDS(...) \
-    ((liana_feeds){(const liana_feed[]){__VA_ARGS__}, sizeof((const liana_feed[]){__VA_ARGS__}) / sizeof(liana_feed)})
+#define LIANA_FEEDS(...)                               \
+    ((liana_feeds){(const liana_array[]){__VA_ARGS__}, \
+                   sizeof((const liana_array[]){__VA_ARGS__}) / sizeof(liana_array)})
 #define LIANA_FETCHES(...)                               \
     ((liana_fetches){(const liana_fetch[]){__VA_ARGS__}, \
                      sizeof((const liana_fetch[]){__VA_ARGS__}) / sizeof(liana_fetch)})

@@ -1,14 +1,14 @@
 /* step.h - steps: training loops of your own that are cut, added up and updated as liana_fit does it.
  *
- * A step is two functions. The leaf function builds the graph of a leaf: a few examples of the batch, their loss, its
- * gradients. The update function builds what happens once for each batch: variables move by the sums over all leaves.
+ * A step is two functions. The shard function builds the graph of a shard: a few examples of the batch, their loss, its
+ * gradients. The update function builds what happens once for each batch: variables move by the sums over all shards.
  *
- *     static void build_leaf(liana_leaf *leaf, void *user)
+ *     static void build_shard(liana_shard *shard, void *user)
  *     {
- *         liana_tensor image = liana_leaf_input(leaf, "image"), label = liana_leaf_input(leaf, "label"), output;
- *         liana_model_call(model, &image, 1, &leaf->mode, &output, NULL);
- *         liana_tensor loss = liana_leaf_sum(leaf, "loss", liana_loss_of(output, label, NULL));
- *         liana_leaf_gradients(leaf, loss, variables, liana_model_variables(model, leaf->graph, variables));
+ *         liana_tensor image = liana_shard_input(shard, "image"), label = liana_shard_input(shard, "label"), output;
+ *         liana_model_call(model, &image, 1, &shard->mode, &output, NULL);
+ *         liana_tensor loss = liana_shard_sum(shard, "loss", liana_loss_of(output, label, NULL));
+ *         liana_shard_gradients(shard, loss, variables, liana_model_variables(model, shard->graph, variables));
  *     }
  *     static void build_update(liana_update *update, void *user)
  *     {
@@ -16,7 +16,7 @@
  *                               &(liana_optimizer_options){.rate = liana_update_scalar(update, "rate")});
  *     }
  *
- * A batch is cut into leaves of up to `microbatch` examples, a function of the two numbers alone. The leaves are
+ * A batch is cut into shards of up to `microbatch` examples, a function of the two numbers alone. The shards are
  * computed on all threads, and their sums are added in one fixed tree. So the results are the same bits on any number of
  * threads, and those of liana_fit with the same microbatch, seed, batches and ops.
  *
@@ -24,7 +24,7 @@
 #ifndef LIANA_STEP_H
 #define LIANA_STEP_H
 
-#include <liana/element.h>
+#include <liana/dataset.h>
 #include <liana/model.h>
 #include <liana/optimizer.h>
 #include <liana/replicas.h>
@@ -38,39 +38,39 @@ enum { LIANA_MAX_SUMS = 32 };
 
 typedef struct liana_step liana_step;
 
-/* ---- a leaf ---- */
+/* ---- a shard ---- */
 
-/* What a leaf function is given. Errors stay with the graph, and end liana_step_create or liana_step_run. */
-typedef struct liana_leaf {
+/* What a shard function is given. Errors stay with the graph, and end liana_step_create or liana_step_run. */
+typedef struct liana_shard {
     liana_graph *graph;
     int64_t size; /* examples */
     /* For liana_model_call: in training, with the positions of the examples in the run (u64 [size]), the step's seed,
-     * and, where a device computes leaves of one size alone, `present` (f32 [size]: 0 for rows that are no examples). */
+     * and, where a device computes shards of one size alone, `present` (f32 [size]: 0 for rows that are no examples). */
     liana_call_mode mode;
     void *state; /* liana's */
-} liana_leaf;
+} liana_shard;
 
 /* A component of the batch, [size, ...]. Not found: an error of the graph, with the nearest name. */
-#define liana_leaf_input(leaf, name) liana_leaf_input_at(LIANA_HERE, leaf, name)
-LIANA_API liana_tensor liana_leaf_input_at(liana_location here, const liana_leaf *leaf, const char *name);
+#define liana_shard_input(shard, name) liana_shard_input_at(LIANA_HERE, shard, name)
+LIANA_API liana_tensor liana_shard_input_at(liana_location here, const liana_shard *shard, const char *name);
 
-/* Adds up what the examples give, [size, ...] of a float dtype, and returns the sum over the leaf, a scalar of that
- * dtype, without rows that are no examples. The sum over all leaves comes to the host under this name. A leaf has up to
+/* Adds up what the examples give, [size, ...] of a float dtype, and returns the sum over the shard, a scalar of that
+ * dtype, without rows that are no examples. The sum over all shards comes to the host under this name. A shard has up to
  * LIANA_MAX_SUMS, the same ones for any size. */
-#define liana_leaf_sum(leaf, name, each) liana_leaf_sum_at(LIANA_HERE, leaf, name, each)
-LIANA_API liana_tensor liana_leaf_sum_at(liana_location here, liana_leaf *leaf, const char *name, liana_tensor each);
+#define liana_shard_sum(shard, name, each) liana_shard_sum_at(LIANA_HERE, shard, name, each)
+LIANA_API liana_tensor liana_shard_sum_at(liana_location here, liana_shard *shard, const char *name, liana_tensor each);
 
 /* The gradients of a sum with respect to variables, for the update. It may be called several times, with other sums and
- * other variables: of each variable once. `loss` must leave out rows that are no examples, as liana_leaf_sum does. If no gradient reaches
+ * other variables: of each variable once. `loss` must leave out rows that are no examples, as liana_shard_sum does. If no gradient reaches
  * any of the variables, that is an error of the graph. */
-#define liana_leaf_gradients(leaf, loss, variables, count) \
-    liana_leaf_gradients_at(LIANA_HERE, leaf, loss, variables, count)
-LIANA_API void liana_leaf_gradients_at(liana_location here, liana_leaf *leaf, liana_tensor loss,
-                                       const liana_tensor *variables, size_t count);
+#define liana_shard_gradients(shard, loss, variables, count) \
+    liana_shard_gradients_at(LIANA_HERE, shard, loss, variables, count)
+LIANA_API void liana_shard_gradients_at(liana_location here, liana_shard *shard, liana_tensor loss,
+                                        const liana_tensor *variables, size_t count);
 
 /* Lets the moving averages of a model's call follow the whole batch: the update assigns them, as liana_fit does. */
-#define liana_leaf_effects(leaf, effects) liana_leaf_effects_at(LIANA_HERE, leaf, effects)
-LIANA_API void liana_leaf_effects_at(liana_location here, liana_leaf *leaf, const liana_call_effects *effects);
+#define liana_shard_effects(shard, effects) liana_shard_effects_at(LIANA_HERE, shard, effects)
+LIANA_API void liana_shard_effects_at(liana_location here, liana_shard *shard, const liana_call_effects *effects);
 
 /* ---- the update ---- */
 
@@ -79,7 +79,7 @@ LIANA_API void liana_leaf_effects_at(liana_location here, liana_leaf *leaf, cons
 typedef struct liana_update {
     liana_graph *graph;
     liana_tensor count; /* f32 scalar: examples of the batch */
-    /* The variables of liana_leaf_gradients, in its order; their gradients summed over all examples, and divided by the
+    /* The variables of liana_shard_gradients, in its order; their gradients summed over all examples, and divided by the
      * count: the gradients of the mean. */
     size_t num_variables;
     const liana_tensor *variables;
@@ -91,7 +91,7 @@ typedef struct liana_update {
 /* One of the options' scalars, f32. Not found: an error of the graph. */
 #define liana_update_scalar(update, name) liana_update_scalar_at(LIANA_HERE, update, name)
 LIANA_API liana_tensor liana_update_scalar_at(liana_location here, const liana_update *update, const char *name);
-/* A sum of the leaves over the whole batch, f32 scalar. */
+/* A sum of the shards over the whole batch, f32 scalar. */
 #define liana_update_sum(update, name) liana_update_sum_at(LIANA_HERE, update, name)
 LIANA_API liana_tensor liana_update_sum_at(liana_location here, const liana_update *update, const char *name);
 
@@ -105,8 +105,8 @@ LIANA_API void liana_update_add_loss_at(liana_location here, liana_update *updat
 
 /* Zeros are the defaults. Names and components are copied. */
 typedef struct liana_step_options {
-    /* Called for leaves of each size that comes, also during liana_step_run; it must build the same each time. */
-    void (*leaf)(liana_leaf *leaf, void *user);
+    /* Called for shards of each size that comes, also during liana_step_run; it must build the same each time. */
+    void (*shard)(liana_shard *shard, void *user);
     /* Called while the step is made. NULL: the step only measures. */
     void (*update)(liana_update *update, void *user);
     void *user;
@@ -117,11 +117,11 @@ typedef struct liana_step_options {
     /* Numbers that each run gives to the update, such as "rate". The first NULL ends them. */
     const char *scalars[LIANA_MAX_SETTINGS];
     int64_t batch_size;        /* largest number of examples of a batch; 0: 32 */
-    int64_t microbatch;        /* largest number of examples of a leaf; 0: 32 */
-    uint64_t seed;             /* of leaf->mode: of dropout */
+    int64_t microbatch;        /* largest number of examples of a shard; 0: 32 */
+    uint64_t seed;             /* of shard->mode: of dropout */
     const char *name;          /* in messages; NULL: "step" */
-    bool evaluates;            /* leaf->mode is not for training: no dropout, moving averages are used */
-    liana_precision precision; /* of leaves; the update is in float32 */
+    bool evaluates;            /* shard->mode is not for training: no dropout, moving averages are used */
+    liana_precision precision; /* of shards; the update is in float32 */
     /* Updates of liana_step_run_many that a GPU or TPU does in one execution of its program, at most 10000; 0: 1. */
     int64_t steps_per_execution;
     /* On a GPU or TPU too, the same bits on any number of devices: updates are computed shard by shard. false: an update
@@ -140,13 +140,13 @@ typedef struct liana_step_options {
 
 /* Makes a step. It calls both functions, adds their variables to the set, and compiles what full batches need. Device
  * and variables must outlive it. The variables get values afterwards, as those of a program do: liana_variables_initialize
- * (the optimizer's begin at zero) and liana_model_to_variables. Errors: those of the graphs; INVALID_ARGUMENT (no leaf
+ * (the optimizer's begin at zero) and liana_model_to_variables. Errors: those of the graphs; INVALID_ARGUMENT (no shard
  * function, a component that is none, an update that assigns nothing), OUT_OF_MEMORY. */
 LIANA_API LIANA_MUST_USE liana_status liana_step_create(liana_device *device, liana_variables *variables,
                                                         const liana_step_options *options, liana_step **step);
 /* NULL is allowed. */
 LIANA_API void liana_step_destroy(liana_step *step);
-/* The number of devices that compute the leaves of a batch; 0 for NULL. */
+/* The number of devices that compute the shards of a batch; 0 for NULL. */
 LIANA_API int64_t liana_step_num_replicas_in_sync(const liana_step *step);
 
 /* A batch. */
@@ -156,12 +156,12 @@ typedef struct liana_step_batch {
     /* Instead of arrays: an element of a dataset of batches, which may have other components besides. NULL: arrays. */
     const liana_element *element;
     /* Instead of both: a batch of the step's replicas (liana_replicas_distribute, liana_per_replica_split), of which each
-     * process has its own examples. Its leaves are those of the step, so none may be larger than `microbatch`. */
+     * process has its own examples. Its shards are those of the step, so none may be larger than `microbatch`. */
     const liana_per_replica *values;
     liana_setting scalars[LIANA_MAX_SETTINGS]; /* each of the options' scalars: {"rate", 0.1} */
 } liana_step_batch;
 
-/* Sums over the examples of the batch, in the order of liana_leaf_sum, computed with the variables before the update. */
+/* Sums over the examples of the batch, in the order of liana_shard_sum, computed with the variables before the update. */
 typedef struct liana_step_results {
     int64_t num_examples;
     size_t num_sums;

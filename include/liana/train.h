@@ -97,7 +97,7 @@ typedef struct liana_fit_options {
     int64_t batch_size;      /* examples in one update; 0: that of a batched dataset, else 32 */
     int64_t microbatch;      /* examples computed together; 0: chosen from the model and batch size */
     /* Updates of a group, at most 10000; 0: 1. A GPU or TPU does a group in one execution of its program. Callbacks have
-     * one step for a group (liana_fit_num_updates), so checkpoints, ends and rates of callbacks are between groups. */
+     * one step for a group (liana_fit_facts.num_updates), so checkpoints, ends and rates of callbacks are between groups. */
     int64_t steps_per_execution;
     int64_t validation_freq;       /* validate after every so many epochs; 0: 1 */
     int64_t validation_batch_size; /* 0: batch_size */
@@ -215,11 +215,6 @@ typedef struct liana_evaluate_options {
 LIANA_API LIANA_MUST_USE liana_status liana_evaluate(liana_model *model, const liana_dataset *dataset,
                                                      const liana_evaluate_options *options, liana_results *results);
 
-/* What the model predicts for each example, in the order of the data: outputs [num_examples, values], the values of all
- * its outputs one after the other. Of a model that was fitted from logits these are probabilities. A dataset in batches
- * has a row for each example too. */
-LIANA_API LIANA_MUST_USE liana_status liana_predict(liana_model *model, const liana_dataset *dataset, float *outputs);
-
 /* Zeros are the defaults. */
 typedef struct liana_predict_options {
     const char *device;                      /* as for liana_fit */
@@ -229,10 +224,61 @@ typedef struct liana_predict_options {
     liana_strategy strategy;                 /* as for liana_evaluate: each process gets all outputs */
 } liana_predict_options;
 
-/* The same in batches of another size (which may round differently), or of the first steps * batch_size examples only.
- * `options` may be NULL. */
-LIANA_API LIANA_MUST_USE liana_status liana_predict_batches(liana_model *model, const liana_dataset *dataset,
-                                                            const liana_predict_options *options, float *outputs);
+/* What the model predicts for each example, in the order of the data: outputs [num_examples, values], the values of all
+ * its outputs one after the other. Of a model that was fitted from logits these are probabilities. A dataset in batches
+ * has a row for each example too. Batches of another size may round differently. `options` may be NULL. */
+LIANA_API LIANA_MUST_USE liana_status liana_predict(liana_model *model, const liana_dataset *dataset,
+                                                    const liana_predict_options *options, float *outputs);
+
+/* ---- which learning rate a model learns with, before it is trained ----
+ *
+ *     liana_learning_rate_sweep sweep;
+ *     liana_find_learning_rate_options options = {.fit = {.training = data, .batch_size = 64, .optimizer = "Adam"}};
+ *     if (liana_find_learning_rate(model, &options, &sweep) == LIANA_OK) printf("%g: %s\n", sweep.suggested, sweep.reason);
+ *     liana_learning_rate_sweep_free(&sweep);
+ */
+
+/* Zeros are the defaults. */
+typedef struct liana_find_learning_rate_options {
+    /* What is trained on, and how: as for liana_fit. The optimizer's own learning rate is not used. Nothing is
+     * validated or saved; lengths, validation data, callbacks, checkpoints and on_epoch are not used. */
+    liana_fit_options fit;
+    double minimum_rate; /* of the first update; 0: 1e-7 */
+    double maximum_rate; /* of the last update; 0: 10 */
+    int64_t updates;     /* 10 to 1,000,000; 0: 100. Data that are shorter are repeated */
+    double smoothing;    /* of the losses' moving average, below 1; 0: 0.9. A tiny number smooths nothing */
+    double divergence;   /* the sweep ends when the smoothed loss is this many times the smallest one; 0: 4 */
+    /* Called after each update, counted from 1. False ends the sweep with CANCELLED. May be NULL. */
+    bool (*on_update)(void *user, int64_t update, double rate, double loss);
+    void *user;
+} liana_find_learning_rate_options;
+
+/* What a sweep found. */
+typedef struct liana_learning_rate_sweep {
+    double suggested; /* the smaller of `steepest` and lowest / 10; NaN: none */
+    double steepest;  /* the rate at which the smoothed loss falls fastest by the logarithm of the rate */
+    double lowest;    /* the rate of the smallest smoothed loss */
+    bool diverged;    /* the sweep ended before the largest rate */
+    char reason[320]; /* a sentence: why this rate */
+    /* The curve: [num_updates] each, the rates in ascending order. */
+    size_t num_updates;
+    double *rates;
+    double *losses;   /* of each update's batch, before the update */
+    double *smoothed; /* their exponential moving average with bias correction */
+} liana_learning_rate_sweep;
+
+/* Makes one update for each of `updates` rates that grow exponentially from minimum_rate to maximum_rate (Smith 2017),
+ * until the loss diverges, and suggests a rate. The model stays as it is: its weights, its optimizer's state, and what
+ * it has compiled. The same options, data and weights give the same curve on any number of threads.
+ *
+ * `sweep` is filled in any case; free it with liana_learning_rate_sweep_free. Errors: INVALID_ARGUMENT (a range that
+ * makes no sense), those of liana_fit, CANCELLED, and OUT_OF_RANGE: the loss does not fall at any rate; `sweep` then has
+ * the curve. */
+LIANA_API LIANA_MUST_USE liana_status liana_find_learning_rate(liana_model *model,
+                                                               const liana_find_learning_rate_options *options,
+                                                               liana_learning_rate_sweep *sweep);
+/* Frees the arrays of a sweep. NULL is allowed. */
+LIANA_API void liana_learning_rate_sweep_free(liana_learning_rate_sweep *sweep);
 
 /* ---- one batch ----
  *
@@ -245,7 +291,9 @@ LIANA_API LIANA_MUST_USE liana_status liana_predict_batches(liana_model *model, 
 
 /* One update. Of the options those are read that compile a model: optimizer, losses, metrics, class_weights,
  * example_weight, microbatch, device, strategy, precision, seed, batch_size (the largest batch that will come; 0: this one's
- * size), and steps_per_epoch (for schedules with lengths in epochs). `options` may be NULL. The next call with the same
+ * size), steps_per_epoch (for schedules with lengths in epochs), and of checkpoints their folder on this machine, how many
+ * are kept, checkpoint_steps (0: after each update) and resume: the first update goes on from the newest one. `options` may
+ * be NULL. The next call with the same
  * options goes on with the same optimizer state: batches in the order of a fit's first epoch give the bits of that epoch.
  * Results (may be NULL) are those before the update. With parameter servers whose workers are not in step all processes
  * meet after it: of the first gradients' examples, or by one worker after the other. Errors: as liana_fit; OUT_OF_RANGE for
@@ -263,8 +311,6 @@ LIANA_API LIANA_MUST_USE liana_status liana_predict_on_batch(liana_model *model,
 
 /* ---- weights ---- */
 
-/* The name of weight `index`, in the order of the layers: "conv2d/kernel". NULL after the last. */
-LIANA_API const char *liana_model_weight_name(const liana_model *model, size_t index);
 /* A weight by name: f32 in Keras's layout. The data are the model's, and valid until its weights change. A new model has
  * its initial values. Errors: NOT_FOUND (with the nearest name), INVALID_ARGUMENT, OUT_OF_MEMORY. */
 LIANA_API LIANA_MUST_USE liana_status liana_model_get_weights(liana_model *model, const char *name,

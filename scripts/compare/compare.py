@@ -150,7 +150,8 @@ def compare_case(setting, section, case):
             return name, 0, [(name, failure)], seconds
     base, today = (os.path.join(side.results, name) for side in (setting.base, setting.today))
     same, differences = files.compare_folders(base, today, setting.masks)
-    graphs, others = kept.compare_sets(base + ".kept", today + ".kept")
+    graphs, others = kept.compare_sets(base + ".kept", today + ".kept",
+                                       lambda what, made: setting.masks.allow(what, name, made))
     return name, same + graphs, differences + others, seconds
 
 

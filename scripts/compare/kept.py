@@ -38,12 +38,14 @@ def by_name(entries):
     return named
 
 
-def pair(missing, more, ours, theirs, only_base=False):
-    """Differences of contents that only one side has: by name, the first with the first. only_base: what today has more
-    is none."""
+def pair(missing, more, ours, theirs, allow):
+    """Differences of contents that only one side has: by name, the first with the first. Today may have
+    "more" or "others" of the names for which allow(what, name) is true."""
     differences = []
     left, right = by_name(missing), by_name(more)
     for name in sorted(set(left) | set(right)):
+        if allow("others", name):
+            continue
         a, b = left.get(name, []), right.get(name, [])
         for i in range(max(len(a), len(b))):
             if i < len(a) and i < len(b):
@@ -52,13 +54,13 @@ def pair(missing, more, ours, theirs, only_base=False):
                 differences.append((f"{paths[0]}\n  and   {paths[1]}", lines))
             elif i < len(a):
                 differences.append((ours[name, a[i]], ["only base has this"]))
-            elif not only_base:
+            elif not allow("more", name):
                 differences.append((theirs[name, b[i]], ["only today has this"]))
     return differences
 
 
-def compare_sets(base, today):
+def compare_sets(base, today, allow):
     """The number of equal contents, and differences in either direction."""
     ours, theirs = read_set(base), read_set(today)
     missing, more = set(ours) - set(theirs), set(theirs) - set(ours)
-    return len(set(ours) & set(theirs)), pair(missing, more, ours, theirs)
+    return len(set(ours) & set(theirs)), pair(missing, more, ours, theirs, allow)

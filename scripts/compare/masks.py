@@ -7,12 +7,19 @@ import re
 
 
 class Mask:
-    """One row: what it concerns, and one of: a pattern to replace, a column to drop, lines to sort, a file to skip."""
+    """One row: its files, and one of: a pattern to replace, a column to drop, lines to sort, a file to skip, kept
+    files that today may have more of, or others."""
 
     def __init__(self, row):
         self.files, self.put, self.drop = row["files"].split(), row.get("put", ""), row.get("drop")
         self.sorts, self.skip = "sort" in row, "skip" in row
         self.find = re.compile(row["find"], re.M) if "find" in row else None
+        self.sets, self.cases = {key for key in ("more", "others") if key in row}, row.get("cases", "*").split()
+
+    def allows(self, what, case, name):
+        """Whether today may keep more of these files than the base, or others in their place."""
+        fits = any(fnmatch.fnmatch(case, pattern) for pattern in self.cases)
+        return bool(self.sets & {what, "others"}) and fits and self.concerns(name)
 
     def concerns(self, name):
         return any(fnmatch.fnmatch(name, pattern) for pattern in self.files)
@@ -39,8 +46,9 @@ def read(path):
             continue
         key, colon, value = line.partition(":")
         if line.strip():
-            if not colon or key not in ("files", "find", "put", "drop", "skip", "sort"):
-                raise SystemExit(f"{path}:{number}: expected files, and one of find (with put), drop, skip and sort")
+            if not colon or key not in ("files", "find", "put", "drop", "skip", "sort", "more", "others",
+                                        "cases"):
+                raise SystemExit(f"{path}:{number}: expected files and cases, and one of find (with put), drop, skip, sort, more, others")
             row[key] = value[1:] if value.startswith(" ") else value
         elif row:
             masks.append(Mask(row))
@@ -57,7 +65,7 @@ class Masks:
 
     def apply(self, name, data):
         """Bytes with what may differ taken out; other bytes where the file is no text."""
-        masks = [mask for mask in self.masks if mask.concerns(name)]
+        masks = [mask for mask in self.masks if mask.concerns(name) and not mask.sets]
         if not masks:
             return data
         if any(mask.skip for mask in masks):
@@ -69,3 +77,6 @@ class Masks:
         for mask in masks:
             text = mask.apply(text)
         return text.encode("utf-8")
+
+    def allow(self, what, case, name):
+        return any(mask.allows(what, case, name) for mask in self.masks)

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-#include <liana/devices.h>
+#include <liana/device.h>
 
 /* Zero-initialise; free it. */
 struct liana_device_list {

@@ -119,7 +119,7 @@ void liana__context_end_branch(liana_context *branch)
     free(branch);
 }
 
-/* What is to be done when a context is destroyed stands among what is registered. */
+/* Calls for the end of a context stand among the registered things. */
 static const char AT_END[] = "at end";
 
 typedef struct end {
@@ -222,7 +222,7 @@ liana_status liana__context_begin(liana_context *context)
 liana_status liana__context_end(liana_context *context, liana_status status)
 {
     if (--context->depth > 0 || !context->sticky) return status;
-    /* What was tried in vain on the way to a success is no error. */
+    /* An attempt that failed on the way to a success is no error. */
     if (status == LIANA_OK) context->error = (liana__error){0};
     if (status == LIANA_OK) return status;
     if (context->error.status == LIANA_OK) liana__fail(&context->error, status, "%s", liana_status_text(status));

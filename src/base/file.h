@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What tells a file from another one that takes its place, and from itself after it was written to. */
+/* The state of a file: another file in its place has another one, and so has the file after it was written to. */
 typedef struct liana__file_version {
     uint64_t device; /* identifies the file, with inode */
     uint64_t inode;

@@ -3,7 +3,7 @@
 
 #include "base/context.h"
 #include "report/device_report.h"
-#include "train/training/incident.h"
+#include "step/incident.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -71,7 +71,7 @@ static const char *or_unknown(const char *text)
     return text ? text : "?";
 }
 
-/* What the devices of a plugin, or of a server, have in common: behind the last of them. */
+/* Facts that the devices of a plugin, or of a server, have in common: behind the last of them. */
 static void print_source(liana__invocation *invocation, const liana_device_facts *facts)
 {
     if (facts->address) {
@@ -127,9 +127,8 @@ static liana_status show(liana__invocation *invocation, liana_context *context, 
 {
     liana_device_list *list;
     const liana_status status = liana__device_list_make(context, name, &list, &invocation->error);
-    const size_t count = status == LIANA_OK ? liana_device_list_count(list) : 0;
-    for (size_t i = 0; i < count; i++) {
-        const liana_device_facts *facts = liana_device_list_at(list, i);
+    const liana_device_facts *facts;
+    for (size_t i = 0; status == LIANA_OK && (facts = liana_device_list_at(list, i)) != NULL; i++) {
         if (liana__invocation_has(invocation, "json")) {
             print_json(invocation, facts);
         } else {

@@ -8,7 +8,7 @@
 #include "data/augment/augment.h"
 #include "data/dataset/dataset.h"
 #include "data/source/source_open.h"
-#include "distribute/strategy.h"
+#include "distribute/strategies/strategies.h"
 #include "distribute/transport/transport.h"
 #include "layers/activations.h"
 #include "layers/initializers.h"

@@ -51,9 +51,10 @@ static liana_status print(liana__invocation *invocation, const liana_model *mode
             liana__value_add(arena, layers, layer_value(model, i, arena));
         }
         liana__value_set(arena, event, "model", liana__value_string(arena, liana__model_name(model)));
-        liana__value_set(arena, event, "parameters", liana__value_int(arena, liana_model_num_parameters(model, false)));
+        liana__value_set(arena, event, "parameters",
+                         liana__value_int(arena, liana__model_num_parameters(model, false)));
         liana__value_set(arena, event, "trainable_parameters",
-                         liana__value_int(arena, liana_model_num_parameters(model, true)));
+                         liana__value_int(arena, liana__model_num_parameters(model, true)));
         liana__value_set(arena, event, "layers", layers);
         liana__invocation_print_json(invocation, event);
         return LIANA_OK;

@@ -4,8 +4,8 @@
 #define LIANA_DISTRIBUTE_DEVICE_GROUP_H
 
 #include "base/threads.h"
-#include "distribute/exchange/local.h"
 #include "distribute/group_sums.h"
+#include "distribute/local_exchange.h"
 #include "distribute/strategy.h"
 #include "distribute/tree.h"
 

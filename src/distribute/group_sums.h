@@ -5,7 +5,7 @@
 #define LIANA_DISTRIBUTE_GROUP_SUMS_H
 
 #include "backends/host_add.h"
-#include "distribute/exchange/local.h"
+#include "distribute/local_exchange.h"
 
 #include <stdatomic.h>
 

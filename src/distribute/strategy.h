@@ -2,9 +2,8 @@
  *
  * A strategy is replicas, a tree and an exchange. The replicas (backends/replica.h) compute ranges of a batch's leaves
  * and give sums of blocks. The tree (tree.h) says which leaves are whose, and in which order blocks are added. The
- * exchange (exchange/) moves blocks and slices of the variables between the replicas. So the sums and the updated
- * variables are the same bits for any number of replicas. To add a strategy: a file with the struct, and a row in
- * strategies.def. */
+ * exchange (local_exchange.h, cluster/) moves blocks and slices of the variables between the replicas. So the sums and the updated
+ * variables are the same bits for any number of replicas. strategies/ has a file for each strategy. */
 #ifndef LIANA_DISTRIBUTE_STRATEGY_H
 #define LIANA_DISTRIBUTE_STRATEGY_H
 
@@ -144,35 +143,10 @@ typedef struct liana__strategy {
     const liana__strategy_functions *functions;
 } liana__strategy;
 
-#define LIANA__STRATEGY(stem, name) extern const liana__strategy liana__strategy_##name;
-#include "distribute/strategies.def"
-#undef LIANA__STRATEGY
-
-/* All strategies, NULL-terminated. */
-extern const liana__strategy *const liana__strategies[];
-
 /* A strategy with its options. */
 typedef struct liana__strategy_choice {
     const liana__strategy *strategy; /* NULL: one_device */
     const void *options;
 } liana__strategy_choice;
-
-/* Reads NAME or {name: NAME, option: value, ...}; NULL: one_device. `where` is its dotted key; options are in the
- * arena. Errors: INVALID_CONFIG with place, key and the nearest known name; OUT_OF_MEMORY. */
-liana_status liana__strategy_read(const liana__value *value, const char *where, liana__arena *arena,
-                                  liana__strategy_choice *choice, liana__error *error) LIANA_MUST_USE;
-/* The same of a program's options. Errors: INVALID_CONFIG with "strategy" and the option; OUT_OF_MEMORY. */
-liana_status liana__strategy_of(const liana_strategy *options, liana__arena *arena, liana__strategy_choice *choice,
-                                liana__error *error) LIANA_MUST_USE;
-/* A copy with texts of its own, in the arena. Errors: OUT_OF_MEMORY. */
-liana_status liana__strategy_copy(const liana_strategy *options, liana__arena *arena, liana_strategy *copy,
-                                  liana__error *error) LIANA_MUST_USE;
-/* All that they say, as text that differs where they do. */
-void liana__strategy_print(const liana_strategy *options, liana__text *text);
-
-/* The cluster that a strategy computes in, joined if it was not; NULL: it computes in this process, or there is no such
- * strategy. Errors: those of liana__cluster_require. */
-liana_status liana__strategy_cluster(liana_context *context, const liana_strategy *options,
-                                     struct liana__cluster **cluster, liana__error *error) LIANA_MUST_USE;
 
 #endif

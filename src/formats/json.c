@@ -3,6 +3,7 @@
 
 #include "base/field.h"
 #include "base/file.h"
+#include "base/scoped.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -134,4 +135,19 @@ liana_status liana__json_read(const char *path, liana__arena *arena, liana__valu
     liana_status status = liana__json_parse(text, size, path, arena, value, error);
     free(text);
     return status;
+}
+
+liana_status liana__json_write(const char *path, const liana__value *value, liana__error *error)
+{
+    LIANA__SCOPED(liana__text) text = {0};
+    if (value) liana__value_write_json(value, 2, &text);
+    if (!value || text.failed) return liana__fail_memory(error, path);
+    return liana__file_replace(path, text.data, text.length, error);
+}
+
+const char *liana__json_line(const liana__value *value, liana__arena *arena)
+{
+    LIANA__SCOPED(liana__text) text = {0};
+    liana__value_write_json(value, 0, &text);
+    return text.failed ? NULL : liana__arena_string(arena, text.data);
 }

@@ -29,4 +29,10 @@ liana_status liana__json_parse(const char *text, size_t size, const char *file, 
 liana_status liana__json_read(const char *path, liana__arena *arena, liana__value **value, liana__error *error)
     LIANA_MUST_USE;
 
+/* Writes a value (NULL: out of memory) to a file, as a whole. Errors: those of liana__file_replace. */
+liana_status liana__json_write(const char *path, const liana__value *value, liana__error *error) LIANA_MUST_USE;
+
+/* A value as one line, in the arena. NULL: out of memory. */
+const char *liana__json_line(const liana__value *value, liana__arena *arena);
+
 #endif

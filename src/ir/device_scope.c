@@ -29,7 +29,7 @@ uint32_t liana__scope_of(const liana_graph *graph, const liana__node *node)
     return node->id < scopes->num_nodes ? scopes->of_node[node->id] : 0;
 }
 
-const char *liana_tensor_device(liana_tensor tensor)
+const char *liana__tensor_device(liana_tensor tensor)
 {
     const liana__node *node = liana__tensor_node(tensor);
     const uint32_t scope = node ? liana__scope_of(tensor.graph, node) : 0;

@@ -4,7 +4,7 @@
 
 #include "ir/graph.h"
 
-#include <liana/device_scope.h>
+#include <liana/device.h>
 
 /* The number of scopes with a name; they are 1 to this. */
 size_t liana__num_scopes(const liana_graph *graph);
@@ -12,6 +12,8 @@ size_t liana__num_scopes(const liana_graph *graph);
 const char *liana__scope_name(const liana_graph *graph, uint32_t scope);
 liana_location liana__scope_location(const liana_graph *graph, uint32_t scope);
 
+/* The name of a tensor's scope. NULL: it is in none. */
+const char *liana__tensor_device(liana_tensor tensor);
 uint32_t liana__scope_of(const liana_graph *graph, const liana__node *node);
 /* Lets the nodes that follow be in a scope. Returns the one before, to which the caller goes back. */
 uint32_t liana__scope_enter(liana_graph *graph, uint32_t scope);

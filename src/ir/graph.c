@@ -391,9 +391,10 @@ liana_tensor liana__build(liana_location here, liana_graph *graph, const liana__
     for (size_t i = 0; i < num_inputs && !graph; i++) graph = inputs[i].graph;
     if (!graph) return (liana_tensor){0};
     if (graph->status != LIANA_OK) return (liana_tensor){graph, 0};
-    if (num_inputs < op->min_inputs || num_inputs > op->max_inputs || num_inputs > MAX_INPUTS) {
+    const size_t most = liana__op_most_inputs(op);
+    if (num_inputs < op->num_inputs || num_inputs > most || num_inputs > MAX_INPUTS) {
         return liana__graph_fail(graph, here, LIANA_INVALID_ARGUMENT, "%s got %zu inputs, expected %zu to %zu",
-                                 op->name, num_inputs, op->min_inputs, op->max_inputs);
+                                 op->name, num_inputs, op->num_inputs, most);
     }
     liana__node *nodes[MAX_INPUTS];
     for (size_t i = 0; i < num_inputs; i++) {

@@ -388,9 +388,10 @@ static liana_status read_inputs(reader *r, const liana__op *op, liana__arena *sc
                                 uint32_t *count)
 {
     LIANA_TRY(get_count(r, "the number of inputs", 4, count));
-    if (*count < op->min_inputs || *count > op->max_inputs) {
-        return liana__fail(r->error, LIANA_INVALID_DATA, "found %u inputs, expected %zu to %zu", *count, op->min_inputs,
-                           op->max_inputs);
+    const size_t most = liana__op_most_inputs(op);
+    if (*count < op->num_inputs || *count > most) {
+        return liana__fail(r->error, LIANA_INVALID_DATA, "found %u inputs, expected %zu to %zu", *count, op->num_inputs,
+                           most);
     }
     *inputs = liana__arena_allocate(scratch, (*count + (size_t)1) * sizeof **inputs);
     if (!*inputs) return liana__fail_memory(r->error, "a node");

@@ -15,6 +15,7 @@
 typedef struct liana__op liana__op;
 typedef struct liana__node liana__node;
 struct liana__lowering;
+struct liana__product;
 
 /* One node: an op applied to inputs. Every op has exactly one result, so differentiation, memory planning and rewriting
  * need no special cases. Several results are one stacked tensor, or several ops. */
@@ -170,8 +171,8 @@ struct liana__op {
     const char *name; /* StableHLO's or TensorFlow's mnemonic */
     const char *doc;
     const liana__fields *attributes; /* NULL: none */
-    size_t min_inputs;
-    size_t max_inputs;
+    size_t num_inputs;
+    size_t more_inputs; /* that may follow these */
     liana_status (*infer)(liana__infer *infer);
     /* Builds the graph of the gradient. NULL: the op is not differentiable, and asking for its gradient is an error.
      * Ops whose gradient is zero by definition (argmax) use liana__no_gradient. */
@@ -201,7 +202,25 @@ struct liana__op {
     /* Best first, NULL-terminated. The last one is the plain reference loop. NULL: nothing to run (inputs, variables,
      * constants). */
     const liana__kernel *const *kernels;
+    /* A node as a product of two matrices (ops/linear/product.h), for the kernels of such products. false: it is none,
+     * and *reason says why. NULL: none of the op is. */
+    bool (*product)(const liana__node *node, struct liana__product *product, const char **reason);
+    /* For functions that several ops share: a struct of their file, which says what differs. */
+    const void *details;
 };
+
+/* A list of kernels for `kernels`; and its end, the plain loop. */
+#define LIANA__KERNELS(...)        \
+    (const liana__kernel *const[]) \
+    {                              \
+        __VA_ARGS__                \
+    }
+#define LIANA__REFERENCE(function) &(const liana__kernel){.name = "reference", .run = (function)}, NULL
+
+static inline size_t liana__op_most_inputs(const liana__op *op)
+{
+    return op->num_inputs + op->more_inputs;
+}
 
 /* The gradient of a piecewise constant op: zero. */
 void liana__no_gradient(liana__gradient *gradient);

@@ -4,7 +4,7 @@
 
 #include "ir/op.h"
 
-#include <liana/device_scope.h>
+#include <liana/device.h>
 
 /* A scope that is open. */
 typedef struct liana__open_scope {

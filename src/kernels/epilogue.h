@@ -20,7 +20,7 @@ enum { LIANA__AFFINE_INPUT = 2, LIANA__RESIDUAL_INPUT = 3 };
 /* Whether a convolution has one: ops without take two inputs. */
 static inline bool liana__has_epilogue(const liana__node *convolution)
 {
-    return convolution->op->max_inputs > LIANA__AFFINE_INPUT;
+    return convolution->op->num_inputs > LIANA__AFFINE_INPUT;
 }
 
 #endif

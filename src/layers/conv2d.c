@@ -29,10 +29,7 @@ static liana_status check_options(liana_check *check)
         return liana_option_refuse(check, "groups", "found %lld, which does not divide filters: %lld",
                                    (long long)chosen->groups, (long long)chosen->filters);
     }
-    LIANA_TRY(liana__check_dilation(check, chosen->strides, chosen->dilation_rate));
-    LIANA_TRY(liana__check_activation(check, "activation", chosen->activation));
-    LIANA_TRY(liana__check_initializer(check, "kernel_initializer", chosen->kernel_initializer));
-    return liana__check_initializer(check, "bias_initializer", chosen->bias_initializer);
+    return liana__check_dilation(check, chosen->strides, chosen->dilation_rate);
 }
 
 static liana_status declare_weights(liana_layer_build *build)

@@ -7,12 +7,12 @@
 
 #include "base/part.h"
 
-/* Checks that the text of an option names an activation; an initialiser. */
+/* Checks that the text of an option names an activation. */
 liana_status liana__check_activation(liana_check *check, const char *option, const char *text) LIANA_MUST_USE;
-liana_status liana__check_initializer(liana_check *check, const char *option, const char *text) LIANA_MUST_USE;
 
-/* Checks all options of a table that name regularisers and constraints. Called for every layer. */
-liana_status liana__check_rules(liana_check *check, const liana_options *fields) LIANA_MUST_USE;
+/* Checks all options of a table that name initialisers, regularisers, constraints and activations: by the ends of their
+ * names. Called for every layer. */
+liana_status liana__check_named_parts(liana_check *check, const liana_options *fields) LIANA_MUST_USE;
 
 /* Checks that input 0 is [batch, height, width, channels]. */
 liana_status liana__build_images(liana_layer_build *build) LIANA_MUST_USE;

@@ -157,30 +157,15 @@ liana_tensor liana__layer_invoke(const liana_layer_type *type, liana_layer_call 
     return result;
 }
 
-/* What reading the text of an option says, without a place. */
-static liana_status tell(liana_check *check, const char *option, liana_status status, const liana__error *reason)
-{
-    if (status == LIANA_OUT_OF_MEMORY) return liana__fail_memory(check->error, option);
-    return status == LIANA_OK ? LIANA_OK : liana_option_refuse(check, option, "%s", reason->message);
-}
-
 liana_status liana__check_activation(liana_check *check, const char *option, const char *text)
 {
     liana__arena arena = {0};
     liana__activation activation;
     liana__error reason = {0};
-    liana_status status = liana__activation_read(check->context, text, &arena, &activation, &reason);
+    const liana_status status = liana__activation_read(check->context, text, &arena, &activation, &reason);
     liana__arena_free(&arena);
-    return tell(check, option, status, &reason);
-}
-
-liana_status liana__check_initializer(liana_check *check, const char *option, const char *text)
-{
-    liana__initializer initializer;
-    liana__error reason = {0};
-    if (!text) return liana_option_refuse(check, option, "an initialiser is needed, such as zeros");
-    liana_status status = liana__initializer_parse(check->context, text, &initializer, &reason);
-    return tell(check, option, status, &reason);
+    if (status == LIANA_OUT_OF_MEMORY) return liana__fail_memory(check->error, option);
+    return status == LIANA_OK ? LIANA_OK : liana_option_refuse(check, option, "%s", reason.message);
 }
 
 liana_status liana_layer_refuse(liana_layer_build *build, size_t index, const char *expected)

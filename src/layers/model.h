@@ -199,6 +199,9 @@ liana_layer liana__model_keep_error(liana_model *model, const liana_location *he
 
 /* Checks a name of a layer, and that it is free. `name` is whole, with the names of nested models. */
 liana_status liana__model_check_name(const liana_model *model, const char *name, liana__error *error) LIANA_MUST_USE;
+/* Gives a layer its name: that of the request, or Keras's automatic one. Errors: as liana__model_check_name; OUT_OF_MEMORY. */
+liana_status liana__model_name_layer(liana_model *model, const liana__layer_request *request, liana__layer *layer,
+                                     liana__error *error) LIANA_MUST_USE;
 /* stem, stem_1, ...: the first name that is free. Inputs are counted from 1. NULL: out of memory. */
 const char *liana__model_free_name(liana_model *model, const char *stem, bool is_input);
 
@@ -246,7 +249,7 @@ liana_status liana__model_check_output(const liana_model *model, size_t output, 
 liana_status liana__model_check_probabilities_of(const liana_model *model, size_t output, liana__error *error)
     LIANA_MUST_USE;
 
-/* Reads the regularisers and constraints that a layer's options name, for its results and for a weight. model_rules.c.
+/* Reads the regularisers and constraints that a layer's options name, for its results and for a weight. model/rules.c.
  * Errors: INVALID_CONFIG with the option, where they do not fit the weight. */
 liana_status liana__read_activity_rule(liana_model *model, liana__layer *layer, liana__error *error) LIANA_MUST_USE;
 liana_status liana__read_weight_rules(liana_model *model, const liana__layer *layer, liana__weight *weight,
@@ -262,6 +265,8 @@ int liana__model_find_weight(const liana_model *model, const char *name);
 size_t liana__model_find_node(const liana_model *model, const char *name);
 /* The result of what was added last: of a nested model its first output. LIANA__NONE: the model is empty. */
 size_t liana__model_last_node(const liana_model *model);
+/* The outermost use of a nested model that a node belongs to, or LIANA__NONE. */
+size_t liana__model_outermost_use(const liana_model *model, size_t node);
 int liana__model_find_nested(const liana_model *model, const char *name);
 
 /* An input or output of a model. */
@@ -285,7 +290,7 @@ liana_shape liana__model_output_shape(const liana_model *model);
 bool liana__weight_trainable(const liana_model *model, size_t weight);
 /* Whether the layer, or a nested model that it belongs to, computes as in inference also in training. */
 bool liana__layer_infers(const liana_model *model, size_t layer);
-/* model_rules.c: whether a weight or a result has a regulariser; whether the loss has a penalty of the weight now;
+/* model/rules.c: whether a weight or a result has a regulariser; whether the loss has a penalty of the weight now;
  * whether the update of the weight reads all of it, for its regulariser or constraint. */
 bool liana__model_is_regularized(const liana_model *model);
 bool liana__weight_is_regularized(const liana_model *model, size_t weight);
@@ -395,6 +400,9 @@ typedef struct liana__model_result {
     liana_tensor mask; /* bool [batch, steps]: false where a step is padding; invalid: none is */
 } liana__model_result;
 
+/* The number of parameters in all weights, or in trainable weights only. */
+int64_t liana__model_num_parameters(const liana_model *model, bool trainable_only);
+
 /* Arrays are in the graph's arena. */
 typedef struct liana__model_results {
     const liana__model_result *outputs; /* in the order of the model's; invalid tensors after an error */
@@ -419,10 +427,6 @@ typedef struct liana_call_record {
     void (*add)(struct liana_call_record *record, const liana_model *model, const liana_call_effects *effects,
                 liana_tensor penalties);
 } liana_call_record;
-
-/* The penalty of all weights that have one and are trained: an f32 scalar, of the graph's variables. Invalid: no weight
- * has one. */
-liana_tensor liana__model_penalty(const liana_model *model, liana_graph *graph);
 
 /* The new value of the moving average of update `index`: momentum, statistic and `about` as above, in one step. The
  * results' weights begin with the model's weight `first`. */

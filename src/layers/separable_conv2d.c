@@ -30,11 +30,7 @@ static const liana_option rows[] = {
 static liana_status check_options(liana_check *check)
 {
     const liana_separable_conv2d_options *chosen = check->options;
-    LIANA_TRY(liana__check_dilation(check, chosen->strides, chosen->dilation_rate));
-    LIANA_TRY(liana__check_activation(check, "activation", chosen->activation));
-    LIANA_TRY(liana__check_initializer(check, "depthwise_initializer", chosen->depthwise_initializer));
-    LIANA_TRY(liana__check_initializer(check, "pointwise_initializer", chosen->pointwise_initializer));
-    return liana__check_initializer(check, "bias_initializer", chosen->bias_initializer);
+    return liana__check_dilation(check, chosen->strides, chosen->dilation_rate);
 }
 
 static liana_status declare_weights(liana_layer_build *build)

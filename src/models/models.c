@@ -126,6 +126,14 @@ liana_ints liana__strided_padding(liana_layer input, int64_t kernel_size)
     return LIANA_INTS(after - (shape.dims[1] % 2 == 0), after, after - (shape.dims[2] % 2 == 0), after);
 }
 
+int64_t liana__round_filters(double exact)
+{
+    int64_t whole = (int64_t)(exact + 4) / 8 * 8;
+    if (whole < 8) whole = 8;
+    if ((double)whole < 0.9 * exact) whole += 8;
+    return whole;
+}
+
 liana__layer_name liana__print_layer_name(const char *format, ...)
 {
     liana__layer_name name;

@@ -79,7 +79,7 @@ static liana__conv_attributes attributes_of(const liana__node *norm, const liana
 static const liana__op *fused_op(const chain *c)
 {
     const liana__op *op = c->conv->op->with_epilogue;
-    return c->residual && op->max_inputs <= LIANA__RESIDUAL_INPUT ? NULL : op;
+    return c->residual && liana__op_most_inputs(op) <= LIANA__RESIDUAL_INPUT ? NULL : op;
 }
 
 /* Whether a kernel better than the plain loop wants to compute all of it. */

@@ -1,7 +1,7 @@
 /* conv2d [+ bias] [and relu] that only max pooling reads becomes conv2d_max_pool. The convolution's result is never
  * stored, and neither is its gradient, of which three quarters are 0 behind a window of 2x2. relu is applied to the
  * pooled values, since it keeps their order. */
-#include "ops/conv/conv2d.h"
+#include "ops/conv/convolution.h"
 #include "ops/fused/conv2d_max_pool.h"
 #include "ops/gradients.h"
 #include "ops/pool/pool2d.h"
@@ -52,7 +52,7 @@ static bool find_convolution(const liana__rewriter *rewriter, const liana__node 
 /* Whether the kernels of conv2d_max_pool are made for this convolution: elsewhere unfused ones are faster. */
 static bool suits_convolution(const liana__node *conv)
 {
-    const liana__geometry g = liana__conv2d_geometry(conv);
+    const liana__geometry g = liana__conv_geometry(conv);
     bool known_window = g.window[0] == g.window[1] && (g.window[0] == 3 || g.window[0] == 5);
     return known_window && g.groups == 1 && g.strides[0] == 1 && g.strides[1] == 1 && g.dilations[0] == 1 &&
            g.dilations[1] == 1 && g.output[0] >= 2 && g.output[1] >= 2;

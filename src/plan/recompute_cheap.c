@@ -107,7 +107,7 @@ static bool weigh_piece(void *user, const liana__node *piece)
     bool there = liana__is_leaf(piece) || known->kept ||
                  (!known->again && known->last_use >= own->recipes[own->whole->id].last_use);
     if (!there) own->new_bytes += liana__node_bytes(piece);
-    return ++own->count <= own->whole->op->max_inputs;
+    return ++own->count <= liana__op_most_inputs(own->whole->op);
 }
 
 static bool keep_piece(void *user, const liana__node *piece)
@@ -140,7 +140,7 @@ static bool keep_pieces_instead(recipe *recipes, const liana__node *node)
 static liana_tensor concatenate_pieces(const liana__rewriter *rewriter, const liana__node *node)
 {
     pieces own = {.recipes = rewriter->analysis, .whole = node, .rewriter = rewriter};
-    own.list = malloc(node->op->max_inputs * sizeof *own.list);
+    own.list = malloc(liana__op_most_inputs(node->op) * sizeof *own.list);
     if (!own.list) {
         return liana__graph_fail(rewriter->graph, node->where, LIANA_OUT_OF_MEMORY, "out of memory for a pass");
     }

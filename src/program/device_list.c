@@ -84,11 +84,6 @@ void liana_device_list_destroy(liana_device_list *list)
     free(list);
 }
 
-size_t liana_device_list_count(const liana_device_list *list)
-{
-    return list ? list->count : 0;
-}
-
 const liana_device_facts *liana_device_list_at(const liana_device_list *list, size_t index)
 {
     return list && index < list->count ? &list->items[index] : NULL;

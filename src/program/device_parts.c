@@ -46,7 +46,7 @@ struct liana__device_parts {
     pthread_mutex_t mutex; /* of `is_there` of crossings, and of has_failed */
     pthread_cond_t changed;
     bool has_failed;
-    const liana_feed *const *feeds; /* of the running run */
+    const liana_array *const *feeds; /* of the running run */
 };
 
 static liana__device *device_of(const liana__device_parts *parts, size_t index)
@@ -344,7 +344,7 @@ static void run_member(void *user, size_t task, int worker)
 
 /* ---- a run ---- */
 
-liana_status liana__device_parts_run(liana__device_parts *parts, const liana_feed *const *feeds, liana__error *error)
+liana_status liana__device_parts_run(liana__device_parts *parts, const liana_array *const *feeds, liana__error *error)
 {
     parts->feeds = feeds;
     parts->has_failed = false;

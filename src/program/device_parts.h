@@ -27,7 +27,7 @@ void liana__device_parts_destroy(liana__device_parts *parts);
 const liana__split *liana__device_parts_split(const liana__device_parts *parts);
 
 /* Computes all; `feeds` are by feed of the split. Errors: that of the first device that failed. */
-liana_status liana__device_parts_run(liana__device_parts *parts, const liana_feed *const *feeds, liana__error *error)
+liana_status liana__device_parts_run(liana__device_parts *parts, const liana_array *const *feeds, liana__error *error)
     LIANA_MUST_USE;
 /* Copies a wanted result of the last run to the host, before liana__device_parts_commit. */
 liana_status liana__device_parts_fetch(const liana__device_parts *parts, size_t result, void *data, liana__error *error)

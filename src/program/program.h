@@ -25,8 +25,8 @@ typedef struct liana__compiled_set {
     size_t num_inputs;
     size_t *read; /* the places of variables whose values are read */
     size_t num_read;
-    size_t *assigned;         /* those of variables that are assigned to, as `assignments` */
-    const liana_feed **feeds; /* by input: during a run */
+    size_t *assigned;          /* those of variables that are assigned to, as `assignments` */
+    const liana_array **feeds; /* by input: during a run */
     uint64_t last_run;
 } liana__compiled_set;
 

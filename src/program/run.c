@@ -141,7 +141,7 @@ static liana_status list_assignments(liana_program *program, const liana_run_opt
 /* Checks a feed against the graph's input of its name. */
 static liana_status check_feed(const liana_program *program, const liana_feeds *feeds, size_t number)
 {
-    const liana_feed *feed = &feeds->items[number];
+    const liana_array *feed = &feeds->items[number];
     liana__error *error = &program->context->error;
     if (!feed->name) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "%s: feed %zu has no name", program->name, number);
@@ -153,11 +153,12 @@ static liana_status check_feed(const liana_program *program, const liana_feeds *
         if (strcmp(feeds->items[i].name, feed->name) != 0) continue;
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "%s: the input '%s' is fed twice", program->name, feed->name);
     }
-    if (feed->dtype != node->dtype || !liana_shape_equal(&feed->shape, &node->shape)) {
+    if ((liana_dtype)feed->dtype != node->dtype || !liana_shape_equal(&feed->shape, &node->shape)) {
         bool can_print = (unsigned)feed->dtype < LIANA_NUM_DTYPES && (unsigned)feed->shape.rank <= LIANA_MAX_RANK;
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "%s: the input '%s' is fed %s, expected %s", program->name,
                            feed->name,
-                           can_print ? liana__type_print(feed->dtype, &feed->shape).text : "what is no type",
+                           can_print ? liana__type_print((liana_dtype)feed->dtype, &feed->shape).text
+                                     : "what is no type",
                            liana__type_print(node->dtype, &node->shape).text);
     }
     if (feed->data) return LIANA_OK;
@@ -240,8 +241,8 @@ static liana_status run_on_one(const liana_program *program, const liana__compil
 {
     liana__error *error = &program->context->error;
     for (size_t i = 0; i < set->num_inputs; i++) {
-        const liana_feed *feed = set->feeds[i];
-        LIANA_TRY(liana__program_feed(set->program, i, feed->dtype, &feed->shape, feed->data, error));
+        const liana_array *feed = set->feeds[i];
+        LIANA_TRY(liana__program_feed(set->program, i, (liana_dtype)feed->dtype, &feed->shape, feed->data, error));
     }
     LIANA_TRY(check_variables(program, set));
     LIANA_TRY(liana__program_run(set->program, error));

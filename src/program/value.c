@@ -1,5 +1,5 @@
 /* Computes expressions node by node, and keeps the values with the graph. */
-#include <liana/value.h>
+#include <liana/graph.h>
 
 #include "backends/kernel_choice.h"
 #include "base/denormals.h"

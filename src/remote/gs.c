@@ -152,7 +152,8 @@ static bool same(const liana__remote_object *object, const liana__http_response 
 
 /* ---- writing ---- */
 
-/* Resumable uploads: a session is begun, chunks are sent to it, and after a failure the server is asked how much it has.
+/* Resumable uploads: a session is begun, chunks are sent to it, and after a failure the server is asked how much it
+ * has.
  *
  * Source: cloud.google.com/storage/docs/resumable-uploads and .../performing-resumable-uploads. Why not the multipart
  * upload of the XML interface: a resumable upload uses the interface, the endpoint and the token that reading uses. Its

@@ -1,6 +1,6 @@
 /* outlet.h - a folder of results in a bucket: a local folder, and a thread that sends what is new in it.
  *
- * Whoever writes results writes them to the local folder, as to any other, and calls liana__outlet_changed now and
+ * A writer of results writes them to the local folder, as to any other, and calls liana__outlet_changed now and
  * then. The thread then makes the bucket's folder like the local one: files that are new or were replaced are sent,
  * files that were removed are removed. Only the latest state counts: what was replaced or removed before its turn is
  * never sent. Files must be replaced by renaming, or only grow. Names that end with ".tmp" and folders "unfinished" and

@@ -53,5 +53,13 @@ typedef struct liana__label {
 /* Draws text with its base line at y. Characters that the usual font lacks come from another font. Bytes that are not
  * UTF-8 are shown as question marks. Returns the width used. */
 double liana__canvas_text(liana__canvas *canvas, double x, double y, const liana__label *label, const char *text);
+/* Bold text at the top left of a page; longer titles are cut. */
+void liana__canvas_title(liana__canvas *canvas, double x, double y, double size, double max_width, const char *text);
+
+void liana__canvas_line(liana__canvas *canvas, double x0, double y0, double x1, double y1, double width,
+                        liana__ink ink);
+/* A filled circle, and a filled rectangle. */
+void liana__canvas_dot(liana__canvas *canvas, double x, double y, double radius, liana__ink ink);
+void liana__canvas_box(liana__canvas *canvas, double x, double y, double width, double height, liana__ink ink);
 
 #endif

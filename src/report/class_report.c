@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-/* What is drawn. */
+/* The picture of one matrix. */
 typedef struct drawing {
     liana__run *run;
     const char *folder;

@@ -3,6 +3,7 @@
 
 #include "base/format.h"
 #include "base/memory.h"
+#include "base/scoped.h"
 #include "data/source/cast.h"
 #include "report/canvas.h"
 
@@ -98,16 +99,14 @@ static void name_column(const series *own, char title[LONGEST_TITLE])
 
 static liana_status draw_series(series *own, size_t number, liana__on_bars on_bars, void *user, liana__error *error)
 {
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     liana__bar_series counts;
     char title[LONGEST_TITLE];
     liana__bars bars = {.title = title};
     name_column(own, title);
-    liana_status status = read_values(own, error);
-    if (status == LIANA_OK) status = count_values(own, &arena, &bars, &counts, error);
-    if (status == LIANA_OK) status = on_bars(user, number, &bars);
-    liana__arena_free(&arena);
-    return status;
+    LIANA_TRY(read_values(own, error));
+    LIANA_TRY(count_values(own, &arena, &bars, &counts, error));
+    return on_bars(user, number, &bars);
 }
 
 liana_status liana__report_columns(const liana__source *source, liana__on_bars on_bars, void *user, liana__error *error)

@@ -26,13 +26,9 @@ typedef struct liana__curve_mark {
 /* The most panels of one picture: the loss and every metric. */
 enum { LIANA__CURVES_MOST_PANELS = 40 };
 
-/* Writes the panels in rows of up to three, as PNG or SVG by the path's ending. `title` may be NULL. The first epoch is 1.
- * Errors: INVALID_ARGUMENT, OUT_OF_RANGE, IO_ERROR, OUT_OF_MEMORY; each names the path. */
+/* Writes the panels in rows of up to three, as PNG or SVG by the path's ending. `title` may be NULL. The first epoch is
+ * 1. Errors: INVALID_ARGUMENT, OUT_OF_RANGE, IO_ERROR, OUT_OF_MEMORY; each names the path. */
 liana_status liana__curves_write(const char *path, const char *title, const liana__curve_panel *panels,
                                  size_t num_panels, size_t num_epochs, liana__error *error) LIANA_MUST_USE;
-
-/* The distance of the marks of an axis from `low` to `high`, for about `wanted` marks: 1, 2 or 5 times a power of
- * ten. */
-double liana__curves_step(double low, double high, int wanted);
 
 #endif

@@ -9,7 +9,7 @@
 void liana__profile_op_name(const liana__profile_row *row, char *name, size_t size);
 /* The name of the first variable that a node reads, which tells the layer; "" if there is none. */
 const char *liana__profile_variable_name(const liana__node *node);
-/* What limits a row's roofline: "memory" or "compute". */
+/* Which limit decides a row's roofline: "memory" or "compute". */
 const char *liana__profile_bound(const liana__profile_row *row);
 /* A row's share of the workers' time. */
 double liana__profile_share(const liana__profile *profile, double worker_seconds);

@@ -4,8 +4,8 @@
 
 #include "train/training/rate_curve.h"
 
-/* Draws loss by rate, with rings at the suggested rate and at the lowest loss (.png or .svg). A suggestion of NaN: there
- * is none. Errors: those of liana__figure_write. */
+/* Draws loss by rate, with rings at the suggested rate and at the lowest loss (.png or .svg). A suggestion of NaN:
+ * there is none. Errors: those of liana__figure_write. */
 liana_status liana__report_rates(const liana__rate_curve *curve, const liana__rate_suggestion *suggestion,
                                  const char *path, liana__error *error) LIANA_MUST_USE;
 

@@ -13,8 +13,8 @@ typedef struct liana__run_files {
     const liana__value *times;  /* of timing.json: a list, which may be empty */
 } liana__run_files;
 
-/* Reads the files of `count` run folders. Runs in sweeps are called "SETTING/seed-1", others by their folder. Everything
- * is in the arena. Errors: INVALID_CONFIG for a folder without config.yaml or history.json; INVALID_DATA. */
+/* Reads the files of `count` run folders. Runs in sweeps are called "SETTING/seed-1", others by their folder.
+ * Everything is in the arena. Errors: INVALID_CONFIG for a folder without config.yaml or history.json; INVALID_DATA. */
 liana_status liana__run_files_read(const char *const *folders, size_t count, liana__arena *arena,
                                    liana__run_files **runs, liana__error *error) LIANA_MUST_USE;
 

@@ -2,6 +2,7 @@
 #include "step/graph_facts.h"
 
 #include "base/crc32c.h"
+#include "base/scoped.h"
 #include "distribute/cluster/held.h"
 
 #include "ir/graph.h"
@@ -73,7 +74,7 @@ static void add_op(const op_place *own)
 static void add_attributes(const op_place *own)
 {
     const liana__node *node = own->node;
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     if (!node->op->attributes) return;
     const liana__value *map = liana__fields_write(node->op->attributes, &arena, node->attributes);
     if (!map || arena.failed) own->facts->message.failed = true;
@@ -82,7 +83,6 @@ static void add_attributes(const op_place *own)
         const char *key = name ? key_of(own, name) : NULL;
         if (key) liana__facts_add_tree(own->facts, key, map->items[i]);
     }
-    liana__arena_free(&arena);
 }
 
 /* The first numbers for people, and a digest of all. */
@@ -145,15 +145,14 @@ void liana__facts_add_ops(liana__facts *facts, const char *key, const liana_grap
 static liana_status add_value(liana__facts *facts, const liana__variable *variable, liana__error *error)
 {
     const size_t size = variable->buffer->size;
-    void *values = malloc(size + 1);
+    LIANA__SCOPED_MEMORY void *values = malloc(size + 1);
     if (!values) return liana__fail_memory(error, variable->name);
-    liana_status status = liana__variable_read(variable, values, error);
-    const uint32_t digest = status == LIANA_OK ? liana__crc32c_extend(0, values, size) : 0;
+    LIANA_TRY(liana__variable_read(variable, values, error));
+    const uint32_t digest = liana__crc32c_extend(0, values, size);
     const char *key = liana__arena_format(&facts->arena, "the values of the variable '%s'", variable->name);
     const char *text = liana__arena_format(&facts->arena, "%08x", digest);
     if (key && text) liana__facts_add(facts, key, text);
-    free(values);
-    return status;
+    return LIANA_OK;
 }
 
 /* Of those that a shard reads: other weights give other sums, and no processor is to blame for that. */
@@ -171,24 +170,20 @@ static liana_status add_values(const liana__graph_agreement *own, const liana_gr
 liana_status liana__agree_on_ops(const liana__graph_agreement *own, const liana_graph *graph, liana__facts *facts,
                                  liana__error *error)
 {
-    liana__facts ops = {0};
+    LIANA__SCOPED(liana__facts) ops = {0};
     liana__facts_add(facts, "the version of liana", LIANA_VERSION);
     liana__facts_add_graph(facts, own->name, graph);
     liana__facts_add_ops(&ops, own->name, graph);
-    liana_status status = liana__facts_agree(facts, own->cluster, error);
-    if (status == LIANA_OK) status = liana__facts_agree_shortly(&ops, own->cluster, error);
-    liana__facts_free(&ops);
-    return status;
+    LIANA_TRY(liana__facts_agree(facts, own->cluster, error));
+    return liana__facts_agree_shortly(&ops, own->cluster, error);
 }
 
 static liana_status agree_on_values(const liana__graph_agreement *own, const liana_graph *graph, liana__error *error)
 {
-    liana__facts facts = {0};
-    liana_status status = add_values(own, graph, &facts, error);
-    status = liana__cluster_agree_status(own->cluster, status, error);
-    if (status == LIANA_OK) status = liana__facts_agree(&facts, own->cluster, error);
-    liana__facts_free(&facts);
-    return status;
+    LIANA__SCOPED(liana__facts) facts = {0};
+    const liana_status status = add_values(own, graph, &facts, error);
+    LIANA_TRY(liana__cluster_agree_status(own->cluster, status, error));
+    return liana__facts_agree(&facts, own->cluster, error);
 }
 
 liana_status liana__agree_on_graph(const liana__graph_agreement *own, liana_graph *graph, liana__facts *facts,

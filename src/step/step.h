@@ -124,6 +124,9 @@ uint64_t liana__step_clock(const liana__step *step);
  * component of them, NULL: they read none of that name. */
 liana__leaf_batch liana__step_shards(liana__step *step, const liana__batch *batch);
 const void *liana__step_rows(const liana__step *step, const liana__leaf_batch *shards, const char *component);
+/* The graph of a shard of `size` examples. Errors: those of the builder. */
+liana_status liana__step_build_shard(const liana__step *step, liana__step_kind kind, int64_t size, bool masked,
+                                     liana_graph **graph, liana__error *error) LIANA_MUST_USE;
 /* A sum of the last update, which was one by parts, by the input of the update that reads it. */
 liana_status liana__step_read_sum(liana__step *step, const char *input, void *data, liana__error *error) LIANA_MUST_USE;
 /* The plan of whole updates, whatever device this is, for who writes their program down; false: they are none. Both are

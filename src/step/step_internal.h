@@ -24,6 +24,12 @@ struct liana__step {
     const liana__sum_watch *sum_watch; /* hears of the sums of training batches; NULL: nobody does */
 };
 
+/* ---- step_parts.c ---- */
+
+/* The plan of the shards of one kind of batch. */
+liana__leaf_plan liana__step_plan_shards(liana__step *step, liana__step_kind kind);
+/* The most examples of a batch. */
+int64_t liana__step_largest_batch(const liana__step *step, bool training);
 /* Whether a batch is what the step takes. Errors: INVALID_ARGUMENT. */
 liana_status liana__step_check_batch(const liana__step *step, const liana__batch *batch, bool training,
                                      liana__error *error) LIANA_MUST_USE;
@@ -33,6 +39,9 @@ liana_status liana__step_begin_batch(liana__step *step, const liana__batch *batc
 /* Returns `status`. The error of a failure is completed by the shard builder. */
 liana_status liana__step_name_error(const liana__step *step, liana_status status, liana__error *error);
 
+/* Sums a batch over its shards. `outputs` receives the rows of an evaluation; NULL: they are not wanted. */
+liana_status liana__step_sum_batch(liana__step *step, const liana__batch *batch, bool training, void *outputs,
+                                   size_t *num_shards, liana__error *error) LIANA_MUST_USE;
 /* An update in three parts: shards and their sum, checks, the update; with step->scalars. */
 liana_status liana__step_run_parts(liana__step *step, const liana__batch *batch, liana__error *error) LIANA_MUST_USE;
 
@@ -54,8 +63,5 @@ bool liana__step_plan_whole(liana__step *step, liana__whole_plan *plan);
 liana__whole *liana__step_whole(const liana__step *step);
 /* One update; by parts where its sums are bad, so that they can be looked at. */
 liana_status liana__step_run_whole(liana__step *step, const liana__batch *batch, liana__error *error) LIANA_MUST_USE;
-
-/* The plan of the shards of one kind of batch. */
-liana__leaf_plan liana__step_plan_shards(liana__step *step, liana__step_kind kind);
 
 #endif

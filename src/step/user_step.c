@@ -3,6 +3,8 @@
 
 #include "backends/pjrt/platform.h"
 #include "base/context.h"
+#include "base/scoped.h"
+#include "distribute/strategies/strategies.h"
 #include "ir/graph.h"
 #include "ir/shape.h"
 #include "program/device.h"
@@ -45,8 +47,8 @@ static liana_status check_component(const liana_step *step, size_t index, liana_
 static liana_status check_options(const liana_step *step, liana__error *error)
 {
     const liana_step_options *options = &step->options;
-    if (!options->leaf) {
-        return liana__fail(error, LIANA_INVALID_ARGUMENT, "%s: the options have no leaf function", options->name);
+    if (!options->shard) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "%s: the options have no shard function", options->name);
     }
     if (options->num_components == 0 || options->num_components > LIANA_MAX_COMPONENTS || !options->components) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "%s: a batch has %zu components, expected 1 to %d",
@@ -141,11 +143,11 @@ static liana_status build_update(liana_step *step, liana_graph **graph, liana__e
 /* Builds both graphs once, to find the variables and the sums. */
 static liana_status find_variables(liana_step *step, liana__error *error)
 {
-    liana_graph *leaf = NULL, *update = NULL;
+    liana_graph *shard = NULL, *update = NULL;
     const liana_step_options *options = &step->options;
     const liana__shard_rows rows = {options->microbatch, 1, step->device->backend->static_leaves};
-    liana_status status = liana__user_build_shard(step, kind_of(step), &rows, &leaf, error);
-    if (status == LIANA_OK) status = declare(step, leaf, error);
+    liana_status status = liana__user_build_shard(step, kind_of(step), &rows, &shard, error);
+    if (status == LIANA_OK) status = declare(step, shard, error);
     if (status == LIANA_OK) make_update_builder(step);
     if (status == LIANA_OK && options->update) status = build_update(step, &update, error);
     if (status == LIANA_OK && update) status = declare(step, update, error);
@@ -154,12 +156,12 @@ static liana_status find_variables(liana_step *step, liana__error *error)
         step->is_used = calloc(step->num_known + 1, sizeof *step->is_used);
         if (!step->is_used) status = liana__fail_memory(error, "a step");
     }
-    if (status == LIANA_OK) mark(step, leaf);
+    if (status == LIANA_OK) mark(step, shard);
     for (size_t i = 0; status == LIANA_OK && i < step->num_known; i++) {
         if (step->is_used[i]) step->shards.num_leaf_variables = i + 1;
     }
     if (status == LIANA_OK && update) mark(step, update);
-    if (leaf) liana_graph_destroy(leaf);
+    if (shard) liana_graph_destroy(shard);
     if (update) liana_graph_destroy(update);
     return status;
 }
@@ -226,6 +228,17 @@ static bool find_fault(void *user, const float *sums, liana__fault *fault)
     return false;
 }
 
+static void explain_fault(void *user, const liana__fault *fault, liana__error *error)
+{
+    const liana_step *step = user;
+    char text[640];
+    /* Of workers that are not in step others may have updated meanwhile. */
+    const bool has_changed = fault->kind == LIANA__FAULT_UPDATE || step->span_steps;
+    liana__fail(error, LIANA_OUT_OF_RANGE, "%s: %s; %s", step->options.name,
+                liana__fault_describe(fault, text, sizeof text),
+                has_changed ? "the variables should be loaded again" : "no variable has changed");
+}
+
 static void make_shard_builder(liana_step *step)
 {
     const liana_step_options *options = &step->options;
@@ -237,7 +250,7 @@ static void make_shard_builder(liana_step *step)
     shards->num_sums = step->num_names ? step->num_names : 1;
     shards->num_losses = step->num_names;
     shards->find_fault = find_fault;
-    shards->explain_fault = liana__user_explain_fault;
+    shards->explain_fault = explain_fault;
     shards->user = step;
     for (size_t i = 0; i <= options->num_components; i++) {
         const char *name = i < options->num_components ? options->components[i].name : "positions";
@@ -346,4 +359,45 @@ void liana_step_destroy(liana_step *step)
 int64_t liana_step_num_replicas_in_sync(const liana_step *step)
 {
     return step ? (int64_t)liana__step_num_replicas_in_sync(step->step) : 0;
+}
+
+/* ---- before the first run ---- */
+
+/* The set may have got more variables since; a step does not read them. */
+liana_status liana__user_check_variables(const liana_step *step)
+{
+    const liana_variables *variables = step->variables;
+    for (size_t i = 0; i < step->num_known; i++) {
+        if (!step->is_used[i] || variables->states[i].initialized) continue;
+        LIANA__SCOPED_MEMORY bool *wanted = calloc(variables->values.count + 1, sizeof *wanted);
+        if (!wanted) return liana__fail_memory(&step->context->error, "a step");
+        memcpy(wanted, step->is_used, step->num_known * sizeof *wanted);
+        return liana__variables_require(variables, step->options.name, wanted);
+    }
+    return LIANA_OK;
+}
+
+liana_status liana__user_agree(liana_step *step, liana__error *error)
+{
+    if (!step->cluster || step->has_agreed) return LIANA_OK;
+    const liana_step_options *options = &step->options;
+    liana_graph *graph = NULL;
+    LIANA__SCOPED(liana__facts) facts = {0};
+    const char *name = liana__arena_format(&step->arena, "a shard of %s", options->name);
+    const liana__graph_agreement own = {step->device, &step->variables->values, step->cluster, name};
+    liana__facts_add_number(&facts, "batch_size", (double)options->batch_size);
+    liana__facts_add_number(&facts, "microbatch", (double)options->microbatch);
+    liana__facts_add_seed(&facts, options->seed);
+    const liana__shard_rows rows = {options->microbatch, 1, false};
+    liana_status status = liana__user_build_shard(step, LIANA__STEP_TRAINING, &rows, &graph, error);
+    status = liana__cluster_agree_status(step->cluster, status, error);
+    if (status == LIANA_OK) {
+        status = liana__agree_on_graph(&own, graph, &facts, error);
+    } else if (graph) {
+        liana_graph_destroy(graph);
+    }
+    if (status == LIANA_OK) status = liana__facts_agree_shortly(&step->update_facts, step->cluster, error);
+    if (status == LIANA_OK) liana__facts_free(&step->update_facts);
+    step->has_agreed = status == LIANA_OK;
+    return status;
 }

@@ -49,34 +49,13 @@ liana_status liana__user_build_shard(void *user, liana__step_kind kind, const li
 /* The component of that name; num_components: there is none. */
 size_t liana__user_component(const liana_step *step, const char *name, const char **nearest);
 
-/* ---- user_batch.c ---- */
-
-/* Takes a batch whose first example has this position in the run, for the step. Errors: INVALID_ARGUMENT. */
-liana_status liana__user_take_batch(liana_step *step, const liana_step_batch *batch, uint64_t position,
-                                    liana__batch *taken, liana__error *error) LIANA_MUST_USE;
-/* The same of a batch by replica. */
-liana_status liana__user_take_values(liana_step *step, const liana_per_replica *values, uint64_t position,
-                                     liana__batch *taken, liana__error *error) LIANA_MUST_USE;
-/* The update's scalars, [num_scalars]. Errors: INVALID_ARGUMENT. */
-liana_status liana__user_take_scalars(const liana_step *step, const liana_setting *settings, double *scalars,
-                                      liana__error *error) LIANA_MUST_USE;
-
-/* ---- user_run.c ---- */
-
 /* Whether all variables that it reads have values. Errors: INVALID_ARGUMENT, in the context. */
 liana_status liana__user_check_variables(const liana_step *step) LIANA_MUST_USE;
 /* With the other processes, if there are any: the graph of a shard, the variables, what they compute, and the graph of the
  * update. Once, when the variables have values. */
 liana_status liana__user_agree(liana_step *step, liana__error *error) LIANA_MUST_USE;
-/* Sets what a step of these sums came to. */
-void liana__user_set_results(const liana_step *step, const float *sums, int64_t count, liana_step_results *results);
-/* As liana__shard_builder.explain_fault. */
-void liana__user_explain_fault(void *user, const liana__fault *fault, liana__error *error);
-/* One step of workers that are in step; errors are the context's. `results` may be NULL. */
-liana_status liana__user_run_batch(liana_step *step, const liana_step_batch *batch, const liana_setting *settings,
-                                   liana_step_results *results) LIANA_MUST_USE;
 
-/* ---- user_many.c ---- */
+/* ---- user_batch.c ---- */
 
 /* The steps of one call of a program. */
 typedef struct liana__user_call {
@@ -92,6 +71,24 @@ liana_status liana__user_ask_batch(const liana_step *step, const liana__user_cal
                                    liana_step_batch *batch, liana__error *error) LIANA_MUST_USE;
 liana_status liana__user_ask_scalars(const liana_step *step, const liana__user_call *call, int64_t update,
                                      liana_setting *settings, liana__error *error) LIANA_MUST_USE;
+
+/* Takes a batch whose first example has this position in the run, for the step. Errors: INVALID_ARGUMENT. */
+liana_status liana__user_take_batch(liana_step *step, const liana_step_batch *batch, uint64_t position,
+                                    liana__batch *taken, liana__error *error) LIANA_MUST_USE;
+/* The same of a batch by replica. */
+liana_status liana__user_take_values(liana_step *step, const liana_per_replica *values, uint64_t position,
+                                     liana__batch *taken, liana__error *error) LIANA_MUST_USE;
+/* The update's scalars, [num_scalars]. Errors: INVALID_ARGUMENT. */
+liana_status liana__user_take_scalars(const liana_step *step, const liana_setting *settings, double *scalars,
+                                      liana__error *error) LIANA_MUST_USE;
+
+/* ---- user_run.c ---- */
+
+/* Sets what a step of these sums came to. */
+void liana__user_set_results(const liana_step *step, const float *sums, int64_t count, liana_step_results *results);
+/* One step of workers that are in step; errors are the context's. `results` may be NULL. */
+liana_status liana__user_run_batch(liana_step *step, const liana_step_batch *batch, const liana_setting *settings,
+                                   liana_step_results *results) LIANA_MUST_USE;
 
 /* ---- user_span.c ---- */
 

@@ -53,7 +53,7 @@ liana_tensor liana_update_sum_at(liana_location here, const liana_update *update
         if (strcmp(plan->names[i], name ? name : "") != 0) continue;
         return liana_op_reshape_at(here, liana_op_slice_at(here, state->named, &begin, &end, NULL), LIANA_SCALAR);
     }
-    return liana__graph_fail(update->graph, here, LIANA_NOT_FOUND, "%s: the leaf has no sum '%.100s'%s",
+    return liana__graph_fail(update->graph, here, LIANA_NOT_FOUND, "%s: the shard has no sum '%.100s'%s",
                              state->plan->name, name ? name : "", liana__hint(search.nearest).text);
 }
 

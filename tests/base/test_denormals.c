@@ -15,7 +15,7 @@
 #include <dirent.h>
 #include <fenv.h>
 #include <float.h>
-#include <liana/iterator.h>
+#include <liana/dataset.h>
 #include <liana/layers.h>
 #include <math.h>
 #include <stdatomic.h>

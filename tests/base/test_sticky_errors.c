@@ -51,8 +51,8 @@ static void test_first_error_stays(void **state)
     assert_int_equal(liana_context_status(context), LIANA_NOT_FOUND);
     assert_says(liana_context_message(context), "nothing.tfrec");
     /* Questions are answered. */
-    assert_int_equal(liana_model_num_weights(model), 2);
-    assert_string_equal(liana_model_weight_name(model, 0), "dense/kernel");
+    assert_int_equal(liana_model_info(model).num_weights, 2);
+    assert_string_equal(liana_model_weight(model, 0).name, "dense/kernel");
     liana_context_clear(context);
     assert_int_equal(liana_context_status(context), LIANA_OK);
     assert_string_equal(liana_context_message(context), "");

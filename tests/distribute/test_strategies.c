@@ -4,7 +4,7 @@
 
 #include "base/cpu.h"
 #include "base/cpu_groups.h"
-#include "distribute/strategy.h"
+#include "distribute/strategies/strategies.h"
 
 #include <dirent.h>
 #include <stdlib.h>
@@ -30,8 +30,8 @@ static bool keep_epoch(void *user, const liana_epoch *epoch)
 static liana_status train_begin(void *user, liana_fit_context *context)
 {
     seen *own = user;
-    own->replicas = liana_fit_num_replicas_in_sync(context);
-    snprintf(own->strategy, sizeof own->strategy, "%s", liana_fit_strategy(context));
+    own->replicas = liana_fit_info(context).num_replicas_in_sync;
+    snprintf(own->strategy, sizeof own->strategy, "%s", liana_fit_info(context).strategy);
     return LIANA_OK;
 }
 

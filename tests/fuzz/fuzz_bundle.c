@@ -8,6 +8,7 @@
 #include "formats/safetensors.h"
 #include "ir/graph_file.h"
 #include "train/training/bundle.h"
+#include "train/training/incident_report.h"
 
 #include <stdio.h>
 #include <stdlib.h>

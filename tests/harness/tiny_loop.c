@@ -46,10 +46,10 @@ liana_step_batch liana__loop_batch(const liana__tiny_loop *own, int64_t first, i
     };
 }
 
-liana_tensor liana__loop_image(liana_leaf *leaf)
+liana_tensor liana__loop_image(liana_shard *shard)
 {
-    liana_tensor scale = liana_graph_scalar(leaf->graph, LIANA_F32, 1.0 / 255);
-    return liana_op_multiply(liana_op_cast(liana_leaf_input(leaf, "image"), LIANA_F32), scale);
+    liana_tensor scale = liana_graph_scalar(shard->graph, LIANA_F32, 1.0 / 255);
+    return liana_op_multiply(liana_op_cast(liana_shard_input(shard, "image"), LIANA_F32), scale);
 }
 
 liana_step *liana__loop_step(const liana__tiny_loop *own, const liana_step_options *options)

@@ -31,8 +31,8 @@ void liana__tiny_loop_close(liana__tiny_loop *own);
 extern const liana_component liana__loop_components[2];
 /* The examples from `first` on, with the scalar "rate". */
 liana_step_batch liana__loop_batch(const liana__tiny_loop *own, int64_t first, int64_t count, double rate);
-/* The leaf's images as numbers from 0 to 1. */
-liana_tensor liana__loop_image(liana_leaf *leaf);
+/* The shard's images as numbers from 0 to 1. */
+liana_tensor liana__loop_image(liana_shard *shard);
 /* A step whose variables begin as the model's. */
 liana_step *liana__loop_step(const liana__tiny_loop *own, const liana_step_options *options);
 

@@ -470,7 +470,7 @@ static void refused_by_rule(const liana__op *op, liana_shape shape, liana_dtype 
     assert_ok(liana_graph_create(context, &graph), &context->error);
     liana_tensor inputs[] = {liana_graph_input(graph, "a", LIANA_F32, shape),
                              liana_graph_input(graph, "b", second, second_shape)};
-    liana__build(LIANA_HERE, graph, op, inputs, op->min_inputs, attributes);
+    liana__build(LIANA_HERE, graph, op, inputs, op->num_inputs, attributes);
     assert_fails(liana_graph_status(graph), LIANA_INVALID_ARGUMENT, &context->error, text);
     liana_graph_destroy(graph);
 }

@@ -72,8 +72,8 @@ static const keras_weight *find(const char *name)
 
 static void set_weights(liana_model *model)
 {
-    for (size_t i = 0; liana_model_weight_name(model, i); i++) {
-        const char *name = liana_model_weight_name(model, i);
+    for (size_t i = 0; liana_model_weight(model, i).name; i++) {
+        const char *name = liana_model_weight(model, i).name;
         liana_array array;
         done(liana_model_get_weights(model, name, &array));
         array.name = name;
@@ -86,8 +86,8 @@ static void set_weights(liana_model *model)
 static double largest_difference(liana_model *model)
 {
     double largest = 0;
-    for (size_t i = 0; liana_model_weight_name(model, i); i++) {
-        const char *name = liana_model_weight_name(model, i);
+    for (size_t i = 0; liana_model_weight(model, i).name; i++) {
+        const char *name = liana_model_weight(model, i).name;
         liana_array array;
         done(liana_model_get_weights(model, name, &array));
         for (int k = 0; k < find(name)->size; k++) {
@@ -307,8 +307,8 @@ static bool averages_moved(const char *run)
     liana_model *model;
     bool moved = false;
     done(liana_model_load(context, run, &model));
-    for (size_t i = 0; liana_model_weight_name(model, i); i++) {
-        const char *name = liana_model_weight_name(model, i);
+    for (size_t i = 0; liana_model_weight(model, i).name; i++) {
+        const char *name = liana_model_weight(model, i).name;
         const float expected = strstr(name, "moving_variance") ? 1 : 0;
         liana_array array;
         if (!strstr(name, "moving_")) continue;

@@ -74,16 +74,16 @@ static liana_model *read_model(liana_context *context, const char *name, const l
 
 static void set_first_weights(liana_model *model)
 {
-    for (size_t i = 0; liana_model_weight_name(model, i); i++) {
-        const char *name = liana_model_weight_name(model, i);
+    for (size_t i = 0; liana_model_weight(model, i).name; i++) {
+        const char *name = liana_model_weight(model, i).name;
         liana__keras_set_weight(model, name, liana__ends_with(name, "moving_variance") ? 1 : 0);
     }
 }
 
 static void check_weights(liana_model *model, const char *name, const char *optimizer)
 {
-    for (size_t i = 0; liana_model_weight_name(model, i); i++) {
-        const char *weight = liana_model_weight_name(model, i);
+    for (size_t i = 0; liana_model_weight(model, i).name; i++) {
+        const char *weight = liana_model_weight(model, i).name;
         /* That of images is Keras 2's here: n / (n - 1) times Keras 3's. */
         if (!liana__ends_with(weight, "moving_variance")) {
             liana__keras_weight_near(&samples, model, name, optimizer, weight);

@@ -36,8 +36,8 @@ static void assert_parameters(int64_t all, int64_t trainable)
 {
     assert_ok(liana_model_status(model), &context->error);
     assert_ok(liana__model_check(model, &context->error), &context->error);
-    assert_int_equal(liana_model_num_parameters(model, false), all);
-    if (trainable) assert_int_equal(liana_model_num_parameters(model, true), trainable);
+    assert_int_equal(liana_model_info(model).num_parameters, all);
+    if (trainable) assert_int_equal(liana_model_info(model).num_trainable_parameters, trainable);
     start_again();
 }
 

@@ -246,7 +246,7 @@ static void test_bad_input(void **state)
     liana_tensor x = liana_graph_input(graph, "x", LIANA_F32, liana_shape_of(1, 3, 3, 4));
     liana_tensor kernel = liana_graph_input(graph, "kernel", LIANA_F32, liana_shape_of(1, 1, 4, 6));
     liana_tensor affine = liana_graph_input(graph, "affine", LIANA_F32, liana_shape_of(2, 5));
-    const liana__conv_attributes attributes = liana__conv_attributes_of(&(liana_conv_options){.groups = 1});
+    const liana__conv_attributes attributes = {.groups = 1};
     (void)liana__build3(LIANA_HERE, &liana__op_conv2d_affine, x, kernel, affine, &attributes);
     assert_fails(liana_graph_status(graph), LIANA_INVALID_ARGUMENT, &context->error, "conv2d_affine",
                  "affine is f32[2, 5]", "f32[2, 6]");

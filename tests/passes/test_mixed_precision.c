@@ -327,11 +327,10 @@ static liana_graph *training_graph(const liana_model *model, bool mixed_precisio
                                       .scale = LIANA_SCALE_MINUS_ONE_ONE,
                                       .mixed_precision = mixed_precision};
     const liana__shard_rows rows = {NUM_IMAGES, 1, false};
-    liana__step_sums sums;
-    assert_ok(liana__model_sums_create(model, &sums, &context->error), &context->error);
+    liana__shard_sums sums = {0};
     liana_graph *graph;
     assert_ok(liana__build_model_shard(context, &options, LIANA__STEP_TRAINING, &rows, &sums, &graph), &context->error);
-    liana__model_sums_free(&sums);
+    liana__shard_sums_free(&sums);
     return graph;
 }
 

@@ -406,7 +406,7 @@ static void test_wrong_feeds_are_named(void **state)
         assert_fails(liana_run(f.program, .feeds = LIANA_FEEDS({NULL, LIANA_F32, ROW, got})), LIANA_INVALID_ARGUMENT,
                      &context->error, "feed 0 has no name");
         assert_fails(liana_run(f.program, .feeds = {NULL, 2}), LIANA_INVALID_ARGUMENT, &context->error, ".feeds of 2");
-        liana_feed odd = {"x", (liana_dtype)99, {.rank = 77}, got};
+        liana_array odd = {"x", (liana_dtype)99, {.rank = 77}, got};
         assert_fails(liana_run(f.program, .feeds = {&odd, 1}), LIANA_INVALID_ARGUMENT, &context->error, "no type");
         /* None of it has changed anything. */
         assert_ok(liana_run(f.program, .feeds = LIANA_FEEDS(FEED_X, FEED_SCALE), .fetches = product), &context->error);
@@ -521,7 +521,7 @@ static void test_a_run_allocates_nothing(void **state)
     float a[SIZE], b[SIZE];
     assert_ok(liana_variables_write(f.variables, "w", numbers, sizeof numbers), &context->error);
     assert_ok(liana_variables_write(f.variables, "count", &zero, sizeof zero), &context->error);
-    const liana_feed feeds[] = {FEED_X, FEED_SCALE};
+    const liana_array feeds[] = {FEED_X, FEED_SCALE};
     const liana_fetch fetches[] = {FETCH("product", a), FETCH("double", b)};
     const liana_run_options options = {.feeds = {feeds, 2}, .fetches = {fetches, 2}, .assign_all = true};
     for (int i = 0; i < 3; i++) assert_ok(liana_program_run(f.program, &options), &context->error);

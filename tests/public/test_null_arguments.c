@@ -63,12 +63,6 @@ static void some_function(void)
 {
 }
 
-static liana_dataset *no_dataset(void *user, liana_context *context, const liana_input_pipeline *pipeline)
-{
-    (void)user, (void)context, (void)pipeline;
-    return NULL;
-}
-
 #include "null_arguments.inc"
 
 /* Whether a call was answered as it should be; says on standard error what was wrong. Runs in the child. */

@@ -198,14 +198,18 @@ static liana_status limit_epoch_end(liana_callback_item *item, liana_fit_context
 
 static void limit_save(const liana_callback_item *item, liana_callback_state *state)
 {
-    liana_callback_state_put_integer(state, "count", ((const limit *)item->self)->count);
+    const limit *own = item->self;
+    liana_callback_state_put(state, "count", (liana_kept){LIANA_KEPT_INTEGER, .integer = own->count});
 }
 
 static liana_status limit_load(liana_callback_item *item, const liana_fit_context *context,
                                const liana_callback_state *state)
 {
+    liana_kept count;
     (void)context;
-    (void)liana_callback_state_get_integer(state, "count", &((limit *)item->self)->count);
+    if (liana_callback_state_get(state, "count", LIANA_KEPT_INTEGER, &count)) {
+        ((limit *)item->self)->count = count.integer;
+    }
     return LIANA_OK;
 }
 
@@ -419,7 +423,7 @@ static void test_what_layers_refuse(void **state)
     liana_own_layer(m, "Scaled", scaled_options, .rate = 0.95);
     refuse_model(&own, m, LIANA_INVALID_CONFIG, "rate: found the number 0.95");
     refuse_initializer(&own, "own_uniform(minval=3, maxval=2)", "minval is not below maxval");
-    refuse_initializer(&own, "own_uniform(kind=some)", "kind: found 'some', expected all or none");
+    refuse_initializer(&own, "own_uniform(kind=some)", "own_uniform.kind: found the text 'some', expected all or none");
     end(&own);
 }
 

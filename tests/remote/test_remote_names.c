@@ -233,7 +233,7 @@ static void test_models_and_checkpoints(void **state)
     assert_int_equal(liana_context_create(NULL, &context), LIANA_OK);
     assert_int_equal(liana_model_load(context, liana__test_path("run"), &model), LIANA_OK);
     assert_int_equal(liana_model_save(model, liana__test_path("model")), LIANA_OK);
-    int64_t count = liana_model_num_parameters(model, false);
+    int64_t count = liana_model_info(model).num_parameters;
     liana_model_destroy(model);
     liana__test_serve_file("model/model.json", liana__test_path("model/model.json"));
     assert_int_equal(liana_model_load(context, "gs://bucket/model", &model), LIANA_NOT_FOUND);
@@ -242,7 +242,7 @@ static void test_models_and_checkpoints(void **state)
     const char *const urls[] = {"gs://bucket/model", liana__test_server_url("/web/model")};
     for (int i = 0; i < 2; i++) {
         assert_int_equal(liana_model_load(context, urls[i], &model), LIANA_OK);
-        assert_int_equal(liana_model_num_parameters(model, false), count);
+        assert_int_equal(liana_model_info(model).num_parameters, count);
         assert_int_equal(liana_model_load_weights(model, "s3://bucket/model/weights.safetensors", false), LIANA_OK);
         liana_model_destroy(model);
     }

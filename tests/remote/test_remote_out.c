@@ -401,8 +401,8 @@ static void test_fits_and_models(void **state)
     fit_done(context, liana_fit(model, &options));
     assert_false(liana__folder_exists(liana__test_path("served/fit/step-0000000004")));
     float expected[64 * LIANA__TINY_CLASSES], found[64 * LIANA__TINY_CLASSES];
-    fit_done(context, liana_predict(straight, data, expected));
-    fit_done(context, liana_predict(model, data, found));
+    fit_done(context, liana_predict(straight, data, NULL, expected));
+    fit_done(context, liana_predict(model, data, NULL, found));
     assert_memory_equal(expected, found, sizeof expected);
     liana_model_destroy(straight);
 
@@ -411,7 +411,7 @@ static void test_fits_and_models(void **state)
         liana_model *loaded;
         fit_done(context, liana_model_save(model, urls[i]));
         fit_done(context, liana_model_load(context, urls[i], &loaded));
-        fit_done(context, liana_predict(loaded, data, found));
+        fit_done(context, liana_predict(loaded, data, NULL, found));
         assert_memory_equal(expected, found, sizeof expected);
         liana_model_destroy(loaded);
     }
@@ -445,8 +445,8 @@ static void test_a_run_as_a_model(void **state)
     liana_model_destroy(there);
     fit_done(context, liana_model_load(context, "gs://bucket/run/checkpoints/step-0000000002", &there));
     fit_done(context, liana_model_load(context, liana__test_path("run"), &here));
-    fit_done(context, liana_predict(here, data, expected));
-    fit_done(context, liana_predict(there, data, found));
+    fit_done(context, liana_predict(here, data, NULL, expected));
+    fit_done(context, liana_predict(there, data, NULL, found));
     assert_memory_equal(expected, found, sizeof expected);
     liana_model_destroy(here);
     liana_model_destroy(there);

@@ -142,8 +142,8 @@ static void test_records_of_a_dataset(void **state)
     assert_non_null(one);
     liana_dataset *both = liana_dataset_tfrecord(context, "s3://bucket/shards/*.tfrec");
     assert_non_null(both);
-    assert_compare(liana_dataset_num_examples(one), >, 0);
-    assert_int_equal(liana_dataset_num_examples(both), 2 * liana_dataset_num_examples(one));
+    assert_compare(liana_dataset_info(one).num_examples, >, 0);
+    assert_int_equal(liana_dataset_info(both).num_examples, 2 * liana_dataset_info(one).num_examples);
     liana_dataset_close(one);
     liana_dataset_close(both);
     assert_null(liana_dataset_tfrecord(context, "s3://bucket/none.tfrec"));

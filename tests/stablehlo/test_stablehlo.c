@@ -169,13 +169,14 @@ static void add_element_wise_edges(liana__test_cases *cases, liana_dtype dtype)
     const int64_t side = liana__dtype_is_float(dtype) ? NUM_FLOATS : NUM_INTEGERS;
     for (size_t op = 0; op < NUM_OPS; op++) {
         const liana__op *tested = all_samples[op]->op;
-        if (tested->placement != LIANA__PLACE_IN_PLACE || tested->attributes || tested->max_inputs > 2) continue;
+        if (tested->placement != LIANA__PLACE_IN_PLACE || tested->attributes || liana__op_most_inputs(tested) > 2)
+            continue;
         liana_graph *graph = liana__test_new_graph(context);
         liana_tensor inputs[2];
-        for (size_t i = 0; i < tested->max_inputs; i++) {
+        for (size_t i = 0; i < liana__op_most_inputs(tested); i++) {
             inputs[i] = liana_graph_input(graph, i ? "b" : "a", dtype, liana_shape_of(side * side));
         }
-        liana_tensor y = liana__build(LIANA_HERE, graph, tested, inputs, tested->max_inputs, NULL);
+        liana_tensor y = liana__build(LIANA_HERE, graph, tested, inputs, liana__op_most_inputs(tested), NULL);
         add_edges(cases, "op", tested->name, dtype, graph, y);
     }
 }

@@ -215,7 +215,7 @@ static liana_status predict(liana_context *context, const recipe *own)
                                            .inputs = {{NULL, own->input}},
                                            .strategy = {.name = "multi_worker"}};
     liana_status status = liana_dataset_open(context, own->data, NULL, &data);
-    if (status == LIANA_OK) status = liana_predict_batches(model, data, &options, outputs);
+    if (status == LIANA_OK) status = liana_predict(model, data, &options, outputs);
     liana_model_destroy(model);
     liana_dataset_close(data);
     return status;
@@ -313,19 +313,19 @@ static void test_batches(void **state)
 
 /* ---- a step of one's own ---- */
 
-static void build_leaf(liana_leaf *leaf, void *user)
+static void build_shard(liana_shard *shard, void *user)
 {
     const recipe *own = user;
-    liana_tensor x = liana_leaf_input(leaf, "x");
-    liana_tensor weight = liana_graph_variable(leaf->graph, "weight", LIANA_F32, liana_shape_of(FEATURES, own->units));
+    liana_tensor x = liana_shard_input(shard, "x");
+    liana_tensor weight = liana_graph_variable(shard->graph, "weight", LIANA_F32, liana_shape_of(FEATURES, own->units));
     liana_tensor product = liana_op_matmul(x, weight, false, false);
     if (own->loss) product = liana_op_relu(product);
     if (own->high > 0) product = liana_op_clip(product, 0, own->high);
     if (own->constant > 0) {
-        product = liana_op_multiply(product, liana_graph_scalar(leaf->graph, LIANA_F32, own->constant));
+        product = liana_op_multiply(product, liana_graph_scalar(shard->graph, LIANA_F32, own->constant));
     }
-    liana_tensor loss = liana_leaf_sum(leaf, "loss", liana_op_square(product));
-    liana_leaf_gradients(leaf, loss, &weight, 1);
+    liana_tensor loss = liana_shard_sum(shard, "loss", liana_op_square(product));
+    liana_shard_gradients(shard, loss, &weight, 1);
 }
 
 static void build_update(liana_update *update, void *user)
@@ -345,7 +345,7 @@ static liana_status step(liana_context *context, const recipe *own)
     for (int i = 0; i < BATCH * FEATURES; i++) x[i] = (float)((i * 37) % 101) / 50 - 1;
     for (int i = 0; i < FEATURES * 16; i++) weights[i] = own->weight;
     const liana_step_options options = {.name = "mine",
-                                        .leaf = build_leaf,
+                                        .shard = build_shard,
                                         .update = build_update,
                                         .user = (void *)(uintptr_t)own,
                                         .components = components,
@@ -445,7 +445,7 @@ static liana_status estimate(liana_context *context, const recipe *own)
     if (status == LIANA_OK) status = liana_dataset_open(context, own->data, NULL, &measured);
     if (status == LIANA_OK) status = liana_estimator_create(context, &options, &estimator);
     if (status == LIANA_OK) {
-        status = liana_estimator_train(estimator, &(liana_train_spec){.input.dataset = training, .steps = 1});
+        status = liana_estimator_train(estimator, &(liana_train_spec){.input.dataset = training, .steps = 1}, NULL);
     }
     if (status == LIANA_OK) {
         status = liana_estimator_evaluate(estimator, &(liana_eval_spec){.input.dataset = measured, .steps = own->steps},

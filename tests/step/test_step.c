@@ -17,17 +17,17 @@ enum { MOST_WEIGHTS = 16 };
 
 typedef liana__tiny_loop fixture;
 
-static void build_leaf(liana_leaf *leaf, void *user)
+static void build_shard(liana_shard *shard, void *user)
 {
     const fixture *own = user;
-    liana_tensor image = liana__loop_image(leaf), label = liana_leaf_input(leaf, "label"), output;
+    liana_tensor image = liana__loop_image(shard), label = liana_shard_input(shard, "label"), output;
     liana_tensor variables[MOST_WEIGHTS];
     liana_call_effects effects;
-    liana_model_call(own->model, &image, 1, &leaf->mode, &output, &effects);
-    liana_tensor loss = liana_leaf_sum(leaf, "loss", liana_loss_of(output, label, NULL));
-    liana_leaf_sum(leaf, "accuracy", liana_metric_of(output, label, NULL));
-    liana_leaf_gradients(leaf, loss, variables, liana_model_variables(own->model, leaf->graph, variables));
-    liana_leaf_effects(leaf, &effects);
+    liana_model_call(own->model, &image, 1, &shard->mode, &output, &effects);
+    liana_tensor loss = liana_shard_sum(shard, "loss", liana_loss_of(output, label, NULL));
+    liana_shard_sum(shard, "accuracy", liana_metric_of(output, label, NULL));
+    liana_shard_gradients(shard, loss, variables, liana_model_variables(own->model, shard->graph, variables));
+    liana_shard_effects(shard, &effects);
 }
 
 static void build_update(liana_update *update, void *user)
@@ -41,7 +41,7 @@ static void build_update(liana_update *update, void *user)
 static liana_step_options usual(fixture *own)
 {
     return (liana_step_options){.name = "tiny",
-                                .leaf = build_leaf,
+                                .shard = build_shard,
                                 .update = build_update,
                                 .user = own,
                                 .components = liana__loop_components,
@@ -185,7 +185,7 @@ static void test_another_seed_gives_other_weights(void **state)
     liana__tiny_loop_close(&own);
 }
 
-/* A device with leaves of one size leaves rows out that are no examples: close to the CPU, averages included. */
+/* A device with shards of one size leaves rows out that are no examples: close to the CPU, averages included. */
 static void test_missing_rows_count_for_nothing(void **state)
 {
     (void)state;
@@ -199,7 +199,7 @@ static void test_missing_rows_count_for_nothing(void **state)
     train(&own, 0.01, false, LIANA_FLOAT32, expected);
     train(&other, 0.01, false, LIANA_FLOAT32, means);
     assert_near(means[0], expected[0], 1e-4);
-    for (size_t i = 0; i < liana_model_num_weights(own.model); i++) {
+    for (size_t i = 0; i < liana_model_info(own.model).num_weights; i++) {
         liana_array a, b;
         done(liana_model_get_weights(own.model, liana_model_weight(own.model, i).name, &a));
         done(liana_model_get_weights(other.model, a.name, &b));
@@ -211,15 +211,16 @@ static void test_missing_rows_count_for_nothing(void **state)
 }
 
 /* Without an update a step measures what liana_test_on_batch measures. */
-static void build_measure(liana_leaf *leaf, void *user)
+static void build_measure(liana_shard *shard, void *user)
 {
     const fixture *own = user;
-    liana_tensor image = liana_leaf_input(leaf, "image"), label = liana_leaf_input(leaf, "label"), output;
-    liana_tensor scale = liana_graph_scalar(leaf->graph, LIANA_F32, 1.0 / 255);
+    liana_tensor image = liana_shard_input(shard, "image"), label = liana_shard_input(shard, "label"), output;
+    liana_tensor scale = liana_graph_scalar(shard->graph, LIANA_F32, 1.0 / 255);
     image = liana_op_multiply(liana_op_cast(image, LIANA_F32), scale);
-    liana_model_call(own->model, &image, 1, &leaf->mode, &output, NULL);
-    liana_leaf_sum(leaf, "loss", liana_loss_of(output, label, NULL));
-    liana_leaf_sum(leaf, "best two", liana_metric_of(output, label, &(liana_metric){.name = "top_k_accuracy", .k = 2}));
+    liana_model_call(own->model, &image, 1, &shard->mode, &output, NULL);
+    liana_shard_sum(shard, "loss", liana_loss_of(output, label, NULL));
+    liana_shard_sum(shard, "best two",
+                    liana_metric_of(output, label, &(liana_metric){.name = "top_k_accuracy", .k = 2}));
 }
 
 static void test_a_step_may_only_measure(void **state)
@@ -227,7 +228,7 @@ static void test_a_step_may_only_measure(void **state)
     (void)state;
     fixture own = liana__tiny_loop_open(2, liana__tiny_model);
     liana_step_options options = usual(&own);
-    options.leaf = build_measure;
+    options.shard = build_measure;
     options.update = NULL;
     options.evaluates = true;
     options.scalars[0] = NULL;
@@ -250,15 +251,15 @@ static void test_a_step_may_only_measure(void **state)
 /* ---- a rule of one's own ---- */
 
 /* y = w x with the squared error, in the graph and in plain numbers. */
-static void build_line(liana_leaf *leaf, void *user)
+static void build_line(liana_shard *shard, void *user)
 {
     (void)user;
-    liana_tensor x = liana_leaf_input(leaf, "x"), y = liana_leaf_input(leaf, "y");
-    liana_tensor w = liana_graph_variable(leaf->graph, "w", LIANA_F32, LIANA_SCALAR);
+    liana_tensor x = liana_shard_input(shard, "x"), y = liana_shard_input(shard, "y");
+    liana_tensor w = liana_graph_variable(shard->graph, "w", LIANA_F32, LIANA_SCALAR);
     liana_graph_initializer(w, "constant(0.5)");
     liana_tensor error = liana_op_subtract(liana_op_multiply(w, x), y);
-    liana_tensor loss = liana_leaf_sum(leaf, "loss", liana_op_square(error));
-    liana_leaf_gradients(leaf, loss, &w, 1);
+    liana_tensor loss = liana_shard_sum(shard, "loss", liana_op_square(error));
+    liana_shard_gradients(shard, loss, &w, 1);
 }
 
 /* w -= rate * gradient / (1 + mean loss) */
@@ -279,7 +280,7 @@ static void test_a_rule_of_ones_own(void **state)
     enum { POINTS = 20, LARGEST = 8 };
     fixture own = liana__tiny_loop_open(3, liana__tiny_model);
     static const liana_component points[] = {{.name = "x", .dtype = LIANA_F32}, {.name = "y", .dtype = LIANA_F32}};
-    liana_step_options options = {.leaf = build_line,
+    liana_step_options options = {.shard = build_line,
                                   .update = move_line,
                                   .components = points,
                                   .num_components = 2,
@@ -409,29 +410,29 @@ static void test_calls_that_are_refused(void **state)
 
 /* ---- what steps refuse ---- */
 
-typedef struct wrong_leaf {
+typedef struct wrong_shard {
     int which;
-} wrong_leaf;
+} wrong_shard;
 
-static void build_wrong(liana_leaf *leaf, void *user)
+static void build_wrong(liana_shard *shard, void *user)
 {
-    const wrong_leaf *own = user;
-    liana_tensor x = liana_leaf_input(leaf, own->which == 0 ? "xx" : "x");
-    liana_tensor w = liana_graph_variable(leaf->graph, "w", LIANA_F32, LIANA_SCALAR);
+    const wrong_shard *own = user;
+    liana_tensor x = liana_shard_input(shard, own->which == 0 ? "xx" : "x");
+    liana_tensor w = liana_graph_variable(shard->graph, "w", LIANA_F32, LIANA_SCALAR);
     liana_tensor each = liana_op_multiply(w, x);
-    liana_tensor sum = liana_leaf_sum(leaf, "sum", own->which == 1 ? w : each);
-    if (own->which == 2) liana_leaf_sum(leaf, "sum", each);
-    if (own->which == 3) liana_leaf_gradients(leaf, sum, &x, 1);
-    if (own->which != 8) liana_leaf_gradients(leaf, sum, &w, 1);
-    if (own->which == 4) liana_leaf_gradients(leaf, sum, &w, 1);
-    if (own->which == 5) liana_graph_input(leaf->graph, "own", LIANA_F32, LIANA_SCALAR);
-    if (own->which == 6 && leaf->size != 4) liana_leaf_sum(leaf, "other", each);
-    if (own->which == 7) liana_leaf_sum(leaf, "", each);
+    liana_tensor sum = liana_shard_sum(shard, "sum", own->which == 1 ? w : each);
+    if (own->which == 2) liana_shard_sum(shard, "sum", each);
+    if (own->which == 3) liana_shard_gradients(shard, sum, &x, 1);
+    if (own->which != 8) liana_shard_gradients(shard, sum, &w, 1);
+    if (own->which == 4) liana_shard_gradients(shard, sum, &w, 1);
+    if (own->which == 5) liana_graph_input(shard->graph, "own", LIANA_F32, LIANA_SCALAR);
+    if (own->which == 6 && shard->size != 4) liana_shard_sum(shard, "other", each);
+    if (own->which == 7) liana_shard_sum(shard, "", each);
 }
 
 static void update_wrong(liana_update *update, void *user)
 {
-    const wrong_leaf *own = user;
+    const wrong_shard *own = user;
     if (own->which == 10) liana_update_scalar(update, "ratte");
     if (own->which == 11) liana_update_sum(update, "summ");
     if (own->which == 12) liana_graph_input(update->graph, "own", LIANA_F32, LIANA_SCALAR);
@@ -444,9 +445,9 @@ static const liana_component numbers[] = {{.name = "x", .dtype = LIANA_F32}};
 static void refuse_step(const fixture *given, int which, const char *text)
 {
     const fixture own = *given;
-    wrong_leaf wrong = {which};
+    wrong_shard wrong = {which};
     liana_step *step = (liana_step *)&wrong;
-    liana_step_options options = {.leaf = build_wrong,
+    liana_step_options options = {.shard = build_wrong,
                                   .update = update_wrong,
                                   .user = &wrong,
                                   .components = numbers,
@@ -469,7 +470,7 @@ static void test_functions_that_are_refused(void **state)
     refuse_step(&own, 3, "with respect to variables");
     refuse_step(&own, 4, "'w' two gradients");
     refuse_step(&own, 5, "an input 'own' of its own");
-    refuse_step(&own, 6, "a leaf of 3 examples declares other sums");
+    refuse_step(&own, 6, "a shard of 3 examples declares other sums");
     refuse_step(&own, 7, "needs a name");
     refuse_step(&own, 8, "assigns to no variable");
     refuse_step(&own, 9, "assigns to no variable");
@@ -492,8 +493,8 @@ static void test_options_that_are_refused(void **state)
     fixture own = liana__tiny_loop_open(1, liana__tiny_model);
     liana_step_options options = usual(&own), right = options;
     liana_step *step;
-    options.leaf = NULL;
-    refuse_options(&own, options, "no leaf function");
+    options.shard = NULL;
+    refuse_options(&own, options, "no shard function");
     options = right;
     options.num_components = 0;
     refuse_options(&own, options, "0 components, expected 1 to 16");

@@ -33,17 +33,17 @@ static bool forgets(const fixture *own, const char *what)
 
 /* ---- a step ---- */
 
-static void build_leaf(liana_leaf *leaf, void *user)
+static void build_shard(liana_shard *shard, void *user)
 {
     const fixture *own = user;
-    liana_tensor image = liana__loop_image(leaf), label = liana_leaf_input(leaf, "label"), output, variables[16];
+    liana_tensor image = liana__loop_image(shard), label = liana_shard_input(shard, "label"), output, variables[16];
     liana_call_effects effects;
-    liana_model_call(own->model, &image, 1, &leaf->mode, &output, &effects);
-    liana_tensor loss = liana_leaf_sum(leaf, "loss", liana_loss_of(output, label, NULL));
-    liana_tensor activity = liana_leaf_sum(leaf, "activity", effects.penalties);
+    liana_model_call(own->model, &image, 1, &shard->mode, &output, &effects);
+    liana_tensor loss = liana_shard_sum(shard, "loss", liana_loss_of(output, label, NULL));
+    liana_tensor activity = liana_shard_sum(shard, "activity", effects.penalties);
     if (!forgets(own, "activity")) loss = liana_op_add(loss, activity);
-    liana_leaf_gradients(leaf, loss, variables, liana_model_variables(own->model, leaf->graph, variables));
-    liana_leaf_effects(leaf, &effects);
+    liana_shard_gradients(shard, loss, variables, liana_model_variables(own->model, shard->graph, variables));
+    liana_shard_effects(shard, &effects);
 }
 
 static void build_update(liana_update *update, void *user)
@@ -58,7 +58,7 @@ static void build_update(liana_update *update, void *user)
 static void train(fixture *own)
 {
     const liana_step_options options = {.name = "rules",
-                                        .leaf = build_leaf,
+                                        .shard = build_shard,
                                         .update = build_update,
                                         .user = own,
                                         .components = liana__loop_components,
@@ -168,6 +168,7 @@ static void test_a_program_follows_the_formulas(void **state)
     assert_near(after[1], moved[1], 1e-6);
     assert_near(after[3], moved[3], 1e-6);
     liana_program_destroy(program);
+    liana_graph_destroy(graph);
     liana_device_close(device);
     liana_model_destroy(m);
     liana_context_destroy(own.context);
@@ -223,13 +224,13 @@ static void add_of_another_graph(liana_update *update, void *user)
     liana_update_add_loss(update, *(liana_tensor *)user);
 }
 
-static void build_small(liana_leaf *leaf, void *user)
+static void build_small(liana_shard *shard, void *user)
 {
     (void)user;
-    liana_tensor w = liana_graph_variable(leaf->graph, "w", LIANA_F32, liana_shape_of(2));
-    liana_tensor x = liana_op_cast(liana_leaf_input(leaf, "x"), LIANA_F32);
-    liana_tensor each = liana_op_multiply(liana_op_broadcast_to(w, liana_shape_of(leaf->size, 2)), x);
-    liana_leaf_gradients(leaf, liana_leaf_sum(leaf, "loss", each), &w, 1);
+    liana_tensor w = liana_graph_variable(shard->graph, "w", LIANA_F32, liana_shape_of(2));
+    liana_tensor x = liana_op_cast(liana_shard_input(shard, "x"), LIANA_F32);
+    liana_tensor each = liana_op_multiply(liana_op_broadcast_to(w, liana_shape_of(shard->size, 2)), x);
+    liana_shard_gradients(shard, liana_shard_sum(shard, "loss", each), &w, 1);
 }
 
 static void test_what_is_refused(void **state)
@@ -250,7 +251,7 @@ static void test_what_is_refused(void **state)
     const liana_component x[] = {{.name = "x", .dtype = LIANA_F32, .shape = {1, {2}}}};
     liana_step *step;
     liana_step_options options = {.name = "s",
-                                  .leaf = build_small,
+                                  .shard = build_small,
                                   .update = add_a_vector,
                                   .components = x,
                                   .num_components = 1,

@@ -17,14 +17,14 @@ enum {
 
 static const double RATE = 0.1;
 
-static void build_leaf(liana_leaf *leaf, void *user)
+static void build_shard(liana_shard *shard, void *user)
 {
     const liana__tiny_loop *own = user;
-    liana_tensor image = liana__loop_image(leaf), label = liana_leaf_input(leaf, "label"), output;
+    liana_tensor image = liana__loop_image(shard), label = liana_shard_input(shard, "label"), output;
     liana_tensor variables[MOST_WEIGHTS];
-    liana_model_call(own->model, &image, 1, &leaf->mode, &output, NULL);
-    liana_tensor loss = liana_leaf_sum(leaf, "loss", liana_loss_of(output, label, NULL));
-    liana_leaf_gradients(leaf, loss, variables, liana_model_variables(own->model, leaf->graph, variables));
+    liana_model_call(own->model, &image, 1, &shard->mode, &output, NULL);
+    liana_tensor loss = liana_shard_sum(shard, "loss", liana_loss_of(output, label, NULL));
+    liana_shard_gradients(shard, loss, variables, liana_model_variables(own->model, shard->graph, variables));
 }
 
 static void build_update(liana_update *update, void *user)
@@ -81,7 +81,7 @@ static liana__tiny_loop open_loop(const char *device)
 static liana_step *make_step(liana__tiny_loop *own, int64_t steps_per_execution, bool deterministic)
 {
     return liana__loop_step(own, &(liana_step_options){.name = "tiny",
-                                                       .leaf = build_leaf,
+                                                       .shard = build_shard,
                                                        .update = build_update,
                                                        .user = own,
                                                        .components = liana__loop_components,
@@ -123,8 +123,8 @@ static void train(const char *device, int64_t steps_per_execution, bool determin
     }
     done(liana_model_from_variables(own.model, own.variables));
     size_t at = 0;
-    for (size_t i = 0; liana_model_weight_name(own.model, i); i++) {
-        done(liana_model_get_weights(own.model, liana_model_weight_name(own.model, i), &weights));
+    for (size_t i = 0; liana_model_weight(own.model, i).name; i++) {
+        done(liana_model_get_weights(own.model, liana_model_weight(own.model, i).name, &weights));
         const size_t count = (size_t)liana_shape_size(&weights.shape);
         memcpy(made->weights + at, weights.data, count * sizeof(float));
         at += count;
@@ -192,7 +192,7 @@ static void test_refused_options(void **state)
     for (size_t i = 0; i < 2; i++) {
         liana__tiny_loop own = open_loop("cpu");
         liana_step *step;
-        const liana_step_options options = {.leaf = build_leaf,
+        const liana_step_options options = {.shard = build_shard,
                                             .update = build_update,
                                             .user = &own,
                                             .components = liana__loop_components,

@@ -172,9 +172,9 @@ typedef struct seen {
 static liana_status look(void *user, liana_fit_context *context)
 {
     seen *own = user;
-    const int64_t count = liana_fit_num_updates(context);
+    const int64_t count = liana_fit_info(context).num_updates;
     double ignored;
-    own->iterations[own->num_steps++] = liana_fit_iteration(context);
+    own->iterations[own->num_steps++] = liana_fit_info(context).iteration;
     for (int64_t i = 0; i < count; i++) {
         assert_true(liana_fit_update_metric(context, i, "loss", &own->losses[own->count]));
         own->rates[own->count++] = liana_fit_update_rate(context, i);
@@ -189,7 +189,7 @@ static liana_status look(void *user, liana_fit_context *context)
 static liana_status begin_step(void *user, liana_fit_context *context)
 {
     (void)user;
-    assert_int_equal(liana_fit_num_updates(context), 0);
+    assert_int_equal(liana_fit_info(context).num_updates, 0);
     return LIANA_OK;
 }
 

@@ -40,7 +40,7 @@ static liana_status make_example(void *user, const liana_example_address *addres
                                  liana_element *example)
 {
     (void)user, (void)address;
-    make_row(*(const int64_t *)liana_element_data(number, "value"), liana_element_output(example, "x"),
+    make_row(*(const int64_t *)liana_element_array(number, "value").data, liana_element_output(example, "x"),
              liana_element_output(example, "label"), liana_element_output(example, "weight"),
              liana_element_output(example, "counts"));
     return LIANA_OK;
@@ -236,7 +236,7 @@ static void run_estimator(liana_context *context, liana_strategy strategy, int64
                                .on_note = on_note};
     liana_estimator_create(context, &(liana_estimator_options){model_fn, &own_update, .config = config}, &estimator);
     liana_train_spec train = {.input.dataset = training, .max_steps = updates};
-    liana_estimator_train_and_evaluate(estimator, &train, &(liana_eval_spec){.input.dataset = test, .every_steps = 9});
+    liana_estimator_train(estimator, &train, &(liana_eval_spec){.input.dataset = test, .every_steps = 9});
     liana_estimator_evaluate(estimator, &(liana_eval_spec){.input.dataset = test}, &results);
     print_results("evaluation", &results);
     printf("%d updates\n", (int)liana_estimator_global_step(estimator));
@@ -251,16 +251,16 @@ static void run_estimator(liana_context *context, liana_strategy strategy, int64
 
 /* ---- steps ---- */
 
-static void build_leaf(liana_leaf *leaf, void *model)
+static void build_shard(liana_shard *shard, void *model)
 {
-    liana_tensor x = liana_leaf_input(leaf, "x"), label = liana_leaf_input(leaf, "label"), output, weights[WEIGHTS];
+    liana_tensor x = liana_shard_input(shard, "x"), label = liana_shard_input(shard, "label"), output, weights[WEIGHTS];
     liana_call_effects effects;
-    liana_model_call(model, &x, 1, &leaf->mode, &output, &effects);
-    liana_tensor each = liana_op_multiply(liana_loss_of(output, label, NULL), liana_leaf_input(leaf, "weight"));
-    each = liana_op_multiply(each, liana_op_cast(liana_leaf_input(leaf, "counts"), LIANA_F32));
-    liana_tensor loss = liana_leaf_sum(leaf, "loss", each);
-    liana_leaf_gradients(leaf, loss, weights, liana_model_variables(model, leaf->graph, weights));
-    liana_leaf_effects(leaf, &effects);
+    liana_model_call(model, &x, 1, &shard->mode, &output, &effects);
+    liana_tensor each = liana_op_multiply(liana_loss_of(output, label, NULL), liana_shard_input(shard, "weight"));
+    each = liana_op_multiply(each, liana_op_cast(liana_shard_input(shard, "counts"), LIANA_F32));
+    liana_tensor loss = liana_shard_sum(shard, "loss", each);
+    liana_shard_gradients(shard, loss, weights, liana_model_variables(model, shard->graph, weights));
+    liana_shard_effects(shard, &effects);
 }
 
 static void build_update(liana_update *update, void *model)
@@ -296,7 +296,7 @@ static void run_steps(liana_context *context, liana_strategy strategy, bool many
     liana_model *model = make_model(context);
     liana_device_open(context, "cpu", &device);
     liana_variables_create(device, &variables);
-    liana_step_options options = {.leaf = build_leaf,
+    liana_step_options options = {.shard = build_shard,
                                   .update = build_update,
                                   .user = model,
                                   .components = COMPONENTS,

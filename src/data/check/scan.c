@@ -14,7 +14,7 @@ enum { CHUNK = 32, CHUNKS_AT_ONCE = 64 };
 
 const char *const liana__finding_names[LIANA__NUM_FINDINGS] = {"bad", "lost", "overlap", "conflict", "duplicate"};
 
-/* What is kept of a record. */
+/* The facts that are kept of a record. */
 typedef struct scanned {
     liana__hash hash;
     uint64_t index : 55; /* in its part's source */
@@ -25,7 +25,7 @@ typedef struct scanned {
     uint16_t width;
 } scanned;
 
-/* What one thread works with. */
+/* The tools of one thread. */
 typedef struct worker {
     void *scratch; /* of the running part's source */
     liana__image image;

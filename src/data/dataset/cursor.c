@@ -92,7 +92,7 @@ static liana_status take_input(liana__ahead *ahead, slot *own)
     return liana__holder_copy(&own->input, &element, &own->taken, &own->error);
 }
 
-/* What the next element is made of. With the mutex held, but not while the input makes its own. */
+/* Takes the input of the next element. With the mutex held, but not while the input makes its own. */
 static void claim(liana__ahead *ahead, slot *own)
 {
     const liana_dataset *dataset = ahead->dataset;

@@ -118,20 +118,21 @@ void liana_dataset_close(liana_dataset *dataset)
     free(dataset);
 }
 
-int64_t liana_dataset_num_examples(const liana_dataset *dataset)
+static size_t cached_bytes(const liana_dataset *dataset)
 {
-    return dataset ? dataset->length : 0;
+    size_t bytes = dataset->kind->cached ? dataset->kind->cached(dataset) : 0;
+    for (size_t i = 0; i < dataset->num_inputs; i++) bytes += cached_bytes(dataset->inputs[i]);
+    return bytes;
 }
 
-bool liana_dataset_random_access(const liana_dataset *dataset)
+liana_dataset_facts liana_dataset_info(const liana_dataset *dataset)
 {
-    return dataset && dataset->random_access;
-}
-
-size_t liana_dataset_components(const liana_dataset *dataset, const liana_component **components)
-{
-    if (components) *components = dataset ? dataset->spec.components : NULL;
-    return dataset ? dataset->spec.count : 0;
+    if (!dataset) return (liana_dataset_facts){0};
+    return (liana_dataset_facts){.num_examples = dataset->length,
+                                 .random_access = dataset->random_access,
+                                 .num_components = dataset->spec.count,
+                                 .components = dataset->spec.components,
+                                 .cached_bytes = cached_bytes(dataset)};
 }
 
 void liana_dataset_set_scale(liana_dataset *dataset, liana_scale scale)

@@ -114,7 +114,7 @@ typedef struct liana__budget {
     atomic_size_t kept;
 } liana__budget;
 
-/* What the cursors of an iterator share. */
+/* The cursors of an iterator share this. */
 typedef struct liana__pace {
     int num_threads; /* threads for each stage that works ahead; 0: none */
     liana__budget *budget;
@@ -179,5 +179,8 @@ extern const liana__kind liana__stage_kind;
  * dataset itself. Padded batches below other stages stay. The caller closes *examples. NULL in *examples: the error is
  * the context's. */
 void liana__dataset_examples(const liana_dataset *dataset, liana_dataset **examples, int64_t *batch_size);
+
+/* As liana_dataset_cache, in a file. */
+liana_dataset *liana__dataset_cache_file(liana_dataset *input, const liana_cache_options *options);
 
 #endif

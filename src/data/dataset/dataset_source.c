@@ -203,7 +203,7 @@ static liana_status step(const view *own, uint64_t seed, liana_element *element,
                        "the dataset, which was said to be endless, ended after %" PRIu64 " elements", from->next);
 }
 
-/* What waits is made ahead too. */
+/* Elements that wait count as made ahead, too. */
 static void count_waiting(stream *from, waiting *place)
 {
     size_t bytes = liana__holder_bytes(&place->store);
@@ -343,7 +343,7 @@ static liana_record_address address_of(const void *handle, uint64_t index)
     uint64_t number = index;
     const liana__source *source = find_source(own, &number);
     if (source) return liana__source_address(source, number);
-    return (liana_record_address){own->dataset->name, (int64_t)index};
+    return (liana_record_address){own->dataset->name, (int64_t)index, 0};
 }
 
 static void expect(const void *handle, uint64_t index)
@@ -516,7 +516,7 @@ static bool is_batched(const liana_dataset *dataset)
     return batched;
 }
 
-/* Whoever comes from tf.data makes batches. */
+/* Users of tf.data make batches. */
 static liana_status fail_components(const liana_dataset *dataset, liana_status status, liana__error *error)
 {
     if (error && is_batched(dataset)) {

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-#include <liana/element.h>
+#include <liana/dataset.h>
 
 /* The components of a dataset's elements; names are borrowed. */
 typedef struct liana__spec {

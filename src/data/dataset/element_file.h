@@ -11,7 +11,7 @@
 #include "data/dataset/packed_element.h"
 #include "data/source/fingerprint.h"
 
-/* What the elements of a file are made of, and how. */
+/* The origin of the elements of a file, and how they are made. */
 typedef struct liana__element_file_contents {
     liana__fingerprint settings;
     liana__fingerprint sources;

@@ -3,7 +3,7 @@
 
 #include "base/denormals.h"
 
-#include <liana/iterator.h>
+#include <liana/dataset.h>
 #include <stdlib.h>
 
 struct liana_iterator {

@@ -84,6 +84,7 @@ static liana_status find_values(const liana__source *source, liana__batch_rows *
     const liana_component *component = is_label ? &label : &source->components[found];
     rows->origins[i] = found;
     rows->dtypes[i] = (liana_dtype)component->dtype;
+    rows->columns[i] = is_label ? NULL : liana__columns_only(source->columns, name);
     return check_values(wanted, component, error);
 }
 
@@ -172,10 +173,14 @@ liana_status liana__batch_rows_put(const liana__batch_rows *rows, const liana_so
         } else {
             values = record->values[origin];
         }
-        int64_t bad = liana__cast_values(from, values, wanted->dtype, row_of(rows, batch, k, i),
-                                         liana_shape_size(&wanted->shape));
-        if (bad >= 0) return fail_value(wanted, from, values, bad, error);
-        if (wanted->check) LIANA_TRY(wanted->check(wanted, row_of(rows, batch, k, i), error));
+        void *row = row_of(rows, batch, k, i);
+        int64_t bad = liana__cast_values(from, values, wanted->dtype, row, liana_shape_size(&wanted->shape));
+        liana_status status = bad >= 0        ? fail_value(wanted, from, values, bad, error)
+                              : wanted->check ? wanted->check(wanted, row, error)
+                                              : LIANA_OK;
+        if (status == LIANA_OK) continue;
+        if (rows->columns[k]) liana__fail_within(error, "column '%.100s'", rows->columns[k]);
+        return status;
     }
     return LIANA_OK;
 }

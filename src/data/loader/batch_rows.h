@@ -8,10 +8,11 @@
 typedef struct liana__batch_rows {
     size_t count;
     liana__wanted_component components[LIANA_MAX_COMPONENTS];
-    size_t sizes[LIANA_MAX_COMPONENTS];       /* bytes of one example */
-    int origins[LIANA_MAX_COMPONENTS];        /* MAKE_VALUES: the source's component, or LIANA__FROM_LABEL */
-    liana_dtype dtypes[LIANA_MAX_COMPONENTS]; /* ... and its dtype there */
-    int image;                                /* index of that component; -1: none */
+    size_t sizes[LIANA_MAX_COMPONENTS];        /* bytes of one example */
+    int origins[LIANA_MAX_COMPONENTS];         /* MAKE_VALUES: the source's component, or LIANA__FROM_LABEL */
+    liana_dtype dtypes[LIANA_MAX_COMPONENTS];  /* ... and its dtype there */
+    const char *columns[LIANA_MAX_COMPONENTS]; /* the only column that it is made of; NULL: none, or several */
+    int image;                                 /* index of that component; -1: none */
     int label;
     size_t example_size; /* bytes of one example in all components */
     size_t values_size;  /* of that, bytes of MAKE_VALUES */
@@ -34,7 +35,7 @@ liana_status liana__batch_rows_put(const liana__batch_rows *rows, const liana_so
 void liana__batch_rows_pack(const liana__batch_rows *rows, const liana__batch *batch, int64_t i, uint8_t *values);
 void liana__batch_rows_unpack(const liana__batch_rows *rows, const uint8_t *values, liana__batch *batch, int64_t i);
 
-/* All that the values of MAKE_VALUES depend on besides the record, as a text for fingerprints; `text` grows. */
+/* All that the values of MAKE_VALUES depend on, without the record, as a text for fingerprints; `text` grows. */
 void liana__batch_rows_describe(const liana__batch_rows *rows, int64_t label_offset, liana__text *text);
 
 #endif

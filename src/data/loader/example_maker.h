@@ -8,7 +8,7 @@
 
 #include <stdatomic.h>
 
-/* What all threads of a loader use to make examples. Borrowed. */
+/* All threads of a loader make examples with this. Borrowed. */
 typedef struct liana__example_plan {
     const liana__source *source;
     const liana__loader_options *options;

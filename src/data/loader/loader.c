@@ -620,6 +620,15 @@ const liana__source *liana__loader_source(const liana__loader *loader)
     return loader->source;
 }
 
+const char *liana__loader_column(const liana__loader *loader, const char *component)
+{
+    const liana__batch_rows *rows = &loader->plan.rows;
+    for (size_t i = 0; i < rows->count; i++) {
+        if (strcmp(rows->components[i].name, component) == 0) return rows->columns[i];
+    }
+    return NULL;
+}
+
 int liana__loader_num_threads(const liana__loader *loader)
 {
     return loader->num_readers;
@@ -722,7 +731,7 @@ static liana_status share_rows(const liana__loader *loader, liana__ring_slot *sl
     return liana__row_message_share(slot, loader->options.workers, error);
 }
 
-/* What is left to do for a batch that is ready; no other thread uses it. An error stays. */
+/* The last work on a batch that is ready; no other thread uses it. An error stays. */
 static liana_status finish_batch(const liana__loader *loader, liana__ring_slot *slot, liana__error *error)
 {
     if (!slot->finished) {

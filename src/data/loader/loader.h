@@ -34,7 +34,9 @@ void liana__loader_destroy(liana__loader *loader);
 /* Positions and steps in an epoch: the same in all epochs, unless there is a sampler. */
 uint64_t liana__loader_epoch_length(const liana__loader *loader, uint64_t epoch);
 uint64_t liana__loader_steps_per_epoch(const liana__loader *loader, uint64_t epoch);
-const liana__source *liana__loader_source(const liana__loader *loader);         /* borrowed */
+const liana__source *liana__loader_source(const liana__loader *loader); /* borrowed */
+/* The only column of the data that a component of its batches is made of; NULL: none, or several. */
+const char *liana__loader_column(const liana__loader *loader, const char *component);
 int liana__loader_num_threads(const liana__loader *loader);                     /* that read */
 const liana__input_workers *liana__loader_workers(const liana__loader *loader); /* NULL: none */
 /* Other ways to share steps, of as many processes and the same shards. Before `begin`; copied. */
@@ -44,7 +46,7 @@ int64_t liana__loader_batch_size(const liana__loader *loader);
 /* The cache of decoded images; NULL: none. Borrowed. */
 liana__image_cache *liana__loader_cache(const liana__loader *loader);
 
-/* What the loader has done since it was made. */
+/* The work of a loader since it was made. */
 typedef struct liana__loader_counts {
     uint64_t records_read;
     uint64_t images_decoded; /* of them; others came from the cache, or could not be used, or have no image */

@@ -9,9 +9,9 @@
 #include "data/loader/workers.h"
 
 #include <liana/augment.h>
-#include <liana/element.h>
+#include <liana/dataset.h>
 
-/* What happens to the examples left at the end of an epoch, if batch_size does not divide the number of records. With
+/* The fate of the examples left at the end of an epoch, if batch_size does not divide the number of records. With
  * steps_per_epoch there are none. */
 typedef enum liana__remainder {
     LIANA__REMAINDER_KEEP,   /* a smaller last batch */

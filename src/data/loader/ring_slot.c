@@ -136,10 +136,10 @@ void liana__ring_slot_close_gaps(liana__ring_slot *slot, const liana__batch_rows
 
 /* ---- how many ---- */
 
-/* A thread's own bytes, besides an example of the batch's size, for records and codecs. */
+/* A thread's own bytes for records and codecs, without an example of the batch's size. */
 enum { LEAST_SHARE = 64 << 10 };
 
-/* Of an example besides its rows: share, position, record, and an id of the usual length. */
+/* Of an example without its rows: share, position, record, and an id of the usual length. */
 enum { EXAMPLE_BYTES = 92 };
 
 /* The bytes of a batch and of everything that belongs to its examples; SIZE_MAX on overflow. */

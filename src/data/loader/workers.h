@@ -30,9 +30,9 @@ typedef struct liana__input_workers {
     size_t count; /* of processes; 2 or more, or 1 for tests */
     size_t self;  /* the number of this one */
     int64_t microbatch;
-    /* Sets bounds[count + 1] for a step of so many shards: process w makes the shards bounds[w] to before bounds[w +
-     * 1]. bounds[0] is 0, the last one num_shards. All processes must answer the same. The answer may change when all
-     * loaders begin anew (liana__loader_begin): then a process is gone, or has come. Any thread. */
+    /* Sets bounds[count + 1] for a step of that number of shards: process w makes the shards bounds[w] to before
+     * bounds[w + 1]. bounds[0] is 0, the last one num_shards. All processes must answer the same. The answer may change
+     * when all loaders begin anew (liana__loader_begin): then a process is gone, or has come. Any thread. */
     void (*divide)(void *user, int64_t num_shards, int64_t *bounds);
     /* Gives all processes' messages to all of them: all[count], to be freed one by one; empty of those that are
      * gone. All processes call it equally often, in one order. It is called by the thread that calls

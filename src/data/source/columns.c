@@ -238,10 +238,23 @@ bool liana__columns_use(const liana__columns *columns, const char *name)
     return false;
 }
 
-const char *liana__columns_id(const liana__columns *columns)
+const char *liana__columns_only(const liana__columns *columns, const char *name)
 {
-    const liana__column *id = liana__columns_get(columns, "id");
-    return id && id->from.count == 1 && strcmp(id->from.items[0], "*") != 0 ? id->from.items[0] : NULL;
+    const liana__column *column = liana__columns_get(columns, name);
+    return column && column->from.count == 1 && strcmp(column->from.items[0], "*") != 0 ? column->from.items[0] : NULL;
+}
+
+liana_status liana__columns_make_label(const liana__columns *columns, const char *wanted, bool *make,
+                                       liana__error *error)
+{
+    const char *only = liana__columns_only(columns, "label");
+    *make = !wanted && liana__columns_get(columns, "label");
+    if (!wanted || !liana__columns_get(columns, "label") || (only && strcmp(only, wanted) == 0)) return LIANA_OK;
+    return liana__fail(
+        error, LIANA_INVALID_ARGUMENT,
+        "data.features.label names '%.100s', but data.columns makes the component 'label' of %s%.100s%s; "
+        "expected one of both, or another name for the component",
+        wanted, only ? "'" : "", only ? only : "several columns", only ? "'" : "");
 }
 
 liana__value *liana__columns_write(const liana__columns *columns, liana__arena *arena)

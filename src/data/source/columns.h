@@ -4,7 +4,7 @@
 
 #include "base/field.h"
 
-#include <liana/element.h>
+#include <liana/array.h>
 
 enum { LIANA__DTYPE_DETECTED = -1 };
 
@@ -46,9 +46,13 @@ liana_status liana__columns_copy(const liana__columns *columns, liana__arena *ar
                                  liana__error *error) LIANA_MUST_USE;
 /* Whether a component is made of a feature of this name. `columns` may be NULL. */
 bool liana__columns_use(const liana__columns *columns, const char *name);
-/* The column or feature that the component 'id' is made of, which then gives the ids of the records. NULL: there is
- * none. */
-const char *liana__columns_id(const liana__columns *columns);
+/* The only column or feature that a component is made of; NULL: there is none, or several. That of the component 'id'
+ * gives the ids of the records. */
+const char *liana__columns_only(const liana__columns *columns, const char *name);
+/* Whether the component 'label' is made of a column. Then the records have no other label, so `wanted`, the name of the
+ * column or feature of labels (NULL: the usual names), must be that column. Errors: INVALID_ARGUMENT. */
+liana_status liana__columns_make_label(const liana__columns *columns, const char *wanted, bool *make,
+                                       liana__error *error) LIANA_MUST_USE;
 const liana__column *liana__columns_get(const liana__columns *columns, const char *name);
 
 /* The components of all columns, each followed by that of its lengths. */

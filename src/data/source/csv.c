@@ -23,6 +23,7 @@ typedef struct csv_source {
     const char **lists;
     const liana__csv_list *readers; /* [num_lists] while it is opened */
     uint64_t *starts;               /* [num_lists + 1] index of each list's first record */
+    int64_t *lines;                 /* of a table: [num_records] the line of each row, from 1; NULL: images */
     liana__csv_labels labels;
     bool skip_damage;
     liana__csv_columns columns;
@@ -59,7 +60,9 @@ static liana_record_address address(const void *handle, uint64_t index)
 {
     const csv_source *source = handle;
     size_t list = liana__part_of(source->starts, source->num_lists, index);
-    return (liana_record_address){source->lists[list], (int64_t)(index - source->starts[list])};
+    return (liana_record_address){.file = source->lists[list],
+                                  .record = (int64_t)(index - source->starts[list]),
+                                  .line = source->lines ? source->lines[index] : 0};
 }
 
 static void visit_files(const void *handle, liana_file_visitor *visit, void *user)
@@ -153,11 +156,13 @@ static liana_status find_roles(liana__csv_list *reader, const column_roles *role
                                liana__error *error)
 {
     const char *wanted = options->label_feature;
-    const char *id = options->id_feature ? options->id_feature : liana__columns_id(options->columns);
+    bool make_label;
+    const char *id = options->id_feature ? options->id_feature : liana__columns_only(options->columns, "id");
     LIANA_TRY(find_role(roles, roles->names, options->image_feature, "image", IMAGE_NAMES, COUNT(IMAGE_NAMES),
                         &reader->image, error));
-    LIANA_TRY(find_role(roles, wanted ? roles->names : roles->free, wanted, "label", LABEL_NAMES, COUNT(LABEL_NAMES),
-                        &reader->label, error));
+    LIANA_TRY(liana__columns_make_label(options->columns, wanted, &make_label, error));
+    LIANA_TRY(find_role(roles, wanted ? roles->names : roles->free, wanted, "label", LABEL_NAMES,
+                        make_label ? 0 : COUNT(LABEL_NAMES), &reader->label, error));
     return find_role(roles, roles->names, id, "id", ID_NAMES, COUNT(ID_NAMES), &reader->id, error);
 }
 
@@ -184,7 +189,7 @@ static liana_status find_named_columns(csv_source *source, liana__csv_list *read
     return liana__fail_within(error, "'%s'", reader->path);
 }
 
-/* What is named must be there. */
+/* A column that is named must be there. */
 static liana_status check_named(const liana__csv_list *reader, const liana__source_options *options,
                                 liana__error *error)
 {
@@ -324,6 +329,7 @@ static liana_status add_rows(csv_source *source, const liana__csv_list *reader, 
             file.reason = liana__arena_string(&source->files.arena, own.message);
             if (!file.reason) return liana__fail_memory(error, reader->path);
         }
+        if (source->lines) source->lines[source->files.count] = (int64_t)reader->csv.lines[row];
         LIANA_TRY(liana__image_files_add(&source->files, &file, error));
     }
     return LIANA_OK;
@@ -408,6 +414,7 @@ static liana_status find_more_columns(csv_source *source, const liana__source_op
                                   .columns = options->columns,
                                   .used = used,
                                   .num_used = num_used,
+                                  .labelled = first->label >= 0,
                                   .optional = options->columns_optional,
                                   .skip_damage = options->skip_damage};
     LIANA_TRY(liana__csv_columns_find(&request, num_rows, &source->files.arena, &source->columns, error));
@@ -490,6 +497,15 @@ static liana_status check_endings(csv_source *source, const liana__csv_list *rea
     return LIANA_OK;
 }
 
+/* Rows of tables have no file of their own that a message could name, so their lines are kept. */
+static liana_status make_lines(csv_source *source, liana__error *error)
+{
+    size_t count = 1;
+    for (size_t i = 0; i < source->num_lists; i++) count += source->readers[i].csv.num_rows;
+    source->lines = liana__arena_allocate(&source->files.arena, count * sizeof *source->lines);
+    return source->lines ? LIANA_OK : liana__fail_memory(error, "a table");
+}
+
 static liana_status fill_source(csv_source *source, liana__csv_list *readers, const liana__paths *paths,
                                 const liana__source_options *options, liana__error *error)
 {
@@ -501,6 +517,7 @@ static liana_status fill_source(csv_source *source, liana__csv_list *readers, co
     }
     LIANA_TRY(find_images(source, readers, options, error));
     if (source->base.lacks_images || options->columns) LIANA_TRY(find_more_columns(source, options, error));
+    if (source->base.lacks_images) LIANA_TRY(make_lines(source, error));
     LIANA_TRY(liana__csv_find_classes(&source->labels, options, error));
     for (size_t i = 0; i < paths->count; i++) {
         source->starts[i] = source->files.count;

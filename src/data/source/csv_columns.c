@@ -134,9 +134,10 @@ static liana_status take_all(const liana__csv_request *request, liana__csv_colum
     found->columns.items = liana__arena_allocate(found->arena, (rest.count + 1) * sizeof *found->columns.items);
     if (!found->columns.items) return liana__fail_memory(error, "a table");
     for (size_t i = 0; i < rest.count; i++) {
-        found->columns.items[found->columns.count++] = (liana__column){.name = trimmed(found->arena, rest.items[i]),
-                                                                       .from = {1, &rest.items[i]},
-                                                                       .dtype = LIANA__DTYPE_DETECTED};
+        const char *name = trimmed(found->arena, rest.items[i]);
+        if (name && request->labelled && strcmp(name, "label") == 0) continue;
+        found->columns.items[found->columns.count++] =
+            (liana__column){.name = name, .from = {1, &rest.items[i]}, .dtype = LIANA__DTYPE_DETECTED};
     }
     return found->arena->failed ? liana__fail_memory(error, "a table") : LIANA_OK;
 }

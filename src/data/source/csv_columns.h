@@ -16,11 +16,12 @@ typedef struct liana__csv_table {
 typedef struct liana__csv_request {
     const liana__csv_table *tables;
     size_t count;
-    /* What is wanted. Those of other data (a source's `columns`) have their dtypes and vocabularies already. NULL: each
-     * column that is not `used` becomes a component of its name. */
+    /* The wanted columns. Those of other data (a source's `columns`) have their dtypes and vocabularies already. NULL:
+     * each column that is not `used` becomes a component of its name. */
     const liana__columns *columns;
     const int *used; /* columns of the first file with rows that are no values: label, id, image */
     size_t num_used;
+    bool labelled;    /* the rows have labels: no component is called so by itself */
     bool optional;    /* leave out components whose columns are missing: data to predict may lack targets */
     bool skip_damage; /* most cells decide what kind a column is of, not all */
 } liana__csv_request;

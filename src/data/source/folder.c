@@ -40,7 +40,7 @@ static void close_source(void *handle)
 
 static liana_record_address address(const void *handle, uint64_t index)
 {
-    return (liana_record_address){((const folder_source *)handle)->files.items[index].path, -1};
+    return (liana_record_address){((const folder_source *)handle)->files.items[index].path, -1, 0};
 }
 
 static void visit_files(const void *handle, liana_file_visitor *visit, void *user)

@@ -48,7 +48,7 @@ static const idx_pair *pair_of(const idx_source *source, uint64_t index)
 static liana_record_address address(const void *handle, uint64_t index)
 {
     const idx_pair *pair = pair_of(handle, index);
-    return (liana_record_address){pair->images.name, (int64_t)(index - pair->start)};
+    return (liana_record_address){pair->images.name, (int64_t)(index - pair->start), 0};
 }
 
 static void visit_files(const void *handle, liana_file_visitor *visit, void *user)

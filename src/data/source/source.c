@@ -123,7 +123,7 @@ static liana_status read_plain(const liana__source *source, liana_source_record 
 
 static liana_record_address address_plain(const liana__source *source, uint64_t index)
 {
-    return (liana_record_address){((const plain_source *)source)->paths[0], (int64_t)index};
+    return (liana_record_address){((const plain_source *)source)->paths[0], (int64_t)index, 0};
 }
 
 static void visit_files_plain(const liana__source *base, liana_file_visitor *visit, void *user)
@@ -304,13 +304,14 @@ liana_status liana__source_fail_within(const liana__source *source, uint64_t ind
                                        liana__error *error)
 {
     liana_record_address address = liana__source_address(source, index);
-    char number[40] = "", id[120] = "", shown[96];
+    char line[40] = "", number[40] = "", id[120] = "", shown[96];
+    if (address.line > 0) snprintf(line, sizeof line, ", line %" PRId64, address.line);
     if (address.record >= 0) {
         snprintf(number, sizeof number, ", record %" PRId64, address.record);
         /* Where the file is the record, the id would only repeat its name. */
         if (record->id) snprintf(id, sizeof id, " (id '%s')", liana__source_id(record, shown, sizeof shown));
     }
-    return liana__fail_within(error, "'%.1024s'%s%s", address.file, number, id);
+    return liana__fail_within(error, "'%.1024s'%s%s%s", address.file, line, number, id);
 }
 
 liana_status liana__source_label(const liana__source *source, uint64_t index, const liana_source_record *record,

@@ -15,8 +15,8 @@
 #include "data/source/fingerprint.h"
 #include "remote/remote.h"
 
+#include <liana/array.h>
 #include <liana/data_parts.h>
-#include <liana/element.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -38,7 +38,7 @@ typedef enum liana__header {
 } liana__header;
 
 typedef struct liana__source_options {
-    /* Whose own kinds count besides those of sources.def; NULL: none. */
+    /* Its own kinds count too; NULL: only those of sources.def. */
     const liana_context *context;
     /* A name in sources.def, or an own one. NULL or "auto": detected from the files. */
     const char *kind;
@@ -89,7 +89,7 @@ struct liana__source {
     bool lacks_images; /* its records are values only */
     /* Without labels: what its records have instead, and how that can be used. NULL: nothing is known. */
     const char *instead_of_labels;
-    /* Components of its records besides image, label and id, with static shapes. */
+    /* Further components of its records, after image, label and id, with static shapes. */
     size_t num_components;
     const liana_component *components;
     /* How they are made, with the dtypes and vocabularies that were found: other data are opened with them to get the
@@ -100,7 +100,7 @@ struct liana__source {
     bool streams; /* records have an order of their own: the record at a position is read */
     /* Files and folders in folders of images that are no images, and were left out. */
     uint64_t num_ignored;
-    /* What of the data is not read though it looks as if it should be, as a sentence: image files of kinds that liana
+    /* Data that are not read though they look as if they should be, as a sentence: image files of kinds that liana
      * does not read. NULL: nothing. */
     const char *left_out;
     liana__remote *remote; /* the local files of its URLs */
@@ -118,7 +118,7 @@ struct liana__source {
     liana__lost *lost;
 };
 
-/* What the kind's functions get. */
+/* The handle that the kind's functions get. */
 static inline void *liana__source_handle(const liana__source *source)
 {
     return source->is_plain ? source->handle : (void *)source;
@@ -143,7 +143,7 @@ size_t liana__source_scratch_bytes(const liana__source *source, const void *scra
 /* Announces that a record will be read soon. */
 void liana__source_expect(const liana__source *source, uint64_t index);
 
-/* What the kind's functions of these names do, or what is done without them. The record has index, scratch and
+/* Call the kind's functions of these names, or do without them. The record has index, scratch and
  * error. */
 liana_status liana__source_read_record(const liana__source *source, liana_source_record *record) LIANA_MUST_USE;
 liana_record_address liana__source_local_address(const liana__source *source, uint64_t index);
@@ -175,7 +175,8 @@ liana_status liana__source_lose_file(liana__source *source, liana__arena *arena,
 void *liana__source_make(liana_source_opening *opening, size_t size);
 
 /* For an `open` that fills in the opening: makes the source. What the kind says of its records is checked, since the
- * loader relies on it. Errors: INVALID_ARGUMENT (wrong components), OUT_OF_MEMORY; the handle stays the caller's then. */
+ * loader relies on it. Errors: INVALID_ARGUMENT (wrong components), OUT_OF_MEMORY; the handle stays the caller's
+ * then. */
 liana_status liana__source_make_plain(const liana_source_opening *opening, liana__source **source, liana__error *error)
     LIANA_MUST_USE;
 /* The failure of such an `open`: its message, else the status's text. */

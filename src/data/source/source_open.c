@@ -113,8 +113,8 @@ static liana_status recognise_folder(const liana_context *context, const char *p
     return status;
 }
 
-/* What a file or folder of no known kind is: "; it is an HEIC image", "; it has 3 .heic". In the arena; NULL: out of
- * memory. */
+/* A description of a file or folder of no known kind: "; it is an HEIC image", "; it has 3 .heic". In the arena; NULL:
+ * out of memory. */
 static const char *describe_unknown(const char *path, liana__arena *arena)
 {
     uint8_t head[LIANA__SOURCE_HEAD];

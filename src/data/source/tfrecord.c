@@ -36,7 +36,7 @@ typedef struct tfrecord_source {
     liana__example_columns columns;
 } tfrecord_source;
 
-/* What a thread reads with. */
+/* The memory that a thread reads with. */
 typedef struct reading {
     liana__file_buffer buffer; /* of a record of a plain file */
     liana__example example;
@@ -97,7 +97,7 @@ static liana_record_address address(const void *handle, uint64_t index)
 {
     const tfrecord_source *source = handle;
     size_t file = file_of(source, index);
-    return (liana_record_address){file_name(&source->files[file]), (int64_t)(index - source->starts[file])};
+    return (liana_record_address){file_name(&source->files[file]), (int64_t)(index - source->starts[file]), 0};
 }
 
 static liana_status parse(const tfrecord_source *source, uint64_t index, reading *scratch, liana__error *error)
@@ -260,8 +260,10 @@ static liana_status choose_columns(tfrecord_source *source, const liana__source_
 {
     liana__feature feature;
     liana__source *base = &source->base;
+    bool make_label;
+    LIANA_TRY(liana__columns_make_label(options->columns, options->label_feature, &make_label, error));
     bool uses_label = source->label && !options->label_feature && liana__columns_use(options->columns, source->label);
-    if (uses_label) source->label = NULL;
+    if (make_label || uses_label) source->label = NULL;
     base->has_labels = source->label != NULL;
     /* Numbers, or bytes that a column reads, are no encoded image, whatever they are called. */
     bool is_image = liana__example_find(example, source->image, &feature) && feature.kind == LIANA__FEATURE_BYTES &&
@@ -280,7 +282,7 @@ static liana_status find_id(tfrecord_source *source, const liana__source_options
                             const liana__example *example, liana__error *error)
 {
     liana__feature feature;
-    const char *named = options->id_feature, *wanted = named ? named : liana__columns_id(options->columns);
+    const char *named = options->id_feature, *wanted = named ? named : liana__columns_only(options->columns, "id");
     if (named && !liana__example_find(example, named, &feature)) {
         LIANA_TRY(liana__example_list(example, named, LIANA__FEATURE_BYTES, &feature, error));
     }
@@ -291,7 +293,7 @@ static liana_status find_id(tfrecord_source *source, const liana__source_options
     return LIANA_OK;
 }
 
-/* What a record without a label has instead. */
+/* The features that a record without a label has instead. */
 static liana_status describe_labels(tfrecord_source *source, const liana__example *example, liana__error *error)
 {
     liana__text text = {0};

@@ -65,7 +65,7 @@ static liana_record_address address(const void *handle, uint64_t index)
 {
     const webdataset_source *source = handle;
     size_t file = file_of(source, index);
-    return (liana_record_address){source->files[file].name, (int64_t)(index - source->starts[file])};
+    return (liana_record_address){source->files[file].name, (int64_t)(index - source->starts[file]), 0};
 }
 
 static int64_t offset(const void *handle, uint64_t index)
@@ -96,7 +96,7 @@ static void expect(const void *handle, uint64_t index)
     if (image && tar->mapping.data) liana__mapping_expect(&tar->mapping, (size_t)image->offset, (size_t)image->size);
 }
 
-/* What one thread reads with. */
+/* The memory that one thread reads with. */
 typedef struct member_buffers {
     liana__file_buffer image;
     liana__file_buffer label;

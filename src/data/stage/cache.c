@@ -116,8 +116,9 @@ static liana_status next(liana__cursor *cursor, liana_element *element, liana__e
     return status;
 }
 
-liana_dataset *liana_dataset_cache(liana_dataset *input)
+liana_dataset *liana_dataset_cache(liana_dataset *input, const liana_cache_options *options)
 {
+    if (options) return liana__dataset_cache_file(input, options);
     liana_dataset *dataset = liana__dataset_stage(&liana__stage_cache, input, sizeof(cache));
     if (!dataset) return NULL;
     liana__error *error = &dataset->context->error;
@@ -137,18 +138,15 @@ liana_dataset *liana_dataset_cache(liana_dataset *input)
     return liana__dataset_finish(dataset, status);
 }
 
-size_t liana_dataset_cached_bytes(const liana_dataset *dataset)
+static size_t cached(const liana_dataset *dataset)
 {
-    if (!dataset) return 0;
-    size_t bytes = 0;
-    if (dataset->kind == &liana__stage_cache) bytes = atomic_load(&((cache *)dataset->own)->bytes);
-    for (size_t i = 0; i < dataset->num_inputs; i++) bytes += liana_dataset_cached_bytes(dataset->inputs[i]);
-    return bytes;
+    return atomic_load(&((cache *)dataset->own)->bytes);
 }
 
 const liana_stage_type liana__stage_cache = {
     LIANA_PART(STAGE, liana_stage_type, "cache", "Keeps the elements of the first epoch in memory."),
     .close = close_cache,
+    .cached = cached,
     .read = read_element,
     .begin = begin,
     .next = next,

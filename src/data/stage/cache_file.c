@@ -76,7 +76,7 @@ static liana_status open_file(const liana_dataset *dataset, const liana__element
     return liana__element_file_open(own->path, contents, &own->file, why, why_size, error);
 }
 
-/* The lock of the file's makers, -1 where the file system has none. Whoever had it before may have removed the file
+/* The lock of the file's makers, -1 where the file system has none. Its last holder may have removed the file
  * that it was on. */
 static int take_lock(const char *path)
 {
@@ -241,9 +241,8 @@ static bool keeps_at(const liana_dataset *dataset, const char *path)
     return found;
 }
 
-liana_dataset *liana_dataset_cache_file(liana_dataset *input, const liana_cache_file_options *options)
+liana_dataset *liana__dataset_cache_file(liana_dataset *input, const liana_cache_options *options)
 {
-    if (!LIANA__STAGE_REQUIRE(input, options)) return NULL;
     liana_dataset *dataset = liana__dataset_stage(&liana__stage_cache_file, input, sizeof(cache));
     if (!dataset) return NULL;
     liana__error *error = &dataset->context->error;

@@ -5,7 +5,7 @@
 
 #include "distribute/cluster/slice_chunks.h"
 #include "distribute/cluster/sliced_update.h"
-#include "distribute/exchange/local.h"
+#include "distribute/local_exchange.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -10,8 +10,8 @@
 #include "distribute/cluster/recovery.h"
 #include "distribute/cluster/sliced_update.h"
 #include "distribute/cluster/span.h"
+#include "distribute/cluster/worker_devices.h"
 #include "distribute/device_group.h"
-#include "distribute/worker_devices.h"
 
 #include <stdlib.h>
 

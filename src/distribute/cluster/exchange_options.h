@@ -2,7 +2,7 @@
 #ifndef LIANA_DISTRIBUTE_EXCHANGE_OPTIONS_H
 #define LIANA_DISTRIBUTE_EXCHANGE_OPTIONS_H
 
-#include "distribute/worker_devices.h"
+#include "distribute/cluster/worker_devices.h"
 
 /* What the options come to for a number of workers. */
 typedef struct liana__exchange_options {

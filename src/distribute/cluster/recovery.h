@@ -14,6 +14,9 @@
 
 #include <stdatomic.h>
 
+/* Seconds between looks at who is gone, while a message is awaited. */
+#define LIANA__BETWEEN_LOOKS 0.05
+
 /* What an operation came to: the same bytes in all processes. */
 typedef struct liana__kept_result {
     uint64_t position;
@@ -54,9 +57,6 @@ void liana__recovery_destroy(liana__recovery *recovery);
 bool liana__members_look(liana__cluster *cluster);
 /* Takes a process for dead that has closed the cluster before it sent what is awaited. */
 void liana__members_lose(liana__cluster *cluster, size_t rank);
-/* All who are left agree on a new generation; `positions` are set. Errors: UNAVAILABLE if the others have gone on
- * without this process, if this side may not go on, or if no worker is left. */
-liana_status liana__members_agree(liana__cluster *cluster, liana__error *error) LIANA_MUST_USE;
 /* Whether somebody begins a new generation who had completed fewer operations than `position` when he said so: he needs
  * all others for it. */
 bool liana__members_call_back(const liana__cluster *cluster, uint64_t position);
@@ -64,6 +64,21 @@ bool liana__members_call_back(const liana__cluster *cluster, uint64_t position);
 void liana__members_pass_on(liana__cluster *cluster);
 /* A message outside of operations: it can be received in any generation. */
 liana__message_key liana__members_close_key(void);
+
+/* Tells a process who is dead, and that this one has completed `position` operations. Errors: those of the transport. */
+liana_status liana__members_send_alarm(liana__cluster *cluster, size_t to, uint64_t position, liana__error *error)
+    LIANA_MUST_USE;
+
+/* ---- messages.c ---- */
+
+/* Of a message of the running operation. */
+liana__message_key liana__cluster_key(const liana__cluster *cluster, liana__cluster_message kind, size_t part);
+
+/* ---- generation.c ---- */
+
+/* All who are left agree on a new generation; `positions` are set. Errors: UNAVAILABLE if the others have gone on
+ * without this process, if this side may not go on, or if no worker is left. */
+liana_status liana__members_agree(liana__cluster *cluster, liana__error *error) LIANA_MUST_USE;
 
 /* ---- rounds.c ---- */
 

@@ -67,7 +67,7 @@ void liana__service_close(liana__service *service);
 
 typedef struct liana__link liana__link;
 
-/* Connects, and waits until the server has let this process in. Errors: UNAVAILABLE (nobody is there, somebody has
+/* Connects, and waits until the server has answered. Errors: UNAVAILABLE (nobody is there, somebody has
  * another key), CANCELLED (place->stop), INVALID_CONFIG, OUT_OF_MEMORY, UNIMPLEMENTED without libzmq. */
 liana_status liana__link_open(const liana__service_place *place, liana__link **link, liana__error *error)
     LIANA_MUST_USE;

@@ -30,12 +30,12 @@ void liana__message_free(liana__message *message)
 /* ---- the list ---- */
 
 #define LIANA__TRANSPORT(stem, name) extern const liana__transport liana__transport_##name;
-#include "distribute/transports.def"
+#include "distribute/transport/transports.def"
 #undef LIANA__TRANSPORT
 
 const liana__transport *const liana__transports[] = {
 #define LIANA__TRANSPORT(stem, name) &liana__transport_##name,
-#include "distribute/transports.def"
+#include "distribute/transport/transports.def"
 #undef LIANA__TRANSPORT
     NULL,
 };

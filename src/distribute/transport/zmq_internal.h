@@ -117,6 +117,8 @@ void liana__zmq_look_at_connections(liana__zmq *own);
 void liana__zmq_answer_gate(liana__zmq *own);
 /* Closes all sockets. Waits a moment for what is still to be sent to processes that are there. */
 void liana__zmq_close_sockets(liana__zmq *own);
+/* Writes this process's greeting, and returns its bytes. */
+size_t liana__zmq_write_greeting(const liana__zmq *own, char text[LIANA__GREETING_SIZE]);
 /* Sends a control frame to a process (text may be NULL), or over the ROUTER to the connection of that id. */
 void liana__zmq_send_control(liana__zmq *own, size_t rank, liana__frame_kind kind, const char *text, size_t size);
 void liana__zmq_send_over(liana__zmq *own, const void *id, size_t id_size, liana__frame_kind kind, const char *text,
@@ -138,8 +140,8 @@ void liana__zmq_door_hear(liana__zmq_door *door, int descriptor);
 /* Ends the oldest ones of too many. Call it when all events have been noted. */
 void liana__zmq_door_tidy(liana__zmq_door *door);
 
-/* zmq_meet.c: all processes meet. */
-liana_status liana__zmq_meet(liana__zmq *own, liana__error *error) LIANA_MUST_USE;
+/* zmq_greet.c: what a process answers to those that meet it. */
+
 /* Control frames of the meeting. Late ones are answered too. Without an id (id_size 0) a greeting has come over this
  * process's own connection to the sender. */
 void liana__zmq_take_greeting(liana__zmq *own, const liana__frame *frame, const void *id, size_t id_size,
@@ -147,9 +149,10 @@ void liana__zmq_take_greeting(liana__zmq *own, const liana__frame *frame, const 
 void liana__zmq_take_table(liana__zmq *own, const liana__frame *frame);
 /* While all meet: what a process answers to a greeting. */
 void liana__zmq_take_answer(liana__zmq *own, size_t rank, const liana__frame *frame);
-/* Where only the master's address is known, a master that comes back knows nobody: it greets those that still speak to
- * that address, over their connections. */
-void liana__zmq_greet_back(liana__zmq *own, const void *id, size_t id_size);
+/* While all meet: asks the first of two processes of one rank for a word, if `asks`, and decides which one has the rank. */
+void liana__zmq_settle_contests(liana__zmq *own, double now, bool asks);
+/* All have met before that was settled: the second one greets again, and is answered as one who comes later. */
+void liana__zmq_put_off_contests(liana__zmq *own);
 
 /* zmq_rounds.c: processes that come when the others have met, and how all meet once more. */
 
@@ -168,13 +171,11 @@ void liana__zmq_take_invitation(liana__zmq *own, const liana__frame *frame);
 void liana__zmq_leave_out_missing(liana__zmq *own);
 /* This process was left behind: the others go on without it, or have met in a later round. */
 void liana__zmq_note_left_behind(liana__zmq *own);
-/* A frame of a round that this process does not belong to. */
-void liana__zmq_take_stranger(liana__zmq *own, const liana__frame *frame, const void *id, size_t id_size);
+/* Where only the master's address is known, a master that comes back knows nobody: it greets those that still speak to
+ * that address, over their connections. */
+void liana__zmq_greet_back(liana__zmq *own, const void *id, size_t id_size);
 /* Forgets those that do not wait any more. */
 void liana__zmq_look_at_newcomers(liana__zmq *own);
-/* Looks what has come over this process's own connection to a process: that the others go on without this one, or that the
- * master is there again. */
-void liana__zmq_hear_answers(liana__zmq *own, size_t rank);
 /* The last word to those that wait, and from now on to those that come. */
 void liana__zmq_dismiss_newcomers(liana__zmq *own);
 /* As the members of liana__transport. */
@@ -188,7 +189,13 @@ void liana__zmq_find_round(const liana__transport_instance *instance, liana__clu
 
 /* Takes all frames that have come to the ROUTER. */
 void liana__zmq_take_frames(liana__zmq *own);
+/* Takes the frames that have come over this process's own connection to a process: while all meet its answers; later that
+ * the others go on without this one, or that the master is there again. */
+void liana__zmq_hear_answers(liana__zmq *own, size_t rank);
 /* The main function of the thread. */
 void *liana__zmq_serve(void *transport);
+
+/* zmq_meet.c: all processes meet. */
+liana_status liana__zmq_meet(liana__zmq *own, liana__error *error) LIANA_MUST_USE;
 
 #endif

@@ -19,7 +19,9 @@ struct liana__link {
     liana__zmq zmq; /* its one peer is the server */
     liana__zmq_peer server;
     char keys[256]; /* the folder, for messages */
-    bool is_connected, is_lost;
+    bool is_connected;
+    bool is_heard; /* the server has answered: it knows this connection, and keeps it */
+    bool is_lost;
     double broken_since; /* when a connection first broke while it was opened; 0: none has */
     liana__assembly assembly;
 };
@@ -78,8 +80,13 @@ static liana_status look(liana__link *link, liana__error *error)
             liana__zmq_widen(&link->server, value);
         } else if (event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) {
             link->is_connected = true;
-        } else if (link->is_connected) {
+            /* So that the server knows it, however long nothing is asked. It answers. */
+            liana__zmq_send_control(&link->zmq, 0, LIANA__FRAME_BEAT, NULL, 0);
+        } else if (link->is_heard) {
             link->is_lost = true;
+        } else if (link->is_connected) {
+            /* A server that many strangers visit ends connections that have said nothing yet (zmq_door.c). */
+            link->is_connected = false;
         } else if (event == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL && may_break(link)) {
             continue;
         } else if (event != ZMQ_EVENT_DISCONNECTED) {
@@ -99,6 +106,36 @@ static void wait_for(liana__link *link, double seconds)
     zmq_poll(items, 2, (long)(seconds * 1000) + 1);
 }
 
+static liana_status take_frame(liana__link *link, zmq_msg_t *body, bool *whole, liana__error *error)
+{
+    liana__frame frame;
+    *whole = false;
+    liana_status status = liana__frame_read(zmq_msg_data(body), zmq_msg_size(body), &frame, error);
+    if (status != LIANA_OK) return liana__fail_within(error, "the server at %s", link->server.address);
+    if (frame.kind == LIANA__FRAME_REFUSAL) {
+        link->is_lost = true;
+        return liana__fail(error, LIANA_UNAVAILABLE, "the server at %s refuses this process: %.*s",
+                           link->server.address, (int)(frame.num_bytes < 1024 ? frame.num_bytes : 1024),
+                           (const char *)frame.bytes);
+    }
+    /* Before that no answer to a request can come. */
+    const bool is_first = !link->is_heard;
+    link->is_heard = true;
+    if (is_first || frame.kind != LIANA__FRAME_DATA) return LIANA_OK;
+    return liana__assembly_add(&link->assembly, &frame, NULL, NULL, whole, error);
+}
+
+/* Takes a frame, if one has come. */
+static liana_status take_next(liana__link *link, bool *found, bool *whole, liana__error *error)
+{
+    zmq_msg_t body;
+    zmq_msg_init(&body);
+    *found = zmq_msg_recv(&body, link->server.socket, ZMQ_DONTWAIT) >= 0;
+    const liana_status status = *found ? take_frame(link, &body, whole, error) : LIANA_OK;
+    zmq_msg_close(&body);
+    return status;
+}
+
 static liana_status connect_to(liana__link *link, const liana__service_place *place, liana__error *error)
 {
     LIANA_TRY(prepare(link, place, error));
@@ -106,12 +143,10 @@ static liana_status connect_to(liana__link *link, const liana__service_place *pl
     if (!link->server.monitor) return liana__fail_memory(error, "a connection");
     double end = liana__clock_seconds() + place->timeout;
     for (;;) {
+        bool found, whole;
         LIANA_TRY(look(link, error));
-        if (link->is_connected) {
-            /* So that the server knows it, however long nothing is asked. */
-            liana__zmq_send_control(&link->zmq, 0, LIANA__FRAME_BEAT, NULL, 0);
-            return LIANA_OK;
-        }
+        LIANA_TRY(take_next(link, &found, &whole, error));
+        if (link->is_heard) return LIANA_OK;
         if (place->stop && place->stop(place->user)) {
             return liana__fail(error, LIANA_CANCELLED, "stopped while it waited for the server at %s", place->address);
         }
@@ -200,32 +235,11 @@ liana_status liana__link_send(liana__link *link, const liana__service_message *m
     return LIANA_OK;
 }
 
-static liana_status take_frame(liana__link *link, zmq_msg_t *body, bool *whole, liana__error *error)
-{
-    liana__frame frame;
-    *whole = false;
-    liana_status status = liana__frame_read(zmq_msg_data(body), zmq_msg_size(body), &frame, error);
-    if (status != LIANA_OK) return liana__fail_within(error, "the server at %s", link->server.address);
-    if (frame.kind == LIANA__FRAME_REFUSAL) {
-        link->is_lost = true;
-        return liana__fail(error, LIANA_UNAVAILABLE, "the server at %s refuses this process: %.*s",
-                           link->server.address, (int)(frame.num_bytes < 1024 ? frame.num_bytes : 1024),
-                           (const char *)frame.bytes);
-    }
-    if (frame.kind != LIANA__FRAME_DATA) return LIANA_OK;
-    return liana__assembly_add(&link->assembly, &frame, NULL, NULL, whole, error);
-}
-
 liana_status liana__link_receive(liana__link *link, liana__service_message *message, liana__error *error)
 {
     for (;;) {
-        zmq_msg_t body;
-        bool whole = false;
-        zmq_msg_init(&body);
-        bool found = zmq_msg_recv(&body, link->server.socket, ZMQ_DONTWAIT) >= 0;
-        liana_status status = found ? take_frame(link, &body, &whole, error) : LIANA_OK;
-        zmq_msg_close(&body);
-        LIANA_TRY(status);
+        bool found, whole = false;
+        LIANA_TRY(take_next(link, &found, &whole, error));
         if (whole) break;
         if (found) continue;
         LIANA_TRY(look(link, error));

@@ -6,6 +6,8 @@
 #include "base/descriptor.h"
 #include "base/text.h"
 
+#include <liana/context.h>
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -273,6 +275,17 @@ void liana__zmq_close_sockets(liana__zmq *own)
 }
 
 /* ---- sending what is no message ---- */
+
+size_t liana__zmq_write_greeting(const liana__zmq *own, char text[LIANA__GREETING_SIZE])
+{
+    liana__greeting greeting = {.num_workers = own->place.num_workers,
+                                .num_servers = own->place.num_servers,
+                                .process = (uint64_t)getpid()};
+    snprintf(greeting.version, sizeof greeting.version, "%s", liana_version());
+    snprintf(greeting.address, sizeof greeting.address, "%s", own->address);
+    gethostname(greeting.host, sizeof greeting.host - 1);
+    return liana__greeting_write(&greeting, text);
+}
 
 static bool make_frame(const liana__zmq *own, uint64_t sequence, liana__frame_kind kind, const char *text, size_t size,
                        zmq_msg_t *message)

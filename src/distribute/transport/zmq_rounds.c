@@ -6,7 +6,6 @@
 
 #include "base/clock.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,28 +89,6 @@ void liana__zmq_take_newcomer(liana__zmq *own, const liana__frame *frame, const 
     if (own->takes_leave) liana__zmq_dismiss_newcomers(own);
 }
 
-/* What a process of an older round sends again and again. */
-static bool is_beat(const liana__frame *frame)
-{
-    return frame->kind == LIANA__FRAME_BEAT || frame->kind == LIANA__FRAME_DEAD;
-}
-
-void liana__zmq_take_stranger(liana__zmq *own, const liana__frame *frame, const void *id, size_t id_size)
-{
-    static const char text[] = "the others took this process for dead, and go on without it";
-    if (!own->has_thread) {
-        const bool speaks_to_old = is_beat(frame) || frame->kind == LIANA__FRAME_DATA;
-        if (speaks_to_old) liana__zmq_greet_back(own, id, id_size);
-        liana__zmq_take_answer(own, frame->sender, frame);
-        return;
-    }
-    if (frame->cluster > own->cluster) {
-        if (!own->has_invitation) liana__zmq_note_left_behind(own);
-    } else if (is_beat(frame) && frame->incarnation != own->peers[frame->sender].newcomer.incarnation) {
-        liana__zmq_send_refusal(own, id, id_size, text);
-    }
-}
-
 void liana__zmq_look_at_newcomers(liana__zmq *own)
 {
     const double now = liana__clock_seconds();
@@ -120,37 +97,6 @@ void liana__zmq_look_at_newcomers(liana__zmq *own)
         /* A master that comes back greets when it hears a heartbeat. */
         const double longest = newcomer->id_size ? silence : silence + own->place.heartbeat;
         if (now - newcomer->last_heard > longest) own->peers[i].waits = false;
-    }
-}
-
-/* A frame that has come over this process's own connection to that rank. */
-static void take_answer(liana__zmq *own, size_t rank, zmq_msg_t *message)
-{
-    liana__frame frame;
-    if (liana__frame_read(zmq_msg_data(message), zmq_msg_size(message), &frame, NULL) != LIANA_OK) return;
-    if (frame.cluster - own->first_round > UINT32_MAX) return;
-    if (frame.kind == LIANA__FRAME_REFUSAL) liana__zmq_note_left_behind(own);
-    if (frame.kind == LIANA__FRAME_HELLO && frame.sender == rank) liana__zmq_take_greeting(own, &frame, NULL, 0, NULL);
-}
-
-static bool hear_answer(liana__zmq *own, size_t rank)
-{
-    liana__zmq_peer *peer = &own->peers[rank];
-    zmq_msg_t message;
-    zmq_msg_init(&message);
-    pthread_mutex_lock(&peer->mutex);
-    const bool found = peer->socket && zmq_msg_recv(&message, peer->socket, ZMQ_DONTWAIT) >= 0;
-    pthread_mutex_unlock(&peer->mutex);
-    if (found) take_answer(own, rank, &message);
-    zmq_msg_close(&message);
-    return found;
-}
-
-void liana__zmq_hear_answers(liana__zmq *own, size_t rank)
-{
-    /* Of one who speaks without end no more is heard. */
-    enum { MOST = 256 };
-    for (int count = 0; count < MOST && hear_answer(own, rank); count++) {
     }
 }
 
@@ -234,6 +180,13 @@ void liana__zmq_take_invitation(liana__zmq *own, const liana__frame *frame)
         liana__invitation_read(frame->bytes, frame->num_bytes, own->base.num_ranks, &round, absent, NULL) == LIANA_OK;
     if (fits && round.number > own->round.number && !absent[own->base.rank]) go_to_round(own, &round);
     free(absent);
+}
+
+void liana__zmq_greet_back(liana__zmq *own, const void *id, size_t id_size)
+{
+    char text[LIANA__GREETING_SIZE];
+    if (!own->place.master || own->base.rank != 0 || id_size == 0) return;
+    liana__zmq_send_over(own, id, id_size, LIANA__FRAME_HELLO, text, liana__zmq_write_greeting(own, text));
 }
 
 static void send_invitation(liana__zmq *own, const liana__cluster_round *round, size_t rank, const void *id,

@@ -107,6 +107,29 @@ static void take_frame(liana__zmq *own, const liana__frame *frame, zmq_msg_t *bo
     }
 }
 
+/* What a process of an older round sends again and again. */
+static bool is_beat(const liana__frame *frame)
+{
+    return frame->kind == LIANA__FRAME_BEAT || frame->kind == LIANA__FRAME_DEAD;
+}
+
+/* A frame of a round that this process does not belong to. */
+static void take_stranger(liana__zmq *own, const liana__frame *frame, const void *id, size_t id_size)
+{
+    static const char text[] = "the others took this process for dead, and go on without it";
+    if (!own->has_thread) {
+        const bool speaks_to_old = is_beat(frame) || frame->kind == LIANA__FRAME_DATA;
+        if (speaks_to_old) liana__zmq_greet_back(own, id, id_size);
+        liana__zmq_take_answer(own, frame->sender, frame);
+        return;
+    }
+    if (frame->cluster > own->cluster) {
+        if (!own->has_invitation) liana__zmq_note_left_behind(own);
+    } else if (is_beat(frame) && frame->incarnation != own->peers[frame->sender].newcomer.incarnation) {
+        liana__zmq_send_refusal(own, id, id_size, text);
+    }
+}
+
 static void take_bytes(liana__zmq *own, zmq_msg_t *id, zmq_msg_t *body)
 {
     liana__frame frame;
@@ -125,7 +148,7 @@ static void take_bytes(liana__zmq *own, zmq_msg_t *id, zmq_msg_t *body)
     if (is_known && frame.cluster == own->cluster) {
         take_frame(own, &frame, body);
     } else {
-        liana__zmq_take_stranger(own, &frame, zmq_msg_data(id), zmq_msg_size(id));
+        take_stranger(own, &frame, zmq_msg_data(id), zmq_msg_size(id));
     }
 }
 
@@ -154,6 +177,47 @@ void liana__zmq_take_frames(liana__zmq *own)
 {
     /* Now and then other things must be done too. */
     for (int i = 0; i < 256 && take_one(own); i++) {
+    }
+}
+
+/* A frame that has come over this process's own connection to that rank. */
+static void take_answer(liana__zmq *own, size_t rank, zmq_msg_t *message)
+{
+    liana__frame frame;
+    liana__error error = {0};
+    const liana_status status = liana__frame_read(zmq_msg_data(message), zmq_msg_size(message), &frame, &error);
+    if (status == LIANA_UNAVAILABLE && !own->has_thread && own->failure.status == LIANA_OK) {
+        liana__fail(&own->failure, LIANA_UNAVAILABLE, "rank %zu at %s: %s", rank, own->peers[rank].address,
+                    error.message);
+    }
+    if (status != LIANA_OK || (own->has_thread && frame.cluster - own->first_round > UINT32_MAX)) return;
+    if (frame.kind == LIANA__FRAME_HELLO && frame.sender == rank) {
+        liana__zmq_take_greeting(own, &frame, NULL, 0, NULL);
+    } else if (!own->has_thread) {
+        liana__zmq_take_answer(own, rank, &frame);
+    } else if (frame.kind == LIANA__FRAME_REFUSAL) {
+        liana__zmq_note_left_behind(own);
+    }
+}
+
+static bool hear_answer(liana__zmq *own, size_t rank)
+{
+    liana__zmq_peer *peer = &own->peers[rank];
+    zmq_msg_t message;
+    zmq_msg_init(&message);
+    pthread_mutex_lock(&peer->mutex);
+    const bool found = peer->socket && zmq_msg_recv(&message, peer->socket, ZMQ_DONTWAIT) >= 0;
+    pthread_mutex_unlock(&peer->mutex);
+    if (found) take_answer(own, rank, &message);
+    zmq_msg_close(&message);
+    return found;
+}
+
+void liana__zmq_hear_answers(liana__zmq *own, size_t rank)
+{
+    /* Of one who speaks without end no more is heard. */
+    enum { MOST = 256 };
+    for (int count = 0; count < MOST && hear_answer(own, rank); count++) {
     }
 }
 

@@ -276,6 +276,10 @@ static void take_bytes(liana__service *service, zmq_msg_t *id, zmq_msg_t *body)
         status = liana__fail(&error, LIANA_INVALID_DATA,
                              "this is 'liana server', which offers devices; a process of a training belongs elsewhere");
     } else if (status == LIANA_OK && frame.kind != LIANA__FRAME_DATA) {
+        /* A client that has come in: now it knows that its connection is kept. */
+        if (frame.kind == LIANA__FRAME_BEAT) {
+            liana__zmq_send_over(&service->zmq, zmq_msg_data(id), zmq_msg_size(id), LIANA__FRAME_BEAT, NULL, 0);
+        }
         return;
     }
     service_client *client = find_id(service, id);

@@ -27,7 +27,7 @@ static bool applicable_bf16(const liana__node *node, const char **reason)
 {
     if (!liana__applicable_bf16(node, reason) || !liana__applicable_countable(node, reason)) return false;
     if (node->op != &liana__op_conv2d_kernel_gradient) return true;
-    const liana__geometry g = liana__conv2d_geometry(node);
+    const liana__geometry g = liana__conv_geometry(node);
     *reason = "strides, and cells of the window that see only padding";
     return (g.strides[0] == 1 && g.strides[1] == 1) || (!has_idle_cell(&g, 0) && !has_idle_cell(&g, 1));
 }
@@ -35,8 +35,8 @@ static bool applicable_bf16(const liana__node *node, const char **reason)
 static liana_status prepare_as(const liana__node *node, liana_dtype dtype, liana__prepared *prepared,
                                liana__error *error)
 {
-    const liana__geometry geometry = liana__conv2d_geometry(node);
-    liana__conv_pass pass = liana__conv_pass_of(&liana__conv2d_family, node);
+    const liana__geometry geometry = liana__conv_geometry(node);
+    liana__conv_pass pass = liana__conv_pass_of(node);
     return liana__onednn_prepare_conv(pass, dtype, &geometry, prepared, error);
 }
 
@@ -47,8 +47,8 @@ static liana_status prepare(const liana__node *node, liana__prepared *prepared, 
 
 static liana_status cut(const liana__node *node, liana__prepared *prepared, liana__error *error)
 {
-    const liana__geometry geometry = liana__conv2d_geometry(node);
-    liana__conv_pass pass = liana__conv_pass_of(&liana__conv2d_family, node);
+    const liana__geometry geometry = liana__conv_geometry(node);
+    liana__conv_pass pass = liana__conv_pass_of(node);
     return liana__onednn_cut_conv(pass, node->inputs[0]->dtype, &geometry, prepared, error);
 }
 
@@ -82,8 +82,8 @@ static liana_status prepare_widened(const liana__node *node, liana__prepared *pr
 
 static liana_status cut_widened(const liana__node *node, liana__prepared *prepared, liana__error *error)
 {
-    const liana__geometry geometry = liana__conv2d_geometry(node);
-    liana__conv_pass pass = liana__conv_pass_of(&liana__conv2d_family, node);
+    const liana__geometry geometry = liana__conv_geometry(node);
+    liana__conv_pass pass = liana__conv_pass_of(node);
     LIANA_TRY(liana__onednn_cut_conv(pass, LIANA_F32, &geometry, liana__widened_plain(prepared), error));
     liana__widened_use_cut(prepared, liana__onednn_find_part);
     return LIANA_OK;

@@ -259,7 +259,6 @@ static liana__hlo lower_swish_gradient(liana__lowering *l, liana__hlo narrow_x, 
 enum { FLOATS = 1, INTEGERS = 2, BOOLS = 4, NUMBERS = FLOATS | INTEGERS, ANY = NUMBERS | BOOLS };
 
 typedef struct binary_row {
-    const liana__op *op;
     double (*value)(double a, double b);
     void (*gradient)(liana__gradient *gradient); /* NULL: zero */
     int accepts;
@@ -300,18 +299,9 @@ typedef struct binary_row {
     X(swish_gradient, swish_gradient_value, swish_gradient_gradient, FLOATS, false, LIANA__FOLLOWS,                 \
       BY(lower_swish_gradient), "dy times the derivative of swish at x")
 
-static const binary_row rows[] = {
-#define BINARY_ROW(name, value, gradient, accepts, gives_bool, precision, stablehlo, doc) \
-    {&liana__op_##name, value, gradient, accepts, gives_bool, stablehlo},
-    BINARY_ROWS(BINARY_ROW)
-#undef BINARY_ROW
-};
-
-static const binary_row *find_row(const liana__op *op)
+static const binary_row *row_of(const liana__op *op)
 {
-    const binary_row *row = rows;
-    while (row->op != op) row++;
-    return row;
+    return op->details;
 }
 
 static int dtype_class(liana_dtype dtype)
@@ -321,7 +311,7 @@ static int dtype_class(liana_dtype dtype)
 
 static liana_status infer_binary(liana__infer *infer)
 {
-    const binary_row *row = find_row(infer->op);
+    const binary_row *row = row_of(infer->op);
     LIANA_TRY(liana__infer_same_dtype(infer, 0, 1));
     infer->dtype = infer->inputs[0]->dtype;
     if (!(dtype_class(infer->dtype) & row->accepts)) {
@@ -339,7 +329,7 @@ static liana_status infer_binary(liana__infer *infer)
 
 static void binary_gradient(liana__gradient *gradient)
 {
-    const binary_row *row = find_row(gradient->node->op);
+    const binary_row *row = row_of(gradient->node->op);
     if (!row->gradient) return;
     row->gradient(gradient);
     for (int i = 0; i < 2; i++) {
@@ -351,7 +341,7 @@ static void binary_gradient(liana__gradient *gradient)
 
 static liana_status lower_binary(liana__lowering *l, const liana__node *node)
 {
-    const binary_row *row = find_row(node->op);
+    const binary_row *row = row_of(node->op);
     liana__hlo a = liana__hlo_input(l, node, 0), b = liana__hlo_input(l, node, 1);
     if (row->compose) return liana__hlo_give(l, node, row->compose(l, a, b));
     if (row->comparison) return liana__hlo_give(l, node, liana__hlo_compare(l, row->comparison, a, b));
@@ -364,7 +354,7 @@ static bool run_integers(const liana__op *op, liana_dtype dtype, const void *a, 
                          void *dst, int64_t k)
 {
     bool wide = dtype == LIANA_S64 || dtype == LIANA_U64;
-    if (!wide || find_row(op)->gives_bool) return false;
+    if (!wide || row_of(op)->gives_bool) return false;
     uint64_t x = ((const uint64_t *)a)[i], y = ((const uint64_t *)b)[j], z;
     bool is_signed = dtype == LIANA_S64;
     bool less = is_signed ? (int64_t)x < (int64_t)y : x < y;
@@ -392,7 +382,7 @@ static bool run_integers(const liana__op *op, liana_dtype dtype, const void *a, 
 static liana_status run_reference(const liana__call *call)
 {
     const liana__node *node = call->node;
-    double (*value)(double, double) = find_row(node->op)->value;
+    double (*value)(double, double) = row_of(node->op)->value;
     liana_dtype dtype = node->inputs[0]->dtype;
     int64_t strides_a[LIANA_MAX_RANK], strides_b[LIANA_MAX_RANK], index[LIANA_MAX_RANK] = {0};
     liana__broadcast_strides(liana__input_shape(node, 0), &node->shape, strides_a);
@@ -415,24 +405,23 @@ static liana_status run_reference(const liana__call *call)
     return LIANA_OK;
 }
 
-static const liana__kernel reference = {.name = "reference", .run = run_reference};
-
 static const liana__kernel *const kernels[] = {LIANA__BF16_VECTOR_KERNELS(binary), LIANA__VECTOR_KERNELS(compare),
-                                               &reference, NULL};
+                                               LIANA__REFERENCE(run_reference)};
 
-#define BINARY_OP(op_name, value_, gradient_, accepts_, gives_bool_, precision_, stablehlo_, doc_) \
-    const liana__op liana__op_##op_name = {.name = #op_name,                                       \
-                                           .doc = doc_,                                            \
-                                           .min_inputs = 2,                                        \
-                                           .max_inputs = 2,                                        \
-                                           .infer = infer_binary,                                  \
-                                           .gradient = binary_gradient,                            \
-                                           .placement = LIANA__PLACE_IN_PLACE,                     \
-                                           .precision = precision_,                                \
-                                           .cost = liana__cost_element_wise,                       \
-                                           .parts = liana__parts_element_wise,                     \
-                                           .lower = lower_binary,                                  \
-                                           .kernels = kernels};
+#define BINARY_OP(op_name, value_, gradient_, accepts_, gives_bool_, precision_, stablehlo_, doc_)                  \
+    const liana__op liana__op_##op_name = {.name = #op_name,                                                        \
+                                           .doc = doc_,                                                             \
+                                           .num_inputs = 2,                                                         \
+                                           .infer = infer_binary,                                                   \
+                                           .gradient = binary_gradient,                                             \
+                                           .placement = LIANA__PLACE_IN_PLACE,                                      \
+                                           .precision = precision_,                                                 \
+                                           .cost = liana__cost_element_wise,                                        \
+                                           .parts = liana__parts_element_wise,                                      \
+                                           .lower = lower_binary,                                                   \
+                                           .kernels = kernels,                                                      \
+                                           .details = &(const binary_row){value_, gradient_, accepts_, gives_bool_, \
+                                                                          stablehlo_}};
 BINARY_ROWS(BINARY_OP)
 #undef BINARY_OP
 

@@ -144,13 +144,11 @@ static liana_status run_reference(const liana__call *call)
 }
 
 static const liana__kernel strided = {.name = "strided", .run = run_strided};
-static const liana__kernel reference = {.name = "reference", .run = run_reference};
 
 const liana__op liana__op_select = {
     .name = "select",
     .doc = "a where the condition is true, else b.",
-    .min_inputs = 3,
-    .max_inputs = 3,
+    .num_inputs = 3,
     .infer = infer_select,
     .gradient = select_gradient,
     .precision = LIANA__FOLLOWS,
@@ -158,7 +156,7 @@ const liana__op liana__op_select = {
     .cost = liana__cost_element_wise,
     .parts = liana__parts_element_wise,
     .lower = lower_select,
-    .kernels = (const liana__kernel *const[]){&strided, &reference, NULL},
+    .kernels = LIANA__KERNELS(&strided, LIANA__REFERENCE(run_reference)),
 };
 
 liana_tensor liana_op_select_at(liana_location here, liana_tensor condition, liana_tensor a, liana_tensor b)

@@ -203,7 +203,6 @@ static liana__hlo lower_swish(liana__lowering *l, liana__hlo x)
 enum { FLOATS = 1, SIGNED = 2, UNSIGNED = 4, BOOLS = 8, NUMBERS = FLOATS | SIGNED | UNSIGNED };
 
 typedef struct unary_row {
-    const liana__op *op;
     double (*value)(double x);
     liana_tensor (*gradient)(liana_tensor x, liana_tensor y, liana_tensor dy); /* NULL: zero */
     int accepts;
@@ -241,18 +240,9 @@ typedef struct unary_row {
     X(swish, swish_value, swish_input_gradient, FLOATS, false, LIANA__FOLLOWS, BY(lower_swish), "x / (1 + e^-x)")    \
     X(tanh, tanh, tanh_gradient, FLOATS, false, LIANA__FOLLOWS, AS("tanh"), "Hyperbolic tangent.")
 
-static const unary_row rows[] = {
-#define UNARY_ROW(name, value, gradient, accepts, gives_bool, precision, stablehlo, doc) \
-    {&liana__op_##name, value, gradient, accepts, gives_bool, stablehlo},
-    UNARY_ROWS(UNARY_ROW)
-#undef UNARY_ROW
-};
-
-static const unary_row *find_row(const liana__op *op)
+static const unary_row *row_of(const liana__op *op)
 {
-    const unary_row *row = rows;
-    while (row->op != op) row++;
-    return row;
+    return op->details;
 }
 
 static int dtype_class(liana_dtype dtype)
@@ -264,7 +254,7 @@ static int dtype_class(liana_dtype dtype)
 
 static liana_status infer_unary(liana__infer *infer)
 {
-    const unary_row *row = find_row(infer->op);
+    const unary_row *row = row_of(infer->op);
     LIANA_TRY(liana__infer_like_input(infer));
     if (!(dtype_class(infer->dtype) & row->accepts)) {
         return liana__infer_fail(infer, "%s is not defined for %s; use liana_op_cast first", infer->op->name,
@@ -276,14 +266,14 @@ static liana_status infer_unary(liana__infer *infer)
 
 static void unary_gradient(liana__gradient *gradient)
 {
-    const unary_row *row = find_row(gradient->node->op);
+    const unary_row *row = row_of(gradient->node->op);
     if (!row->gradient) return;
     gradient->input_gradients[0] = row->gradient(gradient->inputs[0], gradient->output, gradient->output_gradient);
 }
 
 static liana_status lower_unary(liana__lowering *l, const liana__node *node)
 {
-    const unary_row *row = find_row(node->op);
+    const unary_row *row = row_of(node->op);
     liana__hlo x = liana__hlo_input(l, node, 0);
     return liana__hlo_give(l, node, row->compose ? row->compose(l, x) : liana__hlo_unary(l, row->stablehlo, x));
 }
@@ -309,7 +299,7 @@ static bool run_integer(const liana__op *op, liana_dtype dtype, const void *src,
 static liana_status run_reference(const liana__call *call)
 {
     const liana__node *node = call->node;
-    double (*value)(double) = find_row(node->op)->value;
+    double (*value)(double) = row_of(node->op)->value;
     liana_dtype dtype = node->inputs[0]->dtype;
     int64_t size = liana_shape_size(&node->shape);
     for (int64_t i = 0; i < size; i++) {
@@ -319,26 +309,25 @@ static liana_status run_reference(const liana__call *call)
     return LIANA_OK;
 }
 
-static const liana__kernel reference = {.name = "reference", .run = run_reference};
+static const liana__kernel *const kernels[] = {LIANA__BF16_VECTOR_KERNELS(unary), LIANA__REFERENCE(run_reference)};
 
-static const liana__kernel *const kernels[] = {LIANA__BF16_VECTOR_KERNELS(unary), &reference, NULL};
-
-#define UNARY_OP(op_name, value_, gradient_, accepts_, gives_bool_, precision_, stablehlo_, doc_) \
-    const liana__op liana__op_##op_name = {.name = #op_name,                                      \
-                                           .doc = doc_,                                           \
-                                           .min_inputs = 1,                                       \
-                                           .max_inputs = 1,                                       \
-                                           .infer = infer_unary,                                  \
-                                           .gradient = unary_gradient,                            \
-                                           .placement = LIANA__PLACE_IN_PLACE,                    \
-                                           .precision = precision_,                               \
-                                           .cost = liana__cost_element_wise,                      \
-                                           .parts = liana__parts_element_wise,                    \
-                                           .lower = lower_unary,                                  \
-                                           .kernels = kernels};                                   \
-    liana_tensor liana_op_##op_name##_at(liana_location here, liana_tensor x)                     \
-    {                                                                                             \
-        return liana__build1(here, &liana__op_##op_name, x, NULL);                                \
+#define UNARY_OP(op_name, value_, gradient_, accepts_, gives_bool_, precision_, stablehlo_, doc_)                  \
+    const liana__op liana__op_##op_name = {.name = #op_name,                                                       \
+                                           .doc = doc_,                                                            \
+                                           .num_inputs = 1,                                                        \
+                                           .infer = infer_unary,                                                   \
+                                           .gradient = unary_gradient,                                             \
+                                           .placement = LIANA__PLACE_IN_PLACE,                                     \
+                                           .precision = precision_,                                                \
+                                           .cost = liana__cost_element_wise,                                       \
+                                           .parts = liana__parts_element_wise,                                     \
+                                           .lower = lower_unary,                                                   \
+                                           .kernels = kernels,                                                     \
+                                           .details = &(const unary_row){value_, gradient_, accepts_, gives_bool_, \
+                                                                         stablehlo_}};                             \
+    liana_tensor liana_op_##op_name##_at(liana_location here, liana_tensor x)                                      \
+    {                                                                                                              \
+        return liana__build1(here, &liana__op_##op_name, x, NULL);                                                 \
     }
 UNARY_ROWS(UNARY_OP)
 #undef UNARY_OP

@@ -9,15 +9,10 @@
 static const char *const activation_names[] = {"linear", "relu", "relu6", "swish", NULL};
 
 static const liana__field fields[] = {
-    {.name = "epsilon",
-     .kind = LIANA__FIELD_FLOAT,
-     .offset = offsetof(liana__batch_norm_attributes, epsilon),
-     .doc = "Added to the variance, so that a constant channel does not divide by zero."},
-    {.name = "activation",
-     .kind = LIANA__FIELD_ENUM,
-     .offset = offsetof(liana__batch_norm_attributes, activation),
-     .names = activation_names,
-     .doc = "The activation of the normalised images."},
+    LIANA__FIELD_ROW(liana__batch_norm_attributes, epsilon, FLOAT,
+                     .doc = "Added to the variance, so that a constant channel does not divide by zero."),
+    LIANA__FIELD_ROW(liana__batch_norm_attributes, activation, ENUM, .names = activation_names,
+                     .doc = "The activation of the normalised images."),
 };
 static const liana__fields attributes = {"batch_norm_activation", sizeof(liana__batch_norm_attributes), 2, fields};
 
@@ -252,68 +247,59 @@ static liana__parts input_gradient_parts(const liana__node *node)
 
 /* ---- the ops; the kernels are batch_norm's ---- */
 
-static const liana__kernel training_reference = {.name = "reference", .run = run_training};
-static const liana__kernel inference_reference = {.name = "reference", .run = run_inference};
-static const liana__kernel gradient_sums_reference = {.name = "reference", .run = run_gradient_sums};
-static const liana__kernel input_gradient_reference = {.name = "reference", .run = run_input_gradient};
-
 const liana__op liana__op_batch_norm_training_activation = {
     .name = "batch_norm_training_activation",
     .doc = "batch_norm_training, an optional residual that is added, and an activation.",
     .attributes = &attributes,
-    .min_inputs = 4,
-    .max_inputs = 5,
+    .num_inputs = 4,
+    .more_inputs = 1,
     .infer = infer_training,
     .placement = LIANA__PLACE_IN_PLACE,
     .cost = cost_of,
     .parts = training_parts,
     .lower = liana__lower_cpu_only,
-    .kernels =
-        (const liana__kernel *const[]){LIANA__BF16_VECTOR_KERNELS(batch_norm_training), &training_reference, NULL},
+    .kernels = LIANA__KERNELS(LIANA__BF16_VECTOR_KERNELS(batch_norm_training), LIANA__REFERENCE(run_training)),
 };
 
 const liana__op liana__op_batch_norm_inference_activation = {
     .name = "batch_norm_inference_activation",
     .doc = "batch_norm_inference, an optional residual that is added, and an activation.",
     .attributes = &attributes,
-    .min_inputs = 5,
-    .max_inputs = 6,
+    .num_inputs = 5,
+    .more_inputs = 1,
     .infer = infer_inference,
     .placement = LIANA__PLACE_IN_PLACE,
     .cost = cost_of,
     .parts = inference_parts,
     .lower = liana__lower_cpu_only,
-    .kernels =
-        (const liana__kernel *const[]){LIANA__BF16_VECTOR_KERNELS(batch_norm_inference), &inference_reference, NULL},
+    .kernels = LIANA__KERNELS(LIANA__BF16_VECTOR_KERNELS(batch_norm_inference), LIANA__REFERENCE(run_inference)),
 };
 
 const liana__op liana__op_batch_norm_activation_gradient_sums = {
     .name = "batch_norm_activation_gradient_sums",
     .doc = "batch_norm_gradient_sums of what the activation lets pass of dy.",
     .attributes = &attributes,
-    .min_inputs = 5,
-    .max_inputs = 5,
+    .num_inputs = 5,
     .infer = infer_gradient_sums,
     .cost = cost_of,
     .parts = gradient_sums_parts,
     .merge = liana__batch_norm_merge_sums,
     .lower = liana__lower_cpu_only,
-    .kernels = (const liana__kernel *const[]){LIANA__BF16_VECTOR_KERNELS(batch_norm_gradient_sums),
-                                              &gradient_sums_reference, NULL},
+    .kernels =
+        LIANA__KERNELS(LIANA__BF16_VECTOR_KERNELS(batch_norm_gradient_sums), LIANA__REFERENCE(run_gradient_sums)),
 };
 
 const liana__op liana__op_batch_norm_activation_input_gradient = {
     .name = "batch_norm_activation_input_gradient",
     .doc = "batch_norm_input_gradient of what the activation lets pass of dy.",
     .attributes = &attributes,
-    .min_inputs = 6,
-    .max_inputs = 6,
+    .num_inputs = 6,
     .infer = infer_input_gradient,
     .placement = LIANA__PLACE_IN_PLACE,
     .cost = cost_of,
     .parts = input_gradient_parts,
     .note_whole = liana__batch_norm_note_rows,
     .lower = liana__lower_cpu_only,
-    .kernels = (const liana__kernel *const[]){LIANA__BF16_VECTOR_KERNELS(batch_norm_input_gradient),
-                                              &input_gradient_reference, NULL},
+    .kernels =
+        LIANA__KERNELS(LIANA__BF16_VECTOR_KERNELS(batch_norm_input_gradient), LIANA__REFERENCE(run_input_gradient)),
 };

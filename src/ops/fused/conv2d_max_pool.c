@@ -2,26 +2,17 @@
 #include "ops/fused/conv2d_max_pool.h"
 #include "stablehlo/lowering.h"
 
-#include "ops/conv/conv2d.h"
+#include "ops/conv/convolution.h"
 
 static const liana__field fields[] = {
-    {.name = "window",
-     .kind = LIANA__FIELD_SECTION,
-     .offset = offsetof(liana__conv2d_max_pool_attributes, window),
-     .section = &liana__window_fields,
-     .doc = "How the kernel slides over the images."},
-    {.name = "pool",
-     .kind = LIANA__FIELD_INT_PAIR,
-     .offset = offsetof(liana__conv2d_max_pool_attributes, pool),
-     .doc = "Height and width of the pooling's window; its strides are the same."},
-    {.name = "relu",
-     .kind = LIANA__FIELD_BOOL,
-     .offset = offsetof(liana__conv2d_max_pool_attributes, relu),
-     .doc = "Whether relu is applied to the pooled values."},
-    {.name = "size",
-     .kind = LIANA__FIELD_INT_PAIR,
-     .offset = offsetof(liana__conv2d_max_pool_attributes, size),
-     .doc = "Height and width of the result, which do not follow from the inputs."},
+    LIANA__FIELD_ROW(liana__conv2d_max_pool_attributes, window, SECTION, .section = &liana__window_fields,
+                     .doc = "How the kernel slides over the images."),
+    LIANA__FIELD_ROW(liana__conv2d_max_pool_attributes, pool, INT_PAIR,
+                     .doc = "Height and width of the pooling's window; its strides are the same."),
+    LIANA__FIELD_ROW(liana__conv2d_max_pool_attributes, relu, BOOL,
+                     .doc = "Whether relu is applied to the pooled values."),
+    LIANA__FIELD_ROW(liana__conv2d_max_pool_attributes, size, INT_PAIR,
+                     .doc = "Height and width of the result, which do not follow from the inputs."),
 };
 static const liana__fields forward_fields = {"pooled convolution", sizeof(liana__conv2d_max_pool_attributes), 3,
                                              fields};
@@ -288,7 +279,7 @@ static void cost_of(const liana__node *node, liana__cost *cost)
     int64_t taps = node->op == &liana__op_conv2d_max_pool ? p.pool[0] * p.pool[1] : 1;
     g.output[0] = p.pooled[0] * taps;
     g.output[1] = p.pooled[1];
-    liana__conv_cost(&g, cost);
+    liana__conv_cost_of_geometry(&g, cost);
 }
 
 /* Two results may be equal up to rounding, and either win. */
@@ -299,16 +290,11 @@ static int64_t count_values(const liana__node *node)
 
 /* ---- the ops ---- */
 
-static const liana__kernel forward_reference = {.name = "reference", .run = run_forward};
-static const liana__kernel input_gradient_reference = {.name = "reference", .run = run_input_gradient};
-static const liana__kernel kernel_gradient_reference = {.name = "reference", .run = run_kernel_gradient};
-
 const liana__op liana__op_conv2d_max_pool = {
     .name = "conv2d_max_pool",
     .doc = "Max pooling of conv2d + bias, and the index of each window's maximum.",
     .attributes = &forward_fields,
-    .min_inputs = 3,
-    .max_inputs = 3,
+    .num_inputs = 3,
     .infer = infer_forward,
     .cost = cost_of,
     .continuous = count_values,
@@ -318,33 +304,31 @@ const liana__op liana__op_conv2d_max_pool = {
 #if defined(LIANA_X86)
             &liana__conv2d_max_pool_winograd_avx512, &liana__conv2d_max_pool_winograd_avx2,
 #endif
-            LIANA__VECTOR_KERNELS(conv2d_max_pool), &forward_reference, NULL},
+            LIANA__VECTOR_KERNELS(conv2d_max_pool), LIANA__REFERENCE(run_forward)},
 };
 
 const liana__op liana__op_conv2d_max_pool_input_gradient = {
     .name = "conv2d_max_pool_input_gradient",
     .doc = "The gradient of conv2d_max_pool with respect to its images, from its result, dy and the kernel.",
     .attributes = &gradient_fields,
-    .min_inputs = 3,
-    .max_inputs = 3,
+    .num_inputs = 3,
     .infer = infer_input_gradient,
     .cost = cost_of,
     .lower = liana__lower_cpu_only,
-    .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(conv2d_max_pool_input_gradient),
-                                              &input_gradient_reference, NULL},
+    .kernels =
+        LIANA__KERNELS(LIANA__VECTOR_KERNELS(conv2d_max_pool_input_gradient), LIANA__REFERENCE(run_input_gradient)),
 };
 
 const liana__op liana__op_conv2d_max_pool_kernel_gradient = {
     .name = "conv2d_max_pool_kernel_gradient",
     .doc = "The gradient of conv2d_max_pool with respect to its kernel, from the images, its result and dy.",
     .attributes = &gradient_fields,
-    .min_inputs = 3,
-    .max_inputs = 3,
+    .num_inputs = 3,
     .infer = infer_kernel_gradient,
     .cost = cost_of,
     .lower = liana__lower_cpu_only,
-    .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(conv2d_max_pool_kernel_gradient),
-                                              &kernel_gradient_reference, NULL},
+    .kernels =
+        LIANA__KERNELS(LIANA__VECTOR_KERNELS(conv2d_max_pool_kernel_gradient), LIANA__REFERENCE(run_kernel_gradient)),
 };
 
 liana_tensor liana__op_conv2d_max_pool_at(liana_location here, liana_tensor x, liana_tensor kernel, liana_tensor bias,

@@ -176,33 +176,28 @@ static void cost_of(const liana__node *node, liana__cost *cost)
     cost->family = "softmax and loss";
 }
 
-static const liana__kernel loss_reference = {.name = "reference", .run = run_loss};
-static const liana__kernel gradient_reference = {.name = "reference", .run = run_gradient};
-
 const liana__op liana__op_sparse_softmax_cross_entropy = {
     .name = "sparse_softmax_cross_entropy",
     .doc = "-log softmax(logits)[label] for each row; NaN if the label is outside [0, classes).",
-    .min_inputs = 2,
-    .max_inputs = 2,
+    .num_inputs = 2,
     .infer = infer_inputs,
     .gradient = cross_entropy_gradient,
     .cost = cost_of,
     .parts = liana__parts_all_inputs,
     .lower = lower_loss,
-    .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(cross_entropy), &loss_reference, NULL},
+    .kernels = LIANA__KERNELS(LIANA__VECTOR_KERNELS(cross_entropy), LIANA__REFERENCE(run_loss)),
 };
 
 const liana__op liana__op_sparse_softmax_cross_entropy_gradient = {
     .name = "sparse_softmax_cross_entropy_gradient",
     .doc = "(softmax(logits) - one_hot(labels)) dy for each row: the gradient of the cross-entropy.",
-    .min_inputs = 3,
-    .max_inputs = 3,
+    .num_inputs = 3,
     .infer = infer_gradient,
     .gradient = gradient_gradient,
     .cost = cost_of,
     .parts = liana__parts_all_inputs,
     .lower = lower_gradient,
-    .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(cross_entropy_gradient), &gradient_reference, NULL},
+    .kernels = LIANA__KERNELS(LIANA__VECTOR_KERNELS(cross_entropy_gradient), LIANA__REFERENCE(run_gradient)),
 };
 
 liana_tensor liana_op_sparse_softmax_cross_entropy_at(liana_location here, liana_tensor logits, liana_tensor labels)

@@ -9,10 +9,7 @@ typedef struct in_top_k_attributes {
 } in_top_k_attributes;
 
 static const liana__field fields[] = {
-    {.name = "k",
-     .kind = LIANA__FIELD_INT,
-     .offset = offsetof(in_top_k_attributes, k),
-     .doc = "The number of classes that may be guessed."},
+    LIANA__FIELD_ROW(in_top_k_attributes, k, INT, .doc = "The number of classes that may be guessed."),
 };
 static const liana__fields attributes = {"in_top_k", sizeof(in_top_k_attributes), 1, fields};
 
@@ -80,20 +77,17 @@ static liana_status run_reference(const liana__call *call)
     return LIANA_OK;
 }
 
-static const liana__kernel reference = {.name = "reference", .run = run_reference};
-
 const liana__op liana__op_in_top_k = {
     .name = "in_top_k",
     .doc = "Whether the target of each row is among its k largest predictions.",
     .attributes = &attributes,
-    .min_inputs = 2,
-    .max_inputs = 2,
+    .num_inputs = 2,
     .infer = infer_in_top_k,
     .gradient = liana__no_gradient,
     .cost = liana__cost_reduction,
     .parts = liana__parts_all_inputs,
     .lower = lower_in_top_k,
-    .kernels = (const liana__kernel *const[]){&reference, NULL},
+    .kernels = LIANA__KERNELS(LIANA__REFERENCE(run_reference)),
 };
 
 liana_tensor liana_op_in_top_k_at(liana_location here, liana_tensor predictions, liana_tensor targets, int64_t k)

@@ -7,10 +7,8 @@
 #include <math.h>
 
 static const liana__field fields[] = {
-    {.name = "epsilon",
-     .kind = LIANA__FIELD_FLOAT,
-     .offset = offsetof(liana__batch_norm_attributes, epsilon),
-     .doc = "Added to the variance, so that a constant channel does not divide by zero."},
+    LIANA__FIELD_ROW(liana__batch_norm_attributes, epsilon, FLOAT,
+                     .doc = "Added to the variance, so that a constant channel does not divide by zero."),
 };
 static const liana__fields attributes = {"batch_norm", sizeof(liana__batch_norm_attributes), 1, fields};
 
@@ -540,17 +538,10 @@ void liana__batch_norm_merge_sums(const liana__node *node, const void *parts, si
 
 /* ---- the ops ---- */
 
-static const liana__kernel statistics_reference = {.name = "reference", .run = run_statistics};
-static const liana__kernel training_reference = {.name = "reference", .run = run_training};
-static const liana__kernel inference_reference = {.name = "reference", .run = run_inference};
-static const liana__kernel gradient_sums_reference = {.name = "reference", .run = run_gradient_sums};
-static const liana__kernel input_gradient_reference = {.name = "reference", .run = run_input_gradient};
-
 const liana__op liana__op_batch_norm_statistics = {
     .name = "batch_norm_statistics",
     .doc = "Mean and population variance of each channel.",
-    .min_inputs = 1,
-    .max_inputs = 1,
+    .num_inputs = 1,
     .infer = infer_statistics,
     .gradient = statistics_gradient,
     .precision = LIANA__SUMS,
@@ -558,16 +549,14 @@ const liana__op liana__op_batch_norm_statistics = {
     .parts = statistics_parts,
     .merge = merge_statistics,
     .lower = lower_statistics,
-    .kernels =
-        (const liana__kernel *const[]){LIANA__BF16_VECTOR_KERNELS(batch_norm_statistics), &statistics_reference, NULL},
+    .kernels = LIANA__KERNELS(LIANA__BF16_VECTOR_KERNELS(batch_norm_statistics), LIANA__REFERENCE(run_statistics)),
 };
 
 const liana__op liana__op_batch_norm_training = {
     .name = "batch_norm_training",
     .doc = "Normalisation by the statistics of the same images, through which the gradient also flows.",
     .attributes = &attributes,
-    .min_inputs = 4,
-    .max_inputs = 4,
+    .num_inputs = 4,
     .infer = infer_training,
     .gradient = training_gradient,
     .with_activation = &liana__op_batch_norm_training_activation,
@@ -577,16 +566,14 @@ const liana__op liana__op_batch_norm_training = {
     .cost = normalise_cost,
     .parts = normalise_parts,
     .lower = lower_training,
-    .kernels =
-        (const liana__kernel *const[]){LIANA__BF16_VECTOR_KERNELS(batch_norm_training), &training_reference, NULL},
+    .kernels = LIANA__KERNELS(LIANA__BF16_VECTOR_KERNELS(batch_norm_training), LIANA__REFERENCE(run_training)),
 };
 
 const liana__op liana__op_batch_norm_inference = {
     .name = "batch_norm_inference",
     .doc = "Normalisation by given statistics.",
     .attributes = &attributes,
-    .min_inputs = 5,
-    .max_inputs = 5,
+    .num_inputs = 5,
     .infer = infer_inference,
     .gradient = inference_gradient,
     .with_activation = &liana__op_batch_norm_inference_activation,
@@ -596,16 +583,14 @@ const liana__op liana__op_batch_norm_inference = {
     .cost = normalise_cost,
     .parts = normalise_parts,
     .lower = lower_inference,
-    .kernels =
-        (const liana__kernel *const[]){LIANA__BF16_VECTOR_KERNELS(batch_norm_inference), &inference_reference, NULL},
+    .kernels = LIANA__KERNELS(LIANA__BF16_VECTOR_KERNELS(batch_norm_inference), LIANA__REFERENCE(run_inference)),
 };
 
 const liana__op liana__op_batch_norm_gradient_sums = {
     .name = "batch_norm_gradient_sums",
     .doc = "The sums over each channel of dy and of dy times the normalised images.",
     .attributes = &attributes,
-    .min_inputs = 3,
-    .max_inputs = 3,
+    .num_inputs = 3,
     .infer = infer_gradient_sums,
     .gradient = gradient_sums_gradient,
     .precision = LIANA__SUMS,
@@ -614,16 +599,15 @@ const liana__op liana__op_batch_norm_gradient_sums = {
     .parts = gradient_sums_parts,
     .merge = liana__batch_norm_merge_sums,
     .lower = lower_gradient_sums,
-    .kernels = (const liana__kernel *const[]){LIANA__BF16_VECTOR_KERNELS(batch_norm_gradient_sums),
-                                              &gradient_sums_reference, NULL},
+    .kernels =
+        LIANA__KERNELS(LIANA__BF16_VECTOR_KERNELS(batch_norm_gradient_sums), LIANA__REFERENCE(run_gradient_sums)),
 };
 
 const liana__op liana__op_batch_norm_input_gradient = {
     .name = "batch_norm_input_gradient",
     .doc = "The gradient of batch_norm_training with respect to its images.",
     .attributes = &attributes,
-    .min_inputs = 5,
-    .max_inputs = 5,
+    .num_inputs = 5,
     .infer = infer_input_gradient,
     .gradient = input_gradient_gradient,
     .precision = LIANA__FOLLOWS,
@@ -633,8 +617,8 @@ const liana__op liana__op_batch_norm_input_gradient = {
     .parts = input_gradient_parts,
     .note_whole = liana__batch_norm_note_rows,
     .lower = lower_input_gradient,
-    .kernels = (const liana__kernel *const[]){LIANA__BF16_VECTOR_KERNELS(batch_norm_input_gradient),
-                                              &input_gradient_reference, NULL},
+    .kernels =
+        LIANA__KERNELS(LIANA__BF16_VECTOR_KERNELS(batch_norm_input_gradient), LIANA__REFERENCE(run_input_gradient)),
 };
 
 liana_tensor liana_op_batch_norm_statistics_at(liana_location here, liana_tensor x)

@@ -7,19 +7,11 @@
 #include <stdlib.h>
 
 static const liana__field fields[] = {
-    {.name = "size",
-     .kind = LIANA__FIELD_INT_PAIR,
-     .offset = offsetof(liana__pool_attributes, size),
-     .doc = "The window's height and width."},
-    {.name = "window",
-     .kind = LIANA__FIELD_SECTION,
-     .offset = offsetof(liana__pool_attributes, window),
-     .section = &liana__window_fields,
-     .doc = "How the window slides over the images."},
-    {.name = "input",
-     .kind = LIANA__FIELD_INT_PAIR,
-     .offset = offsetof(liana__pool_attributes, input),
-     .doc = "Height and width of the result, which do not follow from the inputs."},
+    LIANA__FIELD_ROW(liana__pool_attributes, size, INT_PAIR, .doc = "The window's height and width."),
+    LIANA__FIELD_ROW(liana__pool_attributes, window, SECTION, .section = &liana__window_fields,
+                     .doc = "How the window slides over the images."),
+    LIANA__FIELD_ROW(liana__pool_attributes, input, INT_PAIR,
+                     .doc = "Height and width of the result, which do not follow from the inputs."),
 };
 static const liana__fields pool_fields = {"pooling", sizeof(liana__pool_attributes), 2, fields};
 static const liana__fields gradient_fields = {"pooling gradient", sizeof(liana__pool_attributes), 3, fields};
@@ -358,70 +350,59 @@ static void cost_of(const liana__node *node, liana__cost *cost)
 
 /* ---- the ops ---- */
 
-static const liana__kernel max_reference = {.name = "reference", .run = run_max};
-static const liana__kernel max_gradient_reference = {.name = "reference", .run = run_max_gradient};
-static const liana__kernel average_reference = {.name = "reference", .run = run_average};
-static const liana__kernel average_gradient_reference = {.name = "reference", .run = run_average_gradient};
-
 const liana__op liana__op_max_pool2d = {
     .name = "max_pool2d",
     .doc = "The maximum of each window.",
     .attributes = &pool_fields,
-    .min_inputs = 1,
-    .max_inputs = 1,
+    .num_inputs = 1,
     .infer = infer_forward,
     .gradient = max_gradient,
     .precision = LIANA__FOLLOWS,
     .cost = cost_of,
     .parts = liana__parts_all_inputs,
     .lower = lower_max,
-    .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(max_pool2d), &max_reference, NULL},
+    .kernels = LIANA__KERNELS(LIANA__VECTOR_KERNELS(max_pool2d), LIANA__REFERENCE(run_max)),
 };
 
 const liana__op liana__op_max_pool2d_gradient = {
     .name = "max_pool2d_gradient",
     .doc = "The gradient of max_pool2d, from its images and dy.",
     .attributes = &pool_fields,
-    .min_inputs = 2,
-    .max_inputs = 2,
+    .num_inputs = 2,
     .infer = infer_max_gradient,
     .precision = LIANA__FOLLOWS,
     .cost = cost_of,
     .parts = liana__parts_all_inputs,
     .lower = lower_max_gradient,
-    .kernels =
-        (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(max_pool2d_gradient), &max_gradient_reference, NULL},
+    .kernels = LIANA__KERNELS(LIANA__VECTOR_KERNELS(max_pool2d_gradient), LIANA__REFERENCE(run_max_gradient)),
 };
 
 const liana__op liana__op_average_pool2d = {
     .name = "average_pool2d",
     .doc = "The mean of each window, without the padding.",
     .attributes = &pool_fields,
-    .min_inputs = 1,
-    .max_inputs = 1,
+    .num_inputs = 1,
     .infer = infer_forward,
     .gradient = average_gradient,
     .precision = LIANA__FOLLOWS,
     .cost = cost_of,
     .parts = liana__parts_all_inputs,
     .lower = lower_average,
-    .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(average_pool2d), &average_reference, NULL},
+    .kernels = LIANA__KERNELS(LIANA__VECTOR_KERNELS(average_pool2d), LIANA__REFERENCE(run_average)),
 };
 
 const liana__op liana__op_average_pool2d_gradient = {
     .name = "average_pool2d_gradient",
     .doc = "The gradient of average_pool2d, from dy.",
     .attributes = &gradient_fields,
-    .min_inputs = 1,
-    .max_inputs = 1,
+    .num_inputs = 1,
     .infer = infer_average_gradient,
     .gradient = average_gradient_gradient,
     .precision = LIANA__FOLLOWS,
     .cost = cost_of,
     .parts = liana__parts_all_inputs,
     .lower = lower_average_gradient,
-    .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(average_pool2d_gradient),
-                                              &average_gradient_reference, NULL},
+    .kernels = LIANA__KERNELS(LIANA__VECTOR_KERNELS(average_pool2d_gradient), LIANA__REFERENCE(run_average_gradient)),
 };
 
 static liana__pool_attributes attributes_of(const liana_pool_options *options)

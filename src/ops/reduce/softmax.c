@@ -113,36 +113,31 @@ static liana__parts parts_of(const liana__node *node)
     return node->shape.rank > 1 ? liana__parts_all_inputs(node) : (liana__parts){0};
 }
 
-static const liana__kernel softmax_reference = {.name = "reference", .run = run_softmax};
-static const liana__kernel log_softmax_reference = {.name = "reference", .run = run_log_softmax};
-
 /* A row is read before it is written. */
 const liana__op liana__op_softmax = {
     .name = "softmax",
     .doc = "e^x / sum(e^x) over the last axis.",
-    .min_inputs = 1,
-    .max_inputs = 1,
+    .num_inputs = 1,
     .infer = infer_softmax,
     .gradient = softmax_gradient,
     .placement = LIANA__PLACE_IN_PLACE,
     .cost = cost_of,
     .parts = parts_of,
     .lower = lower_softmax,
-    .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(softmax), &softmax_reference, NULL},
+    .kernels = LIANA__KERNELS(LIANA__VECTOR_KERNELS(softmax), LIANA__REFERENCE(run_softmax)),
 };
 
 const liana__op liana__op_log_softmax = {
     .name = "log_softmax",
     .doc = "log(softmax(x)) over the last axis.",
-    .min_inputs = 1,
-    .max_inputs = 1,
+    .num_inputs = 1,
     .infer = infer_softmax,
     .gradient = log_softmax_gradient,
     .placement = LIANA__PLACE_IN_PLACE,
     .cost = cost_of,
     .parts = parts_of,
     .lower = lower_log_softmax,
-    .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(log_softmax), &log_softmax_reference, NULL},
+    .kernels = LIANA__KERNELS(LIANA__VECTOR_KERNELS(log_softmax), LIANA__REFERENCE(run_log_softmax)),
 };
 
 liana_tensor liana_op_softmax_at(liana_location here, liana_tensor x)

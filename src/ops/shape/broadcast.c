@@ -8,10 +8,7 @@ typedef struct broadcast_attributes {
 } broadcast_attributes;
 
 static const liana__field fields[] = {
-    {.name = "shape",
-     .kind = LIANA__FIELD_INTS,
-     .offset = offsetof(broadcast_attributes, shape),
-     .doc = "The new shape."},
+    LIANA__FIELD_ROW(broadcast_attributes, shape, INTS, .doc = "The new shape."),
 };
 static const liana__fields attributes = {"broadcast_to", sizeof(broadcast_attributes), 1, fields};
 
@@ -74,20 +71,18 @@ static liana_status run_strided(const liana__call *call)
 }
 
 static const liana__kernel strided = {.name = "strided", .run = run_strided};
-static const liana__kernel reference = {.name = "reference", .run = run_reference};
 
 const liana__op liana__op_broadcast_to = {
     .name = "broadcast_to",
     .doc = "Repeats a tensor to a larger shape, by numpy's rule.",
     .attributes = &attributes,
-    .min_inputs = 1,
-    .max_inputs = 1,
+    .num_inputs = 1,
     .infer = infer_broadcast,
     .gradient = broadcast_gradient,
     .parts = liana__parts_element_wise,
     .precision = LIANA__MOVES_DATA,
     .lower = lower_broadcast,
-    .kernels = (const liana__kernel *const[]){&strided, &reference, NULL},
+    .kernels = LIANA__KERNELS(&strided, LIANA__REFERENCE(run_reference)),
 };
 
 liana_tensor liana_op_broadcast_to_at(liana_location here, liana_tensor x, liana_shape shape)

@@ -11,10 +11,7 @@ typedef struct concat_attributes {
 enum { MAX_INPUTS = 1024 };
 
 static const liana__field fields[] = {
-    {.name = "axis",
-     .kind = LIANA__FIELD_INT,
-     .offset = offsetof(concat_attributes, axis),
-     .doc = "The axis along which the inputs are joined."},
+    LIANA__FIELD_ROW(concat_attributes, axis, INT, .doc = "The axis along which the inputs are joined."),
 };
 static const liana__fields concat_fields = {"concat", sizeof(concat_attributes), 1, fields};
 
@@ -168,15 +165,14 @@ static liana__parts parts_of(const liana__node *node)
 
 static const liana__kernel planes = {.name = "planes", .applicable = are_planes, .run = run_planes};
 static const liana__kernel rows = {.name = "rows", .run = run_rows};
-static const liana__kernel reference = {.name = "reference", .run = run_reference};
-static const liana__kernel *const kernels[] = {&planes, &rows, &reference, NULL};
+static const liana__kernel *const kernels[] = {&planes, &rows, LIANA__REFERENCE(run_reference)};
 
 const liana__op liana__op_concat = {
     .name = "concat",
     .doc = "Joins tensors along an axis.",
     .attributes = &concat_fields,
-    .min_inputs = 1,
-    .max_inputs = MAX_INPUTS,
+    .num_inputs = 1,
+    .more_inputs = MAX_INPUTS - 1,
     .infer = infer_concat,
     .gradient = concat_gradient,
     .parts = parts_of,

@@ -9,10 +9,7 @@ typedef struct gather_attributes {
 } gather_attributes;
 
 static const liana__field gather_fields[] = {
-    {.name = "axis",
-     .kind = LIANA__FIELD_INT,
-     .offset = offsetof(gather_attributes, axis),
-     .doc = "The axis that is indexed."},
+    LIANA__FIELD_ROW(gather_attributes, axis, INT, .doc = "The axis that is indexed."),
 };
 static const liana__fields gather_table = {"gather", sizeof(gather_attributes), 1, gather_fields};
 
@@ -22,14 +19,8 @@ typedef struct scatter_attributes {
 } scatter_attributes;
 
 static const liana__field scatter_fields[] = {
-    {.name = "axis",
-     .kind = LIANA__FIELD_INT,
-     .offset = offsetof(scatter_attributes, axis),
-     .doc = "The axis that is indexed."},
-    {.name = "size",
-     .kind = LIANA__FIELD_INT,
-     .offset = offsetof(scatter_attributes, size),
-     .doc = "The length of that axis."},
+    LIANA__FIELD_ROW(scatter_attributes, axis, INT, .doc = "The axis that is indexed."),
+    LIANA__FIELD_ROW(scatter_attributes, size, INT, .doc = "The length of that axis."),
 };
 static const liana__fields scatter_table = {"scatter_add", sizeof(scatter_attributes), 2, scatter_fields};
 
@@ -199,35 +190,31 @@ static liana_status run_scatter(const liana__call *call)
 }
 
 static const liana__kernel gather_rows = {.name = "rows", .run = run_gather_rows};
-static const liana__kernel gather_reference = {.name = "reference", .run = run_gather};
 static const liana__kernel scatter_f32 = {.name = "f32", .applicable = liana__applicable_f32, .run = run_scatter_f32};
-static const liana__kernel scatter_reference = {.name = "reference", .run = run_scatter};
 
 const liana__op liana__op_gather = {
     .name = "gather",
     .doc = "The input's slices along an axis at given indices, which are clamped to the range.",
     .attributes = &gather_table,
-    .min_inputs = 2,
-    .max_inputs = 2,
+    .num_inputs = 2,
     .infer = infer_gather,
     .gradient = gather_gradient,
     .precision = LIANA__MOVES_DATA,
     .cost = liana__cost_result_only,
     .lower = lower_gather,
-    .kernels = (const liana__kernel *const[]){&gather_rows, &gather_reference, NULL},
+    .kernels = LIANA__KERNELS(&gather_rows, LIANA__REFERENCE(run_gather)),
 };
 
 const liana__op liana__op_scatter_add = {
     .name = "scatter_add",
     .doc = "Zeros to which slices are added along an axis at given indices: the gradient of gather.",
     .attributes = &scatter_table,
-    .min_inputs = 2,
-    .max_inputs = 2,
+    .num_inputs = 2,
     .infer = infer_scatter,
     .gradient = scatter_gradient,
     .cost = liana__cost_reduction,
     .lower = lower_scatter,
-    .kernels = (const liana__kernel *const[]){&scatter_f32, &scatter_reference, NULL},
+    .kernels = LIANA__KERNELS(&scatter_f32, LIANA__REFERENCE(run_scatter)),
 };
 
 liana_tensor liana_op_gather_at(liana_location here, liana_tensor x, liana_tensor indices, int64_t axis)

@@ -1,5 +1,5 @@
 /* numpy's indexing as text, and gather_nd: both are built of slice, gather and reshape. */
-#include <liana/indexing.h>
+#include <liana/ops.h>
 
 #include "ir/graph.h"
 #include "ops/ops.h"

@@ -10,19 +10,9 @@ typedef struct iota_attributes {
 } iota_attributes;
 
 static const liana__field fields[] = {
-    {.name = "dtype",
-     .kind = LIANA__FIELD_ENUM,
-     .offset = offsetof(iota_attributes, dtype),
-     .names = liana__dtype_names,
-     .doc = "The result's dtype."},
-    {.name = "shape",
-     .kind = LIANA__FIELD_INTS,
-     .offset = offsetof(iota_attributes, shape),
-     .doc = "The result's shape."},
-    {.name = "axis",
-     .kind = LIANA__FIELD_INT,
-     .offset = offsetof(iota_attributes, axis),
-     .doc = "The axis along which elements are counted."},
+    LIANA__FIELD_ROW(iota_attributes, dtype, ENUM, .names = liana__dtype_names, .doc = "The result's dtype."),
+    LIANA__FIELD_ROW(iota_attributes, shape, INTS, .doc = "The result's shape."),
+    LIANA__FIELD_ROW(iota_attributes, axis, INT, .doc = "The axis along which elements are counted."),
 };
 static const liana__fields attributes = {"iota", sizeof(iota_attributes), sizeof fields / sizeof *fields, fields};
 
@@ -78,8 +68,6 @@ static liana_status run_reference(const liana__call *call)
     return LIANA_OK;
 }
 
-static const liana__kernel reference = {.name = "reference", .run = run_reference};
-
 const liana__op liana__op_iota = {
     .name = "iota",
     .doc = "Each element is its index along an axis.",
@@ -87,7 +75,7 @@ const liana__op liana__op_iota = {
     .infer = infer_iota,
     .gradient = liana__no_gradient,
     .lower = lower_iota,
-    .kernels = (const liana__kernel *const[]){&reference, NULL},
+    .kernels = LIANA__KERNELS(LIANA__REFERENCE(run_reference)),
 };
 
 liana_tensor liana_op_iota_at(liana_location here, liana_graph *graph, liana_dtype dtype, liana_shape shape,

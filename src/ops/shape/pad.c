@@ -7,22 +7,10 @@
 #include "stablehlo/lowering.h"
 
 static const liana__field fields[] = {
-    {.name = "low",
-     .kind = LIANA__FIELD_INTS,
-     .offset = offsetof(liana__pad_attributes, low),
-     .doc = "Cells before the first element of each axis."},
-    {.name = "high",
-     .kind = LIANA__FIELD_INTS,
-     .offset = offsetof(liana__pad_attributes, high),
-     .doc = "Cells after the last element of each axis."},
-    {.name = "interior",
-     .kind = LIANA__FIELD_INTS,
-     .offset = offsetof(liana__pad_attributes, interior),
-     .doc = "Cells between two neighbours of each axis."},
-    {.name = "value",
-     .kind = LIANA__FIELD_FLOAT,
-     .offset = offsetof(liana__pad_attributes, value),
-     .doc = "The value of the cells."},
+    LIANA__FIELD_ROW(liana__pad_attributes, low, INTS, .doc = "Cells before the first element of each axis."),
+    LIANA__FIELD_ROW(liana__pad_attributes, high, INTS, .doc = "Cells after the last element of each axis."),
+    LIANA__FIELD_ROW(liana__pad_attributes, interior, INTS, .doc = "Cells between two neighbours of each axis."),
+    LIANA__FIELD_ROW(liana__pad_attributes, value, FLOAT, .doc = "The value of the cells."),
 };
 static const liana__fields pad_fields = {"pad", sizeof(liana__pad_attributes), sizeof fields / sizeof *fields, fields};
 
@@ -133,15 +121,13 @@ static liana__parts parts_of(const liana__node *node)
 }
 
 static const liana__kernel strided = {.name = "strided", .run = run_strided};
-static const liana__kernel reference = {.name = "reference", .run = run_reference};
-static const liana__kernel *const kernels[] = {&strided, &reference, NULL};
+static const liana__kernel *const kernels[] = {&strided, LIANA__REFERENCE(run_reference)};
 
 const liana__op liana__op_pad = {
     .name = "pad",
     .doc = "Cells of one value before, after and between the elements of each axis.",
     .attributes = &pad_fields,
-    .min_inputs = 1,
-    .max_inputs = 1,
+    .num_inputs = 1,
     .infer = infer_pad,
     .gradient = pad_gradient,
     .parts = parts_of,

@@ -8,10 +8,7 @@ typedef struct reshape_attributes {
 } reshape_attributes;
 
 static const liana__field fields[] = {
-    {.name = "shape",
-     .kind = LIANA__FIELD_INTS,
-     .offset = offsetof(reshape_attributes, shape),
-     .doc = "The new shape."},
+    LIANA__FIELD_ROW(reshape_attributes, shape, INTS, .doc = "The new shape."),
 };
 static const liana__fields attributes = {"reshape", sizeof(reshape_attributes), 1, fields};
 
@@ -63,15 +60,14 @@ const liana__op liana__op_reshape = {
     .name = "reshape",
     .doc = "The same elements in row-major order.",
     .attributes = &attributes,
-    .min_inputs = 1,
-    .max_inputs = 1,
+    .num_inputs = 1,
     .infer = infer_reshape,
     .gradient = reshape_gradient,
     .precision = LIANA__MOVES_DATA,
     .placement = LIANA__PLACE_ALIAS,
     .parts = liana__parts_all_inputs,
     .lower = lower_reshape,
-    .kernels = (const liana__kernel *const[]){&liana__copy_reference, NULL},
+    .kernels = LIANA__KERNELS(&liana__copy_reference, NULL),
 };
 
 liana_tensor liana_op_reshape_at(liana_location here, liana_tensor x, liana_shape shape)

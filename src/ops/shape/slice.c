@@ -7,18 +7,11 @@
 #include "stablehlo/lowering.h"
 
 static const liana__field fields[] = {
-    {.name = "start",
-     .kind = LIANA__FIELD_INTS,
-     .offset = offsetof(liana__slice_attributes, start),
-     .doc = "The first element of each axis."},
-    {.name = "limit",
-     .kind = LIANA__FIELD_INTS,
-     .offset = offsetof(liana__slice_attributes, limit),
-     .doc = "The end of each axis: the slice ends before this element."},
-    {.name = "strides",
-     .kind = LIANA__FIELD_INTS,
-     .offset = offsetof(liana__slice_attributes, strides),
-     .doc = "The distance between the elements taken from each axis."},
+    LIANA__FIELD_ROW(liana__slice_attributes, start, INTS, .doc = "The first element of each axis."),
+    LIANA__FIELD_ROW(liana__slice_attributes, limit, INTS,
+                     .doc = "The end of each axis: the slice ends before this element."),
+    LIANA__FIELD_ROW(liana__slice_attributes, strides, INTS,
+                     .doc = "The distance between the elements taken from each axis."),
 };
 static const liana__fields slice_fields = {"slice", sizeof(liana__slice_attributes), sizeof fields / sizeof *fields,
                                            fields};
@@ -106,15 +99,13 @@ static liana_status run_reference(const liana__call *call)
 }
 
 static const liana__kernel strided = {.name = "strided", .run = run_strided};
-static const liana__kernel reference = {.name = "reference", .run = run_reference};
-static const liana__kernel *const kernels[] = {&strided, &reference, NULL};
+static const liana__kernel *const kernels[] = {&strided, LIANA__REFERENCE(run_reference)};
 
 const liana__op liana__op_slice = {
     .name = "slice",
     .doc = "The elements start, start + stride, ... below limit of each axis.",
     .attributes = &slice_fields,
-    .min_inputs = 1,
-    .max_inputs = 1,
+    .num_inputs = 1,
     .infer = infer_slice,
     .gradient = slice_gradient,
     .precision = LIANA__MOVES_DATA,

@@ -12,15 +12,14 @@ static liana_status lower_same(liana__lowering *l, const liana__node *node)
 const liana__op liana__op_stop_gradient = {
     .name = "stop_gradient",
     .doc = "The same tensor; gradients take it for a constant.",
-    .min_inputs = 1,
-    .max_inputs = 1,
+    .num_inputs = 1,
     .infer = liana__infer_like_input,
     .gradient = liana__no_gradient,
     .precision = LIANA__MOVES_DATA,
     .placement = LIANA__PLACE_ALIAS,
     .parts = liana__parts_all_inputs,
     .lower = lower_same,
-    .kernels = (const liana__kernel *const[]){&liana__copy_reference, NULL},
+    .kernels = LIANA__KERNELS(&liana__copy_reference, NULL),
 };
 
 liana_tensor liana_op_stop_gradient_at(liana_location here, liana_tensor x)

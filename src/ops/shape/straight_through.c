@@ -28,15 +28,14 @@ static liana_status lower_value(liana__lowering *l, const liana__node *node)
 const liana__op liana__op_straight_through = {
     .name = "straight_through",
     .doc = "The first tensor; its gradient also goes to the second one, as if their sum were given.",
-    .min_inputs = 2,
-    .max_inputs = 2,
+    .num_inputs = 2,
     .infer = infer_pair,
     .gradient = gradient_to_both,
     .precision = LIANA__MOVES_DATA,
     .placement = LIANA__PLACE_ALIAS,
     .parts = liana__parts_all_inputs,
     .lower = lower_value,
-    .kernels = (const liana__kernel *const[]){&liana__copy_reference, NULL},
+    .kernels = LIANA__KERNELS(&liana__copy_reference, NULL),
 };
 
 liana_tensor liana_op_straight_through_at(liana_location here, liana_tensor value, liana_tensor path)

@@ -9,10 +9,8 @@ typedef struct transpose_attributes {
 } transpose_attributes;
 
 static const liana__field fields[] = {
-    {.name = "permutation",
-     .kind = LIANA__FIELD_INTS,
-     .offset = offsetof(transpose_attributes, permutation),
-     .doc = "The input's axis that becomes each axis of the result."},
+    LIANA__FIELD_ROW(transpose_attributes, permutation, INTS,
+                     .doc = "The input's axis that becomes each axis of the result."),
 };
 static const liana__fields attributes = {"transpose", sizeof(transpose_attributes), 1, fields};
 
@@ -89,20 +87,18 @@ static liana__parts parts_of(const liana__node *node)
 }
 
 static const liana__kernel strided = {.name = "strided", .run = run_strided};
-static const liana__kernel reference = {.name = "reference", .run = run_reference};
 
 const liana__op liana__op_transpose = {
     .name = "transpose",
     .doc = "Another order of axes: result axis i is the input's axis permutation[i].",
     .attributes = &attributes,
-    .min_inputs = 1,
-    .max_inputs = 1,
+    .num_inputs = 1,
     .infer = infer_transpose,
     .gradient = transpose_gradient,
     .parts = parts_of,
     .precision = LIANA__MOVES_DATA,
     .lower = lower_transpose,
-    .kernels = (const liana__kernel *const[]){&strided, &reference, NULL},
+    .kernels = LIANA__KERNELS(&strided, LIANA__REFERENCE(run_reference)),
 };
 
 liana_tensor liana_op_transpose_at(liana_location here, liana_tensor x, liana_axes permutation)

@@ -1,6 +1,7 @@
 /* Functions that run on each replica: graphs by the shapes of leaves, compiled for each device of this process. */
 #include "base/context.h"
 #include "base/crc32c.h"
+#include "base/scoped.h"
 #include "exec/program.h"
 #include "exec/subgraph.h"
 #include "ir/device_scope.h"
@@ -209,19 +210,17 @@ static liana_status compile(const liana_replica_program *program, version *own, 
     liana_replicas *replicas = program->replicas;
     liana__error *error = &program->context->error;
     const bool updates = own->graph->num_assignments > 0;
-    size_t *all = calloc(own->graph->num_assignments + 1, sizeof *all);
+    LIANA__SCOPED_MEMORY size_t *all = calloc(own->graph->num_assignments + 1, sizeof *all);
     if (!all) return liana__fail_memory(error, program->options.name);
     for (size_t i = 0; i < own->graph->num_assignments; i++) all[i] = i;
     const liana__wanted wanted = {updates ? NULL : own->results, updates ? 0 : own->num_results, all,
                                   own->graph->num_assignments};
     liana_graph *part = NULL;
-    liana_status status = liana__subgraph(own->graph, &wanted, &part, &own->num_read);
-    free(all);
-    LIANA_TRY(status);
+    LIANA_TRY(liana__subgraph(own->graph, &wanted, &part, &own->num_read));
     own->num_places = part->num_variables;
     free(own->places);
     own->places = calloc(own->num_places + 1, sizeof *own->places);
-    if (!own->places) status = liana__fail_memory(error, program->options.name);
+    liana_status status = own->places ? LIANA_OK : liana__fail_memory(error, program->options.name);
     for (size_t i = 0; status == LIANA_OK && i < own->num_places; i++) {
         status = liana__variables_place(replicas->variables, part->variables[i]->name, &own->places[i]);
     }
@@ -294,12 +293,10 @@ static liana_status make_ready(const liana_replica_program *program, version *ow
     bool all = true;
     for (size_t i = 0; i < own->num_read; i++) all &= replicas->variables->states[own->places[i]].initialized;
     if (all) return LIANA_OK;
-    bool *read = calloc(replicas->variables->values.count + 1, sizeof *read);
+    LIANA__SCOPED_MEMORY bool *read = calloc(replicas->variables->values.count + 1, sizeof *read);
     if (!read) return liana__fail_memory(&program->context->error, program->options.name);
     for (size_t i = 0; i < own->num_read; i++) read[own->places[i]] = true;
-    liana_status status = liana__variables_require(replicas->variables, program->options.name, read);
-    free(read);
-    return status;
+    return liana__variables_require(replicas->variables, program->options.name, read);
 }
 
 /* ---- running ---- */
@@ -327,17 +324,16 @@ static liana_status list_inputs(run *own, liana_per_replica *const *values, size
     own->inputs = calloc(num_local * most + 1, sizeof *own->inputs);
     own->versions = calloc(num_local + 1, sizeof(version *));
     if (!own->inputs || !own->versions) return liana__fail_memory(error, program->options.name);
-    const liana__leaf_component **listed = calloc(most + 1, sizeof *listed);
+    LIANA__SCOPED_MEMORY const liana__leaf_component **listed = calloc(most + 1, sizeof *listed);
     if (!listed) return liana__fail_memory(error, program->options.name);
-    liana_status status = LIANA_OK;
     for (size_t i = 0; num_local && i < count; i++) {
         for (size_t k = 0; k < values[i]->num_components; k++) {
             const liana__leaf_component *component = &values[i]->components[k];
             if (component->arrays[0].dtype == LIANA_STRING) continue;
             for (size_t before = 0; before < own->num_inputs; before++) {
-                if (status != LIANA_OK || strcmp(listed[before]->name, component->name) != 0) continue;
-                status = liana__fail(error, LIANA_INVALID_ARGUMENT, "%s: two of its values have an array '%.100s'",
-                                     program->options.name, component->name);
+                if (strcmp(listed[before]->name, component->name) != 0) continue;
+                return liana__fail(error, LIANA_INVALID_ARGUMENT, "%s: two of its values have an array '%.100s'",
+                                   program->options.name, component->name);
             }
             listed[own->num_inputs++] = component;
         }
@@ -347,8 +343,7 @@ static liana_status list_inputs(run *own, liana_per_replica *const *values, size
             own->inputs[leaf * own->num_inputs + i] = listed[i]->arrays[leaf];
         }
     }
-    free(listed);
-    return status;
+    return LIANA_OK;
 }
 
 static liana_status check_values(const liana_replica_program *program, liana_per_replica *const *values, size_t count)
@@ -369,8 +364,8 @@ static liana_status check_values(const liana_replica_program *program, liana_per
         return liana__fail(error, LIANA_INVALID_ARGUMENT,
                            "%s: values %zu have %zu leaves with %lld examples, and values 0 have %zu with %lld; inputs "
                            "need the same leaves",
-                           name, i, values[i]->num_leaves, (long long)liana_per_replica_num_examples(values[i]),
-                           values[0]->num_leaves, (long long)liana_per_replica_num_examples(values[0]));
+                           name, i, values[i]->num_leaves, (long long)liana_per_replica_info(values[i]).num_examples,
+                           values[0]->num_leaves, (long long)liana_per_replica_info(values[0]).num_examples);
     }
     return LIANA_OK;
 }
@@ -382,12 +377,10 @@ static liana_status make_leaves(run *own, liana_per_replica *const *values, size
     liana__error *error = &own->program->context->error;
     if (count) return liana__per_replica_like(values[0], &own->leaves, error);
     const size_t num_replicas = liana__replicas_total(replicas);
-    int64_t *examples = calloc(num_replicas, sizeof *examples);
+    LIANA__SCOPED_MEMORY int64_t *examples = calloc(num_replicas, sizeof *examples);
     if (!examples) return liana__fail_memory(error, own->program->options.name);
     for (size_t i = 0; i < num_replicas; i++) examples[i] = 1;
-    liana_status status = liana__per_replica_create(replicas, examples, num_replicas, &own->leaves, error);
-    free(examples);
-    return status;
+    return liana__per_replica_create(replicas, examples, num_replicas, &own->leaves, error);
 }
 
 static size_t device_of(const run *own, size_t leaf)
@@ -556,15 +549,15 @@ static liana_status compare_inputs(const liana_replica_program *program, const l
     liana__cluster *cluster = program->replicas->cluster;
     liana__error *error = &program->context->error;
     if (!cluster) return LIANA_OK;
-    liana__gathered all = {0};
-    uint32_t *own = calloc(count + 1, sizeof *own);
+    LIANA__SCOPED(liana__gathered) all = {0};
+    LIANA__SCOPED_MEMORY uint32_t *own = calloc(count + 1, sizeof *own);
     if (!own) return liana__fail_memory(error, program->options.name);
     for (size_t i = 0; i < count; i++) {
         own[i] = liana__crc32c(inputs[i].data, liana__byte_size((liana_dtype)inputs[i].dtype, &inputs[i].shape));
     }
     const size_t size = count * sizeof *own;
-    liana_status status = liana__cluster_gather_sized(cluster, own, size, &all, error);
-    for (size_t process = 1; status == LIANA_OK && process < liana__cluster_size(cluster); process++) {
+    LIANA_TRY(liana__cluster_gather_sized(cluster, own, size, &all, error));
+    for (size_t process = 1; process < liana__cluster_size(cluster); process++) {
         const char *first = all.data, *other = all.data + all.offsets[process];
         const size_t length = all.offsets[process + 1] - all.offsets[process];
         size_t input = 0;
@@ -573,14 +566,12 @@ static liana_status compare_inputs(const liana_replica_program *program, const l
             input++;
         }
         if (length == all.offsets[1] && input == length / sizeof *own) continue;
-        status = liana__fail(error, LIANA_INVALID_ARGUMENT,
-                             "%s: process %zu was given another '%.100s' than process 0; an update takes the same "
-                             "inputs in all processes, such as reduced values",
-                             program->options.name, process, input < count ? inputs[input].name : "list of inputs");
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "%s: process %zu was given another '%.100s' than process 0; an update takes the same "
+                           "inputs in all processes, such as reduced values",
+                           program->options.name, process, input < count ? inputs[input].name : "list of inputs");
     }
-    liana__gathered_free(&all);
-    free(own);
-    return status;
+    return LIANA_OK;
 }
 
 static liana_status prepare_update(liana_replica_program *program, const liana_array *inputs, size_t count,

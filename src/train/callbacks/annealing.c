@@ -1,10 +1,10 @@
 /* annealing: every so many updates a metric is measured, and the training goes on from there, or back to the last
  * accepted state to try another learning rate. Whether a worse state is accepted is drawn, less often as the energy
- * falls: the Metropolis rule of simulated annealing (Kirkpatrick, Gelatt, Vecchi, "Optimization by simulated annealing",
- * Science 220, 1983), where a worsening d is accepted with probability exp(-d / energy).
+ * falls: the Metropolis rule of simulated annealing (Kirkpatrick, Gelatt, Vecchi, "Optimization by simulated
+ * annealing", Science 220, 1983), where a worsening d is accepted with probability exp(-d / energy).
  *
- * A decision is made at the begin of the next step, so a checkpoint after the update before it has the decision still to
- * come, and a run that goes on from there decides the same. */
+ * A decision is made at the begin of the next step, so a checkpoint after the update before it has the decision still
+ * to come, and a run that goes on from there decides the same. */
 #include "base/random.h"
 #include "train/callbacks/monitor.h"
 #include "train/callbacks/snapshot.h"
@@ -312,7 +312,7 @@ static liana_status decide(liana_callback_item *item, liana_fit_context *context
 
 /* ---- events ---- */
 
-/* What an end in the middle of things decided is decided later, if the training goes on. */
+/* A decision that an end interrupted is made later, if the training goes on. */
 static void forget_end(liana__decisions *decisions)
 {
     while (decisions->count) {
@@ -416,7 +416,7 @@ static liana_status epoch_end(liana_callback_item *item, liana_fit_context *cont
     return LIANA_OK;
 }
 
-/* A state that every update ruins, whatever the rate, is not trained on for ever. */
+/* A training ends if every update ruins its state at any rate. */
 enum { MOST_DIVERGENCES = 32 };
 
 static liana_status divergence(liana_callback_item *item, liana_fit_context *context)
@@ -428,8 +428,8 @@ static liana_status divergence(liana_callback_item *item, liana_fit_context *con
     return LIANA_OK;
 }
 
-/* Neither a stage nor the training ends worse than the state that was accepted last. Nothing is drawn. A longer training
- * makes the decision at its end later; that at the end of a stage stays. */
+/* Neither a stage nor the training ends worse than the state that was accepted last. Nothing is drawn. A longer
+ * training makes the decision at its end later; that at the end of a stage stays. */
 static liana_status last_step(liana_callback_item *item, liana_fit_context *context)
 {
     liana__error *error = context->error;

@@ -181,7 +181,7 @@ static kept_message forget_message(liana__error *error)
     return kept;
 }
 
-/* What failed left its message in `error`, or it left none. */
+/* A callback that failed has left its message in `error`, or none. */
 static liana_status tell(liana_status status, kept_message kept, const char *what, liana__error *error)
 {
     if (status != LIANA_OK) {

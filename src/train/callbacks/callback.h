@@ -1,5 +1,5 @@
-/* callback.h - callbacks, which are liana_callback_type of <liana/parts.h>: what runs at the events of a training. To add
- * one: src/train/callbacks/<stem>.c with the struct, and a row in callbacks.def. What fails leaves its message in
+/* callback.h - callbacks, which are liana_callback_type of <liana/parts.h>: what runs at the events of a training. To
+ * add one: src/train/callbacks/<stem>.c with the struct, and a row in callbacks.def. What fails leaves its message in
  * context->error.
  *
  * Callbacks run in every process, with the same values. So each process comes to the same decisions. What depends on a
@@ -25,7 +25,7 @@ extern const liana__kind liana__callback_kind;
 /* The same of controls.def. A control's name is in lower case: it is no class of Keras's. */
 extern const liana__kind liana__control_kind;
 
-/* ---- what callbacks see, and what they ask for ---- */
+/* ---- the state of a training, and requests to it ---- */
 
 /* The sums of an update, as liana__totals_add takes them. Borrowed until the next step. */
 typedef struct liana__update_sums {
@@ -63,7 +63,7 @@ struct liana_fit_context {
     bool is_chief; /* whether this process writes files */
     bool resumed;  /* the training went on from a checkpoint */
     liana_callback_item *running;
-    /* What was asked for. */
+    /* The requests of callbacks. */
     bool stopping;    /* the training ends well */
     bool stops_stage; /* at the end of an epoch: its stage ends, and the next one begins */
     bool interrupted; /* it ends with CANCELLED, to be resumed */
@@ -90,18 +90,18 @@ liana_status liana__fit_metric(const liana_fit_context *context, const char *nam
 bool liana__fit_metric_of(const liana_fit_context *context, const char *name, const liana__totals *totals,
                           double *value);
 
-/* Measures the weights as they are now on the validation data, in the middle of an epoch too. *measured is borrowed until
- * the next measurement. Callbacks get its steps. At the begin of a step, and at the end of the training. Errors: those of
- * liana__evaluate; CANCELLED if a callback interrupted it. */
+/* Measures the weights as they are now on the validation data, in the middle of an epoch too. *measured is borrowed
+ * until the next measurement. Callbacks get its steps. At the begin of a step, and at the end of the training. Errors:
+ * those of liana__evaluate; CANCELLED if a callback interrupted it. */
 liana_status liana__fit_validate(liana_fit_context *context, const liana__totals **measured, liana__error *error)
     LIANA_MUST_USE;
 
 /* Receives what the model predicts for a batch: [batch->count, liana__trainer_row_size]. */
 typedef liana_status (*liana__on_predictions)(void *user, const liana__batch *batch, const float *outputs,
                                               liana__error *error);
-/* What the model predicts for each training example, once each, in the order of the data and without augmentation. At the
- * end of an epoch. Callbacks get its steps as those of a validation. Errors: UNIMPLEMENTED where the data cannot be read
- * so; those of liana__evaluate; CANCELLED if a callback interrupted it. */
+/* What the model predicts for each training example, once each, in the order of the data and without augmentation. At
+ * the end of an epoch. Callbacks get its steps as those of a validation. Errors: UNIMPLEMENTED where the data cannot be
+ * read so; those of liana__evaluate; CANCELLED if a callback interrupted it. */
 liana_status liana__fit_predict_training(liana_fit_context *context, liana__on_predictions on_predictions, void *user,
                                          liana__error *error) LIANA_MUST_USE;
 
@@ -129,6 +129,11 @@ bool liana__fit_any_decision(const liana_fit_context *context, bool own);
 
 /* ---- the list of a training ---- */
 
+/* Writes epoch-0001-PART.csv of this epoch into a folder that an option names: a relative one is in that of the
+ * training. The chief writes. Errors: those of writing. */
+liana_status liana__fit_write_epoch(const liana_fit_context *context, const char *folder, const char *part,
+                                    const liana__text *text) LIANA_MUST_USE;
+
 /* Zero-initialise; free with liana__callback_list_free. They run in this order. */
 typedef struct liana__callback_list {
     liana_callback_item *items;
@@ -148,8 +153,8 @@ liana_status liana__callback_list_add(liana__callback_list *list, const liana_ca
 liana_status liana__callback_list_read(liana__callback_list *list, const liana_context *own, const liana__value *value,
                                        const char *where, liana__arena *arena, liana__error *error) LIANA_MUST_USE;
 
-/* Adds the control of a training as in YAML: annealing, or {name: annealing, every_steps: 50}. NULL: none. The rest is as
- * for liana__callback_list_read. */
+/* Adds the control of a training as in YAML: annealing, or {name: annealing, every_steps: 50}. NULL: none. The rest is
+ * as for liana__callback_list_read. */
 liana_status liana__control_read(liana__callback_list *list, const liana__value *value, const char *where,
                                  liana__arena *arena, liana__error *error) LIANA_MUST_USE;
 
@@ -160,8 +165,7 @@ liana_status liana__callback_list_call(liana__callback_list *list, liana_callbac
 /* All states as they are now. Arrays are borrowed from the callbacks. Errors: OUT_OF_MEMORY. */
 liana_status liana__callback_list_save(const liana__callback_list *list, liana__kept_values *states,
                                        liana__error *error) LIANA_MUST_USE;
-/* Gives the callbacks what a checkpoint has of them. What belongs to none of them is dropped, and context->notes
- * are told so. */
+/* Gives each callback its values in a checkpoint. Values of no callback are dropped, and context->notes are told. */
 liana_status liana__callback_list_load(liana__callback_list *list, liana_fit_context *context,
                                        liana__kept_values *states, liana__error *error) LIANA_MUST_USE;
 

@@ -1,7 +1,7 @@
 /* The history of a training: each epoch's results become part of its state. */
 #include "train/callbacks/standard.h"
 
-/* What a training recorded of an epoch that it ended in the middle of: that epoch goes on now. */
+/* The record of an epoch that a training ended in the middle of: that epoch goes on now. */
 static liana_status train_begin(liana_callback_item *own, liana_fit_context *context)
 {
     (void)own;

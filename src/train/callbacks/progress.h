@@ -12,7 +12,7 @@ typedef enum liana__fit_event_kind {
     LIANA__FIT_CHECKPOINT, /* the state was saved */
 } liana__fit_event_kind;
 
-/* What a progress display needs. */
+/* The state of a progress display. */
 typedef struct liana__fit_event {
     liana__fit_event_kind kind;
     int64_t epoch;  /* from 1 */

@@ -10,7 +10,6 @@ typedef struct liana__snapshot {
                       * moving averages */
     bool taken;      /* false: there is nothing to go back to yet */
     const liana__variables *variables; /* the training's */
-    const liana_model *model;
     void **values;
     size_t count;
 } liana__snapshot;

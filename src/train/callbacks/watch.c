@@ -1,6 +1,8 @@
 /* Snapshots, replaying, and the policy. */
 #include "train/callbacks/watch.h"
 
+#include "base/scoped.h"
+#include "base/value_read.h"
 #include "distribute/cluster/held.h"
 #include "train/objective/batch_components.h"
 #include "train/objective/model_fault.h"
@@ -24,7 +26,7 @@ static liana_status allocate_values(const liana__variables *variables, void ***v
     *values = calloc(variables->count + 1, sizeof **values);
     bool enough = *values != NULL;
     for (size_t i = 0; enough && i < variables->count; i++) {
-        /* Zeroed: of what other processes hold, nothing is read, and no memory is used. */
+        /* Zeroed. Values of other processes are not read, so they use no memory. */
         (*values)[i] = calloc(1, variables->items[i].buffer->size + 1);
         enough = (*values)[i] != NULL;
     }
@@ -144,7 +146,7 @@ static liana_status agree(liana__watch *watch, liana__cluster *cluster, bool *ba
     return liana__cluster_follow_chief(cluster, &watch->generation, sizeof watch->generation, error);
 }
 
-/* What is not finite is no state to go back to: the snapshot before stays. */
+/* A state with bad numbers is never restored: the snapshot before it stays. */
 static liana_status take(liana__watch *watch, liana__training *training, liana__error *error)
 {
     const liana__variables *variables = &training->variables;
@@ -212,7 +214,7 @@ static liana_status train_with_sums(const liana__watched_step *step, const liana
     return liana__trainer_step_by_parts(trainer, batch, step->learning_rate, step->update, error);
 }
 
-/* What was found out about a bad step, as a sentence. */
+/* The finding about a bad step, as a sentence. */
 typedef struct explanation {
     liana__text text;
     const char *hint;
@@ -222,34 +224,13 @@ static const char RATE_IS_ZERO[] =
     "the learning rate is 0, and the optimizer divides by it; use a schedule that stays above 0";
 static const char DIVERGED[] = "try a smaller learning rate or a warm-up";
 
-static const char *text_of(const liana__value *map, const char *key)
-{
-    const liana__value *value = liana__value_get(map, key);
-    return value ? value->string : "";
-}
-
 static const char *hint_of(const liana__incident *incident)
 {
-    const char *kind = text_of(incident->finding, "kind");
+    const char *kind = liana__value_text_of(incident->finding, "kind", "");
     const bool of_shard = incident->num_rows > 0;
     if (strcmp(kind, "variable") == 0) return "these weights were bad before this step; look at where they come from";
     if (strcmp(kind, "input") == 0 && of_shard) return "check these data, or filter them";
     return DIVERGED;
-}
-
-/* The first example whose row is bad. */
-static void add_bad_example(const liana__incident *incident, liana__text *text)
-{
-    const liana__value *rows = liana__value_get(incident->finding, "bad_examples"),
-                       *examples = liana__value_get(incident->facts, "examples");
-    if (!rows || rows->count == 0 || !examples) return;
-    const liana__value *example = examples->items[rows->items[0]->integer],
-                       *record = liana__value_get(example, "record");
-    liana__text_add(text, "; %zu of %zu examples of the shard have them, the first is", rows->count, examples->count);
-    if (*text_of(example, "file")) liana__text_add(text, " '%s',", text_of(example, "file"));
-    if (record) liana__text_add(text, " record %lld,", (long long)record->integer);
-    if (*text_of(example, "id")) liana__text_add(text, " id '%s',", text_of(example, "id"));
-    liana__text_add(text, " position %lld", (long long)liana__value_get(example, "position")->integer);
 }
 
 static void write_bundle(const liana__watch *watch, liana__incident *incident, liana__text *text)
@@ -270,21 +251,19 @@ static void write_bundle(const liana__watch *watch, liana__incident *incident, l
 static explanation explain(const liana__bad_step *bad, const liana__fault *fault, const liana__watch *watch)
 {
     explanation made = {.hint = DIVERGED};
-    liana__incident incident = {0};
+    LIANA__SCOPED(liana__incident) incident = {0};
     liana__error error = {0};
     /* No process has all examples of a step that is shared. */
     if (bad->batch->workers) return made;
     if (liana__incident_collect(bad, fault, &incident, &error) == LIANA_OK) {
         liana__text_add(&made.text, ": ");
-        liana__incident_summary(&incident, &made.text);
-        add_bad_example(&incident, &made.text);
+        liana__incident_tell(&incident, &made.text);
         made.hint = hint_of(&incident);
         if (fault->kind == LIANA__FAULT_UPDATE && bad->learning_rate == 0) made.hint = RATE_IS_ZERO;
         write_bundle(watch, &incident, &made.text);
     } else {
         liana__text_add(&made.text, " (it could not be run again node by node: %s)", error.message);
     }
-    liana__incident_free(&incident);
     return made;
 }
 
@@ -373,7 +352,7 @@ static liana_status explain_and_apply(const liana__watched_step *step, const lia
 {
     char text[640];
     explanation why = explain(bad, fault, step->watch);
-    if (bad->before) { /* what the update has overwritten */
+    if (bad->before) { /* the values that the update has overwritten */
         liana_status written = write_values(&step->training->variables, (void *const *)bad->user, error);
         if (written != LIANA_OK) {
             liana__text_free(&why.text);

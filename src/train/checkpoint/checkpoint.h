@@ -11,8 +11,8 @@
 #include "train/training/training_state.h"
 
 /* Writes a checkpoint for state->iteration (if a callback changed weights since that update, "-changed" is behind the
- * number), and removes all but the newest `keep` ones (0: keeps all), the best one (state->best_checkpoint) and those that
- * are kept for good. */
+ * number), and removes all but the newest `keep` ones (0: keeps all), the best one (state->best_checkpoint) and those
+ * that are kept for good. */
 liana_status liana__checkpoint_save(const char *folder, const liana__variables *variables,
                                     const liana__training_state *state, int64_t keep, liana__error *error)
     LIANA_MUST_USE;
@@ -21,7 +21,7 @@ liana_status liana__checkpoint_save(const char *folder, const liana__variables *
 liana_status liana__checkpoints_remove_old(const char *folder, const liana__training_state *state, int64_t keep,
                                            liana__error *error) LIANA_MUST_USE;
 
-/* Removes what processes that are gone have left of saves. Before the first save of who has the folder now. */
+/* Removes unfinished saves of processes that have ended. For the holder of the folder, before its first save. */
 liana_status liana__checkpoints_remove_unfinished(const char *folder, liana__error *error) LIANA_MUST_USE;
 
 /* The path of the newest checkpoint in a folder, in the arena; NULL: there is none, or no folder. */
@@ -37,8 +37,8 @@ void liana__checkpoint_name(const liana__training_state *state, char name[LIANA_
 liana_status liana__checkpoint_find(const char *folder, const char *wanted, liana__arena *arena, const char **path,
                                     liana__error *error) LIANA_MUST_USE;
 
-/* The name of the checkpoint that the run keeps as its best one (checkpoint.best), as its newest one says, in the arena;
- * NULL: none. Whether it is still there is not checked. */
+/* The name of the checkpoint that the run keeps as its best one (checkpoint.best), as its newest one says, in the
+ * arena; NULL: none. Whether it is still there is not checked. */
 const char *liana__checkpoint_best(const char *folder, liana__arena *arena);
 
 /* The paths of all checkpoints, oldest first. */

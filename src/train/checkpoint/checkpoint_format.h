@@ -10,8 +10,8 @@
 #define LIANA__CHECKPOINT_CHECKSUM "crc32c"
 enum { LIANA__CHECKPOINT_VERSION = 1 };
 
-/* The checksum of the state, written without the checksum itself. Writing is deterministic: what was read is written in
- * the same way. False: out of memory. */
+/* The checksum of the state, written without the checksum itself. Writing is deterministic: a state that was read is
+ * written in the same way. False: out of memory. */
 bool liana__checkpoint_checksum(const liana__value *state, uint32_t *checksum);
 
 /* Whether a checkpoint is whole as far as its state.json tells, and of this place in a training. */

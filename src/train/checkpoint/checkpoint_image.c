@@ -2,6 +2,8 @@
 #include "train/checkpoint/checkpoint_image.h"
 
 #include "base/crc32c.h"
+#include "base/scoped.h"
+#include "formats/json.h"
 #include "program/variables_file.h"
 #include "train/checkpoint/checkpoint_format.h"
 #include "train/checkpoint/data_state.h"
@@ -171,16 +173,6 @@ liana_status liana__checkpoint_image_take(liana__checkpoint_image *image, const 
 
 /* ---- writing ---- */
 
-bool liana__checkpoint_checksum(const liana__value *state, uint32_t *checksum)
-{
-    liana__text text = {0};
-    liana__value_write_json(state, 0, &text);
-    bool enough = !text.failed && text.data;
-    *checksum = enough ? liana__crc32c(text.data, text.length) : 0;
-    liana__text_free(&text);
-    return enough;
-}
-
 static liana_status write_variables(const liana__checkpoint_image *image, const char *path, uint32_t *checksum,
                                     liana__error *error)
 {
@@ -208,13 +200,7 @@ static liana_status write_state(liana__checkpoint_image *image, const char *path
         return liana__fail_memory(error, "a checkpoint");
     }
     liana__value_set(arena, image->state, LIANA__CHECKPOINT_CHECKSUM, liana__value_int(arena, own));
-    liana__text text = {0};
-    liana__value_write_json(image->state, 2, &text);
-    bool enough = !text.failed && !arena->failed;
-    liana_status status =
-        enough ? liana__file_replace(path, text.data, text.length, error) : liana__fail_memory(error, "a checkpoint");
-    liana__text_free(&text);
-    return status;
+    return liana__json_write(path, arena->failed ? NULL : image->state, error);
 }
 
 /* An empty file in a checkpoint says that it is kept for good. */
@@ -261,10 +247,8 @@ static liana_status remove_old(const char *folder, const char *best, int64_t kee
 liana_status liana__checkpoints_remove_old(const char *folder, const liana__training_state *state, int64_t keep,
                                            liana__error *error)
 {
-    liana__arena arena = {0};
-    const liana_status status = remove_old(folder, state->best_checkpoint, keep, &arena, error);
-    liana__arena_free(&arena);
-    return status;
+    LIANA__SCOPED(liana__arena) arena = {0};
+    return remove_old(folder, state->best_checkpoint, keep, &arena, error);
 }
 
 /* Puts what is written in its place. Another process may have saved the same meanwhile (see write_folder). */
@@ -301,12 +285,9 @@ static liana_status write_folder(liana__checkpoint_image *image, const char *fol
 
 liana_status liana__checkpoints_remove_unfinished(const char *folder, liana__error *error)
 {
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     const char *unfinished = liana__path_join(&arena, folder, "unfinished");
-    const liana_status status =
-        unfinished ? liana__folder_remove(unfinished, error) : liana__fail_memory(error, "a checkpoint");
-    liana__arena_free(&arena);
-    return status;
+    return unfinished ? liana__folder_remove(unfinished, error) : liana__fail_memory(error, "a checkpoint");
 }
 
 liana_status liana__checkpoint_image_write(liana__checkpoint_image *image, const char *folder, int64_t keep,
@@ -319,10 +300,8 @@ liana_status liana__checkpoint_image_write(liana__checkpoint_image *image, const
 liana_status liana__checkpoint_save(const char *folder, const liana__variables *variables,
                                     const liana__training_state *state, int64_t keep, liana__error *error)
 {
-    liana__checkpoint_image image = {0};
-    liana_status status = liana__checkpoint_image_take(&image, variables, state, error);
-    if (status == LIANA_OK) status = liana__folder_make(folder, error);
-    if (status == LIANA_OK) status = liana__checkpoint_image_write(&image, folder, keep, error);
-    liana__checkpoint_image_free(&image);
-    return status;
+    LIANA__SCOPED(liana__checkpoint_image) image = {0};
+    LIANA_TRY(liana__checkpoint_image_take(&image, variables, state, error));
+    LIANA_TRY(liana__folder_make(folder, error));
+    return liana__checkpoint_image_write(&image, folder, keep, error);
 }

@@ -1,5 +1,5 @@
-/* checkpoint_image.h - the state of a training copied to the host, and written from there: training may go on meanwhile.
- */
+/* checkpoint_image.h - the state of a training copied to the host, and written from there: training may go on
+ * meanwhile. */
 #ifndef LIANA_TRAIN_CHECKPOINT_IMAGE_H
 #define LIANA_TRAIN_CHECKPOINT_IMAGE_H
 

@@ -14,9 +14,9 @@ typedef struct liana__data_parts {
     size_t count;
 } liana__data_parts;
 
-/* Files are compared by names, sizes and times; where any of them differ, by their contents. Of data that are in no files,
- * such as arrays of a program, only the number of examples is known. `cluster` NULL: nothing. Errors: INVALID_CONFIG with the
- * first file that differs, alike on all processes. */
+/* Files are compared by names, sizes and times; where any of them differ, by their contents. Of data that are in no
+ * files, such as arrays of a program, only the number of examples is known. `cluster` NULL: nothing. Errors:
+ * INVALID_CONFIG with the first file that differs, alike on all processes. */
 liana_status liana__agree_on_data(const liana__data_parts *parts, liana__cluster *cluster, liana__error *error)
     LIANA_MUST_USE;
 

@@ -37,13 +37,13 @@ typedef struct liana__data_state {
     int64_t num_others;      /* files among these */
     bool samples;            /* contents are samples, since the files are too large to read them completely */
     bool may_change;         /* other data are no error: the note says what differs */
-    char note[512];          /* what the check cannot decide, or what differs; "": nothing */
+    char note[512];          /* the difference, or the check that could not be made; "": nothing */
 } liana__data_state;
 
 /* Finds the state, without the contents. Errors: OUT_OF_MEMORY. */
 liana_status liana__data_state_find(const liana__source *source, liana__arena *arena, liana__data_state *state,
                                     liana__error *error) LIANA_MUST_USE;
-/* Reads the contents that are not known yet. What cannot be read stays unknown. */
+/* Reads the contents that are not known yet. Contents that cannot be read stay unknown. */
 void liana__data_state_read_contents(liana__data_state *state);
 /* The same for one entry. */
 void liana__data_file_read_contents(liana__data_file *file, bool samples);

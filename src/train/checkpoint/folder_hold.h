@@ -3,8 +3,16 @@
 #define LIANA_TRAIN_FOLDER_HOLD_H
 
 #include "remote/outlet.h"
-#include "train/checkpoint/folder_lock.h"
 #include "train/checkpoint/lease.h"
+
+#include <stdbool.h>
+
+/* A lock by flock. It ends with the process, however that ends, so no lock is ever stale. */
+typedef struct liana__folder_lock {
+    bool taken;
+    bool works;     /* false: the file system has no locks */
+    int descriptor; /* of the folder */
+} liana__folder_lock;
 
 /* Zero-initialise. */
 typedef struct liana__folder_hold {

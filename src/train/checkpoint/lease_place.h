@@ -1,16 +1,16 @@
 /* lease_place.h - where the file of a lease is kept, and how one of several processes gets it.
  *
- * In a folder it is called lease-0000000007.json, for the 7th holder since the folder was free. The name is made only if
- * it is not there, so one process gets the next number; then it removes the lower ones. It renews its lease by writing to
- * the file that it has open: if another one has removed it, that does nothing to anybody.
- * In a bucket it is the object lease.json, which is replaced only if it is the version that was read. */
+ * In a folder it is called lease-0000000007.json, for the 7th holder since the folder was free. The name is made only
+ * if it is not there, so one process gets the next number; then it removes the lower ones. It renews its lease by
+ * writing to the file that it has open: if another one has removed it, that does nothing to anybody. In a bucket it is
+ * the object lease.json, which is replaced only if it is the version that was read. */
 #ifndef LIANA_TRAIN_LEASE_PLACE_H
 #define LIANA_TRAIN_LEASE_PLACE_H
 
 #include "remote/store.h"
 #include "train/checkpoint/lease_text.h"
 
-/* What is there. Compare `bytes` to see whether it is renewed. */
+/* The lease that is there. Compare `bytes` to see whether it is renewed. */
 typedef struct liana__lease_found {
     bool there;
     char bytes[LIANA__LEASE_SIZE + 1];
@@ -35,7 +35,7 @@ void liana__lease_place_close(liana__lease_place *place);
 
 liana_status liana__lease_place_read(liana__lease_place *place, liana__lease_found *found, liana__error *error)
     LIANA_MUST_USE;
-/* Puts the own lease in place of what was found. *taken is false if another process was faster. */
+/* Puts the own lease in place of the one that was found. *taken is false if another process was faster. */
 liana_status liana__lease_place_take(liana__lease_place *place, const liana__lease_found *found,
                                      const liana__lease_text *own, bool *taken, liana__error *error) LIANA_MUST_USE;
 /* *held is false if the own lease is not there any more. Errors: it is not known. */

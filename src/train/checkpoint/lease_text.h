@@ -1,4 +1,5 @@
-/* lease_text.h - what stands in the file of a lease: one JSON object, filled up with spaces, so that each has one size. */
+/* lease_text.h - what stands in the file of a lease: one JSON object, filled up with spaces, so that each has one
+ * size. */
 #ifndef LIANA_TRAIN_LEASE_TEXT_H
 #define LIANA_TRAIN_LEASE_TEXT_H
 
@@ -15,7 +16,7 @@ typedef struct liana__lease_text {
     char host[256];
     int64_t process;
     char boot[48]; /* the machine since its start */
-    char lock[48]; /* liana__folder_lock_identity */
+    char lock[48]; /* of the locked file: device and number; "": no lock works there */
     int64_t generation, renewals;
     double seconds;
     char renewed[64]; /* the time on the holder's clock, for people */

@@ -11,7 +11,8 @@ liana_status liana__model_values_write(const liana_model *model, liana__variable
 liana_status liana__model_values_read(liana_model *model, const liana__variables *variables, liana__error *error)
     LIANA_MUST_USE;
 
-/* Lets `read` change copies of the values. If it succeeds, they take the place of the values; else nothing is changed. */
+/* Lets `read` change copies of the values. If it succeeds, they take the place of the values; else nothing is
+ * changed. */
 typedef liana_status (*liana__values_reader)(liana_model *model, const void *options, float *const *values,
                                              liana__arena *arena, liana__error *error);
 liana_status liana__model_values_change(liana_model *model, liana__values_reader read, const void *options,

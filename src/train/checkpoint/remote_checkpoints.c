@@ -52,8 +52,8 @@ typedef struct fetching {
     liana__arena arena;
 } fetching;
 
-/* Whether the local file has the same bytes after it was fetched as before. One that cannot be read is not fetched: what is
- * there in its place is removed first. */
+/* Whether the local file has the same bytes after it was fetched as before. A file that cannot be read is not fetched;
+ * a folder or a link in its place is removed first. */
 static liana_status fetch_state(fetching *own, const char *name, bool *same, liana__error *error)
 {
     char *before = NULL, *after = NULL;
@@ -118,7 +118,7 @@ static size_t age_of(const char *name, const liana__paths *complete, const liana
     return age;
 }
 
-/* What no complete checkpoint has: the rest of an interrupted upload; and what is too old to be kept. */
+/* Adopts the rest of interrupted uploads, and checkpoints that are too old to be kept. */
 static liana_status adopt_rest(fetching *own, const liana__paths *names, const liana__paths *complete,
                                const liana__paths *local, int64_t keep, liana__error *error)
 {

@@ -1,12 +1,13 @@
-/* shared_checkpoint.h - what the chief of a cluster has of checkpoints, on all processes: only it reaches the folder. */
+/* shared_checkpoint.h - what the chief of a cluster has of checkpoints, on all processes: only it reaches the
+ * folder. */
 #ifndef LIANA_TRAIN_SHARED_CHECKPOINT_H
 #define LIANA_TRAIN_SHARED_CHECKPOINT_H
 
 #include "train/training/training.h"
 
-/* All processes get a checkpoint that process `from` has at *path (NULL: there is none). On the others *path becomes that of a
- * copy, in a new folder of TMPDIR, which liana__checkpoint_unshare removes. All name the same process. Errors: those of files
- * and of the cluster; UNAVAILABLE on all if that process dies. */
+/* All processes get a checkpoint that process `from` has at *path (NULL: there is none). On the others *path becomes
+ * that of a copy, in a new folder of TMPDIR, which liana__checkpoint_unshare removes. All name the same process.
+ * Errors: those of files and of the cluster; UNAVAILABLE on all if that process dies. */
 liana_status liana__checkpoint_share(liana__cluster *cluster, size_t from, liana__arena *arena, const char **path,
                                      liana__error *error) LIANA_MUST_USE;
 void liana__checkpoint_unshare(const liana__cluster *cluster, size_t from, const char *path);
@@ -15,7 +16,7 @@ void liana__checkpoint_unshare(const liana__cluster *cluster, size_t from, const
 liana_status liana__checkpoint_verify(const char *path, const liana__value *matches, liana__error *error)
     LIANA_MUST_USE;
 
-/* What a training that goes on takes over from its newest checkpoint before it is compiled. */
+/* The settings that a training takes over from its newest checkpoint before it is compiled. */
 typedef struct liana__recorded {
     char precision[16];       /* "": there is no checkpoint */
     int64_t recompute_memory; /* -1: none is recorded */

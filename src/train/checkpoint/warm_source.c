@@ -1,4 +1,4 @@
-/* Finds the file of weights in what a warm start begins from. */
+/* Finds the file of weights in the beginning of a warm start. */
 #include "train/checkpoint/warm_source.h"
 
 #include "train/checkpoint/remote_checkpoints.h"

@@ -10,7 +10,8 @@
 liana_status liana__warm_source_find(const char *from, liana__arena *arena, const char **file, liana__error *error)
     LIANA_MUST_USE;
 
-/* The same for a name that may be a URL, in the view of `remote`. Web servers have no folders: there `from` is a file. */
+/* The same for a name that may be a URL, in the view of `remote`. Web servers have no folders: there `from` is a
+ * file. */
 liana_status liana__warm_source_fetch(liana__remote *remote, const char *from, liana__arena *arena, const char **file,
                                       liana__error *error) LIANA_MUST_USE;
 

@@ -2,12 +2,16 @@
 #include "train/checkpoint/warm_start.h"
 
 #include "base/named.h"
+#include "base/scoped.h"
+#include "formats/yaml.h"
 #include "ir/shape.h"
+#include "train/checkpoint/model_values.h"
 #include "train/checkpoint/warm_names.h"
 #include "train/checkpoint/warm_source.h"
 #include "train/checkpoint/weight_source.h"
 #include "train/checkpoint/weights.h"
 
+#include <liana/train.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +31,7 @@ static const liana__field items[] = {
 };
 const liana__fields liana__warm_start_fields = LIANA__FIELD_TABLE("warm_start", liana__warm_start, items);
 
-/* ---- what a configuration says ---- */
+/* ---- the configuration ---- */
 
 static liana_status check_stars(const char *pattern, const char *key, const liana__place *place, liana__error *error)
 {
@@ -213,13 +217,13 @@ static liana_shape shape_of(const liana__source_weight *weight)
     return shape;
 }
 
-/* What an optimizer or a training keeps beside the weights of a checkpoint. */
+/* Values that an optimizer or a training keeps beside the weights of a checkpoint. */
 static bool is_state(const liana__source_layer *layer)
 {
     return liana__starts_with(layer->name, "optimizer/");
 }
 
-/* ---- what is wrong ---- */
+/* ---- messages ---- */
 
 static const char *nearest_in_file(const warm_run *own, const char *wanted)
 {
@@ -280,7 +284,7 @@ static size_t add_different(const warm_run *own, liana__text *text)
 
 static liana_status check_pairs(const warm_run *own)
 {
-    liana__text missing = {0}, different = {0};
+    LIANA__SCOPED(liana__text) missing = {0}, different = {0};
     size_t num_missing = add_missing(own, &missing), num_different = add_different(own, &different);
     liana_status status = LIANA_OK;
     if (missing.failed || different.failed) {
@@ -296,8 +300,6 @@ static liana_status check_pairs(const warm_run *own)
                              "%s: %s; let weights of another shape keep their initial values with skip",
                              own->source->path, different.data);
     }
-    liana__text_free(&missing);
-    liana__text_free(&different);
     return status;
 }
 
@@ -373,11 +375,10 @@ static void list_unused(const warm_run *own, liana__text *text, liana__warm_resu
 
 static liana_status tell(const warm_run *own, liana__warm_result *result)
 {
-    liana__text text = {0};
+    LIANA__SCOPED(liana__text) text = {0};
     list_pairs(own, &text);
     list_unused(own, &text, result);
     if (!text.failed) result->listing = liana__arena_string(own->arena, text.data);
-    liana__text_free(&text);
     return result->listing && !own->arena->failed ? LIANA_OK : liana__fail_memory(own->error, "a warm start");
 }
 
@@ -412,4 +413,61 @@ liana_status liana__warm_start_read(const liana_model *model, const liana__warm_
     }
     free(own.pairs);
     return status;
+}
+
+/* The warm start of a program's model. */
+
+typedef struct warm_call {
+    const liana__warm_start *warm;
+    liana__remote *remote;
+    liana__warm_result *result;
+} warm_call;
+
+static liana_status read_for_model(liana_model *model, const void *options, float *const *values, liana__arena *arena,
+                                   liana__error *error)
+{
+    const warm_call *call = options;
+    const liana__place place = {.file = NULL};
+    return liana__warm_start_read(model, call->warm, "warm_start", &place, call->remote, values, arena, call->result,
+                                  error);
+}
+
+static liana_status read_options(const char *text, liana__arena *arena, liana__warm_start *warm, liana__error *error)
+{
+    liana__value *options;
+    LIANA_TRY(liana__yaml_parse(text, strlen(text), "warm_start", arena, &options, error));
+    LIANA_TRY(liana__fields_read(&liana__warm_start_fields, options, "", NULL, arena, warm, error));
+    if (warm->from) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_CONFIG,
+                       "warm_start: 'from' is missing; expected a run, a checkpoint or a file of weights");
+}
+
+static liana_status call_warm_start(liana_model *model, const char *options, const char *listing,
+                                    liana_warm_report *report)
+{
+    LIANA__SCOPED(liana__arena) arena = {0};
+    liana__error *error = &model->context->error;
+    liana__warm_start warm;
+    liana__warm_result result;
+    LIANA_TRY(read_options(options, &arena, &warm, error));
+    warm_call call = {.warm = &warm, .result = &result};
+    LIANA_TRY(liana__remote_create(NULL, &call.remote, error));
+    liana_status status = liana__model_values_change(model, read_for_model, &call, &arena, error);
+    if (status != LIANA_OK) liana__remote_fail_within(call.remote, error);
+    liana__remote_destroy(call.remote);
+    LIANA_TRY(status);
+    if (report) {
+        *report =
+            (liana_warm_report){(int64_t)result.num_matched, (int64_t)result.num_skipped, (int64_t)result.num_unused};
+    }
+    return listing ? liana__file_replace(listing, result.listing, strlen(result.listing), error) : LIANA_OK;
+}
+
+liana_status liana_model_warm_start(liana_model *model, const char *options, const char *listing,
+                                    liana_warm_report *report)
+{
+    if (report) *report = (liana_warm_report){0};
+    LIANA__REQUIRE(NULL, model);
+    LIANA__REQUIRE(&model->context->error, options);
+    LIANA__CONTEXT_CALL(model->context, call_warm_start(model, options, listing, report));
 }

@@ -6,7 +6,7 @@
 #include "layers/model.h"
 #include "remote/remote.h"
 
-/* What a configuration or a program's text says: {from, map, skip}. */
+/* A warm start as a configuration or a program's text gives it: {from, map, skip}. */
 typedef struct liana__warm_start {
     const char *from;        /* as liana__warm_source_find takes it; NULL: no warm start */
     const liana__value *map; /* {pattern of names in the model: name in the file}; NULL: the same names */
@@ -20,20 +20,19 @@ typedef struct liana__warm_result {
     size_t num_skipped;
     size_t num_unused;   /* weights of the file, without what an optimizer keeps */
     const char *file;    /* the local file that was read; in the arena, as is the listing */
-    const char *listing; /* CSV: what,weight,in_file,shape; what is "matched", "skipped" or "unused" */
+    const char *listing; /* CSV: what,weight,in_file,shape; the first is "matched", "skipped" or "unused" */
 } liana__warm_result;
 
-/* Checks the parts of a warm start against each other. `where` is its key in messages, and `place` where it was written.
- * Errors: INVALID_CONFIG. */
+/* Checks the parts of a warm start against each other. `where` is its key in messages, and `place` where it was
+ * written. Errors: INVALID_CONFIG. */
 liana_status liana__warm_start_check(const liana__warm_start *warm, const char *where, const liana__place *place,
                                      liana__error *error) LIANA_MUST_USE;
 
-/* Reads the weights that are not skipped; values[w] has room for weight w of the model. In an HDF5 file the weights of a
- * layer that keep their own names count by their order, as for liana__weights_load. A weight that two patterns of the map
- * match has the name that the last one gives.
- * Errors: INVALID_CONFIG (a pattern that matches nothing, with the nearest name); INVALID_DATA (weights that are not in
- * the file, weights of another shape, with both shapes, numbers that are not finite); those of finding and reading the
- * file. After an error the values are undefined. */
+/* Reads the weights that are not skipped; values[w] has room for weight w of the model. In an HDF5 file the weights of
+ * a layer that keep their own names count by their order, as for liana__weights_load. A weight that two patterns of the
+ * map match has the name that the last one gives. Errors: INVALID_CONFIG (a pattern that matches nothing, with the
+ * nearest name); INVALID_DATA (weights that are not in the file, weights of another shape, with both shapes, numbers
+ * that are not finite); those of finding and reading the file. After an error the values are undefined. */
 liana_status liana__warm_start_read(const liana_model *model, const liana__warm_start *warm, const char *where,
                                     const liana__place *place, liana__remote *remote, float *const *values,
                                     liana__arena *arena, liana__warm_result *result, liana__error *error)

@@ -2,6 +2,7 @@
 #include "train/checkpoint/weights.h"
 
 #include "base/format.h"
+#include "base/scoped.h"
 #include "ir/shape.h"
 #include "remote/remote.h"
 
@@ -146,7 +147,7 @@ static void add_rest(liana__text *text, size_t count)
 static liana_status fail_faults(const liana__weight_source *source, const liana_model *model, const faults *found,
                                 liana__error *error)
 {
-    liana__text text = {0};
+    LIANA__SCOPED(liana__text) text = {0};
     if (found->num_missing) {
         liana__text_add(&text, "%zu of the model's %zu layers with weights are not in the file: %s", found->num_missing,
                         found->num_expected, found->missing.data ? found->missing.data : "");
@@ -166,7 +167,6 @@ static liana_status fail_faults(const liana__weight_source *source, const liana_
     }
     liana__fail(error, LIANA_INVALID_DATA, "%s: these are not the weights of the model '%s': %s", source->path,
                 liana__model_name(model), text.data ? text.data : "");
-    liana__text_free(&text);
     return LIANA_INVALID_DATA;
 }
 

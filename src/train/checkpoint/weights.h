@@ -29,8 +29,8 @@ liana_status liana__weights_load(const liana_model *model, const char *path, siz
                                  liana__arena *arena, liana__weights_report *report, liana__error *error)
     LIANA_MUST_USE;
 
-/* Reads a weight of the source for one of the model that has its shape. Errors: those of reading; INVALID_DATA for a value
- * that is not finite. */
+/* Reads a weight of the source for one of the model that has its shape. Errors: those of reading; INVALID_DATA for a
+ * value that is not finite. */
 liana_status liana__weights_read_one(const liana__weight_source *source, const liana__source_weight *from,
                                      const liana__weight *weight, float *values, liana__error *error) LIANA_MUST_USE;
 

@@ -27,8 +27,8 @@ liana_status liana__config_check_homes(const liana__value *root, liana__error *e
 /* config_check.c: checks keys that exclude or need each other. */
 liana_status liana__config_check(const liana__config *config, liana__error *error) LIANA_MUST_USE;
 
-/* config_columns.c: reads data.columns, data.inputs and data.targets. Errors: INVALID_CONFIG, with the nearest name of a
- * component. */
+/* config_columns.c: reads data.columns, data.inputs and data.targets. Errors: INVALID_CONFIG, with the nearest name of
+ * a component. */
 liana_status liana__config_read_columns(liana__config *config, liana__arena *arena, liana__error *error) LIANA_MUST_USE;
 
 /* config_older.c: how the file of a run's configuration begins. */

@@ -34,8 +34,6 @@ liana__sweep_measure liana__sweep_measure_of(const liana__sweep_results *results
  * with last and best values, JSON both. Nothing in them depends on times or on the order in which runs ended. */
 void liana__sweep_results_markdown(const liana__sweep_results *results, liana__text *text);
 void liana__sweep_results_plain(const liana__sweep_results *results, liana__text *text);
-void liana__sweep_results_csv(const liana__sweep_results *results, liana__text *text);
-void liana__sweep_results_json(const liana__sweep_results *results, liana__text *text);
 
 /* Writes results.csv, results.json and results.md into the sweep's folder. */
 liana_status liana__sweep_results_write(const liana__sweep_results *results, liana__error *error) LIANA_MUST_USE;

@@ -1,6 +1,7 @@
-/* Makes a dataset of what a configuration says of a source. */
+/* Makes a dataset of a source of a configuration. */
 #include "train/config/source_dataset.h"
 
+#include "base/scoped.h"
 #include "data/source/class_list.h"
 #include "data/source/source_open.h"
 #include "formats/yaml.h"
@@ -55,7 +56,7 @@ static liana_dataset *join(const liana__source_request *request, const liana__so
 static liana_status open_list(const liana__source_request *request, const liana__source_config *where,
                               const liana__value *list, const char *key, liana_dataset **dataset, liana__error *error)
 {
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     liana_dataset **inputs = liana__arena_allocate(&arena, list->count * sizeof *inputs);
     double *weights = liana__arena_allocate(&arena, list->count * sizeof *weights);
     liana_status status = arena.failed ? liana__fail_memory(error, key) : LIANA_OK;
@@ -72,7 +73,6 @@ static liana_status open_list(const liana__source_request *request, const liana_
     }
     if (status == LIANA_OK) *dataset = join(request, where, inputs, weights, count);
     for (size_t i = 0; status != LIANA_OK && inputs && i < count; i++) liana_dataset_close(inputs[i]);
-    liana__arena_free(&arena);
     return status == LIANA_OK ? hand_on(request, *dataset, error) : status;
 }
 

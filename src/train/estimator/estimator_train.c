@@ -262,7 +262,8 @@ static liana_status prepare(run *own, liana__error *error)
 
 static liana_status fit(run *own, liana__error *error)
 {
-    const liana__job_watch unwatched = {0};
+    const liana__job_watch watch = {.numbers = true,
+                                    .numbers_folder = own->estimator->options.config.bad_numbers_folder};
     liana__fit_options options = {.training = own->session.train.loader,
                                   .validation = own->session.measured.loader,
                                   .validation_freq_steps = own->eval ? own->eval->every_steps : 0,
@@ -271,7 +272,7 @@ static liana_status fit(run *own, liana__error *error)
                                   .folder = own->estimator->folder};
     take_specs(own);
     LIANA_TRY(add_callbacks(own, error));
-    return liana__job_fit(&own->job, &unwatched, &options, error);
+    return liana__job_fit(&own->job, &watch, &options, error);
 }
 
 static liana_status train(liana_estimator *estimator, const liana_train_spec *spec, const liana_eval_spec *eval)
@@ -294,18 +295,10 @@ static liana_status train(liana_estimator *estimator, const liana_train_spec *sp
     return status;
 }
 
-liana_status liana_estimator_train(liana_estimator *estimator, const liana_train_spec *spec)
+liana_status liana_estimator_train(liana_estimator *estimator, const liana_train_spec *spec,
+                                   const liana_eval_spec *eval)
 {
     LIANA__REQUIRE(NULL, estimator);
     LIANA__REQUIRE_AS(&estimator->context->error, spec, "train");
-    LIANA__CONTEXT_CALL(estimator->context, train(estimator, spec, NULL));
-}
-
-liana_status liana_estimator_train_and_evaluate(liana_estimator *estimator, const liana_train_spec *spec,
-                                                const liana_eval_spec *eval)
-{
-    LIANA__REQUIRE(NULL, estimator);
-    LIANA__REQUIRE_AS(&estimator->context->error, spec, "train");
-    LIANA__REQUIRE(&estimator->context->error, eval);
     LIANA__CONTEXT_CALL(estimator->context, train(estimator, spec, eval));
 }

@@ -16,7 +16,7 @@ static liana_status declare_weights(const liana__fn_session *own, liana_variable
 {
     const liana__function_model *model = &own->model;
     size_t place;
-    for (size_t i = 0; i < model->model->num_weights; i++) {
+    for (size_t i = 0; i < model->function.num_weights; i++) {
         const liana__fn_variable *variable = &model->variables[i];
         LIANA_TRY(
             liana__variables_declare(set, variable->name, LIANA_F32, &variable->shape, variable->initializer, &place));
@@ -91,14 +91,16 @@ static liana_status check_names(const liana_warm_start *warm, const liana__fn_se
 {
     for (size_t i = 0; i < LIANA_MAX_WARM_NAMES && warm->names[i].variable; i++) {
         const char *name = warm->names[i].variable;
-        if (liana__model_find_weight(own->model.model, name) >= 0) continue;
-        const liana__named list = LIANA__NAMED(liana__fn_variable, own->model.variables, own->model.model->num_weights);
+        const char *nearest = NULL;
+        const liana__named list =
+            LIANA__NAMED(liana__fn_variable, own->model.variables, own->model.function.num_weights);
+        if (liana__named_find(list, name, &nearest) < own->model.function.num_weights) continue;
         return liana__fail(error, LIANA_NOT_FOUND, "the model function has no variable '%.200s'%s", name,
-                           liana__hint(liana__named_nearest(list, name)).text);
+                           liana__hint(nearest).text);
     }
     for (size_t i = 0; i < LIANA_MAX_WARM_NAMES && warm->variables[i]; i++) {
         bool found = false;
-        for (size_t k = 0; k < own->model.model->num_weights && !found; k++) {
+        for (size_t k = 0; k < own->model.function.num_weights && !found; k++) {
             found = fnmatch(warm->variables[i], own->model.variables[k].name, 0) == 0;
         }
         if (!found) return liana__fail(error, LIANA_NOT_FOUND, "no variable matches '%.200s'", warm->variables[i]);
@@ -112,7 +114,7 @@ static liana_status warm_from(const liana_warm_start *warm, const char *path, co
     liana__safetensors file;
     LIANA_TRY(liana__safetensors_open(path, &file, error));
     liana_status status = LIANA_OK;
-    for (size_t i = 0; i < own->model.model->num_weights && status == LIANA_OK; i++) {
+    for (size_t i = 0; i < own->model.function.num_weights && status == LIANA_OK; i++) {
         const char *name = own->model.variables[i].name;
         if (is_wanted(warm, name)) status = warm_variable(&file, previous_name(warm, name), set, i, error);
     }

@@ -4,7 +4,6 @@
 
 #include "base/context.h"
 #include "optimizers/optimizer.h"
-#include "train/objective/leaf_function.h"
 #include "train/objective/objective.h"
 
 #include <liana/estimator.h>

@@ -153,7 +153,7 @@ static liana_tensor own_sums(liana__fn_call *call, liana_metric_call *wanted, li
     one.dims[0] = 1;
     const char *misfit = metric->misfit ? metric->misfit(made->choice.options, &one) : NULL;
     if (misfit) {
-        liana__graph_fail(call->graph, liana_tensor_location(wanted->output), LIANA_INVALID_CONFIG, "%s: %s: %s",
+        liana__graph_fail(call->graph, liana_tensor_info(wanted->output).here, LIANA_INVALID_CONFIG, "%s: %s: %s",
                           call->fn->name, metric->part.name, misfit);
         return (liana_tensor){call->graph, 0};
     }
@@ -179,7 +179,7 @@ static liana_status read_choice(liana__fn_call *call, const liana_estimator_metr
                               ? liana__fail_memory(&error, "a metric")
                               : liana__metric_read(call->graph->context, value, "metric", call->arena, choice, &error);
     if (status == LIANA_OK) return status;
-    liana__graph_fail(call->graph, liana_tensor_location(item->output), status, "%s: %s", call->fn->name,
+    liana__graph_fail(call->graph, liana_tensor_info(item->output).here, status, "%s: %s", call->fn->name,
                       error.message);
     return status;
 }
@@ -187,7 +187,7 @@ static liana_status read_choice(liana__fn_call *call, const liana_estimator_metr
 static liana_status build_metric(liana__fn_call *call, const liana_estimator_metric *item, liana__fn_metric *made,
                                  liana_tensor *sums)
 {
-    liana_location here = liana_tensor_location(item->output);
+    liana_location here = liana_tensor_info(item->output).here;
     liana_metric_call wanted;
     if (item->values.id) {
         be_mean(made);

@@ -12,29 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-static const liana__totals NO_TOTALS;
-
 /* ---- callbacks ---- */
-
-static liana_status call(liana__fit_run *fit, liana_callback_event event)
-{
-    fit->context.epoch = fit->state->epoch + 1;
-    fit->context.is_chief = liana__cluster_is_chief(fit->training->cluster);
-    return liana__callback_list_call(fit->options->callbacks, event, &fit->context, fit->error);
-}
-
-liana_status liana__fit_call_training(liana__fit_run *fit, liana_callback_event event)
-{
-    liana_fit_context *context = &fit->context;
-    context->step = fit->state->step;
-    context->steps = fit->end_step;
-    context->seconds = fit->timing.seconds;
-    context->wait = fit->timing.wait;
-    context->images = fit->timing.images;
-    bool validated = event == LIANA_ON_EPOCH_END || event == LIANA_ON_LAST_STEP || event == LIANA_ON_TRAIN_END;
-    context->validation = validated ? &fit->validation : &NO_TOTALS;
-    return call(fit, event);
-}
 
 static liana_status keep_states(liana__fit_run *fit)
 {
@@ -42,27 +20,40 @@ static liana_status keep_states(liana__fit_run *fit)
     return liana__callback_list_save(fit->options->callbacks, &fit->state->callbacks, fit->error);
 }
 
+typedef struct saving {
+    liana__training *training;
+    liana_status (*save)(void *user, liana__error *error);
+    void *user;
+} saving;
+
 /* The chief writes; from the others it gets what they hold: also what it did not ask for, since it failed before. All
  * fail if it fails. */
 static liana_status save_or_attend(void *user, bool is_chief, liana__error *error)
 {
-    const liana__fit_run *fit = user;
-    liana__cluster *cluster = fit->training->cluster;
+    const saving *own = user;
+    liana__cluster *cluster = own->training->cluster;
     liana__phase_part("save");
-    if (!cluster) return fit->options->save(fit->options->user, error);
+    if (!cluster) return own->save(own->user, error);
     liana__error unread = {0};
     const uint64_t before = cluster->held_reads, failures = cluster->held_failures;
-    liana_status status = is_chief ? fit->options->save(fit->options->user, error) : LIANA_OK;
+    liana_status status = is_chief ? own->save(own->user, error) : LIANA_OK;
     /* The others have failed to read the same: another try would have nobody to talk to. */
     if (cluster->held_failures != failures) return status;
     const size_t done = (size_t)(cluster->held_reads - before);
-    LIANA_TRY(liana__held_attend(&fit->training->variables, done, status == LIANA_OK ? error : &unread));
+    LIANA_TRY(liana__held_attend(&own->training->variables, done, status == LIANA_OK ? error : &unread));
     return status;
+}
+
+liana_status liana__fit_save(liana__training *training, liana_status (*save)(void *user, liana__error *error),
+                             void *user, liana__error *error)
+{
+    saving own = {training, save, user};
+    return liana__chief_does(training->cluster, save_or_attend, &own, error);
 }
 
 static liana_status save(const liana__fit_run *fit, liana__error *error)
 {
-    return liana__chief_does(fit->training->cluster, save_or_attend, (void *)(uintptr_t)fit, error);
+    return liana__fit_save(fit->training, fit->options->save, fit->options->user, error);
 }
 
 /* Puts the averages in the place of the weights; *swapped: it did. */
@@ -73,7 +64,7 @@ static liana_status begin_averages(liana__fit_run *fit, bool wanted, bool *swapp
     return liana__averaged_weights_take(fit->training, error);
 }
 
-/* Takes that back. Returns the status of what was done meanwhile, or the failure to do so. */
+/* Takes that back. Returns the status of the work meanwhile, or the failure to take it back. */
 static liana_status end_averages(liana__fit_run *fit, bool swapped, liana_status status, liana__error *error)
 {
     if (!swapped) return status;
@@ -102,9 +93,9 @@ static liana_status save_checkpoint(liana__fit_run *fit)
     context->steps = fit->end_step;
     context->seconds = context->wait = 0;
     context->images = 0;
-    context->validation = &NO_TOTALS;
+    context->validation = &liana__no_totals;
     fit->state->keeps_checkpoint = false;
-    return call(fit, LIANA_ON_CHECKPOINT);
+    return liana__fit_call(fit, LIANA_ON_CHECKPOINT);
 }
 
 /* Of a training that ends: the weights of the last update, before a callback puts others in their place. The states are
@@ -122,13 +113,13 @@ liana_status liana__fit_save_update(liana_fit_context *context, liana__error *er
 
 /* ---- validations ---- */
 
-/* What an evaluation in the middle of a fit tells callbacks. */
+/* Tells callbacks the values of an evaluation in the middle of a fit. */
 typedef struct validation {
     liana__fit_run *fit;
     double begin;
     bool wants_outputs;
     bool is_bad; /* its loss is not finite, which was told */
-    /* Of training examples: who gets the predictions. NULL: it is a validation. */
+    /* Of training examples: the receiver of the predictions. NULL: it is a validation. */
     liana__on_predictions on_predictions;
     void *user;
 } validation;
@@ -160,7 +151,7 @@ static liana_status report_validation(void *user, const liana__batch *batch, con
     context->images = context->validation->count;
     context->batch = batch;
     context->outputs = outputs;
-    liana_status status = call(own->fit, LIANA_ON_VALIDATION_STEP);
+    liana_status status = liana__fit_call(own->fit, LIANA_ON_VALIDATION_STEP);
     context->batch = NULL;
     context->outputs = NULL;
     LIANA_TRY(status);
@@ -202,11 +193,11 @@ static liana_status validate(liana__fit_run *fit)
     liana_fit_context *context = &fit->context;
     liana__totals_clear(&fit->validation);
     begin_validation(context, &fit->validation, validation_steps(fit));
-    LIANA_TRY(call(fit, LIANA_ON_VALIDATION_BEGIN));
+    LIANA_TRY(liana__fit_call(fit, LIANA_ON_VALIDATION_BEGIN));
     validation progress = {
         .wants_outputs = liana__callback_list_has_type(fit->options->callbacks, &liana__callback_PredictionsLogger)};
     LIANA_TRY(evaluate(fit, fit->options->validation, &progress, &fit->validation, fit->error));
-    return call(fit, LIANA_ON_VALIDATION_END);
+    return liana__fit_call(fit, LIANA_ON_VALIDATION_END);
 }
 
 /* An evaluation that a callback asks for, at another event. */
@@ -299,7 +290,7 @@ static liana_status train_epoch(liana__fit_run *fit)
 
 /* ---- the end of an epoch, and of the fit ---- */
 
-/* Whether the fit is as long as it was to be, after so many epochs. */
+/* Whether the fit is as long as its options say, after a number of epochs. */
 static bool is_long_enough(const liana__fit_run *fit, int64_t epochs)
 {
     const int64_t most = liana__fit_most_epochs(fit->state, &fit->options->length);
@@ -443,7 +434,7 @@ static liana_status finish_epoch(liana__fit_run *fit)
     return save_checkpoint(fit);
 }
 
-/* A stop on request: what was done is kept. `validating`: the states are those from before the validation. */
+/* A stop on request: the work so far is kept. `validating`: the states are those from before the validation. */
 static liana_status interrupt(liana__fit_run *fit, bool validating)
 {
     if (validating) {
@@ -607,7 +598,7 @@ liana_status liana__fit(liana__training *training, const liana__fit_options *opt
                           .error = error,
                           .context = {.training = training,
                                       .totals = &training->state.running,
-                                      .validation = &NO_TOTALS,
+                                      .validation = &liana__no_totals,
                                       .validates = options->validation != NULL,
                                       .folder = options->folder,
                                       .notes = options->notes,

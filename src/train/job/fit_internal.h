@@ -21,7 +21,7 @@ typedef struct liana__group_update {
 typedef struct liana__fit_group {
     size_t most;              /* updates */
     float *sums;              /* [most, sums of the objective], of the last group */
-    liana__update_sums *made; /* [most]: what callbacks see of them */
+    liana__update_sums *made; /* [most]: the same for callbacks */
     size_t num_made;
     /* Of executions: two groups, of which one is being filled. */
     struct {
@@ -61,7 +61,10 @@ struct liana__fit_run {
 };
 typedef struct liana__fit_run liana__fit_run;
 
-/* Calls the callbacks about the training of the epoch, not about its validation. */
+extern const liana__totals liana__no_totals;
+
+liana_status liana__fit_call(liana__fit_run *fit, liana_callback_event event) LIANA_MUST_USE;
+/* The same about the training of the epoch, not about its validation. */
 liana_status liana__fit_call_training(liana__fit_run *fit, liana_callback_event event) LIANA_MUST_USE;
 
 /* ---- fit_step.c ---- */
@@ -76,7 +79,7 @@ liana_status liana__fit_take_step(liana__fit_run *fit) LIANA_MUST_USE;
 liana_status liana__fit_step_with(liana__fit_run *fit, const liana__batch *batch) LIANA_MUST_USE;
 /* An update is done: the state, the running sums and the group know it. `sums` are copied. */
 void liana__fit_count_update(liana__fit_run *fit, const liana__update_sums *made, double wait);
-/* An update whose numbers went bad. What is replayed needs the loader, when it has all batches back: fit->replays. */
+/* An update whose numbers went bad. A replay needs the loader, when it has all batches back: fit->replays. */
 liana_status liana__fit_meet_bad_numbers(liana__fit_run *fit, const liana__batch *batch) LIANA_MUST_USE;
 /* The updates to where workers that are not in step meet. */
 liana_status liana__fit_train_span(liana__fit_run *fit) LIANA_MUST_USE;

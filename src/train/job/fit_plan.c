@@ -28,7 +28,7 @@ static int64_t count_updates(const liana__training_state *state, const liana__lo
     return count_from(state, loader, state->history.first_epoch, end);
 }
 
-/* The epoch with the last of so many updates, counted from 1. */
+/* The epoch that has the last of a number of updates, counted from 1. */
 static int64_t find_epochs(const liana__training_state *state, const liana__loader *loader, int64_t updates)
 {
     const int64_t first = state->history.first_epoch;

@@ -17,8 +17,8 @@ uint64_t liana__fit_data_epoch(const liana__training_state *state, int64_t epoch
 int64_t liana__fit_most_epochs(const liana__training_state *state, const liana__training_length *length);
 
 /* Where a fit ends, and the lengths of its schedule. Where epochs differ in length, the schedule's epochs are like the
- * first one, and it ends when the fit does. A fit after others goes on where their schedule was, as if they had been one
- * longer fit. A longer fit that goes on from a checkpoint has a schedule as if it had been as long at once. */
+ * first one, and it ends when the fit does. A fit after others goes on where their schedule was, as if they had been
+ * one longer fit. A longer fit that goes on from a checkpoint has a schedule as if it had been as long at once. */
 liana__fit_plan liana__fit_plan_make(const liana__training_state *state, const liana__loader *loader,
                                      const liana__training_length *length, liana_learning_rate *learning_rate);
 

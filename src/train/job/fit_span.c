@@ -107,7 +107,7 @@ static liana_status next_batch(void *user, const liana__span_try *attempt, size_
     LIANA_TRY(take_step(own, step, error));
     *batch = own->batch;
     if (own->batch->count == 0) return LIANA_OK;
-    return liana__batch_check(span->training->trainer, own->batch, liana__loader_source(span->loader), error);
+    return liana__batch_check(span->training->trainer, own->batch, span->loader, error);
 }
 
 static void see_classes(void *user, const liana__batch *batch)

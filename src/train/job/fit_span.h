@@ -1,9 +1,9 @@
-/* fit_span.h - the updates of a fit between two points at which all processes of a cluster meet, where its workers are not
- * in step (distribute/cluster/span.h).
+/* fit_span.h - the updates of a fit between two points at which all processes of a cluster meet, where its workers are
+ * not in step (distribute/cluster/span.h).
  *
- * An epoch has the updates that it has anywhere. Asynchronously, step s of an epoch is worker s modulo the workers' own, and
- * its batch gives one update. With first arrivals a step is shared out as in step, and the update is of the shares that
- * came first. Either way a schedule counts updates. */
+ * An epoch has the updates that it has anywhere. Asynchronously, step s of an epoch is worker s modulo the workers'
+ * own, and its batch gives one update. With first arrivals a step is shared out as in step, and the update is of the
+ * shares that came first. Either way a schedule counts updates. */
 #ifndef LIANA_TRAIN_FIT_SPAN_H
 #define LIANA_TRAIN_FIT_SPAN_H
 
@@ -30,9 +30,10 @@ liana_status liana__fit_span_create(liana__training *training, liana__loader *lo
                                     bool recovers, liana__fit_span *own, liana__error *error) LIANA_MUST_USE;
 void liana__fit_span_free(liana__fit_span *own);
 
-/* The next `num_steps` of an epoch, all of which are updates. Adds to the running sums of the state, and to its counts of
- * gradients. After a death those that are left do what is left to do, where that repeats no gradient that stays; else the
- * examples that were lost are counted. Errors: those of liana__loader_next and liana__step_run_span, the same on all processes. */
+/* The next `num_steps` of an epoch, all of which are updates. Adds to the running sums of the state, and to its counts
+ * of gradients. After a death those that are left do what is left to do, where that repeats no gradient that stays;
+ * else the examples that were lost are counted. Errors: those of liana__loader_next and liana__step_run_span, the same
+ * on all processes. */
 liana_status liana__fit_span_run(liana__fit_span *own, size_t num_steps, liana__error *error) LIANA_MUST_USE;
 
 #endif

@@ -1,4 +1,4 @@
-/* What all jobs do alike. */
+/* The parts that all jobs have alike. */
 #include "train/job/job.h"
 
 #include "base/wall_clock.h"

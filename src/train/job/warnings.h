@@ -26,7 +26,7 @@ typedef struct liana__warnings {
  * filled in by the first epoch. The memory is the arena's. */
 liana_status liana__warn_find_classes(liana__warnings *warnings, const liana__source *source, liana__arena *arena,
                                       liana__error *error) LIANA_MUST_USE;
-/* What the first epoch is to fill in; NULL: the classes are known, or the first epoch has begun before. */
+/* Filled in by the first epoch; NULL: the classes are known, or the first epoch has begun before. */
 bool *liana__warn_classes_to_see(liana__warnings *warnings);
 
 /* Says that the warm-up does not end in a training of this length. No error: trials of a long one are short. */

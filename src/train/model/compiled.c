@@ -2,6 +2,7 @@
 #include "train/model/compiled.h"
 
 #include "base/text.h"
+#include "distribute/strategies/strategies.h"
 #include "train/checkpoint/model_values.h"
 #include "train/job/job.h"
 #include "train/model/model_objective.h"
@@ -14,7 +15,7 @@
 enum { OF_FIT, OF_EVALUATION, NUM_KEPT };
 
 typedef struct kept {
-    liana__text key; /* what was asked for; empty: nothing is kept */
+    liana__text key; /* the requested listing; empty: nothing is kept */
     liana__arena arena;
     liana__training training;
     liana__objective_request asked; /* values in the arena */
@@ -63,7 +64,7 @@ void liana__compiled_put_back(liana_model *model, void *aside)
     model->compiled = aside;
 }
 
-/* ---- what is asked for ---- */
+/* ---- requests ---- */
 
 static void describe_match(const liana__compile_request *request, liana__text *text)
 {
@@ -78,7 +79,7 @@ static void describe_match(const liana__compile_request *request, liana__text *t
     liana__text_add(text, "\n");
 }
 
-/* Everything that what is compiled depends on, as bytes. */
+/* Everything that the compiled training depends on, as bytes. */
 static liana__text make_key(const liana__compile_request *request)
 {
     liana__text text = {0};
@@ -94,7 +95,7 @@ static liana__text make_key(const liana__compile_request *request)
 
 /* ---- compiling ---- */
 
-/* What reading, decoding and batches made ahead may take besides, and the cache of decoded images. */
+/* The memory for reading, decoding, batches made ahead, and the cache of decoded images. */
 static size_t data_bytes(int64_t mebibytes)
 {
     return ((size_t)(mebibytes ? mebibytes : LIANA__DEFAULT_DATA_MEMORY) << 20) + liana__machine_memory() / 4;
@@ -110,7 +111,7 @@ static liana_status find_optimizer(const liana__compile_request *request, liana_
     return liana__optimizer_read(request->model->context, map, "optimizer", arena, choice, error);
 }
 
-/* What the training borrows is the item's. */
+/* The item owns the memory that the training borrows. */
 static liana_status compile(const liana__compile_request *request, kept *item, liana__error *error)
 {
     liana__arena *arena = &item->arena;

@@ -9,7 +9,7 @@
 
 #include <liana/train.h>
 
-/* What is asked for. */
+/* A request to compile a model. */
 typedef struct liana__compile_request {
     liana_model *model;
     const liana__job_options *job;        /* optimizer NULL: for evaluation and prediction only */

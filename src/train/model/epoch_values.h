@@ -6,8 +6,8 @@
 
 #include <liana/objective.h>
 
-/* Finishes them, in the arena, and returns how many metrics there are. 0 also where nothing was measured or memory has run
- * out. */
+/* Finishes them, in the arena, and returns how many metrics there are. 0 also where nothing was measured or memory has
+ * run out. */
 size_t liana__epoch_values(const liana__totals *totals, liana__arena *arena, const liana_metric_values **values);
 
 #endif

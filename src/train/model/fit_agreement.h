@@ -7,15 +7,15 @@
 #include "train/model/compiled.h"
 #include "train/model/model_data.h"
 
-/* Compares the options that change results, the model and the data; `data` are open. The instruction set becomes the lowest
- * one of all. `cluster` NULL: nothing. Errors: INVALID_CONFIG, alike on all processes, with what differs. */
+/* Compares the options that change results, the model and the data; `data` are open. The instruction set becomes the
+ * lowest one of all. `cluster` NULL: nothing. Errors: INVALID_CONFIG with the difference, alike on all processes. */
 liana_status liana__fit_agree(const liana__job_options *job, const liana_fit_options *options,
                               const liana__model_data *data, liana__cluster *cluster, liana__error *error)
     LIANA_MUST_USE;
 
 /* A call of liana_evaluate or liana_predict. */
 typedef struct liana__measured_call {
-    const liana__compile_request *request; /* what is compiled */
+    const liana__compile_request *request; /* the compiled request */
     const liana_evaluate_options *options; /* of a prediction: the inputs alone */
     bool predicts;
     const liana__model_data *data; /* open */

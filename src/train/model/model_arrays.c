@@ -5,11 +5,6 @@
 #include <liana/train.h>
 #include <string.h>
 
-const char *liana_model_weight_name(const liana_model *model, size_t index)
-{
-    return model && index < model->num_weights ? model->weights[index].name : NULL;
-}
-
 /* The index of a weight; the nearest name otherwise. */
 static liana_status find_weight(const liana_model *model, const char *name, size_t *index, liana__error *error)
 {

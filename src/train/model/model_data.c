@@ -1,4 +1,4 @@
-/* What a model reads of datasets. */
+/* Datasets as a model reads them. */
 #include "train/model/model_data.h"
 #include "data/dataset/dataset_source.h"
 #include "data/source/part.h"
@@ -84,7 +84,7 @@ void liana__model_data_close(liana__model_data *own)
     liana__arena_free(&own->arena);
 }
 
-/* What of its memory a part of the data may take besides a cache. */
+/* Bytes that a part of the data may take, without a cache. */
 static size_t part_bytes(const liana__model_data *own, const liana__data_part *data)
 {
     if (!own->fitted.source) return own->bytes;
@@ -179,7 +179,7 @@ static liana_status find_image(const liana__model_data *own, const liana_dataset
     return LIANA_OK;
 }
 
-/* What the model reads of a dataset. `fit`: NULL to measure only. */
+/* Makes the loader of a dataset. `fit`: NULL to measure only. */
 static liana_status start_loader(liana__model_data *own, const liana_dataset *data, const liana_fit_options *fit,
                                  const liana__data_match *match, const liana__trainer *trainer,
                                  liana__data_part *opened, liana__error *error)
@@ -210,7 +210,7 @@ static liana_status start_loader(liana__model_data *own, const liana_dataset *da
 
 /* ---- fitting ---- */
 
-/* What liana_fit_options.augment says. */
+/* Reads liana_fit_options.augment. */
 static liana_status find_augmentation(liana__model_data *own, const char *text, liana__error *error)
 {
     liana__value *list;
@@ -272,7 +272,7 @@ liana_status liana__model_data_start_fit(liana__model_data *own, const liana_fit
 
 /* ---- measuring ---- */
 
-/* Predictions are compared with nothing, whatever the data have. */
+/* Predictions are compared with nothing, even if the data have targets. */
 static void forget_targets(liana__data_match *match)
 {
     memset(match->targets, 0, sizeof match->targets);

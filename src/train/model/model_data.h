@@ -1,8 +1,8 @@
 /* model_data.h - datasets as what a model reads: which components it takes, how images become its input, and how one
  * dataset is divided into training and validation data. For fit, evaluate and predict.
  *
- * The order of calls: set `model`, sizes, `seed` and `bytes`; find_preprocessing; open_fit or open_measured, which finds
- * `match`; compile the model for it; start_fit or start_measured, which makes the loaders; close. */
+ * The order of calls: set `model`, sizes, `seed` and `bytes`; find_preprocessing; open_fit or open_measured, which
+ * finds `match`; compile the model for it; start_fit or start_measured, which makes the loaders; close. */
 #ifndef LIANA_TRAIN_MODEL_DATA_H
 #define LIANA_TRAIN_MODEL_DATA_H
 
@@ -15,7 +15,7 @@
 
 enum { LIANA__DEFAULT_BATCH_SIZE = 32 };
 
-/* A dataset as what a training reads. */
+/* A dataset as a training reads it. */
 typedef struct liana__data_part {
     liana__source *source;
     liana__loader *loader;
@@ -65,14 +65,14 @@ liana_status liana__model_data_open_fit(liana__model_data *own, const liana_fit_
 liana_status liana__model_data_start_fit(liana__model_data *own, const liana_fit_options *options,
                                          const liana__trainer *trainer, liana__error *error) LIANA_MUST_USE;
 
-/* A loader of the training data without augmentation, in order and each example once; made when it is asked for the first
- * time. It is closed with the data. */
+/* A loader of the training data without augmentation, in order and each example once; made when it is asked for the
+ * first time. It is closed with the data. */
 liana_status liana__model_data_start_examples(liana__model_data *own, const liana_dataset *data,
                                               const liana__trainer *trainer, liana__loader **loader,
                                               liana__error *error) LIANA_MUST_USE;
 
-/* The same for data that are measured only. `wants_targets` is false for predictions: what the data have of targets is
- * then left out. */
+/* The same for data that are measured only. `wants_targets` is false for predictions: targets of the data are then left
+ * out. */
 liana_status liana__model_data_open_measured(liana__model_data *own, const liana_dataset *data,
                                              const liana_evaluate_options *options, bool wants_targets,
                                              liana__error *error) LIANA_MUST_USE;

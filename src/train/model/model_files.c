@@ -1,5 +1,6 @@
 /* A model in a folder, and weights from files. */
 #include "base/file.h"
+#include "base/scoped.h"
 #include "formats/json.h"
 #include "formats/safetensors.h"
 #include "remote/outlet.h"
@@ -44,19 +45,6 @@ static liana_status save_weights(const liana_model *model, const char *path, lia
     return liana__safetensors_write(path, &contents, true, NULL, error);
 }
 
-static liana_status save_architecture(const liana_model *model, const char *path, liana__arena *arena,
-                                      liana__error *error)
-{
-    const liana__value *architecture = liana__model_to_keras(model, arena);
-    if (!architecture) return liana__fail_memory(error, path);
-    liana__text text = {0};
-    liana__value_write_json(architecture, 2, &text);
-    liana_status status =
-        text.failed ? liana__fail_memory(error, path) : liana__file_replace(path, text.data, text.length, error);
-    liana__text_free(&text);
-    return status;
-}
-
 static liana_status save(liana_model *model, const char *folder, liana__arena *arena, liana__error *error)
 {
     LIANA_TRY(liana__folder_name_check(folder, "a folder with model.json and weights.safetensors", error));
@@ -67,7 +55,7 @@ static liana_status save(liana_model *model, const char *folder, liana__arena *a
     if (!architecture || !weights) return liana__fail_memory(error, folder);
     LIANA_TRY(liana__folder_make(folder, error));
     LIANA_TRY(save_weights(model, weights, arena, error));
-    return save_architecture(model, architecture, arena, error);
+    return liana__json_write(architecture, liana__model_to_keras(model, arena), error);
 }
 
 /* model.json comes last: a folder without it is not read. */
@@ -84,11 +72,8 @@ static liana_status send_model(liana_model *model, const char *url, liana__arena
 
 static liana_status save_model(liana_model *model, const char *folder)
 {
-    liana__arena arena = {0};
-    liana_status status =
-        (liana__path_is_remote(folder) ? send_model : save)(model, folder, &arena, &model->context->error);
-    liana__arena_free(&arena);
-    return status;
+    LIANA__SCOPED(liana__arena) arena = {0};
+    return (liana__path_is_remote(folder) ? send_model : save)(model, folder, &arena, &model->context->error);
 }
 
 liana_status liana_model_save(liana_model *model, const char *folder)
@@ -119,11 +104,9 @@ static liana_status load_weights(liana_model *model, const char *path, size_t nu
 
 static liana_status load_own_weights(liana_model *model, const char *path, bool partial)
 {
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     size_t num_required = partial ? 0 : model->num_layers;
-    liana_status status = load_weights(model, path, num_required, &arena, &model->context->error);
-    liana__arena_free(&arena);
-    return status;
+    return load_weights(model, path, num_required, &arena, &model->context->error);
 }
 
 liana_status liana_model_load_weights(liana_model *model, const char *path, bool partial)
@@ -133,7 +116,7 @@ liana_status liana_model_load_weights(liana_model *model, const char *path, bool
     LIANA__CONTEXT_CALL(model->context, load_own_weights(model, path, partial));
 }
 
-/* Those that liana_model_save wrote, or a run's; and what these were trained in, where that is recorded. */
+/* The weights of liana_model_save, or of a run, and the precision that they were trained in, where it is recorded. */
 static liana_status find_weights(const char *folder, const char *checkpoint, liana__arena *arena, const char **path,
                                  liana_precision *precision, bool *is_run, liana__error *error)
 {
@@ -186,7 +169,7 @@ static bool split_checkpoint(const char *path, liana__arena *arena, const char *
     return *folder && **checkpoint;
 }
 
-/* `checkpoint` NULL: what liana_model_save wrote, else the newest checkpoint of a run. */
+/* `checkpoint` NULL: the weights of liana_model_save, else the newest checkpoint of a run. */
 static liana_status load_local_model(liana_model *model, const char *folder, const char *checkpoint,
                                      liana__arena *arena, liana__error *error)
 {
@@ -203,7 +186,7 @@ static liana_status load_local_model(liana_model *model, const char *folder, con
     return load_weights(model, path, model->num_layers, arena, error);
 }
 
-/* On a server: what liana_model_save wrote, else a run. */
+/* On a server: the weights of liana_model_save, else a run. */
 static liana_status load_from(liana__remote *remote, liana_model *model, const char *folder, liana__arena *arena,
                               liana__error *error)
 {

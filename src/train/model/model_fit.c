@@ -1,6 +1,8 @@
 /* fit of the public interface: a thin user of the training core. */
 #include "train/model/model_fit.h"
+#include "base/scoped.h"
 #include "data/dataset/dataset_source.h"
+#include "distribute/strategies/strategies.h"
 #include "train/checkpoint/belongs.h"
 #include "train/checkpoint/folder_hold.h"
 #include "train/checkpoint/folder_name.h"
@@ -45,7 +47,7 @@ static liana_status check_checkpoints(const liana_fit_options *options, liana__e
                        options->resume_from);
 }
 
-/* What the table of the job does not check. */
+/* Checks that the table of the job does not make. */
 static liana_status check_fit(const liana_model *model, const liana_fit_options *options, liana__error *error)
 {
     if (options->max_bad_records < 0) {
@@ -64,7 +66,7 @@ static liana_status check_fit(const liana_model *model, const liana_fit_options 
     return LIANA_OK;
 }
 
-/* What is resumed keeps its precision. */
+/* A fit that goes on keeps its precision. */
 static liana_status find_precision(const char *resumed_from, const liana__recorded *recorded,
                                    liana__job_options *options, liana__error *error)
 {
@@ -76,7 +78,7 @@ static liana_status find_precision(const char *resumed_from, const liana__record
                        liana__precision_names[before]);
 }
 
-/* And so with what it recomputes, unless it may now take another amount of memory. */
+/* A fit that goes on recomputes the same nodes, unless it may now take another amount of memory. */
 static void find_recomputation(const liana__recorded *recorded, liana__job_options *options)
 {
     if (options->recompute != LIANA_RECOMPUTE_AUTO || options->memory) return;
@@ -105,12 +107,10 @@ static bool watch(void *user, const liana__fit_event *event)
                          .validation = liana__results_of(event->validation),
                          .learning_rate = event->learning_rate,
                          .seconds = event->seconds};
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     epoch.num_training_values = liana__epoch_values(event->training, &arena, &epoch.training_values);
     epoch.num_validation_values = liana__epoch_values(event->validation, &arena, &epoch.validation_values);
-    const bool goes_on = options->on_epoch(options->user, &epoch);
-    liana__arena_free(&arena);
-    return goes_on;
+    return options->on_epoch(options->user, &epoch);
 }
 
 /* Without augmentation, and with the examples in their order. */
@@ -173,7 +173,7 @@ static liana_status open_checkpoints(session *own, const liana_fit_options *opti
     return liana__checkpoints_fetch(own->outlet, "", &names, own->options.checkpoint.keep, &newest, error);
 }
 
-/* What a checkpoint records of the data, and the newest one if the fit goes on from it. */
+/* Reads the state of the data for checkpoints, and the newest checkpoint if the fit goes on from it. */
 static liana_status prepare_checkpoints(session *own, const liana_fit_options *options, liana__error *error)
 {
     liana__job *job = &own->job;
@@ -319,8 +319,8 @@ static void close_session(session *own)
     liana__arena_free(&own->arena);
 }
 
-/* A fit makes batches itself. Who comes from tf.data gives it batches: they are taken apart, and their size is what
- * batch_size was not given for. */
+/* A fit makes batches itself. A program that was written for tf.data may give it batches: they are taken apart, and
+ * their size stands in for a batch_size that was not given. */
 typedef struct taken_apart {
     liana_fit_options options; /* with single examples */
     liana_dataset *training, *validation;

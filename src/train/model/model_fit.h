@@ -1,4 +1,4 @@
-/* model_fit.h - a trial: what is opened and compiled for a fit, for something else than fitting. */
+/* model_fit.h - a trial: data and a model, opened and compiled as for a fit, for another use. */
 #ifndef LIANA_TRAIN_MODEL_FIT_H
 #define LIANA_TRAIN_MODEL_FIT_H
 

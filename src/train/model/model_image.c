@@ -1,4 +1,5 @@
 /* liana_prepare_image: an image in memory as the input of a model. */
+#include "base/scoped.h"
 #include "data/image/decode.h"
 #include "ir/shape.h"
 #include "layers/model.h"
@@ -67,10 +68,9 @@ static liana_status resize(const liana_model *model, const liana_shape *shape, c
     const size_t count = (size_t)(shape->dims[1] * shape->dims[2] * shape->dims[3]);
     uint8_t *bytes = rounds ? malloc(count) : NULL;
     if (rounds && !bytes) return liana__fail_memory(error, "an image");
-    liana__decoder decoder = {0};
+    LIANA__SCOPED(liana__decoder) decoder = {0};
     liana_status status = liana__decode_record(&decoder, &options, record, NULL, rounds ? (void *)bytes : input, error);
     for (size_t i = 0; rounds && status == LIANA_OK && i < count; i++) input[i] = (float)bytes[i];
-    liana__decoder_free(&decoder);
     free(bytes);
     return status;
 }

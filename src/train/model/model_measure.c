@@ -1,4 +1,6 @@
 /* evaluate and predict of the public interface: thin users of the training core. */
+#include "base/scoped.h"
+#include "distribute/strategies/strategies.h"
 #include "train/job/fit.h"
 #include "train/model/epoch_values.h"
 #include "train/model/fit_agreement.h"
@@ -12,12 +14,11 @@
 /* Tells the caller what the metrics with several numbers are. */
 static liana_status tell_values(const liana_evaluate_options *options, const liana__totals *totals, liana__error *error)
 {
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     const liana_metric_values *values;
     const size_t count = options->on_values ? liana__epoch_values(totals, &arena, &values) : 0;
     for (size_t i = 0; i < count; i++) options->on_values(options->user, &values[i]);
     const bool failed = arena.failed;
-    liana__arena_free(&arena);
     return failed ? liana__fail_memory(error, "the metrics") : LIANA_OK;
 }
 
@@ -75,7 +76,7 @@ static liana_status measure(const measurement *own, liana_results *results, lian
                               .bytes = liana__model_data_bytes(0)};
     liana__training *training = NULL;
     liana__cluster *cluster = NULL;
-    liana__totals totals = {0};
+    LIANA__SCOPED(liana__totals) totals = {0};
     LIANA_TRY(liana__strategy_cluster(model->context, &own->job->own_strategy, &cluster, error));
     liana_status status = prepare(own, &data, cluster, &training, error);
     if (status == LIANA_OK) {
@@ -84,7 +85,6 @@ static liana_status measure(const measurement *own, liana_results *results, lian
     }
     if (status == LIANA_OK && results) *results = liana__results_of(&totals);
     if (status == LIANA_OK && !own->on_outputs) status = tell_values(own->options, &totals, error);
-    liana__totals_free(&totals);
     liana__model_data_close(&data);
     return status;
 }
@@ -96,7 +96,7 @@ static liana_status measure_examples(measurement *own, liana_results *results, l
     const liana_evaluate_options *options = own->options;
     liana_model *model = own->request->model;
     liana__job_options job;
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     liana_dataset *examples = NULL;
     int64_t found = 0;
     liana_status status = liana__job_take(&liana__job_evaluate_door, options, NULL, &arena, &job, error);
@@ -116,7 +116,6 @@ static liana_status measure_examples(measurement *own, liana_results *results, l
     if (status == LIANA_OK && !own->on_outputs) status = liana__classes_check_model(model, examples, error);
     if (status == LIANA_OK) status = measure(own, results, error);
     liana_dataset_close(examples);
-    liana__arena_free(&arena);
     return status;
 }
 
@@ -174,19 +173,11 @@ static liana_status predict_model(liana_model *model, const liana_dataset *datas
     return measure_examples(&own, NULL, &model->context->error);
 }
 
-liana_status liana_predict_batches(liana_model *model, const liana_dataset *dataset,
-                                   const liana_predict_options *options, float *outputs)
+liana_status liana_predict(liana_model *model, const liana_dataset *dataset, const liana_predict_options *options,
+                           float *outputs)
 {
     LIANA__REQUIRE(dataset ? &dataset->context->error : NULL, model);
     LIANA__REQUIRE(&model->context->error, dataset);
     LIANA__REQUIRE(&model->context->error, outputs);
     LIANA__CONTEXT_CALL(model->context, predict_model(model, dataset, options, outputs));
-}
-
-liana_status liana_predict(liana_model *model, const liana_dataset *dataset, float *outputs)
-{
-    LIANA__REQUIRE(dataset ? &dataset->context->error : NULL, model);
-    LIANA__REQUIRE(&model->context->error, dataset);
-    LIANA__REQUIRE(&model->context->error, outputs);
-    LIANA__CONTEXT_CALL(model->context, predict_model(model, dataset, NULL, outputs));
 }

@@ -1,5 +1,5 @@
-/* model_objective.h - what a model was trained for: losses and metrics, which evaluations use unless told otherwise, and
- * of which predictions know whether the model gives logits. */
+/* model_objective.h - what a model was trained for: losses and metrics, which evaluations use unless told otherwise,
+ * and of which predictions know whether the model gives logits. */
 #ifndef LIANA_TRAIN_MODEL_OBJECTIVE_H
 #define LIANA_TRAIN_MODEL_OBJECTIVE_H
 
@@ -10,12 +10,10 @@
 liana_status liana__model_keep_objective(liana_model *model, const liana__objective_request *request,
                                          liana__error *error) LIANA_MUST_USE;
 
-/* Sets what the model knows in a request that says nothing. */
-void liana__model_recall_objective(const liana_model *model, liana__objective_request *request);
-
-/* What a job minimises and measures: as its options name it; where nothing is trained, else as the model was trained. The
- * request is set but for losses, metrics and targets (`match`; NULL: not known). `predicts`: of a model with several outputs
- * that nothing is known of, none is compared. Everything is in the arena. Errors: those of liana__objective_create. */
+/* What a job minimises and measures: as its options name it; where nothing is trained, else as the model was trained.
+ * The request is set but for losses, metrics and targets (`match`; NULL: not known). `predicts`: of a model with
+ * several outputs that nothing is known of, none is compared. Everything is in the arena. Errors: those of
+ * liana__objective_create. */
 liana_status liana__model_find_objective(const liana__job_options *options, const liana__data_match *match, bool trains,
                                          liana__arena *arena, liana__objective_request *request,
                                          const liana__objective **objective, liana__error *error) LIANA_MUST_USE;
@@ -24,8 +22,8 @@ liana_status liana__model_find_objective(const liana__job_options *options, cons
 extern const char *const liana__model_objective_key;
 /* As one line of JSON, for the metadata of a weight file; "": nothing is known; NULL: out of memory. In the arena. */
 const char *liana__model_objective_text(const liana_model *model, liana__arena *arena);
-/* Reads that line from the file at `path`; NULL and "" change nothing. Errors: INVALID_DATA, OUT_OF_MEMORY. */
-liana_status liana__model_objective_read(liana_model *model, const char *text, const char *path, liana__error *error)
-    LIANA_MUST_USE;
+/* Sets it from that line, parsed. Errors: OUT_OF_MEMORY. */
+liana_status liana__model_objective_read(liana_model *model, const liana__value *map, liana__arena *arena,
+                                         liana__error *error) LIANA_MUST_USE;
 
 #endif

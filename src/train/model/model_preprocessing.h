@@ -6,10 +6,6 @@
 
 /* As one line of JSON, for the metadata of a weight file; "": nothing is known; NULL: out of memory. In the arena. */
 const char *liana__preprocessing_text(const liana_model *model, liana__arena *arena);
-/* Sets it from such a line (NULL or "": nothing). `path` is its file in messages. Errors: INVALID_DATA,
- * OUT_OF_MEMORY. */
-liana_status liana__preprocessing_read(liana_model *model, const char *text, const char *path, liana__error *error)
-    LIANA_MUST_USE;
 
 /* The key of that line in the metadata of a weight file; and setting it, and what the model was trained for
  * (model_objective.h), from such a file (safetensors). Errors: those of opening it. */

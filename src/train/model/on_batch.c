@@ -1,9 +1,13 @@
 /* Training, evaluation and prediction of one batch that a program made. */
+#include "base/scoped.h"
 #include "ir/shape.h"
 #include "models/preprocessing.h"
 #include "program/array_text.h"
 #include "step/spans.h"
 #include "train/callbacks/watch.h"
+#include "train/checkpoint/resume.h"
+#include "train/checkpoint/shared_checkpoint.h"
+#include "train/job/fit.h"
 #include "train/model/compiled.h"
 #include "train/model/model_preprocessing.h"
 #include "train/training/averaged_weights.h"
@@ -170,8 +174,8 @@ static liana_status check_all_used(const liana__data_match *match, const liana_a
     return LIANA_OK;
 }
 
-/* Finds which array is what, before the model is compiled. Examples are drawn for by their numbers: those of the first
- * epoch of a fit in the same order. */
+/* Finds the use of each array, before the model is compiled. Random numbers of examples depend on their positions:
+ * those of the first epoch of a fit in the same order. */
 static liana_status make_batch(const liana_model *model, const liana_array *arrays, size_t num_arrays,
                                const char *weight, bool has_targets, arrays_batch *made, liana__error *error)
 {
@@ -321,6 +325,50 @@ static liana_status train_apart(liana__training *training, const liana__batch *b
     return status;
 }
 
+/* ---- checkpoints ---- */
+
+/* Who saves, and with which options. */
+typedef struct saver {
+    const liana__training *training;
+    const liana_fit_options *options;
+    int64_t keep;
+} saver;
+
+static liana_status save(void *user, liana__error *error)
+{
+    const saver *own = user;
+    const char *folder = own->options->checkpoints;
+    LIANA_TRY(liana__folder_make(folder, error));
+    return liana__checkpoint_save(folder, &own->training->variables, &own->training->state, own->keep, error);
+}
+
+/* After so many updates, or after each. */
+static liana_status save_if_due(liana__training *training, const liana_fit_options *options,
+                                const liana__job_options *job, liana__error *error)
+{
+    saver own = {training, options, job->checkpoint.keep};
+    const int64_t every = options->checkpoint_steps ? options->checkpoint_steps : 1;
+    if (!options->checkpoints || training->state.iteration % every != 0) return LIANA_OK;
+    return liana__fit_save(training, save, &own, error);
+}
+
+/* The first update of what was compiled goes on from the newest checkpoint. */
+static liana_status resume(liana__training *training, const liana_fit_options *options, liana__arena *arena,
+                           liana__error *error)
+{
+    const liana__notes notes = {options->on_note, options->user};
+    liana__recorded recorded;
+    const char *path;
+    if (!options->resume || !options->checkpoints || training->state.iteration > 0) return LIANA_OK;
+    LIANA_TRY(liana__checkpoint_recorded(options->checkpoints, training->cluster, arena, &recorded, error));
+    if (*recorded.precision && strcmp(recorded.precision, training->state.precision) != 0) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "the precision is %s, but the checkpoints in '%s' were trained in %s; ask for that",
+                           training->state.precision, options->checkpoints, recorded.precision);
+    }
+    return liana__checkpoint_resume(options->checkpoints, NULL, training, &notes, arena, &path, error);
+}
+
 static liana_status train(liana_model *model, liana__training *training, const liana_fit_options *options,
                           const liana__batch *batch, liana_results *results, liana__error *error)
 {
@@ -344,11 +392,18 @@ static liana_status train(liana_model *model, liana__training *training, const l
 static liana_status check_options(const liana_fit_options *options, liana__error *error)
 {
     const char *unread = options->augment                                     ? "augment"
-                         : options->resume                                    ? "resume"
+                         : options->resume_from                               ? "resume_from"
                          : options->stages                                    ? "stages"
-                         : options->checkpoints                               ? "checkpoints"
                          : options->num_callbacks || options->named_callbacks ? "callbacks"
                                                                               : NULL;
+    const char *folder = options->checkpoints ? options->checkpoints : "";
+    if (liana__path_is_remote(folder)) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "the checkpoints of single batches are in a folder on this machine, not in '%s'", folder);
+    }
+    if (options->resume && !*folder) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "resume is set, but there is no folder of checkpoints");
+    }
     if (!unread) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_ARGUMENT,
                        "%s is set, which only liana_fit reads: a batch is trained on as "
@@ -357,8 +412,8 @@ static liana_status check_options(const liana_fit_options *options, liana__error
 }
 
 static liana_status compile_and_train(liana__compile_request *request, const liana_fit_options *options,
-                                      const liana_array *arrays, size_t num_arrays, liana_results *results,
-                                      liana__error *error)
+                                      const liana_array *arrays, size_t num_arrays, liana__arena *arena,
+                                      liana_results *results, liana__error *error)
 {
     arrays_batch made;
     liana_model *model = request->model;
@@ -368,6 +423,7 @@ static liana_status compile_and_train(liana__compile_request *request, const lia
     request->match = &made.match;
     liana_status status = liana__compiled_get(request, &training, error);
     if (status == LIANA_OK && !training->has_agreed) status = liana__agree_on_training(training, error);
+    if (status == LIANA_OK) status = resume(training, options, arena, error);
     if (status == LIANA_OK) {
         status = take_targets(training->objective, arrays, num_arrays, &made, error);
     }
@@ -376,6 +432,7 @@ static liana_status compile_and_train(liana__compile_request *request, const lia
         made.batch.first_position = first;
         for (int64_t i = 0; i < made.batch.count; i++) made.positions[i] += first;
         status = train(model, training, options, &made.batch, results, error);
+        if (status == LIANA_OK) status = save_if_due(training, options, request->job, error);
         if (status != LIANA_OK) liana__compiled_forget(model);
     }
     free(made.positions);
@@ -390,7 +447,7 @@ static liana_status train_on_arrays(liana_model *model, const liana_fit_options 
     const liana_fit_options *options = given ? given : &defaults;
     liana__error *error = &model->context->error;
     int64_t count = count_of(arrays, num_arrays);
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     liana__job_options job;
     LIANA_TRY(check_options(options, error));
     LIANA_TRY(check_size(options->batch_size, count, error));
@@ -404,8 +461,7 @@ static liana_status train_on_arrays(liana_model *model, const liana_fit_options 
                                       .scale = scale_of(model),
                                       .data_memory = options->data_memory,
                                       .notes = {options->on_note, options->user}};
-    if (status == LIANA_OK) status = compile_and_train(&request, options, arrays, num_arrays, results, error);
-    liana__arena_free(&arena);
+    if (status == LIANA_OK) status = compile_and_train(&request, options, arrays, num_arrays, &arena, results, error);
     return status;
 }
 
@@ -456,16 +512,12 @@ static liana_status evaluate(liana__compile_request *request, const liana_evalua
     const liana__job_options *job_defaults;
     const liana_evaluate_options *options = given ? given : &defaults;
     liana__error *error = &request->model->context->error;
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     liana__job_options job;
     LIANA_TRY(check_size(options->batch_size, count_of(arrays, num_arrays), error));
     LIANA_TRY(liana__compiled_defaults(request->model, &job_defaults, error));
-    liana_status status = liana__job_take(&liana__job_evaluate_door, options, job_defaults, &arena, &job, error);
-    if (status == LIANA_OK) {
-        status = compile_and_measure(request, &job, options, arrays, num_arrays, outputs, results, error);
-    }
-    liana__arena_free(&arena);
-    return status;
+    LIANA_TRY(liana__job_take(&liana__job_evaluate_door, options, job_defaults, &arena, &job, error));
+    return compile_and_measure(request, &job, options, arrays, num_arrays, outputs, results, error);
 }
 
 liana_status liana_test_on_batch(liana_model *model, const liana_evaluate_options *options, const liana_array *arrays,

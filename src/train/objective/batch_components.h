@@ -54,9 +54,9 @@ liana_status liana__batch_plan_make(const liana__trainer *trainer, const liana__
                                     liana__batch_plan *plan, liana__loader_options *options, liana__error *error)
     LIANA_MUST_USE;
 
-/* Classes and ids of a batch must be in their range: the device does not look. Errors: OUT_OF_RANGE with record,
- * component, value and range. */
-liana_status liana__batch_check(const liana__trainer *trainer, const liana__batch *batch, const liana__source *source,
+/* Classes and ids of a loader's batch must be in their range: the device does not look. Errors: OUT_OF_RANGE with file,
+ * line, record, column, value and range. */
+liana_status liana__batch_check(const liana__trainer *trainer, const liana__batch *batch, const liana__loader *loader,
                                 liana__error *error) LIANA_MUST_USE;
 
 #endif

@@ -15,7 +15,7 @@
 #include "metrics/metric.h"
 #include "step/builders.h"
 
-#include <liana/element.h>
+#include <liana/array.h>
 
 enum {
     LIANA__MAX_OUTPUTS = 8,

@@ -69,7 +69,7 @@ static bool take_output(objective_call *call)
 /* What a softmax or sigmoid of the graph made the output of, and which of them. */
 static liana_logits_kind trace(liana_tensor output, liana_tensor *logits)
 {
-    const char *op = liana_tensor_op(output);
+    const char *op = liana_tensor_info(output).op;
     liana_logits_kind kind = LIANA_LOGITS_NONE;
     if (op && strcmp(op, "softmax") == 0) kind = LIANA_LOGITS_SOFTMAX;
     if (op && strcmp(op, "logistic") == 0) kind = LIANA_LOGITS_SIGMOID;

@@ -1,13 +1,13 @@
-/* penalty.h - what the regularisers of weights add to the loss: a number for each batch, however it is computed. Its
- * gradient is added in the update (step/slice_update.c). */
+/* penalty.h - what the regularisers of weights add to the loss of each example. */
 #ifndef LIANA_TRAIN_PENALTY_H
 #define LIANA_TRAIN_PENALTY_H
 
-#include "layers/model.h"
+#include "step/slice_update.h"
 
-bool liana__model_has_penalty(const liana_model *model);
-/* Its graph, for any model: one output, f32 []. Errors: those of building it. */
-liana_status liana__penalty_build(liana_context *context, const liana_model *model, liana_graph **graph,
-                                  liana__error *error) LIANA_MUST_USE;
+/* Whether they add anything. */
+bool liana__has_penalty(const liana__updated_variable *weights, size_t count);
+/* As liana__shard_builder.build_penalty, of the weights that have one. */
+liana_status liana__penalty_build(liana_context *context, const liana__updated_variable *weights, size_t count,
+                                  liana_graph **graph, liana__error *error) LIANA_MUST_USE;
 
 #endif

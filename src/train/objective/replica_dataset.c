@@ -502,30 +502,8 @@ static liana_status finish(liana_replica_iterator *iterator, liana_status status
     return status;
 }
 
-static liana_status distribute(liana_replicas *replicas, const liana_dataset *dataset,
-                               const liana_distribute_options *options, liana_replica_iterator **out)
-{
-    liana__error *error = &replicas->context->error;
-    LIANA_TRY(liana__replicas_enter(replicas, "liana_replicas_distribute", error));
-    liana_replica_iterator *iterator = begin(replicas);
-    if (iterator) return finish(iterator, set_up(iterator, dataset, options, error), out);
-    liana__replicas_leave(replicas);
-    return liana__fail_memory(error, "an iterator");
-}
-
-liana_status liana_replicas_distribute(liana_replicas *replicas, const liana_dataset *dataset,
-                                       const liana_distribute_options *options, liana_replica_iterator **out)
-{
-    liana__error *error = replicas ? &replicas->context->error : dataset ? &dataset->context->error : NULL;
-    LIANA__REQUIRE_AS(error, out, "iterator");
-    *out = NULL;
-    LIANA__REQUIRE(error, replicas);
-    LIANA__REQUIRE(error, dataset);
-    LIANA__CONTEXT_CALL(replicas->context, distribute(replicas, dataset, options, out));
-}
-
-static liana_status set_up_own(liana_replica_iterator *iterator, liana_input_function function, void *user,
-                               const liana_distribute_options *options, liana__error *error)
+static liana_status set_up_own(liana_replica_iterator *iterator, const liana_distribute_options *options,
+                               liana__error *error)
 {
     liana_replicas *replicas = iterator->replicas;
     const size_t rank = replicas->rank;
@@ -538,7 +516,7 @@ static liana_status set_up_own(liana_replica_iterator *iterator, liana_input_fun
     const liana_input_pipeline pipeline = {(int64_t)rank, (int64_t)count, (int64_t)liana__replicas_total(replicas),
                                            iterator->options.batch_size, iterator->own_end - iterator->own_begin};
     *error = (liana__error){0};
-    liana_dataset *dataset = function(user, replicas->context, &pipeline);
+    liana_dataset *dataset = options->function(options->user, replicas->context, &pipeline);
     if (!dataset && error->status != LIANA_OK) return error->status;
     if (!dataset) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT,
@@ -553,25 +531,35 @@ static liana_status set_up_own(liana_replica_iterator *iterator, liana_input_fun
     return start(iterator, dataset, (uint64_t)(batch * pipeline.num_examples), error);
 }
 
-static liana_status distribute_own(liana_replicas *replicas, liana_input_function function, void *user,
-                                   const liana_distribute_options *options, liana_replica_iterator **out)
+/* `dataset` NULL: the options' function makes one. */
+static liana_status distribute(liana_replicas *replicas, const liana_dataset *dataset,
+                               const liana_distribute_options *options, liana_replica_iterator **out)
 {
     liana__error *error = &replicas->context->error;
-    LIANA_TRY(liana__replicas_enter(replicas, "liana_replicas_distribute_from_function", error));
+    LIANA_TRY(liana__replicas_enter(replicas, "liana_replicas_distribute", error));
     liana_replica_iterator *iterator = begin(replicas);
-    if (iterator) return finish(iterator, set_up_own(iterator, function, user, options, error), out);
-    liana__replicas_leave(replicas);
-    return liana__fail_memory(error, "an iterator");
+    if (!iterator) {
+        liana__replicas_leave(replicas);
+        return liana__fail_memory(error, "an iterator");
+    }
+    const liana_status status =
+        dataset ? set_up(iterator, dataset, options, error) : set_up_own(iterator, options, error);
+    return finish(iterator, status, out);
 }
 
-liana_status liana_replicas_distribute_from_function(liana_replicas *replicas, liana_input_function function,
-                                                     void *user, const liana_distribute_options *options,
-                                                     liana_replica_iterator **out)
+liana_status liana_replicas_distribute(liana_replicas *replicas, const liana_dataset *dataset,
+                                       const liana_distribute_options *options, liana_replica_iterator **out)
 {
-    liana__error *error = replicas ? &replicas->context->error : NULL;
+    liana__error *error = replicas ? &replicas->context->error : dataset ? &dataset->context->error : NULL;
+    const bool makes = options && options->function;
     LIANA__REQUIRE_AS(error, out, "iterator");
     *out = NULL;
     LIANA__REQUIRE(error, replicas);
-    LIANA__REQUIRE(error, function);
-    LIANA__CONTEXT_CALL(replicas->context, distribute_own(replicas, function, user, options, out));
+    if (!makes) LIANA__REQUIRE(error, dataset);
+    if (makes && dataset) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "liana_replicas_distribute: there are a dataset and a function that makes one; give one of "
+                           "them");
+    }
+    LIANA__CONTEXT_CALL(replicas->context, distribute(replicas, dataset, options, out));
 }

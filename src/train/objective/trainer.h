@@ -12,8 +12,13 @@ typedef struct liana__trainer {
     liana__trainer_options options;
     liana__shard_builder shards;
     liana__optimizer_builder update;
-    liana__updated_variable *trained; /* [the model's weights] */
-    liana__step_sums sums;
+    const liana__model_port *inputs; /* [num_inputs] that shards read */
+    size_t num_inputs;
+    /* [num_weights] that shards read: the first variables. Those that are not trained are averages. */
+    const liana__updated_variable *weights;
+    size_t num_weights;
+    liana__step_sums sums; /* of a model's shards */
+    liana__arena arena;
     char *no_targets;  /* zeros for a batch: predictions come without targets, and nobody reads their sums */
     float *no_weights; /* ones for a batch */
     float *scales;     /* LIANA__SCALES of the running batch; NULL: no output is masked */
@@ -38,21 +43,6 @@ double liana__trainer_learning_rate(const liana__trainer *trainer);
 /* What a batch with these sums was given, for liana__step_find_fault. */
 void liana__trainer_set_rate(liana__trainer *trainer, double learning_rate);
 
-/* For running a step again (train/training/collect.h): the graph of a shard of `size` examples, and that of the update, whose inputs
- * are sums by the names of their weights and "count", "learning_rate" and "iteration". */
-liana_status liana__trainer_build_shard(liana__trainer *trainer, liana__step_kind kind, int64_t size, bool masked,
-                                        liana_graph **graph, liana__error *error) LIANA_MUST_USE;
-liana_status liana__trainer_build_update(liana__trainer *trainer, liana_graph **graph, liana__error *error)
-    LIANA_MUST_USE;
-/* The rounds of sums that the update reads besides, for clipping by norms and such: how many, the graph of each, whose
- * inputs are those of the update with the finished sums "sums/0", ... of the rounds before, and what its output comes to,
- * borrowed. A round may change the learning rate. */
-size_t liana__trainer_num_rounds(const liana__trainer *trainer);
-liana_status liana__trainer_build_round(liana__trainer *trainer, size_t round, liana_graph **graph, liana__error *error)
-    LIANA_MUST_USE;
-const float *liana__trainer_finish_round(liana__trainer *trainer, size_t round, const float *chunk_sums,
-                                         float *learning_rate);
-
 /* The number of values that the model predicts for an example: those of all its outputs, one after the other. */
 int64_t liana__trainer_row_size(const liana__trainer *trainer);
 /* The number of classes that the first output's targets are of; 0: they are no classes. */
@@ -67,11 +57,14 @@ size_t liana__trainer_find_sum(const liana__trainer *trainer, const char *input)
 const liana__trainer_options *liana__trainer_options_of(const liana__trainer *trainer);
 int64_t liana__trainer_microbatch(const liana__trainer *trainer);
 
-/* Lists what an optimizer changes of a model, in the arena: the weights that `sums` has. Errors: OUT_OF_MEMORY;
- * INVALID_CONFIG for a name pattern of the rule that matches no weight. */
-liana_status liana__model_list_updated(const liana_model *model, const liana__update_rule *rule,
-                                       const liana__step_sums *sums, liana__arena *arena,
-                                       const liana__updated_variable **variables, size_t *count, liana__error *error)
+/* The weights of a model as its layers say now, in the arena. Errors: OUT_OF_MEMORY. */
+liana_status liana__model_list_weights(const liana_model *model, liana__arena *arena,
+                                       const liana__updated_variable **weights, liana__error *error) LIANA_MUST_USE;
+/* Lists what an optimizer changes of them, in the arena: those that `sums` has. Errors: OUT_OF_MEMORY; INVALID_CONFIG for a
+ * name pattern of the rule that matches no weight. */
+liana_status liana__list_updated(const liana__updated_variable *weights, size_t num_weights,
+                                 const liana__update_rule *rule, const liana__step_sums *sums, liana__arena *arena,
+                                 const liana__updated_variable **variables, size_t *count, liana__error *error)
     LIANA_MUST_USE;
 
 /* The shard size that is used unless configured: a function of the model and the batch size alone, so that results do

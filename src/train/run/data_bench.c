@@ -13,7 +13,7 @@
 /* The ring of batches that images are copied into. */
 enum { RING_IMAGES = 64 };
 
-/* What the stages are measured with. */
+/* The tools that the stages are measured with. */
 typedef struct tools {
     const liana__run *run;
     const liana__augment *augment; /* NULL: none */

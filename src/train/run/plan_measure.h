@@ -33,9 +33,9 @@ void liana__plan_close(liana__plan_training *training);
 /* Whether an epoch has enough examples to measure shards of this size. */
 bool liana__plan_can_measure(const liana__plan_training *training, int64_t microbatch);
 
-/* Trains with batches of one shard of `microbatch` examples, of a shard for each thread, and of two for each, each for at
- * least `seconds`. Meanwhile the companions train: workers that share a machine share its memory and caches, and slow each
- * other down. Nothing is written. Errors: those of opening a run and of training. */
+/* Trains with batches of one shard of `microbatch` examples, of a shard for each thread, and of two for each, each for
+ * at least `seconds`. Meanwhile the companions train: workers that share a machine share its memory and caches, and
+ * slow each other down. Nothing is written. Errors: those of opening a run and of training. */
 liana_status liana__plan_measure(const liana__plan_training *training, int64_t microbatch, double seconds,
                                  liana__plan_work *work, liana__error *error) LIANA_MUST_USE;
 

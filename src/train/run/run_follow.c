@@ -2,6 +2,7 @@
 #include "train/run/run_follow.h"
 
 #include "base/clock.h"
+#include "base/scoped.h"
 #include "formats/json.h"
 #include "remote/store.h"
 #include "train/checkpoint/checkpoint_format.h"
@@ -33,7 +34,7 @@ static liana_status pause_between(const liana__follow_options *options, liana__e
     return check_stop(options, error);
 }
 
-/* ---- what there is ---- */
+/* ---- checkpoints ---- */
 
 static liana_status list_remote(const liana__follow_options *options, liana__arena *arena, bool *is_run,
                                 liana__paths *names, liana__error *error)
@@ -148,17 +149,14 @@ static liana_status read_list(follower *own, liana__error *error)
 
 static liana_status write_list(follower *own, liana__error *error)
 {
-    liana__arena arena = {0};
-    liana__text text = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
+    LIANA__SCOPED(liana__text) text = {0};
     liana__value *root = liana__value_map(&arena);
     if (root) liana__value_set(&arena, root, "evaluations", own->evaluations);
     if (root) liana__value_write_json(root, 2, &text);
-    liana_status status = arena.failed || own->arena.failed || text.failed
-                              ? liana__fail_memory(error, own->file)
-                              : liana__store_replace(own->file, text.data, text.length, error);
-    liana__text_free(&text);
-    liana__arena_free(&arena);
-    return status;
+    return arena.failed || own->arena.failed || text.failed
+               ? liana__fail_memory(error, own->file)
+               : liana__store_replace(own->file, text.data, text.length, error);
 }
 
 static bool is_known(const follower *own, const char *name)
@@ -237,7 +235,7 @@ static liana_status measure(follower *own, const char *name, const char *path, c
     return options->on_evaluation(options->user, liana__remote_name(path), &own->totals, error);
 }
 
-/* A training does not wait for whoever reads its checkpoints: one may be removed while it is read. */
+/* A training does not wait for the readers of its checkpoints: one may be removed while it is read. */
 static liana_status evaluate_one(follower *own, const char *name, liana__remote *remote, liana__arena *arena,
                                  liana__error *error)
 {
@@ -261,7 +259,7 @@ static liana_status evaluate_one(follower *own, const char *name, liana__remote 
 
 static liana_status evaluate_checkpoint(follower *own, const char *name, liana__error *error)
 {
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     liana__remote *remote = NULL;
     liana_status status = LIANA_OK;
     if (liana__path_is_remote(own->options->run)) {
@@ -270,7 +268,6 @@ static liana_status evaluate_checkpoint(follower *own, const char *name, liana__
     if (status == LIANA_OK) status = evaluate_one(own, name, remote, &arena, error);
     if (status != LIANA_OK && remote) liana__remote_fail_within(remote, error);
     liana__remote_destroy(remote);
-    liana__arena_free(&arena);
     return status;
 }
 
@@ -295,7 +292,7 @@ static bool is_over(const follower *own, const char *newest, liana__arena *arena
 /* Evaluates what is new. *over: nothing more will come. */
 static liana_status look(follower *own, bool *over, liana__error *error)
 {
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     liana__paths names;
     bool is_run, any = false;
     liana_status status = list_checkpoints(own->options, &arena, &is_run, &names, error);
@@ -307,7 +304,6 @@ static liana_status look(follower *own, bool *over, liana__error *error)
     }
     /* Checkpoints may have come meanwhile: only a look that finds nothing new ends it. */
     *over = status == LIANA_OK && !any && names.count && is_over(own, names.items[names.count - 1], &arena);
-    liana__arena_free(&arena);
     return status;
 }
 

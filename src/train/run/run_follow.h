@@ -1,13 +1,13 @@
 /* run_follow.h - the evaluator of a run: evaluates each new checkpoint as it appears, until the run is over.
  *
- * It is no part of the training, which does not wait for it: a checkpoint that is removed before it could be read is left
- * out. The results are in the run folder's evaluations.json, oldest first:
+ * It is no part of the training, which does not wait for it: a checkpoint that is removed before it could be read is
+ * left out. The results are in the run folder's evaluations.json, oldest first:
  *
  *   {"evaluations": [{"checkpoint": "step-0000000007", "iteration": 7, "epoch": 1, "step": 0, "loss": 0.5, ...}, ...]}
  *
  * `iteration` counts all updates, `epoch` whole epochs, `step` updates of the epoch that was running. What is listed
- * there is not evaluated again, so an evaluator may be stopped and started. The folder may be a local one, or on gs:// or
- * s3://. */
+ * there is not evaluated again, so an evaluator may be stopped and started. The folder may be a local one, or on gs://
+ * or s3://. */
 #ifndef LIANA_TRAIN_RUN_FOLLOW_H
 #define LIANA_TRAIN_RUN_FOLLOW_H
 

@@ -2,6 +2,7 @@
  *
  * Processes that are not the chief have a temporary folder in place of the run folder, and all names of files lead
  * through it. So taking over makes a link to the run folder of it. */
+#include "base/scoped.h"
 #include "train/checkpoint/checkpoint_writer.h"
 #include "train/checkpoint/remote_checkpoints.h"
 #include "train/run/run_internal.h"
@@ -12,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What a process must know to take over. In the run's arena. */
+/* The knowledge that a process needs to take over. In the run's arena. */
 typedef struct successor {
     liana__run *run;
     const liana__run_options *options;
@@ -35,7 +36,7 @@ static liana_status hold(successor *own, const char *folder, liana__outlet *outl
     return liana__folder_hold_take(&run->hold, folder, outlet, &wanted, error);
 }
 
-/* What stands in place of the run folder becomes a link to it. */
+/* Replaces a file or folder in the place of the run folder by a link to it. */
 static liana_status lead_to(const liana__run *run, const char *folder, liana__error *error)
 {
     char *whole = realpath(folder, NULL);
@@ -139,12 +140,10 @@ liana_status liana__run_lead_on(const liana__run *run, liana__error *error)
 {
     const liana__cluster *cluster = run->core.cluster;
     const size_t count = liana__cluster_size(cluster);
-    bool *is_member = calloc(count, sizeof *is_member);
+    LIANA__SCOPED_MEMORY bool *is_member = calloc(count, sizeof *is_member);
     if (!is_member) return liana__fail_memory(error, "the members of the cluster");
     for (size_t i = 0; i < count; i++) is_member[i] = liana__cluster_is_member(cluster, i);
-    const liana_status status = liana__lease_lead(run->hold.lease, is_member, count, error);
-    free(is_member);
-    return status;
+    return liana__lease_lead(run->hold.lease, is_member, count, error);
 }
 
 /* All that the chief writes is written. */

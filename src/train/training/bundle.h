@@ -1,12 +1,10 @@
-/* bundle.h - incidents as folders: what `liana replay` reads.
- *
- * A folder has graph.bin (ir/graph_file.h), tensors.safetensors ("inputs/NAME" and "variables/NAME"), report.json
- * (version, facts, finding, checksum of the tensors) and report.txt, for people. It is written under another name,
- * synced and renamed. */
+/* bundle.h - incidents as folders, for `liana replay`. A folder has graph.bin (ir/graph_file.h), tensors.safetensors
+ * ("inputs/NAME" and "variables/NAME"), report.json (version, facts, finding, checksum of the tensors) and report.txt,
+ * for people. It is written under another name, synced and renamed. */
 #ifndef LIANA_TRAIN_BUNDLE_H
 #define LIANA_TRAIN_BUNDLE_H
 
-#include "train/training/incident.h"
+#include "step/incident.h"
 
 /* The newest version, which is written. */
 enum { LIANA__BUNDLE_VERSION = 1 };

@@ -77,7 +77,7 @@ static uint64_t rounds_of(const cut *own, size_t worker)
     return sums ? sums * (uint64_t)liana__slice_num_chunks(items, &slice) * sizeof(float) : 0;
 }
 
-/* What a worker sends each other one, but for slices. */
+/* Bytes that a worker sends each other one, except slices. */
 static uint64_t small_of(const cut *own, size_t worker, size_t blocks)
 {
     const liana__plan_update *update = own->update;

@@ -7,7 +7,7 @@
 
 #include "step/slice_update.h"
 
-/* What an update of a training has. */
+/* The sizes of an update of a training. */
 typedef struct liana__plan_update {
     const liana__update_items *items; /* borrowed */
     size_t first_sum;                 /* floats of loss and metrics */
@@ -33,8 +33,8 @@ typedef struct liana__cluster_bytes {
     size_t num_operations;  /* in which each process tells all others something, one after the other */
 } liana__cluster_bytes;
 
-/* `sent`: by worker, what it sends in an update; NULL: not wanted. Errors: OUT_OF_MEMORY, INVALID_ARGUMENT for no leaves
- * or no workers. */
+/* `sent`: by worker, the bytes that it sends in an update; NULL: not wanted. Errors: OUT_OF_MEMORY, INVALID_ARGUMENT
+ * for no leaves or no workers. */
 liana_status liana__cluster_bytes_of(const liana__plan_update *update, size_t num_leaves, size_t num_workers,
                                      liana__cluster_bytes *bytes, uint64_t *sent, liana__error *error) LIANA_MUST_USE;
 

@@ -32,7 +32,7 @@ static double computing_of(const liana__plan_work *work, size_t leaves)
 {
     const size_t turns = leaves / work->threads, rest = leaves % work->threads;
     if (turns == 0) return turn_of(work, rest);
-    /* A turn behind another one is a little shorter: what begins a step is over. */
+    /* A turn behind another one is a little shorter: the beginning of the step is over. */
     const double gain = work->full_turn - work->next_turn;
     double seconds = work->full_turn + (double)(turns - 1) * work->next_turn;
     if (rest) seconds += most(turn_of(work, rest) - gain, 0);
@@ -116,7 +116,7 @@ static double processors_of(const liana__plan_work *work, const liana__plan_mess
     return bytes * messages->byte / least(MESSAGE_THREADS, cores);
 }
 
-/* What the time of a message depends on. */
+/* The values that the time of a message depends on. */
 typedef struct passing {
     const liana__plan_work *work;
     const liana__plan_messages *messages;
@@ -124,9 +124,10 @@ typedef struct passing {
     size_t num_workers;
 } passing;
 
-/* Seconds after the end of computing that it takes to send these bytes and to receive as many. `exposed`: seconds of them on
- * the wire. What travels earlier takes its processor time from computing. The rest is encrypted and copied while it is on
- * the wire, except its first and last piece. Adds to *wired the seconds in which the wire is waited for. */
+/* Seconds after the end of computing that it takes to send these bytes and to receive as many. `exposed`: seconds of
+ * them on the wire. Bytes that travel earlier take their processor time from computing. The rest is encrypted and
+ * copied while it is on the wire, except its first and last piece. Adds to *wired the seconds in which the wire is
+ * waited for. */
 static double carry(const passing *of, uint64_t bytes, double exposed, double *wired)
 {
     const double wire = wire_of(of->cluster, bytes), share = wire > 0 ? exposed / wire : 1;
@@ -148,7 +149,7 @@ static double copied_for_sums(const liana__cluster_bytes *bytes)
 {
     const double slice = (double)bytes->largest_slice;
     const double added = (double)(bytes->num_blocks - 1) * (do_mirrors_add(bytes) ? 2 * slice : slice);
-    /* Additions; what a mirror gets added up; the check that all is finite. */
+    /* Additions; slices that a mirror gets added up; the check that all is finite. */
     return added + (double)bytes->most_mirrored + slice;
 }
 
@@ -163,7 +164,7 @@ static double memory_of(const liana__plan_work *work, const liana__cluster_bytes
     const double variables = (double)bytes->variables, slice = (double)bytes->largest_slice;
     if (bytes->num_workers < 2) return work->memory;
     const double share = variables > 0 ? slice / variables : 0;
-    /* What is on its way: messages of others' blocks, and everybody's new values; an owner's sums and its part of the
+    /* The messages on their way: others' blocks, and everybody's new values; an owner's sums and its part of the
      * weights. */
     const double exchanged = (double)(bytes->num_blocks - bytes->most_blocks) * slice + variables + 2 * slice;
     /* A mirror has a slice of another owner, its sums and its slots too. */

@@ -1,5 +1,4 @@
-/* cluster_time.h - how long a step takes in a cluster, foretold from what was measured on one machine: pure arithmetic.
- *
+/* cluster_time.h - how long a step takes in a cluster, foretold from measurements on one machine: pure arithmetic.
  * docs/design/scaling.md has the model. Seconds and bytes everywhere. */
 #ifndef LIANA_TRAIN_CLUSTER_TIME_H
 #define LIANA_TRAIN_CLUSTER_TIME_H
@@ -12,7 +11,7 @@ enum { LIANA__PLAN_PORTIONS = 64 };
 /* The measured times of a full turn, from short to long, are cut into this number of equal parts. */
 enum { LIANA__PLAN_QUANTILES = 32 };
 
-/* What one worker needs, measured with one microbatch. */
+/* The times and bytes of one worker, measured with one microbatch. */
 typedef struct liana__plan_work {
     int64_t microbatch;
     size_t threads;
@@ -28,7 +27,7 @@ typedef struct liana__plan_work {
     double crowding; /* threads for each core, of all that computed while this was measured; 0: not more than 1 */
 } liana__plan_work;
 
-/* What a machine's processors need for messages, measured. */
+/* The time that a machine's processors need for messages, measured. */
 typedef struct liana__plan_messages {
     double copied;   /* a byte copied from memory to memory */
     double byte;     /* processor time for a byte that is sent and one that is received */
@@ -44,7 +43,7 @@ typedef struct liana__plan_cluster {
     size_t shared_cores; /* that all workers share; 0: each has its own */
 } liana__plan_cluster;
 
-/* What a step waits for most. */
+/* The longest wait of a step. */
 typedef enum liana__plan_limit {
     LIANA__LIMIT_COMPUTING,
     LIANA__LIMIT_SHARDS, /* there are too few for the threads of all workers */
@@ -59,8 +58,8 @@ typedef enum liana__plan_limit {
 /* Seconds of a step, of the worker that takes longest. */
 typedef struct liana__step_time {
     double computing, reading, update;
-    double sums, values; /* the exchange, both ways: what is sent and received, copied and added */
-    double wired;        /* of them: where the wire is what is waited for */
+    double sums, values; /* the exchange, both ways: bytes are sent and received, copied and added */
+    double wired;        /* of them: where the wire is waited for */
     double latency;      /* of all operations in which processes tell each other something */
     double total;
     double memory; /* bytes of a worker */
@@ -70,10 +69,10 @@ typedef struct liana__step_time {
 /* All wait for the slowest worker. Returns its time divided by the median's, for `turns` turns of each worker. */
 double liana__slowest_of(const liana__plan_work *work, size_t num_workers, size_t turns);
 
-/* The seconds that sums are on the wire after computing has ended, of the worker that takes longest: either it sends what
- * others own, or it gets what it owns. A portion is sent when it is there and the wire is free. `seconds`: all that sums take
- * on the wire. `num_owners`: how many share the sums; 1: each worker gets all. `stretch`: computing takes this many times what was
- * measured. */
+/* The seconds that sums are on the wire after computing has ended, of the worker that takes longest: either it sends
+ * what others own, or it gets what it owns. A portion is sent when it is there and the wire is free. `seconds`: all
+ * that sums take on the wire. `num_owners`: how many share the sums; 1: each worker gets all. `stretch`: computing
+ * takes this many times what was measured. */
 double liana__exposed_seconds(const liana__plan_work *work, size_t num_owners, double stretch, double seconds);
 
 /* `batch`: examples of a step in all workers. */

@@ -1,4 +1,5 @@
-/* decisions.h - what a control of a training (train.control) decided, and why: part of the training's state and history. */
+/* decisions.h - what a control of a training (train.control) decided, and why: part of the training's state and
+ * history. */
 #ifndef LIANA_TRAIN_DECISIONS_H
 #define LIANA_TRAIN_DECISIONS_H
 
@@ -32,7 +33,6 @@ typedef struct liana__decisions {
 void liana__decisions_free(liana__decisions *decisions);
 liana_status liana__decisions_add(liana__decisions *decisions, const liana__decision *decision, liana__error *error)
     LIANA_MUST_USE;
-bool liana__decisions_equal(const liana__decisions *a, const liana__decisions *b);
 
 /* [{"epoch": 1, "update": 100, "value": ..., ...}, ...]: for history.json and for checkpoints. Reading errors:
  * INVALID_DATA, OUT_OF_MEMORY. */

@@ -1,6 +1,8 @@
 /* Counts of gradients as values. */
 #include "train/training/gradient_counts.h"
 
+#include "base/value_read.h"
+
 #include <stdbool.h>
 
 static const char KEY[] = "gradients";
@@ -27,8 +29,8 @@ void liana__gradient_counts_set(const liana__span_counts *counts, liana__value *
 
 static uint64_t count_of(const liana__value *map, const char *key)
 {
-    const liana__value *value = liana__value_get(map, key);
-    return value && value->kind == LIANA__VALUE_INT && value->integer > 0 ? (uint64_t)value->integer : 0;
+    const int64_t count = liana__value_int_of(map, key, 0);
+    return count > 0 ? (uint64_t)count : 0;
 }
 
 liana__span_counts liana__gradient_counts_read(const liana__value *map)

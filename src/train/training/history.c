@@ -1,6 +1,9 @@
 /* Writes and reads the history of a run. */
 #include "train/training/history.h"
 
+#include "base/value_read.h"
+#include "formats/json.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -237,12 +240,6 @@ liana__value *liana__history_state(const liana__history *history, const liana__o
     return list;
 }
 
-static double number_of(const liana__value *map, const char *key)
-{
-    const liana__value *value = liana__value_get(map, key);
-    return value ? value->number : 0;
-}
-
 static liana_status read_measured(const liana__value *map, const liana__objective *objective, liana__measured *measured,
                                   liana__error *error)
 {
@@ -283,14 +280,14 @@ liana_status liana__history_read(const liana__value *value, const liana__objecti
     }
     for (size_t i = 0; i < value->count; i++) {
         const liana__value *map = value->items[i];
-        liana__history_epoch epoch = {.global_step = (int64_t)number_of(map, "global_step"),
-                                      .learning_rate = number_of(map, "learning_rate"),
-                                      .skipped_updates = (int64_t)number_of(map, "skipped_updates"),
-                                      .restores = (int64_t)number_of(map, "restores"),
+        liana__history_epoch epoch = {.global_step = (int64_t)liana__value_number_of(map, "global_step", 0),
+                                      .learning_rate = liana__value_number_of(map, "learning_rate", 0),
+                                      .skipped_updates = (int64_t)liana__value_number_of(map, "skipped_updates", 0),
+                                      .restores = (int64_t)liana__value_number_of(map, "restores", 0),
                                       .gradients = liana__gradient_counts_read(map)};
-        liana__timing_epoch timing = {.seconds = number_of(map, "seconds"),
-                                      .images = (int64_t)number_of(map, "images"),
-                                      .wait = number_of(map, "wait")};
+        liana__timing_epoch timing = {.seconds = liana__value_number_of(map, "seconds", 0),
+                                      .images = (int64_t)liana__value_number_of(map, "images", 0),
+                                      .wait = liana__value_number_of(map, "wait", 0)};
         liana_status status = read_measured(liana__value_get(map, "training"), objective, &epoch.training, error);
         if (status == LIANA_OK) {
             status = read_measured(liana__value_get(map, "validation"), objective, &epoch.validation, error);
@@ -313,4 +310,17 @@ liana_status liana__history_read(const liana__value *value, const liana__objecti
         }
     }
     return LIANA_OK;
+}
+
+liana_status liana__history_file_epochs(const char *path, size_t least, liana__arena *arena,
+                                        const liana__value **epochs, liana__error *error)
+{
+    liana__value *root;
+    LIANA_TRY(liana__json_read(path, arena, &root, error));
+    *epochs = liana__value_list_of(root, "epochs");
+    bool is_list = *epochs && (*epochs)->count >= least;
+    for (size_t i = 0; is_list && i < (*epochs)->count; i++) is_list = (*epochs)->items[i]->kind == LIANA__VALUE_MAP;
+    if (is_list) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_DATA, "'%s': expected {\"epochs\": [{...}, ...]}%s", path,
+                       least ? " with at least one epoch" : "");
 }

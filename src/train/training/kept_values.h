@@ -54,9 +54,6 @@ liana_status liana__kept_values_own(liana__kept_values *kept, liana__error *erro
 /* The bytes of an array's data. */
 size_t liana__kept_array_size(const liana__kept_array *array);
 
-/* The name of the first value or array that differs or that only one of the two has; NULL: all are equal. */
-const char *liana__kept_values_difference(const liana__kept_values *a, const liana__kept_values *b);
-
 /* Calls `each` with the owner of every value, in their order; an owner may come several times. */
 void liana__kept_values_owners(const liana__kept_values *kept, void (*each)(void *user, const char *owner), void *user);
 

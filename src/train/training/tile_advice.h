@@ -1,10 +1,10 @@
-/* tile_advice.h - what to change in a training so that a TPU pads less of it, and what fits into its memory. */
+/* tile_advice.h - advice on a training: how a TPU pads less of it, and which shards fit into its memory. */
 #ifndef LIANA_TRAIN_TILE_ADVICE_H
 #define LIANA_TRAIN_TILE_ADVICE_H
 
 #include "train/training/tile_plan.h"
 
-/* The rows of a plan by what they lose, the worst first; malloc'ed. NULL: out of memory. */
+/* The rows of a plan by their loss, the worst first; malloc'ed. NULL: out of memory. */
 const liana__tile_row **liana__tile_rows_by_loss(const liana__tile_plan *plan);
 
 /* The percentage that a part is of the whole. */
@@ -15,13 +15,13 @@ int liana__tile_share(double part, double whole);
 void liana__tile_advice_add(const liana__tile_plan *plan, const liana__tile_row *const *rows, size_t most_widths,
                             liana__text *text);
 
-/* A line of what training needs of a core's memory, where that is known (generation->memory), and what to do if it does not
- * fit. */
+/* A line about the part of a core's memory that training needs, where that is known (generation->memory), with advice
+ * if it does not fit. */
 void liana__tile_memory_add(const liana__tile_plan *plan, liana__text *text);
 
-/* Tells the chief of a training on TPUs, at the beginning of its run, a few lines of all this: the worst layers, shards,
- * memory, and the command that says more. Other devices and other processes: nothing. What cannot be found out is left out:
- * advice ends no run. */
+/* Tells the chief of a training on TPUs, at the beginning of its run, a few lines of all this: the worst layers,
+ * shards, memory, and the command that says more. Other devices and other processes: nothing. Facts that cannot be
+ * found out are left out: advice ends no run. */
 void liana__tile_advice_note(const liana__training *training, const liana__notes *notes);
 
 #endif

@@ -207,7 +207,7 @@ liana_status liana__tile_plan_make(const liana__training *training, int64_t shar
 {
     *plan = (liana__tile_plan){.generation = generation, .shard = shard};
     liana_graph *built, *rewritten = NULL;
-    LIANA_TRY(liana__trainer_build_shard(training->trainer, LIANA__STEP_TRAINING, shard, false, &built, error));
+    LIANA_TRY(liana__step_build_shard(training->trainer->step, LIANA__STEP_TRAINING, shard, false, &built, error));
     /* Mixed precision is a pass. */
     liana_status status = liana__passes_run_asked_for(built, &rewritten, error);
     if (status == LIANA_OK) status = count(plan, training, rewritten ? rewritten : built, error);

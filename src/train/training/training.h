@@ -17,7 +17,7 @@
 
 typedef struct liana__training {
     liana_context *context;
-    liana_model *model; /* borrowed */
+    liana_model *model; /* borrowed; NULL: a function is trained */
     liana__device_set devices;
     liana__device *device; /* the first of them, which holds the variables */
     size_t num_replicas;   /* in sync: devices that compute leaves */
@@ -27,16 +27,16 @@ typedef struct liana__training {
     liana__trainer *trainer; /* NULL: not compiled */
     liana_learning_rate learning_rate;
     const liana__objective *objective; /* borrowed */
-    /* What is reported beside the loss. */
+    /* The values that are reported beside the loss. */
     const char *const *metric_names;
     size_t num_metrics;
     uint64_t seed;
-    /* What `auto` came to. */
+    /* The choices of `auto`. */
     liana_precision precision;
     liana_recompute recompute;
     int64_t memory; /* MiB; 0: no limit */
     liana__training_state state;
-    liana__trainer_options compiled;      /* what the trainer was made with */
+    liana__trainer_options compiled;      /* the options of the trainer */
     liana_recompute wanted_recompute;     /* as it was asked for */
     bool has_agreed;                      /* with the other processes (agreement.h) */
     const liana__training_stages *stages; /* bound to the model; borrowed; NULL: there are none */
@@ -49,7 +49,7 @@ typedef struct liana__training_options {
     liana__trainer_options trainer;           /* all but optimizer, strategy, precision and memory limit */
     liana_precision precision;
     liana_recompute recompute;
-    int64_t memory;     /* MiB that training may take; 0: three quarters of what there is beyond data_memory */
+    int64_t memory;     /* MiB that training may take; 0: three quarters of the memory beyond data_memory */
     size_t data_memory; /* bytes */
     liana__notes notes;
 } liana__training_options;
@@ -73,13 +73,21 @@ liana_status liana__training_share_variables(liana__training *training, liana__e
 /* The same of values that the chief alone has, such as those of a file: its death is an error then. */
 liana_status liana__training_take_variables(liana__training *training, liana__error *error) LIANA_MUST_USE;
 
+/* Copies of the model's weights, by their number, to be freed even where reading fails. Errors: OUT_OF_MEMORY, and
+ * those of the device. */
+liana_status liana__training_read_weights(const liana__training *training, float ***values, liana__error *error)
+    LIANA_MUST_USE;
+liana_status liana__training_write_weights(liana__training *training, float *const *values, liana__error *error)
+    LIANA_MUST_USE;
+void liana__training_free_weights(const liana__training *training, float **values);
+
 void liana__training_close(liana__training *training);
 
-/* The rate of update `iteration`, counted from 0, before the rate factor. `schedule` is the training's with its lengths.
- * One that follows the training has the rate of the last update until the next one has changed it. */
+/* The rate of update `iteration`, counted from 0, before the rate factor. `schedule` is the training's with its
+ * lengths. One that follows the training has the rate of the last update until the next one has changed it. */
 double liana__training_rate(const liana__training *training, const liana_learning_rate *schedule, int64_t iteration);
-/* After an update: keeps the rate that it came to, if the schedule follows the training. Returns the rate that was used,
- * or `learning_rate`, which was asked for. */
+/* After an update: keeps the rate that it came to, if the schedule follows the training. Returns the rate that was
+ * used, or `learning_rate`, which was asked for. */
 double liana__training_keep_rate(liana__training *training, double learning_rate);
 
 #endif

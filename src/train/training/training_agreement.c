@@ -6,7 +6,7 @@ static liana_status build_shard(liana__training *training, liana_graph **graph, 
 {
     const int64_t size = liana__trainer_microbatch(training->trainer);
     const liana__step_kind kind = training->compiled.optimizer ? LIANA__STEP_TRAINING : LIANA__STEP_EVALUATION;
-    return liana__trainer_build_shard(training->trainer, kind, size, false, graph, error);
+    return liana__step_build_shard(training->trainer->step, kind, size, false, graph, error);
 }
 
 /* Its options and those of the learning rate. */

@@ -8,7 +8,7 @@
 #include "train/training/history.h"
 #include "train/training/kept_values.h"
 
-struct liana__data_state; /* what the training data were (train/checkpoint/data_state.h) */
+struct liana__data_state; /* the training data (train/checkpoint/data_state.h) */
 
 /* How long a training is; it ends at the first limit that it reaches. 0: no such limit. */
 typedef struct liana__training_length {
@@ -51,17 +51,17 @@ typedef struct liana__training_state {
     /* A mapping of the settings that make it this training and no other, which checkpoints record (NULL: nothing), and
      * those of them that a checkpoint that is loaded must have too (NULL: any). Both are borrowed. */
     const liana__value *settings, *matches;
-    /* What makes the cluster's sums other numbers than those of one process (liana__strategy.describe_arithmetic), now and
-     * in the checkpoint that was loaded; "": nothing does. */
+    /* Why the cluster's sums are other numbers than those of one process (liana__strategy.describe_arithmetic), now and
+     * in the checkpoint that was loaded; "": they are the same. */
     char exchange[96], loaded_exchange[96];
     /* Why the same training may give other bits the next time, a line for each reason; "": it gives the same. */
     char not_reproducible[1024];
-    char precision[16]; /* what it was trained in, as configurations spell it; float32 where nothing is recorded */
+    char precision[16]; /* its precision, as configurations spell it; float32 where nothing is recorded */
 } liana__training_state;
 
 void liana__training_state_free(liana__training_state *state);
-/* The updates that the weights have seen in this stage: those done without those taken back. Each stage has an optimizer
- * and a schedule of its own, which count from its beginning. */
+/* The updates that the weights have seen in this stage: those done without those taken back. Each stage has an
+ * optimizer and a schedule of its own, which count from its beginning. */
 static inline int64_t liana__training_state_applied(const liana__training_state *state)
 {
     return state->iteration - state->taken_back - state->stage_updates;
@@ -74,12 +74,5 @@ liana__value *liana__training_state_doubts(const liana__training_state *state, l
  * rate factor is 1 again. With as many initial epochs as were trained, it reads on in the data as one longer fit does.
  */
 void liana__training_state_next_fit(liana__training_state *state, int64_t initial_epoch);
-
-/* Whether two trainings are in the same state: the same place, sums, history (without timing), states of callbacks,
- * and variables with the same names and contents, bit for bit. *difference (at least 160 bytes) names the first
- * thing that is not. Errors: those of reading the devices. */
-liana_status liana__training_state_equal(const liana__training_state *a, const liana__variables *a_variables,
-                                         const liana__training_state *b, const liana__variables *b_variables,
-                                         bool *equal, char *difference, liana__error *error) LIANA_MUST_USE;
 
 #endif

@@ -52,7 +52,7 @@ static void fit(liana_context *context, const char *augment, float outputs[COUNT
     liana_model *model = build(context);
     liana_fit_options options = {.training = data, .epochs = EPOCHS, .batch_size = 16, .seed = 4, .augment = augment};
     if (liana_fit(model, &options) != LIANA_OK) fail_msg("%s", liana_context_message(context));
-    assert_int_equal(liana_predict(model, data, outputs), LIANA_OK);
+    assert_int_equal(liana_predict(model, data, NULL, outputs), LIANA_OK);
     liana_model_destroy(model);
     liana_dataset_close(data);
 }

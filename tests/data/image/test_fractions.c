@@ -166,7 +166,7 @@ static void test_augmented_batches(void **state)
 static void check_predictions(liana_model *model, const liana_dataset *data, bool rounded)
 {
     float found[2][36];
-    assert_int_equal(liana_predict(model, data, found[0]), LIANA_OK);
+    assert_int_equal(liana_predict(model, data, NULL, found[0]), LIANA_OK);
     for (int k = 0; k < 36; k++) {
         double keras = KERAS_RESIZE[0].pixels[k];
         if (rounded) keras = floor(keras + 0.5);

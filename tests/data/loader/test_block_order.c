@@ -218,7 +218,7 @@ static void iterate(const liana_dataset *dataset, uint64_t epoch, uint64_t start
     assert_int_equal(liana_iterator_create(dataset, &options, &iterator), LIANA_OK);
     for (int i = (int)start; i < count; i++) {
         assert_int_equal(liana_iterator_next(iterator, &element), LIANA_OK);
-        labels[i] = *(const int64_t *)liana_element_data(element, "class");
+        labels[i] = *(const int64_t *)liana_element_array(element, "class").data;
     }
     assert_int_equal(liana_iterator_next(iterator, &element), LIANA_END_OF_DATA);
     liana_iterator_destroy(iterator);
@@ -233,7 +233,7 @@ static void check_shuffle(liana_dataset *input, const uint64_t *starts, size_t n
     liana_dataset *dataset = liana_dataset_shuffle(input, &(liana_shuffle_options){.seed = SEED});
     dataset = liana_dataset_parse_example(dataset, &label, 1);
     assert_non_null(dataset);
-    assert_int_equal(liana_dataset_num_examples(dataset), count);
+    assert_int_equal(liana_dataset_info(dataset).num_examples, count);
     for (uint64_t epoch = 0; epoch < 3; epoch++) {
         liana__error error = {0};
         liana__block_order *order;
@@ -277,7 +277,7 @@ static void test_datasets_are_shuffled_by_blocks(void **state)
     check_shuffle(liana_dataset_shard(liana_dataset_retain(all), 4, 1), sharded, 11, fourth, 25);
     liana_dataset *both[2] = {liana_dataset_retain(all), liana_dataset_retain(all)};
     check_shuffle(liana_dataset_concatenate(both, 2), starts, 2 * FILES, numbers, 2 * COUNT);
-    check_shuffle(liana_dataset_cache(all), starts, FILES, numbers, COUNT);
+    check_shuffle(liana_dataset_cache(all, NULL), starts, FILES, numbers, COUNT);
     /* Records after plain ones, which count as one block up to 256. */
     liana_dataset *mixed[2] = {liana_dataset_tfrecord(context, liana__test_path("04.tfrec")),
                                liana_dataset_tfrecord(context, liana__test_path("0[0-3].tfrec.gz"))};

@@ -38,7 +38,7 @@ static bool label_is_odd(void *user, const liana_example_address *address, const
 {
     (void)user;
     (void)address;
-    return *(const int64_t *)liana_element_data(element, "label") % 2 != 0;
+    return *(const int64_t *)liana_element_array(element, "label").data % 2 != 0;
 }
 
 static liana_status invert(void *user, const liana_example_address *address, const liana_element *input,
@@ -46,7 +46,7 @@ static liana_status invert(void *user, const liana_example_address *address, con
 {
     (void)user;
     (void)address;
-    const uint8_t *from = liana_element_data(input, "image");
+    const uint8_t *from = liana_element_array(input, "image").data;
     uint8_t *pixels = liana_element_output(output, "image");
     for (int i = 0; i < SIZE * SIZE; i++) pixels[i] = (uint8_t)(255 - from[i]);
     return LIANA_OK;
@@ -69,8 +69,8 @@ static void check_elements(liana_context *context, const char *format, const int
         int label = liana__test_tiny_image((uint32_t)files[i], records[i], pixels);
         for (int k = 0; inverted && k < SIZE * SIZE; k++) pixels[k] = (uint8_t)(255 - pixels[k]);
         assert_int_equal(liana_iterator_next(iterator, &element), LIANA_OK);
-        assert_int_equal(*(const int64_t *)liana_element_data(element, "label"), label);
-        assert_memory_equal(liana_element_data(element, "image"), pixels, sizeof pixels);
+        assert_int_equal(*(const int64_t *)liana_element_array(element, "label").data, label);
+        assert_memory_equal(liana_element_array(element, "image").data, pixels, sizeof pixels);
     }
     assert_int_equal(liana_iterator_next(iterator, &element), LIANA_END_OF_DATA);
     liana_iterator_destroy(iterator);
@@ -117,7 +117,7 @@ static void test_sources_are_made_of_others(void **state)
     char *text = with_paths("{sample_from: [{paths: $0, weight: 3}, $1]}");
     liana_dataset *mixed;
     assert_int_equal(liana_dataset_configure(context, text, NULL, &mixed), LIANA_OK);
-    assert_int_equal(liana_dataset_num_examples(mixed), NUM_TRAINING + NUM_VALIDATION);
+    assert_int_equal(liana_dataset_info(mixed).num_examples, NUM_TRAINING + NUM_VALIDATION);
     liana_iterator *iterator;
     const liana_element *element;
     assert_int_equal(liana_iterator_create(mixed, NULL, &iterator), LIANA_OK);
@@ -125,7 +125,7 @@ static void test_sources_are_made_of_others(void **state)
     for (int i = 0; i < 80; i++) {
         assert_int_equal(liana_iterator_next(iterator, &element), LIANA_OK);
         liana__test_tiny_image(1, next[0], pixels);
-        int from = memcmp(liana_element_data(element, "image"), pixels, sizeof pixels) != 0;
+        int from = memcmp(liana_element_array(element, "image").data, pixels, sizeof pixels) != 0;
         next[from]++;
     }
     assert_in_range(next[0], 50, 70);

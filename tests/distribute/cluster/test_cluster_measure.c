@@ -28,9 +28,9 @@ typedef struct process {
 /* Weights that only the chief has right. */
 static liana_status set_weights(liana_model *model, const process *own)
 {
-    for (size_t i = 0; liana_model_weight_name(model, i); i++) {
+    for (size_t i = 0; liana_model_weight(model, i).name; i++) {
         liana_array weights;
-        LIANA_TRY(liana_model_get_weights(model, liana_model_weight_name(model, i), &weights));
+        LIANA_TRY(liana_model_get_weights(model, liana_model_weight(model, i).name, &weights));
         const size_t count = (size_t)liana_shape_size(&weights.shape);
         float *values = malloc((count + 1) * sizeof *values);
         if (!values) return LIANA_OUT_OF_MEMORY;
@@ -38,7 +38,7 @@ static liana_status set_weights(liana_model *model, const process *own)
             values[k] = own->rank ? 0.5f : ((const float *)weights.data)[k] + 0.01f * (float)(k % 7);
         }
         weights.data = values;
-        weights.name = liana_model_weight_name(model, i);
+        weights.name = liana_model_weight(model, i).name;
         const liana_status status = liana_model_set_weights(model, &weights, 1);
         free(values);
         LIANA_TRY(status);
@@ -62,9 +62,8 @@ static liana_status measure(liana_context *context, process *own)
                                 &own->results);
     }
     if (status == LIANA_OK) {
-        status =
-            liana_predict_batches(model, data, &(liana_predict_options){.batch_size = BATCH, .strategy = own->strategy},
-                                  own->outputs);
+        status = liana_predict(model, data, &(liana_predict_options){.batch_size = BATCH, .strategy = own->strategy},
+                               own->outputs);
     }
     liana_model_destroy(model);
     liana_dataset_close(data);

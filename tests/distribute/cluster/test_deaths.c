@@ -105,6 +105,7 @@ static void test_other_trainings(void **state)
         {.optimizer = "{name: Adam, use_ema: true}", .epochs = 1, .checkpoints = folder, .checkpoint_steps = 1},
         {.is_step = true, .takes_over = true},
         {.is_batches = true, .optimizer = "Adam", .takes_over = true},
+        {.is_batches = true, .optimizer = "Adam", .checkpoints = folder},
     };
     for (size_t i = 0; i < sizeof recipes / sizeof *recipes; i++) {
         const uint64_t every = recipes[i].is_step ? 3 : recipes[i].is_batches ? 13 : 41;

@@ -138,14 +138,14 @@ static void test_any_float(void **state)
 
 static float x[BATCH * FEATURES], y[BATCH];
 
-static void build_leaf(liana_leaf *leaf, void *user)
+static void build_shard(liana_shard *shard, void *user)
 {
     (void)user;
-    liana_tensor in = liana_leaf_input(leaf, "x"), target = liana_leaf_input(leaf, "y");
-    liana_tensor weight = liana_graph_variable(leaf->graph, "weight", LIANA_F32, liana_shape_of(FEATURES, 1));
+    liana_tensor in = liana_shard_input(shard, "x"), target = liana_shard_input(shard, "y");
+    liana_tensor weight = liana_graph_variable(shard->graph, "weight", LIANA_F32, liana_shape_of(FEATURES, 1));
     liana_tensor error = liana_op_subtract(liana_op_matmul(in, weight, false, false), target);
-    liana_tensor loss = liana_leaf_sum(leaf, "loss", liana_op_square(error));
-    liana_leaf_gradients(leaf, loss, &weight, 1);
+    liana_tensor loss = liana_shard_sum(shard, "loss", liana_op_square(error));
+    liana_shard_gradients(shard, loss, &weight, 1);
 }
 
 static void build_update(liana_update *update, void *user)
@@ -164,7 +164,7 @@ static liana_status run_step(liana_context *context, const liana__cluster_progra
     liana_device *device = NULL;
     liana_variables *variables = NULL;
     liana_step *step = NULL;
-    const liana_step_options options = {.leaf = build_leaf,
+    const liana_step_options options = {.shard = build_shard,
                                         .update = build_update,
                                         .components = components,
                                         .num_components = 2,

@@ -298,6 +298,72 @@ static void test_a_server_answers(void **state)
     assert_int_equal(waitpid(server, NULL, 0), server);
 }
 
+/* A client whose connection is ended before the server has read a word of it comes in with its next one. */
+typedef struct slow_client {
+    visit visit;
+    pid_t halted; /* a server that does nothing while visitors come; 0: the client says nothing meanwhile */
+    pthread_t thread;
+    int looks;
+} slow_client;
+
+/* Called by the client before it looks whether it is connected, and again when it has said its first word. libzmq agrees on
+ * the keys in a thread of its own. */
+static bool is_visited_first(void *user)
+{
+    enum { WAITING = 64 }; /* visitors whom a halted server has room for */
+    slow_client *own = user;
+    if (own->looks++ > 0) return false;
+    liana__job_pause(0.5);
+    if (own->halted) assert_int_equal(kill(own->halted, SIGSTOP), 0);
+    assert_int_equal(pthread_create(&own->thread, NULL, visit_all, &own->visit), 0);
+    wait_until(own->halted ? own->visit.visits > WAITING : own->visit.rounds > 0);
+    if (own->halted) assert_int_equal(kill(own->halted, SIGCONT), 0);
+    liana__job_pause(0.5);
+    return false;
+}
+
+static void assert_comes_in(const char *words, size_t size, bool halts)
+{
+    liana__error error = {0};
+    liana__link *link;
+    int told[2];
+    char byte;
+    const char *address = liana__test_ports(1)[0];
+    slow_client own = {.visit = {.port = atoi(strchr(address, ':') + 1), .words = words, .size = size}};
+    const liana__service_place place = {.address = address,
+                                        .keys = liana__test_keys(),
+                                        .source = "the test",
+                                        .timeout = 120,
+                                        .heartbeat = 60,
+                                        .stop = is_visited_first,
+                                        .user = &own};
+    assert_int_equal(pipe(told), 0);
+    fflush(NULL);
+    const pid_t server = fork();
+    if (server == 0) serve(address, told[1]);
+    if (halts) own.halted = server;
+    assert_int_equal(read(told[0], &byte, 1), 1);
+    assert_ok(liana__link_open(&place, &link, &error), &error);
+    for (uint64_t i = 1; i < 3; i++) assert_answers(link, i);
+    own.visit.over = true;
+    assert_compare(own.looks, >, 0);
+    pthread_join(own.thread, NULL);
+    liana__link_close(link);
+    kill(server, SIGKILL);
+    assert_int_equal(waitpid(server, NULL, 0), server);
+    close(told[0]);
+    close(told[1]);
+}
+
+static void test_a_client_that_says_nothing_at_first(void **state)
+{
+    (void)state;
+    skip_without_descriptors();
+    assert_comes_in(opening, 12, false);
+    assert_comes_in("", 0, false);
+    assert_comes_in(opening, 1, true);
+}
+
 static int make_data(void **state)
 {
     (void)state;
@@ -312,6 +378,7 @@ int main(void)
         cmocka_unit_test(test_the_limit_is_raised),
         cmocka_unit_test(test_a_training_goes_on),
         cmocka_unit_test(test_a_server_answers),
+        cmocka_unit_test(test_a_client_that_says_nothing_at_first),
     };
     return cmocka_run_group_tests(tests, make_data, NULL);
 }

@@ -50,9 +50,9 @@ static liana_model *build_model(liana_context *context, bool is_wide)
 /* Moving averages apart from what is trained. */
 static liana_status keep_weights(liana_model *model, liana__cluster_result *result)
 {
-    for (size_t i = 0; liana_model_weight_name(model, i); i++) {
+    for (size_t i = 0; liana_model_weight(model, i).name; i++) {
         liana_array array;
-        const char *name = liana_model_weight_name(model, i);
+        const char *name = liana_model_weight(model, i).name;
         if (!strstr(name, "moving_")) continue;
         LIANA_TRY(liana_model_get_weights(model, name, &array));
         const size_t added = (size_t)liana_shape_size(&array.shape) * sizeof(float);

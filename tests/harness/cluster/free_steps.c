@@ -80,21 +80,21 @@ static liana_tensor weight_of(liana_graph *graph)
     return liana_graph_variable(graph, "weight", LIANA_F32, liana_shape_of(LIANA__FREE_FEATURES, 1));
 }
 
-static void build_leaf(liana_leaf *leaf, void *user)
+static void build_shard(liana_shard *shard, void *user)
 {
     (void)user;
-    liana_tensor x = liana_leaf_input(leaf, "x"), y = liana_leaf_input(leaf, "y"), weight = weight_of(leaf->graph);
+    liana_tensor x = liana_shard_input(shard, "x"), y = liana_shard_input(shard, "y"), weight = weight_of(shard->graph);
     if (!liana__free_shared.learns) {
         liana_tensor each = liana_op_matmul(x, weight, false, false);
         liana_tensor loss = liana__free_shared.hides_loss ? liana_op_reduce_sum(each, LIANA_ALL_AXES, false)
-                                                          : liana_leaf_sum(leaf, "loss", each);
-        liana_leaf_sum(leaf, "targets", y);
-        liana_leaf_gradients(leaf, loss, &weight, 1);
+                                                          : liana_shard_sum(shard, "loss", each);
+        liana_shard_sum(shard, "targets", y);
+        liana_shard_gradients(shard, loss, &weight, 1);
         return;
     }
-    x = liana_op_dropout(x, leaf->mode.positions, 0.25, leaf->mode.seed, 1);
+    x = liana_op_dropout(x, shard->mode.positions, 0.25, shard->mode.seed, 1);
     liana_tensor error = liana_op_subtract(liana_op_matmul(x, weight, false, false), y);
-    liana_leaf_gradients(leaf, liana_leaf_sum(leaf, "loss", liana_op_square(error)), &weight, 1);
+    liana_shard_gradients(shard, liana_shard_sum(shard, "loss", liana_op_square(error)), &weight, 1);
 }
 
 static liana_tensor counter_of(liana_graph *graph, const char *name)
@@ -170,7 +170,7 @@ static const liana_component components[] = {{.name = "x", .dtype = LIANA_F32, .
 
 static liana_step_options usual_step(loop *own)
 {
-    return (liana_step_options){.leaf = build_leaf,
+    return (liana_step_options){.shard = build_shard,
                                 .update = build_update,
                                 .user = own,
                                 .components = components,

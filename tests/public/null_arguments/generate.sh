@@ -30,8 +30,8 @@ function valid(type, name,    plain) {
     null = ""
     if (plain == "liana_location") return "LIANA_HERE"
     if (plain == "liana_shape") return "liana_shape_of(2)"
-    if (plain ~ /^liana_(axes|conv_options|pool_options)$/) return "(" plain "){0}"
-    if (plain ~ /^(liana_(dtype|status|precision|scale|reduction|balance|task_type))$/) return "(" plain ")0"
+    if (plain ~ /^liana_(axes|conv_options|pool_options|kept)$/) return "(" plain "){0}"
+    if (plain ~ /^(liana_(dtype|status|precision|scale|reduction|balance|task_type|graph_list|kept_kind))$/) return "(" plain ")0"
     if (plain ~ /^(int|int64_t|uint64_t|uint32_t|size_t|double|_Bool)$/) return "1"
     fail("parameter " name " has the type " type ", which the test does not know")
 }
@@ -45,7 +45,6 @@ BEGIN {
     objects["liana_step *"] = "NULL"
     # A server has threads, which the processes of these calls would lack: test_server.c gives it NULL.
     objects["liana_server *"] = "NULL"
-    objects["liana_input_function"] = "no_dataset"
     objects["liana_dataset *"] = "liana_dataset_retain(a.dataset)"
     handles["liana_tensor"] = "a.tensor"
     handles["liana_layer"] = "a.layer"

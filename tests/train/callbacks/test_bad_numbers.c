@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "train/callbacks/callback.h"
 #include "train/training/bundle.h"
+#include "train/training/incident_report.h"
 
 #include <liana/liana.h>
 #include <math.h>
@@ -60,7 +61,7 @@ typedef struct spoiler {
 static liana_status spoil(void *user, liana_fit_context *context)
 {
     const spoiler *own = user;
-    if (liana_fit_step(context) != 2) return LIANA_OK;
+    if (liana_fit_info(context).step != 2) return LIANA_OK;
     liana__error error = {0};
     liana__variable *variable = liana__variables_find(&context->training->variables, own->variable);
     assert_non_null(variable);
@@ -196,7 +197,7 @@ static liana_status explode(void *user, liana_fit_context *context)
 {
     (void)user;
     const double factors[] = {1, 1e-30, 1e60};
-    const int64_t step = liana_fit_step(context);
+    const int64_t step = liana_fit_info(context).step;
     return step < 3 ? liana_fit_set_rate_factor(context, factors[step]) : LIANA_OK;
 }
 

@@ -1,5 +1,5 @@
-/* A newest checkpoint that cannot be used, whatever is in the place of its files, and one that belongs elsewhere: the run
- * says so and goes on from the one before it, to the end of a run that nothing happened to. */
+/* A newest checkpoint that cannot be used, whatever is in the place of its files, and one that belongs elsewhere: the
+ * run says so and goes on from the one before it, to the end of a run that nothing happened to. */
 #include "harness/tiny_fit.h"
 
 #include "base/file.h"
@@ -388,7 +388,8 @@ static void test_older_checkpoints(void **state)
     assert_code(got, 0);
 }
 
-/* Another version of liana may know other settings, and write a mapping with more keys: they do not make it another run. */
+/* Another version of liana may know other settings, and write a mapping with more keys: they do not make it another
+ * run. */
 static void test_another_version(void **state)
 {
     (void)state;

@@ -529,7 +529,8 @@ static void test_failures_of_the_thread_are_told(void **state)
     liana__tiny_fit_close(&own);
 }
 
-/* A chief that was halted in a save comes back while its successor saves the same: neither is in the way of the other. */
+/* A chief that was halted in a save comes back while its successor saves the same: neither is in the way of the
+ * other. */
 static void test_two_processes_save_the_same(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* Leases of run folders: one process at a time holds a folder or a bucket's folder, whatever dies, is halted, or races. */
+/* Leases of run folders: one process at a time holds a folder or a bucket's folder, whatever dies, is halted, or
+ * races. */
 #include "harness/command_run.h"
 #include "harness/mutate.h"
 #include "harness/remote_server.h"
@@ -338,8 +339,8 @@ static void *take_place(void *user)
     return NULL;
 }
 
-/* The chief was halted, and its lease would last for long. It wakes up, and renews it as long as it does not know that the
- * others go on without it. Then it leaves the folder, or has left it before anybody looks. */
+/* The chief was halted, and its lease would last for long. It wakes up, and renews it as long as it does not know that
+ * the others go on without it. Then it leaves the folder, or has left it before anybody looks. */
 static void a_chief_that_wakes_up_leaves(bool before)
 {
     char job[LIANA__LEASE_JOB];

@@ -257,7 +257,8 @@ static bool has_ended(pid_t process)
     return info.si_pid == process;
 }
 
-/* Starts a run and halts it after its first epoch. One that comes to its end before that is begun anew, up to ten times. */
+/* Starts a run and halts it after its first epoch. One that comes to its end before that is begun anew, up to ten
+ * times. */
 static pid_t start_and_halt(int threads, const char *const *more)
 {
     for (int tries = 0;; tries++) {

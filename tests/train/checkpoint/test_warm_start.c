@@ -36,10 +36,10 @@ static liana_model *build(liana_context *context, const char *trunk, const char 
 /* Fills each weight with numbers that no other has: 1000 * its index + the index of the element + `base`. */
 static void fill(liana_model *model, float base)
 {
-    for (size_t i = 0; liana_model_weight_name(model, i); i++) {
+    for (size_t i = 0; liana_model_weight(model, i).name; i++) {
         float values[64];
         liana_array array;
-        assert_int_equal(liana_model_get_weights(model, liana_model_weight_name(model, i), &array), LIANA_OK);
+        assert_int_equal(liana_model_get_weights(model, liana_model_weight(model, i).name, &array), LIANA_OK);
         int64_t count = liana_shape_size(&array.shape);
         assert_compare(count, <=, 64);
         for (int64_t k = 0; k < count; k++) values[k] = base + 1000 * (float)i + (float)k;
@@ -135,7 +135,7 @@ static void test_by_name_and_map(void **state)
     assert_compare(report.matched, ==, 6);
     assert_compare(report.skipped, ==, 0);
     assert_compare(report.unused, ==, 0);
-    for (size_t i = 0; i < 6; i++) assert_true(has(same, liana_model_weight_name(same, i), i, 0.5f));
+    for (size_t i = 0; i < 6; i++) assert_true(has(same, liana_model_weight(same, i).name, i, 0.5f));
     liana_model_destroy(same);
     /* Other names, the two layers changed with each other, and a head of another size. */
     liana_model *other = build(own.context, "body", "top", 7);
@@ -222,7 +222,7 @@ static void test_what_is_refused(void **state)
     refused(liana_model_warm_start(model, options_of(&own, ""), NULL, NULL), LIANA_INVALID_DATA,
             "text: expected weights");
     /* Nothing of it changed the model. */
-    for (size_t i = 0; i < 6; i++) assert_true(has(model, liana_model_weight_name(model, i), i, -7));
+    for (size_t i = 0; i < 6; i++) assert_true(has(model, liana_model_weight(model, i).name, i, -7));
     liana_model_destroy(model);
     liana_context_destroy(own.context);
 }
@@ -243,8 +243,8 @@ static void test_values_that_are_not_finite(void **state)
 }
 
 #ifdef LIANA_HAVE_HDF5
-/* Keras's names end in ":0", and differ between its versions: the weights of a layer count by their order, unless the map
- * names them. */
+/* Keras's names end in ":0", and differ between its versions: the weights of a layer count by their order, unless the
+ * map names them. */
 static void test_hdf5(void **state)
 {
     (void)state;

@@ -284,7 +284,7 @@ static measured fit_rows(int64_t batch_size)
                         &(liana_evaluate_options){.batch_size = batch_size, .loss = "mse", .example_weight = "w"},
                         &results));
     got.evaluated = results.loss;
-    done(liana_predict_batches(model, unknown, &(liana_predict_options){.batch_size = batch_size}, got.predicted));
+    done(liana_predict(model, unknown, &(liana_predict_options){.batch_size = batch_size}, got.predicted));
     liana_model_destroy(model);
     liana_dataset_close(rows);
     liana_dataset_close(unknown);

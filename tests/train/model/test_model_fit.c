@@ -91,7 +91,7 @@ static void check_refused(const fixture *own, liana_status status, liana_status 
 static float *outputs_of(const fixture *own, liana_model *model)
 {
     float *outputs = malloc(NUM_VALIDATION * CLASSES * sizeof *outputs);
-    check_done(own, liana_predict(model, own->validation, outputs), __LINE__);
+    check_done(own, liana_predict(model, own->validation, NULL, outputs), __LINE__);
     return outputs;
 }
 
@@ -121,7 +121,7 @@ static void test_datasets(void **state)
 {
     (void)state;
     fixture own = set_up();
-    assert_int_equal(liana_dataset_num_examples(own.training), NUM_TRAINING);
+    assert_int_equal(liana_dataset_info(own.training).num_examples, NUM_TRAINING);
     int64_t classes, shape[3];
     done(liana_dataset_count_classes(own.training, &classes));
     assert_int_equal(classes, CLASSES);
@@ -132,7 +132,7 @@ static void test_datasets(void **state)
     liana_dataset *other;
     liana_dataset_options options = {.take = 7, .unlabelled = true};
     done(liana_dataset_open(own.context, liana__test_path("train-images"), &options, &other));
-    assert_int_equal(liana_dataset_num_examples(other), 7);
+    assert_int_equal(liana_dataset_info(other).num_examples, 7);
     liana_dataset_close(other);
     refused(liana_dataset_open(own.context, liana__test_path("no-*"), NULL, &other), LIANA_NOT_FOUND, "no-*");
     assert_null(other);
@@ -537,8 +537,8 @@ static void test_class_folders_that_differ(void **state)
     tear_down(&own);
 }
 
-/* Fits a new model, measures it and lets it predict, all on one device. SGD does not enlarge rounding errors: Adam divides
- * small gradients by their own size. */
+/* Fits a new model, measures it and lets it predict, all on one device. SGD does not enlarge rounding errors: Adam
+ * divides small gradients by their own size. */
 static liana_results fit_on(const fixture *own, const char *device, float *outputs)
 {
     liana_results results;
@@ -548,7 +548,7 @@ static liana_results fit_on(const fixture *own, const char *device, float *outpu
     const liana_predict_options predicting = {.device = device};
     check_done(own, liana_fit(model, &options), __LINE__);
     check_done(own, liana_evaluate(model, own->validation, &measuring, &results), __LINE__);
-    check_done(own, liana_predict_batches(model, own->validation, &predicting, outputs), __LINE__);
+    check_done(own, liana_predict(model, own->validation, &predicting, outputs), __LINE__);
     liana_model_destroy(model);
     return results;
 }

@@ -108,7 +108,8 @@ static void test_each_checkpoint_is_evaluated_once(void **state)
     assert_same_file(liana__test_path("run/evaluations.json"), liana__test_path("first.json"));
 }
 
-/* What a training did not validate itself is drawn from the evaluator's list: the picture of one that did is the same. */
+/* What a training did not validate itself is drawn from the evaluator's list: the picture of one that did is the
+ * same. */
 static void test_the_report_has_what_the_evaluator_found(void **state)
 {
     (void)state;

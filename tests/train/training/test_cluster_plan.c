@@ -207,8 +207,8 @@ static void test_powers_of_two_send_what_a_ring_sends(void **state)
         assert_compare((double)bytes.most_sent, <=, 1.05 * ring);
         assert_compare((double)bytes.most_sent, >, 0.99 * ring);
     }
-    /* A mirror gets its owner's block, or of more than two workers its owner's sums, and no new values: what is sent stays the
-     * same. */
+    /* A mirror gets its owner's block, or of more than two workers its owner's sums, and no new values: what is sent
+     * stays the same. */
     own.training.update.mirrored = true;
     assert_ok(liana__cluster_bytes_of(&own.training.update, 8, 2, &bytes, sent, &error), &error);
     assert_true(bytes.has_mirrors);
@@ -313,7 +313,8 @@ static void test_all_wait_for_the_slowest(void **state)
     (void)state;
     liana__plan_work work = WORK;
     assert_close(liana__slowest_of(&work, 4096, 1), 1);
-    /* Half of the turns take a tenth less than the median, half a fifth more: two workers are both fast in a quarter. */
+    /* Half of the turns take a tenth less than the median, half a fifth more: two workers are both fast in a
+     * quarter. */
     for (size_t i = 0; i < LIANA__PLAN_QUANTILES; i++) work.quantiles[i] = i < LIANA__PLAN_QUANTILES / 2 ? 0.9 : 1.2;
     assert_close(liana__slowest_of(&work, 1, 1), 1.05);
     assert_close(liana__slowest_of(&work, 2, 1), 0.25 * 0.9 + 0.75 * 1.2);

@@ -33,7 +33,8 @@ static void test_bytes_in_tiles(void **state)
     assert_bytes(LIANA_U8, (liana_shape){2, {33, 100}}, 64 * 128);
     assert_bytes(LIANA_F32, (liana_shape){1, {10}}, 128 * 8 * 4);
     assert_bytes(LIANA_F32, (liana_shape){0, {0}}, 4);
-    /* Of 64 examples, 3 x 3 places and 32 features the first and the last axis fill tiles best: 32 rows, 128 columns. */
+    /* Of 64 examples, 3 x 3 places and 32 features the first and the last axis fill tiles best: 32 rows, 128
+     * columns. */
     assert_bytes(LIANA_F32, (liana_shape){4, {64, 3, 3, 32}}, 9 * 4.0 * 32 * 128);
     /* Of 4 examples, 96 x 96 places and 16 features a row of pixels and the features do: 128 columns, 16 rows. */
     assert_bytes(LIANA_BF16, (liana_shape){4, {4, 96, 96, 16}}, 4 * 96 * 2.0 * 16 * 128);
